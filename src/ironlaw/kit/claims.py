@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 
-from ironlaw.kit.prose import dress
+from ironlaw.kit.prose import NARROW, UNIT, dress
 from ironlaw.registry.claims import Claim, claim, shown
 from ironlaw.widget.glossary import mark
 
@@ -63,7 +63,7 @@ def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
     sources = "".join(f"<div><dt>{label}</dt><dd>{_breakable(source)}</dd></div>" for label, (_, source) in labelled if source)
     judged = entry.judgement
     verdict = f'<strong class="il-verdict il-{judged.verdict}">{VERDICTS[judged.verdict]}</strong>'
-    head = f'<span class="il-says">“{escape(entry.says)}”</span> <span class="il-of">{figures}</span> {verdict}'
+    head = f'<span class="il-says">“{UNIT.sub(NARROW, escape(entry.says))}”</span> <span class="il-of">{figures}</span> {verdict}'
     why = mark(f"<p>{escape(judged.sentence)}</p><p>{escape(entry.why)}</p>")
     return f'<details class="il-claim"><summary>{head}</summary><div class="il-why">{why}<dl>{sources}</dl></div></details>'
 

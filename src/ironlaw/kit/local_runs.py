@@ -13,6 +13,8 @@ from ironlaw.ledger import Event
 from ironlaw.ledger.kinds import ROW
 from ironlaw.measure.experiments import (
     batches,
+    checkpointing,
+    collectives,
     compression,
     fan_out,
     kv_decode,
@@ -106,6 +108,10 @@ NEEDED: dict[str, tuple[dict[str, Any], ...]] = {
     "omission": tuple({"kind": "figure", "name": way, "p": 0.99} for way in (omission.CLOSED, omission.OPEN)),
     "staircase": tuple({"kind": "case", "name": way, "bytes": size} for way, (_, size) in staircase.STEPS.items()),
     "kv_decode": tuple({"kind": "case", "way": way, "tokens": n} for way in kv_decode.WAYS for n in kv_decode.LENGTHS),
+    "checkpointing": (
+        *({"kind": "case", "name": name} for name in (checkpointing.SAVE, checkpointing.RESTART)),
+        *({"kind": "figure", "name": checkpointing.GOODPUT, "factor": factor} for factor in checkpointing.FACTORS),
+    ),
     "bits": tuple({"kind": "figure", "bits": b, "scale": str(scale)} for b in compression.BITS for scale, _ in compression.SCALES),
     "formats": tuple({"kind": "case", "name": name, "batch": 1} for name in (compression.PLAIN, "fp16", "int8", "zeros_90", "csr_90")),
 }
@@ -119,6 +125,9 @@ def _complete(run: Measured) -> bool:
         leaf, last = run.row(kind="case", name=fan_out.LEAF), fan_out.JOINED[-1]
         pages = all(run.row(kind="case", name=name, k=last) for name in (fan_out.PAGE, fan_out.INDEPENDENT))
         return pages and leaf is not None and is_curve(leaf["params"].get("quantiles"))
+    if run.experiment == "collectives":
+        small = all(run.row(kind="case", name=collectives.FREE, **case) for case in collectives.smallest())
+        return small and all(_has_figures(row, ("steps", "busiest_bytes")) for row in (run.row(**case) for case in collectives.paced()))
     if run.experiment == "ledger":
         return _has_figures(run.row(kind="figure", name=ledger.KEPT), ("expected",))
     if run.experiment == "line":

@@ -34,6 +34,7 @@ class Prediction:
     correct: bool
     time: str
     place: int = field(default=0, compare=False)  # among the events
+    value: object = field(default=None, compare=False)  # of the option; a figure where the question asks for one
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,14 @@ class Row:
 
 
 def predictions(events: Iterable[Event]) -> list[Prediction]:
-    """Those of the labs, first attempts only: by the second, the learner has seen the key."""
-    return [
-        Prediction(e.lab, str(e.question), str(e.payload["choice"]), e.payload["confidence"], e.payload["correct"], e.time, place)
-        for place, e in enumerate(events)
-        if e.kind == "prediction" and e.attempt == 1
-    ]
+    """Those of the labs, each question's first: by the second attempt, and after a reset, the learner has seen the key."""
+    first: dict[tuple[str, str], Prediction] = {}
+    for place, e in enumerate(events):
+        if e.kind == "prediction" and e.attempt == 1:
+            p, question = e.payload, str(e.question)
+            one = Prediction(e.lab, question, str(p["choice"]), p["confidence"], p["correct"], e.time, place, p["value"])
+            first.setdefault((e.lab, question), one)
+    return list(first.values())
 
 
 def table(answers: Iterable[Answer]) -> list[Row]:

@@ -52,7 +52,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.choice("order", "The ring goes", list(ORDERS.items()), IN_ORDER, hidden=not groups),
             kit.span("first", "Swap card", 0, most - 1, 0, whole=True, hidden=what != REDUCE),
             kit.span("second", "with card", 0, most - 1, 0, whole=True, hidden=what != REDUCE),
-            kit.span("into", "Into a step", 0, 100, 40, step=2, unit="%", play=6),
+            kit.span("into", "Into a step", 0, 100, 40, step=2, unit="%", play=6, shows="wires"),
         ]
 
     return dials_at

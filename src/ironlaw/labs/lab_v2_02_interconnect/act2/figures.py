@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.labs.lab_v2_02_interconnect.act2.groups import Case
+from ironlaw.pictures.answers import answers
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.workloads import about
-from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.figure import Figure, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 ARITHMETIC, GROUP, SUM, UPDATE = "arithmetic", "tensor group", "gradients, not hidden", "optimiser"
@@ -57,17 +57,5 @@ def said(lab: kit.Lab, truths: dict[str, float]) -> Figure | None:
     if option is None:
         return None
     inside, across = truths
-    rows: dict[str, tuple[float, str]] = {inside: (truths[inside], "compute")}
-    if estimate is not None:
-        rows[f"{inside}: you said"] = (float(estimate), "accent")
-    rows |= {across: (truths[across], "overhead"), f"{across}: you said": (float(option.value), "accent")}
-    marks = tuple(
-        mark("bar", colour, x=value, y=name, id=name, name=name, label=f"{significant(value)} %", hover=[("share", exact(value, "%"))])
-        for name, (value, colour) in rows.items()
-    )
-    words = "; ".join(f"{name} {significant(value)} %" for name, (value, _) in rows.items())
-    table = tuple((name, f"{significant(value)} %", exact(value, "%")) for name, (value, _) in rows.items())
-    return Figure(
-        "said", "Share of the passes on wires", Axis("linear", "share", "%", (0.0, 100.0)), Axis("band", names=tuple(rows)), marks,
-        f"{words}.", Table(("group", "share", "exactly"), table),
-    )  # fmt: skip
+    rows = {inside: (truths[inside], "compute", estimate), across: (truths[across], "overhead", float(option.value))}
+    return answers(rows, "Share of the passes on wires", what="group")

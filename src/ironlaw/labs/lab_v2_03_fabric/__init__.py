@@ -1,0 +1,1 @@
+"""Lab V2-03: fabrics, and which traffic feels a thin spine."""

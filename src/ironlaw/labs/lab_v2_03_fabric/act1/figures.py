@@ -1,0 +1,85 @@
+"""Act I's pictures: the fabric in the colours of its load, seconds of every tier, and who notices the thin spine."""
+
+from __future__ import annotations
+
+from ironlaw import kit
+from ironlaw.engine.cluster.topology import Tier
+from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, LOOPBACK, RAILS, TORUS, Setting, sides
+from ironlaw.pictures import fabric as drawing
+from ironlaw.pictures import reveal
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
+
+SECONDS = (1e-6, 100.0)
+FACTORS = (0.5, 64.0)
+TIERS = {"ports": "out of a host", "leaf": "out of a leaf", "pod": "out of a pod", "half": "across the middle"}
+
+
+def kinds(setting: Setting) -> dict[str, str]:
+    """What can be sent here: nodes of eight are for two-level sums, and a torus and this machine have none."""
+    return {kind: name for kind, name in KINDS.items() if kind != "two_level" or setting.shape not in (TORUS, LOOPBACK)}
+
+
+def fabric(setting: Setting) -> Figure:
+    built = setting.fabric
+    across = format_quantity(built.across, "B/s")
+    loads = setting.uplink_loads()
+    busiest = max((max(tier) for tier in loads), default=0.0)
+    text = (
+        f"{KINDS[setting.kind]} over {built.hosts:,} hosts: the busiest uplink has {drawing.percent(busiest)} of what it carries;"
+        f" {across} cross the middle."
+    )
+    title, cut = "Where the bytes go", f"the middle: {across}"
+    if setting.shape == TORUS:
+        longest = max(sides(setting.hosts))
+        along = [max(1.0, loads[0][0] * side / longest) for side in sides(setting.hosts)]
+        return drawing.torus(sides(setting.hosts), along, title, text=text, cut=cut)
+    tiers = [
+        [drawing.Subtree(f"{tier.name} {i + 1}", load, _about(tier)) for i, load in enumerate(each)]
+        for tier, each in zip(built.tiers, loads, strict=True)
+    ]
+    top = "one wire" if setting.shape == LOOPBACK else "top tier" if len(tiers) == 2 else "spine"
+    note = "one plane of eight" if setting.shape == RAILS else ""
+    return drawing.tree(tiers, title, top=top, text=text, cut=cut, note=note)
+
+
+def _about(tier: Tier) -> tuple[tuple[str, str], ...]:
+    return (("hosts", f"{tier.hosts:,}"), ("carries", format_quantity(tier.uplink, "B/s")))
+
+
+def by_tier(setting: Setting) -> Figure:
+    rows = {TIERS[name]: each for name, each in setting.tier_seconds.items()}
+    slowest = TIERS[setting.busiest]
+    marks, table = [], []
+    for name, (seconds, size, rate) in rows.items():
+        took, sent, carried = format_quantity(seconds, "s"), format_quantity(size, "B"), format_quantity(rate, "B/s")
+        hover = [("busiest link", sent), ("it carries", carried), ("takes", exact(seconds, "s"))]
+        marks.append(
+            mark("bar", "overhead" if name == slowest else "memory", x=seconds, y=name, id=name, name=name, label=took, hover=hover)
+        )
+        table.append((name, sent, carried, took, "the slowest" if name == slowest else ""))
+    words = "; ".join(f"{name} {took}" for name, _, _, took, _ in table)
+    return Figure(
+        "by-tier", "Seconds of each tier", Axis("log", "bytes over rate, busiest link", "s", SECONDS), Axis("band", names=tuple(rows)),
+        tuple(marks), f"{words}. Everything waits for what goes {slowest}.",
+        Table(("where", "bytes", "bytes a second", "takes", ""), tuple(table)), note=KINDS[setting.kind],
+    )  # fmt: skip
+
+
+def factors(lab: kit.Lab, setting: Setting) -> Figure:
+    """Every collective at the same setting, over its time on a fabric that holds nobody up; the prediction stands on it."""
+    rows = {name: setting.at(kind=kind).factor for kind, name in kinds(setting).items()}
+    marks: list[Mark] = [
+        mark("bar", "overhead" if factor > 1 + 1e-9 else "memory", x=factor, y=name, id=name, name=name, label=format_quantity(factor, "×"),
+             emphasis=name == KINDS[setting.kind], hover=[("over its ports alone", exact(factor, "×"))])
+        for name, factor in rows.items()
+    ]  # fmt: skip
+    option = lab.choice("act1")
+    if option is not None:
+        marks += reveal.rules(float(option.value), float(lab.question("act1").answer), "×")
+    words = "; ".join(f"{name} {format_quantity(factor, '×')}" for name, factor in rows.items())
+    table = tuple((name, format_quantity(factor, "×"), exact(factor, "×")) for name, factor in rows.items())
+    return Figure(
+        "factors", "Who notices", Axis("log", "time over that of the ports alone", "×", FACTORS), Axis("band", names=tuple(rows)),
+        tuple(marks), f"{words}.", Table(("traffic", "times as long", "exactly"), table),
+    )  # fmt: skip

@@ -1,0 +1,101 @@
+"""Act I: hosts, switches, traffic and placement to the busiest link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.formula import fraction, line
+from ironlaw.labs.lab_v2_03_fabric.act1 import figures, local_runs
+from ironlaw.labs.lab_v2_03_fabric.act1.setting import HOSTS, KINDS, LOOPBACK, RAILS, THIN, TORUS, Setting, setting_of
+from ironlaw.labs.tables import scrolling_table
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("a_thin_spine_slows_a_ring", "all_reduce_is_bound_by_the_bisection", "all_to_all_feels_the_spine", "a_star_takes_as_many_times")
+FOLLOWS = ("thin", "kind", "scattered", "per_leaf")
+WAITS = {"ports": "ports", "leaf": "leaf", "pod": "pod", "half": "middle"}  # the busiest link, for a card
+COLUMNS = (1, 2, 4, 8, 16, 32)  # oversubscriptions of the table
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        shape = lab.current_context.slug
+        here = shape == LOOPBACK and local_runs.wire(lab) is not None
+        tree = shape != TORUS and not here
+        barred = {} if tree else {"two_level": "needs nodes of eight behind switches"}
+        return [
+            kit.select("kind", "What is sent", list(KINDS.items()), "ring", disabled=barred),
+            kit.span("thin", "Oversubscription", 1, 32, 4, unit=": 1", log=True, steps=list(THIN), hidden=not tree),
+            kit.span("scattered", "Ranks that sit elsewhere", 0, 100, 0, step=5, unit="%"),
+            kit.span("seed", "Draw", 1, 9, 1, whole=True, hidden=not values.get("scattered")),
+            kit.span("hosts", "Hosts", HOSTS[0], HOSTS[-1], 1024, log=True, whole=True, steps=list(HOSTS), hidden=here),
+            kit.choice("per_leaf", "Hosts on a leaf", [(count, str(count)) for count in (8, 16, 32, 64)], 32, hidden=not tree),
+            kit.span("size", "Message", 1, 10_000, 1000, log=True, unit="MB"),
+        ]
+
+    return dials_at
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    setting = setting_of(lab, values)
+    return kit.View(
+        figures=[
+            tabbed(figures.fabric(setting), "The fabric"),
+            tabbed(figures.by_tier(setting), "By tier"),
+            tabbed(figures.factors(lab, setting), "Who notices"),
+        ],
+        cards=cards(setting),
+        formula=formula(setting),
+        note=kit.html(notes(lab, setting)),
+        readouts={
+            "hosts": setting.hosts, "per_leaf": setting.per_leaf, "oversubscription": setting.thin, "kind": setting.kind,
+            "scattered": setting.scattered, "factor": round(setting.factor, 6), "seconds": setting.seconds,
+        },
+        after=table(setting),
+    )  # fmt: skip
+
+
+def cards(setting: Setting) -> list[dict[str, Any]]:
+    slow = setting.factor > 1 + 1e-9
+    return [
+        kit.card("Time", setting.seconds, "s"),
+        kit.card("Times as long", setting.factor, "×", tone="bad" if slow else "good", note="as the ports alone"),
+        {"label": "Everything waits for", "value": WAITS[setting.busiest], "unit": "", "note": figures.TIERS[setting.busiest]},
+        kit.card("Across the middle", setting.fabric.across, "B/s", note="one way, if all is well spread"),
+    ]
+
+
+def formula(setting: Setting) -> str:
+    terms = [
+        f"{fraction(kit.amount(size, 'B'), kit.amount(rate, 'B/s'))} ({figures.TIERS[name]})"
+        for name, (_, size, rate) in setting.tier_seconds.items()
+    ]
+    return line("<i>T</i> = max over links of", fraction("bytes", "rate")) + line(
+        "= max of", ", ".join(terms), "=", kit.amount(setting.seconds, "s")
+    )
+
+
+def notes(lab: kit.Lab, setting: Setting) -> str:
+    shape = lab.current_context.slug
+    texts = []
+    if shape == LOOPBACK:
+        own = local_runs.wire(lab)
+        texts.append(
+            lab.fill("act1.own_machine", ranks=own.ranks, rate=kit.amount(own.rate, "B/s")) if own else lab.fill("act1.own_machine_open")
+        )
+    elif shape in (RAILS, TORUS):
+        texts.append(lab.fill(f"act1.{shape}"))
+    texts.append(lab.fill("act1.starts"))
+    return "\n\n".join(texts)
+
+
+def table(setting: Setting) -> str:
+    """What each collective pays for each width of the spine, placed as set."""
+    if setting.shape in (TORUS, LOOPBACK):
+        return ""
+    rows = [
+        (name, *(kit.times(setting.at(kind=kind, thin=float(thin)).factor, 3) for thin in COLUMNS))
+        for kind, name in figures.kinds(setting).items()
+    ]
+    return scrolling_table("Times as long, by oversubscription", ("traffic", *(f"{thin}:1" for thin in COLUMNS)), rows)

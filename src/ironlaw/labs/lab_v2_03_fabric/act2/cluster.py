@@ -1,0 +1,100 @@
+"""Act II's settings -> switches, and three jobs that share them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.cluster.jobs import Uplink, Waiting, uplinks
+from ironlaw.engine.cluster.placement import fragmented
+from ironlaw.engine.cluster.trees import NODE, Tree
+from ironlaw.registry.boxes import box, boxes
+from ironlaw.registry.fabric_jobs import DENSE, EXPERTS, HOSTS, NODES, PIPELINE, fabric_jobs, shared_fabric, shared_tree
+
+NAMES = {DENSE: "dense model", EXPERTS: "experts", PIPELINE: "pipeline"}
+RADIXES = (32, 64, 128)
+THIN = (1, 1.5, 2, 3, 4, 7, 8)
+GBITS = (200, 400, 800)
+EXPERT_COUNTS = (8, 64, 128, 256, 512)
+TOP_K = (1, 2, 4, 8)
+LAB_02 = "lab_v2_02_interconnect"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Where the dials of Act II stand. The defaults are the question's own, on the thin spine."""
+
+    radix: int = 64
+    tiers: int = 2
+    leaf_thin: float = 4.0
+    pod_thin: float = 1.0
+    rails: bool = False
+    gbits: int = 400
+    scattered: float = 0.0
+    collisions: float = 0.0
+    experts: int = 256
+    top_k: int = 2
+
+    @property
+    def rate(self) -> float:
+        return self.gbits * 1e9 / 8
+
+    @property
+    def tree(self) -> Tree:
+        thin = (self.leaf_thin,) if self.tiers == 2 else (self.leaf_thin, self.pod_thin)
+        return shared_tree(self.radix, thin, self.rate, self.rails)
+
+    @property
+    def waiting(self) -> Mapping[str, Waiting]:
+        return shared_fabric(self.tree, self.scattered, self.collisions, self.experts, self.top_k)
+
+    @property
+    def full(self) -> Mapping[str, Waiting]:
+        """The same jobs side by side on a spine that holds nobody up."""
+        return shared_fabric(shared_tree(rate=self.rate), 0.0, 0.0, self.experts, self.top_k)
+
+    @property
+    def factors(self) -> dict[str, float]:
+        return {name: one.step / self.full[name].step for name, one in self.waiting.items()}
+
+    @property
+    def uplinks(self) -> dict[str, list[Uplink]]:
+        return _uplinks(self.tree, self.scattered, self.collisions, self.experts, self.top_k)
+
+    def at(self, **changes: Any) -> Case:
+        return replace(self, **changes)
+
+
+@lru_cache(maxsize=128)
+def _uplinks(tree: Tree, scattered: float, collisions: float, experts: int, top_k: int) -> dict[str, list[Uplink]]:
+    return uplinks(tree, fabric_jobs(experts, top_k), fragmented(HOSTS // NODE, scattered), collisions)
+
+
+def jobs_at(case: Case, tier: str, subtree: int) -> list[str]:
+    """Whose nodes are under a leaf or in a pod."""
+    hosts = next(count for name, count, _ in case.tree.tiers if name == tier)
+    nodes = hosts * case.tree.planes // NODE
+    order, first, found = fragmented(HOSTS // NODE, case.scattered), 0, []
+    for name, count in NODES.items():
+        if any(node // nodes == subtree for node in order[first : first + count]):
+            found.append(NAMES[name])
+        first += count
+    return found
+
+
+def saved_gbits(lab: kit.Lab) -> int | None:
+    """Gb/s of a port of the box that Lab V2-02 saved; None where it saved none, or one that no switch here has."""
+    slug = (lab.ledger.design(LAB_02) or {}).get("box")
+    nic = box(slug).nic if slug in boxes() else None
+    bits = round(8 * nic.per_direction / 1e9) if nic else 0
+    return bits if bits in GBITS else None
+
+
+def case_of(values: Mapping[str, Any]) -> Case:
+    return Case(
+        int(values["radix"]), int(values["tiers"]), float(values["leaf_thin"]), float(values["pod_thin"]), bool(values["rails"]),
+        int(values["gbits"]), values["scattered"] / 100, values["collisions"] / 100, int(values["experts"]), int(values["top_k"]),
+    )  # fmt: skip

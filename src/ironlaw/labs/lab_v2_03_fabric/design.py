@@ -1,0 +1,51 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_03_fabric.act1 import slots as first
+from ironlaw.labs.lab_v2_03_fabric.act2 import slots as second
+from ironlaw.labs.lab_v2_03_fabric.act2.verdict import NO_TREE, PORTS, SATURATED
+from ironlaw.units import significant
+
+FABRIC = ("hosts", "per_leaf", "oversubscription", "kind", "scattered", "factor", "seconds")
+CLUSTER = (
+    "radix", "tiers", "leaf_thin", "pod_thin", "rails", "link_bytes_per_s", "placed_scattered", "collisions", "experts", "top_k", "ports",
+    "dense_factor", "experts_factor", "pipeline_factor", "exchange_share", "constraint_hit",
+)  # fmt: skip
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read."""
+    fabric, cluster = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: fabric.get(name) for name in FABRIC},
+        **{name: cluster.get(name) for name in CLUSTER},
+        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
+        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+    }
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    return {"act1": (first.truth(lab), first.published_pod()), "act2": (second.truth(lab), "–")}
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    fabric, cluster = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    rows = [("Factor", f"{significant(fabric['factor'])} ×" if fabric else "open", "")]
+    if not cluster:
+        return [*rows, ("Ports", "open", ""), ("All-to-all", "open", "")]
+    return [
+        *rows,
+        ("Ports", f"{cluster['ports']:,}", "fail" if cluster["constraint_hit"] in (PORTS, NO_TREE) else ""),
+        ("All-to-all", f"{significant(100 * cluster['exchange_share'])} %", "fail" if cluster["constraint_hit"] == SATURATED else ""),
+    ]

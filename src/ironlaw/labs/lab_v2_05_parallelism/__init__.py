@@ -1,0 +1,1 @@
+"""Lab V2-05, More GPUs, Less of Each."""

@@ -1,0 +1,115 @@
+"""Act I: model, stages, replicas and pieces to the bubble of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.cluster.links import Box
+from ironlaw.kit.context import LOCAL
+from ironlaw.kit.formula import fraction, line
+from ironlaw.labs.lab_v2_05_parallelism.act1 import figures
+from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import (
+    BATCHES,
+    MICRO,
+    MODELS,
+    PIECES,
+    REPLICAS,
+    SEQ,
+    STAGES,
+    STORY,
+    TENSOR,
+    Setting,
+    setting_of,
+    why_not_pieces,
+    why_not_stages,
+)  # fmt: skip
+from ironlaw.labs.lab_v2_05_parallelism.box_of_context import BOXES
+from ironlaw.registry.boxes import box
+from ironlaw.registry.layout_steps import training_job
+from ironlaw.units import show, significant
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("bubble_over_stages_and_batches", "mfu_collapses", "model_follows_strong_scaling")
+FOLLOWS = ("rank",)
+
+
+def boxes(lab: kit.Lab) -> Box:
+    """The context's boxes; with H100 and without an accelerator, the question's own."""
+    slug = lab.current_context.slug
+    return box(BOXES[slug] if slug in BOXES and slug != "h100_sxm" else STORY)
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        start = {
+            "model": "gpt3_core", "tensor": 8, "pipeline": 12, "data": 48, "virtual": 1, "micro": 1, "batch": 1152, **{
+                key: value for key, value in values.items() if value is not None
+            }
+        }  # fmt: skip
+        now = setting_of(boxes(lab), start)
+        no_stages = {count: why for count in STAGES if (why := why_not_stages(now.model, count))}
+        no_pieces = {count: why for count in PIECES if (why := why_not_pieces(now, count))}
+        return [
+            kit.select("model", "Model", list(MODELS.items()), "gpt3_core"),
+            kit.choice("tensor", "Tensor parallelism over", [(size, str(size)) for size in TENSOR], 8),
+            kit.select("pipeline", "Pipeline stages", [(count, str(count)) for count in STAGES], 12, no_stages),
+            kit.span("data", "Replicas of the pipeline", 1, REPLICAS[-1], 48, log=True, whole=True, steps=list(REPLICAS)),
+            kit.choice("virtual", "Pieces of each stage", [(count, str(count)) for count in PIECES], 1, no_pieces),
+            kit.choice("micro", "Sequences in a micro-batch", [(count, str(count)) for count in MICRO]),
+            kit.choice("batch", "Sequences in a step", [(count, f"{count:,}") for count in BATCHES]),
+            kit.span("into", "Into the step", 0, 100, 100, step=2, unit="%", play=6, shows="gantt"),
+            kit.span("rank", "Whose groups", 0, 63, 0, whole=True, shows="devices"),
+        ]
+
+    return dials_at
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    setting = setting_of(boxes(lab), values)
+    rank = min(round(values["rank"]), setting.devices - 1)
+    return kit.View(
+        figures=[
+            tabbed(figures.pipeline(setting, values["into"] / 100), "The pipeline"),
+            tabbed(figures.pieces(lab, setting), "Pieces"),
+            tabbed(figures.more_gpus(setting), "More GPUs"),
+            tabbed(figures.grid(setting, rank), "Devices"),
+        ],
+        cards=cards(setting),
+        formula=formula(setting),
+        note=kit.html(notes(lab, setting)),
+        readouts={
+            "gpus": setting.devices, "bubble_share": round(setting.bubble, 6), "micro_batches": setting.micro_batches,
+            "mfu_first": round(setting.step.speed.mfu, 6),
+        },
+    )  # fmt: skip
+
+
+def cards(setting: Setting) -> list[dict[str, Any]]:
+    step = setting.step
+    usable = training_job(setting.model, setting.box, setting.batch, SEQ).capacity
+    fits = float(step.memory.total) <= usable
+    return [
+        {"label": "GPUs", "value": f"{setting.devices:,}", "unit": "", "note": f"{setting.box.name}"},
+        {"label": "Micro-batches", "value": f"{setting.micro_batches:,}", "unit": "", "note": "through each pipeline"},
+        kit.card("Bubble", 100 * setting.bubble, "%", note="of the pipeline's time"),
+        kit.card("MFU", 100 * step.speed.mfu, "%", note="of the whole step"),
+        kit.card("Step", step.time.total, "s"),
+        kit.card("Memory", float(step.memory.total), "B", tone="" if fits else "bad", note="" if fits else f"of {show(usable, 'B')}"),
+    ]
+
+
+def formula(setting: Setting) -> str:
+    p, v, m = setting.pipeline, setting.virtual, setting.micro_batches
+    symbols = fraction("<i>p</i> − 1", "<i>v</i><i>m</i> + <i>p</i> − 1")
+    figures_in = fraction(f"{p} − 1", f"{v} × {m:,} + {p} − 1")
+    return line("bubble =", symbols, "=", figures_in, "=", f"{significant(100 * setting.bubble)} %")
+
+
+def notes(lab: kit.Lab, setting: Setting) -> str:
+    texts = [lab.fill("act1.own_machine")] if lab.current_context.slug == LOCAL else []
+    texts.append(lab.fill("act1.arithmetic", seq=f"{SEQ:,}", machine=setting.box.name))
+    if figures.stated_mfu(setting, setting.devices):
+        texts.append(lab.fill("act1.published"))
+    return "\n\n".join(texts)

@@ -1,0 +1,42 @@
+"""Act I beside the learner's own machine: the same batch on one process and on two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.measure.experiments import scaling
+from ironlaw.measure.experiments.scaling import Pair
+from ironlaw.units import significant
+
+
+def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
+    """Experiment -> what the lab says about a run of it."""
+    return {"scaling": lambda run: lab.fill("act1.here_scaling", **slots(run))}
+
+
+def pairs(run: kit.Measured) -> list[Pair]:
+    """Every batch on one process and on two."""
+    return scaling.compare(run.rows)[1]
+
+
+def slots(run: kit.Measured) -> dict[str, object]:
+    by = pairs(run)
+    small, large = by[0], by[-1]
+    return {
+        "small": f"{small.batch:,}", "large": f"{large.batch:,}", "small_one": kit.amount(small.alone, "s"),
+        "small_two": kit.amount(small.two, "s"), "large_one": kit.amount(large.alone, "s"), "large_two": kit.amount(large.two, "s"),
+        "small_of": f"{significant(100 * small.efficiency, 2)} %", "large_of": f"{significant(100 * large.efficiency, 2)} %",
+        "wire": kit.amount(large.wire, "s"), "foretold": kit.amount(large.foretold, "s"),
+        "gradients": kit.amount(float(scaling.SIZES[-1]), "B"),
+    }  # fmt: skip
+
+
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+    """Further arguments are states: naming them is what runs the cell again."""
+    run = lab.local_run("scaling")
+    if run is None:
+        return {}
+    large = pairs(run)[-1]
+    return {"mfu_collapses": kit.LocalFigure(1 / large.efficiency, "×", f"one process to two, {large.batch:,} examples; {run.source}")}

@@ -1,0 +1,121 @@
+"""Act II's pictures: the grid of devices, memory and step beside the best layout and the published one, and all layouts as dots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ironlaw.engine.cluster.footprint import Parts
+from ironlaw.engine.cluster.search import Candidate
+from ironlaw.engine.cluster.steps import StepTime
+from ironlaw.labs.lab_v2_05_parallelism.act2.spread import MODELS, Case
+from ironlaw.pictures.devices import devices
+from ironlaw.pictures.stack import stack
+from ironlaw.pictures.waterfall import Part
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
+
+YOURS, BEST, META = "yours", "best of the search", "as published"
+MOST_MEMORY, MOST_RATE = 160e9, 600e12
+TIMES = {
+    "compute": ("arithmetic", "compute", False), "recompute": ("recomputed", "compute", True),
+    "tensor": ("tensor group", "overhead", False),
+    "context": ("context group", "good", False), "pipeline": ("sends", "ridge", False), "bubble": ("bubble", "warn", True),
+    "data": ("gradients, not hidden", "memory", False), "update": ("optimiser", "muted", True),
+}  # fmt: skip
+
+
+def grid(case: Case, rank: int) -> Figure:
+    layout = case.layout
+    return devices(layout, case.box.devices, min(rank, layout.devices - 1), note=f"{case.layout}, {case.box.name}")
+
+
+def beside(case: Case) -> Iterator[tuple[str, Case]]:
+    """The layouts that stand beside each other: the learner's, the best of the search, the published one."""
+    yield YOURS, case
+    if case.best:
+        yield BEST, case.like(case.best.layout)
+    if case.published:
+        yield META, case.like(case.published.layout)
+
+
+def memory(case: Case) -> Figure:
+    rows = {name: _held(one.held(one.layout)) for name, one in beside(case) if name == BEST or not _broken(one)}
+    room = case.job.capacity
+    limit = mark("rule", "fail", x=room, dash=True, label=f"holds {format_quantity(room, 'B')}", name="holds", id="limit",
+                 hover=[("usable", exact(room, "B"))])  # fmt: skip
+    shown = rows or {"weights alone": [_weights(case)]}
+    return stack(shown, "B", "What the fullest device holds", chosen=YOURS, note=name_of(case), id="memory", extra=[limit])
+
+
+def _broken(case: Case) -> bool:
+    return case.step is None
+
+
+def _weights(case: Case) -> Part:
+    return Part("weights", 2.0 * case.job.shape.parameters / (case.tensor * case.pipeline), "compute")
+
+
+def _held(parts: Parts) -> list[Part]:
+    colours = {"weights": "compute", "gradients": "overhead", "optimiser": "ridge", "activations": "memory"}
+    return [Part(name, float(getattr(parts, name)), colour) for name, colour in colours.items()]
+
+
+def step(case: Case) -> Figure | None:
+    """None where no layout runs."""
+    rows = {name: _spent(one.step.time) for name, one in beside(case) if one.step is not None}
+    return stack(rows, "s", "Where a step goes", chosen=YOURS, note=name_of(case), id="step") if rows else None
+
+
+def _spent(time: StepTime) -> list[Part]:
+    return [Part(TIMES[key][0], value, TIMES[key][1], pattern=TIMES[key][2]) for key, value in time.parts.items() if key in TIMES]
+
+
+def name_of(case: Case) -> str:
+    return f"{MODELS[case.model]}, {case.devices:,} devices, {case.seq:,} tokens"
+
+
+def rate(case: Case, one: Candidate) -> float:
+    """Model FLOPs a second of one device."""
+    return one.speed.mfu * case.job.peak
+
+
+def every(case: Case) -> Figure:
+    """Every layout of the search as a dot: what it holds and what it reaches; the learner's and the published one marked."""
+    marks: list[Mark] = []
+    table = []
+    for i, one in enumerate(case.ranking):
+        marks.append(_dot(case, one, str(one.layout), f"dot-{i}", "ridge", 4, hollow=True))
+        table.append((str(one.layout), format_quantity(float(one.memory.total), "B"), format_quantity(rate(case, one), "FLOP/s")))
+    words = [f"{len(case.ranking):,} layouts divide and fit"]
+    for name, other in beside(case):
+        mine = other.step
+        if mine is None:
+            words.append(f"{name}: does not divide")
+            continue
+        colour, size, shape = {YOURS: ("accent", 8, None), BEST: ("good", 7, "diamond"), META: ("ink", 7, "square")}[name]
+        marks.append(_dot(case, mine, name, name, colour, size, shape=shape, label=name))
+        words.append(f"{name} {format_quantity(float(mine.memory.total), 'B')}, {format_quantity(rate(case, mine), 'FLOP/s')}")
+        table.append((name, format_quantity(float(mine.memory.total), "B"), format_quantity(rate(case, mine), "FLOP/s")))
+    room = case.job.capacity
+    marks.append(mark("rule", "fail", x=room, dash=True, label=f"holds {format_quantity(room, 'B')}", name="holds", id="limit"))
+    return Figure(
+        "layouts", "Every layout that fits", Axis("linear", "what the fullest device holds", "B", (0.0, MOST_MEMORY)),
+        Axis("linear", "model FLOPs a second of a device", "FLOP/s", (0.0, MOST_RATE)), tuple(marks), "; ".join(words) + ".",
+        Table(("layout", "memory", "of a device"), tuple(table) or (("none", "–", "–"),)), name_of(case),
+        ({"colour": "ridge", "shape": "circle", "hollow": True, "label": "layouts of the search"},), {"height": 360},
+    )  # fmt: skip
+
+
+def _dot(
+    case: Case, one: Candidate, name: str, id: str, colour: str, size: int, *, hollow: bool = False, shape: str | None = None,
+    label: str = "",
+) -> Mark:  # fmt: skip
+    layout = one.layout
+    hover = [
+        ("layout", str(layout)), ("pieces", str(layout.virtual)), ("recomputed", layout.recompute),
+        ("memory", exact(float(one.memory.total), "B")), ("MFU", exact(100 * one.speed.mfu, "%")),
+    ]  # fmt: skip
+    return mark(
+        "point", colour, x=min(float(one.memory.total), MOST_MEMORY), y=min(rate(case, one), MOST_RATE), id=id, name=name, label=label,
+        size=size, hollow=hollow, shape=shape, hover=hover,
+    )  # fmt: skip

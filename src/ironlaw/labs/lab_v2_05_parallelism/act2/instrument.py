@@ -1,0 +1,151 @@
+"""Act II: every size of a layout to its memory, its step, its traffic and its share of the peak."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.context import LOCAL
+from ironlaw.kit.formula import line
+from ironlaw.labs.lab_v2_05_parallelism.act2 import figures, verdict
+from ironlaw.labs.lab_v2_05_parallelism.act2.spread import (
+    ATTENTION,
+    CONTEXT,
+    DEVICES,
+    FUSED,
+    MICRO,
+    MODELS,
+    PIECES,
+    RECOMPUTE,
+    SEQUENCES,
+    STAGES,
+    TENSOR,
+    Case,
+    case_of,
+)  # fmt: skip
+from ironlaw.labs.lab_v2_05_parallelism.box_of_context import box_of, gradient_bytes, ports
+from ironlaw.labs.tables import scrolling_table
+from ironlaw.units import show
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("zero3_keeps_the_weights", "pipeline_divides_activations", "llama3_as_predicted")
+FOLLOWS = ("nics",)
+STATE_BYTES = 14  # of a parameter in a checkpoint: BF16 weight, FP32 master copy, two moments
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        at = box_of(lab)
+        gated = (values.get("model") or "llama3_405b") != "gpt3_175b"
+        fused = gated or (values.get("attention") or FUSED) == FUSED
+        nothing = {"selective": "a fused kernel keeps no scores"} if fused else {}
+        size, count = gradient_bytes(lab), ports(lab, at)
+        from_06 = {"help": lab.fill("act2.begins_06", size=size)} if size else {}
+        from_02 = {"help": lab.fill("act2.begins_02", count=count)} if count else {}
+        sizes = {"tensor": TENSOR, "pipeline": STAGES, "context": CONTEXT, "virtual": PIECES, "micro": MICRO}
+        options = {name: [(value, str(value)) for value in values] for name, values in sizes.items()}
+        return [
+            kit.select("model", "Model", list(MODELS.items()), "llama3_405b"),
+            kit.select("devices", "Devices", [(n, f"{n:,}") for n in DEVICES], 16384),
+            kit.choice("seq", "Tokens in a sequence", [(n, f"{n:,}") for n in SEQUENCES], 8192),
+            kit.choice("tensor", "Tensor parallelism (TP)", options["tensor"], 8),
+            kit.choice("pipeline", "Pipeline stages (PP)", options["pipeline"], 4),
+            kit.choice("context", "Context parallelism (CP)", options["context"], 1),
+            kit.choice("virtual", "Pieces of each stage", options["virtual"], 1),
+            kit.choice("micro", "Sequences in a micro-batch", options["micro"], 1),
+            kit.choice("zero", "ZeRO stage", [(stage, str(stage)) for stage in range(4)], 1),
+            kit.choice("recompute", "Computed again", list(RECOMPUTE.items()), "none", nothing),
+            kit.choice("attention", "Attention", list(ATTENTION.items()), FUSED, hidden=gated),
+            kit.switch("sequence_parallel", "Sequence parallelism", True),
+            {**kit.choice("gradient_bytes", "Bytes of a gradient", [(4, "4, FP32"), (2, "2, BF16")], size or 4), **from_06},
+            kit.switch("overlap", "Gradients summed up beside the backward pass", True),
+            {**kit.span("nics", "NICs of each box in use", 1, max(2, at.nics), count or max(1, at.nics), whole=True), **from_02},
+            kit.span("rank", "Whose groups", 0, 127, 0, whole=True, shows="devices"),
+        ]
+
+    return dials_at
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    case = case_of(box_of(lab), values)
+    step = figures.step(case)
+    return kit.View(
+        figures=[
+            tabbed(figures.memory(case), "Memory"),
+            *([tabbed(step, "The step")] if step else []),
+            tabbed(figures.every(case), "All layouts"),
+            tabbed(figures.grid(case, round(values["rank"])), "Devices"),
+        ],
+        cards=cards(case),
+        formula=formula(case),
+        banner=verdict.banner(lab, case),
+        note=kit.html(notes(lab, case)),
+        readouts=readouts(case),
+        after=traffic(case),
+    )
+
+
+def cards(case: Case) -> list[dict[str, Any]]:
+    step, none = case.step, "–"
+    replicas = {"label": "Replicas", "value": f"{case.layout.data:,}", "unit": "", "note": f"of {case.group:,} devices each"}
+    if step is None:
+        return [replicas, *({"label": label, "value": none, "unit": ""} for label in ("MFU", "Step", "Memory", "Bubble"))]
+    fits = float(step.memory.total) <= case.job.capacity
+    return [
+        replicas,
+        kit.card("MFU", 100 * step.speed.mfu, "%", note="model FLOPs, scores in full"),
+        kit.card("Step", step.time.total, "s"),
+        kit.card("Memory", float(step.memory.total), "B", tone="good" if fits else "bad", note=f"of {show(case.job.capacity, 'B')}"),
+        kit.card("Bubble", 100 * step.time.bubble / step.time.total, "%", note="of the step"),
+    ]
+
+
+def formula(case: Case) -> str:
+    layout = case.layout
+    sizes = f"{layout.tensor} × {layout.pipeline} × {layout.context} × {layout.data:,}"
+    return line("TP × PP × CP × DP =", sizes, "=", f"{layout.devices:,} devices") + line(
+        "micro-batches of a pipeline =", f"{case.batch:,} / ({layout.data:,} × {layout.micro})", "=",
+        f"{case.batch / (layout.data * layout.micro):,.3g}",
+    )  # fmt: skip
+
+
+def notes(lab: kit.Lab, case: Case) -> str:
+    texts = [lab.fill("act2.own_machine")] if lab.current_context.slug == LOCAL else []
+    if gradient_bytes(lab) is None:
+        texts.append(lab.fill("act2.begins_empty"))
+    if case.published:
+        texts.append(lab.fill("act2.published", layout=str(case.published.layout), seconds=kit.amount(case.published.seconds, "s")))
+    return "\n\n".join([*texts, lab.fill("act2.arithmetic", machine=case.box.name)])
+
+
+def traffic(case: Case) -> str:
+    """What a device sends in a step, by parallelism, and over which wires."""
+    step = case.step
+    if step is None or not step.traffic:
+        return ""
+    layout, near = case.layout, case.box.devices
+    strides = {"tensor": layout.tensor, "context": layout.tensor * layout.context, "data": layout.devices, "pipeline": layout.devices}
+    rows = [
+        (kind, kit.amount(sent, "B"), "links inside a box" if strides.get(kind, layout.devices) <= near else "NICs")
+        for kind, sent in step.traffic.items()
+        if sent
+    ]
+    return scrolling_table("What a device sends in a step", ("group", "bytes", "over"), rows)
+
+
+def readouts(case: Case) -> dict[str, Any]:
+    hit, step, layout = verdict.state(case), case.step, case.layout
+    count = case.job.shape.parameters
+    measured = {
+        "step_s": step.time.total, "tokens_per_s": step.speed.tokens_per_s, "mfu": round(step.speed.mfu, 6),
+        "bubble_share": round(step.time.bubble / step.time.total, 6), "memory_bytes": round(float(step.memory.total)),
+    } if step else {}  # fmt: skip
+    return {
+        "model": case.model, "parameters": count, "box": case.box.slug, "devices": case.devices,
+        "boxes": -(-case.devices // case.box.devices), "nics": case.nics if case.box.nic else 0, "tensor": layout.tensor,
+        "pipeline": layout.pipeline, "context_parallel": layout.context, "data": layout.data, "virtual": layout.virtual,
+        "micro": layout.micro, "zero": layout.zero, "recompute": layout.recompute, "batch": case.batch, "seq": case.seq,
+        "state_bytes": STATE_BYTES * count, "state_bytes_per_device": STATE_BYTES * count / case.devices,
+        "constraint_hit": hit if verdict.TONES[hit] == "fail" else None, **measured,
+    }  # fmt: skip

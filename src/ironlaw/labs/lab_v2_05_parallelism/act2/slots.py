@@ -1,0 +1,113 @@
+"""Act II's words: truth, distance and slots, for the prediction's own case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ironlaw import kit
+from ironlaw.engine.cluster.layouts import Layout
+from ironlaw.engine.cluster.pipelines import bubble
+from ironlaw.engine.cluster.shapes import token_flops
+from ironlaw.labs.lab_v2_05_parallelism.act2.spread import MODELS, TOKENS, Case, premise
+from ironlaw.registry.runs import Run, runs
+from ironlaw.units import significant
+
+LONG = 131072
+
+
+def percent(share: float) -> str:
+    return f"{significant(100 * share)} %"
+
+
+def _sizes(case: Case) -> dict[str, object]:
+    layout = case.layout
+    return {
+        "model": MODELS[case.model], "devices": f"{case.devices:,}", "tensor": layout.tensor, "stages": layout.pipeline,
+        "replicas": layout.data, "seq": f"{case.seq:,}",
+    }  # fmt: skip
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    sizes = _sizes(premise())
+    return {name: sizes[name] for name in ("model", "devices")} | {"tokens": TOKENS >> 20, "short": sizes["seq"], "long": f"{LONG:,}"}
+
+
+def lock(lab: kit.Lab) -> dict[str, object]:
+    one = premise()
+    return _sizes(one) | {"batch": f"{one.batch:,}", "usable": kit.amount(one.job.capacity, "B")}
+
+
+def truth(lab: kit.Lab) -> str:
+    return str(lab.question("act2").right.label)
+
+
+def distance(lab: kit.Lab) -> str:
+    option = lab.choice("act2")
+    if option is None:
+        return ""
+    return "right" if option.id == lab.question("act2").right.id else "right about a cost, not about what can't run"
+
+
+def stated_mfu(run: Run, seconds: float) -> float:
+    """Of a published row's FLOPs, which count half of the scores, in so many seconds."""
+    flops = run.tokens * float(token_flops(run.shape, run.seq, causal=True))
+    return flops / (seconds * run.layout.devices * premise().job.peak)
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    one = premise()
+    step, best = one.step, one.best
+    assert step is not None and best is not None
+    parts, again = step.memory, replace(one, recompute="full")
+    row = runs("llama3_2024")[1]
+    return {
+        "needed": kit.amount(float(parts.total), "B"), "usable": kit.amount(one.job.capacity, "B"),
+        "activations": kit.amount(float(parts.activations), "B"), "gradients": kit.amount(float(parts.gradients), "B"),
+        "weights": kit.amount(float(parts.weights), "B"), "left": step.micro_batches, "stages": one.pipeline,
+        "bubble": percent(float(bubble(one.pipeline, step.micro_batches))), "data": percent(step.time.data / step.time.total),
+        "again": kit.amount(float(again.held(again.layout).total), "B"), "best": str(best.layout), "pieces": best.layout.virtual,
+        "ours": percent(stated_mfu(row, best.time.total)), "theirs": percent(stated_mfu(row, row.seconds)),
+        "count": f"{len(one.ranking):,}", "each": one.batch // one.layout.data,
+    }  # fmt: skip
+
+
+def alone() -> Case:
+    """The long context without context parallelism, in the published layout's stages: a sequence for each replica."""
+    return replace(premise(), seq=LONG, pipeline=16, zero=2)
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    one = alone()
+    step = one.step
+    assert step is not None
+    held, long = one.held(one.layout), runs("llama3_2024")[2].layout
+    return {
+        "batch": one.batch, "replicas": one.layout.data, "left": step.micro_batches, "stages": one.pipeline, "long": f"{LONG:,}",
+        "bubble": percent(float(bubble(one.pipeline, step.micro_batches))), "held": kit.amount(float(held.total), "B"),
+        "usable": kit.amount(one.job.capacity, "B"), "cp": long.context, "dp": long.data, "then": one.batch // long.data,
+        "data": percent(step.time.data / step.time.total), "tokens": TOKENS >> 20,
+    }  # fmt: skip
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    one = premise()
+    shape = one.job.shape
+    best = one.best
+    assert best is not None
+    zero3 = one.held(Layout(data=one.devices, zero=3))
+    return {
+        "model": MODELS[one.model], "parameters": f"{significant(shape.parameters / 1e9)} billion", "devices": f"{one.devices:,}",
+        "share": kit.amount(float(zero3.static), "B"), "seq": f"{one.seq:,}",
+        "dense": kit.amount(6.0 * shape.parameters, "FLOP"), "token": kit.amount(float(token_flops(shape, one.seq)), "FLOP"),
+        "mfu": percent(best.speed.mfu), "hidden": f"{shape.hidden:,}", "layers": shape.layers,
+    }  # fmt: skip
+
+
+def takeaways(lab: kit.Lab) -> dict[str, object]:
+    from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import premise as first
+
+    one = first()
+    return {
+        "share": percent(one.bubble), "stages": one.pipeline, "left": one.micro_batches,
+        "needed": kit.amount(float(premise().held(premise().layout).total), "B"),
+    }  # fmt: skip

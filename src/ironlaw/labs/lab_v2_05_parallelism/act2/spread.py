@@ -1,0 +1,149 @@
+"""Act II's settings -> a layout of a run on many devices, and what the engine says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ironlaw.engine.cluster.footprint import Parts, memory
+from ironlaw.engine.cluster.layouts import Layout, check
+from ironlaw.engine.cluster.links import Box
+from ironlaw.engine.cluster.search import Candidate, Job
+from ironlaw.errors import BadValue
+from ironlaw.registry.boxes import box
+from ironlaw.registry.layout_steps import layout_ranking, layout_step, training_job
+from ironlaw.registry.runs import Run, runs
+
+MODELS = {"llama3_405b": "Llama 3 405B", "llama3_70b": "Llama-3-70B", "gpt3_175b": "GPT-3 175B"}
+TOKENS = 2**24  # of a step
+DEVICES = (1024, 2048, 4096, 8192, 16384)
+SEQUENCES = (8192, 32768, 131072)
+TENSOR, CONTEXT, MICRO, PIECES = (1, 2, 4, 8, 16), (1, 2, 4, 8, 16), (1, 2, 4), (1, 2, 4, 8)
+STAGES = (1, 2, 4, 8, 16, 32, 64)
+RECOMPUTE = {"none": "nothing", "selective": "the scores", "full": "all of a layer"}
+FUSED, SCORES = "fused", "scores"
+ATTENTION = {FUSED: "one fused kernel", SCORES: "scores in memory"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Where the dials of Act II stand."""
+
+    box: Box
+    model: str = "llama3_405b"
+    devices: int = 16384
+    seq: int = 8192
+    tensor: int = 8
+    pipeline: int = 4
+    context: int = 1
+    virtual: int = 1
+    micro: int = 1
+    recompute: str = "none"
+    sequence_parallel: bool = True
+    zero: int = 1
+    gradient_bytes: int = 4
+    overlap: bool = True
+    nics: int = 8
+    fused: bool = True
+
+    @property
+    def batch(self) -> int:
+        return TOKENS // self.seq
+
+    @property
+    def group(self) -> int:
+        """Devices that hold one copy of the model and work on the same sequences."""
+        return self.tensor * self.pipeline * self.context
+
+    @property
+    def layout(self) -> Layout:
+        """As many replicas as there are devices for; at least one."""
+        return Layout(
+            self.tensor, self.pipeline, self.context, max(1, self.devices // self.group), virtual=self.virtual, micro=self.micro,
+            recompute=self.recompute, sequence_parallel=self.sequence_parallel, zero=self.zero, gradient_bytes=float(self.gradient_bytes),
+        )  # fmt: skip
+
+    @property
+    def job(self) -> Job:
+        return training_job(self.model, self.box, self.batch, self.seq, nics=self.ports, overlap=self.overlap, fused=self.fused)
+
+    @property
+    def ports(self) -> int | None:
+        return self.nics if self.box.nic else None
+
+    @property
+    def starved(self) -> bool:
+        """Whether some replicas are left without a micro-batch."""
+        return self.layout.data * self.micro > self.batch
+
+    @property
+    def refusal(self) -> str:
+        """What does not divide, in the engine's words; empty where all does."""
+        if self.devices % self.group:
+            return f"{self.devices:,} devices do not divide into groups of {self.group:,}"
+        try:
+            check(self.job.shape, self.layout, self.batch, self.seq)
+        except BadValue as error:
+            return str(error).partition(": ")[2] or str(error)
+        return ""
+
+    @property
+    def step(self) -> Candidate | None:
+        """None where the layout does not divide."""
+        return None if self.refusal else layout_step(
+            self.model, self.box, self.layout, self.batch, self.seq, nics=self.ports, overlap=self.overlap, fused=self.fused
+        )  # fmt: skip
+
+    @property
+    def memory(self) -> Parts | None:
+        step = self.step
+        return step.memory if step else None
+
+    @property
+    def ranking(self) -> tuple[Candidate, ...]:
+        """Layouts of the search on the same devices, the fastest first; empty where none fits."""
+        try:
+            return layout_ranking(
+                self.model, self.box, self.devices, self.batch, self.seq, nics=self.ports, overlap=self.overlap, fused=self.fused
+            )  # fmt: skip
+        except BadValue:
+            return ()
+
+    @property
+    def best(self) -> Candidate | None:
+        return self.ranking[0] if self.ranking else None
+
+    @property
+    def published(self) -> Run | None:
+        """The run of the same model on as many devices with as long sequences, where one was published."""
+        if self.model != "llama3_405b" or self.box.device != "h100_sxm":
+            return None
+        return next((run for run in runs("llama3_2024") if (run.layout.devices, run.seq) == (self.devices, self.seq)), None)
+
+    def held(self, layout: Layout) -> Parts:
+        return memory(self.job.shape, layout, self.seq, max(1, self.batch // (layout.data * layout.micro)))
+
+    def like(self, layout: Layout) -> Case:
+        """The same run in another layout."""
+        return replace(
+            self, tensor=layout.tensor, pipeline=layout.pipeline, context=layout.context, virtual=layout.virtual, micro=layout.micro,
+            recompute=layout.recompute, sequence_parallel=layout.sequence_parallel, zero=layout.zero,
+            gradient_bytes=round(layout.gradient_bytes),
+        )  # fmt: skip
+
+
+def premise() -> Case:
+    """The question's own layout."""
+    return Case(box("grand_teton_h100"))
+
+
+def case_of(at: Box, values: Mapping[str, Any]) -> Case:
+    gated = values["model"] != "gpt3_175b"
+    fused = gated or values["attention"] == FUSED
+    recompute = "none" if fused and values["recompute"] == "selective" else values["recompute"]
+    return Case(
+        at, values["model"], int(values["devices"]), int(values["seq"]), int(values["tensor"]), int(values["pipeline"]),
+        int(values["context"]), int(values["virtual"]), int(values["micro"]), recompute, bool(values["sequence_parallel"]),
+        int(values["zero"]), int(values["gradient_bytes"]), bool(values["overlap"]), min(round(values["nics"]), max(1, at.nics)), fused,
+    )  # fmt: skip

@@ -1,0 +1,57 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_05_parallelism.act1 import slots as first
+from ironlaw.labs.lab_v2_05_parallelism.act2 import slots as second
+from ironlaw.registry.runs import runs
+from ironlaw.units import significant
+
+PIPELINE = ("gpus", "micro_batches", "mfu_first")
+LAYOUT = (
+    "model", "parameters", "box", "devices", "boxes", "nics", "tensor", "pipeline", "context_parallel", "data", "virtual", "micro", "zero",
+    "recompute", "batch", "seq", "step_s", "tokens_per_s", "mfu", "bubble_share", "memory_bytes", "state_bytes", "state_bytes_per_device",
+    "constraint_hit",
+)  # fmt: skip
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read: V2-07 saves the state of this layout."""
+    pipeline, layout = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: pipeline.get(name) for name in PIPELINE},
+        **{name: layout.get(name) for name in LAYOUT},
+        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
+        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+    }
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    row = runs("llama3_2024")[1]
+    return {
+        "act1": (
+            first.truth(lab),
+            f"MFU {first.percent(first.stated(first.FEW))} to {first.percent(first.stated(first.MANY))} (Megatron-Core)",
+        ),
+        "act2": (second.truth(lab), f"a step of {kit.amount(row.seconds, 's')} with {row.layout} (Meta)"),
+    }
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    pipeline, layout = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    rows = [("Bubble", f"{significant(100 * pipeline['bubble_share'])} %" if pipeline else "open", "")]
+    if not layout:
+        return [*rows, ("Layout", "open", ""), ("MFU", "open", "")]
+    sizes = f"{layout['tensor']} × {layout['pipeline']} × {layout['context_parallel']} × {layout['data']:,}"
+    mfu = f"{significant(100 * layout['mfu'])} %" if "mfu" in layout else "–"
+    return [*rows, ("Layout", sizes, ""), ("MFU", mfu, "fail" if layout["constraint_hit"] else "")]

@@ -1,0 +1,136 @@
+"""Act II's pictures: buckets behind the backward pass, what shows by bucket, what one device holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ironlaw import kit
+from ironlaw.engine.cluster.buckets import Queue
+from ironlaw.labs.lab_v2_06_collectives.act2.buckets import ALGORITHMS, BUCKETS, SIZES, Case, best_bucket, exposed_by_bucket
+from ironlaw.pictures.answers import answers
+from ironlaw.pictures.lines import lines
+from ironlaw.pictures.stack import stack
+from ironlaw.pictures.waterfall import Part
+from ironlaw.registry.workloads import about
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity, share
+
+MOST = 32  # bars of a row that can be told apart
+PASS, SUM = "backward pass", "sums"
+SHOWS = (1e-5, 1e3)  # seconds
+STOPS = [[size, size / 1e6] for size in SIZES]
+SPLIT = {0: "optimiser on each device", 1: "optimiser split"}
+
+
+def name_of(case: Case) -> str:
+    groups = f", TP {case.tensor} × DP {case.data}" if case.tensor > 1 else ""
+    return f"{about(case.model)['name']} on {case.devices:,} devices{groups}"
+
+
+def over_time(case: Case) -> Figure:
+    """From the begin of the pass to the end of the last sum; what comes after the pass is hatched."""
+    queue = case.step.queue
+    whole = max(queue.end(queue.count), queue.backward)
+    stride = -(-queue.count // MOST)
+    groups = [(i, min(i + stride - 1, queue.count)) for i in range(1, queue.count + 1, stride)]
+    marks: list[Mark] = []
+    for index, (first, last) in enumerate(groups):
+        made = _made(queue, first - 1), _made(queue, last)
+        marks.append(_bar(f"pass-{index}", PASS, made, whole, "compute", first, last, index % 2 == 0))
+        start, end = queue.start(first), queue.end(last)
+        for after, (low, high) in ((False, (start, min(end, queue.backward))), (True, (max(start, queue.backward), end))):
+            if high > low:
+                marks.append(
+                    _bar(f"sum-{index}{'-after' * after}", SUM, (low, high), whole, "overhead" if after else "memory", first, last,
+                         index % 2 == 0, after)
+                )  # fmt: skip
+    ends = mark("rule", "ink", x=100 * queue.backward / whole, dash=True, id="pass-ends", label="pass ends", name="pass ends",
+                hover=[("backward pass", exact(queue.backward, "s"))])  # fmt: skip
+    each = "each a bar" if stride == 1 else f"{stride} to a bar"
+    text = (
+        f"{queue.count:,} buckets, {each}: the backward pass takes {format_quantity(queue.backward, 's')}, the sums"
+        f" {format_quantity(queue.seconds, 's')}, of which {format_quantity(queue.exposed, 's')} come after the pass."
+    )
+    table = tuple(
+        (f"{first:,} to {last:,}" if last > first else f"{first:,}", format_quantity(queue.ready(last), "s"),
+         format_quantity(queue.start(first), "s"), format_quantity(queue.end(last), "s"))
+        for first, last in groups
+    )  # fmt: skip
+    legend = (
+        {"colour": "compute", "label": "gradients are made"}, {"colour": "memory", "label": "summed beside the pass"},
+        {"colour": "overhead", "pattern": True, "label": "summed after it"},
+    )  # fmt: skip
+    return Figure(
+        "timeline", "Buckets behind the backward pass", Axis("linear", "time, of the pass and its sums", "%", (0.0, 100.0)),
+        Axis("band", names=(PASS, SUM)), (*marks, ends), text, Table(("buckets", "made by", "first sum starts", "last one ends"), table),
+        f"{name_of(case)}: {queue.count:,} buckets, {each}; 100 % is {format_quantity(whole, 's')}", legend, {"stacked": True, "row": 48},
+    )  # fmt: skip
+
+
+def _made(queue: Queue, i: int) -> float:
+    """When the i-th bucket's last gradient is made, in whatever order they go out."""
+    return queue.backward * min(1.0, i * queue.full / queue.gradients)
+
+
+def _bar(
+    id: str, row: str, ends: tuple[float, float], whole: float, colour: str, first: int, last: int, emphasis: bool, after: bool = False
+) -> Mark:
+    hover = [("buckets", f"{first:,} to {last:,}" if last > first else f"{first:,}"), ("from", format_quantity(ends[0], "s")),
+             ("to", format_quantity(ends[1], "s"))]  # fmt: skip
+    low, high = (100 * end / whole for end in ends)
+    return mark(
+        "bar", colour, x0=low, x1=high, y=row, id=id, name=f"{row}, bucket {first:,}", hover=hover, pattern=after, emphasis=emphasis
+    )
+
+
+def by_bucket(case: Case) -> Figure:
+    """Seconds after the pass for each size of a bucket; where least shows, and where the dial stands."""
+    names = list(dict.fromkeys((case.algorithm, "ring", "two_level", "double_tree")))[:4]
+    series = {ALGORITHMS[name]: [(x, _held(y)) for x, y in exposed_by_bucket(replace(case, algorithm=name))] for name in names}
+    best = best_bucket(case)
+    least = replace(case, bucket=best).step.queue.exposed
+    shown = case.step.queue.exposed
+    extra = [
+        mark("point", "good", x=best, y=_held(least), shape="diamond", size=7, id="least", name="least shows",
+             label=format_quantity(best, "B"),
+             hover=[("bucket", exact(best, "B")), ("after the pass", exact(least, "s"))]),
+        mark("point", "accent", x=case.bucket, y=_held(shown), size=8, id="point", name="as set",
+             hover=[("bucket", exact(case.bucket, "B")), ("after the pass", exact(shown, "s")),
+                    ("of the step", share(shown, case.step.step.total))],
+             drag={"dial": "bucket", "axis": "x", "stops": STOPS}),
+    ]  # fmt: skip
+    return lines(
+        series, Axis("log", "bucket", "B", BUCKETS), Axis("log", "after the pass", "s", SHOWS), "What shows, by bucket", extra=extra,
+        note=f"{name_of(case)}; least with {format_quantity(best, 'B')} by {ALGORITHMS[case.algorithm]}", id="by-bucket",
+    )  # fmt: skip
+
+
+def _held(seconds: float) -> float:
+    return min(max(seconds, SHOWS[0]), SHOWS[1])
+
+
+def memory(case: Case) -> Figure:
+    """The fullest device with the optimiser's state on each or split, the buckets that wait, and what it can hold."""
+    rows = {}
+    for zero, name in SPLIT.items():
+        step = replace(case, zero=zero).step
+        parts = step.memory
+        rows[name] = [
+            Part("weights", float(parts.weights), "compute"), Part("gradients", float(parts.gradients), "overhead"),
+            Part("optimiser", float(parts.optimiser), "ridge"), Part("activations", float(parts.activations), "memory"),
+            Part("buckets that wait", step.queue.waiting, "muted", pattern=True),
+        ]  # fmt: skip
+    usable = case.step.usable
+    limit = mark("rule", "fail", x=usable, dash=True, label=f"holds {format_quantity(usable, 'B')}", name="holds", id="limit",
+                 hover=[("usable", exact(usable, "B"))])  # fmt: skip
+    return stack(rows, "B", "What one device holds", chosen=SPLIT[case.zero], note=name_of(case), id="memory", extra=[limit])
+
+
+def said(lab: kit.Lab, truths: dict[str, float]) -> Figure | None:
+    """The two shares as the learner gave them, beside the computed ones."""
+    option, estimate = lab.choice("act2"), lab.sealed("act2", "estimate")
+    if option is None:
+        return None
+    ring, tree = truths
+    rows = {ring: (truths[ring], "overhead", float(option.value)), tree: (truths[tree], "compute", estimate)}
+    return answers(rows, "Share of a sum that is steps", what="algorithm")

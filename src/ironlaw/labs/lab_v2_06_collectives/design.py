@@ -1,0 +1,55 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_06_collectives.act1 import slots as first
+from ironlaw.labs.lab_v2_06_collectives.act2 import slots as second
+from ironlaw.registry.timed_wires import timed_wire
+from ironlaw.units import show, significant
+
+SUMS = ("ranks", "alpha_s", "beta_bytes_per_s", "crossing_bytes")
+STEP = (
+    "model", "box", "devices", "tensor", "data", "micro", "seq", "zero", "gradient_bytes", "bucket_bytes", "algorithm", "order",
+    "network_alpha_s", "network_beta_bytes_per_s", "exposed_s", "exposed_share", "latency_share", "step_s", "constraint_hit",
+)  # fmt: skip
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read: V2-05 starts from the model, the devices, the groups and the network."""
+    sums, step = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: sums.get(name) for name in SUMS},
+        **{name: step.get(name) for name in STEP},
+        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
+        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+    }
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    timed = timed_wire("dgx_h100", 8)
+    wires = f"{show(timed.wire.alpha, 's')} a step and {show(timed.wire.beta, 'B/s')} on eight H100 (Vidur)"
+    return {"act1": (first.truth(lab), wires), "act2": (second.truth(lab), "–")}
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    sums, step = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    cross = sums.get("crossing_bytes")
+    rows = [("They cross", (show(float(cross), "B") if cross else "nowhere") if sums else "open", "")]
+    if not step:
+        return [*rows, ("Steps", "open", ""), ("After the pass", "open", "")]
+    tone = "fail" if step["constraint_hit"] else ""
+    return [
+        *rows,
+        ("Steps", f"{significant(100 * step['latency_share'])} %", ""),
+        ("After the pass", f"{significant(100 * step['exposed_share'])} %", tone),
+    ]

@@ -1,0 +1,1 @@
+"""Lab V2-07, How Often to Save."""

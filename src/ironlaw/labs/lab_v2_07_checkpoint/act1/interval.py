@@ -1,0 +1,103 @@
+"""Act I's settings -> where the time goes at every interval: the engine's laws, kept per setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from ironlaw.engine.cluster import renewals
+from ironlaw.engine.cluster.failures import Shares, daly, draw, mtbf, young
+from ironlaw.engine.cluster.strips import Stretch, strip
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import HOUR
+
+MINUTE, DAY = 60.0, 86400.0
+SHORTEST, LONGEST = 0.1, 1440.0  # minutes between saves
+GRID = tuple(SHORTEST * (LONGEST / SHORTEST) ** (i / 72) for i in range(73))
+LAWS = {renewals.RANDOM: "at random", renewals.BUNCHED: "in bunches", renewals.WORN: "by wear"}
+NEAR = 1.1  # waste that counts as near the best
+SEED = 6
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where the dials of Act I stand, in seconds."""
+
+    gpus: int
+    unit: float
+    save: float = 60.0
+    restart: float = 300.0
+    interval: float = 3600.0
+    shape: float = renewals.RANDOM
+
+    @property
+    def between(self) -> float:
+        return float(mtbf(self.unit, self.gpus))
+
+    @property
+    def shares(self) -> Shares:
+        return shares(self)
+
+    @property
+    def wasted(self) -> float:
+        return 1.0 - float(self.shares.goodput)
+
+    @property
+    def best(self) -> float:
+        """Seconds; exact at random, else found."""
+        return best(replace(self, interval=1.0))
+
+    @property
+    def estimates(self) -> dict[str, float]:
+        """Young's and Daly's intervals, which know failures at random alone."""
+        return {"Young": float(young(self.save, self.between)), "Daly": float(daly(self.save, self.between))}
+
+    def at(self, interval: float) -> Setting:
+        return replace(self, interval=interval)
+
+    @property
+    def day(self) -> tuple[Stretch, ...]:
+        return day(self)
+
+
+@lru_cache(maxsize=4096)
+def shares(setting: Setting) -> Shares:
+    return renewals.goodput(setting.interval, setting.save, setting.restart, setting.between, setting.shape)
+
+
+@lru_cache(maxsize=256)
+def best(setting: Setting) -> float:
+    return renewals.optimum(setting.save, setting.restart, setting.between, setting.shape)
+
+
+@lru_cache(maxsize=32)
+def day(setting: Setting) -> tuple[Stretch, ...]:
+    moments = draw(SEED, setting.between, DAY, setting.shape)
+    return tuple(strip(moments, setting.interval, setting.save, setting.restart, DAY))
+
+
+@lru_cache(maxsize=128)
+def band(setting: Setting, allowed: float) -> tuple[float, float]:
+    """Seconds from and to which the waste is at most `allowed`, around the best interval."""
+    ends = []
+    for end in (SHORTEST * MINUTE / 10, LONGEST * MINUTE):
+        near, far = setting.best, end
+        for _ in range(30):
+            middle = (near * far) ** 0.5
+            near, far = (middle, far) if setting.at(middle).wasted <= allowed else (near, middle)
+        ends.append(near)
+    return ends[0], ends[1]
+
+
+def near_best(setting: Setting) -> tuple[float, float]:
+    """The intervals that cost at most a tenth more of the waste that no interval avoids: restarts are left out."""
+    base = float(setting.shares.restart)
+    return band(setting.at(1.0), base + NEAR * (setting.at(setting.best).wasted - base))
+
+
+def setting_of(values: Mapping[str, Any]) -> Setting:
+    return Setting(
+        round(values["gpus"]), HOUR * float(values["unit"]), float(values["save"]), MINUTE * float(values["restart"]),
+        MINUTE * float(values["interval"]), float(values["law"]),
+    )  # fmt: skip

@@ -1,0 +1,75 @@
+"""Act II's pictures: where the time goes beside other plans, what is left of it by GPUs, and the learner's answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ironlaw import kit
+from ironlaw.engine.cluster.failures import Shares
+from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import HOST, NEIGHBOUR, NONE, Plan
+from ironlaw.labs.lab_v2_07_checkpoint.act2.verdict import TARGET
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import MOST
+from ironlaw.pictures.lines import lines
+from ironlaw.pictures.stack import stack
+from ironlaw.pictures.waterfall import Part
+from ironlaw.widget.figure import Axis, Figure, mark
+from ironlaw.widget.quantities import exact, format_quantity
+
+FEWEST = 256  # GPUs of this act
+COUNTS = tuple(FEWEST * 2 ** (k / 2) for k in range(19) if FEWEST * 2 ** (k / 2) <= 1.001 * MOST)
+OWN, BEST, FAR, NEAR_HOST, NEAR_OTHER = "as set", "at the best intervals", "far saves alone", "with host memory", "with a neighbour's"
+
+
+def parts(shares: Shares) -> list[Part]:
+    return [
+        Part("work that lasts", 100 * float(shares.goodput), "compute"), Part("saving", 100 * float(shares.writing), "memory"),
+        Part("lost work", 100 * max(0.0, float(shares.lost)), "fail", pattern=True),
+        Part("detecting and restarting", 100 * float(shares.restart), "overhead"),
+    ]  # fmt: skip
+
+
+def time(plan: Plan) -> Figure:
+    """Percent of the time, as set and for the other places at their best intervals."""
+    others = {FAR: NONE, NEAR_HOST: HOST, NEAR_OTHER: NEIGHBOUR}
+    rows = {OWN: parts(plan.shares), BEST: parts(plan.at_best.shares)}
+    rows |= {name: parts(replace(plan, near=near).at_best.shares) for name, near in others.items() if near != plan.near}
+    target = mark("rule", "good", x=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f} %", name="goal", id="goal",
+                  hover=[("goal", exact(100 * TARGET, "%"))])  # fmt: skip
+    figure = stack(
+        rows, "%", "Where the time goes", chosen=OWN, label="of the time", id="time", extra=[target],
+        note=f"{plan.gpus:,} GPUs, {format_quantity(plan.between, 's')} between failures; the others at their best intervals",
+    )  # fmt: skip
+    marks = tuple(each for each in figure.marks if not dict(each.more).get("id", "").endswith("-total"))  # every row is the whole
+    return replace(figure, x=Axis("linear", "of the time", "%", (0.0, 100.0)), marks=marks)
+
+
+def by_gpus(plan: Plan) -> Figure:
+    """Percent of work that lasts, from 256 GPUs on: the plan as set, with intervals that follow, and without near copies."""
+    series = {
+        OWN: [(count, 100 * replace(plan, gpus=round(count)).goodput) for count in COUNTS],
+        BEST: [(count, 100 * replace(plan, gpus=round(count)).at_best.goodput) for count in COUNTS],
+    }
+    if plan.near != NONE:
+        series[FAR] = [(count, 100 * replace(plan, gpus=round(count), near=NONE).at_best.goodput) for count in COUNTS]
+    own = mark("point", "accent", x=float(plan.gpus), y=100 * plan.goodput, size=8, id="now", name="as set",
+               label=format_quantity(100 * plan.goodput, "%"), drag={"dial": "gpus", "axis": "x"},
+               hover=[("GPUs", f"{plan.gpus:,}"), ("work that lasts", exact(100 * plan.goodput, "%"))])  # fmt: skip
+    goal = mark("rule", "good", y=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f} %", name="goal", id="goal")
+    ticks = tuple(float(FEWEST * 8**k) for k in range(4))
+    return lines(
+        series, Axis("log", "GPUs", "", (float(FEWEST), float(MOST)), ticks=ticks), Axis("linear", "work that lasts", "%", (0.0, 100.0)),
+        "What is left by size", extra=[goal, own], id="by-gpus", note=f"one GPU fails every {format_quantity(plan.unit, 's')}",
+    )  # fmt: skip
+
+
+def said(lab: kit.Lab, plan: Plan) -> Figure | None:
+    """The question's job, and where the learner's estimate of what is left stands."""
+    estimate = lab.sealed("act2", "estimate")
+    if lab.choice("act2") is None or estimate is None:
+        return None
+    rule = mark("rule", "accent", x=float(estimate), role="prediction", id="prediction", name="your estimate",
+                label=f"you said {estimate:g} %", hover=[("your estimate", exact(float(estimate), "%"))])  # fmt: skip
+    figure = stack({"the question's job": parts(plan.shares)}, "%", "Your answer", label="of the time", id="said", extra=[rule],
+                   note=f"{plan.gpus:,} GPUs, far saves alone every {format_quantity(plan.far_every, 's')}")  # fmt: skip
+    marks = tuple(each for each in figure.marks if not dict(each.more).get("id", "").endswith("-total"))
+    return replace(figure, x=Axis("linear", "of the time", "%", (0.0, 100.0)), marks=marks)

@@ -1,0 +1,153 @@
+"""Act II's settings -> what saves at two places cost, what they need, and what is left of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.cluster import two_levels
+from ironlaw.engine.cluster.failures import Level, Shares, mtbf, optimum, young
+from ironlaw.engine.cluster.two_levels import Period
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, GPUS, HOUR, LARGE, RUN, host_rate, llama
+from ironlaw.registry.boxes import box
+from ironlaw.registry.runs import about
+
+MINUTE = 60.0
+NONE, HOST, NEIGHBOUR = "none", "host", "neighbour"
+NEAR = {NONE: "nowhere", HOST: "host memory", NEIGHBOUR: "a neighbour's too"}
+SYNC, ASYNC = "sync", "async"
+SAVING = {SYNC: "until it is stored", ASYNC: "until it is in host memory"}
+COPIES = {NONE: 0, HOST: 2, NEIGHBOUR: 4}  # the last whole one and the one in the making; for a neighbour as well
+PER_PARAMETER = 14.0  # bytes: weights in BF16, a master copy and Adam's two in FP32
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where the dials of Act II stand; seconds, bytes, and bytes a second."""
+
+    gpus: int
+    unit: float
+    parameters: float
+    per_parameter: float = PER_PARAMETER
+    saving: str = SYNC
+    near: str = NONE
+    near_every: float = 60.0
+    host_up: float = 0.6
+    one_host: float = 0.95
+    far_every: float = 3600.0
+    storage: float = 2e12
+    memory: float = 500e9
+    detect: float = 120.0
+    restart: float = 180.0
+    pause: float = 1.0
+    host: float = 47e9
+
+    @property
+    def between(self) -> float:
+        return float(mtbf(self.unit, self.gpus))
+
+    @property
+    def boxes(self) -> float:
+        return self.gpus / box(BOX).devices
+
+    @property
+    def state(self) -> float:
+        return self.parameters * self.per_parameter
+
+    @property
+    def drain(self) -> float:
+        """Until all of the state is in the file system."""
+        return self.state / self.storage
+
+    @property
+    def snapshot(self) -> float:
+        """Until every GPU has its part in its host's memory."""
+        return self.pause + self.state / self.gpus / self.host
+
+    @property
+    def passing(self) -> float:
+        """Until a neighbour has the copy of a box, over all its ports."""
+        at = box(BOX)
+        assert at.nic is not None
+        return self.state / self.boxes / (at.nics * at.nic.achieved)
+
+    @property
+    def survives(self) -> float:
+        """The share of failures that leave the near copy whole."""
+        return {NONE: 0.0, HOST: self.host_up, NEIGHBOUR: self.one_host}[self.near]
+
+    @property
+    def copies(self) -> int:
+        """Of the state, in the hosts' memory; a save that drains needs one of its own where there is no near copy."""
+        return COPIES[self.near] or int(self.saving == ASYNC)
+
+    @property
+    def held(self) -> float:
+        """Bytes in the memory of one host."""
+        return self.copies * self.state / self.boxes
+
+    @property
+    def levels(self) -> tuple[Level, Level]:
+        """(near, far)"""
+        start = self.detect + self.restart
+        far_save = self.snapshot if self.saving == ASYNC else self.pause + self.drain
+        return Level(self.snapshot, start + self.snapshot), Level(far_save, start + self.drain)
+
+    @property
+    def period(self) -> Period:
+        near, far = self.levels
+        lag = self.drain if self.saving == ASYNC else 0.0
+        if self.near == NONE or self.near_every >= self.far_every:
+            return Period(1, self.far_every, near, far, self.survives, self.between, lag)
+        count = max(1, round(self.far_every / self.near_every))
+        return Period(count, self.far_every / count, near, far, self.survives, self.between, lag)
+
+    @property
+    def shares(self) -> Shares:
+        return shares(self)
+
+    @property
+    def goodput(self) -> float:
+        return float(self.shares.goodput)
+
+    @property
+    def at_best(self) -> Plan:
+        """The same with each interval at its best: Young's for the failures that each place serves; one place alone, exactly."""
+        near, far = self.levels
+        if self.near == NONE or not 0.0 < self.survives < 1.0:
+            return replace(self, far_every=max(optimum(far.save, self.between), self.least))
+        often, seldom = young(near.save, self.between / self.survives), young(far.save, self.between / (1.0 - self.survives))
+        return replace(self, near_every=float(often), far_every=max(float(seldom), self.least))
+
+    @property
+    def least(self) -> float:
+        """The shortest far interval that the file system keeps up with; where the job waits, there is none."""
+        return self.drain if self.saving == ASYNC else 0.0
+
+
+@lru_cache(maxsize=4096)
+def shares(plan: Plan) -> Shares:
+    return two_levels.goodput(plan.period)
+
+
+def storage() -> float:
+    return float(about(RUN)["storage"]["sustained"])
+
+
+def premise() -> Plan:
+    """The question's own job: eight times Llama 3's GPUs, far saves alone, at the best interval."""
+    job = llama()
+    plan = Plan(GPUS[LARGE], job.unit, job.parameters, storage=storage(), pause=0.0)
+    return plan.at_best
+
+
+def plan_of(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
+    return Plan(
+        round(values["gpus"]), HOUR * float(values["unit"]), 1e9 * float(values["parameters"]), float(values["bytes"]), values["saving"],
+        values["near"], float(values["near_every"]), values["host_up"] / 100, values["one_host"] / 100, MINUTE * float(values["far_every"]),
+        1e12 * float(values["storage"]), 1e9 * float(values["memory"]), float(values["detect"]), float(values["restart"]),
+        float(values["pause"]), host_rate(lab),
+    )  # fmt: skip

@@ -1,0 +1,56 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_07_checkpoint.act1 import slots as first
+from ironlaw.labs.lab_v2_07_checkpoint.act2 import slots as second
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import RUN
+from ironlaw.registry.runs import about
+from ironlaw.units import show, significant
+
+ONE = ("save_s", "restart_s", "interval_s", "wasted")
+TWO = (
+    "gpus", "mtbf_s", "parameters", "state_bytes", "saving", "near", "near_interval_s", "far_interval_s", "survives", "storage_bytes_per_s",
+    "goodput", "constraint_hit",
+)  # fmt: skip
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read."""
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: one.get(name) for name in ONE},
+        **{name: two.get(name) for name in TWO},
+        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
+        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+    }
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    effective = about(RUN)["interruptions"]["effective"]
+    return {
+        "act1": (first.truth(lab), "–"),
+        "act2": (second.truth(lab), f"Llama 3 on an eighth of the GPUs: over {100 * effective:.0f} % of the time was training"),
+    }
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    rows = [("Saved every", show(one["interval_s"], "s") if one else "open", "")]
+    if not two:
+        return [*rows, ("Far saves", "open", ""), ("Work that lasts", "open", "")]
+    return [
+        *rows,
+        ("Far saves", f"every {show(two['far_interval_s'], 's')}", ""),
+        ("Work that lasts", f"{significant(100 * two['goodput'])} %", "fail" if two["constraint_hit"] else ""),
+    ]

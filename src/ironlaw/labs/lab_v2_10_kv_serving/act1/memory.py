@@ -1,0 +1,122 @@
+"""Act I's setting: a model in the memory of some devices, and the requests that fit beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.serving.llm.cache import CacheShape, Paging, blocks, contiguous, latent, paged
+from ironlaw.engine.serving.llm.decoder import Decoder
+from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import STORY
+from ironlaw.registry.decoders import decoder, weight_bytes
+from ironlaw.registry.deployments import arithmetic
+from ironlaw.registry.kv_capacity import cache_shape
+from ironlaw.registry.machines import registered
+from ironlaw.registry.served_cases import CHAT, drawn
+
+MODELS = ("llama3_70b", "llama3_8b", "llama3_2_1b")
+WEIGHTS = {"": "16 bits", "fp8": "FP8", "int4": "INT4"}
+CACHES = {"": "16 bits", "fp8": "FP8"}
+BLOCKS = {1: "1 token", 16: "16 tokens", 64: "64 tokens", 256: "256 tokens", 0: "all at once: room for the longest"}
+FIXED, CHAT_LAW = "fixed", "chat"
+LAWS = {FIXED: "as long as allowed", CHAT_LAW: "as in Azure's chats"}
+LATENT = 512, 64  # numbers a layer keeps of a token: DeepSeek-V2's compressed vector and rotary key
+DRAWN = 2048  # requests of the trace, taken again from the first when they are not enough
+
+
+@dataclass(frozen=True)
+class Setting:
+    machine: Hardware
+    model: str = "llama3_70b"
+    devices: int = 8
+    weights: str = ""
+    cache: str = ""
+    context: int = 131_072
+    share: float = 1.0  # of the memory that the engine may take
+    block: int = 16  # 0: each request has room for the longest at once
+    law: str = FIXED
+
+    @property
+    def decoder(self) -> Decoder:
+        return decoder(self.model)
+
+    @property
+    def total(self) -> float:
+        return self.devices * float(self.machine.capacity)
+
+    @cached_property
+    def weight_bytes(self) -> float:
+        return weight_bytes(self.decoder, arithmetic(self.machine), self.weights)
+
+    @property
+    def room(self) -> float:
+        """For keys and values; below 0 where the weights do not fit."""
+        return self.share * self.total - self.weight_bytes
+
+    @property
+    def dtype(self) -> str:
+        return self.cache or arithmetic(self.machine)
+
+    @property
+    def shape(self) -> CacheShape:
+        return cache_shape(self.model, self.dtype)
+
+    @cached_property
+    def kinds(self) -> dict[str, CacheShape]:
+        """Ways to keep keys and values with this model's layers and heads."""
+        one = self.decoder
+        return {
+            f"every head ({one.heads})": cache_shape(self.model, self.dtype, one.heads),
+            f"groups share ({one.kv_heads}, as built)": self.shape,
+            "one for all": cache_shape(self.model, self.dtype, 1),
+            "latent": latent(one.layers, *LATENT, self.dtype),
+        }
+
+    def fit(self, shape: CacheShape, context: float) -> float:
+        """Requests of so many tokens beside the weights, before the last is rounded off."""
+        return max(0.0, self.room) / (shape.token_bytes * context)
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """Tokens of every request that is let in, in the order of arrival; the next would not fit."""
+        pool = int(max(0.0, self.room) // self.shape.token_bytes)
+        unit = self.block or self.context
+        if self.law == FIXED:
+            return (self.context,) * (pool // (blocks(self.context, unit) * unit))
+        taken: list[int] = []
+        free, i = pool // unit, 0
+        requests = drawn(CHAT, None, DRAWN)
+        while True:
+            tokens = min(self.context, requests[i % DRAWN].prompt + requests[i % DRAWN].output)
+            free -= blocks(tokens, unit)
+            if free < 0:
+                return tuple(taken)
+            taken.append(tokens)
+            i += 1
+
+    @property
+    def slots(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def paging(self) -> Paging:
+        return paged(self.lengths, self.block) if self.block else contiguous(self.lengths, self.context)
+
+    def held(self, tokens: int) -> float:
+        """Bytes that a request of so many tokens has to itself."""
+        return (blocks(tokens, self.block) * self.block if self.block else self.context) * self.shape.token_bytes
+
+
+def premise() -> Setting:
+    """The question's own: all the memory of eight H100, contexts as long as allowed."""
+    return Setting(registered(STORY))
+
+
+def setting_of(machine: Hardware, values: Mapping[str, Any]) -> Setting:
+    return Setting(
+        machine, values["model"], round(values["devices"]), values["weights"], values["cache"], round(values["context"]),
+        values["share"] / 100, int(values["block"]), values["law"],
+    )  # fmt: skip

@@ -1,0 +1,102 @@
+"""Act II's words: truth, distance and slots, for the prediction's own case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ironlaw import kit
+from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.labs.lab_v2_10_kv_serving.act2.instrument import ratios
+from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE, STORY_BUDGET, premise
+from ironlaw.registry.machines import registered
+from ironlaw.registry.served_cases import ServedCase
+from ironlaw.registry.traces import trace
+from ironlaw.registry.workloads import about
+
+SHARE = PROMISE.share
+
+
+def _about() -> dict[str, object]:
+    case, load = premise(), trace(premise().trace)
+    return {
+        "model": about(case.model)["name"], "devices": case.devices, "rate": kit.amount(case.per_second, "/s"),
+        "prompt": f"{load.prompt.mean:,.0f}", "output": f"{load.output.mean:,.0f}", "budget": STORY_BUDGET,
+        "ttft": kit.amount(PROMISE.ttft, "s"), "tbt": kit.amount(PROMISE.tbt, "s"), "machine": registered(case.machine).name,
+        "whole_budget": f"{case.policy.budget:,}", "requests": len(case.requests),
+    }  # fmt: skip
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    told = _about()
+    return {name: told[name] for name in ("model", "devices", "rate", "prompt", "output", "ttft", "tbt", "budget")}
+
+
+def lock(lab: kit.Lab) -> dict[str, object]:
+    told = _about()
+    names = ("model", "devices", "machine", "rate", "requests", "budget", "whole_budget")
+    return {name: told[name] for name in names}
+
+
+def estimate(lab: kit.Lab) -> kit.Estimate:
+    return kit.Estimate(lab.fill("act2.estimate", budget=STORY_BUDGET), "%", 0, 100, 1)
+
+
+def truth(lab: kit.Lab) -> str:
+    return f"{kit.times(float(lab.question('act2').answer))} as long"
+
+
+def distance(lab: kit.Lab) -> str:
+    option = lab.choice("act2")
+    return kit.off(kit.Distance(float(option.value), float(lab.question("act2").answer))) if option else ""
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    whole, pieces, estimate = premise().outcome, premise(True).outcome, lab.sealed("act2", "estimate")
+    smaller = replace(premise(True), policy=Policy(budget=256)).outcome
+    return {
+        **_both(), "estimate": f"; you said {estimate:g} %" if estimate is not None else "",
+        "left": kit.amount(100 * ratios()["between tokens"], "%", 2), "median": kit.amount(whole.tbt(0.5), "s"),
+        "median_pieces": kit.amount(pieces.tbt(0.5), "s"), "small_ttft": kit.amount(smaller.ttft(SHARE), "s"),
+        "small_tbt": kit.amount(smaller.tbt(SHARE), "s"), "budget": STORY_BUDGET, "small": 256,
+    }  # fmt: skip
+
+
+def _both() -> dict[str, object]:
+    whole, pieces = premise().outcome, premise(True).outcome
+    return {
+        "tbt_whole": kit.amount(whole.tbt(SHARE), "s"), "tbt_pieces": kit.amount(pieces.tbt(SHARE), "s"),
+        "ttft_whole": kit.amount(whole.ttft(SHARE), "s"), "ttft_pieces": kit.amount(pieces.ttft(SHARE), "s"),
+        "ratio": kit.times(ratios()["first token"]), "fall": kit.times(1 / ratios()["between tokens"], 2),
+    }  # fmt: skip
+
+
+def doubled(**changes: object) -> ServedCase:
+    """Twice the requests, and one thing changed."""
+    return replace(premise(True), rate=2.0, **changes)  # type: ignore[arg-type]
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    as_is, two, wide = doubled(), doubled(replicas=2), doubled(devices=8)
+    narrow, small = doubled(cache="fp8"), doubled(policy=Policy(budget=256))
+    return {
+        "rate": kit.amount(as_is.per_second, "/s"), "as_is": kit.amount(as_is.outcome.ttft(SHARE), "s"),
+        "two": kit.amount(two.outcome.ttft(SHARE), "s"), "two_tbt": kit.amount(two.outcome.tbt(SHARE), "s"),
+        "wide": kit.amount(wide.outcome.ttft(SHARE), "s"), "narrow": kit.amount(narrow.outcome.ttft(SHARE), "s"),
+        "small": kit.amount(small.outcome.ttft(SHARE), "s"), "full": kit.amount(100 * as_is.outcome.peak, "%", 2),
+        "limit": kit.amount(PROMISE.ttft, "s"), "tbt_limit": kit.amount(PROMISE.tbt, "s"), "devices": 2 * as_is.devices,
+        "small_tbt": kit.amount(small.outcome.tbt(SHARE), "s"),
+    }  # fmt: skip
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    case = premise(True)
+    out = case.outcome
+    return {
+        "rate": kit.amount(out.rate, "/s"), "time": kit.amount(out.mean_time, "s"), "inside": kit.amount(out.rate * out.mean_time, ""),
+        "counted": kit.amount(out.in_system, ""), "budget": STORY_BUDGET, "batch": kit.amount(out.batch, ""),
+        "tokens": kit.amount(out.tokens_per_s, "/s"), "devices": case.devices, "cost": kit.amount(case.device_seconds, "s"),
+    }  # fmt: skip
+
+
+def takeaways(lab: kit.Lab) -> dict[str, object]:
+    return {"fall": kit.times(1 / ratios()["between tokens"], 2), "ratio": kit.times(ratios()["first token"], 2)}

@@ -1,0 +1,132 @@
+"""Which limit a server hits, by how much, and the least change that would do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ironlaw import kit
+from ironlaw.engine.serving.llm.promise import THRASHING
+from ironlaw.labs.lab_v2_10_kv_serving.act2.server import BUDGETS, GROUPS, PROMISE
+from ironlaw.registry.served_cases import ServedCase, most_devices
+
+OOM, THRASH, UNSTABLE, TTFT, TBT, KEPT = "oom", "thrash", "unstable", "ttft", "tbt", "kept"
+TONES = {OOM: "fail", THRASH: "fail", UNSTABLE: "fail", TTFT: "fail", TBT: "fail", KEPT: "good"}
+TITLES = {
+    OOM: "It does not fit", THRASH: "The cache thrashes", UNSTABLE: "The line grows without end", TTFT: "First tokens come too late",
+    TBT: "Answers stutter", KEPT: "The promise is kept",
+}  # fmt: skip
+TRIED = 3  # changes that are simulated for a hint
+
+
+def state(case: ServedCase) -> str:
+    """The first limit that a server hits; KEPT where it hits none."""
+    if case.rig is None:
+        return OOM
+    out = case.outcome
+    if out.preempted > THRASHING * len(out.requests):
+        return THRASH
+    if case.falls_behind:
+        return UNSTABLE
+    if out.ttft(PROMISE.share) > PROMISE.ttft:
+        return TTFT
+    return TBT if out.tbt(PROMISE.share) > PROMISE.tbt else KEPT
+
+
+def banner(lab: kit.Lab, case: ServedCase, moving: bool = False) -> dict[str, object]:
+    name = state(case)
+    hint = {} if name == KEPT else {"cure": "let go of the dial to see" if moving else cure(case, name)}
+    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](case), **hint)))
+
+
+def changes(case: ServedCase, hit: str) -> list[tuple[str, ServedCase]]:
+    """Single changes worth a try, the likeliest first."""
+    larger = [size for size in GROUPS if case.devices < size <= most_devices(case.machine)]
+    policy = case.policy
+    found: list[tuple[str, ServedCase]] = []
+    if policy.scheduling == "static":
+        found.append(("let requests join a running batch", replace(case, policy=replace(policy, scheduling="continuous"))))
+    elif hit == TBT and not policy.chunked:
+        pieces = replace(policy, chunked=True, budget=512, most=min(policy.most, 512))
+        found.append(("prompts in pieces of 512", replace(case, policy=pieces)))
+    elif hit == TBT:
+        found += [
+            (f"a budget of {size}", replace(case, policy=replace(policy, budget=size, most=min(policy.most, size))))
+            for size in reversed(BUDGETS)
+            if size < policy.budget
+        ][:1]
+    elif hit == TTFT and policy.chunked:
+        found += [(f"a budget of {size}", replace(case, policy=replace(policy, budget=size))) for size in BUDGETS if size > policy.budget][
+            :1
+        ]
+    if larger:
+        found.append((f"{larger[0]} devices a replica", replace(case, devices=larger[0])))
+    if hit != OOM:
+        found += [(f"{count} replicas", replace(case, replicas=count)) for count in (case.replicas + 1, 2 * case.replicas) if count <= 8]
+    if hit in (OOM, THRASH) and not case.weights:
+        found.insert(0, ("weights in INT4", replace(case, weights="int4")))
+    if hit == THRASH and not case.cache:
+        found.insert(0, ("a cache in FP8", replace(case, cache="fp8")))
+    return found
+
+
+def cure(case: ServedCase, hit: str) -> str:
+    for words, changed in changes(case, hit)[:TRIED]:
+        if state(changed) == KEPT:
+            return words
+    return "no single one of the changes tried here; turn two dials"
+
+
+def _oom(case: ServedCase) -> dict[str, object]:
+    stored, alive, room = case.weighed
+    return {
+        "weights": kit.amount(stored, "B"), "activations": kit.amount(alive, "B"), "devices": case.devices,
+        "usable": kit.amount(stored + alive + room, "B"), "longest": f"{max(r.prompt + r.output for r in case.requests):,}",
+    }  # fmt: skip
+
+
+def _thrash(case: ServedCase) -> dict[str, object]:
+    out = case.outcome
+    return {
+        "preempted": out.preempted, "requests": len(out.requests), "share": kit.amount(100 * out.preempted / len(out.requests), "%"),
+        "most": kit.amount(100 * THRASHING, "%"), "room": kit.amount(case.rig.cache_bytes * case.devices if case.rig else 0.0, "B"),
+    }  # fmt: skip
+
+
+def _unstable(case: ServedCase) -> dict[str, object]:
+    end = case.requests[-1].arrive
+    return {
+        "half": case.backlog(end / 2), "end": case.backlog(end), "rate": kit.amount(case.per_second, "/s"),
+        "after": kit.amount(max(case.outcome.first) - end, "s"),
+    }  # fmt: skip
+
+
+def _late(case: ServedCase) -> dict[str, object]:
+    waits = case.outcome.waits
+    late = sum(wait > PROMISE.ttft for wait in waits)
+    return {
+        "p99": kit.amount(case.outcome.ttft(PROMISE.share), "s"), "limit": kit.amount(PROMISE.ttft, "s"), "late": late,
+        "requests": len(waits),
+    }  # fmt: skip
+
+
+def _stutter(case: ServedCase) -> dict[str, object]:
+    gaps = case.outcome.gaps
+    count = sum(n for _, n in gaps)
+    return {
+        "p99": kit.amount(case.outcome.tbt(PROMISE.share), "s"), "limit": kit.amount(PROMISE.tbt, "s"),
+        "share": kit.amount(100 * sum(n for seconds, n in gaps if seconds > PROMISE.tbt) / count, "%"),
+        "median": kit.amount(case.outcome.tbt(0.5), "s"),
+    }  # fmt: skip
+
+
+def _kept(case: ServedCase) -> dict[str, object]:
+    out = case.outcome
+    used = {"the first token": out.ttft(PROMISE.share) / PROMISE.ttft, "the time between tokens": out.tbt(PROMISE.share) / PROMISE.tbt}
+    nearest = max(used, key=lambda name: used[name])
+    return {
+        "ttft": kit.amount(out.ttft(PROMISE.share), "s"), "tbt": kit.amount(out.tbt(PROMISE.share), "s"),
+        "cost": kit.amount(case.device_seconds, "s"), "binds": nearest, "near": kit.amount(100 * used[nearest], "%", 2),
+    }  # fmt: skip
+
+
+SLOTS = {OOM: _oom, THRASH: _thrash, UNSTABLE: _unstable, TTFT: _late, TBT: _stutter, KEPT: _kept}

@@ -1,0 +1,51 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_10_kv_serving.act1 import slots as first
+from ironlaw.labs.lab_v2_10_kv_serving.act2 import slots as second
+from ironlaw.labs.lab_v2_10_kv_serving.act2.verdict import TITLES
+from ironlaw.registry.publications import published
+from ironlaw.units import show
+
+CAPACITY = ("context_tokens", "slots", "cache_bytes", "weights", "cache", "block")
+SERVER = (
+    "model", "machine", "devices", "replicas", "rate", "most", "budget", "chunked", "scheduling", "preemption", "ttft_p99_s", "tbt_p99_s",
+    "tokens_per_s", "device_s_per_million", "preempted", "constraint_hit",
+)  # fmt: skip
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read."""
+    capacity, server = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: capacity.get(name) for name in CAPACITY},
+        **{name: server.get(name) for name in SERVER},
+        **lab.outcomes("act1", "act2"),
+    }
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    most = max(float(row["batch"]) for row in published("ml_energy").where(model="llama3_70b"))
+    return {"act1": (first.truth(lab), f"{most:,.0f} short chats on four H100 (ML.ENERGY)"), "act2": (second.truth(lab), "–")}
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    capacity, server = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    rows = [("Fit", f"{capacity['slots']:,} requests" if capacity else "open", "")]
+    if not server:
+        return [*rows, ("First token", "open", ""), ("Between tokens", "open", "")]
+    hit = server["constraint_hit"]
+    if server["ttft_p99_s"] is None:
+        return [*rows, ("Server", TITLES[hit], "fail")]
+    return [
+        *rows,
+        ("First token", show(server["ttft_p99_s"], "s"), "fail" if hit in ("ttft", "unstable", "thrash") else "good"),
+        ("Between tokens", show(server["tbt_p99_s"], "s"), "fail" if hit == "tbt" else ""),
+        ("A million tokens", show(server["device_s_per_million"], "s"), ""),
+    ]

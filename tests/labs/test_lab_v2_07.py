@@ -1,0 +1,289 @@
+"""Lab V2-07 at the level of what it shows and what the ledger holds; every state of Act II from both sides."""
+
+from dataclasses import replace
+
+import measured
+import pytest
+from headless import Page, bare, cards, figure
+
+from ironlaw.engine.cluster.failures import goodput, optimum, young
+from ironlaw.engine.cluster.strips import shares
+from ironlaw.kit.check import problems
+from ironlaw.labs.lab_v2_07_checkpoint import clusters
+from ironlaw.labs.lab_v2_07_checkpoint.act1 import interval, slots
+from ironlaw.labs.lab_v2_07_checkpoint.act2 import plan, verdict
+from ironlaw.ledger import open_ledger
+from ironlaw.measure.experiments import checkpointing
+from ironlaw.measure.rows import case_row, figure_row
+from ironlaw.registry import claims
+from ironlaw.registry.runs import between_failures
+
+SLUG = "lab_v2_07_checkpoint"
+META = 54 * 86400 / 419
+
+
+def first_act(page, option="half", answer="halves"):
+    page.predict("act1", option, 4)
+    page.reload()
+    page.reflect("act1", answer)
+    return page.reload()
+
+
+@pytest.fixture
+def page(tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        yield Page(ledger, SLUG)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """The revealed lab, for tests that only turn dials."""
+    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
+        found = first_act(Page(ledger, SLUG))
+        found.predict("act2", "storage", 2, estimate=90.0)
+        yield found.reload()
+
+
+def start_of(page, act):
+    return {dial["id"]: dial["value"] for dial in page.piece(f"{act}.instrument").spec["dials"]}
+
+
+def test_nothing_gives_an_answer_away(page):
+    for sealed in ("18.6", "9.89", "75.4", "19.6", "Best interval", "Within one point"):
+        assert sealed not in page.text, f"{sealed} is on the page before the first prediction"
+    assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
+
+
+def test_the_lab_checks_itself():
+    assert not problems(SLUG)
+
+
+# --- Act I
+
+
+def test_the_story(bench):
+    view = bench.piece("act1.instrument").view
+    shown = cards(view)
+    assert shown["Between failures"] == "3.09 h" and shown["Best interval"] == "18.6 min"
+    waste = figure(view, "waste")
+    rules = {mark["id"]: mark["x"] for mark in waste["marks"] if mark["type"] == "rule"}
+    assert rules == {"prediction": 93, "truth": pytest.approx(optimum(60.0, META) / 60)}
+    points = {mark["id"]: (mark["x"], mark["y"]) for mark in waste["marks"] if mark["type"] == "point"}
+    assert points["now"] == (60, pytest.approx(100 * (1 - goodput(3600.0, 60.0, 300.0, META).goodput)))
+    assert points["Young"][0] == pytest.approx(young(60.0, META) / 60) and points["best"][1] <= points["Young"][1] < points["now"][1]
+    areas = [mark for mark in waste["marks"] if mark["type"] == "area" and "points" in mark]
+    top = {x: y for x, _, y in areas[-1]["points"]}
+    assert [y for _, y in next(m for m in waste["marks"] if m["id"] == "wasted")["points"]] == pytest.approx(list(top.values()))
+
+
+def test_the_band_costs_a_tenth_more_and_no_interval_less():
+    case = slots.story()
+    low, high = interval.near_best(case)
+    least = case.at(case.best).wasted
+    assert [case.at(low).wasted / least, case.at(high).wasted / least] == pytest.approx([1.1, 1.1], rel=1e-3)
+    assert low < case.best < high and case.at(0.95 * low).wasted > 1.1 * least < case.at(1.05 * high).wasted
+
+
+@pytest.mark.parametrize("shape", list(interval.LAWS))
+def test_the_day_is_the_dials_own_job(shape):
+    case = replace(slots.story(), restart=300.0, interval=1116.0, shape=shape)
+    spent = shares(case.day)
+    assert case.day[-1].end == interval.DAY and spent.total == pytest.approx(1)
+    assert sum(one.end - one.start for one in case.day if one.kind == "work") % 1116.0 == pytest.approx(0, abs=1e-3)
+
+
+def test_every_dial_of_act_one_changes_what_is_seen(bench):
+    start = start_of(bench, "act1")
+    moves = {"gpus": 1024, "unit": 20000, "save": 10, "restart": 20, "interval": 18, "law": 0.5, "into": 6}
+    assert set(moves) == set(start)
+    still = str(bench.turn("act1", **start)["figures"])
+    for dial, value in moves.items():
+        assert str(bench.turn("act1", **{**start, dial: value})["figures"]) != still, dial
+    assert bench.shows("act1.laws", bench.turn("act1", **{**start, "law": 2.0})["note"])
+    assert bench.shows("act1.often", bare(bench.turn("act1", **{**start, "interval": 0.1})["note"]))
+    bench.turn("act1", **start)
+
+
+def test_axes_hold_still_and_extremes_are_drawn(bench):
+    start = start_of(bench, "act1")
+    axes = set()
+    for gpus, unit, save, restart, every in ((64, 500_000, 0.1, 0, 0.1), (131_072, 2000, 3600, 120, 1440), (16_384, 50_677, 60, 5, 19)):
+        view = bench.turn("act1", **{**start, "gpus": gpus, "unit": unit, "save": save, "restart": restart, "interval": every})
+        assert not view.get("error")
+        axes.add(str([(one["x"], one["y"]) for one in (figure(view, name) for name in ("waste", "day"))]))
+    assert len(axes) == 1
+    bench.turn("act1", **start)
+
+
+def test_contexts_are_jobs(bench):
+    shown = {}
+    for slug in ("rsc1", "job", "large", "saved", "llama3"):
+        bench.send("context", value=slug)
+        shown[slug] = clusters.cluster_of(bench.lab)
+    assert shown["rsc1"].between / 3600 == pytest.approx(1.8, abs=0.01) and shown["large"].between / 60 == pytest.approx(23.2, abs=0.05)
+    assert shown["job"].gpus == 1024 and shown["saved"] == shown["llama3"] and shown["llama3"].between == pytest.approx(META)
+
+
+@pytest.mark.parametrize("option", ["minute", "root", "half", "failure"])
+def test_every_answer_of_act_one_is_met(page, option):
+    page.predict("act1", option, 3)
+    text = page.reload().parts["act1_reveal"].text
+    assert page.shows(f"act1.feedback.{option}", text) and ("Your prediction holds" in bare(text)) == (option == "root")
+
+
+# --- Act II
+
+LARGE = {"gpus": 131_072}
+# state -> (a setting that shows it, the same with one dial turned)
+BOTH_SIDES = {
+    verdict.RAM: ({"gpus": 256, "near": plan.HOST, "memory": 100e9}, {"memory": 500e9}),
+    verdict.STORM: ({"saving": plan.ASYNC, "storage": 1e10, "far_every": 300.0}, {"storage": 2e12}),
+    verdict.STUCK: ({**LARGE, "restart": 3600.0, "detect": 1800.0}, {"restart": 60.0, "detect": 60.0}),
+    verdict.SHORT: (LARGE, {"gpus": 1024}),
+    verdict.WORKS: ({"far_every": 300.0}, {"far_every": 14_400.0}),
+}
+
+
+def case(**settings):
+    job = clusters.llama()
+    return replace(plan.Plan(job.gpus, job.unit, job.parameters), **settings)
+
+
+@pytest.mark.parametrize("state", BOTH_SIDES)
+def test_every_state_is_reached_from_both_sides(bench, state):
+    there, away = BOTH_SIDES[state]
+    assert verdict.state(case(**there)) == state != verdict.state(case(**{**there, **away}))
+    shown = verdict.banner(bench.lab, case(**there))
+    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+
+
+def test_a_sweep_of_the_dials_meets_every_state(bench):
+    """Inside the dials' own ranges: the values are those that the instrument gets."""
+    start = start_of(bench, "act2")
+    moves = ({}, {"near": "host", "memory": 50}, {"saving": "async", "storage": 0.01, "far_every": 1}, {"detect": 1800, "restart": 3600})
+    seen = {
+        verdict.state(plan.plan_of(bench.lab, {**start, "gpus": gpus, **more}))
+        for gpus in (256, 16_384, 131_072)
+        for more in (*moves, {"far_every": 5})
+    }
+    assert seen == set(BOTH_SIDES)
+
+
+def test_neighbours_can_be_late_too():
+    one = case(gpus=256, parameters=2e12, near=plan.NEIGHBOUR, near_every=1.0, memory=2e13)
+    assert verdict.state(one) == verdict.STORM and verdict.late(one)[0] == "the way to a neighbour"
+    assert verdict.late(replace(one, near_every=60.0)) is None
+
+
+@pytest.mark.parametrize("failing", [{}, {"gpus": 32_768}, {"saving": plan.ASYNC, "storage": 1e10, "far_every": 300.0}])
+def test_what_would_do_does(failing):
+    one = case(**failing)
+    assert verdict.state(one) != verdict.WORKS and verdict.cures(one)
+    assert all(verdict.state(changed) == verdict.WORKS for changed in verdict.cures(one).values())
+
+
+def test_one_place_is_the_law_of_act_one():
+    one = case(far_every=1000.0)
+    law = goodput(1000.0, 1.0 + one.drain, 300.0 + one.drain, one.between)
+    assert one.goodput == pytest.approx(float(law.goodput)) and one.shares.restart == pytest.approx(float(law.restart))
+
+
+def test_near_copies_help_as_much_as_failures_leave_them():
+    alone = case(**LARGE).at_best.goodput
+    for near in (plan.HOST, plan.NEIGHBOUR):
+        assert case(**LARGE, near=near, saving=plan.ASYNC).at_best.goodput > alone
+    assert case(near=plan.NEIGHBOUR).held == 2 * case(near=plan.HOST).held > case().held == 0
+    nearby = case(near=plan.NEIGHBOUR, near_every=60.0, far_every=3600.0)
+    assert nearby.period.count == 60 and replace(nearby, near_every=7200.0).period.count == 1
+
+
+def test_every_dial_of_act_two_changes_what_is_seen(bench):
+    start = start_of(bench, "act2")
+    base = {"near": "host", "saving": "async"}
+    moves = {
+        "gpus": 1024, "unit": 20000, "parameters": 70, "bytes": 18, "saving": "sync", "far_every": 10, "near": "none", "near_every": 600,
+        "host_up": 90, "pause": 10, "detect": 30, "restart": 30, "storage": 0.1, "memory": 1000,
+    }  # fmt: skip
+    assert set(moves) | {"one_host"} == set(start)
+    still = bench.turn("act2", **{**start, **base})
+    for dial, value in moves.items():
+        view = bench.turn("act2", **{**start, **base, dial: value})
+        assert (view["figures"], view["cards"], view["banner"]) != (still["figures"], still["cards"], still["banner"]), dial
+    by = [bench.turn("act2", **{**start, "near": "neighbour", "one_host": share})["cards"] for share in (50, 99)]
+    assert by[0] != by[1]
+    bench.turn("act2", **start)
+
+
+def test_the_estimate_stands_beside_the_parts(bench):
+    said = figure(bench.piece("act2.instrument").view, "said")
+    parts = {mark["name"]: mark["x1"] - mark["x0"] for mark in said["marks"] if mark["type"] == "bar"}
+    assert sum(parts.values()) == pytest.approx(100) and parts["detecting and restarting"] == pytest.approx(19.55, abs=0.05)
+    assert next(mark for mark in said["marks"] if mark["type"] == "rule")["x"] == 90
+
+
+# --- keys, the ledger, the learner's own machine
+
+
+def test_the_keys_move_with_the_registry(page, monkeypatch):
+    names = ("act1", "act1_reflection", "act2", "act2_reflection")
+    assert [page.lab.question(name).right.id for name in names] == ["root", "halves", "restart", "root"]
+    monkeypatch.setitem(claims.NAMESPACE, "between_failures", lambda run: 25 * between_failures(run))
+    assert page.lab.question("act1").right.id == "half"
+    run = claims.NAMESPACE["published_run"]
+    monkeypatch.setitem(claims.NAMESPACE, "published_run", lambda name: {**run(name), "storage": {"sustained": 1e9}})
+    assert page.lab.question("act2").right.id == "storage"
+    monkeypatch.setitem(claims.NAMESPACE, "unit_between_failures", lambda name: 1e12)
+    assert page.lab.question("act2").right.id in ("writing", "lost")
+
+
+def test_the_ledger_keeps_what_was_designed(page):
+    first_act(page, "root")
+    page.predict("act2", "restart", 3, estimate=70.0)
+    page.reload().reflect("act2", "root")
+    page.reload()
+    page.turn("act1", interval=18.6)
+    page.turn("act2", near="host", saving="async", far_every=10, near_every=120)
+    page.save()
+    design = page.ledger.design(SLUG)
+    assert (design["gpus"], design["near"], design["saving"], design["far_interval_s"]) == (16_384, "host", "async", 600)
+    assert design["near_interval_s"] == 120 and design["interval_s"] == pytest.approx(1116) and design["survives"] == 0.6
+    assert design["state_bytes"] == pytest.approx(14 * design["parameters"]) and design["mtbf_s"] == pytest.approx(META, rel=1e-4)
+    assert 0.9 < design["goodput"] < 1 and design["constraint_hit"] is None
+    assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (19, True, True)
+
+
+def test_a_layout_of_the_lab_before_is_taken_up(page):
+    note = first_act(page)
+    note.send("context", value="saved")
+    assert page.shows("act1.saved_open", page.piece("act1.instrument").view["note"])
+    page.ledger.append(clusters.PARALLELISM, "design", {"devices": 4096, "parameters": 70e9, "model": "llama3_70b"})
+    page.ledger.append(clusters.INTERCONNECT, "design", {"host_bytes_per_s": 2.5e10})
+    page.reload()
+    page.send("context", value="llama3")
+    page.send("context", value="saved")
+    assert clusters.cluster_of(page.lab).gpus == 4096 and clusters.host_rate(page.lab) == 2.5e10
+    assert page.shows("act1.saved", page.piece("act1.instrument").view["note"]) and start_of(page, "act1")["gpus"] == 4096
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """A save of a tenth of a second, a start of three, a kill every second; four points under the law everywhere."""
+    best = float(young(0.1, 1.0))
+    rows = [case_row(name, name, {"bytes": 1}, measured.timing(seconds)) for name, seconds in (("save", 0.1), ("restart", 0.3))]
+    for factor in checkpointing.FACTORS:
+        value = 100 * float(goodput(factor * best, 0.1, 0.3, 1.0).goodput) - 4
+        params = {"factor": factor, "interval_s": factor * best, "mtbf_s": 1.0, "kills": 6}
+        rows.append(figure_row("goodput", "work that lasts", value, value - 5, value + 5, "%", 6, **params))
+    monkeypatch.setitem(measured.ROWS, "checkpointing", rows)
+
+
+def test_the_learners_own_job(page, run):
+    measured.keep(page.ledger, SLUG, "checkpointing")
+    first_act(page.reload())
+    told = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
+    found = page.slots("act1.here_checkpointing", told)
+    assert found["save"] == "100 ms" and found["off"] == "4 points"
+    killed = figure(page.piece("act1.instrument").view, "killed")
+    here = [mark for mark in killed["marks"] if mark["type"] == "point"]
+    assert len(here) == 4 and all(mark["colour"] == "here" for mark in here)
+    assert "×" in bare(page.parts["act1_claims"].text)

@@ -1,0 +1,306 @@
+"""Lab V2-10 at the level of what it shows and what the ledger holds; every state of Act II from both sides."""
+
+from dataclasses import replace
+
+import measured
+import pytest
+from headless import Page, bare, cards, figure
+
+from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.kit.check import problems
+from ironlaw.labs.lab_v2_10_kv_serving.act1 import figures, memory
+from ironlaw.labs.lab_v2_10_kv_serving.act2 import server, verdict
+from ironlaw.labs.lab_v2_10_kv_serving.act2.instrument import ratios
+from ironlaw.ledger import open_ledger
+from ironlaw.measure.experiments import kv_decode
+from ironlaw.measure.rows import case_row
+from ironlaw.registry import claims
+from ironlaw.registry.kv_capacity import kv_slots
+from ironlaw.registry.machines import registered
+from ironlaw.registry.served_cases import ServedCase
+
+SLUG = "lab_v2_10_kv_serving"
+
+
+def first_act(page, option="one", answer="fp8"):
+    page.predict("act1", option, 4)
+    page.reload()
+    page.reflect("act1", answer)
+    return page.reload()
+
+
+@pytest.fixture
+def page(tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        yield Page(ledger, SLUG)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """The revealed lab, for tests that only turn dials."""
+    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
+        found = first_act(Page(ledger, SLUG))
+        found.predict("act2", "stays", 2, estimate=30.0)
+        yield found.reload()
+
+
+def start_of(page, act):
+    return {dial["id"]: dial["value"] for dial in page.piece(f"{act}.instrument").spec["dials"]}
+
+
+def test_nothing_gives_an_answer_away(page):
+    for sealed in ("12 requests", "42.9", "577", "48.4", "1.28", "Answers stutter"):
+        assert sealed not in page.text, f"{sealed} is on the page before the first prediction"
+    assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
+
+
+def test_the_lab_checks_itself():
+    assert not problems(SLUG)
+
+
+# --- Act I
+
+
+def test_the_memory_of_the_story(bench):
+    view = bench.piece("act1.instrument").view
+    assert cards(view)["Requests that fit"].startswith("12") and cards(view)["Left for the cache"].startswith("546")
+    drawn = figure(view, "memory")
+    assert "12 requests hold" in drawn["text"] and {"request 1", "request 12", "weights", "free"} <= {m["name"] for m in drawn["marks"]}
+    points = {m["id"]: m["y"] for m in figure(view, "by-context")["marks"] if m["type"] == "point"}
+    assert points["you said"] == 1 and points["it is"] == 12 and points["point"] == pytest.approx(12.7, abs=0.1)
+
+
+def setting(machine="h100_sxm", **changes):
+    return memory.Setting(registered(machine), **changes)
+
+
+@pytest.mark.parametrize("machine", ["h100_sxm", "mi300x"])
+@pytest.mark.parametrize(("tokens", "cache", "weights"), [(131_072, "", ""), (4096, "fp8", ""), (65_536, "", "int4")])
+def test_slots_are_the_engines(machine, tokens, cache, weights):
+    one = setting(machine, context=tokens, cache=cache, weights=weights, block=1)
+    assert one.slots == kv_slots("llama3_70b", machine, 8, tokens, cache=cache, weights=weights)
+    assert one.slots == int(one.fit(one.shape, tokens)) and one.paging.waste == 0
+
+
+def test_ways_to_keep_keys_and_values():
+    every, groups, single, latent = (shape.token_bytes for shape in setting().kinds.values())
+    assert (every / groups, groups / single) == (8, 8) and latent == 80 * (512 + 64) * 2
+
+
+def test_blocks_let_in_more_chats_than_reservations():
+    chats = setting(law=memory.CHAT_LAW, context=16_384, share=0.9)
+    whole = replace(chats, block=0)
+    assert chats.slots > 8 * whole.slots and chats.paging.share_used > 0.99 and whole.paging.share_used < 0.2
+    for one in (chats, whole):
+        assert sum(one.held(n) for n in one.lengths) <= one.room
+        assert (one.paging.used + one.paging.waste) * one.shape.token_bytes == pytest.approx(sum(one.held(n) for n in one.lengths))
+
+
+def test_every_dial_of_act_one_changes_what_is_seen(bench):
+    start = start_of(bench, "act1")
+    base = {"law": "chat", "context": 16_384}
+    moves = {
+        "model": "llama3_8b", "devices": 4, "weights": "fp8", "cache": "fp8", "context": 4096, "law": "fixed", "block": 0, "share": 80,
+    }  # fmt: skip
+    assert set(moves) == set(start)
+    still = bench.turn("act1", **{**start, **base})
+    for dial, value in moves.items():
+        view = bench.turn("act1", **{**start, **base, dial: value})
+        assert (str(view["figures"]), str(view["cards"])) != (str(still["figures"]), str(still["cards"])), dial
+    bench.turn("act1", **start)
+
+
+def test_memory_that_is_too_small_says_by_how_much(bench):
+    start = start_of(bench, "act1")
+    large = bench.turn("act1", **{**start, "devices": 1})
+    assert bench.shows("act1.too_large", large["banner"]["text"]) and cards(large)["Requests that fit"].startswith("0")
+    none = bench.turn("act1", **{**start, "devices": 2, "context": 1_048_576})
+    assert bench.shows("act1.no_slot", none["banner"]["text"])
+    assert bench.turn("act1", **start)["banner"] is None
+
+
+def test_what_others_measured_stands_above_the_floor(bench):
+    start = start_of(bench, "act1")
+    view = bench.turn("act1", **{**start, "model": "llama3_8b", "devices": 1, "context": 512})
+    marks = figure(view, "step")["marks"]
+    line = dict(next(m for m in marks if m.get("id") == "line-weights and cache")["points"])
+    dots = [m for m in marks if m.get("name", "").startswith("vLLM")]
+    assert len(dots) == 4 and all(m["y"] > line[max(b for b in line if b <= m["x"])] for m in dots)
+    assert bench.shows("act1.chats", view["note"])
+    assert not figures.chats(setting(model="llama3_8b", devices=1))  # other contexts are not beside them
+    bench.turn("act1", **start)
+
+
+@pytest.mark.parametrize("option", ["one", "few", "dozen", "hundred"])
+def test_every_answer_of_act_one_is_met(page, option):
+    page.predict("act1", option, 3)
+    text = page.reload().parts["act1_reveal"].text
+    assert page.shows(f"act1.feedback.{option}", text) and ("Your prediction holds" in bare(text)) == (option == "dozen")
+
+
+# --- Act II
+
+
+def case(budget=512, **settings):
+    policy = settings.pop("policy", Policy(budget=budget))
+    return ServedCase(policy=policy, **settings)
+
+
+# state -> (a server that shows it, the same with one dial turned)
+BOTH_SIDES = {
+    verdict.OOM: ({"devices": 1}, {"devices": 4}),
+    verdict.THRASH: ({"devices": 2}, {"devices": 4}),
+    verdict.UNSTABLE: ({"rate": 2.0}, {"rate": 1.0}),
+    verdict.TTFT: ({"budget": 256}, {"budget": 512}),
+    verdict.TBT: ({"policy": Policy(chunked=False)}, {"policy": Policy(budget=512)}),
+    verdict.KEPT: ({}, {"rate": 2.0}),
+}
+
+
+@pytest.mark.parametrize("state", BOTH_SIDES)
+def test_every_state_is_reached_from_both_sides(bench, state):
+    there, away = BOTH_SIDES[state]
+    assert verdict.state(case(**there)) == state != verdict.state(case(**{**there, **away}))
+    shown = verdict.banner(bench.lab, case(**there))
+    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+
+
+@pytest.mark.parametrize("failing", [{"policy": Policy(chunked=False)}, {"budget": 256}, {"rate": 2.0}])
+def test_what_would_do_does(failing):
+    one = case(**failing)
+    hit = verdict.state(one)
+    words = verdict.cure(one, hit)
+    changed = dict(verdict.changes(one, hit))[words]
+    assert hit != verdict.KEPT == verdict.state(changed)
+
+
+def test_pieces_and_whole_prompts(bench):
+    gap, first = ratios().values()
+    assert gap < 0.15 and 1.15 < first < 1.5
+    bars = {m["name"]: m["x"] for m in figure(bench.piece("act2.instrument").view, "said")["marks"] if m["type"] == "bar"}
+    assert list(bars.values()) == pytest.approx([gap, first])
+    rules = {m["id"]: m["x"] for m in figure(bench.piece("act2.instrument").view, "said")["marks"] if m["type"] == "rule"}
+    assert rules == {"prediction": 1, "truth": pytest.approx(first)}
+
+
+def test_the_cache_at_a_moment_is_what_the_simulator_has(bench):
+    start = start_of(bench, "act2")
+    inside = set()
+    for at in (0, 5, 12, 30):
+        view = bench.turn("act2", **{**start, "at": at})
+        told = figure(view, "cache")["note"]
+        moment = max((m for m in server.premise().outcome.moments if m.at <= at), key=lambda m: m.at, default=None)
+        assert told.startswith(f"{at} s: ") and (moment is None or f"{moment.batch} inside" in told or moment.prompt)
+        inside.add(told)
+        now = next(m for m in figure(view, "over-time")["marks"] if m.get("id") == "now")
+        assert now["x"] == at
+    assert len(inside) == 4
+    bench.turn("act2", **start)
+
+
+def test_axes_hold_still_while_time_passes(bench):
+    start = start_of(bench, "act2")
+    views = [bench.turn("act2", **{**start, "at": at}) for at in (0, 20, 40)]
+    for name in ("cache", "over-time", "times", "frontier"):
+        assert len({str((figure(view, name)["x"], figure(view, name)["y"])) for view in views}) == 1
+    bench.turn("act2", **start)
+
+
+def test_every_dial_of_act_two_changes_what_is_seen(bench):
+    start = start_of(bench, "act2")
+    base = {"prompts": "chunked", "budget": 512, "devices": 2, "rate": 0.75}  # so small a cache that some must make room
+    moves = {
+        "at": 20, "rate": 2, "trace": "azure_code_2023", "prompts": "whole", "budget": 1024, "scheduling": "static", "most": 16,
+        "model": "llama3_8b", "devices": 4, "replicas": 2, "weights": "int4", "cache": "fp8", "block": 256, "preemption": "swap",
+        "share": 95,
+    }  # fmt: skip
+    assert set(moves) == set(start)
+    still = bench.turn("act2", **{**start, **base})
+    for dial, value in moves.items():
+        view = bench.turn("act2", **{**start, **base, dial: value})
+        assert (str(view["figures"]), str(view["cards"])) != (str(still["figures"]), str(still["cards"])), dial
+    bench.turn("act2", **start)
+
+
+def test_a_model_that_does_not_fit_has_words_instead_of_pictures(bench):
+    start = start_of(bench, "act2")
+    view = bench.turn("act2", **{**start, "devices": 1})
+    assert view["banner"]["title"] == verdict.TITLES[verdict.OOM] and [each["id"] for each in view["figures"]] == ["said"]
+    assert list(server.groups(registered("mi300x"))) == [2, 4, 8] and not server.groups(registered("h100_sxm"))
+    bench.send("context", value="mi300x")  # one device has to do: no box of the registry joins several
+    bench.turn("act2", **{**start, "devices": 4})
+    assert bench.lab.readouts["act2"]["devices"] == 1
+    bench.send("context", value="h100_sxm")
+    bench.turn("act2", **start)
+
+
+# --- keys, the ledger, the learner's own machine
+
+
+def test_the_keys_move_with_the_registry(page, monkeypatch):
+    names = ("act1", "act1_reflection", "act2", "act2_reflection")
+    assert [page.lab.question(name).right.id for name in names] == ["dozen", "fp8", "third", "replica"]
+    slots, served = claims.NAMESPACE["kv_slots"], claims.NAMESPACE["served"]
+    monkeypatch.setitem(claims.NAMESPACE, "kv_slots", lambda *given, **more: slots(*given, **{"heads": 64, **more}))
+    assert page.lab.question("act1").answer == 1 and page.lab.question("act1").right.id == "one"
+    monkeypatch.setitem(
+        claims.NAMESPACE, "kv_slots", lambda model, machine, devices, *rest, **more: slots(model, machine, 2, *rest, **more)
+    )
+    assert page.lab.question("act1_reflection").right.id == "int4"  # two devices hold hardly more than the weights
+    monkeypatch.setitem(
+        claims.NAMESPACE, "served", lambda model, machine, devices, *rest, **more: served("llama3_8b", machine, 1, *rest, **more)
+    )
+    assert page.lab.question("act2").right.id == "stays"  # a small model has time to spare
+
+
+def test_the_ledger_keeps_what_later_labs_start_from(page):
+    first_act(page, "dozen")
+    page.predict("act2", "third", 3, estimate=10.0)
+    page.reload().reflect("act2", "replica")
+    page.reload()
+    page.turn("act1", context=65_536, cache="fp8")
+    page.turn("act2", prompts="chunked", budget=512)
+    page.save()
+    design = page.ledger.design(SLUG)
+    assert (design["model"], design["machine"], design["devices"], design["replicas"]) == ("llama3_70b", "h100_sxm", 4, 1)
+    assert (design["context_tokens"], design["cache"], design["slots"]) == (
+        65_536,
+        "fp8",
+        kv_slots("llama3_70b", "h100_sxm", 8, 65_536, cache="fp8"),
+    )
+    assert design["constraint_hit"] is None and design["tbt_p99_s"] < 0.05 and design["ttft_p99_s"] < 2
+    assert design["device_s_per_million"] == pytest.approx(4e6 / design["tokens_per_s"]) and design["chunked"] is True
+    assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (12, True, True)
+
+
+def test_earlier_designs_are_where_it_begins(page):
+    assert server.starts(page.lab) == {}
+    page.ledger.append(server.LAB_08, "design", {"model": "llama3_8b"})
+    page.ledger.append(server.LAB_13, "design", {"most": 30, "replicas": 3})
+    assert server.starts(page.lab) == {"model": "llama3_8b", "most": 32, "replicas": 3}
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """A millisecond a token with its cache, ten microseconds a token and token before it without."""
+    rows = []
+    for way, words in kv_decode.WAYS.items():
+        cached = way == kv_decode.CACHED
+        for n in kv_decode.LENGTHS:
+            taken = measured.timing(1e-3 * n if cached else 1e-5 * n * n)
+            rows.append(case_row(kv_decode.WHOLE, f"{n} tokens, {words}", {"way": way, "tokens": n}, taken))
+        for n in kv_decode.CONTEXTS:
+            taken = measured.timing(1e-3 if cached else 1e-5 * n)
+            rows.append(case_row(kv_decode.STEP, f"after {n}, {words}", {"way": way, "context": n}, taken))
+    monkeypatch.setitem(measured.ROWS, "kv_decode", rows)
+
+
+def test_the_learners_own_decoder(page, run):
+    measured.keep(page.ledger, SLUG, "kv_decode")
+    first_act(page.reload())
+    told = page.slots("act1.here_kv_decode", " ".join(item["result"] for item in page.piece("act1.measure").view["items"]))
+    assert (told["more"], told["with_growth"], told["without_growth"]) == ("8 ×", "8 ×", "64 ×") and told["step"] == "5.1 ×"
+    drawn = figure(page.piece("act1.instrument").view, "here")
+    own = {(m["name"], m["x"]): m["y"] for m in drawn["marks"] if m.get("colour") == "here"}
+    assert own["without", 128.0] == pytest.approx(1e-5 * 128**2) and own["with its cache", 16.0] == pytest.approx(16e-3)
+    assert "5.12 ×" in bare(page.parts["act1_claims"].text)
