@@ -402,3 +402,24 @@ def test_a_ledger_that_can_t_be_read_can_be_begun_anew(page: TestClient, ironlaw
 def test_where_the_data_lies(page: TestClient, ironlaw_home: Path):
     assert str(ironlaw_home / "ledger.db") in page.get("/").text
     assert json.loads(page.get("/export").text)["events"] == []
+
+
+def test_the_certificate_is_linked_shown_and_downloaded(client, ironlaw_home):
+    assert 'href="/certificate"' in client.get("/").text
+    assert "Nothing has been committed yet" in client.get("/certificate").text
+    with open_ledger() as ledger:
+        ledger.commit_prediction("lab_01_magnitude", "act1", "e6", 1e6, 4, True)
+        head = ledger.export()["chain"]["head"]
+    page, file = client.get("/certificate"), client.get("/certificate.json")
+    with open_ledger() as ledger:
+        hashes = [event["hash"] for event in ledger.export()["events"]]
+    since = hashes[hashes.index(head) :]  # a lab that is opened meanwhile makes the chain longer
+    assert page.status_code == 200 and "Lab 01 · " in page.text and "10⁶" in page.text
+    assert any(each in page.text for each in since), (since, page.text)
+    assert "ironlaw-certificate-" in file.headers["content-disposition"] and file.json()["chain"]["head"] in since
+    (ironlaw_home / "ledger.db").write_bytes(b"not a ledger")
+    broken = create_app()
+    with TestClient(broken, base_url="http://127.0.0.1:2718") as fresh:
+        for address in ("/certificate", "/certificate.json"):
+            answer = fresh.get(address)
+            assert answer.status_code == 503 and "No certificate." in answer.text

@@ -61,7 +61,9 @@ def pages(site):
 
 def test_every_lab_has_a_page_and_every_address_leads_to_a_file_of_the_site(site):
     texts = pages(site)
-    assert {f"{place}index.html" for place in ("", "explore/", "glossary/", "lab/lab_01_magnitude/", "lab/review/")} <= set(texts)
+    assert {f"{place}index.html" for place in ("", "explore/", "glossary/", "certificate/", "lab/lab_01_magnitude/", "lab/review/")} <= set(
+        texts
+    )
     for name, text in texts.items():
         for address in re.findall(r'(?:href|src)="([^"#?]*)', text):
             if not address or address == "./export" or address.startswith("https://"):

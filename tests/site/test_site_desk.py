@@ -8,6 +8,7 @@ import pytest
 from ironlaw.ledger import open_ledger
 from ironlaw.measure import host
 from ironlaw.measure.experiments import catalogue
+from ironlaw.recall.certificate import differences
 from ironlaw.site.addresses import relative
 from ironlaw.site.desk import Desk, new_learner
 
@@ -180,7 +181,23 @@ def test_a_dial_that_turns_stores_nothing_and_explore_takes_its_address(browser)
     assert looked["view"]["seq"] == 9 and desk.unsaved() == "[]"
 
 
+def test_the_certificate_of_this_browsers_ledger_and_its_file_which_the_export_vouches_for(browser):
+    desk = browser.page("../")
+    assert "Nothing has been committed yet" in browser.ask(desk, do="certificate")["html"]
+    lab = browser.page()
+    commit(browser, lab, browser.ask(lab, do="open", lab=LAB))
+    html = browser.ask(desk, do="certificate")["html"]
+    assert browser.rows[-1][-1] in html and "By what factor" in html and 'href="../certificate.json"' in html
+    file = browser.ask(desk, do="certificate.json")
+    export = json.loads(browser.ask(desk, do="export")["text"])
+    assert file["name"].startswith("ironlaw-certificate-") and differences(json.loads(file["text"]), export) == []
+    browser.rows[0][-1] = "0" * 64
+    damaged = browser.page("../")
+    assert "No certificate." in browser.ask(damaged, do="certificate")["html"] and browser.ask(damaged, do="certificate.json")["error"]
+
+
 def test_addresses_begin_where_the_site_begins():
+    assert relative('<a href="/certificate"><a href="/certificate.json">', "./") == '<a href="./certificate/"><a href="./certificate.json">'
     html = '<a href="/">x</a><a href="/lab/a/">y</a><a href="/glossary#term-x">z</a><link href="/static/1/a.css"><a href="//e.org">'
     assert relative(html, "../../") == (
         '<a href="../../">x</a><a href="../../lab/a/">y</a><a href="../../glossary/#term-x">z</a>'

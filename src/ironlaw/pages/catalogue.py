@@ -18,13 +18,14 @@ LABS = Path(__file__).parent.parent / "labs"
 
 @dataclass(frozen=True)
 class Lab:
-    """One card of the gallery. `error` says why it can't be opened."""
+    """One card of the gallery. `starts_from`: the labs whose designs its dials begin with. `error` says why it can't be opened."""
 
     slug: str
     title: str
     folder: Path
     teaches: str = ""
     minutes: int = 40
+    starts_from: tuple[str, ...] = ()
     error: str = ""
 
     @property
@@ -65,24 +66,26 @@ def read(folder: Path) -> Lab:
     try:
         source = (folder / "lab.py").read_bytes()
         compile(source, f"{slug}/lab.py", "exec", dont_inherit=True)
-        title, teaches, minutes = about(folder)
+        title, teaches, minutes, starts_from = about(folder)
     except SyntaxError as error:
         return Lab(slug, plain_title(slug), folder, error=f"lab.py, line {error.lineno}: {error.msg}")
     except FileNotFoundError as error:
         return Lab(slug, plain_title(slug), folder, error=f"{Path(error.filename).name} is missing from labs/{slug}/")
     except (OSError, ValueError) as error:
         return Lab(slug, plain_title(slug), folder, error=f"labs/{slug}/: {error}")
-    return Lab(slug, title, folder, teaches, minutes)
+    return Lab(slug, title, folder, teaches, minutes, starts_from)
 
 
-def about(folder: Path) -> tuple[str, str, int]:
-    """Title and sentence, `## title` and `## sentence` of words.md; minutes, of `[lab]` in questions.toml."""
+def about(folder: Path) -> tuple[str, str, int, tuple[str, ...]]:
+    """Title and sentence, `## title` and `## sentence` of words.md; `minutes` and `starts_from`, of `[lab]` in questions.toml."""
     words = (folder / "words.md").read_text(encoding="utf-8")
     sheet = tomllib.loads((folder / "questions.toml").read_text(encoding="utf-8"))
-    minutes = sheet.get("lab", {}).get("minutes")
+    minutes, starts_from = sheet.get("lab", {}).get("minutes"), sheet.get("lab", {}).get("starts_from", [])
     if not isinstance(minutes, int):
         raise ValueError(f"questions.toml has no whole number of minutes under [lab], but {minutes!r}; write minutes = 40")
-    return section("title", words), section("sentence", words), minutes
+    if not isinstance(starts_from, list) or not all(isinstance(slug, str) for slug in starts_from):
+        raise ValueError(f'questions.toml has starts_from = {starts_from!r} under [lab]; list labs by slug: ["lab_08_ledger"]')
+    return section("title", words), section("sentence", words), minutes, tuple(starts_from)
 
 
 def section(name: str, words: str) -> str:

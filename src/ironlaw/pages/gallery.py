@@ -9,6 +9,7 @@ from ironlaw import command, lab_names
 from ironlaw.errors import IronlawError, UnknownName
 from ironlaw.formats import rate_unit
 from ironlaw.pages.catalogue import Lab
+from ironlaw.pages.course_map import course_map, starts_from
 from ironlaw.pages.records import REVIEW, STAGES, Cards, Records, Standing
 from ironlaw.pages.templates import fill, sentence
 from ironlaw.registry.machines import local
@@ -89,6 +90,7 @@ def gallery(
         "resume": resume(labs, records),
         "labs": volumes(labs, records),
         "course": course(labs, records),
+        "map": course_map(labs, records),
         "machine": machine() if place.measures else _machine("Your own machine", ELSEWHERE, "a browser can’t measure"),
         "stays": place.stays,
         "alone": place.alone,
@@ -190,27 +192,29 @@ def volumes(labs: list[Lab], records: Records) -> str:
     """A path of cards for each volume, under its heading where there are several."""
     numbers = list(dict.fromkeys(lab_names.volume(lab.slug) for lab in labs))
     if len([number for number in numbers if number]) < 2:
-        return _path(labs, records)
+        return _path(labs, records, labs)
     return "\n".join(
         f'<h2 class="volume" id="volume-{number}">{escape(lab_names.heading(number) if number else BETWEEN)}</h2>\n'
-        + _path([lab for lab in labs if lab_names.volume(lab.slug) == number], records)
+        + _path([lab for lab in labs if lab_names.volume(lab.slug) == number], records, labs)
         for number in numbers
     )
 
 
-def _path(labs: list[Lab], records: Records) -> str:
-    return '<ol class="labs">\n' + "\n".join(entry(lab, records) for lab in labs) + "\n</ol>"
+def _path(labs: list[Lab], records: Records, every: list[Lab]) -> str:
+    return '<ol class="labs">\n' + "\n".join(entry(lab, records, every) for lab in labs) + "\n</ol>"
 
 
-def entry(lab: Lab, records: Records) -> str:
+def entry(lab: Lab, records: Records, every: list[Lab] | None = None) -> str:
+    """`every`: the labs whose designs it may start from."""
     cards = records.cards if lab.slug == REVIEW else None
-    return card(lab, records.standing(lab.slug), not records.problem, cards)
+    return card(lab, records.standing(lab.slug), not records.problem, cards, starts_from(lab, every or []))
 
 
-def card(lab: Lab, state: Standing, readable: bool, cards: Cards | None = None) -> str:
+def card(lab: Lab, state: Standing, readable: bool, cards: Cards | None = None, starts: str = "") -> str:
     """One lab: what it teaches, how long it takes, how far you are. The review says how many cards are due instead."""
     head = f'<p class="number">{escape(lab.name)}<span>{lab.minutes} min</span></p>'
-    title, teaches = escape(lab.title), f'<p class="teaches">{escape(lab.teaches)}</p>' if lab.teaches else ""
+    says = " ".join(filter(None, (lab.teaches, starts)))
+    title, teaches = escape(lab.title), f'<p class="teaches">{escape(says)}</p>' if says else ""
     if lab.error:
         return (
             f'<li class="lab broken" id="{escape(lab.slug)}">{head}<h3>{title}</h3><div class="banner fail">'

@@ -26,7 +26,7 @@ from ironlaw.pages.choices import choices
 from ironlaw.pages.gallery import MESSAGES, gallery, imported
 from ironlaw.pages.records import Keeper
 from ironlaw.pages.templates import STATIC, static, theme
-from ironlaw.server import glossary, pages
+from ironlaw.server import certificate, glossary, pages
 from ironlaw.server.actions import Actions
 from ironlaw.server.direct import direct
 from ironlaw.server.door import Door
@@ -67,6 +67,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Route("/api/registry", registry),
         Route("/api/predict", Predict().__call__),
         *glossary.routes(),
+        *certificate.routes(keeper, labs_folder),
         Mount("/lab", labs),
         Mount("/widget/{digest}", Immutable(texts=widget.texts())),
         WebSocketRoute("/direct", direct),

@@ -87,6 +87,7 @@ def _assets(given: Path | None) -> dict[str, bytes]:
         "lab.js": f"{widget}\n{assets.script(('cells',))}\n{_script('lab')}",
         "explore.js": f"{widget}\n{assets.script(('hosted',))}\n{_script('explore')}",
         "start.js": f"{desk}\n{_script('start')}",
+        "certificate.js": f"{desk}\n{_script('certificate')}",
         "worker.js": _script("worker"),
         **{f"{name}.js": _script(name) for name in ("store", "python", "image")},
         "glossary.js": f"{{\n{glossary.script('GLOSSARY')}\n}}".replace('"GLOSSARY"', "new URL('./glossary.json', HERE)"),

@@ -12,15 +12,17 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from ironlaw import __version__
 from ironlaw.errors import BadValue, IronlawError, LedgerDamaged
 from ironlaw.kit.absent import AbsentLedger
 from ironlaw.kit.host.plain import Page
 from ironlaw.ledger import Ledger
 from ironlaw.ledger.events import now
 from ironlaw.ledger.memory import MemoryStore
-from ironlaw.pages import gallery
+from ironlaw.pages import certificate, gallery
 from ironlaw.pages.catalogue import LABS, catalogue
 from ironlaw.pages.records import Records, records
+from ironlaw.recall.certificate import issue
 from ironlaw.site.addresses import relative
 from ironlaw.site.damage import Damage, owner_of
 from ironlaw.widget import direct
@@ -49,6 +51,7 @@ class Desk:
         self.acts: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "open": self._open, "act": self._act, "start": self._start, "explore": self._explore, "name": self._name,
             "export": self._export, "import": self._import, "reset": self._reset, "repair": self._repair, "damaged": self._damaged,
+            "certificate": self._certificate, "certificate.json": self._certificate_file,
         }  # fmt: skip
         self.hear(rows)
         direct.OFFERED.set()
@@ -131,8 +134,19 @@ class Desk:
         text = gallery.gallery(
             catalogue(), standing, "", message, wrong or ({"general": failure} if failure else None), place=gallery.BROWSER
         )
-        body = BODY.search(text)
-        return {"html": body[1] if body else ""}
+        return _body(text)
+
+    def _certificate(self, asked: dict[str, Any]) -> dict[str, Any]:
+        if self.trouble:
+            return _body(certificate.trouble(self.trouble))
+        return _body(certificate.page(self._issue(), catalogue()))
+
+    def _certificate_file(self, asked: dict[str, Any]) -> dict[str, Any]:
+        issued = self._issue()
+        return {"name": certificate.file_name(issued), "text": certificate.text(issued)}
+
+    def _issue(self) -> dict[str, Any]:
+        return issue(self._writable().export(), __version__)
 
     def _explore(self, asked: dict[str, Any]) -> dict[str, Any]:
         from ironlaw.pages.explore.page import traits
@@ -203,6 +217,11 @@ def explored() -> Any:
     from ironlaw.pages.explore.page import piece
 
     return piece()
+
+
+def _body(page: str) -> dict[str, Any]:
+    body = BODY.search(page)
+    return {"html": body[1] if body else ""}
 
 
 def _text(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ironlaw.pages import gallery, glossary, lab_page
+from ironlaw.pages import certificate, gallery, glossary, lab_page
 from ironlaw.pages.catalogue import Lab, catalogue
 from ironlaw.pages.explore.page import traits
 from ironlaw.pages.records import Records
@@ -31,6 +31,7 @@ def pages(assets: str, manual: str = "") -> dict[str, str]:
         "": start,
         "glossary/": glossary.page(),
         "explore/": _explore(assets),
+        "certificate/": certificate.shell(f'<script type="module" src="{assets}/certificate.js"></script>'),
         **{f"lab/{lab.slug}/": _lab(lab, assets) for lab in labs},
     }
     return {f"{place}index.html": _placed(text, place) for place, text in listed.items()}

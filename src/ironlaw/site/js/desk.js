@@ -72,6 +72,14 @@ function tellFailure(place, error) {
   place.prepend(box);
 }
 
+// A page as Python has it now, in place of what was there before.
+function replacePage({ html, error }) {
+  if (error) return tellFailure(document.querySelector("main"), new Error(error));
+  const fresh = new DOMParser().parseFromString(html, "text/html");
+  for (const part of ["header", "main"]) document.querySelector(part).replaceWith(fresh.querySelector(part));
+  return undefined;
+}
+
 // Everything the site has goes into the browser's cache once a page stands: from then on every page opens offline.
 async function keepOffline() {
   try {
@@ -94,7 +102,7 @@ async function download(what) {
   return setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 document.addEventListener("click", (event) => {
-  const [, what] = event.target.closest?.("a[href]")?.getAttribute("href").match(/\/(export|damaged)$/) ?? [];
+  const [, what] = event.target.closest?.("a[href]")?.getAttribute("href").match(/\/(export|damaged|certificate\.json)$/) ?? [];
   if (!what) return;
   event.preventDefault();
   download(what);

@@ -1,10 +1,8 @@
 // The start page: drawn without Python first, for someone who has done nothing yet; then as the ledger in this browser has it.
 
-const draw = ({ html, error }) => {
-  if (error) return tellFailure(document.querySelector("main"), new Error(error));
-  const fresh = new DOMParser().parseFromString(html, "text/html");
-  for (const part of ["header", "main"]) document.querySelector(part).replaceWith(fresh.querySelector(part));
-  return document.querySelector(".error, .said")?.scrollIntoView({ block: "center" });
+const draw = (answer) => {
+  replacePage(answer);
+  document.querySelector(".error, .said")?.scrollIntoView({ block: "center" });
 };
 
 document.addEventListener("submit", async (event) => {

@@ -1,0 +1,94 @@
+"""The certificate's rows: what was predicted in each lab, what was saved, what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from ironlaw import lab_names
+from ironlaw.kit.asked import Asked, asked
+from ironlaw.pages.catalogue import Lab
+from ironlaw.units import show, significant
+
+ACTS = {"act1": "Act I", "act2": "Act II"}
+MOST = 6  # fields of a design, and rows of a measurement, that the page shows; the file has all
+OUTCOMES = ("_prediction", "_correct")  # of a design's fields: the table of predictions has them
+
+
+def predictions(listed: Sequence[Mapping[str, Any]], here: Mapping[str, Lab]) -> str:
+    bodies = "".join(_lab(entry, here.get(entry["lab"])) for entry in listed)
+    head = "<tr><th>Question</th><th>Predicted</th><th>Sure</th><th>Outcome</th></tr>"
+    return f'<table class="predictions"><thead>{head}</thead>{bodies}</table>'
+
+
+def _lab(entry: Mapping[str, Any], lab: Lab | None) -> str:
+    wording = asked(lab.folder) if lab else {}
+    state = f"saved {entry['saved'][:10]}" if entry["saved"] else "not saved"
+    reflected = entry["reflections"]
+    notes = f"{state}; reflections: {reflected['right']} of {reflected['answers']} right at first" if reflected["answers"] else state
+    rows = "".join(_prediction(one, wording.get(one["question"])) for one in entry["predictions"])
+    rows = rows or '<tr><td colspan="4" class="unit">opened, nothing predicted yet</td></tr>'
+    head = f'{escape(title_of(entry["lab"], lab))} <span class="unit">{notes}</span>'
+    return f'<tbody><tr class="lab-row"><th colspan="4">{head}</th></tr>{rows}</tbody>'
+
+
+def _prediction(one: Mapping[str, Any], wording: Asked | None) -> str:
+    question = (wording and wording.text) or ACTS.get(one["question"], one["question"])
+    choice = wording.options.get(one["choice"], one["choice"]) if wording else one["choice"]
+    outcome = '<span class="right">✓ right</span>' if one["correct"] else '<span class="wrong">✗ wrong</span>'
+    return (
+        f"<tr><td>{escape(question)}</td><td>{escape(choice)}</td>"
+        f'<td class="sure">{one["confidence"]}<span class="unit"> of 5</span></td><td>{outcome}</td></tr>'
+    )
+
+
+def designs(listed: Sequence[Mapping[str, Any]], here: Mapping[str, Lab]) -> str:
+    saved = [entry for entry in listed if entry["design"] is not None]
+    if not saved:
+        return "<p>None is saved yet: a lab’s last step saves one.</p>"
+    rows = "".join(
+        f"<div><dt>{escape(title_of(entry['lab'], here.get(entry['lab'])))}</dt><dd>{_fields(entry['design'])}</dd></div>"
+        for entry in saved
+    )
+    return f'<dl class="rows">{rows}</dl>'
+
+
+def _fields(design: Mapping[str, Any]) -> str:
+    plain = {
+        name: _value(value)
+        for name, value in design.items()
+        if isinstance(value, (str, int, float)) and value != "" and not name.endswith(OUTCOMES)
+    }
+    shown = [f"{escape(name.replace('_', ' '))} <b>{escape(value)}</b>" for name, value in list(plain.items())[:MOST]]
+    return "; ".join(shown) + _more(len(plain) - MOST) if shown else "saved; its fields are in the file"
+
+
+def _value(value: str | float) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else value if isinstance(value, str) else significant(value)
+
+
+def _more(count: int) -> str:
+    return f"; {count} more in the file" if count > 0 else ""
+
+
+def measurements(runs: Sequence[Mapping[str, Any]]) -> str:
+    if not runs:
+        return "<p>Nothing so far. The labs’ experiments run on an installed ironlaw.</p>"
+    return f'<dl class="rows">{"".join(map(_run, runs))}</dl>'
+
+
+def _run(run: Mapping[str, Any]) -> str:
+    rows = "; ".join(f"{escape(row['name'])} <b>{escape(_figure(row))}</b>" for row in run["rows"][:MOST])
+    where = ", ".join(escape(part) for part in (run["machine"], run["library"], run["time"][:10]) if part)
+    noisy = "; the machine was busy" if run["noisy"] else ""
+    name = f"{escape(run['experiment'].replace('_', ' '))}, {lab_names.name(run['lab']) or escape(run['lab'])}"
+    return f'<div><dt>{name}</dt><dd>{rows}{_more(len(run["rows"]) - MOST)}. <span class="unit">{where}{noisy}</span></dd></div>'
+
+
+def _figure(row: Mapping[str, Any]) -> str:
+    return show(row["value"], "s") if row["unit"] == "s" else f"{significant(row['value'])} {row['unit']}".rstrip()
+
+
+def title_of(slug: str, lab: Lab | None) -> str:
+    return f"{lab.name} · {lab.title}" if lab else lab_names.name(slug) or slug

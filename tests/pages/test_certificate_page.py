@@ -1,0 +1,77 @@
+"""The certificate's page: what it says of a full, a small and an empty ledger, and that no text of a ledger is taken as HTML."""
+
+import re
+
+import pytest
+
+from ironlaw.ledger import Ledger
+from ironlaw.ledger.memory import MemoryStore
+from ironlaw.pages import certificate
+from ironlaw.pages.calibration_picture import calibration_picture
+from ironlaw.pages.catalogue import catalogue
+from ironlaw.recall.certificate import issue
+
+ME = "01234567-89ab-4def-8123-456789abcdef"
+LAB = "lab_01_magnitude"
+ROW = {"kind": "figure", "name": "a", "value": 2, "low": 1, "high": 3, "samples": 9, "params": {}}
+
+
+@pytest.fixture
+def ledger():
+    return Ledger(MemoryStore(ME, "2026-01-05T12:00:00.000000Z"), ME)
+
+
+def page(ledger):
+    return certificate.page(issue(ledger.export(), "0.1"), catalogue())
+
+
+def numbered():
+    return sum(lab.slug.startswith("lab_") for lab in catalogue())
+
+
+def test_an_empty_ledger_says_so_and_offers_the_first_lab(ledger):
+    text = page(ledger)
+    assert "Nothing has been committed yet" in text and f'href="/lab/{LAB}/"' in text and "certificate.json" not in text
+
+
+def test_one_lab_is_shown_as_one_of_all(ledger):
+    ledger.commit_prediction(LAB, "act1", "e4", 1e4, 5, False)
+    text = page(ledger)
+    assert f"0 of {numbered()} labs saved" in text and "A learner without a name" in text
+    assert "By what factor does the H100 exceed the Cortex-M7" in text and "10⁴" in text and "✗ wrong" in text
+    assert "Brier score <b>0.902</b>" in text or "Brier score <b>0.903</b>" in text
+    assert "None is saved yet" in text and "Nothing so far" in text and "These are few" in text
+    ledger.append(LAB, "design", {"batch": 8, "oom_triggered": False, "act1_correct": False, "dials": {"act1": {}}})
+    text = page(ledger)
+    assert f"1 of {numbered()} labs saved" in text and "batch <b>8</b>; oom triggered <b>no</b>" in text and "act1 correct" not in text
+    assert ledger.export()["chain"]["head"] in text
+
+
+def test_what_comes_from_a_ledger_is_text(ledger):
+    evil = "<script>alert(1)</script>"
+    ledger.set_learner_name(evil)
+    ledger.commit_prediction("lab_99_elsewhere", "act1", evil, evil, 3, True)
+    ledger.append("lab_99_elsewhere", "design", {evil: evil})
+    ledger.append(
+        "lab_99_elsewhere", "measured",
+        {
+            "experiment": "x", "machine": {"cpu": evil}, "software": {}, "noise": {"noisy": True}, "library": evil,
+            "rows": [ROW | {"label": evil, "unit": evil}],
+        },
+    )  # fmt: skip
+    text = page(ledger)
+    assert "<script" not in text and text.count("&lt;script&gt;") >= 7
+    assert "Lab 99" in text and "and 1 that this version does not have" in text and "the machine was busy" in text
+
+
+def test_the_picture_has_a_point_and_an_interval_per_level_with_predictions():
+    levels = [
+        {"confidence": 4, "stated": 0.8, "predictions": 4, "right": 3, "interval": [0.3, 0.95]},
+        {"confidence": 5, "stated": 0.95, "predictions": 0, "right": 0, "interval": None},
+    ]
+    drawn = calibration_picture(levels)
+    assert drawn.count("<circle") == 1 and "confidence 4, 80 % stated: 3 of 4 right" in drawn
+    ideal = [float(number) for number in re.search(r'class="ideal" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)', drawn).groups()]
+    x, y = (float(re.search(rf'{name}="([\d.]+)"', drawn)[1]) for name in ("cx", "cy"))
+    along = (x - ideal[0]) / (ideal[2] - ideal[0])
+    assert along == pytest.approx(0.8) and (ideal[1] - y) / (ideal[1] - ideal[3]) == pytest.approx(0.75, abs=0.001)
