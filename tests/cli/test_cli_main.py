@@ -49,6 +49,9 @@ def examples():
             "study",
             "serve",
             "diff",
+            "privacy",
+            "slo",
+            "levers",
         ):  # one opens a page, the others have tests of their own
             lines = import_module(f"ironlaw.cli.{name}").EXAMPLE.strip().splitlines()
             yield from (line for line in lines if "my.py" not in line)  # a file of the reader's own: tests/torch has one

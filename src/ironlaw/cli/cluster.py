@@ -177,10 +177,9 @@ def _traffic(one: Candidate, job: Job) -> list[dict[str, Any]]:
 
 def _failures(args: argparse.Namespace, shape: Shape, one: Candidate) -> dict[str, Any]:
     """The exact interval between checkpoints, and what is left of the time."""
-    from ironlaw.registry.runs import about
+    from ironlaw.registry.runs import unit_between_failures
 
-    stops = about("llama3_2024")["interruptions"]
-    unit = args.mtbf or stops["days"] * DAY / stops["unexpected"] * stops["devices"]
+    unit = args.mtbf or unit_between_failures("llama3_2024")
     state = (WEIGHT + STATE) * shape.parameters
     save = state / args.storage
     between = float(mtbf(unit, args.devices))

@@ -10,9 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ironlaw import __version__
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.cli.show import draw
-from ironlaw.errors import BadExport, BadValue, LedgerDamaged, unknown
+from ironlaw.errors import BadExport, BadValue, EditedExport, LedgerDamaged, unknown
 from ironlaw.files import output, replace_text
 
 if TYPE_CHECKING:
@@ -23,30 +24,40 @@ ironlaw ledger show
 ironlaw ledger show --lab lab_01_magnitude --json
 ironlaw ledger export
 ironlaw ledger verify
+ironlaw ledger certificate
 ironlaw ledger path
 """
 
+OPTIONS = (
+    ("file", "FILE"), ("lab", "--lab"), ("force", "--force"), ("rescue", "--rescue"), ("against", "--against"), ("json", "--json"),
+)  # fmt: skip
+MOST_FAULTS = 5  # of a certificate, that are named
 WIDEST = 100  # characters of an event's content in the table
 
 
 def add(parser: Parser) -> None:
     parser.usage = (
         "ironlaw ledger show [--lab LAB] [--json] | export [FILE] [--force] [--rescue] | import FILE"
-        " | verify [FILE] | repair | reset | path"
+        " | certificate [FILE] [--force] | verify [FILE] [--against FILE] | repair | reset | path"
     )
     parser.add_argument(
         "act",
         metavar="ACT",
         nargs="?",
         help="show: progress in each lab; export: all events of all epochs as JSON; import: add the events of an export"
-        " that are not here yet; verify: whether every event is as it was written, in the ledger or in an export; repair: set a damaged"
+        " that are not here yet; certificate: predictions, calibration, designs and measurements as JSON; verify: whether every event is as"
+        " it was written, in the ledger or in an export, or whether a certificate follows from the ledger's events; repair: set a damaged"
         " ledger aside and carry over what can be read; reset: begin anew, nothing is deleted; path: where the ledger is stored",
     )
     parser.add_argument(
-        "file", metavar="FILE", nargs="?", help="to export to, import from or verify; - is standard output or input (export's default)"
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="to write to, import from or verify; - is standard output or input (the default of what is written)",
     )
     parser.add_argument("--lab", metavar="LAB", help="with show: the events of one lab since the last reset")
-    parser.add_argument("--force", action="store_true", help="with export: replace an existing file")
+    parser.add_argument("--force", action="store_true", help="with export and certificate: replace an existing file")
+    parser.add_argument("--against", metavar="FILE", help="with verify: hold a certificate against this export instead of the ledger here")
     parser.add_argument("--rescue", action="store_true", help="with export: what can still be read of a damaged ledger")
     add_json(parser)
 
@@ -57,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     if args.act not in ACTS:
         raise unknown("act of `ironlaw ledger`", args.act, ACTS)
     allowed, act = ACTS[args.act]
-    for name, option in (("file", "FILE"), ("lab", "--lab"), ("force", "--force"), ("rescue", "--rescue"), ("json", "--json")):
+    for name, option in OPTIONS:
         if getattr(args, name) not in (None, False) and name not in allowed:
             raise BadValue(f"`ironlaw ledger {args.act}` takes no {option}; see `ironlaw ledger --help`")
     act(args)
@@ -92,12 +103,26 @@ def export(args: argparse.Namespace) -> None:
     else:
         with _open() as ledger:
             data = ledger.export()
+    _write(target, data, f"{len(data['events'])} events written to {args.file}")
+
+
+def certificate(args: argparse.Namespace) -> None:
+    from ironlaw.recall.certificate import issue
+
+    target = None if args.file in (None, "-") else _target(args.file, args.force)
+    with _open() as ledger:
+        issued = issue(ledger.export(), __version__)
+    _write(target, issued, f"the certificate of {issued['chain']['events']:,} events written to {args.file}")
+
+
+def _write(target: Path | None, data: dict[str, Any], message: str) -> None:
+    """As JSON to a file, or to standard output where there is none."""
     text = json.dumps(data, indent=1, allow_nan=False) + "\n"
     if target is None:
         sys.stdout.write(text)
         return
     replace_text(target, text)
-    print(f"{len(data['events'])} events written to {args.file}")
+    print(message)
 
 
 def import_(args: argparse.Namespace) -> None:
@@ -115,11 +140,18 @@ def verify(args: argparse.Namespace) -> None:
 
     if args.file is not None:
         data = _read(args.file)
+        if isinstance(data, dict) and data.get("schema") is not None:
+            _verify_certificate(args.file, data, args.against)
+            return
+        if args.against is not None:
+            raise BadValue(f"--against is for a certificate, and {args.file} is none; verify an export by itself")
         events = exchange.unpack(data)
         if data["format"] != exchange.FORMAT:
             raise BadExport(f"{args.file} has {len(events):,} valid events and no chain: nothing in it can be verified; export again")
         print(f"{len(events):,} events, each as it was exported; the chain ends with {data['chain']['head']}")
         return
+    if args.against is not None:
+        raise BadValue("no certificate to hold against it; name one: ironlaw ledger verify CERTIFICATE --against EXPORT")
     report = examine()
     if report.guards:
         raise LedgerDamaged(
@@ -127,6 +159,24 @@ def verify(args: argparse.Namespace) -> None:
             f" {'; '.join(report.guards)}. `ironlaw ledger repair` puts the protection back"
         )
     print(f"{report.events:,} events in {where()}, each as it was written; the chain ends with {report.head}")
+
+
+def _verify_certificate(name: str, data: dict[str, Any], against: str | None) -> None:
+    from ironlaw.recall.certificate import differences
+
+    if against is None:
+        with _open() as ledger:
+            export, where = ledger.export(), ledger.where()
+    else:
+        export, where = _read(against), against
+    if faults := differences(data, export):
+        more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
+        raise EditedExport(
+            f"{name} does not follow from {where}: {'; '.join(faults[:MOST_FAULTS])}{more}."
+            " Issue it again, or name the export of its own ledger with --against"
+        )
+    chain = data["chain"]
+    print(f"Everything in {name} follows from the first {chain['events']:,} events of {where}; their chain ends with {chain['head']}")
 
 
 def repair(args: argparse.Namespace) -> None:
@@ -146,7 +196,8 @@ ACTS: dict[str, tuple[tuple[str, ...], Callable[[argparse.Namespace], None]]] = 
     "show": (("lab", "json"), show),
     "export": (("file", "force", "rescue"), export),
     "import": (("file",), import_),
-    "verify": (("file",), verify),
+    "certificate": (("file", "force"), certificate),
+    "verify": (("file", "against"), verify),
     "repair": ((), repair),
     "reset": ((), reset),
     "path": ((), path),

@@ -1,0 +1,70 @@
+"""What `ironlaw slo` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.cli.show import draw
+from ironlaw.units import show, significant
+
+
+def report(result: dict[str, Any]) -> None:
+    draw.say()
+    draw.pairs(_head(result))
+    draw.heading("service by service", f"at P{100 * result['quantile']:g}")
+    names = ("service", "alone", "the whole without it", "copies", "attempts", "available")
+    draw.table(names, [_row(one) for one in result["services"]], left=("service",))
+    draw.pairs(_more(result))
+
+
+def _head(result: dict[str, Any]) -> list[tuple[str, Any]]:
+    percentile = f"P{100 * result['quantile']:g}"
+    rows: list[tuple[str, Any]] = [
+        ("the user sees", (f"{percentile} = {_time(result['latency_s'])}", draw.STRONG)),
+        ("promise", _verdict(result["late"], f"{percentile} within {_time(result['within_s'])}", f"{_share(result['over'])} are later")),
+        ("the services' own", f"{percentile}s add up to {_time(result['sum_of_quantiles_s'])}"),
+        ("dependence", f"independent {_time(result['independent_s'])}, all slow together {_time(result['together_s'])}"),
+    ]
+    if result["fails"] > 1e-9:
+        rows.append(("no answer", f"{_share(result['fails'])}: every retry timed out"))
+    return rows
+
+
+def _more(result: dict[str, Any]) -> list[tuple[str, Any]]:
+    down = f"{result['availability']:.6g}, {_time(result['downtime_s_per_year'])} a year without an answer"
+    promised = result["availability_promised"]
+    available = down if promised is None else _verdict(result["down"], f"{promised:g} promised", down)
+    rows: list[tuple[str, Any]] = [("available", available)]
+    storm = result["storm"]
+    if storm:
+        each = "1 retry" if storm["retries"] == 1 else f"{storm['retries']} retries"
+        budget = "" if storm["budget"] is None else f", {draw.percent(storm['budget'])} of requests at most"
+        says = f"at load {storm['load']:g}, late answers with {each}{budget},"
+        rows.append(("a storm", _verdict(storm["stuck"], says, _storm(storm), good="die down", bad="keep themselves up")))
+        if storm["nested_attempts"] > storm["retries"] + 1:
+            rows.append(("", (f"services that call each other would make {storm['nested_attempts']:,} attempts of one request", draw.DIM)))
+    return rows
+
+
+def _storm(storm: dict[str, Any]) -> str:
+    return f"up to {significant(storm['harmless_retries'])} per request do no lasting harm"
+
+
+def _verdict(broken: bool, what: str, why: str, good: str = "is kept", bad: str = "is broken") -> tuple[str, str]:
+    return f"{what} {bad if broken else good}: {why}", draw.BAD if broken else draw.GOOD
+
+
+def _row(one: dict[str, Any]) -> tuple[Any, ...]:
+    times = f"{one['calls']} × " if one["calls"] > 1 else ""
+    return (
+        one["name"], f"{times}{_time(one['alone_s'])}", _time(one["without_s"]), draw.percent(one["hedge_load"]),
+        significant(one["attempts"]), f"{one['availability']:.6g}",
+    )  # fmt: skip
+
+
+def _time(value: float | None) -> str:
+    return "never" if value is None else show(value, "s")
+
+
+def _share(value: float) -> str:
+    return draw.percent(value) if value >= 1e-4 or value == 0 else f"{value:.2g} of all"
