@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import hypothesis_profile  # noqa: F401  the same examples every time, on a busy machine too
 import pytest
 
 # Several processes share the cores already, and on small matrices the threads of a BLAS mostly wait for each other: a fit that takes

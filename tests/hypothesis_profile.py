@@ -2,9 +2,11 @@
 
 import os
 
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
-settings.register_profile("engine", max_examples=40, derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "engine", max_examples=40, derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)  # a busy machine is no fault
 # under mutation a failure need not be made small: the first one is enough
 settings.register_profile("mutants", settings.get_profile("engine"), phases=(Phase.explicit, Phase.generate))
 settings.load_profile(os.environ.get("IRONLAW_HYPOTHESIS", "engine"))

@@ -6,7 +6,7 @@ from ironlaw.measure.experiments import batches, collectives, compression, trial
 
 SIZES = {
     trials: {"SHAPES": ((64, 64), (128, 256)), "WIDE": (256, 256), "SIZES": (32, 64), "OPS": 10, "BATCHES": (1, 2)},
-    collectives: {"SIZES": {collectives.PACED: {2: (1 << 10, 1 << 14)}}},
+    collectives: {"SIZES": {collectives.FREE: {2: (1 << 10,)}, collectives.PACED: {2: (1 << 10, 1 << 14)}}},
     compression: {"SIDE": 256},
     batches: {"WIDTH": 256, "SECONDS": 0.1},
     workers: {"ITEMS": 4},

@@ -10,8 +10,10 @@ import os
 import secrets
 import shutil
 import stat
+import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from ironlaw.errors import BadValue
 
@@ -58,6 +60,20 @@ def regular(place: Place, what: str = "this") -> Path:
             hint = f", such as {Path(place) / 'FILE'}" if name == "a folder" else ""
             raise BadValue(f"{os.fspath(place) or '.'} is {name}; {what} goes into a regular file: name one{hint}")
     return target
+
+
+def read_toml(place: Place, what: str, start: str) -> dict[str, Any]:
+    """The tables of a file that a user wrote. `what` it is, and how to `start` one, for whoever named a file that is not there."""
+    path = Path(place)
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except IsADirectoryError:
+        raise BadValue(f"{path} is a folder; name a TOML file with {what}") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadValue(f"there is no file {path}; {start}") from None
+    except ValueError as error:  # TOML, UTF-8, or a name that can't be one
+        raise BadValue(f"{path.name}: {error}; fix the TOML there") from None
 
 
 def replace_text(place: Place, text: str, private: bool = False) -> Path:

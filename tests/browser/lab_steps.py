@@ -3,16 +3,14 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-import axe_playwright_python
+from axe import serious
 from playwright.sync_api import Locator, Page, expect
 
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.questions import Question, load
 from ironlaw.ledger import Ledger
 
-AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 PATIENCE = 120_000  # ms: a loaded machine is slow, not wrong
 LOST = ("WebSocket connection", "ERR_CONNECTION", "Failed to fetch")  # what a browser says of a server that a test kills
 
@@ -117,13 +115,6 @@ def expect_measured(page: Page, act: str, name: str) -> None:
 def payloads(ledger: Ledger, kind: str) -> list[dict]:
     """What the current epoch holds of one kind, in order."""
     return [event.payload for event in ledger.events(kind=kind)]
-
-
-def serious(page: Page) -> list[str]:
-    """What axe finds serious or critical."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))  # not as a script of the page, which its own rules would forbid
-    violations = page.evaluate("async () => (await axe.run(document, { resultTypes: ['violations'], preload: false })).violations")
-    return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in violations if v["impact"] in ("serious", "critical")]
 
 
 def fits_across(page: Page) -> bool:

@@ -38,7 +38,7 @@ def number(where: Locator, name: str, value: str) -> None:
 
 def pick(where: Locator, *options: str) -> None:
     for option in options:
-        where.locator(".il-dials").get_by_text(option, exact=True).click()
+        where.locator(".il-dials").get_by_text(option, exact=True).and_(where.page.locator(":not(option)")).click()
 
 
 def hud(page: Page) -> Locator:
@@ -283,6 +283,205 @@ def wires_controls(page: Page, first: Locator, second: Locator) -> None:
     expect(second.locator('[data-figure="memory"] .il-drawing')).to_be_visible()
 
 
+# --- Lab V2-06
+
+
+def the_sum(page: Page, first: Locator) -> None:
+    expect(page.locator("#act1-reveal")).to_contain_text("8.82")
+    page.get_by_role("button", name="Watch the tree").click()
+    first.get_by_role("tab", name="Step by step").click()
+    steps = first.locator('[data-figure="steps"] .il-drawing')
+    expect(steps).to_have_attribute("aria-label", re.compile("4 messages of 1"))
+    first.get_by_role("button", name="Into the sum: play").click()
+    expect(steps).to_have_attribute("aria-label", re.compile("8 of 8 ranks hold the whole sum"))
+    page.get_by_role("button", name="Set it beside the ring").click()
+    expect(hud(page)).to_contain_text("480 MB")
+
+
+def the_buckets(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("The wires wait for steps")
+    second.get_by_label("Summed by").select_option(label="two levels")
+    number(second, "Bucket", "100")
+    expect(banner(second)).to_contain_text("It hides")
+    pick(second, "first layer first")
+    expect(banner(second)).to_contain_text("pile up")
+    pick(second, "on each device")
+    expect(banner(second)).to_contain_text("does not fit")
+    pick(second, "split (ZeRO-1)", "as they are made")
+    expect(banner(second)).to_contain_text("It hides")
+
+
+def sum_controls(page: Page, first: Locator, second: Locator) -> None:
+    changes(page, first, lambda: pick(first, "all"))
+    for tab, drawn in (("Who, when", "spacetime"), ("Bandwidth", "bandwidth")):
+        first.get_by_role("tab", name=tab).click()
+        expect(first.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
+    changes(page, first, lambda: number(first, "A step takes", "50"))
+    changes(page, second, lambda: second.get_by_label("Devices").select_option(label="64"))
+    second.get_by_role("tab", name="By bucket").click()
+    expect(second.locator('[data-figure="by-bucket"] .il-drawing')).to_be_visible()
+
+
+# --- Lab V2-10
+
+
+def the_slots(page: Page, first: Locator) -> None:
+    expect(page.locator("#act1-reveal")).to_contain_text("12 fit")
+    page.get_by_role("button", name="Store the cache in FP8").click()
+    expect(hud(page)).to_contain_text("25 requests")
+    first.locator('[data-dial="cache"]').get_by_text("16 bits", exact=True).click()
+    expect(hud(page)).to_contain_text("12 requests")
+    number(first, "Devices", "1")
+    expect(banner(first)).to_contain_text("The weights do not fit")
+    number(first, "Devices", "8")
+
+
+def the_promise(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("Answers stutter")
+    moment = second.get_by_role("slider", name="Moment")
+    second.get_by_role("button", name="Moment: one step on").click()
+    expect(moment).to_have_value("25")
+    second.locator('[data-dial="prompts"]').get_by_text("in pieces, beside decoding").click()
+    second.get_by_label("Tokens a step, at most").select_option(label="512")
+    expect(banner(second)).to_contain_text("The promise is kept")
+    second.locator('[data-dial="devices"]').get_by_text("1", exact=True).click()
+    expect(banner(second)).to_contain_text("does not fit")
+    second.locator('[data-dial="devices"]').get_by_text("4", exact=True).click()
+    expect(banner(second)).to_contain_text("The promise is kept")
+
+
+def serving_controls(page: Page, first: Locator, second: Locator) -> None:
+    changes(page, first, lambda: pick(first, "as in Azure's chats"))
+    for tab, drawn in (("Slots by context", "by-context"), ("A decode step", "step")):
+        first.get_by_role("tab", name=tab).click()
+        expect(first.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
+    changes(page, second, lambda: pick(second, "only a new batch"))
+    for tab, drawn in (("Over time", "over-time"), ("How long", "times"), ("Frontier", "frontier")):
+        second.get_by_role("tab", name=tab).click()
+        expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
+
+
+# --- Lab V2-07
+
+
+def the_interval(page: Page, first: Locator) -> None:
+    expect(page.locator("#act1-reveal")).to_contain_text("18.6")
+    number(first, "Saved every", "19")
+    expect(hud(page)).to_contain_text("19 min")
+    first.get_by_role("tab", name="A day").click()
+    into = first.get_by_role("slider", name="Into the day")
+    page.get_by_role("button", name="play it").click()
+    expect(into).to_have_value("0")
+    first.get_by_role("button", name="Into the day: one step on").click()
+    expect(into).to_have_value("1")
+    first.get_by_role("button", name="Into the day: play").click()
+    expect(into).to_have_value("96")  # a day in quarters of an hour
+    expect(first.locator('[data-figure="day"] .il-drawing')).to_have_attribute("aria-label", re.compile("After 1 d|After 24"))
+
+
+def the_saves(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("Too much of the time")
+    number(second, "Far saves every", "5")
+    expect(banner(second)).to_contain_text("It works")
+    pick(second, "until it is in host memory")
+    number(second, "File system takes in", "0.01")
+    expect(banner(second)).to_contain_text("before the last one is stored")
+    number(second, "File system takes in", "2")
+    pick(second, "host memory")
+    expect(banner(second)).to_contain_text("It works")
+    number(second, "Free memory of a host", "20")
+    number(second, "GPUs", "256")
+    expect(banner(second)).to_contain_text("The hosts are full")
+    number(second, "Free memory of a host", "500")
+    number(second, "GPUs", "16384")
+    expect(banner(second)).to_contain_text("It works")
+
+
+def saves_controls(page: Page, first: Locator, second: Locator) -> None:
+    first.get_by_role("tab", name="By interval").click()
+    changes(page, first, lambda: pick(first, "in bunches"))
+    changes(page, second, lambda: number(second, "Restarting takes", "600"))
+    second.get_by_role("tab", name="By GPUs").click()
+    expect(second.locator('[data-figure="by-gpus"] .il-drawing')).to_be_visible()
+
+
+# --- Lab V2-05
+
+
+def the_pipeline(page: Page, first: Locator) -> None:
+    expect(page.locator("#act1-reveal")).to_contain_text("31.4")
+    page.get_by_role("button", name="Play the step").click()
+    into = first.get_by_role("slider", name="Into the step")
+    expect(into).to_have_value("20")
+    first.get_by_role("button", name="Into the step: one step on").click()
+    expect(into).to_have_value("21")
+    page.get_by_role("button", name="Cut each stage into").click()
+    expect(hud(page)).to_contain_text("5.42 %")
+    changes(page, first, lambda: number(first, "Replicas of the pipeline", "1"))
+
+
+def the_layout(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("does not fit")
+    page.get_by_role("button", name="More stages, cut into pieces").click()
+    expect(banner(second)).to_contain_text("does not fit")
+    page.get_by_role("button", name="Split those too").click()
+    expect(banner(second)).to_contain_text("It works")
+    number(second, "NICs of each box in use", "1")
+    expect(banner(second)).to_contain_text("wait for the NICs")
+    number(second, "NICs of each box in use", "8")
+    expect(banner(second)).to_contain_text("It works")
+
+
+def layout_controls(page: Page, first: Locator, second: Locator) -> None:
+    tabs = {
+        first: (("Pieces", "pieces"), ("More GPUs", "more-gpus"), ("Devices", "devices")),
+        second: (("The step", "step"), ("All layouts", "layouts"), ("Devices", "devices")),
+    }
+    for where, tab, drawn in [(where, *pair) for where, pairs in tabs.items() for pair in pairs]:
+        where.get_by_role("tab", name=tab).click()
+        expect(where.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
+    changes(page, second, lambda: number(second, "Whose groups", "9"))
+
+
+# --- Lab V2-03
+
+
+def the_fabric(page: Page, first: Locator) -> None:
+    page.get_by_role("button", name="Send everything to everybody").click()
+    expect(hud(page)).to_contain_text("3.88 ×")
+    expect(first.locator('[data-figure="fabric"] .il-drawing')).to_have_attribute("aria-label", re.compile("busiest uplink has 388 %"))
+    page.get_by_role("button", name="Scatter the ranks").click()
+    expect(hud(page)).to_contain_text("4 ×")
+    page.get_by_role("button", name="Back in order").click()
+    expect(hud(page)).to_contain_text("1 ×")
+
+
+def the_switches(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("The experts wait")
+    pick(second, "32")
+    expect(banner(second)).to_contain_text("no such tree")
+    pick(second, "64")
+    second.get_by_label("Oversubscription of a leaf").select_option(label="1:1")
+    expect(banner(second)).to_contain_text("Too many ports")
+    second.get_by_label("Oversubscription of a leaf").select_option(label="4:1")
+    page.get_by_role("button", name="Now scatter the nodes").click()
+    expect(banner(second)).to_contain_text("in pieces")
+    page.get_by_role("button", name="Turn on rails").click()
+    number(second, "Nodes that sit elsewhere", "0")
+    expect(banner(second)).to_contain_text("It works")
+
+
+def fabric_controls(page: Page, first: Locator, second: Locator) -> None:
+    changes(page, first, lambda: number(first, "Hosts", "256"))
+    for tab, drawn in (("By tier", "by-tier"), ("Who notices", "factors")):
+        first.get_by_role("tab", name=tab).click()
+        expect(first.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
+    changes(page, second, lambda: second.get_by_label("Experts, one a device").select_option(label="64"))
+    for tab, drawn in (("Steps", "steps"), ("Ports", "ports"), ("What fits", "holds")):
+        second.get_by_role("tab", name=tab).click()
+        expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
+
+
 WALKS = {
     "lab_08_ledger": Walk(
         ("14.9", "10.2 GB", "46.8", "sixteen bytes"), ("x4", "same", "checkpoint", "none"), "ledger", ledger_step, ledger_levers,
@@ -317,11 +516,41 @@ WALKS = {
         and d["context"] == d["data"] == "credit",
         parity_controls,
     ),
+    "lab_v2_03_fabric": Walk(
+        ("12.5", "3.88", "1.65", "370"), ("x4", "place", "all", "rails"), "collectives", the_fabric, the_switches,
+        lambda d: (d["rails"], d["leaf_thin"], d["ports"], d["constraint_hit"]) == (True, 4, 3200, None)
+        and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["factor"] == 1,
+        fabric_controls,
+    ),
     "lab_v2_02_interconnect": Walk(
         ("23.6", "8.3", "89.7", "34.7"), ("same", "edge", "p66", "data"), "staircase", the_ring, the_groups,
         lambda d: (d["box"], d["tensor"], d["data"], d["nics"], d["constraint_hit"]) == ("dgx_h100", 2, 8, 8, None)
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["host_bytes_per_s"] > 4e10,
         wires_controls,
+    ),
+    "lab_v2_06_collectives": Walk(
+        ("8.82", "510", "83.7", "480 MB"), ("link", "steps", "p8", "between"), "collectives", the_sum, the_buckets,
+        lambda d: (d["devices"], d["algorithm"], d["bucket_bytes"], d["constraint_hit"]) == (512, "two_level", 100_000_000, None)
+        and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["crossing_bytes"] == 480_000_000,
+        sum_controls,
+    ),
+    "lab_v2_10_kv_serving": Walk(
+        ("12 requests", "42.9", "577", "48.4"), ("one", "fp8", "stays", "replica"), "kv_decode", the_slots, the_promise,
+        lambda d: (d["model"], d["devices"], d["budget"], d["chunked"], d["constraint_hit"]) == ("llama3_70b", 4, 512, True, None)
+        and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["slots"] == 12,
+        serving_controls,
+    ),
+    "lab_v2_07_checkpoint": Walk(
+        ("18.6", "8.98", "75.4", "19.6"), ("half", "halves", "storage", "root"), "checkpointing", the_interval, the_saves,
+        lambda d: (d["gpus"], d["near"], d["saving"], d["far_interval_s"], d["constraint_hit"]) == (16_384, "host", "async", 300, None)
+        and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["goodput"] > 0.9,
+        saves_controls,
+    ),
+    "lab_v2_05_parallelism": Walk(
+        ("142 GB", "46.4"), ("p4", "work", "bubble", "bubble"), "scaling", the_pipeline, the_layout,
+        lambda d: (d["tensor"], d["pipeline"], d["data"], d["zero"], d["constraint_hit"]) == (8, 16, 128, 2, None)
+        and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["state_bytes"] > 5e12,
+        layout_controls,
     ),
 }  # fmt: skip
 
@@ -333,5 +562,10 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_13_line": (("act1", "radio", "columns", "ArrowRight"), ("act2", "range", "Requests per second", "ArrowRight")),
     "lab_14_tail": (("act1", "range", "Connections", "End"),),
     "lab_15_parity": (("act2", "range", "Repayment", "ArrowRight"),),
+    "lab_v2_05_parallelism": (("act1", "range", "Replicas of the pipeline", "ArrowLeft"), ("act2", "range", "Whose groups", "ArrowRight")),
+    "lab_v2_03_fabric": (("act1", "range", "Oversubscription", "ArrowRight"), ("act2", "radio", "64", "ArrowRight")),
     "lab_v2_02_interconnect": (("act1", "range", "Into a step", "ArrowRight"), ("act2", "radio", "4", "ArrowLeft")),
+    "lab_v2_06_collectives": (("act1", "range", "Into the sum", "ArrowRight"), ("act2", "range", "Bucket", "ArrowRight")),
+    "lab_v2_10_kv_serving": (("act1", "range", "Devices", "ArrowLeft"), ("act2", "range", "Moment", "ArrowRight")),
+    "lab_v2_07_checkpoint": (("act1", "range", "Into the day", "ArrowLeft"), ("act2", "radio", "nowhere", "ArrowRight")),
 }

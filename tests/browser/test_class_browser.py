@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from lab_steps import fits_across, serious, watched
+from axe import serious
+from lab_steps import fits_across, watched
 from playwright.sync_api import Browser, expect
 
 from ironlaw.classroom import collect, count, write

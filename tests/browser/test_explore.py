@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 import pytest
-from lab_steps import serious, settle
+from axe import serious
+from lab_steps import settle
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from ironlaw.registry.machines import hardware

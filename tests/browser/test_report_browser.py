@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab_steps import fits_across, serious, watched
+from axe import serious
+from lab_steps import fits_across, watched
 from playwright.sync_api import Browser, Page, expect
 
 from ironlaw.engine.device.machine import MODES, Plan

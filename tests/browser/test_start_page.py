@@ -7,7 +7,8 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from lab_steps import expect_short, serious
+from axe import serious
+from lab_steps import expect_short
 from playwright.sync_api import BrowserContext, Page, expect
 
 from ironlaw.ledger import Ledger
@@ -138,9 +139,9 @@ def test_stop_asks_and_ends_the_server(page: Page, labs):
 def test_the_start_page_by_keyboard_alone(start: Page):
     """Tab through everything; open a question with Space, answer it with Enter."""
     reached = []
-    for _ in range(30):
+    for _ in range(80):
         start.keyboard.press("Tab")
-        focused = start.evaluate("(e => e.id || e.className || e.textContent.trim() || e.name)(document.activeElement)")
+        focused = start.evaluate("(e => e.id || e.getAttribute('class') || e.textContent.trim() || e.name)(document.activeElement)")
         reached.append(focused)
         assert start.evaluate("(s => s.outlineStyle !== 'none' || s.boxShadow !== 'none')(getComputedStyle(document.activeElement))") or (
             start.evaluate("getComputedStyle(document.activeElement, '::after').outlineStyle") != "none"

@@ -53,6 +53,14 @@ def test_many_seconds_are_hours(blank: Page) -> None:
     assert [7200, "2\u202fh"] in blank.evaluate(ticks, 67_000) and [20, "20\u202fs"] in blank.evaluate(ticks, 60)
 
 
+@pytest.mark.parametrize(("end", "unit"), [(2.0, "s"), (0.2, "s"), (1500.0, "B"), (90e9, "B")])
+def test_a_linear_axis_has_one_unit(blank: Page, end: float, unit: str) -> None:
+    """0.5 s beside 1 s, not 500 ms."""
+    ticks = "([end, unit]) => ticksOf(makeScale({ scale: 'linear', unit }, [0, end], [0, 300]), () => 13, 14).map((t) => t.text)"
+    texts = blank.evaluate(ticks, [end, unit])
+    assert len(texts) > 3 and len({text.partition("\u202f")[2] for text in texts}) == 1, texts
+
+
 def test_words_over_two_near_lines_stand_left_and_right_of_them(blank: Page) -> None:
     told = "(at) => [...lanes(at.map((x, i) => ({ mark: i, x, text: 'you said 33 %' })), { left: 0, right: 600 }).placed.values()]"
     left, right = blank.evaluate(told, [300, 302])

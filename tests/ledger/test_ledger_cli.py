@@ -197,3 +197,23 @@ def test_rescue(run, worked, ironlaw_home, tmp_path):
     (ironlaw_home / "ledger.db").write_bytes(b"x" * 9000)
     code, _, err = run("export", "--rescue")
     assert code == 2 and "nothing in the ledger" in err and "can be read" in err
+
+
+def test_a_certificate_is_written_and_verified(run, worked, tmp_path, monkeypatch):
+    file, backup = tmp_path / "certificate.json", tmp_path / "export.json"
+    assert run("certificate", file)[:2] == (0, f"the certificate of 4 events written to {file}\n")
+    assert run("certificate", file)[0] == 2  # it is there already
+    code, out, _ = run("verify", file)
+    assert code == 0 and "follows from the first 4 events" in out
+    run("export", backup)
+    forged = json.loads(file.read_text())
+    forged["calibration"]["right"] = 1
+    (tmp_path / "forged.json").write_text(json.dumps(forged))
+    code, _, err = run("verify", tmp_path / "forged.json")
+    assert code == 2 and "calibration.right: the certificate says 1, the ledger 0" in err
+    monkeypatch.setenv("IRONLAW_HOME", str(tmp_path / "elsewhere"))
+    code, _, err = run("verify", file)
+    assert code == 2 and "older copy, or another ledger" in err and "--against" in err
+    assert run("verify", file, "--against", backup)[0] == 0
+    assert "is for a certificate" in run("verify", backup, "--against", backup)[2]
+    assert "name one" in run("verify", "--against", backup)[2] and "takes no --against" in run("show", "--against", backup)[2]

@@ -68,7 +68,7 @@ WRITER = """
 print("ready", flush=True)
 sys.stdin.readline()
 ledger = open_ledger(path)
-print(json.dumps([ledger.append("lab", "card", {"who": sys.argv[2], "n": n}).id for n in range(60)]))
+print(json.dumps([ledger.append("lab", "card", {"who": sys.argv[2], "n": n}).id for n in range(25)]))
 """
 
 
@@ -82,11 +82,11 @@ def test_eight_processes_lose_no_event(memory):
     told = [json.loads(process.communicate(timeout=600)[0]) for process in started]
     with open_ledger(memory / "ledger.db") as ledger:
         events = ledger.events()
-    assert len(events) == 8 * 60
+    assert len(events) == 8 * 25
     for who, ids in enumerate(told):
         mine = [event for event in events if event.payload["who"] == str(who)]
         assert [event.id for event in mine] == ids
-        assert [event.payload["n"] for event in mine] == list(range(60))
+        assert [event.payload["n"] for event in mine] == list(range(25))
     assert [found.name for found in memory.iterdir()] == ["ledger.db"]
 
 

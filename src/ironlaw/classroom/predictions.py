@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -10,6 +9,7 @@ from statistics import median
 from ironlaw.classroom.answers import Answer, Learner
 from ironlaw.classroom.sheets import Item, LabSheet
 from ironlaw.classroom.stats import fisher, point_biserial
+from ironlaw.recall import calibration
 
 FEWEST_OTHERS = 3  # other answers that a learner's score has to rest on
 
@@ -52,10 +52,7 @@ class ItemFigures:
 def orders(item: Item, answer: Answer) -> float | None:
     """log10(answer / truth); None where one of them is not a figure above 0, or the question is not about a figure."""
     about_a_figure = item.scale == "log" or item.kind == "number"
-    value, truth = answer.value, item.answer
-    if not about_a_figure or isinstance(value, str) or isinstance(truth, str) or not value or not truth or value <= 0 or truth <= 0:
-        return None
-    return math.log10(value) - math.log10(truth)
+    return calibration.orders(answer.value, item.answer) if about_a_figure else None
 
 
 def item_of(sheets: dict[str, LabSheet], answer: Answer) -> Item:

@@ -13,11 +13,10 @@ from functools import cache
 from ironlaw import lab_names
 from ironlaw.errors import IronlawError
 from ironlaw.kit import places, questions, words
+from ironlaw.kit.asked import plain, text_of
 from ironlaw.recall.beliefs import LABS
-from ironlaw.slots import SLOT
 
 SLUG = re.compile(r"[A-Za-z0-9_]{1,100}")  # a name from a file may not be the name of a folder
-MARKS = re.compile(r"\[([^\]]*)\]\([^)]*\)|[*`$]")
 
 
 @dataclass(frozen=True)
@@ -89,14 +88,8 @@ def sheet(slug: str) -> LabSheet:
 
 def _item(lab: str, question: questions.Question, text: words.Words) -> Item:
     choices = {option.id: Choice(plain(option.label), option.value, option.misconception) for option in question.options}
-    asked = next((text.sections[name] for name in (f"{question.name}.question", f"{question.name}.ask") if name in text.sections), "")
     try:
         answer, right = question.answer, question.right.id if choices else ""
     except IronlawError:
         answer, right = None, ""
-    return Item(lab, question.name, question.kind, plain(asked), choices, answer, right, question.scale, question.unit)
-
-
-def plain(markdown: str) -> str:
-    """One line without marks; a figure that only the lab fills in is an ellipsis."""
-    return " ".join(MARKS.sub(r"\1", SLOT.sub("…", markdown)).split())
+    return Item(lab, question.name, question.kind, text_of(question, text), choices, answer, right, question.scale, question.unit)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist, quantiles
 
+from ironlaw.engine.numerics import shares
+
 Z = NormalDist().inv_cdf(0.975)  # 95 %, two-sided
 FEWEST = 20  # learners under whom no correlation is shown
 FEWEST_EACH = 5  # of them right, and of them wrong
@@ -25,9 +27,8 @@ def wilson(hits: int, n: int) -> tuple[float, float] | None:
     """Wilson's 95 % interval of a share: it stays within 0 and 1, and is honest where n is small."""
     if n == 0:
         return None
-    p, z2 = hits / n, Z * Z
-    centre, spread = p + z2 / (2 * n), Z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
-    return max(0.0, (centre - spread) / (1 + z2 / n)), min(1.0, (centre + spread) / (1 + z2 / n))
+    share = shares.wilson(hits, n)
+    return share.low, share.high
 
 
 def point_biserial(right: Sequence[bool], scores: Sequence[float]) -> float | None:

@@ -15,7 +15,6 @@ batch = { from = 1, to = 64, times = 2 }  # or a range: step, times or count; wi
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -24,6 +23,7 @@ from random import Random
 from typing import Any
 
 from ironlaw.errors import BadValue, UnknownName, unknown
+from ironlaw.files import read_toml
 from ironlaw.study.axis import Axis, axis
 from ironlaw.study.question import REQUIRED, Point, Question
 from ironlaw.study.questions import QUESTIONS, question
@@ -61,15 +61,9 @@ class Study:
 
 
 def read_study(place: Path, most: int = MOST) -> Study:
-    try:
-        with place.open("rb") as file:
-            data = tomllib.load(file)
-    except IsADirectoryError:
-        raise BadValue(f"{place} is a folder; name a TOML file, or look at a folder's results with --show {place}") from None
-    except FileNotFoundError:
-        raise BadValue(f"there is no file {place}; `ironlaw study --questions` shows what to write into one") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadValue(f"{place.name}: {error}; fix the TOML there") from None
+    data = read_toml(
+        place, f"a study, or look at a folder's results with --show {place}", "`ironlaw study --questions` shows what to write into one"
+    )
     try:
         return study(data, most)
     except (BadValue, UnknownName) as error:

@@ -32,7 +32,7 @@ def span(
 
     `play`: seconds that a run from end to end takes, for a dial that is time: it gets a play button and one for each single step.
     `presets`: values with a button of their own. `steps`: where the slider stops. `whole`: no fractions. `hidden`: not shown while
-    something else makes it idle; where it stands is kept.
+    something else makes it idle; where it stands is kept. `shows`: the picture that it changes alone, by id; it then comes to the front.
     """
     if not low <= value <= high:
         raise BadValue(f"dial {name!r}: {value!r} is outside {low!r} to {high!r}; start it inside")

@@ -164,9 +164,10 @@ const underRoof = ({ figure, y, box }) => {
 };
 
 // Words behind a stacked bar, on its own level.
-function rowLabel(mark, key, { x, y, above, width }) {
+function rowLabel(mark, key, plan) {
+  const { x, y, above, width } = plan;
   const middle = y.at(mark.y) + (above ? y.step / 2 - 4 - (y.step - 24) / 2 : 0);
-  const at = Math.min(x.at(mark.x) + 7, width - measure(mark.label) - 2);
+  const at = startClear(Math.min(x.at(mark.x) + 7, width - measure(mark.label) - 2), measure(mark.label), plan);
   return h("text", { key, class: `il-over c-${mark.colour ?? "ink"}`, x: at, y: middle + 4.5 }, mark.label);
 }
 

@@ -1,3 +1,0 @@
-"""The same Hypothesis examples every time."""
-
-import hypothesis_profile  # noqa: F401
