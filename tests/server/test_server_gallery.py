@@ -404,7 +404,8 @@ def test_where_the_data_lies(page: TestClient, ironlaw_home: Path):
     assert json.loads(page.get("/export").text)["events"] == []
 
 
-def test_the_certificate_is_linked_shown_and_downloaded(client, ironlaw_home):
+def test_the_certificate_is_linked_shown_and_downloaded(ironlaw_home):
+    client = TestClient(create_app(), base_url="http://127.0.0.1:2718")  # the session's holds the ledger of another test open
     assert 'href="/certificate"' in client.get("/").text
     assert "Nothing has been committed yet" in client.get("/certificate").text
     with open_ledger() as ledger:
