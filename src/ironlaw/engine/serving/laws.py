@@ -6,6 +6,7 @@ A law is a value: two that are equal are the same law, so that a sum of five equ
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,11 +20,12 @@ from ironlaw.errors import BadValue
 KINDS = ("exponential", "lognormal", "pareto")
 
 
-class Law:
+class Law(ABC):
     """Anything with a tail."""
 
+    @abstractmethod
     def tail(self, t: float) -> float:
-        raise NotImplementedError
+        """P(X > t)."""
 
     def quantile(self, p: float) -> float:
         """The least t with P(X ≤ t) ≥ p; infinite where fewer are ever answered."""
