@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ironlaw.engine.serving.llm.cache import CacheShape, contiguous, grouped, paged, slots
+from ironlaw.engine.serving.llm.policy import refill_gain
 from ironlaw.registry.decoders import decoder, weight_bytes
 from ironlaw.registry.deployments import arithmetic
 from ironlaw.registry.machines import registered
@@ -43,9 +44,7 @@ def kv_used(longest: int, block: int = 0, name: str = CHAT) -> float:
 
 def batch_gain(batch: int, name: str = CHAT, count: int = 4096) -> float:
     """Steps of a backlog in batches that end with their longest answer, over those with places that are refilled at once."""
-    outputs = [r.output for r in trace(name).draw(count)]
-    fixed = sum(max(outputs[i : i + batch]) for i in range(0, count, batch))
-    return fixed * batch / sum(outputs)
+    return refill_gain([r.output for r in trace(name).draw(count)], batch)
 
 
 def step_bytes(model: str, machine: str, batch: float, context: float, *, weights: str = "", cache: str = "") -> tuple[float, float]:

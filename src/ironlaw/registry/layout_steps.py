@@ -11,10 +11,12 @@ from functools import lru_cache
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.search import Candidate, Job, judge, rank
+from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.engine.cluster.steps import Compute
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.machines import hardware
+from ironlaw.registry.runs import Run
 from ironlaw.registry.shard_times import compute
 
 DTYPE = "bf16"
@@ -45,6 +47,12 @@ def layout_step(model: str, at: str | Box, layout: Layout, batch: int, seq: int,
 @lru_cache(maxsize=4096)
 def _step(job: Job, layout: Layout) -> Candidate:
     return judge(job, layout, lambda one: compute(job.shape, one, job.seq, job.box.device, DTYPE))
+
+
+def mfu_as_counted(run: Run, seconds: float) -> float:
+    """Share of the peak that a published run's step has if it takes so long, its FLOPs counted as its source counts them."""
+    flops = run.tokens * float(token_flops(run.shape, run.seq, causal=run.causal))
+    return flops / (seconds * run.layout.devices * float(hardware(box(run.box).device).peak(DTYPE)))
 
 
 def layout_ranking(

@@ -73,6 +73,11 @@ def host_rate(lab: kit.Lab) -> float:
     saved = (lab.ledger.design(INTERCONNECT) or {}).get("host_bytes_per_s")
     if isinstance(saved, (int, float)) and saved > 0:
         return float(saved)
+    return bridge_rate()
+
+
+def bridge_rate() -> float:
+    """Of a DGX H100's GPU to its host."""
     bridge = box(BOX).bridge
     assert bridge is not None
     return bridge.achieved

@@ -85,7 +85,7 @@ from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.fabric_jobs import shared_fabric, shared_tree
 from ironlaw.registry.interconnects import interconnect
 from ironlaw.registry.kv_capacity import batch_gain, kv_room, kv_slots, kv_used, step_floor, token_bytes
-from ironlaw.registry.layout_steps import layout_ranking, layout_step
+from ironlaw.registry.layout_steps import layout_ranking, layout_step, mfu_as_counted
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.placed_steps import placed_step
 from ironlaw.registry.publications import published
@@ -157,6 +157,7 @@ NAMESPACE: dict[str, Any] = {
     # layouts of many devices
     "Layout": Layout, "bubble": bubble, "bubble_overhead": bubble_overhead, "layout_step": layout_step, "layout_ranking": layout_ranking,
     "layout_memory": memory, "layout_activations": activations, "token_flops": token_flops, "published_runs": runs,
+    "mfu_as_counted": mfu_as_counted,
     # language models behind a trace
     "trace": trace, "token_bytes": token_bytes, "kv_slots": kv_slots, "kv_room": kv_room, "kv_used": kv_used,
     "batch_gain": batch_gain, "served": served, "step_floor": step_floor, "step_predicted": step_predicted, "replayed": replayed,

@@ -18,7 +18,7 @@ from ironlaw.engine.serving.llm.cache import (
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.engine.serving.llm.load import Quantiles, Request, Spread, alike, arriving, checked, faster
 from ironlaw.engine.serving.llm.outcome import STEADY, Moment, Outcome, joined
-from ironlaw.engine.serving.llm.policy import Policy, Speculation
+from ironlaw.engine.serving.llm.policy import Policy, Speculation, refill_gain
 from ironlaw.engine.serving.llm.pool import Pool, Prefix
 from ironlaw.engine.serving.llm.promise import Answer, Promise, fewest
 from ironlaw.engine.serving.llm.replica import serve
@@ -410,3 +410,10 @@ def test_a_step_adds_up_its_parts() -> None:
     assert table.seconds(0, 0, [(50, 0), (50, 100)], 2) == pytest.approx(1 + 1.0 + 0.2 + 1.0 + 1.0)  # the floor is paid once
     assert table.seconds(2, 100, [(50, 0)], 1) == pytest.approx(1 + 0.52 + 0.3 + 1.0 + 1.0)
     assert table.seconds(0, 0, [(0, 0)]) == pytest.approx(1 + 0.0 + 0.1 + 0.5)
+
+
+def test_refilled_places_against_batches_that_wait_for_their_longest() -> None:
+    assert refill_gain([1, 3, 2, 2], 2) == 5 / 4  # 3 + 2 steps; eight tokens in two places take four
+    assert refill_gain([1, 3, 2, 2], 1) == 1.0 and refill_gain([4, 4], 2) == 1.0
+    with pytest.raises(BadValue):
+        refill_gain([1], 0)

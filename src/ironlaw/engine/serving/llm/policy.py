@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -91,3 +92,10 @@ class Policy:
     def reserves(self) -> bool:
         """Whether room for the whole answer is taken at once: where progress is in leaps, or a batch is fixed."""
         return self.speculation is not None or self.scheduling == "static"
+
+
+def refill_gain(outputs: Sequence[int], batch: int) -> float:
+    """Steps of a backlog in batches that end with their longest answer, over those with places that are refilled at once."""
+    whole("requests in a batch", batch)
+    fixed = sum(max(outputs[start : start + batch]) for start in range(0, len(outputs), batch))
+    return fixed * batch / sum(outputs)

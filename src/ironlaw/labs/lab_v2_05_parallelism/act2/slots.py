@@ -9,7 +9,8 @@ from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.pipelines import bubble
 from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.labs.lab_v2_05_parallelism.act2.spread import MODELS, TOKENS, Case, premise
-from ironlaw.registry.runs import Run, runs
+from ironlaw.registry.layout_steps import mfu_as_counted
+from ironlaw.registry.runs import runs
 from ironlaw.units import significant
 
 LONG = 131072
@@ -48,12 +49,6 @@ def distance(lab: kit.Lab) -> str:
     return "right" if option.id == lab.question("act2").right.id else "right about a cost, not about what can't run"
 
 
-def stated_mfu(run: Run, seconds: float) -> float:
-    """Of a published row's FLOPs, which count half of the scores, in so many seconds."""
-    flops = run.tokens * float(token_flops(run.shape, run.seq, causal=True))
-    return flops / (seconds * run.layout.devices * premise().job.peak)
-
-
 def reveal(lab: kit.Lab) -> dict[str, object]:
     one = premise()
     step, best = one.step, one.best
@@ -66,7 +61,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "weights": kit.amount(float(parts.weights), "B"), "left": step.micro_batches, "stages": one.pipeline,
         "bubble": percent(float(bubble(one.pipeline, step.micro_batches))), "data": percent(step.time.data / step.time.total),
         "again": kit.amount(float(again.held(again.layout).total), "B"), "best": str(best.layout), "pieces": best.layout.virtual,
-        "ours": percent(stated_mfu(row, best.time.total)), "theirs": percent(stated_mfu(row, row.seconds)),
+        "ours": percent(mfu_as_counted(row, best.time.total)), "theirs": percent(mfu_as_counted(row, row.seconds)),
         "count": f"{len(one.ranking):,}", "each": one.batch // one.layout.data,
     }  # fmt: skip
 

@@ -18,7 +18,7 @@ from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import (
     Plan,
     plan_of,
     premise,
-    storage,
+    storage_rate,
 )  # fmt: skip
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import HOUR, INTERCONNECT, MOST, SAVED, cluster_of, earlier
 from ironlaw.units import show
@@ -47,7 +47,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.span("pause", "Pause around any save", 0.1, 60, 1, unit="s", log=True),
             kit.span("detect", "Detecting a failure takes", 1, 1800, 120, unit="s", log=True),
             kit.span("restart", "Restarting takes", 1, 3600, 180, unit="s", log=True),
-            kit.span("storage", "File system takes in", 0.01, 7, storage() / 1e12, unit="TB/s", log=True),
+            kit.span("storage", "File system takes in", 0.01, 7, storage_rate() / 1e12, unit="TB/s", log=True),
             kit.span("memory", "Free memory of a host", 20, 2000, 500, unit="GB", log=True),
         ]
 

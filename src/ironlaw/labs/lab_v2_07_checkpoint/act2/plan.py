@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +11,7 @@ from ironlaw import kit
 from ironlaw.engine.cluster import two_levels
 from ironlaw.engine.cluster.failures import Level, Shares, mtbf, optimum, young
 from ironlaw.engine.cluster.two_levels import Period
-from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, GPUS, HOUR, LARGE, RUN, host_rate, llama
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, GPUS, HOUR, LARGE, RUN, bridge_rate, host_rate, llama
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import about
 
@@ -22,6 +22,11 @@ SYNC, ASYNC = "sync", "async"
 SAVING = {SYNC: "until it is stored", ASYNC: "until it is in host memory"}
 COPIES = {NONE: 0, HOST: 2, NEIGHBOUR: 4}  # the last whole one and the one in the making; for a neighbour as well
 PER_PARAMETER = 14.0  # bytes: weights in BF16, a master copy and Adam's two in FP32
+
+
+def storage_rate() -> float:
+    """Bytes a second that Llama 3's file system sustained."""
+    return float(about(RUN)["storage"]["sustained"])
 
 
 @dataclass(frozen=True)
@@ -38,12 +43,12 @@ class Plan:
     host_up: float = 0.6
     one_host: float = 0.95
     far_every: float = 3600.0
-    storage: float = 2e12
+    storage: float = field(default_factory=storage_rate)
     memory: float = 500e9
     detect: float = 120.0
     restart: float = 180.0
     pause: float = 1.0
-    host: float = 47e9
+    host: float = field(default_factory=bridge_rate)
 
     @property
     def between(self) -> float:
@@ -63,9 +68,14 @@ class Plan:
         return self.state / self.storage
 
     @property
+    def copying(self) -> float:
+        """Between every GPU and its host's memory, each its part."""
+        return self.state / self.gpus / self.host
+
+    @property
     def snapshot(self) -> float:
-        """Until every GPU has its part in its host's memory."""
-        return self.pause + self.state / self.gpus / self.host
+        """Until every GPU has its part in its host's memory, the pause with it."""
+        return self.pause + self.copying
 
     @property
     def passing(self) -> float:
@@ -94,7 +104,7 @@ class Plan:
         """(near, far)"""
         start = self.detect + self.restart
         far_save = self.snapshot if self.saving == ASYNC else self.pause + self.drain
-        return Level(self.snapshot, start + self.snapshot), Level(far_save, start + self.drain)
+        return Level(self.snapshot, start + self.copying), Level(far_save, start + self.drain)
 
     @property
     def period(self) -> Period:
@@ -133,14 +143,10 @@ def shares(plan: Plan) -> Shares:
     return two_levels.goodput(plan.period)
 
 
-def storage() -> float:
-    return float(about(RUN)["storage"]["sustained"])
-
-
 def premise() -> Plan:
     """The question's own job: eight times Llama 3's GPUs, far saves alone, at the best interval."""
     job = llama()
-    plan = Plan(GPUS[LARGE], job.unit, job.parameters, storage=storage(), pause=0.0)
+    plan = Plan(GPUS[LARGE], job.unit, job.parameters, pause=0.0)
     return plan.at_best
 
 
