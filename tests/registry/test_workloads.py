@@ -51,6 +51,24 @@ RESNET18 = [
     (1, 14, 128, 256, 3), (3, 14, 256, 256, 3), (1, 14, 128, 256, 1),
     (1, 7, 256, 512, 3), (3, 7, 512, 512, 3), (1, 7, 256, 512, 1),
 ]  # fmt: skip
+# a 3 x 3 stem of 16 channels, then three stages of n blocks, each wider than the last: 10 or 16 times 16, 32, 64 channels
+WIDE_28_10 = [
+    (1, 32, 3, 16, 3), (1, 32, 16, 160, 3), (7, 32, 160, 160, 3), (1, 32, 16, 160, 1),
+    (1, 16, 160, 320, 3), (7, 16, 320, 320, 3), (1, 16, 160, 320, 1),
+    (1, 8, 320, 640, 3), (7, 8, 640, 640, 3), (1, 8, 320, 640, 1),
+]  # fmt: skip
+WIDE_70_16 = [
+    (1, 32, 3, 16, 3), (1, 32, 16, 256, 3), (21, 32, 256, 256, 3), (1, 32, 16, 256, 1),
+    (1, 16, 256, 512, 3), (21, 16, 512, 512, 3), (1, 16, 256, 512, 1),
+    (1, 8, 512, 1024, 3), (21, 8, 1024, 1024, 3), (1, 8, 512, 1024, 1),
+]  # fmt: skip
+WIDE_94_16 = [*WIDE_70_16, (8, 32, 256, 256, 3), (8, 16, 512, 512, 3), (8, 8, 1024, 1024, 3)]
+PREACT18 = [
+    (1, 32, 3, 64, 3), (4, 32, 64, 64, 3),
+    (1, 16, 64, 128, 3), (3, 16, 128, 128, 3), (1, 16, 64, 128, 1),
+    (1, 8, 128, 256, 3), (3, 8, 256, 256, 3), (1, 8, 128, 256, 1),
+    (1, 4, 256, 512, 3), (3, 4, 512, 512, 3), (1, 4, 256, 512, 1),
+]  # fmt: skip
 MOBILENET = [
     (1, 112, 3, 32, 3), (1, 112, 1, 32, 3), (1, 112, 32, 16, 1),
     (1, 112, 16, 96, 1), (1, 56, 1, 96, 3), (1, 56, 96, 24, 1), (1, 56, 24, 144, 1), (1, 56, 1, 144, 3), (1, 56, 144, 24, 1),
@@ -67,6 +85,12 @@ def conv_parameters(convs: list[tuple[int, ...]], width: int, classes: int) -> i
     return sum(n * (cin * cout * k * k + 2 * cout) for n, _, cin, cout, k in convs) + width * classes + classes
 
 
+def preact_parameters(convs: list[tuple[int, ...]], width: int, classes: int) -> int:
+    """Two norm parameters a channel that goes into each 3 x 3 convolution but the stem, and a last norm before the head."""
+    norms = sum(2 * n * cin for n, _, cin, _, k in convs if k == 3 and cin != 3) + 2 * width
+    return sum(n * cin * cout * k * k for n, _, cin, cout, k in convs) + norms + width * classes + classes
+
+
 def conv_flops(convs: list[tuple[int, ...]], width: int, classes: int) -> int:
     return sum(2 * n * side * side * cin * cout * k * k for n, side, cin, cout, k in convs) + 2 * width * classes
 
@@ -75,6 +99,10 @@ PARAMETERS = {
     "resnet18": (11_689_512, conv_parameters(RESNET18, 512, 1000)),
     "resnet50": (25_557_032, conv_parameters(RESNET50, 2048, 1000)),
     "resnet101": (44_549_160, conv_parameters(RESNET101, 2048, 1000)),
+    "wrn_28_10": (36_479_194, preact_parameters(WIDE_28_10, 640, 10)),
+    "wrn_70_16": (266_796_506, preact_parameters(WIDE_70_16, 1024, 10)),
+    "wrn_94_16": (365_915_610, preact_parameters(WIDE_94_16, 1024, 10)),
+    "preact_resnet18": (11_172_170, preact_parameters(PREACT18, 512, 10)),
     "mobilenet_v2": (3_504_872, conv_parameters(MOBILENET, 1280, 1000)),
     "dscnn_kws": (23_180, 64 * 40 + 128 + 4 * (64 * 9 + 128 + 64 * 64 + 128) + 64 * 12 + 12),
     "mlp8_1024": (8_396_800, 8 * (1024 * 1024 + 1024)),
@@ -96,6 +124,10 @@ FLOPS = {
     "resnet18": conv_flops(RESNET18, 512, 1000),
     "resnet50": conv_flops(RESNET50, 2048, 1000),
     "resnet101": conv_flops(RESNET101, 2048, 1000),
+    "wrn_28_10": conv_flops(WIDE_28_10, 640, 10),
+    "wrn_70_16": conv_flops(WIDE_70_16, 1024, 10),
+    "wrn_94_16": conv_flops(WIDE_94_16, 1024, 10),
+    "preact_resnet18": conv_flops(PREACT18, 512, 10),
     "mobilenet_v2": conv_flops(MOBILENET, 1280, 1000),
     "dscnn_kws": 2 * 25 * 5 * 64 * (40 + 4 * (9 + 64)) + 2 * 64 * 12,
     "mlp8_1024": 8 * 2 * 1024 * 1024,
@@ -124,6 +156,12 @@ def test_every_workload_is_counted_here() -> None:
 def test_parameters(slug: str) -> None:
     published, by_hand = PARAMETERS[slug]
     assert workload(slug).params == published == by_hand == about(slug)["check"]["parameters"]
+
+
+def test_the_paper_rounds_to_the_same() -> None:
+    """Zagoruyko and Komodakis: WRN-28-10 has 36.5 M parameters; 5.2 billion multiply-adds an image."""
+    wide = workload("wrn_28_10")
+    assert round(wide.params / 1e6, 1) == 36.5 and round(wide.flops / 2e9, 1) == 5.2
 
 
 @pytest.mark.parametrize("slug", sorted(FLOPS))

@@ -161,6 +161,8 @@ SMALL = {
     "ds_cnn": ("ds_cnn", about("dscnn_kws")["params"]),
     "resnet basic": ("resnet", {"block": "basic", "depths": [1, 2], "widths": [8, 16], "stem": 8, "image": 32}),
     "resnet bottleneck": ("resnet", {"block": "bottleneck", "depths": [1, 2], "widths": [8, 16], "stem": 8, "image": 32}),
+    "preact": ("preact_resnet", {"depths": [1, 2], "widths": [8, 16], "stem": 8, "image": 32}),
+    "wide": ("preact_resnet", {"depths": [2, 1], "widths": [16, 32], "stem": 4, "image": 16}),
     "mobilenet": ("mobilenet", MOBILENET | {"image": 64}),
     "mobilenet, odd image": ("mobilenet", MOBILENET | {"image": 75}),
     "vit": ("vit", {"layers": 2, "hidden": 64, "heads": 4, "ffn": 96, "patch": 8, "image": 32}),

@@ -152,6 +152,34 @@ def resnet(p: dict[str, Any], classes: int | None) -> nn.Module:
     return nn.Sequential(*parts, Mean(), nn.Linear(channels, classes or 1000))
 
 
+class Preactivated(nn.Module):
+    """Norm and ReLU before each of two convolutions; the shortcut is projected from what the first norm gave."""
+
+    def __init__(self, cin: int, width: int, stride: int) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.BatchNorm2d(cin), nn.BatchNorm2d(width)
+        self.conv1 = nn.Conv2d(cin, width, 3, stride, 1, bias=False)
+        self.conv2 = nn.Conv2d(width, width, 3, 1, 1, bias=False)
+        self.shortcut = nn.Conv2d(cin, width, 1, stride, bias=False) if stride > 1 or cin != width else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        ready = nn.functional.relu(self.norm1(x))
+        kept = x if self.shortcut is None else self.shortcut(ready)
+        y: Tensor = self.conv2(nn.functional.relu(self.norm2(self.conv1(ready))))
+        y += kept
+        return y
+
+
+def preact_resnet(p: dict[str, Any], classes: int | None) -> nn.Module:
+    parts: list[nn.Module] = [nn.Conv2d(3, p["stem"], 3, 1, 1, bias=False)]
+    channels = p["stem"]
+    for stage, (depth, width) in enumerate(zip(p["depths"], p["widths"], strict=True)):
+        for i in range(depth):
+            parts.append(Preactivated(channels, width, 2 if stage and i == 0 else 1))
+            channels = width
+    return nn.Sequential(*parts, nn.BatchNorm2d(channels), nn.ReLU(), Mean(), nn.Linear(channels, classes or 10))
+
+
 class Inverted(nn.Module):
     """MobileNetV2's inverted residual: widen, filter depthwise, narrow; a residual add where the shape stays."""
 
@@ -179,4 +207,5 @@ def mobilenet(p: dict[str, Any], classes: int | None) -> nn.Module:
 
 HERE: dict[str, Callable[[dict[str, Any], int | None], nn.Module]] = {
     "mlp": mlp, "ds_cnn": ds_cnn, "unet": ResBlock, "resnet": resnet, "mobilenet": mobilenet,
+    "preact_resnet": preact_resnet,
 }  # fmt: skip
