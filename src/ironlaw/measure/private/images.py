@@ -27,11 +27,14 @@ def drawn(count: int) -> tuple[Any, Any, Any, Any]:
     pixels = x[:, :-1].astype(np.float64)
     means = np.stack([pixels[y == digit].mean(axis=0) for digit in range(CLASSES)])
     values, vectors = np.linalg.eigh(np.cov((pixels - means[y]).T))
-    draw = np.random.default_rng(SEED)
-    labels = draw.integers(0, CLASSES, TESTED + count)
-    inputs = means[labels] + draw.standard_normal((TESTED + count, len(values))) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
-    every = _with_constant(inputs)
-    return every[TESTED:], labels[TESTED:], every[:TESTED], labels[:TESTED]
+    return (*_draw(means, values, vectors, count, SEED), *_draw(means, values, vectors, TESTED, SEED + 1))
+
+
+def _draw(means: Any, values: Any, vectors: Any, count: int, seed: int) -> tuple[Any, Any]:
+    draw = np.random.default_rng(seed)
+    labels = draw.integers(0, CLASSES, count)
+    spread = draw.standard_normal((count, len(values))) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+    return _with_constant(means[labels] + spread), labels
 
 
 def images(count: int) -> tuple[Any, Any, Any, Any]:
