@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ironlaw as il
-from ironlaw.engine.energy import KWH, carbon, embodied_share, intensity, of_run, per_token
+from ironlaw.engine.energy import KWH, carbon, embodied_share, intensity, of_run, per_token, shifted
 from ironlaw.engine.rebound import demand, elasticity_for, energy, marginal_threshold, price, threshold
 from ironlaw.errors import BadValue
 
@@ -75,6 +75,21 @@ def test_what_can_wait_moves_to_clean_hours():
     day = [400.0] * 12 + [100.0] * 12
     assert intensity(day) == 250 and intensity(day, 1.0) == 100 and intensity(day, 0.5) == pytest.approx(175)
     assert intensity(day, 1.0, headroom=1.0) == 250 and intensity(day, 0.5, headroom=1.25) == pytest.approx(212.5)
+
+
+def test_where_the_load_goes():
+    """Half can wait, an hour takes a quarter more than its share: the clean half fills up, the rest stays where it is dirty."""
+    day = [400.0] * 12 + [100.0] * 12
+    assert shifted(day, 0.5, headroom=1.25) == pytest.approx([0.75] * 12 + [1.25] * 12)
+    assert shifted([300.0, 100.0, 200.0], 0.6, headroom=1.9) == pytest.approx([0.4, 1.9, 0.7])
+    assert shifted([100.0, 100.0], 0.7) == pytest.approx([1.0, 1.0])  # alike hours share alike
+
+
+@given(st.lists(st.floats(0, 900), min_size=1, max_size=24), st.floats(0, 1), st.floats(1, 4))
+def test_moving_load_loses_none_and_never_dirties_it(hourly, deferrable, headroom):
+    loads = shifted(hourly, deferrable, headroom)
+    assert sum(loads) == pytest.approx(len(hourly)) and max(loads) <= headroom + 1e-9
+    assert intensity(hourly, deferrable, headroom) <= intensity(hourly) + 1e-6
 
 
 @pytest.mark.parametrize(

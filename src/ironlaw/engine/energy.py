@@ -30,8 +30,8 @@ def carbon(joules: float, grams_per_kwh: float) -> float:
     return float(check_positive("energy", joules, zero=True) / KWH * check_positive("grams per kWh", grams_per_kwh, zero=True))
 
 
-def intensity(hourly: Sequence[float], deferrable: float = 0.0, headroom: float = 2.0) -> float:
-    """Grams per kWh over a profile, where the load is even but for a deferrable share, which moves to the cleanest hours.
+def shifted(hourly: Sequence[float], deferrable: float = 0.0, headroom: float = 2.0) -> tuple[float, ...]:
+    """The load of each hour over an even one, where a deferrable share of it moves to the cleanest hours of the profile.
 
     `headroom`: the most that an hour can take, over its even share."""
     if not hourly or min(hourly) < 0:
@@ -40,12 +40,20 @@ def intensity(hourly: Sequence[float], deferrable: float = 0.0, headroom: float 
         raise BadValue(f"a deferrable share of {deferrable!r}; give a number from 0 to 1", "deferrable")
     if not headroom >= 1:
         raise BadValue(f"a headroom of {headroom!r}; give 1 or more: an hour takes at least its even share", "headroom")
-    left, grams = deferrable * len(hourly), (1 - deferrable) * sum(hourly)
-    for clean in sorted(hourly):
-        moved = min(left, headroom - (1 - deferrable))
-        grams += moved * clean
+    loads, left = [1 - deferrable] * len(hourly), deferrable * len(hourly)
+    for grams in sorted(set(hourly)):
+        alike = [hour for hour, each in enumerate(hourly) if each == grams]
+        moved = min(left, (headroom - (1 - deferrable)) * len(alike))
+        for hour in alike:
+            loads[hour] += moved / len(alike)
         left -= moved
-    return grams / len(hourly)
+    return tuple(loads)
+
+
+def intensity(hourly: Sequence[float], deferrable: float = 0.0, headroom: float = 2.0) -> float:
+    """Grams per kWh of a load that moves as `shifted` says."""
+    loads = shifted(hourly, deferrable, headroom)
+    return sum(load * grams for load, grams in zip(loads, hourly, strict=True)) / len(hourly)
 
 
 def embodied_share(

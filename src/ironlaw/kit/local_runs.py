@@ -16,6 +16,7 @@ from ironlaw.measure.experiments import (
     checkpointing,
     collectives,
     compression,
+    energy,
     fan_out,
     kv_decode,
     ledger,
@@ -112,6 +113,7 @@ NEEDED: dict[str, tuple[dict[str, Any], ...]] = {
         *({"kind": "case", "name": name} for name in (checkpointing.SAVE, checkpointing.RESTART)),
         *({"kind": "figure", "name": checkpointing.GOODPUT, "factor": factor} for factor in checkpointing.FACTORS),
     ),
+    "energy": tuple({"kind": "case", "name": energy.TIME, "batch": batch} for batch in energy.BATCHES),
     "bits": tuple({"kind": "figure", "bits": b, "scale": str(scale)} for b in compression.BITS for scale, _ in compression.SCALES),
     "formats": tuple({"kind": "case", "name": name, "batch": 1} for name in (compression.PLAIN, "fp16", "int8", "zeros_90", "csr_90")),
 }

@@ -13,6 +13,7 @@ from ironlaw.measure.experiments import (
     collectives,
     compression,
     dp_sgd,
+    energy,
     fan_out,
     kv_decode,
     line,
@@ -155,6 +156,11 @@ EXPERIMENTS = {
             "dp_sgd", "Training with noise",
             f"Trains a classifier on 1,000 and on 20,000 made-up records, {dp_sgd.STEPS} steps each, without noise and with it, and says "
             "what privacy each run proves.", 5, "numpy",
+        ),
+        Experiment(
+            "energy", "Joules of this machine",
+            f"Sends {energy.BATCHES[0]} row and {energy.BATCHES[-1]} rows at once through a {energy.WIDTH:,} × {energy.WIDTH:,} matrix, "
+            "and reads the processor's energy counters before and after, where it has any.", 5, "numpy",
         ),
         Experiment(
             "pgd", "The digit reader under attack",

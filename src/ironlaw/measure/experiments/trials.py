@@ -18,6 +18,7 @@ from ironlaw.measure.experiments import (
     collectives,
     compression,
     dp_sgd,
+    energy,
     fan_out,
     keyword_spotter,
     kv_decode,
@@ -115,7 +116,7 @@ TRIALS: dict[str, Callable[[Bench], Iterator[Draft]]] = {
     "resample": resample.rows, "train_here": train_here.rows,
     "collectives": collectives.rows, "scaling": scaling.rows, "staircase": staircase.rows, "kv_decode": kv_decode.rows,
     "checkpointing": checkpointing.rows,
-    "dp_sgd": dp_sgd.rows, "pgd": pgd.rows, "tails": tails.rows,
+    "dp_sgd": dp_sgd.rows, "energy": energy.rows, "pgd": pgd.rows, "tails": tails.rows,
     "bits": compression.bits, "formats": compression.formats,
 }  # fmt: skip
 WAYS = {EAGER: "op by op", BLOCKED: "in one pass, block by block", COMPILED: "compiled into one kernel"}

@@ -42,6 +42,10 @@ from ironlaw.engine.device.predict import one_launch, predict
 from ironlaw.engine.device.roofline import gemm_intensity, mfu, roofline
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
+from ironlaw.engine.energy import carbon, embodied_share
+from ironlaw.engine.energy import intensity as carbon_intensity
+from ironlaw.engine.energy import of_run as energy_of_run
+from ironlaw.engine.energy import per_token as energy_per_token
 from ironlaw.engine.numerics.clipping import best_gaussian_bound, best_gaussian_step, gaussian_noise
 from ironlaw.engine.numerics.decay import decay
 from ironlaw.engine.numerics.frontier import Point, dominated_by, frontier
@@ -51,6 +55,10 @@ from ironlaw.engine.numerics.storage import csr_breakeven, csr_bytes, low_rank_b
 from ironlaw.engine.parity.rates import Table as Counts
 from ironlaw.engine.parity.rates import fnr_of, forced_gap, fpr_of, odds, ppv_of, ray
 from ironlaw.engine.parity.rules import best as best_rule
+from ironlaw.engine.rebound import elasticity_for
+from ironlaw.engine.rebound import energy as rebound_energy
+from ironlaw.engine.rebound import price as rebound_price
+from ironlaw.engine.rebound import threshold as rebound_threshold
 from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.engine.scaling.stages import in_turn, pipelined, share_after
 from ironlaw.engine.scaling.usl import fit_usl, usl, usl_grown, usl_peak
@@ -82,12 +90,14 @@ from ironlaw.registry import evidence
 from ironlaw.registry.boxes import box
 from ironlaw.registry.bucketed_steps import bucketed_step
 from ironlaw.registry.decoder_shapes import decoder
+from ironlaw.registry.energy_fleets import daily_profile, energy_server, fleet_year, tokens_per_second
 from ironlaw.registry.fabric_jobs import shared_fabric, shared_tree
 from ironlaw.registry.interconnects import interconnect
 from ironlaw.registry.kv_capacity import batch_gain, kv_room, kv_slots, kv_used, step_floor, token_bytes
 from ironlaw.registry.layout_steps import layout_ranking, layout_step, mfu_as_counted
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.placed_steps import placed_step
+from ironlaw.registry.prices import price as rental
 from ironlaw.registry.publications import published
 from ironlaw.registry.runs import about as published_run
 from ironlaw.registry.runs import between_failures, runs, unit_between_failures
@@ -161,6 +171,11 @@ NAMESPACE: dict[str, Any] = {
     # language models behind a trace
     "trace": trace, "token_bytes": token_bytes, "kv_slots": kv_slots, "kv_room": kv_room, "kv_used": kv_used,
     "batch_gain": batch_gain, "served": served, "step_floor": step_floor, "step_predicted": step_predicted, "replayed": replayed,
+    # energy, carbon, and what demand makes of a saving
+    "rebound_energy": rebound_energy, "rebound_price": rebound_price, "rebound_threshold": rebound_threshold,
+    "elasticity_for": elasticity_for, "energy_per_token": energy_per_token, "energy_of_run": energy_of_run, "carbon": carbon,
+    "carbon_intensity": carbon_intensity, "embodied_share": embodied_share, "energy_server": energy_server, "fleet_year": fleet_year,
+    "daily_profile": daily_profile, "tokens_per_second": tokens_per_second, "rental": rental,
     # what a training step keeps
     "training_ledger": training_ledger, "static_bytes": static_bytes, "kept": kept, "with_loss": with_loss, "three_kernels": three_kernels,
     "recompute": recompute, "checkpoint_bytes": checkpoint_bytes, "best_checkpoints": best_checkpoints,
