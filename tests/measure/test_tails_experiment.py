@@ -29,6 +29,8 @@ def test_neighbours_leave(monkeypatch):
         (name, count) for count in (0, 2) for name in ("one", "chain", "independent")
     ]
     one, chain, drawn = rows[:3]
+    kept = one["params"]["quantiles"]
+    assert kept == sorted(kept) and len(kept) == 501 and kept[495] == pytest.approx(one["params"]["p99_s"], rel=0.2)
     assert one["samples"] == 300 and chain["samples"] == drawn["samples"] == 60
     assert chain["wall_s"] > 4 * one["low_s"] and drawn["params"]["five_times_one_s"] == pytest.approx(5 * one["params"]["p99_s"])
     assert threading.active_count() == before

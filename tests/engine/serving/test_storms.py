@@ -8,7 +8,7 @@ import pytest
 from ironlaw.engine.serving.availability import downtime, in_series, replicated
 from ironlaw.engine.serving.line import simulate
 from ironlaw.engine.serving.retries import attempts, largest_retries, stuck
-from ironlaw.engine.serving.storms import Storm, calm, run_storm
+from ironlaw.engine.serving.storms import Storm, _Run, calm, run_storm
 from ironlaw.engine.streams import exponential, split
 from ironlaw.errors import BadValue
 
@@ -59,6 +59,37 @@ def test_without_a_timeout_it_is_a_plain_line():
     assert n - answered < 20 and list(outcome.waits) == pytest.approx(list(plain.times[:answered]))
     assert sum(outcome.waits) / answered == pytest.approx(1 / 50, rel=0.06)
     assert len(outcome.good) == answered and calm(Storm()).spike == 0.8
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"retries": 0}, {"budget": 0.1}, {"limit": 40}, {"limit": 40, "backoff": 0.2}, {"backoff": 1.0}, {"budget": 0.3, "backoff": 0.1},
+     {"load": 1.2}, {"load": 0.1, "timeout": 0.05}, {"limit": 1, "budget": 0.5, "seed": 1}],
+)  # fmt: skip
+def test_attempt_by_attempt_is_event_by_event(change):
+    storm = Storm(begins=5.0, lasts=5.0, until=40.0, **change)
+    assert run_storm(storm) == _Run(storm).outcome()
+
+
+@pytest.mark.parametrize(("load", "until", "within"), [(0.5, 2000.0, 0.02), (0.9, 5000.0, 0.05)])
+def test_the_line_is_the_textbooks(load, until, within):
+    """M/M/1: a mean of 1 / (μ − λ), and L = λW with L counted moment by moment."""
+    outcome = run_storm(Storm(load=load, spike=load, timeout=1e9, retries=0, until=until))
+    mean = math.fsum(outcome.waits) / len(outcome.waits)
+    assert mean == pytest.approx(1 / (100 * (1 - load)), rel=within)
+    inside, spent, before = 0, 0.0, 0.0
+    for now, change in sorted([(t, 1) for t in outcome.sent] + [(t, -1) for t in outcome.good]):
+        spent += inside * (now - before)
+        inside, before = inside + change, now
+    assert spent / before == pytest.approx(outcome.requests / until * mean, rel=2e-3)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_how_long_it_takes_to_come_back(seed):
+    """Later than the fluid limit has it: retries 30 to 40 s after the spike's end, with a tenth of retries 60 to 90 s."""
+    assert run_storm(Storm(retries=0, seed=seed)).back_after() in (30, 40)
+    assert run_storm(Storm(budget=0.1, seed=seed)).back_after() in (60, 70, 80, 90)
+    assert run_storm(Storm(limit=40, seed=seed)).back_after() == run_storm(Storm(order="lifo", seed=seed)).back_after() == 10
 
 
 def test_backoff_delays_and_a_budget_counts():

@@ -73,6 +73,33 @@ def test_where_all_are_slow_together_percentiles_add():
     assert total([heavy] * 5).quantile(0.99) > total([heavy] * 5, 0.5).quantile(0.99) > 0.5
 
 
+@pytest.mark.parametrize(("kind", "light", "heavy"), [("lognormal", 2.85, 2.87), ("pareto", 1.04, 1.03)])
+def test_from_which_shape_on_five_pass_the_sum_of_their_p99s(kind, light, heavy):
+    assert total([law(kind, 0.1, light)] * 5).quantile(0.99) < 0.5 < total([law(kind, 0.1, heavy)] * 5).quantile(0.99)
+
+
+def test_calls_at_once_that_are_slow_together_are_like_one():
+    """Two steps of a hundred calls: where one cause makes all slow, the slowest of each hundred is no slower than any."""
+    pages = [Slowest(EXPONENTIAL, 100)] * 2
+    all_together = total(pages, 1.0, shared=[EXPONENTIAL] * 2)
+    assert all_together.quantile(0.99) == pytest.approx(0.2) and all_together.tail(0.2) == pytest.approx(0.01)
+    some, none = total(pages, 0.3, shared=[EXPONENTIAL] * 2), total(pages)
+    assert some.tail(0.25) == pytest.approx(0.7 * none.tail(0.25) + 0.3 * EXPONENTIAL.tail(0.125), rel=1e-3)
+    one = total(pages[:1], 0.5, shared=[EXPONENTIAL])
+    assert one.tail(0.1) == pytest.approx((0.63397 + 0.01) / 2, abs=1e-5) and one.tail(one.quantile(0.9)) == pytest.approx(0.1)
+    assert total(pages[:1], 1.0, shared=[EXPONENTIAL]).quantile(0.99) == pytest.approx(0.1)
+    assert total([Retried(EXPONENTIAL, 0.05, 0)] * 2, 1.0, shared=[EXPONENTIAL]).fails == 0
+
+
+def test_leaves_of_a_published_tree():
+    """Dean and Barroso's table: a log-normal through one leaf's median and P99 needs 7,000 independent leaves for a median of 40 ms."""
+    leaf = stats.lognorm(math.log(10) / stats.norm.ppf(0.99), scale=0.001)
+    ours = Slowest(law("lognormal", 0.010, math.log(10) / stats.norm.ppf(0.99)), 7000)
+    assert 1e3 * leaf.ppf(0.95) == pytest.approx(5.1, abs=0.05)
+    assert [1e3 * ours.quantile(p) for p in (0.5, 0.95, 0.99)] == pytest.approx([40, 73, 103], abs=0.6)
+    assert ours.quantile(0.99) == pytest.approx(leaf.ppf(0.99 ** (1 / 7000)), rel=1e-6)
+
+
 @pytest.mark.parametrize("shape", [0.5, 1.5, 2.5])
 def test_with_lighter_tails_independence_is_the_better_case(shape):
     assert total([law("lognormal", 0.1, shape)] * 5).quantile(0.99) <= 0.5
@@ -91,8 +118,10 @@ def test_bounds_that_hold_for_every_law(laws, dependence):
 
 
 @pytest.mark.parametrize(
-    "one", [EXPONENTIAL, law("lognormal", 0.1, 2.0), law("pareto", 0.1, 0.8), Slowest(EXPONENTIAL, 10), Hedged(EXPONENTIAL, 0.05)]
-)
+    "one",
+    [EXPONENTIAL, law("lognormal", 0.1, 2.0), law("pareto", 0.1, 0.8), Slowest(EXPONENTIAL, 10), Slowest(law("pareto", 0.1, 1.5), 1000),
+     Hedged(EXPONENTIAL, 0.05), Retried(EXPONENTIAL, 0.2, 2)],
+)  # fmt: skip
 def test_half_the_step_moves_no_quantile(one):
     for p in (0.5, 0.99, 0.999):
         assert total([one] * 5).quantile(p) == pytest.approx(total([one] * 5, steps=2048).quantile(p), rel=5e-3)
@@ -105,6 +134,8 @@ def test_a_page_of_many_calls_and_a_curve():
         assert 1 - page.tail(t) == pytest.approx((1 - EXPONENTIAL.tail(t)) ** 100, abs=1e-12)
     curve = total([page] * 2, 0.2).curve(1.0, points=50)
     assert len(curve) == 50 and curve[-1][0] == 1.0 and all(a[1] >= b[1] - 1e-9 for a, b in pairwise(curve))
+    times = [0.1, 0.3, 0.5, 1.0]
+    assert total([page] * 2, 0.2).tails(times) == pytest.approx([total([page] * 2, 0.2).tail(t) for t in times], abs=2e-4)
     assert total([page]).curve(0.2, 1) == [(0.2, pytest.approx(page.tail(0.2)))]
 
 
@@ -147,6 +178,7 @@ def test_laws_are_as_scipy_has_them():
         (lambda: law("normal", 1.0), "exponential"), (lambda: law("pareto", 1.0, 0.0), "above 0"),
         (lambda: measured((1.0,)), "at least two"), (lambda: measured((2.0, 1.0)), "never fall"),
         (lambda: total([EXPONENTIAL] * 2).quantile(1.0), "0.99"), (lambda: total([EXPONENTIAL]).curve(0.0), "above 0"),
+        (lambda: total([EXPONENTIAL]).tails([0.0, 1.0]), "above 0"),
     ],
 )  # fmt: skip
 def test_bad_input_says_what_to_give(call, words):

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heappop, heappush
 
 from ironlaw.engine.device.types import check_positive
 from ironlaw.engine.serving.cancelling import SAVED
+from ironlaw.engine.serving.storms_in_order import Clients, in_order
 from ironlaw.engine.streams import exponential, split
 from ironlaw.errors import BadValue
 
@@ -83,9 +85,20 @@ class Outcome:
 
 @lru_cache(maxsize=32)
 def run_storm(storm: Storm) -> Outcome:
-    """Event by event, with exponential services and Poisson arrivals."""
+    """With exponential services and Poisson arrivals; event by event, or, where the line is served in order, attempt by attempt."""
     _check(storm)
-    return _Run(storm).outcome()
+    if storm.order != "fifo" or storm.breaker is not None or storm.called_back:
+        return _Run(storm).outcome()
+    clients = Clients(storm.timeout, storm.retries, storm.budget, SAVED, storm.backoff)
+    trace = in_order(clients, *_draws(storm), storm.rate, storm.until, storm.limit)
+    return Outcome(storm, trace.requests, tuple(trace.good), tuple(trace.sent), tuple(trace.waits))
+
+
+def _draws(storm: Storm) -> tuple[Iterator[float], Iterator[float]]:
+    """Gaps between requests, of mean 1, and times of service; as many as a power of two, so that runs alike draw from one stream."""
+    most = storm.capacity * (max(storm.load, storm.spike) * storm.lasts + storm.load * storm.until)
+    gaps, served = (2 ** math.ceil(math.log2(1.2 * count + 1000)) for count in (most, storm.capacity * storm.until))
+    return iter(exponential(split(storm.seed, 0), gaps)), iter(exponential(split(storm.seed, 1), served, storm.capacity))
 
 
 def calm(storm: Storm) -> Storm:
@@ -100,9 +113,7 @@ class _Run:
 
     def __init__(self, storm: Storm) -> None:
         self.storm = storm
-        most = int(1.2 * storm.capacity * (max(storm.load, storm.spike) * storm.lasts + storm.load * storm.until)) + 100
-        self.gaps = iter(exponential(split(storm.seed, 0), most))
-        self.services = iter(exponential(split(storm.seed, 1), min(10_000_000, most * (storm.retries + 2)), storm.capacity))
+        self.gaps, self.services = _draws(storm)
         self.events: list[tuple[float, int, int, int]] = []
         self.line: deque[tuple[int, int, float]] = deque()
         self.busy = False

@@ -29,18 +29,22 @@ DEPTHS = tuple(-k / 20 for k in range(1, 640))  # ln(1 − p) at which quantiles
 @dataclass(frozen=True)
 class Total(Law):
     """The sum of the laws. `dependence`: the share of requests in which one cause makes all services equally slow, each at the same
-    quantile of its own law; in the others they are independent. The laws themselves stay as they are, whatever the dependence."""
+    quantile of its own law; in the others they are independent. The laws themselves stay as they are, whatever the dependence.
+
+    `shared`: what the services are in those requests, where that is not the laws themselves: of calls at once that are all at the same
+    quantile, the slowest is like any one of them."""
 
     laws: tuple[Law, ...]
     dependence: float = 0.0
     steps: int = STEPS
+    shared: tuple[Law, ...] = ()
 
     def tail(self, t: float) -> float:
         """P(sum > t)."""
         if t <= 0:
             return 1.0
         if len(self.laws) == 1:
-            return self.laws[0].tail(t)
+            return self._over(t, t)
         # a horizon a little beyond t, the same for all t nearby, so that neighbours share a distribution
         return self._over(t, float(2.0 ** (math.floor(4 * math.log2(t)) / 4 + 0.5)))
 
@@ -49,10 +53,10 @@ class Total(Law):
             raise BadValue(f"a quantile of {p!r}; give a share between 0 and 1, such as 0.99", "p")
         if p > 1 - self.fails:
             return math.inf
-        if len(self.laws) == 1:
-            return self.laws[0].quantile(p)
         if self.dependence == 1:
-            return math.fsum(law.quantile(p) for law in self.laws)
+            return math.fsum(law.quantile(p) for law in self.together)
+        if len(self.laws) == 1:
+            return tail_quantile(self.tail, p) if self.dependence and self.shared else self.laws[0].quantile(p)
         # if each of n is within its quantile 1 − (1 − p)/n, all are in a share p of cases
         rest = max((1 - p) / len(self.laws), 1e-15)
         horizon = math.fsum(n * law.quantile(1 - rest) for law, n in Counter(self.laws).items())
@@ -68,8 +72,13 @@ class Total(Law):
     @cached_property
     def fails(self) -> float:
         """Where a part fails the whole does."""
-        each = [law.fails for law in self.laws]
-        return self.dependence * max(each) + (1 - self.dependence) * (1 - math.prod(1 - f for f in each))
+        once = max(law.fails for law in self.together)
+        return self.dependence * once + (1 - self.dependence) * (1 - math.prod(1 - law.fails for law in self.laws))
+
+    @property
+    def together(self) -> tuple[Law, ...]:
+        """The services of a request in which all are equally slow."""
+        return self.shared or self.laws
 
     def curve(self, until: float, points: int = 200) -> list[tuple[float, float]]:
         """(t, P(sum > t)) in even steps up to a horizon: a picture's line."""
@@ -77,15 +86,22 @@ class Total(Law):
             raise BadValue(f"a horizon of {until!r} seconds; give a finite time above 0", "until")
         return [(t, self._over(t, until)) for t in (until * k / points for k in range(1, points + 1))]
 
+    def tails(self, times: Sequence[float]) -> list[float]:
+        """P(sum > t) at several times, in steps as fine as the last of them allows: a picture's line on any axis."""
+        last = max(times)
+        if not 0 < last < math.inf or min(times) <= 0:
+            raise BadValue("times of a tail must lie above 0 and be finite; give at least one", "times")
+        return [self._over(t, last) for t in times]
+
     def _over(self, t: float, horizon: float) -> float:
         apart = self.laws[0].tail(t) if len(self.laws) == 1 else 1 - distribution(self.laws, horizon, self.steps).within(t)
         return self.dependence * self._together(t) + (1 - self.dependence) * apart if self.dependence else apart
 
     def _together(self, t: float) -> float:
         """P(sum > t) where all are at the same quantile: the p at which the quantiles add up to t."""
-        if len(set(self.laws)) == 1:
-            return self.laws[0].tail(t / len(self.laws))
-        sums = _added(self.laws)
+        if len(set(self.together)) == 1:
+            return self.together[0].tail(t / len(self.together))
+        sums = _added(self.together)
         i = bisect_left(sums, t)
         if i == 0:
             return 1.0
@@ -95,13 +111,14 @@ class Total(Law):
         return math.exp(DEPTHS[i - 1] + part * (DEPTHS[i] - DEPTHS[i - 1]))
 
 
-def total(laws: Sequence[Law], dependence: float = 0.0, steps: int = 0) -> Total:
-    """The law of services called one after the other. `steps`: of the line that the sum is taken on; 0 for what is enough."""
+def total(laws: Sequence[Law], dependence: float = 0.0, steps: int = 0, shared: Sequence[Law] = ()) -> Total:
+    """The law of services called one after the other. `steps`: of the line that the sum is taken on; 0 for what is enough. `shared`: what
+    stands for the laws in requests in which all are equally slow (see Total)."""
     if not laws:
         raise BadValue("a chain of no services; name at least one", "laws")
     if not 0 <= dependence <= 1:
         raise BadValue(f"a dependence of {dependence!r}; give a share from 0 (independent) to 1 (all slow together)", "dependence")
-    return Total(tuple(laws), dependence, steps or (STEPS if len(laws) <= MANY else 4 * STEPS))
+    return Total(tuple(laws), dependence, steps or (STEPS if len(laws) <= MANY else 4 * STEPS), tuple(shared))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from threading import Event, Thread
 from ironlaw.engine.serving.line import ranked
 from ironlaw.engine.streams import uniform
 from ironlaw.measure.experiments.bench import Bench
-from ironlaw.measure.experiments.fan_out import calls, product
+from ironlaw.measure.experiments.fan_out import calls, grid, product
 from ironlaw.measure.rows import Draft, case_row, rounded
 
 CALLS, CHAIN, NEIGHBOURS = 6_000, 5, 2
@@ -28,8 +28,9 @@ def rows(bench: Bench) -> Iterator[Draft]:
                 house.enter_context(neighbour())
             seconds = calls(bench, product(), CALLS)
         beside = f", {neighbours} neighbours" if neighbours else ""
-        one = _row("one", f"one call{beside}", sorted(seconds), neighbours)
-        yield one
+        ordered = sorted(seconds)
+        one = _row("one", f"one call{beside}", ordered, neighbours)
+        yield one | {"params": one["params"] | {"quantiles": grid(ordered)}}
         yield _row("chain", f"five in a row{beside}", sorted(chains(seconds)), neighbours)
         drawn = _row("independent", f"five, were they independent{beside}", sorted(chains(shuffled(seconds))), neighbours)
         yield drawn | {"params": drawn["params"] | {"five_times_one_s": rounded(CHAIN * one["params"]["p99_s"])}}

@@ -1,0 +1,85 @@
+"""Services that call each other, layer by layer, on a calm day: how busy each is with copies and retries, and what a request takes.
+
+Every replica is a server with a line of its own, requests come at random: what one takes is exponential, service / (1 − ρ), and
+independent of what the layer before took (M/M/1 in a row). Copies of late requests go to another replica and are work like any other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from ironlaw.engine.device.types import check_positive
+from ironlaw.engine.serving.laws import Exponential, Hedged, Law, Retried
+from ironlaw.engine.serving.retries import attempts
+from ironlaw.engine.serving.sums import Total, total
+from ironlaw.errors import BadValue
+
+ROUNDS = 200  # of retries that make retries
+
+
+@dataclass(frozen=True)
+class Layers:
+    """`load`: of what the replicas of a layer can do, without copies and retries. `hedge`: the quantile after which a copy is sent.
+    `timeout`, `retries`: of whoever calls the last layer; `budget`: retries per request, at most."""
+
+    count: int
+    load: float
+    service: float
+    hedge: float | None = None
+    timeout: float = math.inf
+    retries: int = 0
+    budget: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("load", "service", "timeout"):
+            check_positive(name, getattr(self, name)) if getattr(self, name) != math.inf else None
+        if isinstance(self.count, bool) or not 1 <= self.count <= 100:
+            raise BadValue(f"{self.count!r} layers; give 1 to 100", "count")
+        if self.hedge is not None and not 0 < self.hedge < 1:
+            raise BadValue(f"copies after the quantile {self.hedge!r}; give a share between 0 and 1, such as 0.95", "hedge")
+
+    @property
+    def copies(self) -> float:
+        """Per request and layer: those that are not answered by then."""
+        return 0.0 if self.hedge is None else 1.0 - self.hedge
+
+    def one(self, rho: float) -> Law:
+        """What a layer takes that is so busy, the first of two answers where it hedges."""
+        plain = Exponential(self.service / (1.0 - rho))
+        return plain if self.hedge is None else Hedged(plain, plain.quantile(self.hedge))
+
+    @cached_property
+    def attempts(self) -> float:
+        """Per request at the last layer; infinite where it can't keep up. Retries are load, and load makes more retries."""
+        now = 1.0
+        for _ in range(ROUNDS):
+            rho = self.load * (1.0 + self.copies) * now
+            if rho >= 1.0:
+                return math.inf
+            late = 0.0 if math.isinf(self.timeout) else self.one(rho).tail(self.timeout)
+            then = attempts(late, self.retries)
+            then = then if self.budget is None else min(then, 1.0 + self.budget)
+            if then <= now * (1.0 + 1e-9):
+                break
+            now = then
+        return now
+
+    @property
+    def busy(self) -> float:
+        """ρ of the last layer."""
+        return self.load * (1.0 + self.copies) * self.attempts
+
+    @cached_property
+    def whole(self) -> Total | None:
+        """What a request takes through all layers; None where it would wait for ever."""
+        if self.busy >= 1.0:
+            return None
+        last = self.one(self.busy)
+        if not math.isinf(self.timeout):
+            last = Retried(last, self.timeout, self.retries)
+        return total([self.one(self.load * (1.0 + self.copies))] * (self.count - 1) + [last])
+
+    def quantile(self, p: float) -> float:
+        return math.inf if self.whole is None else self.whole.quantile(p)
