@@ -23,6 +23,7 @@ def test_formulas_become_mathml_and_bypass_markdown():
         and shape(block) == '<p><span class="il-formulas"><mfrac><mi>D</mi><mi>B</mi><mi>W</mi></mfrac></span></p>'
     )
     assert "<em>" not in html(r"$a * b$ and $c * d$") and 'normal">max</mi>' in html(r"$\max(a, b)$")
+    assert "<mi>&#x02308;" not in html(r"$\lceil N \rceil$") and html(r"$\lceil N \rceil$").count("</mo>") == 2
     assert html(r"$$a = b, \qquad c = d$$").count("<math") == 2 and html(r"$$\frac{a \qquad b}{c}$$").count("<math") == 1
 
 

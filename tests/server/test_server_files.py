@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from ironlaw.pages.templates import STATIC
 from ironlaw.server.app import announcement
 from ironlaw.server.files import Immutable
-from ironlaw.widget.assets import CSS, script, theme
+from ironlaw.widget.assets import CSS, script, theme, typeface
 
 
 @pytest.fixture
@@ -71,10 +71,14 @@ def test_deeply_nested_json_is_no_export(client: TestClient):
 def test_every_page_has_the_same_typeface_and_its_licence_comes_along():
     """The font that type.css names is served beside it, and theme, start page and pictures name that family first."""
     type_css = (CSS / "type.css").read_text(encoding="utf-8")
-    family, file = re.findall(r'font-family: "([^"]+)"; src: url\("([^"]+)"\)', type_css)[0]
-    served = Immutable(CSS).find(file)
-    assert served is not None and served[1][:4] == b"wOF2" and len(served[1]) < 60_000
-    assert "SIL Open Font License" in (CSS / "inter-licence.txt").read_text(encoding="utf-8")
+    fonts = re.findall(r'font-family: "([^"]+)"; src: url\("([^"]+)"\)', type_css)
+    assert len(fonts) == type_css.count("@font-face") == 2
+    for _, file in fonts:
+        served = Immutable(CSS).find(file)
+        assert served is not None and served[1][:4] == b"wOF2" and len(served[1]) < 60_000
+        assert "SIL Open Font License" in (CSS / file.replace(".woff2", "-licence.txt")).read_text(encoding="utf-8")
+        assert file not in typeface()  # a page that is one file has them in it
+    family = fonts[0][0]
     for text in (
         theme(),
         script(),

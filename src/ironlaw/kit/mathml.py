@@ -1,4 +1,4 @@
-"""LaTeX -> MathML, which browsers draw themselves: no script, no font of its own, the same on every page, and read aloud as a formula.
+"""LaTeX -> MathML, which browsers draw themselves: no script, the same on every page, and read aloud as a formula.
 
 mathml(r"\\frac{D}{BW}")    '<math …><mfrac>…</mfrac></math>'
 """
@@ -14,6 +14,7 @@ from ironlaw.errors import BadRegistry
 CHILDREN = {"mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3, "mroot": 2}
 NAMED = re.compile(r"<m[io]>(\w{2,})</m[io]>")  # max, log: upright, and without the space of an operator
 TIGHT = re.compile(r"<mo(?: stretchy=\"false\")?>(&#x000(?:2F|7C);)</mo>")  # a slash and the bars of a size stand close
+HALF = re.compile(r"<mi>(&#x0230[89AB];)</mi>")  # the next whole number is a pair of brackets, not a name
 WIDE = r"\qquad"  # between formulas that share a line where there is room
 NAMESPACE = re.compile(r"\{.*\}")
 
@@ -27,6 +28,7 @@ def mathml(latex: str, block: bool = False) -> str:
     try:
         text = NAMED.sub(r'<mi mathvariant="normal">\1</mi>', convert(latex, display="block" if block else "inline"))
         text = TIGHT.sub(r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>', text)
+        text = HALF.sub(r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>', text)
         tree = ElementTree.fromstring(text)
     except Exception as error:  # the library has a class for each mistake, and a bare < or & is one of XML's
         raise _unreadable(latex, re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).lower()) from None

@@ -71,7 +71,7 @@ def dress(folder: Path) -> None:
     (folder / "ironlaw.css").write_text(
         "\n".join([(assets.CSS / "type.css").read_text(encoding="utf-8"), assets.style(()), own]), encoding="utf-8"
     )
-    for name in ("inter.woff2", "inter-licence.txt"):
+    for name in ("inter.woff2", "inter-licence.txt", "math.woff2", "math-licence.txt"):
         shutil.copyfile(assets.CSS / name, folder / name)
     licence = next(path for path in files("mkdocs-material") or () if path.name == "LICENSE")
     (folder / "theme-licence.txt").write_text(licence.read_text(encoding="utf-8"), encoding="utf-8")

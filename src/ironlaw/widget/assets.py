@@ -56,9 +56,11 @@ def theme() -> str:
 
 @cache
 def typeface() -> str:
-    """The typeface as CSS with the font in it, for a page that is one file."""
-    font = base64.b64encode((CSS / "inter.woff2").read_bytes()).decode()
-    return _read("css/type.css").replace("inter.woff2", f"data:font/woff2;base64,{font}", 1)
+    """The typefaces as CSS with the fonts in it, for a page that is one file."""
+    text = _read("css/type.css")
+    for name in ("inter.woff2", "math.woff2"):
+        text = text.replace(name, f"data:font/woff2;base64,{base64.b64encode((CSS / name).read_bytes()).decode()}", 1)
+    return text
 
 
 def _read(name: str) -> str:
