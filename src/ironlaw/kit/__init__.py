@@ -11,6 +11,7 @@ from ironlaw.kit.cards import card, cite, share, tone
 from ironlaw.kit.claims import LocalFigure, measured
 from ironlaw.kit.decide import Verdict
 from ironlaw.kit.formula import iron_law, ratio, term
+from ironlaw.kit.hint import Advice
 from ironlaw.kit.instrument import View
 from ironlaw.kit.local_runs import Measured
 from ironlaw.kit.message import SEALED
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ironlaw.kit.lab import Lab, open
 
 __all__ = [
-    "SEALED", "Distance", "Estimate", "Lab", "LocalFigure", "Markup", "Measured", "Sketch", "Verdict", "View",
+    "SEALED", "Advice", "Distance", "Estimate", "Lab", "LocalFigure", "Markup", "Measured", "Sketch", "Verdict", "View",
     "amount", "amounts", "banner", "capacity", "card", "chain", "choice",
     "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "pins", "points",
     "ratio", "select", "share", "span", "switch", "term", "times", "tone",

@@ -9,12 +9,14 @@ from ironlaw.kit import blanks as sentences
 from ironlaw.kit import challenge as challenges
 from ironlaw.kit import claims, host, message, peek, prose, step
 from ironlaw.kit import decide as decisions
+from ironlaw.kit import hint as hints
 from ironlaw.kit import lock as locks
 from ironlaw.kit import places as journey
 from ironlaw.kit import reflect as reflections
 from ironlaw.kit import reveal as reveals
 from ironlaw.kit.decide import Verdict
 from ironlaw.kit.guided import Guided
+from ironlaw.kit.hint import Advice
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.questions import Question
 from ironlaw.kit.sealed import Part
@@ -148,6 +150,12 @@ class ActSteps(Guided):
         """The button under an act's instrument that commits the design on its dials."""
         piece = decisions.decide(act, self.ledger, self.slug, lambda: self.instruments[act].values, judge, self._on_answer)
         return self._show(f"{act}.decide", piece, act, "decide", "Your design")
+
+    def hint(self, act: str, advise: Callable[[Values], Advice]) -> Any:
+        """The button under an act's instrument that asks for a way on; `act.hint` in words.md is its label. The ledger keeps that."""
+        piece = hints.hint(act, self.words[f"{act}.hint"], self.ledger, self.slug, lambda: self.instruments[act].values, advise,
+                           self._on_answer)  # fmt: skip
+        return self._show(f"{act}.hint", piece, act, "hint", "A way out")
 
     def _on_answer(self) -> None:
         self._changed()

@@ -12,7 +12,7 @@ from typing import Any
 
 from ironlaw import lab_names
 from ironlaw.errors import IronlawError, LedgerError, sentence, unknown
-from ironlaw.kit import context, ending, guided, header, host, hud, prose, rail
+from ironlaw.kit import context, ending, guided, header, host, hud, own_keys, prose, rail
 from ironlaw.kit import places as journey
 from ironlaw.kit import questions as sheets
 from ironlaw.kit import words as texts
@@ -56,6 +56,7 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
 
 class Lab(ActSteps):
     def __init__(self, slug: str, words: texts.Words, sheet: sheets.Sheet, ledger: Any) -> None:
+        sheet = own_keys.bound(sheet, ledger, slug)
         self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
         self.questions = sheet.questions
         self.places = journey.places(sheet)

@@ -11,14 +11,17 @@
 `key` is Python over the claims registry's namespace (the engine and the registries, nothing else), with `leading` on top.
 An option without a label is labelled by its value. Every option but the right one names a misconception; which one is right
 depends on the registry, so each names the belief that would lead to it (`misconception`), and the check asks for it.
+
+    scale = "linear"            # the option nearest on a linear axis is right; half-way between two, the lower one
+    reads = "ledger"            # the key sees the learner's own record, too: kit/own_keys.py
 """
 
 from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +33,8 @@ from ironlaw.ledger import Event
 from ironlaw.registry import claims
 from ironlaw.registry.loader import read
 
+CHOICES = 4  # of a prediction
+LEDGER = "ledger"
 KINDS = ("prediction", "decision", "reflection", "blank", "number")
 COMMITTED = ("prediction", "decision")  # sealed with a confidence; a decision is one that no act begins with
 FEWEST = {"blank": 2, "number": 0}  # options; a blank of a sentence may have fewer than four, a number has none
@@ -62,10 +67,14 @@ class Question:
     where: str = ""
     tolerance: float = 0.0  # of a number: how near counts, as a share of the answer
     unit: str = ""
+    personal: bool = False
+    learner: Callable[[], Mapping[str, Any]] | None = field(default=None, compare=False, repr=False)  # what a personal key sees
 
     @property
     def answer(self) -> float | str:
-        answer: float | str = evaluate(self.key, f"{self.where} [{self.name}]")
+        if self.personal and self.learner is None:
+            raise BadValue(f"{self.where} [{self.name}]: the answer is each learner's own; open the lab with a ledger", self.name)
+        answer: float | str = evaluate(self.key, f"{self.where} [{self.name}]", self.learner() if self.learner else None)
         return answer
 
     @property
@@ -73,6 +82,8 @@ class Question:
         answer = self.answer
         if self.scale == "log":
             return min(self.options, key=lambda o: abs(math.log10(float(o.value)) - math.log10(float(answer))))
+        if self.scale == "linear":
+            return min(self.options, key=lambda o: (abs(float(o.value) - float(answer)), float(o.value)))
         matches = [o for o in self.options if o.value == answer]
         if len(matches) != 1:
             raise BadRegistry(f"{self.where} [{self.name}]: the engine answers {answer!r}, which {len(matches)} options have; one must")
@@ -136,17 +147,19 @@ def _question(where: str, name: str, table: Any) -> Question:
         value = entry["value"]
         label = entry.get("label") or (power_of_ten(value) if isinstance(value, (int, float)) else str(value))
         options.append(Option(entry["id"], value, label, entry.get("misconception", "")))
-    fewest, most = FEWEST.get(table["kind"], 4), 0 if table["kind"] == "number" else 4
+    fewest, most = FEWEST.get(table["kind"], CHOICES), 0 if table["kind"] == "number" else CHOICES
     if not fewest <= len(options) <= most or len({o.id for o in options}) != len(options):
         rule = {"blank": "a blank has two to four", "number": "a number has none"}.get(table["kind"], "a question has four")
         raise BadRegistry(f"{at}: {len(options)} options; {rule}, each with an id of its own")
-    more = (float(table.get("tolerance", 0.0)), str(table.get("unit", "")))
+    if table.get("reads", LEDGER) != LEDGER:
+        raise BadRegistry(f"{at}: reads is {table['reads']!r}; a key may read the {LEDGER!r}, or nothing but engine and registries")
+    more = (float(table.get("tolerance", 0.0)), str(table.get("unit", "")), "reads" in table)
     return Question(name, table["kind"], str(table["key"]), tuple(options), str(table.get("scale", "")), where, *more)
 
 
-def evaluate(expression: str, where: str) -> Any:
+def evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None) -> Any:
     """What the engine says: the claims registry's evaluator, for answers that may be names as well as numbers."""
-    return claims.compute(expression, where, {"leading": leading})
+    return claims.compute(expression, where, {"leading": leading, **(more or {})})
 
 
 @cache

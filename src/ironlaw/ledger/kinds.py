@@ -41,6 +41,7 @@ KINDS: dict[str, Record] = {
     "step": Record({"step": Name()}),  # a place of a lab that the learner left with its button
     "challenge": Record({"question": Name(), "value": Positive(), "correct": Flag()}),
     "decision": Record({"question": Name(), "dials": Record(), "met": Flag()}),  # where the dials stood when the learner committed them
+    "hint": Record({"question": Name(), "dials": Record(), "turns": Record()}),  # a way out that was asked for, and which turns it named
     "measured": Record(
         {
             "experiment": Name(), "rows": Items(ROW, 1), "machine": Record(), "software": Record(),

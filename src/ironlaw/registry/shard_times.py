@@ -13,37 +13,50 @@ from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry import shards
-from ironlaw.registry.machines import hardware
+from ironlaw.registry.what_if import faster
 
 BUSY = Plan(launch=0.0)  # kernels of a large layer hide their launches
 LONG = 0.15  # seconds of steady work after which a clock has fallen as far as it does
 
 
-def compute(shape: Shape, layout: Layout, seq: int, machine: str, dtype: str = "bf16") -> Compute:
-    """Seconds of a layer's passes, of the head and of the optimiser, on a machine of the registry."""
+def compute(
+    shape: Shape, layout: Layout, seq: int, machine: str, dtype: str = "bf16", *, flops: float = 1.0, bandwidth: float = 1.0
+) -> Compute:
+    """Seconds of a layer's passes, of the head and of the optimiser, on a machine of the registry; `flops`, `bandwidth`: so many times
+    as fast as it is."""
+    rates = flops, bandwidth
     ahead, back, scores, head = _layer(
-        shape, layout.tensor, layout.context, layout.expert, layout.micro, layout.sequence_parallel, seq, machine, dtype
+        shape, layout.tensor, layout.context, layout.expert, layout.micro, layout.sequence_parallel, seq, machine, dtype, rates
     )
     again = {"none": 0.0, "selective": scores, "full": ahead}[layout.recompute]
     ends = (0, layout.pipeline - 1)
     held = max(stage_parameters(shape, layout, stage) for stage in ends)
     mine = max(updated_parameters(shape, layout, stage) for stage in ends)
-    return Compute(ahead, back, again, head, _update(mine, held, layout.gradient_bytes, machine))
+    return Compute(ahead, back, again, head, _update(mine, held, layout.gradient_bytes, machine, rates))
 
 
 @lru_cache(maxsize=512)
-def _update(mine: float, held: float, gradient_bytes: float, machine: str) -> float:
+def _update(mine: float, held: float, gradient_bytes: float, machine: str, rates: tuple[float, float]) -> float:
     """The optimiser streams: no clock falls."""
-    return float(predict(shards.update(mine, held, gradient_bytes), hardware(machine), BUSY).busy_s)
+    return float(predict(shards.update(mine, held, gradient_bytes), faster(machine, *rates), BUSY).busy_s)
 
 
 @lru_cache(maxsize=512)
 def _layer(
-    shape: Shape, tensor: int, context: int, expert: int, micro: int, split: bool, seq: int, machine: str, dtype: str
+    shape: Shape,
+    tensor: int,
+    context: int,
+    expert: int,
+    micro: int,
+    split: bool,
+    seq: int,
+    machine: str,
+    dtype: str,
+    rates: tuple[float, float],
 ) -> tuple[float, float, float, float]:
     """Forward, backward, the part that selective recomputation repeats, head: they do not depend on the rest of a layout."""
     part = Layout(tensor=tensor, context=context, expert=expert, micro=micro, sequence_parallel=split)
-    device = hardware(machine)
+    device = faster(machine, *rates)
     graphs = (shards.forward, shards.backward, shards.attention_only, shards.head)
     ahead, back, scores, head = (_busy(graph(shape, part, seq, dtype), device) for graph in graphs)
     return ahead, back, scores, head

@@ -48,5 +48,5 @@ def _answers(spec: Spec) -> State:
 KINDS: dict[str, Callable[[Spec], State]] = {
     "instrument": _dials, "lock": _lock, "reflect": _answer, "toggle": _option, "number": _number, "flashcard": _act, "checklist": _act,
     "writing": _act, "map": _act, "walk": _answers, "loop": _answers, "spectrum": _act, "experiment": _act,
-    "next": _act, "save": _act, "decide": _act, "follow": _look,
+    "next": _act, "save": _act, "decide": _act, "hint": _act, "follow": _look,
 }  # fmt: skip

@@ -72,6 +72,23 @@ function decidePiece(ctx) {
     problem(view));
 }
 
+// A way out from where the dials stand. Asking is written down, so the button says so.
+function hintPiece(ctx) {
+  const { spec, state, view, ui, line } = ctx;
+  const waiting = (state.act ?? 0) > 0 && state.seq > (view.seq ?? 0);
+  const press = () => {
+    ui.local.asking = true;
+    line.send({ act: (state.act ?? 0) + 1 });
+  };
+  return h("div", { class: "il-decide" },
+    h("div", { class: "il-act" },
+      h("button", { type: "button", class: "il-button", "aria-disabled": String(Boolean(waiting)), onclick: () => waiting || press() }, waiting ? "Searching …" : spec.label),
+      h("span", { class: "il-hint" }, view.asked ? `Asked ${view.asked === 1 ? "once" : `${view.asked} times`}, last ${moment(view.time)}. Your ledger keeps that.` : "That you asked goes into your ledger.")),
+    h("div", { class: view.feedback ? "il-feedback" : "", role: "status" },
+      view.feedback && rich("div", { tabindex: -1, after: (node) => takes(ui, "asking", node) }, view.feedback)),
+    problem(view));
+}
+
 // One window tells the others how much the ledger holds; those that know less look. So does one that comes back into view: another
 // browser can't tell it anything.
 function followPiece(ctx) {
