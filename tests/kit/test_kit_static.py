@@ -121,6 +121,8 @@ def test_formula_is_coloured_by_term_and_adds_up():
     [
         (1e9, "too high by a factor of 1,010 : 3.0 orders"),
         (1e4, "too low by a factor of 98.9 : 2.0 orders"),
+        (2.5e6, "too high by a factor of 2.53 : 0.4 orders"),
+        (1.5e6, "too high by a factor of 1.52"),
         (1e6, "right to within 1.1 %"),
         (989_100, "right to three digits"),
         (989_000, "exactly right"),

@@ -11,7 +11,8 @@ from ironlaw.units import significant
 
 __all__ = ["Distance", "off", "points", "reveal"]
 AGAIN = "Right, with the answer in sight. Your first prediction is the one that counts."
-NEAR = 0.5  # orders: no other power of ten is nearer
+NEAR = 1.1  # a factor: as near as an option of a log axis comes by rounding
+FEW = 2.0  # a factor below which orders of magnitude say nothing
 SAME = 5e-4  # a share: two figures of three digits read the same
 EXACT = "exactly right"
 
@@ -20,12 +21,10 @@ def off(distance: Distance) -> str:
     """`too high by a factor of 1,010, 3.0 orders of magnitude`; inline HTML."""
     if distance.factor - 1 < SAME:
         return EXACT if distance.factor == 1 else "right to three digits"
-    if abs(distance.orders) < NEAR:
-        percent = dress(f"{significant(100 * (distance.factor - 1), 2)} %")
-        orders = f"{abs(distance.orders):.1f}"
-        return f"right to within {percent}" + ("" if orders == "0.0" else f", {dress(orders)} orders off")
-    side = "too high" if distance.orders > 0 else "too low"
-    return f"{side} by a factor of {dress(significant(distance.factor))}: {dress(f'{abs(distance.orders):.1f}')} orders of magnitude"
+    if distance.factor < NEAR:
+        return f"right to within {dress(f'{significant(100 * (distance.factor - 1), 2)} %')}"
+    way = f"too {'high' if distance.orders > 0 else 'low'} by a factor of {dress(significant(distance.factor))}"
+    return way if distance.factor < FEW else f"{way}: {dress(f'{abs(distance.orders):.1f}')} orders of magnitude"
 
 
 def points(guess: float, truth: float) -> str:
