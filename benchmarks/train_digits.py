@@ -117,6 +117,9 @@ def main():
             arrays |= {f"{name}.{i}.weight": weight, f"{name}.{i}.bias": bias}
     data = stored(arrays)
     (HERE / "digits.npz").write_bytes(data)
+    shades = np.minimum(np.round(training[0].numpy() * 16), 15).astype(int)
+    lines = (f"{label} {''.join(f'{shade:x}' for shade in image)}\n" for image, label in zip(shades, training[1].tolist(), strict=True))
+    (HERE / "digits_training.txt").write_text("".join(lines))
     lines = [
         "# Written by benchmarks/train_digits.py, with the weights beside it. Change that, and run it again.",
         'name = "Digit reader"',

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from ironlaw.engine.privacy.gaussian import mean_noise
 from ironlaw.measure.private import images, tables, training
-from ironlaw.measure.private.training import Design, clipped_sum, hits, noise_norm, norms, signal, softmax, train
+from ironlaw.measure.private.training import Design, clipped_sum, hits, norms, signal, softmax, train
 from ironlaw.registry import private_runs
 from ironlaw.registry.private_runs import private_run
 
@@ -70,7 +71,7 @@ def test_noise_has_the_deviation_that_the_accountant_is_told(monkeypatch):
     monkeypatch.setattr(training, "clipped_sum", lambda *_: (0.0, 0.0))
     stop = last([Design(2.0, 0.5, 1.0)], steps=1)
     assert np.std(stop.weights) == pytest.approx(2.0 * 0.5 / 40, rel=0.08)
-    assert np.linalg.norm(stop.weights) == pytest.approx(noise_norm(65, 2.0, 0.5, 40), rel=0.08)
+    assert np.linalg.norm(stop.weights) == pytest.approx(mean_noise(2.0, 0.5, 40, 650), rel=0.08)
 
 
 def test_the_signal_is_the_first_steps_mean_gradient():

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from ironlaw.engine.privacy.attacks import accuracy, advantage, gaussian_advantage, missed
 from ironlaw.engine.privacy.composition import compose, queries
-from ironlaw.engine.privacy.gaussian import classical_sigma, gaussian_delta, gaussian_epsilon, gaussian_sigma
+from ironlaw.engine.privacy.gaussian import classical_sigma, gaussian_delta, gaussian_epsilon, gaussian_sigma, mean_noise
 from ironlaw.engine.streams import normal
 from ironlaw.errors import BadValue, UnknownName
 
@@ -33,6 +33,14 @@ def test_the_least_noise():
 def test_the_classical_formula_is_for_small_budgets():
     assert classical_sigma(1, 1e-5) == pytest.approx(4.8448, abs=5e-5) and gaussian_delta(classical_sigma(1, 1e-5), 1) < 1e-5
     assert gaussian_delta(classical_sigma(10, 1e-5), 10) == pytest.approx(2.27e-5, rel=5e-3)
+
+
+def test_noise_is_shared_by_the_records_of_a_batch():
+    """Per parameter σC over the batch; at a fixed sampling rate ten times the records leave a tenth."""
+    assert mean_noise(2.0, 0.5, 40) == 0.025 and mean_noise(2.0, 0.5, 40, 100) == pytest.approx(0.25)
+    assert mean_noise(4.0, 1.0, 0.01 * 60_000) == pytest.approx(mean_noise(4.0, 1.0, 0.01 * 6_000) / 10)
+    with pytest.raises(BadValue, match="batch"):
+        mean_noise(1.0, 1.0, 0)
 
 
 def test_far_out_the_tail_goes_on_smoothly():

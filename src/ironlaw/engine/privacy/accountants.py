@@ -15,7 +15,7 @@ BASIC, ADVANCED, MOMENTS, RDP, LIMIT = "basic", "advanced", "moments", "rdp", "g
 ACCOUNTANTS = (BASIC, ADVANCED, MOMENTS, RDP, LIMIT)
 BOUNDS = (BASIC, ADVANCED, MOMENTS, RDP)  # the central limit of Gaussian privacy is not one: it may lie below the truth
 LOUDEST = 1e6  # noise multipliers beyond are not tried
-SPLITS = 60  # halvings of the split of δ between steps and slack
+SPLITS = 30  # golden sections of the split of δ between steps and slack: to 1e-5 of its logarithm, where ε is flat
 
 
 def epsilon(q: float, sigma: float, steps: float, delta: float, accountant: str = RDP, fractional: bool = False) -> float:
@@ -78,7 +78,15 @@ def _advanced(q: float, sigma: float, steps: float, delta: float) -> float:
         return advanced(steps * each * each, steps * each * math.expm1(each), (1 - share) * delta) if each < 300 else math.inf
 
     low, high, golden = math.log(1e-9), math.log(1 - 1e-9), (math.sqrt(5) - 1) / 2
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    at_left, at_right = total(left), total(right)
     for _ in range(SPLITS):
-        a, b = high - golden * (high - low), low + golden * (high - low)
-        low, high = (low, b) if total(a) <= total(b) else (a, high)
-    return total((low + high) / 2)
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - golden * (high - low)
+            at_left = total(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + golden * (high - low)
+            at_right = total(right)
+    return min(at_left, at_right)

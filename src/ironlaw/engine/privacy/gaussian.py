@@ -50,6 +50,11 @@ def classical_sigma(epsilon: float, delta: float) -> float:
     return math.sqrt(2 * math.log(1.25 / check_delta(delta))) / float(check_positive("epsilon", epsilon))
 
 
+def mean_noise(sigma: float, clip: float, expected: float, parameters: float = 1) -> float:
+    """The norm of the noise on a mean gradient: σ·C on each parameter of the sum, over the records that a batch has on average."""
+    return sigma * clip * math.sqrt(parameters) / float(check_positive("the batch", expected))
+
+
 def halved(low: float, high: float, short: Callable[[float], bool]) -> float:
     """The least value between the two that is not short, by halving; `high` is known not to be."""
     for _ in range(FINEST):

@@ -5,7 +5,6 @@ A gradient of one example is the product of its input and its error, so its norm
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,8 +90,3 @@ def signal(x: Any, y: Any, clip: float) -> float:
     norms = np.linalg.norm(x, axis=1) * np.linalg.norm(errors, axis=1)
     errors *= np.minimum(1.0, clip / norms)[:, None]
     return float(np.linalg.norm(x.T @ errors) / len(x))
-
-
-def noise_norm(features: int, noise: float, clip: float, expected: float) -> float:
-    """What the noise on the mean gradient of a batch measures, in the root mean square."""
-    return noise * clip * math.sqrt(features * CLASSES) / expected

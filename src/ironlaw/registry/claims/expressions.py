@@ -55,6 +55,13 @@ from ironlaw.engine.numerics.storage import csr_breakeven, csr_bytes, low_rank_b
 from ironlaw.engine.parity.rates import Table as Counts
 from ironlaw.engine.parity.rates import fnr_of, forced_gap, fpr_of, odds, ppv_of, ray
 from ironlaw.engine.parity.rules import best as best_rule
+from ironlaw.engine.privacy.accountants import epsilon as dp_epsilon
+from ironlaw.engine.privacy.accountants import sigma_for as dp_sigma
+from ironlaw.engine.privacy.accountants import step_epsilon as dp_step
+from ironlaw.engine.privacy.attacks import accuracy as attack_accuracy
+from ironlaw.engine.privacy.attacks import advantage as attack_advantage
+from ironlaw.engine.privacy.composition import queries as dp_queries
+from ironlaw.engine.privacy.gaussian import classical_sigma, gaussian_delta, gaussian_sigma, mean_noise
 from ironlaw.engine.rebound import elasticity_for
 from ironlaw.engine.rebound import energy as rebound_energy
 from ironlaw.engine.rebound import price as rebound_price
@@ -98,6 +105,7 @@ from ironlaw.registry.layout_steps import layout_ranking, layout_step, mfu_as_co
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.placed_steps import placed_step
 from ironlaw.registry.prices import price as rental
+from ironlaw.registry.private_runs import private_run
 from ironlaw.registry.publications import published
 from ironlaw.registry.runs import about as published_run
 from ironlaw.registry.runs import between_failures, runs, unit_between_failures
@@ -182,6 +190,10 @@ NAMESPACE: dict[str, Any] = {
     # groups of people, and decisions about them
     "groups": groups, "best_rule": best_rule, "fpr_of": fpr_of, "fnr_of": fnr_of, "ppv_of": ppv_of, "odds": odds, "ray": ray,
     "forced_gap": forced_gap, "Counts": Counts,
+    # privacy
+    "dp_epsilon": dp_epsilon, "dp_sigma": dp_sigma, "dp_step": dp_step, "dp_queries": dp_queries, "attack_accuracy": attack_accuracy,
+    "attack_advantage": attack_advantage, "gaussian_delta": gaussian_delta, "gaussian_sigma": gaussian_sigma,
+    "classical_sigma": classical_sigma, "mean_noise": mean_noise, "private_run": private_run,
     # graphs
     "Graph": Graph, "Tensor": Tensor, "op": op, "chain": chain, "attention": attention, "fuse": fuse, "decide": decide,
     "one_launch": one_launch, "predict": predict, "Plan": Plan, "replace": replace,
