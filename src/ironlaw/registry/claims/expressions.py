@@ -69,11 +69,18 @@ from ironlaw.engine.rebound import threshold as rebound_threshold
 from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.engine.scaling.stages import in_turn, pipelined, share_after
 from ironlaw.engine.scaling.usl import fit_usl, usl, usl_grown, usl_peak
+from ironlaw.engine.serving.availability import in_series, replicated
 from ironlaw.engine.serving.batching import batch_server, poisson
 from ironlaw.engine.serving.hedging import hedge_fate, hedging_run
+from ironlaw.engine.serving.laws import Slowest
+from ironlaw.engine.serving.laws import law as service_law
+from ironlaw.engine.serving.layers import Layers
 from ironlaw.engine.serving.line import simulate
 from ironlaw.engine.serving.queues import erlang_b, erlang_c, kingman, little, md1, mg1_mean, mm1, mmc
+from ironlaw.engine.serving.retries import attempts, largest_retries, stuck
 from ironlaw.engine.serving.samples import least_count, order_interval
+from ironlaw.engine.serving.storms import Storm, run_storm
+from ironlaw.engine.serving.sums import total as service_chain
 from ironlaw.engine.serving.tails import (
     at_least_one,
     exponential_tail,
@@ -153,6 +160,10 @@ NAMESPACE: dict[str, Any] = {
     "fan_out_quantile": fan_out_quantile, "hedged": hedged, "hedge_load": hedge_load, "hedge_fate": hedge_fate,
     "hedging_run": hedging_run, "lognormal_quantile": lognormal_quantile, "merged_quantile": merged_quantile,
     "order_interval": order_interval, "least_count": least_count, "Stalls": Stalls, "open_loop": open_loop, "closed_loop": closed_loop,
+    # services in a row, retries and replicas
+    "service_law": service_law, "service_chain": service_chain, "slowest_call": Slowest, "Layers": Layers, "attempts": attempts,
+    "stuck": stuck, "largest_retries": largest_retries, "Storm": Storm, "run_storm": run_storm, "in_series": in_series,
+    "replicated": replicated,
     # numbers in few bits
     "levels": levels, "step": step, "noise_power": noise_power, "sqnr_db": sqnr_db, "factor_per_bit": factor_per_bit,
     "best_gaussian_step": best_gaussian_step, "best_gaussian_bound": best_gaussian_bound, "gaussian_noise": gaussian_noise,

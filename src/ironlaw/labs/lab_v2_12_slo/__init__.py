@@ -1,0 +1,1 @@
+"""Lab V2-12, What the User Sees."""

@@ -1,0 +1,117 @@
+"""Act I's settings -> one call, the whole, and what the sum of the limits has to do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.serving.laws import Law, Slowest, law, measured
+from ironlaw.engine.serving.sums import Total, total
+from ironlaw.engine.serving.tails import at_least_one
+from ironlaw.labs.lab_v2_12_slo.act1 import local_runs
+from ironlaw.labs.lab_v2_12_slo.services import ANSWER, EXPONENTIAL, LOGNORMAL, MEASURED
+from ironlaw.units import significant
+
+MOST_STEPS, MOST_CALLS = 50, 1000
+COUNTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # services of the picture; a row of more than fifty is not drawn
+COARSE = 256  # steps of a line's sums, where the picture needs no more
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where the dials of Act I stand; seconds. `first`: P99 of a first token that comes after all services; 0 for none."""
+
+    steps: int = 5
+    calls: int = 1
+    kind: str = EXPONENTIAL
+    shape: float = 1.0
+    p99: float = 0.1
+    dependence: float = 0.0
+    p: float = 0.99
+    first: float = 0.0
+    quantiles: tuple[float, ...] = ()
+
+    @property
+    def one(self) -> Law:
+        """A single call."""
+        return measured(self.quantiles) if self.kind == MEASURED else law(self.kind, self.p99, self.shape)
+
+    @property
+    def last(self) -> tuple[Law, ...]:
+        """The first token, exponential through its P99."""
+        return (law(EXPONENTIAL, self.first),) if self.first else ()
+
+    @property
+    def whole(self) -> Total:
+        return self.at(self.dependence)
+
+    def at(self, dependence: float, steps: int = 0) -> Total:
+        """The whole, were its services so dependent."""
+        step = Slowest(self.one, self.calls) if self.calls > 1 else self.one
+        return total([step] * self.steps + [*self.last], dependence, steps, [self.one] * self.steps + [*self.last])
+
+    @property
+    def count(self) -> int:
+        return self.steps * self.calls + len(self.last)
+
+    @property
+    def single(self) -> float:
+        """The quantile that is looked at, of one call."""
+        return single(replace(self, steps=1, calls=1, dependence=0.0, first=0.0), self.p)
+
+    @property
+    def seconds(self) -> float:
+        """The same of the whole."""
+        return quantile(self, self.p)
+
+    @property
+    def added(self) -> float:
+        """The sum of the limits that each service has for itself."""
+        return self.steps * self.single + sum(each.quantile(self.p) for each in self.last)
+
+    @property
+    def over(self) -> float:
+        """The share of requests beyond the sum of the limits."""
+        return self.whole.tail(self.added)
+
+    @property
+    def bound(self) -> float:
+        """The share in which some call is beyond its own limit, were they independent."""
+        return at_least_one(1.0 - self.p, self.count)
+
+    @property
+    def name(self) -> str:
+        return f"P{significant(100 * self.p, 4)}"
+
+
+@lru_cache(maxsize=512)
+def quantile(setting: Setting, p: float) -> float:
+    return setting.whole.quantile(p)
+
+
+@lru_cache(maxsize=64)
+def single(setting: Setting, p: float) -> float:
+    return setting.one.quantile(p)
+
+
+@lru_cache(maxsize=64)
+def in_a_row(setting: Setting) -> tuple[tuple[int, float], ...]:
+    """(services, share beyond the sum of their limits) of rows of single calls."""
+    alone, limit = replace(setting, calls=1, first=0.0), setting.single
+    return tuple(
+        (count, replace(alone, steps=count).at(setting.dependence, COARSE).tail(count * limit)) for count in COUNTS if count <= MOST_STEPS
+    )
+
+
+def setting_of(lab: kit.Lab, values: Mapping[str, Any]) -> Setting:
+    kind = str(values["law"])
+    run = lab.local_run(local_runs.NAME) if kind == MEASURED else None
+    quantiles = local_runs.quantiles(run) if run else ()
+    return Setting(
+        round(values["steps"]), round(values["calls"]), kind if kind != MEASURED or quantiles else EXPONENTIAL,
+        float(values["spread"] if kind == LOGNORMAL else values["index"]), float(values["p99"]) / 1000, float(values["dependence"]) / 100,
+        float(values["p"]), float(values["first"]) if lab.current_context.slug == ANSWER else 0.0, quantiles,
+    )  # fmt: skip

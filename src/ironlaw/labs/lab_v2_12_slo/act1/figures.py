@@ -1,0 +1,133 @@
+"""Act I's pictures: how long one call and the whole take, how often they are over, the learner's answer, and the machine's own calls."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+from ironlaw import kit
+from ironlaw.engine.serving.laws import Law
+from ironlaw.engine.serving.sums import Total
+from ironlaw.engine.serving.tails import at_least_one
+from ironlaw.labs.lab_v2_12_slo.act1 import local_runs
+from ironlaw.labs.lab_v2_12_slo.act1.composition import COUNTS, MOST_CALLS, Setting, in_a_row
+from ironlaw.pictures import reveal
+from ironlaw.pictures.beside import Measurement
+from ironlaw.pictures.ends import decades, up_to
+from ironlaw.pictures.lines import lines
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
+
+BINS = 16  # in a decade
+LOWEST = 1e-3  # of the highest time that is drawn: what is faster does not matter here
+LEAST = 1e-5  # percent
+ONE, WHOLE, ROW, SOME = "one call", "the whole", "in a row: over the sum of their limits", "some call over its own limit: a bound for a row"
+
+
+def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density", title: str = "One call and the whole") -> Figure:
+    """Percent of the requests in each sixteenth of a decade; the quantile of each as a rule, and the sum of the limits."""
+    low, high = domain(setting)
+    marks: list[Mark] = []
+    series = {ONE: shares(setting.one, low, high), WHOLE: shares(setting.whole, low, high)}
+    for name, colour in ((ONE, "memory"), (WHOLE, "accent")):
+        points = [(at, 0.0, share) for at, share in series[name]]
+        marks.append(mark("area", colour, points=points, id=f"area-{name}", name=name))
+        marks.append(mark("line", colour, points=series[name], id=f"line-{name}", name=name, emphasis=name == WHOLE,
+                          dash="7 4" if name == ONE else None))  # fmt: skip
+    rules = {ONE: (setting.single, "memory"), WHOLE: (setting.seconds, "accent"), "sum": (setting.added, "ridge")}
+    if not extra:
+        names = {ONE: f"{setting.name} of one", WHOLE: f"{setting.name} of the whole", "sum": "sum of the limits"}
+        shown = [name for name in rules if name != "sum" or setting.count > 1]
+        marks += [
+            mark("rule", rules[name][1], x=min(rules[name][0], high), dash=name != WHOLE, id=f"rule-{name}", name=names[name],
+                 label=f"{names[name]} {format_quantity(rules[name][0], 's')}", hover=[(names[name], exact(rules[name][0], "s"))])
+            for name in shown
+        ]  # fmt: skip
+    words = (
+        f"{setting.name} of one call is {format_quantity(setting.single, 's')}, of the whole {format_quantity(setting.seconds, 's')}; "
+        f"the limits of all services add up to {format_quantity(setting.added, 's')}."
+    )
+    cells = [
+        (f"P{significant(100 * p, 4)}", format_quantity(setting.one.quantile(p), "s"), format_quantity(setting.whole.quantile(p), "s"))
+        for p in (0.5, 0.9, 0.99, 0.999)
+    ]
+    legend = ({"colour": "memory", "shape": "line", "dash": True, "label": ONE}, {"colour": "accent", "shape": "line", "label": WHOLE})
+    top = up_to(1.15 * max(share for points in series.values() for _, share in points))
+    return Figure(
+        id, title, Axis("log", "time to the answer", "s", (low, high)), Axis("linear", "of the requests, by time", "%", (0.0, top)),
+        (*marks, *extra), words, Table(("percentile", ONE, WHOLE), tuple(cells)), "", legend, {"height": 340},
+    )  # fmt: skip
+
+
+def domain(setting: Setting) -> tuple[float, float]:
+    """Whole decades, so that the axis stands still while a dial moves what is on it."""
+    low, high = decades(setting.one.quantile(0.02), 1.3 * max(setting.seconds, setting.added))
+    return max(low, LOWEST * high), high
+
+
+@lru_cache(maxsize=64)
+def shares(law: Law, low: float, high: float) -> tuple[tuple[float, float], ...]:
+    """(middle of a bin, percent in it)."""
+    count = round(BINS * math.log10(high / low))
+    edges = [low * (high / low) ** (i / count) for i in range(count + 1)]
+    tails = _tails(law, edges)
+    return tuple(
+        (math.sqrt(a * b), 100 * max(0.0, before - after)) for a, b, before, after in zip(edges, edges[1:], tails, tails[1:], strict=False)
+    )
+
+
+def _tails(law: Law, times: list[float]) -> list[float]:
+    """A decade at a time: a sum's steps are as fine as the last time that is asked for allows."""
+    if not isinstance(law, Total):
+        return [law.tail(t) for t in times]
+    return [tail for i in range(0, len(times), BINS) for tail in law.tails(times[i : i + BINS])]
+
+
+def over(setting: Setting) -> Figure:
+    """Percent over the limits by the number of calls, log-log: the row's own, and the share in which some call is over its own."""
+    late = 1.0 - setting.p
+    series = {
+        ROW: [(count, max(100 * share, LEAST)) for count, share in in_a_row(replace(setting, steps=1, calls=1))],
+        SOME: [(count, 100 * at_least_one(late, count)) for count in COUNTS],
+    }
+    at = min(max(setting.count, 1), MOST_CALLS)
+    own = mark("point", "accent", x=at, y=max(100 * setting.over, LEAST), size=8, id="now", name="as set", label=percent(setting.over),
+               hover=[("calls", f"{setting.count:,}"), ("over the sum of the limits", exact(100 * setting.over, "%"))])  # fmt: skip
+    allowed = mark("rule", "good", y=100 * late, dash=True, id="allowed", label=f"allowed {significant(100 * late)} %", name="allowed")
+    return lines(
+        series, Axis("log", "calls", "", (1.0, float(MOST_CALLS))), Axis("log", "over", "%", (LEAST, 100.0)), "How many are over",
+        extra=[allowed, own], id="over", more={"height": 340},
+        note="for calls at once the bound is the share itself: a page is late if any call is",
+    )  # fmt: skip
+
+
+def percent(share: float) -> str:
+    return format_quantity(100 * share, "%") if 100 * share >= LEAST else f"under {significant(LEAST)} %"
+
+
+def said(lab: kit.Lab, setting: Setting) -> Figure | None:
+    """The question's own chain, with what the learner said on its axis."""
+    option = lab.choice("act1")
+    if option is None:
+        return None
+    rules = reveal.rules(float(option.value), float(lab.question("act1").answer), "s")
+    return density(setting, tuple(rules), "said", "Your answer")
+
+
+def here(run: kit.Measured) -> Figure:
+    """P99s on the learner's machine: one call, five in a row, five independent draws, five times one."""
+    bars = []
+    for each in local_runs.chains(run):
+        where = f"beside {each.neighbours}" if each.neighbours else "alone"
+        named = {"one": each.one, "five in a row": each.chain, "five drawn apart": each.independent, "five times one": each.added}
+        bars += [Measurement(f"{name}, {where}", seconds, "s", run.source) for name, seconds in named.items()]
+    values = "; ".join(f"{bar.name} {format_quantity(bar.value, 's')}" for bar in bars)
+    table = tuple((bar.name, format_quantity(bar.value, "s"), exact(bar.value, "s")) for bar in bars)
+    most = max(bar.value for bar in bars)
+    return Figure(
+        "here", "P99 on this machine", Axis("linear", "P99", "s", (0.0, up_to(1.2 * most))),
+        Axis("band", names=tuple(bar.name for bar in bars)),
+        tuple(bar.mark for bar in bars), f"{values}.", Table(("calls", "P99", "exactly"), table), run.source, (), {"row": 34},
+    )  # fmt: skip

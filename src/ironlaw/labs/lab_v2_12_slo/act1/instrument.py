@@ -1,0 +1,110 @@
+"""Act I: services in a row and calls at once, their law and what they share, to what a user sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.formula import line
+from ironlaw.labs.lab_v2_12_slo.act1 import figures, local_runs
+from ironlaw.labs.lab_v2_12_slo.act1.composition import MOST_CALLS, MOST_STEPS, Setting, setting_of
+from ironlaw.labs.lab_v2_12_slo.act1.slots import CASE
+from ironlaw.labs.lab_v2_12_slo.services import (
+    ANSWER,
+    HERE,
+    LAWS,
+    LOGNORMAL,
+    MEASURED,
+    PARETO,
+    first_token,
+    has_first_token,
+    story,
+)  # fmt: skip
+from ironlaw.units import significant
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("percentiles_add_up", "misses_compound", "slow_together_is_better", "tail_63", "leaves_are_independent")
+FOLLOWS = ("steps", "calls", "law", "p99", "first")
+LEVELS = ((0.5, "P50"), (0.9, "P90"), (0.95, "P95"), (0.99, "P99"), (0.999, "P99.9"))
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        run = lab.local_run(local_runs.NAME)
+        seen = bool(run and local_runs.quantiles(run))
+        begin, chosen = story(lab.current_context.slug, seen), values.get("law")
+        kind = chosen or begin.law
+        barred = {} if seen else {MEASURED: "run “Five calls in a row” below, and come back"}
+        stops = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000]
+        return [
+            kit.span("steps", "Services in a row", 1, MOST_STEPS, begin.steps, whole=True, log=True, steps=stops[:7]),
+            kit.span("calls", "Calls at once, in each", 1, MOST_CALLS, begin.calls, whole=True, log=True, steps=stops),
+            kit.span("dependence", "Requests in which one cause slows all", 0, 100, 0, unit="%"),
+            kit.choice("p", "Look at", list(LEVELS), 0.99),
+            kit.select("law", "Times of a call", list(LAWS.items()), begin.law, barred),
+            kit.span("spread", "Spread of the logarithm", 0.1, 3, 1, step=0.1, hidden=kind != LOGNORMAL),
+            kit.span("index", "Index of the tail", 0.6, 4, 1.5, step=0.1, hidden=kind != PARETO),
+            kit.span("p99", "P99 of one call", 1, 1000, round(1000 * begin.p99), unit="ms", log=True, hidden=kind == MEASURED),
+            kit.span("first", "Then a first token, P99", 0.01, 60, first_token(lab), unit="s", log=True,
+                     hidden=lab.current_context.slug != ANSWER),
+        ]  # fmt: skip
+
+    return dials_at
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    setting = setting_of(lab, values)
+    run, own = lab.local_run(local_runs.NAME), figures.said(lab, CASE)
+    return kit.View(
+        figures=[
+            tabbed(figures.density(setting), "How long"), tabbed(figures.over(setting), "How many are over"),
+            *([tabbed(figures.here(run), "Measured here")] if run else []), *([tabbed(own, "Your answer")] if own else []),
+        ],
+        cards=cards(setting),
+        formula=formula(setting),
+        note=kit.html(notes(lab, setting)),
+        readouts={
+            "steps": setting.steps, "calls": setting.calls, "law": setting.kind, "dependence": setting.dependence, "quantile": setting.p,
+            "one_s": round(setting.single, 9), "whole_s": round(setting.seconds, 9), "over": setting.over,
+        },
+    )  # fmt: skip
+
+
+def cards(setting: Setting) -> list[dict[str, Any]]:
+    within = 100 * (1 - setting.whole.tail(setting.single))
+    return [
+        kit.card(f"{setting.name} of one call", setting.single, "s"),
+        kit.card(f"{setting.name} of the whole", setting.seconds, "s"),
+        kit.card("Sum of the limits", setting.added, "s", note=f"{significant(100 * setting.seconds / setting.added)} % of it is enough"),
+        {"label": "Over that sum", "value": figures.percent(setting.over), "unit": "", "note": f"bound: {figures.percent(setting.bound)}"},
+        kit.card("Within one call's limit", max(within, 0.0), "%", note="of the requests"),
+    ]
+
+
+def formula(setting: Setting) -> str:
+    late = kit.amount(100 * (1 - setting.p), "%")
+    some = line("some call over its limit: 1 − (1 −", late, f")<sup>{setting.count:,}</sup> =", kit.dress(figures.percent(setting.bound)))
+    if setting.calls > 1 and setting.steps == 1 and not setting.first:
+        return line("<i>P</i>(slowest ≤ <i>t</i>) = <i>F</i>(<i>t</i>)<sup>", f"{setting.calls:,}", "</sup>") + some
+    row = line(
+        f"<i>P</i>(sum > {significant(1000 * setting.added)} ms) =",
+        kit.dress(figures.percent(setting.over)),
+        "≤",
+        "some call over its limit",
+    )
+    return some + row
+
+
+def notes(lab: kit.Lab, setting: Setting) -> str:
+    texts, slug = [], lab.current_context.slug
+    if slug == ANSWER:
+        where = "act1.first_saved" if has_first_token(lab) else "act1.first_open"
+        texts.append(lab.fill(where, first=kit.amount(first_token(lab), "s")))
+    if slug == HERE and setting.kind != MEASURED:
+        texts.append(lab.fill("act1.here_open"))
+    if setting.dependence:
+        texts.append(lab.fill("act1.dependence"))
+    if setting.kind == PARETO and setting.shape <= 1:
+        texts.append(lab.fill("act1.no_mean"))
+    return "\n\n".join(texts)

@@ -1,0 +1,152 @@
+"""Act II's pictures: through the spike, how long requests take, what is sent, how often a layer is down, and the learner's answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ironlaw import kit
+from ironlaw.engine.serving.availability import replicated
+from ironlaw.engine.serving.layers import Layers
+from ironlaw.engine.serving.sums import Total
+from ironlaw.labs.lab_v2_12_slo.act2.plan import BEGINS, EVERY, LASTS, LATENCY, ONE, PREMISE, PROMISED, SPIKE, UNTIL, WITHIN, Plan
+from ironlaw.pictures.ends import decades
+from ironlaw.pictures.lines import lines, upright
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import exact, format_quantity
+
+MOST = 200.0  # percent of what can be done; what is sent beyond is drawn there
+SENT, GOOD, BARE_SENT, BARE_GOOD = "sent", "answered in time", "sent, nothing done", "in time, nothing done"
+DOMAIN = (0.001, 10.0)  # seconds
+LEAST = 1e-3  # percent
+TIMES = tuple(DOMAIN[0] * (DOMAIN[1] / DOMAIN[0]) ** (i / 64) for i in range(65))
+FULL = mark("rule", "ridge", y=100.0, dash=True, id="full", label="all that can be done", name="capacity", hover=[("capacity", "100 %")])
+
+
+def spike(plan: Plan, moment: float) -> Figure:
+    """Sent and answered in time, second by second, up to the moment; beside it, dotted, the same with nothing done about retries."""
+    own, bare = plan.course.points, plan.bare.course.points
+    series = {SENT: _line(own, 1, moment), GOOD: _line(own, 2, moment)}
+    if plan.bare != plan:
+        series |= {BARE_SENT: _line(bare, 1, moment), BARE_GOOD: _line(bare, 2, moment)}
+    now = next(((sent, good) for at, sent, good in reversed(own) if at <= moment), own[0][1:])
+    extra: list[Mark] = [
+        mark("area", "warn", x0=BEGINS, x1=BEGINS + LASTS, y0=0.0, y1=MOST, id="spike", label="spike", name="the spike"),
+        FULL,
+        mark("point", "accent", x=moment, y=min(100 * now[1], MOST), size=7, id="moment", name="this moment",
+             label=format_quantity(100 * now[1], "%"), drag={"dial": "moment", "axis": "x"},
+             hover=[("in time", exact(100 * now[1], "%")), ("sent", exact(100 * now[0], "%"))]),
+    ]  # fmt: skip
+    return lines(
+        series, Axis("linear", "time", "s", (0.0, UNTIL)), Axis("linear", "of what can be done", "%", (0.0, MOST)), "Through a spike",
+        extra=extra, id="spike", more={"height": 340},
+        note=f"{significant(100 * SPIKE)} % of capacity for {significant(LASTS)} s; what is sent beyond {MOST:.0f} % is drawn there",
+    )  # fmt: skip
+
+
+def _line(points: tuple[tuple[float, float, float], ...], column: int, until: float) -> list[tuple[float, float]]:
+    line = [(point[0], min(100 * point[column], MOST)) for point in points if point[0] <= until]
+    return line or [(points[0][0], min(100 * points[0][column], MOST))]
+
+
+def latencies(plan: Plan) -> Figure:
+    """Shares that take longer on a calm day, log-log: one layer, all of them, and all without copies."""
+    calm = plan.calm
+    extra: list[Mark] = [
+        mark("rule", "ridge", y=100 * (1 - WITHIN), dash=True, id="share", label=f"{significant(100 * (1 - WITHIN))} %",
+             name="may be late"),
+        upright(LATENCY, f"promise {format_quantity(LATENCY, 's')}", "the promise", "s",
+                "good" if plan.latency <= LATENCY else "fail", "promise"),
+    ]  # fmt: skip
+    if calm.whole is None:
+        series = {"all layers": [(t, 100.0) for t in DOMAIN]}
+    else:
+        one = calm.one(calm.load * (1 + calm.copies))
+        series = {"one layer": [(t, max(100 * one.tail(t), LEAST)) for t in TIMES], "all layers": _tail(calm.whole)}
+        plain = Layers(plan.layers, plan.load, calm.service, None, plan.timeout, plan.retries, plan.budget)
+        if calm.hedge is not None and plain.whole is not None:
+            series["without copies"] = _tail(plain.whole)
+        if math.isfinite(plan.latency):
+            extra.append(
+                mark("point", "accent", x=min(plan.latency, DOMAIN[1]), y=100 * (1 - WITHIN), size=7, id="now", name="P99.9",
+                     label=format_quantity(plan.latency, "s"), hover=[("P99.9", exact(plan.latency, "s"))])
+            )  # fmt: skip
+    return lines(
+        series, Axis("log", "time to the answer", "s", DOMAIN), Axis("log", "share that takes longer", "%", (LEAST, 100.0)),
+        "How long, on a calm day", extra=extra, id="latencies", more={"height": 340},
+        note="a layer with nothing left to give never answers" if calm.whole is None else f"{plan.layers} layers, one after the other",
+    )  # fmt: skip
+
+
+def _tail(law: Total) -> list[tuple[float, float]]:
+    """A decade at a time, each in steps of its own."""
+    size = len(TIMES) // 4
+    tails = [tail for i in range(0, len(TIMES), size) for tail in law.tails(TIMES[i : i + size])]
+    return [(t, max(100 * tail, LEAST)) for t, tail in zip(TIMES, tails, strict=True)]
+
+
+def added(plan: Plan) -> Figure:
+    """What is sent to a replica of the last layer, of what it can do: on a calm day, and where everything is late."""
+    calm, load = plan.calm, 100 * plan.load
+    every, one = (replace(plan, where=where, budget=None).late_load for where in (EVERY, ONE))
+    rows = {"requests": load, "with copies": load * (1 + calm.copies)}
+    rows |= {"with retries, calm": 100 * calm.busy} if math.isfinite(calm.busy) else {}
+    rows |= {"all late, one layer retries": 100 * one, "all late, every layer does": 100 * every, "all late, as set": 100 * plan.late_load}
+    top = decades(1.0, max(1.5 * value for value in rows.values()))[1]
+    marks = [
+        mark("bar", "fail" if value >= 100 else "compute", x=value, y=name, id=f"bar-{name}", name=name, label=format_quantity(value, "%"),
+             emphasis=name == "all late, as set", hover=[("sent", exact(value, "%"))])
+        for name, value in rows.items()
+    ]  # fmt: skip
+    marks.append(mark("rule", "ridge", x=100.0, dash=True, id="full", label="100 %", name="capacity", hover=[("capacity", "100 %")]))
+    table = tuple((name, format_quantity(value, "%"), exact(value, "%")) for name, value in rows.items())
+    words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in rows.items())
+    return Figure(
+        "added", "What is sent", Axis("log", "of what can be done", "%", (1.0, max(top, 1000.0))), Axis("band", names=tuple(rows)),
+        tuple(marks), f"{words}.", Table(("when", "sent", "exactly"), table), "from 100 % on a line of late work keeps itself up", (), {"row": 36},
+    )  # fmt: skip
+
+
+def down(plan: Plan) -> Figure:
+    """Percent of the time that a layer is down, by replicas: as set, with no cause in common, and if one replica were enough."""
+    counts = range(1, 6)
+    series = {
+        "as set": [(n, 100 * (1 - replace(plan, replicas=n).layer_up)) for n in counts],
+        "nothing in common": [(n, 100 * (1 - replace(plan, replicas=n, common=0.0).layer_up)) for n in counts],
+        "if one carried the load": [(n, 100 * (1 - replicated(plan.up, n, 1, plan.common))) for n in counts],
+    }
+    allowed = 100 * (1 - PROMISED ** (1 / plan.layers))
+    floor = 1e-10
+    series = {name: [(n, max(value, floor)) for n, value in points] for name, points in series.items()}
+    extra = [
+        mark("rule", "good", y=allowed, dash=True, id="allowed", label=f"allowed {significant(allowed, 2)} %",
+             name="allowed for one layer"),
+        mark("point", "accent", x=plan.replicas, y=max(100 * (1 - plan.layer_up), floor), size=8, id="now", name="as set",
+             label=format_quantity(100 * (1 - plan.layer_up), "%"), drag={"dial": "replicas", "axis": "x"}),
+    ]  # fmt: skip
+    low = decades(min(value for points in series.values() for _, value in points) * 1.0001, 10.0)[0]
+    return lines(
+        series, Axis("linear", "replicas", "", (1.0, 5.0), ticks=(1.0, 2.0, 3.0, 4.0, 5.0)), Axis("log", "down", "%", (low, 10.0)),
+        "How often a layer is down", extra=extra, id="down", more={"height": 340},
+        note=f"{plan.needed} of {plan.replicas} replicas must be up to carry the load" if plan.replicas > 1 else "one replica",
+    )  # fmt: skip
+
+
+def said(lab: kit.Lab) -> Figure | None:
+    """The question's own spike, and where the learner said it would end."""
+    option = lab.choice("act2")
+    if option is None:
+        return None
+    rule = mark("rule", "accent", y=float(option.value), role="prediction", id="prediction", label=f"you said {option.value:g} %",
+                name="your prediction", hover=[("your prediction", exact(float(option.value), "%"))])  # fmt: skip
+    course = PREMISE.course
+    end = mark("point", "ink", x=UNTIL - 5, y=100 * course.last, size=7, id="truth", name="a minute later",
+               label=format_quantity(100 * course.last, "%") if course.last else "nothing",
+               hover=[("in time", exact(100 * course.last, "%"))])  # fmt: skip
+    area = mark("area", "warn", x0=BEGINS, x1=BEGINS + LASTS, y0=0.0, y1=MOST, id="spike", label="spike", name="the spike")
+    series = {SENT: _line(course.points, 1, UNTIL), GOOD: _line(course.points, 2, UNTIL)}
+    return lines(
+        series, Axis("linear", "time", "s", (0.0, UNTIL)), Axis("linear", "of what can be done", "%", (0.0, MOST)), "Your answer",
+        extra=[area, rule, end], id="said", more={"height": 340}, note=f"what is sent beyond {MOST:.0f} % is drawn there",
+    )  # fmt: skip

@@ -1,0 +1,171 @@
+"""Act II's settings -> a calm day, a spike, and what is there to answer at all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from ironlaw.engine.serving.availability import in_series, replicated
+from ironlaw.engine.serving.layers import Layers
+from ironlaw.engine.serving.retries import attempts, stuck
+from ironlaw.engine.serving.storms import Outcome, Storm, run_storm
+
+SERVICE = 0.010  # seconds that a replica works on a request
+SPIKE, BEGINS, LASTS, AFTER = 1.5, 10.0, 10.0, 60.0  # of what a replica can do; seconds
+UNTIL = BEGINS + LASTS + AFTER
+SHORT = 20.0  # seconds after the spike that are counted while a dial is turned
+WINDOW = 2.0  # seconds of a point in the picture
+PROMISED, WITHIN, LATENCY = 0.9995, 0.999, 0.3  # available; a share of the requests, and seconds in which they are answered
+MOST_COPIES = 0.05  # of the requests
+EVERY, ONE = "every", "one"
+WHERE = {EVERY: "at every layer", ONE: "just above the last one"}
+OLDEST, NEWEST = "fifo", "lifo"
+ORDERS = {OLDEST: "oldest first", NEWEST: "newest first"}
+NONE = 0  # of a menu: no limit, no budget, no breaker, no copies
+BUDGETS = {NONE: "none", 1: "1 %", 5: "5 %", 10: "10 %", 20: "20 %", 50: "50 %", 100: "100 %"}
+LIMITS = {NONE: "none", 5: "5", 10: "10", 20: "20", 40: "40", 100: "100", 400: "400"}
+BREAKERS = {NONE: "none", 25: "25 % fail", 50: "50 % fail", 75: "75 % fail"}
+HEDGES = {NONE: "never", 50: "P50", 80: "P80", 90: "P90", 95: "P95", 99: "P99", 99.9: "P99.9"}
+MOST_RETRIES = 10  # that are simulated: with them even a load of a tenth stays late for ever
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where the dials of Act II stand; seconds and shares. `growth`: each caller's timeout over that of the one it calls."""
+
+    layers: int = 5
+    load: float = 0.8
+    retries: int = 3
+    where: str = EVERY
+    budget: float | None = None
+    backoff: float = 0.0
+    timeout: float = 0.5
+    growth: float = 1.2
+    limit: int | None = None
+    order: str = OLDEST
+    breaker: float | None = None
+    hedge: float | None = None
+    replicas: int = 2
+    up: float = 0.999
+    common: float = 0.1
+    after: float = AFTER
+
+    @property
+    def amplified(self) -> float:
+        """Attempts at the last layer for each request, where all of them are late."""
+        return attempts(1.0, self.retries, self.layers if self.where == EVERY else 1)
+
+    @property
+    def late_load(self) -> float:
+        """What is then sent, of what can be done, with the budget."""
+        extra = self.amplified - 1
+        return self.load * (1 + (extra if self.budget is None else min(extra, self.budget)))
+
+    @property
+    def stuck(self) -> bool:
+        return stuck(self.load, self.amplified - 1, self.budget)
+
+    @property
+    def outer(self) -> float:
+        """The user's timeout."""
+        return self.timeout * self.growth ** (self.layers - 1)
+
+    @property
+    def hedged(self) -> float | None:
+        """A copy needs another replica."""
+        return self.hedge if self.replicas > 1 else None
+
+    @property
+    def calm(self) -> Layers:
+        return calm(Layers(self.layers, self.load, SERVICE, self.hedged, self.timeout, self.retries, self.budget))
+
+    @property
+    def latency(self) -> float:
+        """Seconds at the promised share, on a calm day."""
+        return latency(self.calm)
+
+    @property
+    def copies(self) -> float:
+        return self.calm.copies
+
+    @property
+    def needed(self) -> int:
+        """Replicas that must be up to carry the load."""
+        return max(1, min(self.replicas, math.ceil(self.load * (1 + self.copies) * self.replicas - 1e-9)))
+
+    @property
+    def layer_up(self) -> float:
+        return replicated(self.up, self.replicas, self.needed, self.common)
+
+    @property
+    def available(self) -> float:
+        return in_series([self.layer_up] * self.layers)
+
+    @property
+    def storm(self) -> Storm:
+        """What one replica of the last layer goes through."""
+        return Storm(
+            1 / SERVICE, self.load, max(SPIKE, self.load), BEGINS, LASTS, BEGINS + LASTS + self.after, self.timeout,
+            round(min(self.amplified - 1, MOST_RETRIES)), self.budget, self.backoff, self.limit, self.order, self.breaker,
+        )  # fmt: skip
+
+    @property
+    def bare(self) -> Plan:
+        """The same with nothing done about retries."""
+        return replace(self, budget=None, backoff=0.0, limit=None, order=OLDEST, breaker=None)
+
+    @property
+    def course(self) -> Course:
+        return course(self.storm)
+
+
+@dataclass(frozen=True)
+class Course:
+    """A run through the spike: (seconds, sent, answered in time) in short stretches, as shares of what can be done; seconds until it is
+    back from the spike's end, infinite where it never is; the goodput of the last ten seconds."""
+
+    points: tuple[tuple[float, float, float], ...]
+    back: float
+    last: float
+
+
+@lru_cache(maxsize=1024)
+def course(storm: Storm) -> Course:
+    return course_of(run_storm(storm))
+
+
+def course_of(outcome: Outcome) -> Course:
+    points = tuple((end - WINDOW / 2, sent, good) for end, sent, good in outcome.windows(WINDOW))
+    until = outcome.storm.until
+    return Course(points, outcome.back_after(), outcome.goodput(until - 10.0, until))
+
+
+@lru_cache(maxsize=256)
+def calm(layers: Layers) -> Layers:
+    """One for equal settings, which keeps what was computed of it."""
+    return layers
+
+
+@lru_cache(maxsize=256)
+def latency(layers: Layers) -> float:
+    return layers.quantile(WITHIN)
+
+
+PREMISE = Plan(layers=1, where=ONE, replicas=1)  # the question's own: one service, three retries, a plain line
+
+
+def plan_of(values: Mapping[str, Any]) -> Plan:
+    moving = bool(values.get("moving"))
+    return Plan(
+        round(values["layers"]), float(values["load"]) / 100, round(values["retries"]), values["where"], _share(values["budget"]),
+        float(values["backoff"]), float(values["timeout"]), float(values["growth"]), int(values["limit"]) or None, values["order"],
+        _share(values["breaker"]), _share(values["hedge"]), round(values["replicas"]), float(values["up"]) / 100,
+        float(values["common"]) / 100, SHORT if moving else AFTER,
+    )  # fmt: skip
+
+
+def _share(percent: Any) -> float | None:
+    return float(percent) / 100 if float(percent) else None

@@ -1,0 +1,98 @@
+"""Act II's words: truth, distance and slots, for the prediction's own server."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ironlaw import kit
+from ironlaw.engine.serving.availability import in_series, replicated
+from ironlaw.engine.serving.retries import attempts, largest_retries
+from ironlaw.engine.serving.storms import Storm, run_storm
+from ironlaw.labs.lab_v2_12_slo.act2.plan import (
+    AFTER,
+    LASTS,
+    LATENCY,
+    NEWEST,
+    PREMISE,
+    PROMISED,
+    SERVICE,
+    SPIKE,
+    WITHIN,
+    Plan,
+)  # fmt: skip
+from ironlaw.registry.publications import published
+from ironlaw.units import significant
+
+LONG = Storm()  # the same for longer: what comes back later than a minute is seen to
+LAYERS = 3  # of the reflection
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    return {
+        "within": kit.amount(LATENCY, "s"), "share": kit.amount(100 * WITHIN, "%"), "up": kit.dress(f"{100 * PROMISED:g} %"),
+        "layers": "five", "retries": "three",
+    }  # fmt: skip
+
+
+def lock(lab: kit.Lab) -> dict[str, object]:
+    return {
+        "per_second": kit.amount(1 / SERVICE, "/s"), "spike": kit.amount(100 * SPIKE, "%"), "lasts": kit.amount(LASTS, "s"),
+        "load": kit.amount(100 * PREMISE.load, "%"), "timeout": kit.amount(PREMISE.timeout, "s"), "after": kit.amount(AFTER, "s"),
+    }  # fmt: skip
+
+
+def truth(lab: kit.Lab) -> str:
+    return kit.amount(float(lab.question("act2").answer), "%") if lab.question("act2").answer else "nothing"
+
+
+def distance(lab: kit.Lab) -> str:
+    option = lab.choice("act2")
+    if option is None:
+        return ""
+    off = abs(float(option.value) - 100 * PREMISE.course.last)
+    return "right" if lab.correct("act2") else f"off by {significant(off)} points"
+
+
+def back(**change: object) -> kit.Markup:
+    """How long after the spike's end a run with this change is back."""
+    seconds = run_storm(replace(LONG, **change)).back_after()  # type: ignore[arg-type]
+    return kit.dress("never") if math.isinf(seconds) else kit.amount(seconds, "s")
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    return {
+        "sent": kit.amount(100 * PREMISE.late_load, "%"), "attempts": f"{PREMISE.amplified:.0f}",
+        "load": kit.amount(100 * PREMISE.load, "%"),
+        "last": kit.amount(100 * PREMISE.course.last, "%"), "none": back(retries=0), "budget": back(budget=0.1), "limit": back(limit=40),
+        "newest": back(order=NEWEST), "harmless": kit.amount(100 * largest_retries(PREMISE.load), "%"),
+        "budgeted": kit.amount(100 * replace(PREMISE, budget=0.1).late_load, "%"), "timeout": kit.amount(PREMISE.timeout, "s"),
+        "share": kit.amount(100 / PREMISE.amplified, "%"),
+    }  # fmt: skip
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    return {
+        "retries": "three", "layers": "three", "all": f"{attempts(1.0, 3, LAYERS):.0f}", "one": f"{attempts(1.0, 3):.0f}",
+        "sum": f"{LAYERS * attempts(1.0, 3):.0f}", "without": f"{3**LAYERS}",
+    }  # fmt: skip
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    table, plain = published("tail_at_scale"), Plan(load=0.5)
+    return {
+        "half": f"{attempts(0.5, 3):g}", "all": f"{attempts(1.0, 3, LAYERS):.0f}", "series": _nines(in_series([0.999] * 5)),
+        "two": _nines(replicated(0.999, 2)), "common": _nines(replicated(0.999, 2, common=0.1)), "share": kit.amount(10, "%"),
+        "before": kit.amount(table.value("latency", case="BigTable", percentile=99.9), "s"),
+        "after": kit.amount(table.value("latency", case="BigTable hedged", percentile=99.9), "s"),
+        "extra": kit.amount(table.value("extra", case="BigTable hedged", percentile=99.9), "%"),
+        "latency": kit.amount(plain.latency, "s"), "most": kit.amount(100 * WITHIN, "%"), "busy": kit.amount(100 * plain.load, "%"), "one": _nines(0.999),
+    }  # fmt: skip
+
+
+def takeaways(lab: kit.Lab) -> dict[str, object]:
+    return {"attempts": f"{attempts(1.0, 3, LAYERS):.0f}"}
+
+
+def _nines(share: float) -> kit.Markup:
+    return kit.dress(f"{significant(100 * share, 6)} %")

@@ -1,0 +1,180 @@
+"""Which promise a plan breaks, by how much, and the least change that keeps it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ironlaw import kit
+from ironlaw.engine.serving.availability import downtime
+from ironlaw.engine.serving.retries import largest_retries
+from ironlaw.labs.lab_v2_12_slo.act2.plan import (
+    AFTER,
+    BUDGETS,
+    HEDGES,
+    LATENCY,
+    LIMITS,
+    MOST_COPIES,
+    NEWEST,
+    PROMISED,
+    SERVICE,
+    WITHIN,
+    Plan,
+)  # fmt: skip
+from ironlaw.units import show, significant
+
+INVERTED, STORM, SLOW, LATE, DOWN, COSTLY, WORKS = "timeout_inversion", "storm", "slow_return", "slo", "availability", "hedge_cost", "works"
+ORDER = (INVERTED, STORM, SLOW, LATE, DOWN, COSTLY, WORKS)
+TONES = {INVERTED: "fail", STORM: "fail", SLOW: "fail", LATE: "fail", DOWN: "fail", COSTLY: "warn", WORKS: "good"}
+TITLES = {
+    INVERTED: "A caller gives up before the one it calls", STORM: "It does not come back", SLOW: "It comes back too late",
+    LATE: "Too many wait too long", DOWN: "It is down too often", COSTLY: "Too many copies", WORKS: "Every promise is kept",
+}  # fmt: skip
+
+
+def state(plan: Plan) -> str:
+    """The first promise that is broken; WORKS where none is."""
+    if plan.layers > 1 and plan.growth <= 1:
+        return INVERTED
+    if plan.course.back > plan.after:
+        return STORM if plan.stuck else SLOW
+    if plan.latency > LATENCY:
+        return LATE
+    if plan.available < PROMISED:
+        return DOWN
+    return COSTLY if plan.copies > MOST_COPIES + 1e-9 else WORKS
+
+
+def banner(lab: kit.Lab, plan: Plan, moving: bool = False) -> dict[str, object]:
+    name = state(plan)
+    hint = {} if name == WORKS else {"cures": "let go of the dial to see" if moving else _or(cures(plan, name))}
+    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](plan), **hint)))
+
+
+def cures(plan: Plan, hit: str) -> dict[str, Plan]:
+    """Words -> the plan with that one change, which keeps this promise with all else as it is; the least of each kind."""
+    kept: dict[str, Plan] = {}
+    for tries in CHANGES[hit](plan):
+        for words, changed in tries:
+            if ORDER.index(state(changed)) > ORDER.index(SLOW if hit == STORM else hit):
+                kept[words] = changed
+                break
+    return kept
+
+
+Tries = Iterable[tuple[str, Plan]]
+
+
+def _loads(plan: Plan) -> Tries:
+    percents = range(10 * math.ceil(10 * plan.load - 1e-9) - 10, 0, -10)
+    return ((f"a load of {percent} %", replace(plan, load=percent / 100)) for percent in percents)
+
+
+def _fewer_layers(plan: Plan) -> Tries:
+    return ((f"{count} layers" if count > 1 else "one layer", replace(plan, layers=count)) for count in range(plan.layers - 1, 0, -1))
+
+
+def _inverted(plan: Plan) -> list[Tries]:
+    return [[(f"each caller waiting {significant(factor)} times as long", replace(plan, growth=factor)) for factor in (1.05, 1.1)]]
+
+
+def _storm(plan: Plan) -> list[Tries]:
+    """Few are tried: each is a run."""
+    harmless = 100 * largest_retries(plan.load)
+    budgets = [percent for percent in BUDGETS if 0 < percent <= harmless / 2]
+    limits = [count for count in LIMITS if 0 < count * SERVICE < plan.timeout]
+    return [
+        [(f"a budget of {percent} % for retries", replace(plan, budget=percent / 100)) for percent in budgets[-1:]],
+        [(f"a line of at most {count}", replace(plan, limit=count)) for count in limits[-1:]],
+        [("serving the newest first", replace(plan, order=NEWEST))],
+        [("no retries", replace(plan, retries=0))],
+    ]
+
+
+def _late(plan: Plan) -> list[Tries]:
+    quantiles = [percent for percent in sorted(HEDGES, reverse=True) if percent and percent >= 100 * (1 - MOST_COPIES)]
+    copies = [(f"a copy after {HEDGES[percent]}", replace(plan, hedge=percent / 100)) for percent in quantiles if plan.replicas > 1]
+    return [_loads(plan), copies, _fewer_layers(plan)]
+
+
+def _down(plan: Plan) -> list[Tries]:
+    more = [(f"{count} replicas", replace(plan, replicas=count)) for count in range(plan.replicas + 1, 6)]
+    shares = range(10 * math.ceil(10 * plan.common - 1e-9) - 1, -1, -1)
+    common = [(f"at most {percent} % of failures in common", replace(plan, common=percent / 100)) for percent in shares]
+    return [more, common, _loads(plan), _fewer_layers(plan)]
+
+
+def _costly(plan: Plan) -> list[Tries]:
+    later = [percent for percent in HEDGES if percent and percent / 100 > (plan.hedge or 0)]
+    return [
+        [(f"a copy after {HEDGES[percent]}", replace(plan, hedge=percent / 100)) for percent in later],
+        [("no copies", replace(plan, hedge=None))],
+    ]
+
+
+CHANGES = {INVERTED: _inverted, STORM: _storm, SLOW: _storm, LATE: _late, DOWN: _down, COSTLY: _costly}
+
+
+def _or(changes: dict[str, Plan]) -> str:
+    words = list(changes)[:4]
+    if not words:
+        return "no single dial; turn two"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}, or {words[-1]}"
+
+
+def _inverted_slots(plan: Plan) -> dict[str, object]:
+    caller = plan.timeout * plan.growth
+    return {"inner": kit.amount(plan.timeout, "s"), "caller": kit.amount(caller, "s"), "outer": kit.amount(plan.outer, "s")}
+
+
+def _storm_slots(plan: Plan) -> dict[str, object]:
+    return {
+        "attempts": f"{plan.amplified:,.0f}", "sent": kit.amount(100 * plan.late_load, "%"),
+        "last": kit.amount(100 * plan.course.last, "%"),
+        "after": kit.amount(plan.after, "s"),
+    }  # fmt: skip
+
+
+def _slow_slots(plan: Plan) -> dict[str, object]:
+    return {"sent": kit.amount(100 * plan.late_load, "%"), "after": kit.amount(AFTER, "s"), "last": kit.amount(100 * plan.course.last, "%")}
+
+
+def _late_slots(plan: Plan) -> dict[str, object]:
+    endless = math.isinf(plan.latency)
+    return {
+        "share": kit.amount(100 * WITHIN, "%"), "promise": kit.amount(LATENCY, "s"), "busy": kit.amount(100 * min(plan.calm.busy,
+        99.0), "%"),
+        "latency": "longer than anybody waits" if endless else kit.amount(plan.latency, "s"),
+        "over": "without end" if endless else kit.times(plan.latency / LATENCY),
+    }  # fmt: skip
+
+
+def _down_slots(plan: Plan) -> dict[str, object]:
+    return {
+        "available": _nines(plan.available), "promise": _nines(PROMISED), "layers": plan.layers, "one": _nines(plan.layer_up),
+        "needed": plan.needed, "replicas": plan.replicas, "down": kit.dress(show(downtime(plan.available), "s")),
+        "allowed": kit.dress(show(downtime(PROMISED), "s")),
+    }  # fmt: skip
+
+
+def _costly_slots(plan: Plan) -> dict[str, object]:
+    return {"copies": kit.amount(100 * plan.copies, "%"), "most": kit.amount(100 * MOST_COPIES, "%")}
+
+
+def _works_slots(plan: Plan) -> dict[str, object]:
+    return {
+        "share": kit.amount(100 * WITHIN, "%"), "latency": kit.amount(plan.latency, "s"), "promise": kit.amount(LATENCY, "s"),
+        "available": _nines(plan.available),
+        "promised": _nines(PROMISED), "back": kit.amount(plan.course.back, "s"), "copies": kit.amount(100 * plan.copies, "%"),
+    }  # fmt: skip
+
+
+def _nines(share: float) -> kit.Markup:
+    return kit.dress(f"{significant(100 * share, 6)} %")
+
+
+SLOTS = {
+    INVERTED: _inverted_slots, STORM: _storm_slots, SLOW: _slow_slots, LATE: _late_slots, DOWN: _down_slots, COSTLY: _costly_slots,
+    WORKS: _works_slots,
+}  # fmt: skip

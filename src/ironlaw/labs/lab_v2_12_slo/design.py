@@ -1,0 +1,51 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_12_slo.act1 import slots as first
+from ironlaw.labs.lab_v2_12_slo.act2 import slots as second
+from ironlaw.registry.publications import published
+from ironlaw.units import show, significant
+
+ONE = ("steps", "calls", "law", "dependence", "quantile", "one_s", "whole_s", "over")
+TWO = (
+    "layers", "load", "retries", "retry_layers", "retry_budget", "timeout_s", "line_limit", "hedge", "replicas", "latency_p999_s",
+    "availability", "back_s", "late_load", "copies", "constraint_hit",
+)  # fmt: skip
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read."""
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: one.get(name) for name in ONE},
+        **{name: two.get(name) for name in TWO},
+        **lab.outcomes("act1", "act2"),
+    }
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    table = published("tail_at_scale")
+    leaf, tree = (table.value("latency", case=case, percentile=99.0) for case in ("one leaf", "all leaves"))
+    seen = f"Google's tree: {show(leaf, 's')} at P99 of one leaf, {show(tree, 's')} of all"
+    return {"act1": (first.truth(lab), seen), "act2": (second.truth(lab), "–")}
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    level = f"P{significant(100 * one['quantile'], 4)}" if one else "P99"
+    rows = [(f"{level} of the whole", show(one["whole_s"], "s") if one else "open", "")]
+    if not two:
+        return [*rows, ("Back after", "open", ""), ("Available", "open", "")]
+    hit, back = two["constraint_hit"], two["back_s"]
+    return [
+        *rows,
+        ("Back after", "not" if back is None else show(back, "s"), "fail" if hit in ("storm", "slow_return") else ""),
+        ("P99.9", "without end" if two["latency_p999_s"] is None else show(two["latency_p999_s"], "s"), "fail" if hit == "slo" else ""),
+        ("Available", f"{significant(100 * two['availability'], 6)} %", "fail" if hit == "availability" else ""),
+    ]
