@@ -482,6 +482,49 @@ def fabric_controls(page: Page, first: Locator, second: Locator) -> None:
         expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
 
 
+def the_chain(page: Page, first: Locator) -> None:
+    expect(page.locator("#act1-reveal")).to_contain_text("252")
+    page.get_by_role("button", name="Let one cause slow all in every request").click()
+    expect(hud(page)).to_contain_text("500 ms")
+    page.get_by_role("button", name="Independent again").click()
+    page.get_by_role("button", name="Make it a page of 100 calls at once").click()
+    first.get_by_role("tab", name="How many are over").click()
+    expect(first.locator('[data-figure="over"] .il-drawing')).to_be_visible()
+    page.get_by_role("button", name="Back to a chain").click()
+    expect(hud(page)).to_contain_text("252 ms")
+
+
+def the_spike(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("It does not come back")
+    number(second, "Each caller waits, times that", "1")
+    expect(banner(second)).to_contain_text("gives up before")
+    number(second, "Each caller waits, times that", "1.2")
+    page.get_by_role("button", name="Limit the line").click()
+    expect(banner(second)).to_contain_text("Too many wait too long")
+    moment = second.get_by_role("slider", name="Moment")
+    page.get_by_role("button", name="play the spike").click()
+    expect(moment).to_have_value("0")
+    second.get_by_role("button", name="Moment: one step on").click()
+    expect(moment).to_have_value("1")
+    second.get_by_role("button", name="Moment: play").click()
+    expect(moment).to_have_value("40")  # eighty seconds in steps of two
+    number(second, "Load, of what can be done", "50")
+    expect(banner(second)).to_contain_text("It is down too often")
+    number(second, "Failures that take all replicas", "5")
+    expect(banner(second)).to_contain_text("Every promise is kept")
+
+
+def slo_controls(page: Page, first: Locator, second: Locator) -> None:
+    first.get_by_role("tab", name="How long").click()
+    changes(page, first, lambda: pick(first, "P99.9"))
+    changes(page, first, lambda: first.get_by_label("Times of a call").select_option(label="log-normal"))
+    changes(page, second, lambda: pick(second, "newest first"))
+    changes(page, second, lambda: second.get_by_label("A copy is sent after").select_option(label="P95"))
+    for tab, drawn in (("How long", "latencies"), ("What is sent", "added"), ("Replicas", "down")):
+        second.get_by_role("tab", name=tab).click()
+        expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
+
+
 WALKS = {
     "lab_08_ledger": Walk(
         ("14.9", "10.2 GB", "46.8", "sixteen bytes"), ("x4", "same", "checkpoint", "none"), "ledger", ledger_step, ledger_levers,
@@ -546,6 +589,12 @@ WALKS = {
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["goodput"] > 0.9,
         saves_controls,
     ),
+    "lab_v2_12_slo": Walk(
+        ("252", "63.4", "320 %", "64 attempts"), ("add", "together", "quarter", "all"), "tails", the_chain, the_spike,
+        lambda d: (d["load"], d["line_limit"], d["retries"], d["replicas"], d["constraint_hit"]) == (0.5, 40, 3, 2, None)
+        and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["latency_p999_s"] < 0.3 and d["availability"] > 0.9995,
+        slo_controls,
+    ),
     "lab_v2_05_parallelism": Walk(
         ("142 GB", "46.4"), ("p4", "work", "bubble", "bubble"), "scaling", the_pipeline, the_layout,
         lambda d: (d["tensor"], d["pipeline"], d["data"], d["zero"], d["constraint_hit"]) == (8, 16, 128, 2, None)
@@ -567,5 +616,6 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_v2_02_interconnect": (("act1", "range", "Into a step", "ArrowRight"), ("act2", "radio", "4", "ArrowLeft")),
     "lab_v2_06_collectives": (("act1", "range", "Into the sum", "ArrowRight"), ("act2", "range", "Bucket", "ArrowRight")),
     "lab_v2_10_kv_serving": (("act1", "range", "Devices", "ArrowLeft"), ("act2", "range", "Moment", "ArrowRight")),
+    "lab_v2_12_slo": (("act1", "radio", "P99", "ArrowLeft"), ("act2", "range", "Moment", "ArrowLeft")),
     "lab_v2_07_checkpoint": (("act1", "range", "Into the day", "ArrowLeft"), ("act2", "radio", "nowhere", "ArrowRight")),
 }

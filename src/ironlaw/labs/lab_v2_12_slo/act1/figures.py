@@ -89,7 +89,7 @@ def over(setting: Setting) -> Figure:
     """Percent over the limits by the number of calls, log-log: the row's own, and the share in which some call is over its own."""
     late = 1.0 - setting.p
     series = {
-        ROW: [(count, max(100 * share, LEAST)) for count, share in in_a_row(replace(setting, steps=1, calls=1))],
+        ROW: [(count, 100 * share) for count, share in in_a_row(replace(setting, steps=1, calls=1)) if 100 * share >= LEAST],
         SOME: [(count, 100 * at_least_one(late, count)) for count in COUNTS],
     }
     at = min(max(setting.count, 1), MOST_CALLS)

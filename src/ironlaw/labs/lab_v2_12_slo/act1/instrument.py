@@ -84,7 +84,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
 
 def formula(setting: Setting) -> str:
     late = kit.amount(100 * (1 - setting.p), "%")
-    some = line("some call over its limit: 1 − (1 −", late, f")<sup>{setting.count:,}</sup> =", kit.dress(figures.percent(setting.bound)))
+    some = line(f"some call over its limit: 1 − (1 − {late})<sup>{setting.count:,}</sup> =", kit.dress(figures.percent(setting.bound)))
     if setting.calls > 1 and setting.steps == 1 and not setting.first:
         return line("<i>P</i>(slowest ≤ <i>t</i>) = <i>F</i>(<i>t</i>)<sup>", f"{setting.calls:,}", "</sup>") + some
     row = line(

@@ -16,7 +16,7 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-MOST = 200.0  # percent of what can be done; what is sent beyond is drawn there
+MOST = 400.0  # percent of what can be done; what is sent beyond is drawn there
 SENT, GOOD, BARE_SENT, BARE_GOOD = "sent", "answered in time", "sent, nothing done", "in time, nothing done"
 DOMAIN = (0.001, 10.0)  # seconds
 LEAST = 1e-3  # percent
@@ -63,7 +63,7 @@ def latencies(plan: Plan) -> Figure:
         series = {"all layers": [(t, 100.0) for t in DOMAIN]}
     else:
         one = calm.one(calm.load * (1 + calm.copies))
-        series = {"one layer": [(t, max(100 * one.tail(t), LEAST)) for t in TIMES], "all layers": _tail(calm.whole)}
+        series = {"one layer": _seen([(t, one.tail(t)) for t in TIMES]), "all layers": _tail(calm.whole)}
         plain = Layers(plan.layers, plan.load, calm.service, None, plan.timeout, plan.retries, plan.budget)
         if calm.hedge is not None and plain.whole is not None:
             series["without copies"] = _tail(plain.whole)
@@ -83,7 +83,13 @@ def _tail(law: Total) -> list[tuple[float, float]]:
     """A decade at a time, each in steps of its own."""
     size = len(TIMES) // 4
     tails = [tail for i in range(0, len(TIMES), size) for tail in law.tails(TIMES[i : i + size])]
-    return [(t, max(100 * tail, LEAST)) for t, tail in zip(TIMES, tails, strict=True)]
+    return _seen(list(zip(TIMES, tails, strict=True)))
+
+
+def _seen(tails: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """In percent, down to the foot of the axis."""
+    seen = [(t, 100 * tail) for t, tail in tails if 100 * tail >= LEAST]
+    return seen or [(TIMES[0], LEAST)]
 
 
 def added(plan: Plan) -> Figure:
@@ -104,7 +110,8 @@ def added(plan: Plan) -> Figure:
     words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in rows.items())
     return Figure(
         "added", "What is sent", Axis("log", "of what can be done", "%", (1.0, max(top, 1000.0))), Axis("band", names=tuple(rows)),
-        tuple(marks), f"{words}.", Table(("when", "sent", "exactly"), table), "from 100 % on a line of late work keeps itself up", (), {"row": 36},
+        tuple(marks), f"{words}.", Table(("when", "sent", "exactly"), table),
+        "from 100 % on a line of late work keeps itself up", (), {"row": 36},
     )  # fmt: skip
 
 

@@ -82,7 +82,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def cards(plan: Plan) -> list[dict[str, Any]]:
     back, late = plan.course.back, plan.latency
-    never = {"label": "Back after", "value": "not", "unit": "", "note": f"within {significant(plan.after)} s of the spike", "tone": "bad"}
+    never = {"label": "Back after", "value": f"over {significant(plan.after)}", "unit": "s", "note": "from the spike's end", "tone": "bad"}
     endless = {"label": "P99.9", "value": "without end", "unit": "", "note": "on a calm day", "tone": "bad"}
     down = plan.available < PROMISED
     return [
@@ -113,7 +113,7 @@ def formula(plan: Plan) -> str:
 
 
 def notes(lab: kit.Lab, plan: Plan, moving: bool) -> str:
-    texts = [lab.fill("act2.run", per_second=kit.amount(1 / SERVICE, "/s"))]
+    texts = [lab.fill("act2.run", per_second=f"{1 / SERVICE:g}")]
     if moving:
         texts.append(lab.fill("act2.moving", after=kit.amount(plan.after, "s")))
     if plan.hedged is not None:

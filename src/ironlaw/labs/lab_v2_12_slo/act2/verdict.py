@@ -25,7 +25,6 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
 from ironlaw.units import show, significant
 
 INVERTED, STORM, SLOW, LATE, DOWN, COSTLY, WORKS = "timeout_inversion", "storm", "slow_return", "slo", "availability", "hedge_cost", "works"
-ORDER = (INVERTED, STORM, SLOW, LATE, DOWN, COSTLY, WORKS)
 TONES = {INVERTED: "fail", STORM: "fail", SLOW: "fail", LATE: "fail", DOWN: "fail", COSTLY: "warn", WORKS: "good"}
 TITLES = {
     INVERTED: "A caller gives up before the one it calls", STORM: "It does not come back", SLOW: "It comes back too late",
@@ -35,15 +34,11 @@ TITLES = {
 
 def state(plan: Plan) -> str:
     """The first promise that is broken; WORKS where none is."""
-    if plan.layers > 1 and plan.growth <= 1:
+    if plan.layers > 1 and not keeps(plan, INVERTED):
         return INVERTED
-    if plan.course.back > plan.after:
+    if not keeps(plan, STORM):
         return STORM if plan.stuck else SLOW
-    if plan.latency > LATENCY:
-        return LATE
-    if plan.available < PROMISED:
-        return DOWN
-    return COSTLY if plan.copies > MOST_COPIES + 1e-9 else WORKS
+    return next((hit for hit in (LATE, DOWN, COSTLY) if not keeps(plan, hit)), WORKS)
 
 
 def banner(lab: kit.Lab, plan: Plan, moving: bool = False) -> dict[str, object]:
@@ -52,15 +47,19 @@ def banner(lab: kit.Lab, plan: Plan, moving: bool = False) -> dict[str, object]:
     return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](plan), **hint)))
 
 
+def keeps(plan: Plan, hit: str) -> bool:
+    """Whether a plan keeps the promise that is named for its breach, whatever else it breaks."""
+    if hit in (STORM, SLOW):
+        return plan.course.back <= plan.after
+    if hit == LATE:
+        return plan.latency <= LATENCY
+    return {INVERTED: plan.growth > 1, COSTLY: plan.copies <= MOST_COPIES + 1e-9, DOWN: plan.available >= PROMISED}[hit]
+
+
 def cures(plan: Plan, hit: str) -> dict[str, Plan]:
     """Words -> the plan with that one change, which keeps this promise with all else as it is; the least of each kind."""
-    kept: dict[str, Plan] = {}
-    for tries in CHANGES[hit](plan):
-        for words, changed in tries:
-            if ORDER.index(state(changed)) > ORDER.index(SLOW if hit == STORM else hit):
-                kept[words] = changed
-                break
-    return kept
+    firsts = (next(((words, changed) for words, changed in tries if keeps(changed, hit)), None) for tries in CHANGES[hit](plan))
+    return dict(first for first in firsts if first)
 
 
 Tries = Iterable[tuple[str, Plan]]

@@ -1,0 +1,352 @@
+"""Lab V2-12 at the level of what it shows and what the ledger holds; every state of Act II from both sides."""
+
+import math
+from dataclasses import replace
+
+import measured
+import pytest
+from headless import Page, bare, cards, figure
+from scipy import stats
+
+from ironlaw.engine.serving.laws import law
+from ironlaw.engine.serving.sums import total
+from ironlaw.kit.check import problems
+from ironlaw.labs.lab_v2_12_slo import services
+from ironlaw.labs.lab_v2_12_slo.act1 import composition, figures
+from ironlaw.labs.lab_v2_12_slo.act2 import instrument, plan, verdict
+from ironlaw.ledger import open_ledger
+from ironlaw.measure.rows import case_row
+from ironlaw.registry import claims
+
+SLUG = "lab_v2_12_slo"
+GAMMA = stats.gamma(5, scale=0.1 / math.log(100))
+
+
+def first_act(page, option="add", answer="together"):
+    page.predict("act1", option, 4)
+    page.reload()
+    page.reflect("act1", answer)
+    return page.reload()
+
+
+@pytest.fixture
+def page(tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        yield Page(ledger, SLUG)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """The revealed lab, for tests that only turn dials."""
+    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
+        lab = first_act(Page(ledger, SLUG))
+        lab.predict("act2", "quarter", 2)
+        yield lab.reload()
+
+
+def start_of(page, act):
+    return {dial["id"]: dial["value"] for dial in page.piece(f"{act}.instrument").spec["dials"]}
+
+
+def test_nothing_gives_an_answer_away(page):
+    for sealed in ("252", "50.4", "1.4 ", "64 attempts", "metastable", "320", "do not add"):
+        assert sealed not in page.text, f"{sealed} is on the page before the first prediction"
+    assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
+
+
+def test_the_lab_checks_itself():
+    assert not problems(SLUG)
+
+
+# --- Act I
+
+
+def test_the_story(bench):
+    view = bench.piece("act1.instrument").view
+    shown = cards(view)
+    assert shown["P99 of one call"] == "100 ms" and shown["P99 of the whole"] == "252 ms" and shown["Sum of the limits"] == "500 ms"
+    density = figure(view, "density")
+    rules = {mark["id"]: mark["x"] for mark in density["marks"] if mark["type"] == "rule"}
+    assert rules == {
+        "rule-one call": pytest.approx(0.1),
+        "rule-the whole": pytest.approx(GAMMA.ppf(0.99), rel=1e-4),
+        "rule-sum": pytest.approx(0.5),
+    }
+    said = figure(view, "said")
+    assert {mark["id"]: mark["x"] for mark in said["marks"] if mark["type"] == "rule"} == {
+        "prediction": 0.5,
+        "truth": pytest.approx(GAMMA.ppf(0.99), rel=1e-4),
+    }
+
+
+def test_the_density_is_the_laws(bench):
+    """Bin by bin, against the exponential and the gamma law."""
+    density = figure(bench.piece("act1.instrument").view, "density")
+    lines = {mark["name"]: mark["points"] for mark in density["marks"] if mark["type"] == "line"}
+    ratio = math.sqrt(lines["one call"][1][0] / lines["one call"][0][0])
+    for name, exact in (("one call", stats.expon(scale=0.1 / math.log(100))), ("the whole", GAMMA)):
+        for at, share in lines[name]:
+            assert share == pytest.approx(100 * (exact.cdf(at * ratio) - exact.cdf(at / ratio)), abs=0.05), (name, at)
+
+
+def test_shares_over_stay_under_the_bound(bench):
+    over = figure(bench.piece("act1.instrument").view, "over")
+    lines = {mark["name"]: dict(map(tuple, mark["points"])) for mark in over["marks"] if mark["type"] == "line"}
+    row, bound = lines[figures.ROW], lines[figures.SOME]
+    assert all(row[count] <= bound[count] * 1.001 for count in row) and row[1] == pytest.approx(1) and max(bound) == 1000
+    assert row[5] == pytest.approx(100 * GAMMA.sf(0.5), rel=0.02) and bound[100] == pytest.approx(63.397, abs=1e-3)
+
+
+def test_dependence_calls_and_heavy_tails(bench):
+    start = start_of(bench, "act1")
+
+    def whole(**moves):
+        return cards(bench.turn("act1", **{**start, **moves}))
+
+    assert whole(dependence=100)["P99 of the whole"] == "500 ms"
+    page = whole(steps=1, calls=100)
+    assert page["Within one call's limit"] == "36.6 %"
+    together = whole(steps=1, calls=100, dependence=100)
+    assert together["Within one call's limit"] == "99 %" and together["P99 of the whole"] == "100 ms"
+    assert whole(law="pareto", index=0.8)["P99 of the whole"] == "764 ms"
+    assert bench.shows("act1.no_mean", bench.turn("act1", **{**start, "law": "pareto", "index": 0.8})["note"])
+    both = composition.Setting(steps=3, calls=20)
+    assert both.count == 60 and both.bound == pytest.approx(1 - 0.99**60) and both.seconds > replace(both, calls=1).seconds
+    bench.turn("act1", **start)
+
+
+def test_every_dial_of_act_one_changes_what_is_seen(bench):
+    start = start_of(bench, "act1")
+    moves = {"steps": 10, "calls": 20, "dependence": 30, "p": 0.999, "law": "lognormal", "p99": 50}
+    assert set(moves) | {"spread", "index", "first"} == set(start)
+    still = str(bench.turn("act1", **start)["figures"])
+    for dial, value in moves.items():
+        assert str(bench.turn("act1", **{**start, dial: value})["figures"]) != still, dial
+    for kind, dial, values in (("lognormal", "spread", (0.5, 2.0)), ("pareto", "index", (1.2, 3.0))):
+        one, other = (str(bench.turn("act1", **{**start, "law": kind, dial: value})["figures"]) for value in values)
+        assert one != other, dial
+    bench.turn("act1", **start)
+    bench.send("context", value="answer")
+    start = start_of(bench, "act1")
+    one, other = (str(bench.turn("act1", **{**start, "first": value})["figures"]) for value in (1.0, 4.0))
+    assert one != other
+    bench.send("context", value="chain")
+
+
+@pytest.mark.parametrize("kind", ["exponential", "lognormal", "pareto"])
+def test_extremes_are_drawn(bench, kind):
+    start = start_of(bench, "act1")
+    for steps, calls, spread, index, p99 in ((1, 1, 0.1, 4, 1), (50, 1000, 3, 0.6, 1000), (50, 1, 3, 0.6, 1), (1, 1000, 0.1, 4, 1000)):
+        for dependence, p in ((0, 0.5), (100, 0.999), (40, 0.99)):
+            view = bench.turn("act1", **{**start, "law": kind, "steps": steps, "calls": calls, "spread": spread, "index": index, "p99": p99,
+                                         "dependence": dependence, "p": p})  # fmt: skip
+            assert not view.get("error"), view.get("error")
+            assert figure(view, "density")["marks"] and figure(view, "over")["marks"]
+    bench.turn("act1", **start)
+
+
+def test_contexts_are_services(bench):
+    begins = {}
+    for slug in ("pages", "answer", "here", "chain"):
+        bench.send("context", value=slug)
+        begins[slug] = start_of(bench, "act1")
+    assert (begins["pages"]["steps"], begins["pages"]["calls"], begins["pages"]["p99"]) == (1, 100, 10)
+    assert (begins["answer"]["law"], begins["answer"]["first"]) == ("lognormal", services.FIRST_TOKEN)
+    assert begins["here"] == begins["chain"]
+
+
+@pytest.mark.parametrize("option", ["slowest", "meet", "add", "compound"])
+def test_every_answer_of_act_one_is_met(page, option):
+    page.predict("act1", option, 3)
+    text = page.reload().parts["act1_reveal"].text
+    assert page.shows(f"act1.feedback.{option}", text) and ("Your prediction holds" in bare(text)) == (option == "meet")
+
+
+# --- Act II
+
+CALM = {"limit": 40, "load": 0.5, "common": 0.05}
+# state -> (a setting that shows it, the same with one dial turned)
+BOTH_SIDES = {
+    verdict.INVERTED: ({"growth": 1.0}, {"growth": 1.1}),
+    verdict.STORM: ({}, {"limit": 40}),
+    verdict.SLOW: ({"load": 0.75, "budget": 0.2}, {"budget": 0.1}),
+    verdict.LATE: ({"limit": 40}, {"load": 0.5}),
+    verdict.DOWN: ({**CALM, "common": 0.1}, {"common": 0.05}),
+    verdict.COSTLY: ({**CALM, "hedge": 0.9, "replicas": 3}, {"hedge": 0.95}),
+    verdict.WORKS: (CALM, {"load": 0.55}),
+}
+
+
+@pytest.mark.parametrize("state", BOTH_SIDES)
+def test_every_state_is_reached_from_both_sides(bench, state):
+    there, away = BOTH_SIDES[state]
+    assert verdict.state(plan.Plan(**there)) == state != verdict.state(plan.Plan(**{**there, **away}))
+    shown = verdict.banner(bench.lab, plan.Plan(**there))
+    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+
+
+def test_a_sweep_of_the_dials_meets_every_state(bench):
+    """Inside the dials' own ranges, through the instrument; it does not begin where it should end."""
+    start = start_of(bench, "act2")
+    calm = {"limit": 40, "load": 50, "common": 5}
+    sweep = {
+        verdict.STORM: {}, verdict.INVERTED: {"growth": 0.8}, verdict.SLOW: {"load": 75, "budget": 20}, verdict.LATE: {"order": "lifo"},
+        verdict.DOWN: {**calm, "common": 100}, verdict.COSTLY: {**calm, "hedge": 90, "replicas": 3}, verdict.WORKS: calm,
+    }  # fmt: skip
+    assert set(sweep) == set(BOTH_SIDES)
+    for state, moves in sweep.items():
+        assert bench.turn("act2", **{**start, **moves})["banner"]["title"] == verdict.TITLES[state], state
+    bench.turn("act2", **start)
+
+
+@pytest.mark.parametrize("state", [state for state in BOTH_SIDES if state != verdict.WORKS])
+def test_what_would_do_does(state):
+    one = plan.Plan(**BOTH_SIDES[state][0])
+    changed = verdict.cures(one, state)
+    assert changed and all(verdict.keeps(each, state) and not verdict.keeps(one, state) for each in changed.values())
+    assert all(verdict.state(each) != state for each in changed.values())
+
+
+def test_the_goal_is_kept_in_more_than_one_way():
+    ways = ({"budget": 0.1}, {"limit": 40}, {"order": "lifo"}, {"breaker": 0.5}, {"retries": 0})
+    for way in ways:
+        assert verdict.state(plan.Plan(load=0.5, common=0.05, **way)) == verdict.WORKS, way
+
+
+def test_retries_that_are_not_simulated_change_nothing():
+    """From a load of a tenth on, ten retries keep a late line late as surely as a thousand."""
+    assert plan.Plan(load=0.1, retries=5).amplified == 6**5 and plan.stuck(0.1, plan.MOST_RETRIES)
+    assert plan.Plan(where=plan.ONE).storm.retries == 3 and plan.Plan().storm.retries == plan.MOST_RETRIES
+    assert plan.PREMISE.storm.retries == 3 and plan.PREMISE.course.last == 0
+
+
+def test_what_is_up_depends_on_what_must_be():
+    """Two replicas at four fifths of the load are both needed: then two are worse than one."""
+    busy, half = plan.Plan(), plan.Plan(load=0.5)
+    assert (busy.needed, half.needed) == (2, 1)
+    assert busy.layer_up == pytest.approx((1 - 1e-4) * (1 - 9e-4) ** 2) and busy.layer_up < 0.999 < half.layer_up
+    assert half.layer_up == pytest.approx(0.999899, abs=1e-6)
+    assert half.available == pytest.approx(half.layer_up**5) and plan.Plan(load=0.5, hedge=0.95).needed == 2
+
+
+def test_a_copy_needs_a_second_replica(bench):
+    assert plan.Plan(replicas=1, hedge=0.95).copies == 0 and plan.Plan(hedge=0.95).copies == pytest.approx(0.05)
+    for replicas in (1, 2):
+        hedge = next(dial for dial in instrument.dials(bench.lab)({"replicas": replicas}) if dial["id"] == "hedge")
+        assert all(bool(option["disabled"]) == bool(option["value"] and replicas == 1) for option in hedge["options"])
+
+
+def test_every_dial_of_act_two_changes_what_is_seen(bench):
+    start = start_of(bench, "act2")
+    base = {"load": 50, "budget": 50}
+    moves = {
+        "moment": 30, "load": 60, "layers": 3, "retries": 1, "where": "one", "budget": 10, "backoff": 1, "timeout": 0.2, "growth": 1.0,
+        "limit": 20, "order": "lifo", "breaker": 50, "hedge": 95, "replicas": 4, "up": 99.5, "common": 50,
+    }  # fmt: skip
+    assert set(moves) == set(start)
+    still = bench.turn("act2", **{**start, **base})
+    for dial, value in moves.items():
+        view = bench.turn("act2", **{**start, **base, dial: value})
+        assert (view["figures"], view["cards"], view["banner"]) != (still["figures"], still["cards"], still["banner"]), dial
+    bench.turn("act2", **start)
+
+
+def test_the_spike_is_seen_up_to_the_moment(bench):
+    start = start_of(bench, "act2")
+    for moment in (0, 14, 80):
+        spike = figure(bench.turn("act2", **{**start, "limit": 40, "moment": moment}), "spike")
+        lines = {mark["name"]: mark["points"] for mark in spike["marks"] if mark["type"] == "line"}
+        assert set(lines) == {"sent", "answered in time", "sent, nothing done", "in time, nothing done"}
+        assert all(points[-1][0] <= max(moment, 1) for points in lines.values())
+    assert lines["answered in time"][-1][1] > 60 and lines["in time, nothing done"][-1][1] == 0 and len(lines["sent"]) == 40
+    bench.turn("act2", **start)
+
+
+def test_extremes_of_act_two_are_drawn(bench):
+    start = start_of(bench, "act2")
+    low = {"load": 10, "layers": 1, "retries": 0, "timeout": 2, "replicas": 1, "up": 99, "common": 0}
+    high = {"load": 200, "layers": 6, "retries": 5, "timeout": 0.05, "replicas": 5, "up": 99.99, "common": 100, "hedge": 50}
+    for moves in (low, high, {**high, "load": 10}, {**low, "order": "lifo", "breaker": 25}):
+        view = bench.turn("act2", **{**start, **moves})
+        assert not view.get("error"), view.get("error")
+        assert {"spike", "latencies", "added", "down", "said"} == {one["id"] for one in view["figures"]}
+    bench.turn("act2", **start)
+
+
+def test_the_answer_stands_on_its_own_spike(bench):
+    said = figure(bench.piece("act2.instrument").view, "said")
+    marks = {mark["id"]: mark for mark in said["marks"]}
+    assert marks["prediction"]["y"] == 25 and marks["truth"]["y"] == 0
+
+
+# --- keys, the ledger, the learner's own machine
+
+
+def test_the_keys_move_with_the_engine(page, monkeypatch):
+    names = ("act1", "act1_reflection", "act2", "act2_reflection")
+    assert [page.lab.question(name).right.id for name in names] == ["meet", "together", "none", "all"]
+    monkeypatch.setitem(claims.NAMESPACE, "service_law", lambda kind, p99: law("pareto", p99, 0.8))
+    assert page.lab.question("act1").right.id == "compound" and page.lab.question("act1_reflection").right.id == "apart"
+    monkeypatch.setitem(claims.NAMESPACE, "service_chain", lambda laws, dependence=0.0: total(laws, 1.0))
+    assert page.lab.question("act1").right.id == "add"
+    storm = claims.NAMESPACE["Storm"]
+    monkeypatch.setitem(claims.NAMESPACE, "Storm", lambda **settings: storm(**settings, retries=0))
+    assert page.lab.question("act2").right.id == "all"
+    monkeypatch.setitem(claims.NAMESPACE, "attempts", lambda failure, retries, layers: layers * (retries + 1))
+    assert page.lab.question("act2_reflection").right.id == "twelve"
+
+
+def test_the_ledger_keeps_what_was_designed(page):
+    first_act(page, "meet")
+    page.predict("act2", "none", 3)
+    page.reload().reflect("act2", "all")
+    page.reload()
+    page.turn("act1", steps=10, dependence=20)
+    page.turn("act2", load=50, budget=10, common=5)
+    page.save()
+    design = page.ledger.design(SLUG)
+    assert (design["steps"], design["calls"], design["law"], design["dependence"], design["quantile"]) == (10, 1, "exponential", 0.2, 0.99)
+    assert design["whole_s"] == pytest.approx(total([law("exponential", 0.1)] * 10, 0.2).quantile(0.99), rel=1e-4)
+    assert (design["load"], design["retry_budget"], design["retries"], design["layers"]) == (0.5, 0.1, 3, 5)
+    assert design["latency_p999_s"] == pytest.approx(0.2959, abs=1e-3) and design["availability"] > 0.9995 and design["back_s"] <= 60
+    assert design["constraint_hit"] is None
+    assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (0.25, True, True)
+
+
+def test_a_server_of_the_lab_before_gives_the_first_token(page):
+    first_act(page).send("context", value="answer")
+    assert page.shows("act1.first_open", page.piece("act1.instrument").view["note"])
+    page.ledger.append(services.SERVING, "design", {"ttft_p99_s": 0.8})
+    page.reload()
+    page.send("context", value="chain")
+    page.send("context", value="answer")
+    assert services.first_token(page.lab) == 0.8 == start_of(page, "act1")["first"]
+    assert page.shows("act1.first_saved", page.piece("act1.instrument").view["note"])
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Calls of a millisecond, one in fifty of ten; in a row slower than apart, beside neighbours by half."""
+    rows = []
+    for neighbours, factor in ((0, 1.1), (2, 1.5)):
+        beside = {"neighbours": neighbours}
+        kept = {"quantiles": [0.001] * 490 + [0.010] * 11} if not neighbours else {}
+        for name, p99 in (("one", 0.010), ("chain", 0.020 * factor), ("independent", 0.020)):
+            rows.append(case_row(name, name, {**beside, "p99_s": p99, **(kept if name == "one" else {})}, measured.timing(0.001)))
+    monkeypatch.setitem(measured.ROWS, "tails", rows)
+
+
+def test_the_learners_own_calls(page, run):
+    measured.keep(page.ledger, SLUG, "tails")
+    first_act(page.reload())
+    words = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
+    shown = page.slots("act1.here_tails", words)
+    assert (shown["one"], shown["chain"], shown["added"]) == ("10 ms", "22 ms", "50 ms")
+    assert page.slots("act1.here_together", words)["ratio"] == "1.5 ×"
+    bars = [mark for mark in figure(page.piece("act1.instrument").view, "here")["marks"] if mark["type"] == "bar"]
+    assert len(bars) == 8 and all(mark["colour"] == "here" for mark in bars)
+    assert "44 %" in bare(page.parts["act1_claims"].text)
+    page.send("context", value="here")
+    view = page.piece("act1.instrument").view
+    assert cards(view)["P99 of one call"] == "10 ms" and start_of(page, "act1")["law"] == "measured"
+    assert 0.012 < composition.setting_of(page.lab, start_of(page, "act1")).seconds < 0.025
