@@ -9,6 +9,7 @@ from ironlaw.ledger.memory import MemoryStore
 from ironlaw.pages import certificate
 from ironlaw.pages.calibration_picture import calibration_picture
 from ironlaw.pages.catalogue import catalogue
+from ironlaw.pages.certificate_rows import field
 from ironlaw.recall.certificate import issue
 
 ME = "01234567-89ab-4def-8123-456789abcdef"
@@ -75,3 +76,9 @@ def test_the_picture_has_a_point_and_an_interval_per_level_with_predictions():
     x, y = (float(re.search(rf'{name}="([\d.]+)"', drawn)[1]) for name in ("cx", "cy"))
     along = (x - ideal[0]) / (ideal[2] - ideal[0])
     assert along == pytest.approx(0.8) and (ideal[1] - y) / (ideal[1] - ideal[3]) == pytest.approx(0.75, abs=0.001)
+
+
+def test_the_fields_of_a_design_read_with_their_units():
+    assert field("restart_s", 300) == ("restart", "5 min") and field("gpus", 16_384) == ("gpus", "16,384")
+    assert field("host_bytes_per_s", 47.4e9) == ("host", "47.4 GB/s") and field("tokens_per_s", 1310.4) == ("tokens per s", "1,310")
+    assert field("shared", True) == ("shared", "yes") and field("model", "llama3_8b") == ("model", "llama3_8b")

@@ -13,6 +13,7 @@ from ironlaw.units import show, significant
 
 ACTS = {"act1": "Act I", "act2": "Act II"}
 MOST = 6  # fields of a design, and rows of a measurement, that the page shows; the file has all
+UNITS = {"_bytes_per_s": "B/s", "_bytes": "B", "_flops": "FLOP/s", "_s": "s"}  # how the name of a design's field says its unit
 OUTCOMES = ("_prediction", "_correct")  # of a design's fields: the table of predictions has them
 
 
@@ -55,17 +56,24 @@ def designs(listed: Sequence[Mapping[str, Any]], here: Mapping[str, Lab]) -> str
 
 
 def _fields(design: Mapping[str, Any]) -> str:
-    plain = {
-        name: _value(value)
+    plain = dict(
+        field(name, value)
         for name, value in design.items()
         if isinstance(value, (str, int, float)) and value != "" and not name.endswith(OUTCOMES)
-    }
-    shown = [f"{escape(name.replace('_', ' '))} <b>{escape(value)}</b>" for name, value in list(plain.items())[:MOST]]
+    )
+    shown = [f"{escape(name)} <b>{escape(value)}</b>" for name, value in list(plain.items())[:MOST]]
     return "; ".join(shown) + _more(len(plain) - MOST) if shown else "saved; its fields are in the file"
 
 
-def _value(value: str | float) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else value if isinstance(value, str) else significant(value)
+def field(name: str, value: str | float) -> tuple[str, str]:
+    """`restart_s`, 300 -> restart, 5 min; a count stays as it is."""
+    if isinstance(value, str):
+        return name.replace("_", " "), value
+    if isinstance(value, bool):
+        return name.replace("_", " "), "yes" if value else "no"
+    suffix = next((each for each in UNITS if name.endswith(each) and not (each == "_s" and name.endswith("_per_s"))), "")
+    figure = show(value, UNITS[suffix]) if suffix else f"{value:,}" if isinstance(value, int) else significant(value)
+    return name.removesuffix(suffix).replace("_", " "), figure
 
 
 def _more(count: int) -> str:
