@@ -22,7 +22,7 @@ ROUNDS = 200  # of retries that make retries
 @dataclass(frozen=True)
 class Layers:
     """`load`: of what the replicas of a layer can do, without copies and retries. `hedge`: the quantile after which a copy is sent.
-    `timeout`, `retries`: of whoever calls the last layer; `budget`: retries per request, at most."""
+    `timeout`, `retries`: of whoever calls the last layer; `budget`: retries per request, at most. `steps`: as in `sums.total`."""
 
     count: int
     load: float
@@ -31,6 +31,7 @@ class Layers:
     timeout: float = math.inf
     retries: int = 0
     budget: float | None = None
+    steps: int = 0
 
     def __post_init__(self) -> None:
         for name in ("load", "service", "timeout"):
@@ -79,7 +80,7 @@ class Layers:
         last = self.one(self.busy)
         if not math.isinf(self.timeout):
             last = Retried(last, self.timeout, self.retries)
-        return total([self.one(self.load * (1.0 + self.copies))] * (self.count - 1) + [last])
+        return total([self.one(self.load * (1.0 + self.copies))] * (self.count - 1) + [last], steps=self.steps)
 
     def quantile(self, p: float) -> float:
         return math.inf if self.whole is None else self.whole.quantile(p)

@@ -47,37 +47,40 @@ class _Line:
         self.tries = 0
 
     def full(self, now: float) -> bool:
-        if self.limit is None:
-            return False
         while self.begins and self.begins[0] <= now:
             self.begins.popleft()
-        return len(self.begins) >= self.limit
+        return self.limit is not None and len(self.begins) >= self.limit
 
     def attempt(self, now: float, trial: int) -> None:
-        self.trace.sent.append(now)
-        if self.full(now):
+        trace, until, start = self.trace, self.until, self.free
+        trace.sent.append(now)
+        if self.limit is not None and self.full(now):
             self.fail(now, trial)
             return
-        start = max(self.free, now)
-        if self.limit is not None and start > now:
+        if start < now:
+            start = now
+        elif self.limit is not None:
             self.begins.append(start)
         given_up = now + self.clients.timeout
-        if start > self.until:  # not begun before the end, so given up before it or after it
+        if start > until:  # not begun before the end, so given up before it or after it
             self.late.append((given_up, trial))
             return
         end = self.free = start + next(self.services)
-        if end <= self.until:
-            self.trace.waits.append(end - now)
+        if end <= until:
+            trace.waits.append(end - now)
         if end - now > self.clients.timeout:
             self.late.append((given_up, trial))
-        elif end <= self.until:
-            self.trace.good.append(end)
+        elif end <= until:
+            trace.good.append(end)
 
     def fail(self, now: float, trial: int) -> None:
         """The next attempt, where retries and budget allow it."""
         if trial >= self.clients.retries or self.tokens < 1:
             return
         self.tokens -= 1
+        if not self.clients.backoff:
+            self.attempt(now, trial + 1)
+            return
         self.tries += 1
         heappush(self.again, (now + self.clients.backoff * 2**trial, self.tries, trial + 1))
 
@@ -87,19 +90,24 @@ def in_order(
 ) -> Trace:
     """`gaps`: exponential of mean 1, stretched by the rate at the moment. `limit`: attempts that may wait; others are turned away."""
     line = _Line(clients, services, until, limit)
+    late, again, budget = line.late, line.again, clients.budget
     arrival = next(gaps) / rate(0.0)
     while True:
-        gives_up, asks = line.late[0][0] if line.late else math.inf, line.again[0][0] if line.again else math.inf
-        now = min(arrival, gives_up, asks)
-        if now > until:
+        now = arrival
+        if late and late[0][0] < now:
+            now = late[0][0]
+        if again and again[0][0] <= now:
+            now = again[0][0]
+            if now > until:
+                return line.trace
+            line.attempt(now, heappop(again)[2])
+        elif now > until:
             return line.trace
-        if now == asks:
-            line.attempt(now, heappop(line.again)[2])
-        elif now == gives_up:
-            line.fail(now, line.late.popleft()[1])
+        elif now < arrival:
+            line.fail(now, late.popleft()[1])
         else:
             line.trace.requests += 1
-            if clients.budget is not None:
-                line.tokens = min(line.tokens + clients.budget, clients.saved)
+            if budget is not None:
+                line.tokens = min(line.tokens + budget, clients.saved)
             line.attempt(now, 0)
             arrival = now + next(gaps) / rate(now)

@@ -33,6 +33,7 @@ class Setting:
     p: float = 0.99
     first: float = 0.0
     quantiles: tuple[float, ...] = ()
+    fine: int = 0  # steps of the sums; 0 for what is enough
 
     @property
     def one(self) -> Law:
@@ -51,7 +52,7 @@ class Setting:
     def at(self, dependence: float, steps: int = 0) -> Total:
         """The whole, were its services so dependent."""
         step = Slowest(self.one, self.calls) if self.calls > 1 else self.one
-        return total([step] * self.steps + [*self.last], dependence, steps, [self.one] * self.steps + [*self.last])
+        return total([step] * self.steps + [*self.last], dependence, steps or self.fine, [self.one] * self.steps + [*self.last])
 
     @property
     def count(self) -> int:
@@ -114,4 +115,5 @@ def setting_of(lab: kit.Lab, values: Mapping[str, Any]) -> Setting:
         round(values["steps"]), round(values["calls"]), kind if kind != MEASURED or quantiles else EXPONENTIAL,
         float(values["spread"] if kind == LOGNORMAL else values["index"]), float(values["p99"]) / 1000, float(values["dependence"]) / 100,
         float(values["p"]), float(values["first"]) if lab.current_context.slug == ANSWER else 0.0, quantiles,
+        COARSE if values.get("moving") else 0,
     )  # fmt: skip

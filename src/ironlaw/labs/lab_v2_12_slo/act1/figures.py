@@ -21,6 +21,7 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 BINS = 16  # in a decade
+ROWS = 4  # of them in a row of the table
 LOWEST = 1e-3  # of the highest time that is drawn: what is faster does not matter here
 LEAST = 1e-5  # percent
 ONE, WHOLE, ROW, SOME = "one call", "the whole", "in a row: over the sum of their limits", "some call over its own limit: a bound for a row"
@@ -49,15 +50,16 @@ def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density",
         f"{setting.name} of one call is {format_quantity(setting.single, 's')}, of the whole {format_quantity(setting.seconds, 's')}; "
         f"the limits of all services add up to {format_quantity(setting.added, 's')}."
     )
+    columns = [[sum(share for _, share in points[i : i + ROWS]) for i in range(0, len(points), ROWS)] for points in series.values()]
     cells = [
-        (f"P{significant(100 * p, 4)}", format_quantity(setting.one.quantile(p), "s"), format_quantity(setting.whole.quantile(p), "s"))
-        for p in (0.5, 0.9, 0.99, 0.999)
+        (f"around {format_quantity(at, 's')}", f"{significant(one)} %", f"{significant(whole)} %")
+        for (at, _), one, whole in zip(series[ONE][ROWS // 2 :: ROWS], *columns, strict=False)
     ]
     legend = ({"colour": "memory", "shape": "line", "dash": True, "label": ONE}, {"colour": "accent", "shape": "line", "label": WHOLE})
     top = up_to(1.15 * max(share for points in series.values() for _, share in points))
     return Figure(
         id, title, Axis("log", "time to the answer", "s", (low, high)), Axis("linear", "of the requests, by time", "%", (0.0, top)),
-        (*marks, *extra), words, Table(("percentile", ONE, WHOLE), tuple(cells)), "", legend, {"height": 340},
+        (*marks, *extra), words, Table(("time", ONE, WHOLE), tuple(cells)), "", legend, {"height": 340},
     )  # fmt: skip
 
 
@@ -79,10 +81,10 @@ def shares(law: Law, low: float, high: float) -> tuple[tuple[float, float], ...]
 
 
 def _tails(law: Law, times: list[float]) -> list[float]:
-    """A decade at a time: a sum's steps are as fine as the last time that is asked for allows."""
+    """The last decade apart from the others: a sum's steps are as fine as the last time that is asked for allows."""
     if not isinstance(law, Total):
         return [law.tail(t) for t in times]
-    return [tail for i in range(0, len(times), BINS) for tail in law.tails(times[i : i + BINS])]
+    return law.tails(times[: -BINS - 1]) + law.tails(times[-BINS - 1 :]) if len(times) > BINS + 1 else law.tails(times)
 
 
 def over(setting: Setting) -> Figure:

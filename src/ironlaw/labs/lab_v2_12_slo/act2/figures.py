@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 from ironlaw import kit
 from ironlaw.engine.serving.availability import replicated
@@ -20,6 +21,7 @@ MOST = 400.0  # percent of what can be done; what is sent beyond is drawn there
 SENT, GOOD, BARE_SENT, BARE_GOOD = "sent", "answered in time", "sent, nothing done", "in time, nothing done"
 DOMAIN = (0.001, 10.0)  # seconds
 LEAST = 1e-3  # percent
+PARTS = (0.0, 0.1, 1.0, 10.0)  # seconds
 TIMES = tuple(DOMAIN[0] * (DOMAIN[1] / DOMAIN[0]) ** (i / 64) for i in range(65))
 FULL = mark("rule", "ridge", y=100.0, dash=True, id="full", label="all that can be done", name="capacity", hover=[("capacity", "100 %")])
 
@@ -64,7 +66,7 @@ def latencies(plan: Plan) -> Figure:
     else:
         one = calm.one(calm.load * (1 + calm.copies))
         series = {"one layer": _seen([(t, one.tail(t)) for t in TIMES]), "all layers": _tail(calm.whole)}
-        plain = Layers(plan.layers, plan.load, calm.service, None, plan.timeout, plan.retries, plan.budget)
+        plain = Layers(plan.layers, plan.load, calm.service, None, plan.timeout, plan.retries, plan.budget, plan.steps)
         if calm.hedge is not None and plain.whole is not None:
             series["without copies"] = _tail(plain.whole)
         if math.isfinite(plan.latency):
@@ -80,10 +82,14 @@ def latencies(plan: Plan) -> Figure:
 
 
 def _tail(law: Total) -> list[tuple[float, float]]:
-    """A decade at a time, each in steps of its own."""
-    size = len(TIMES) // 4
-    tails = [tail for i in range(0, len(TIMES), size) for tail in law.tails(TIMES[i : i + size])]
-    return _seen(list(zip(TIMES, tails, strict=True)))
+    """In three parts, each in steps of its own, up to where nothing is seen any more."""
+    points: list[tuple[float, float]] = []
+    for begin, end in pairwise(PARTS):
+        times = [t for t in TIMES if begin < t <= end * 1.0001]
+        points += zip(times, law.tails(times), strict=True)
+        if 100 * points[-1][1] < LEAST:
+            break
+    return _seen(points)
 
 
 def _seen(tails: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -16,7 +16,7 @@ from ironlaw.engine.serving.storms import Outcome, Storm, run_storm
 SERVICE = 0.010  # seconds that a replica works on a request
 SPIKE, BEGINS, LASTS, AFTER = 1.5, 10.0, 10.0, 60.0  # of what a replica can do; seconds
 UNTIL = BEGINS + LASTS + AFTER
-SHORT = 20.0  # seconds after the spike that are counted while a dial is turned
+SHORT, COARSE = 20.0, 256  # seconds after the spike that are counted while a dial is turned, and steps of sums
 WINDOW = 2.0  # seconds of a point in the picture
 PROMISED, WITHIN, LATENCY = 0.9995, 0.999, 0.3  # available; a share of the requests, and seconds in which they are answered
 MOST_COPIES = 0.05  # of the requests
@@ -29,7 +29,7 @@ BUDGETS = {NONE: "none", 1: "1 %", 5: "5 %", 10: "10 %", 20: "20 %", 50: "50 %",
 LIMITS = {NONE: "none", 5: "5", 10: "10", 20: "20", 40: "40", 100: "100", 400: "400"}
 BREAKERS = {NONE: "none", 25: "25 % fail", 50: "50 % fail", 75: "75 % fail"}
 HEDGES = {NONE: "never", 50: "P50", 80: "P80", 90: "P90", 95: "P95", 99: "P99", 99.9: "P99.9"}
-MOST_RETRIES = 10  # that are simulated: with them even a load of a tenth stays late for ever
+MOST_RETRIES, SENT = 10, 4.0  # that are simulated, and the load of what can be done from which more of them change nothing
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Plan:
     up: float = 0.999
     common: float = 0.1
     after: float = AFTER
+    steps: int = 0
 
     @property
     def amplified(self) -> float:
@@ -80,7 +81,7 @@ class Plan:
 
     @property
     def calm(self) -> Layers:
-        return calm(Layers(self.layers, self.load, SERVICE, self.hedged, self.timeout, self.retries, self.budget))
+        return calm(Layers(self.layers, self.load, SERVICE, self.hedged, self.timeout, self.retries, self.budget, self.steps))
 
     @property
     def latency(self) -> float:
@@ -105,11 +106,16 @@ class Plan:
         return in_series([self.layer_up] * self.layers)
 
     @property
+    def simulated(self) -> int:
+        """Retries of the run: no more than keep a late line late many times over."""
+        return round(min(self.amplified - 1, MOST_RETRIES, math.ceil(SENT / self.load)))
+
+    @property
     def storm(self) -> Storm:
         """What one replica of the last layer goes through."""
         return Storm(
             1 / SERVICE, self.load, max(SPIKE, self.load), BEGINS, LASTS, BEGINS + LASTS + self.after, self.timeout,
-            round(min(self.amplified - 1, MOST_RETRIES)), self.budget, self.backoff, self.limit, self.order, self.breaker,
+            self.simulated, self.budget, self.backoff, self.limit, self.order, self.breaker,
         )  # fmt: skip
 
     @property
@@ -163,7 +169,7 @@ def plan_of(values: Mapping[str, Any]) -> Plan:
         round(values["layers"]), float(values["load"]) / 100, round(values["retries"]), values["where"], _share(values["budget"]),
         float(values["backoff"]), float(values["timeout"]), float(values["growth"]), int(values["limit"]) or None, values["order"],
         _share(values["breaker"]), _share(values["hedge"]), round(values["replicas"]), float(values["up"]) / 100,
-        float(values["common"]) / 100, SHORT if moving else AFTER,
+        float(values["common"]) / 100, SHORT if moving else AFTER, COARSE if moving else 0,
     )  # fmt: skip
 
 

@@ -75,9 +75,9 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     return {
         "sent": kit.amount(100 * PREMISE.late_load, "%"), "attempts": f"{PREMISE.amplified:.0f}",
         "load": kit.amount(100 * PREMISE.load, "%"),
-        "last": kit.amount(100 * PREMISE.course.last, "%"), "none": back(retries=0), "budget": _amount(min(budgeted)),
-        "slowest": _amount(max(budgeted)), "limit": back(limit=40),
-        "newest": back(order=NEWEST), "harmless": kit.amount(100 * largest_retries(PREMISE.load), "%"),
+        "last": kit.amount(100 * PREMISE.course.last, "%"), "none": back(retries=0, until=90.0), "budget": _amount(min(budgeted)),
+        "slowest": _amount(max(budgeted)), "limit": back(limit=40, until=60.0),
+        "newest": back(order=NEWEST, until=60.0), "harmless": kit.amount(100 * largest_retries(PREMISE.load), "%"),
         "budgeted": kit.amount(100 * replace(PREMISE, budget=0.1).late_load, "%"), "timeout": kit.amount(PREMISE.timeout, "s"),
         "share": kit.amount(100 / PREMISE.amplified, "%"),
     }  # fmt: skip

@@ -16,7 +16,6 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
     LATENCY,
     LIMITS,
     MOST_COPIES,
-    NEWEST,
     PROMISED,
     SERVICE,
     WITHIN,
@@ -86,7 +85,6 @@ def _storm(plan: Plan) -> list[Tries]:
     return [
         [(f"a budget of {percent} % for retries", replace(plan, budget=percent / 100)) for percent in budgets[-1:]],
         [(f"a line of at most {count}", replace(plan, limit=count)) for count in limits[-1:]],
-        [("serving the newest first", replace(plan, order=NEWEST))],
         [("no retries", replace(plan, retries=0))],
     ]
 
