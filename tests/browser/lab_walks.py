@@ -405,6 +405,50 @@ def saves_controls(page: Page, first: Locator, second: Locator) -> None:
     expect(second.locator('[data-figure="by-gpus"] .il-drawing')).to_be_visible()
 
 
+# --- Lab V2-15
+
+
+def the_meter(page: Page, first: Locator) -> None:
+    expect(page.locator("#act1-reveal")).to_contain_text("63.8")
+    page.get_by_role("button", name="Were energy the whole price").click()
+    expect(banner(first)).to_contain_text("It depends")
+    first.get_by_role("tab", name="Where it backfires").click()
+    expect(first.locator('[data-figure="plane"] .il-drawing')).to_be_visible()
+    pick(first, "from the bill")
+    expect(banner(first)).to_contain_text("Less energy")
+    number(first, "Machine time of a token", "50")
+    expect(banner(first)).to_contain_text("It depends")
+    expect(hud(page)).to_contain_text("141 %")
+
+
+def the_year(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("Over the budget")
+    page.get_by_role("button", name="Look", exact=True).click()
+    expect(banner(second)).to_contain_text("Tokens come too late")
+    second.get_by_label("Servers", exact=True).select_option(label="70B, 2 B200, 256 at once")
+    expect(banner(second)).to_contain_text("It backfires")
+    number(second, "Savings passed on", "25")
+    number(second, "How many of them", "65")
+    expect(banner(second)).to_contain_text("It works")
+    pick(second, "water")
+    expect(banner(second)).to_contain_text("can't feed it")
+    pick(second, "gas and sun")
+    number(second, "How many of them", "40")
+    expect(banner(second)).to_contain_text("too small")
+    number(second, "How many of them", "250")
+    expect(banner(second)).to_contain_text("Most machines idle")
+    number(second, "How many of them", "65")
+    expect(banner(second)).to_contain_text("It works")
+
+
+def year_controls(page: Page, first: Locator, second: Locator) -> None:
+    first.get_by_role("tab", name="Energy").click()
+    changes(page, first, lambda: number(first, "Elasticity, at most", "3"))
+    second.get_by_role("tab", name="A day").click()
+    expect(second.locator('[data-figure="hours"] .il-drawing')).to_be_visible()
+    changes(page, second, lambda: number(second, "Work that can wait", "40"))
+
+
 # --- Lab V2-05
 
 
@@ -595,6 +639,12 @@ WALKS = {
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["latency_p999_s"] < 0.3 and d["availability"] > 0.9995,
         slo_controls,
     ),
+    "lab_v2_15_jevons": Walk(
+        ("63.8", "4.27", "997", "623"), ("more", "batching", "batch", "much"), "energy", the_meter, the_year,
+        lambda d: (d["machine"], d["limit"], d["servers"], d["region"], d["constraint_hit"]) == ("b200", 256, 65, "sun", None)
+        and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["tonnes"] < 400,
+        year_controls,
+    ),
     "lab_v2_05_parallelism": Walk(
         ("142 GB", "46.4"), ("p4", "work", "bubble", "bubble"), "scaling", the_pipeline, the_layout,
         lambda d: (d["tensor"], d["pipeline"], d["data"], d["zero"], d["constraint_hit"]) == (8, 16, 128, 2, None)
@@ -611,6 +661,7 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_13_line": (("act1", "radio", "columns", "ArrowRight"), ("act2", "range", "Requests per second", "ArrowRight")),
     "lab_14_tail": (("act1", "range", "Connections", "End"),),
     "lab_15_parity": (("act2", "range", "Repayment", "ArrowRight"),),
+    "lab_v2_15_jevons": (("act1", "radio", "by hand", "ArrowRight"), ("act2", "range", "How many of them", "ArrowRight")),
     "lab_v2_05_parallelism": (("act1", "range", "Replicas of the pipeline", "ArrowLeft"), ("act2", "range", "Whose groups", "ArrowRight")),
     "lab_v2_03_fabric": (("act1", "range", "Oversubscription", "ArrowRight"), ("act2", "radio", "64", "ArrowRight")),
     "lab_v2_02_interconnect": (("act1", "range", "Into a step", "ArrowRight"), ("act2", "radio", "4", "ArrowLeft")),

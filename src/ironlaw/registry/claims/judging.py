@@ -23,7 +23,8 @@ HOLDS, REFUTED, DEPENDS = VERDICTS = ("holds", "refuted", "depends")
 RELATIONS = ("about", "at least", "at most", "between")
 # units that a claim may have besides those of `ironlaw.units`
 PLAIN_UNITS = (
-    "%", "×", "orders of magnitude", "kernels", "parameters", "calls", "devices", "requests", "FLOP/element", "N", "segments", "perplexity",
+    "%", "×", "orders of magnitude", "kernels", "parameters", "calls", "devices", "requests", "FLOP/element", "N", "segments",
+    "perplexity", "Wh",
 )  # fmt: skip
 MOST_FILES = 3  # that are named one by one
 COMPUTED_ONLY = "Computed only: no row of evidence measures it."

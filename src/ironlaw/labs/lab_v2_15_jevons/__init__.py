@@ -1,0 +1,1 @@
+"""Lab V2-15, Half the Joules."""

@@ -1,0 +1,61 @@
+"""Act I beside the learner's own machine: joules of a product, one row at a time and many together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.measure.experiments import energy
+from ironlaw.registry import evidence
+
+NAME = "energy"
+ONE, MANY = energy.BATCHES[0], energy.BATCHES[-1]
+
+
+def joules(run: kit.Measured) -> dict[int, float]:
+    """Batch -> joules of a row; empty where no counter could be read."""
+    rows = {int(row["params"]["batch"]): float(row["value"]) for row in run.all(kind="figure", name=energy.JOULES)}
+    return rows if set(rows) >= {ONE, MANY} and all(value > 0 for value in rows.values()) else {}
+
+
+def seconds(run: kit.Measured) -> dict[int, float]:
+    """Batch -> seconds of a row."""
+    return {
+        int(row["params"]["batch"]): float(row["wall_s"]) / int(row["params"]["batch"]) for row in run.all(kind="case", name=energy.TIME)
+    }
+
+
+def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
+    """Experiment -> what the lab says about a run of it."""
+    return {NAME: lambda run: caption(lab, run)}
+
+
+def caption(lab: kit.Lab, run: kit.Measured) -> str:
+    times, spent = seconds(run), joules(run)
+    faster = {"faster": kit.times(times[ONE] / times[MANY]), "rows": MANY}
+    if not spent:
+        why = str((run.row(kind="case", name=energy.TIME) or {}).get("params", {}).get("why") or "it has none")
+        return lab.fill("act1.here_no_counter", why=why, ours=kit.times(published_ratio()), **faster)
+    idle = run.row(kind="figure", name=energy.IDLE)
+    busy = run.row(kind="figure", name=energy.POWER, batch=MANY)
+    return lab.fill(
+        "act1.here_energy", one=kit.amount(spent[ONE], "J"), many=kit.amount(spent[MANY], "J"), less=kit.times(spent[ONE] / spent[MANY]),
+        idle=kit.amount(float(idle["value"]) if idle else 0.0, "W"), busy=kit.amount(float(busy["value"]) if busy else 0.0, "W"), **faster,
+    )  # fmt: skip
+
+
+def published_ratio() -> float:
+    """Joules of a token one at a time over those at 64, on the H200."""
+    rows = {row.params["batch"]: row.extra["joules_per_token"] for row in evidence.file("h200_sxm/decode_power").rows
+            if row.params["context"] == 1024}  # fmt: skip
+    return float(rows[ONE] / rows[MANY])
+
+
+def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+    """Further arguments are states: naming them is what runs the cell again."""
+    run = lab.local_run(NAME)
+    spent = joules(run) if run else {}
+    if run is None or not spent:
+        return {}
+    return {"a_batch_costs_as_much_each": kit.LocalFigure(MANY * spent[MANY] / spent[ONE], "×", f"rows of a product; {run.source}")}

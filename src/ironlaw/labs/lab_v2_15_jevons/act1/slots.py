@@ -1,0 +1,66 @@
+"""Act I's words: truth, distance and slots, for the prediction's own case."""
+
+from __future__ import annotations
+
+from ironlaw import kit
+from ironlaw.engine import rebound
+from ironlaw.labs.lab_v2_15_jevons.act1.setting import story
+from ironlaw.labs.lab_v2_15_jevons.fleets import RENTED, context
+from ironlaw.labs.lab_v2_15_jevons.story import given
+from ironlaw.registry.energy_fleets import energy_server
+from ironlaw.registry.publications import published
+from ironlaw.units import significant
+
+TENTH = 0.1  # electricity's share of the reflection's price
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    return {}
+
+
+def lock(lab: kit.Lab) -> dict[str, object]:
+    return {}
+
+
+def percent(ratio: float) -> kit.Markup:
+    return kit.amount(100 * ratio, "%")
+
+
+def truth(lab: kit.Lab) -> str:
+    return f"{kit.amount(float(lab.question('act1').answer), '%')} of before"
+
+
+def distance(lab: kit.Lab) -> str:
+    option = lab.choice("act1")
+    return kit.points(float(option.value), float(lab.question("act1").answer)) if option else ""
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    case = story()
+    return {
+        "price": percent(case.price), "demand": percent(case.demand(case.high)), "energy": percent(case.energy(case.high)),
+        "limit": significant(case.limit), "whole": percent(case.at(share=1.0).energy(case.high)),
+        "both": percent(case.at(cost=0.5).energy(case.high)), "tenth": percent(case.at(share=TENTH).energy(case.high)),
+        "rented": kit.amount(context(RENTED).share, "%"), "fall": percent(1 - case.price),
+    }  # fmt: skip
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    elasticity, cooled, dearer = story().high, given("pue_poor") / given("pue_good"), 1 + given("certificate") / 100
+    return {
+        "cooled": percent(rebound.energy(cooled, elasticity, TENTH)), "batched": percent(rebound.energy(2, elasticity, TENTH, 1, 0.5)),
+        "certified": percent(rebound.energy(1, elasticity, TENTH, 1, dearer)), "cheaper": percent(1 - rebound.price(cooled, TENTH)),
+        "price": percent(rebound.price(2, TENTH, 1, 0.5)),
+    }  # fmt: skip
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    before, after = (energy_server("h100_sxm", "llama3_70b", int(given(size))) for size in ("small", "large"))
+    gain, time = before.joules / after.joules, before.device_s / after.device_s
+    gemini = published("gemini_prompt").rows[0]
+    return {
+        "one": significant(rebound.threshold(2, 1.0)), "tenth": significant(rebound.threshold(2, TENTH)),
+        "fiftieth": significant(rebound.threshold(2, 0.02)), "marginal": significant(rebound.marginal_threshold(2, TENTH)),
+        "gain": kit.times(gain), "time": kit.times(time), "below": significant(rebound.threshold(gain, TENTH, 1, 1 / time), 2),
+        "month": str(gemini["month"]), "prompt": kit.amount(float(gemini["wh"]), "Wh"), "fell": kit.times(float(gemini["fell"])),
+    }  # fmt: skip

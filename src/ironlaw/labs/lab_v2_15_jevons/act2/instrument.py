@@ -1,0 +1,160 @@
+"""Act II: servers, a site, the price and what can wait, to the carbon of a year."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.energy import KWH, YEAR, of_run
+from ironlaw.kit.formula import fraction, line
+from ironlaw.labs.lab_v2_15_jevons.act2 import figures, verdict
+from ironlaw.labs.lab_v2_15_jevons.act2.plan import (
+    BEFORE,
+    MS,
+    REGIONS,
+    SERVERS,
+    SUN,
+    TONNE,
+    Plan,
+    earlier_rate,
+    plan_of,
+    requests_of,
+    story_requests,
+)  # fmt: skip
+from ironlaw.labs.lab_v2_15_jevons.fleets import SAVED
+from ironlaw.labs.lab_v2_15_jevons.story import given
+from ironlaw.registry.energy_fleets import idle_power
+from ironlaw.units import significant
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("a_prompt_takes_three_watt_hours", "embodied_carbon_is_negligible", "batching_halves_energy")
+FOLLOWS = ("requests", "servers")
+MOST = 4000  # servers
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        requests = requests_of(lab)
+        servers = max(1, min(MOST, round(given("servers") * requests / story_requests())))
+        return [
+            kit.select("server", "Servers", [(key, label[0]) for key, label in SERVERS.items()], BEFORE),
+            kit.span("servers", "How many of them", 1, MOST, servers, whole=True, log=True),
+            kit.choice("region", "The site runs on", list(REGIONS.items()), SUN),
+            kit.span("passed", "Savings passed on to the price", 0, 100, 100, step=5, unit="%"),
+            kit.span("low", "Elasticity, at least", 0, 3, 0.5, step=0.05),
+            kit.span("high", "Elasticity, at most", 0, 3, given("second"), step=0.05),
+            kit.span("deferrable", "Work that can wait for a clean hour", 0, 100, 0, step=5, unit="%"),
+            kit.span("pue", "The building's PUE", 1, 2, given("pue"), step=0.05),
+            kit.span("years", "Machines are kept, in years", 1, 10, given("kept")),
+            kit.span("limit", "99 of 100 tokens within", 20, 1000, given("limit"), step=5, unit="ms", log=True),
+            kit.span("requests", "Requests a second, at the old price", 10, 10_000, round(requests), log=True),
+        ]
+
+    return dials_at
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    plan = plan_of(values)
+    own = figures.said(lab)
+    return kit.View(
+        figures=[
+            tabbed(figures.carbon(plan), "Carbon"), tabbed(figures.levers(plan), "Backfires from"), tabbed(figures.hours(plan), "A day"),
+            *([tabbed(own, "Your answer")] if own else []),
+        ],
+        cards=cards(plan),
+        formula=formula(plan),
+        banner=verdict.banner(lab, plan),
+        note=kit.html(notes(lab, plan)),
+        readouts=readouts(plan),
+    )  # fmt: skip
+
+
+def cards(plan: Plan) -> list[dict[str, Any]]:
+    fleet, hit = plan.fleet, verdict.state(plan)
+    return [
+        kit.card(
+            "Carbon of a year",
+            plan.tonnes,
+            "t",
+            tone="good" if plan.tonnes <= given("budget") else "bad",
+            note=f"at an elasticity of {significant(plan.most)}",
+        ),
+        backfires(plan),
+        kit.card(
+            "Between tokens", plan.p99, "s", tone="bad" if hit == verdict.SLO else "", note=f"99 of 100; at most {plan.limit / MS:g} ms"
+        ),
+        kit.card(
+            "At the meter", fleet.peak_power, "W", tone="bad" if hit == verdict.POWER else "", note=f"of {significant(plan.feed / 1e3)} kW"
+        ),
+        busy(plan),
+        kit.card("Price, of before", 100 * fleet.price, "%"),
+    ]
+
+
+def backfires(plan: Plan) -> dict[str, Any]:
+    if plan.fleet.gain <= 1:
+        return {"label": "Backfires from", "value": "never", "unit": "", "tone": "", "note": "a token takes no less than before"}
+    tone = "bad" if plan.high > plan.fleet.threshold else "good"
+    return kit.card("Backfires from", plan.fleet.threshold, "", tone=tone, note="this elasticity on")
+
+
+def busy(plan: Plan) -> dict[str, Any]:
+    ends = [100 * plan.fleet.utilisation(each) for each in (plan.least, plan.most)]
+    text = (
+        significant(ends[0], 2)
+        if significant(ends[0], 2) == significant(ends[1], 2)
+        else " to ".join(significant(each, 2) for each in sorted(ends))
+    )
+    bad = verdict.state(plan) in (verdict.SHORT, verdict.IDLE)
+    return {"label": "Machines busy", "value": text, "unit": "%", "tone": "bad" if bad else "", "note": "over your band"}
+
+
+def formula(plan: Plan) -> str:
+    carbon = plan.carbon(plan.most)
+    symbols = line(
+        "<i>C</i> = <i>Q</i>(<i>p</i>/<i>p</i><sub>0</sub>)<sup>−<i>ε</i></sup> · <i>J</i> · PUE · <i>I</i> + idle +",
+        fraction("embodied", "years kept"),
+    )
+    return symbols + line(
+        "=",
+        " + ".join(kit.amount(each / TONNE, "t") for each in (carbon.busy, carbon.idle, carbon.embodied)),
+        "=",
+        kit.amount(carbon.total / TONNE, "t"),
+    )
+
+
+def notes(lab: kit.Lab, plan: Plan) -> str:
+    texts = []
+    if lab.current_context.slug == SAVED:
+        rate = earlier_rate(lab)
+        texts.append(lab.fill("act2.saved", rate=significant(rate)) if rate else lab.fill("act1.saved_open"))
+    texts.append(lab.fill("act2.about", idle=kit.amount(idle_power(), "W")))
+    if plan.server.startswith("8b"):
+        texts.append(lab.fill("act2.smaller"))
+    return "\n\n".join(texts)
+
+
+def readouts(plan: Plan) -> dict[str, Any]:
+    _, machine, model, limit = SERVERS[plan.server]
+    fleet, hit = plan.fleet, verdict.state(plan)
+    return {
+        "machine": machine,
+        "model": model,
+        "limit": limit,
+        "servers": plan.servers,
+        "devices": plan.servers * fleet.after.devices,
+        "region": plan.region,
+        "grams_per_kwh": round(fleet.intensity(plan.most), 3),
+        "pue": plan.pue,
+        "passed": plan.passed,
+        "deferrable": plan.deferrable,
+        "years": plan.years,
+        "joules_per_token": round(fleet.after.joules, 6),
+        "kwh_year": round(of_run(YEAR, fleet.demand(plan.most) * fleet.after.joules, plan.pue) / KWH),
+        "power_w": round(fleet.peak_power),
+        "p99_s": plan.p99,
+        "tonnes_low": round(plan.carbon(plan.least).total / TONNE, 3),
+        "tonnes": round(plan.tonnes, 3),
+        "constraint_hit": None if hit == verdict.WORKS else hit,
+    }

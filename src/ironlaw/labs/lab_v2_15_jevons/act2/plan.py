@@ -1,0 +1,169 @@
+"""Act II's settings -> a fleet's year: servers that were measured, grids of the story, and a band of elasticities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.fleets import Carbon, Fleet
+from ironlaw.labs.lab_v2_15_jevons.fleets import SAVED, SERVING
+from ironlaw.labs.lab_v2_15_jevons.story import given
+from ironlaw.registry.energy_fleets import TRACE, fleet_year, tokens_per_second
+from ironlaw.registry.publications import published
+from ironlaw.registry.traces import trace
+
+TONNE, KILO, MS = 1e6, 1e3, 1e-3
+BEFORE = "70b-64"
+# the rows of the published table: (label, machine, model, sequences at once)
+SERVERS = {
+    "70b-8": ("70B, 4 H100, 8 at once", "h100_sxm", "llama3_70b", 8),
+    "70b-64": ("70B, 4 H100, 64 at once", "h100_sxm", "llama3_70b", 64),
+    "70b-512": ("70B, 4 H100, 512 at once", "h100_sxm", "llama3_70b", 512),
+    "70b-1024": ("70B, 4 H100, 1,024 at once", "h100_sxm", "llama3_70b", 1024),
+    "70b-b200-128": ("70B, 2 B200, 128 at once", "b200", "llama3_70b", 128),
+    "70b-b200-256": ("70B, 2 B200, 256 at once", "b200", "llama3_70b", 256),
+    "8b-64": ("8B, one H100, 64 at once", "h100_sxm", "llama3_8b", 64),
+    "8b-512": ("8B, one H100, 512 at once", "h100_sxm", "llama3_8b", 512),
+}
+HYDRO, SUN, GAS, COAL = "hydro", "sun", "gas", "coal"
+REGIONS = {SUN: "gas and sun", HYDRO: "water", GAS: "gas", COAL: "coal"}
+SPARE = 0.8  # busy share that a fleet is sized for
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where the dials of Act II stand; shares from 0 to 1, seconds, requests a second."""
+
+    server: str = BEFORE
+    requests: float = 0.0
+    servers: int = 0
+    region: str = SUN
+    limit: float = 0.0
+    pue: float = 0.0
+    passed: float = 1.0
+    deferrable: float = 0.0
+    years: float = 0.0
+    low: float = 0.5
+    high: float = 0.0
+
+    @property
+    def fleet(self) -> Fleet:
+        return fleet(self)
+
+    @property
+    def p99(self) -> float:
+        return p99(self.server)
+
+    @property
+    def model(self) -> str:
+        return SERVERS[self.server][2]
+
+    @property
+    def feed(self) -> float:
+        """Watts."""
+        return KILO * given(f"{self.region}_feed")
+
+    def carbon(self, elasticity: float) -> Carbon:
+        return self.fleet.carbon(elasticity)
+
+    @property
+    def most(self) -> float:
+        """The end of the band at which most is asked for: the upper one, unless tokens got dearer."""
+        return self.high if self.fleet.price <= 1 else self.low
+
+    @property
+    def least(self) -> float:
+        return self.low if self.fleet.price <= 1 else self.high
+
+    @property
+    def tonnes(self) -> float:
+        """Of the year, where most is asked for."""
+        return self.carbon(self.most).total / TONNE
+
+    @property
+    def sized(self) -> Plan:
+        """The same with as many servers as are needed where most is asked for, and some to spare."""
+        return replace(self, servers=max(1, math.ceil(self.fleet.needed(self.most) / SPARE)))
+
+
+@cache
+def p99(server: str) -> float:
+    """Seconds between tokens, within which 99 of 100 come."""
+    _, machine, model, limit = SERVERS[server]
+    return float(published("ml_energy_power").value("p99", machine=machine, model=model, limit=limit))
+
+
+def night(region: str) -> float:
+    return given(GAS if region == SUN else region)
+
+
+@lru_cache(maxsize=4096)
+def fleet(plan: Plan) -> Fleet:
+    _, machine, model, limit = SERVERS[plan.server]
+    return fleet_year(
+        machine, model, limit, tokens=tokens_per_second(plan.requests), servers=plan.servers, night=night(plan.region),
+        sun=given(SUN) / 100 if plan.region == SUN else 0.0, pue=plan.pue, pue_before=given("pue"), kwh=given("cents") / 100,
+        pass_through=plan.passed, deferrable=plan.deferrable, embodied=KILO * given("embodied"), years=plan.years,
+    )  # fmt: skip
+
+
+def story_requests() -> float:
+    return given("growth") * trace(TRACE).rate
+
+
+def premise() -> Plan:
+    """The question's own fleet, before anything is changed."""
+    return Plan(
+        requests=story_requests(), servers=round(given("servers")), limit=MS * given("limit"), pue=given("pue"), years=given("kept"),
+        low=given("second"), high=given("second"),
+    )  # fmt: skip
+
+
+def changes() -> dict[str, Plan]:
+    """Option of the question -> the fleet with that one change."""
+    plan = premise()
+    return {
+        "batch": replace(plan, server="70b-512"),
+        "cooling": replace(plan, pue=given("pue_good")),
+        "wait": replace(plan, deferrable=given("waits") / 100),
+        "keep": replace(plan, years=2 * plan.years),
+    }
+
+
+def before(plan: Plan) -> Plan:
+    """The story's fleet under the same requests and grid: what a plan is compared with."""
+    count = max(1, round(given("servers") * plan.requests / story_requests()))
+    return replace(premise(), requests=plan.requests, region=plan.region, servers=count, low=plan.low, high=plan.high)
+
+
+def earlier_rate(lab: kit.Lab) -> float | None:
+    """Requests a second of the server that Lab V2-10 saved."""
+    rate = (lab.ledger.design(SERVING) or {}).get("rate")
+    return float(rate) if isinstance(rate, (int, float)) and not isinstance(rate, bool) and rate > 0 else None
+
+
+def requests_of(lab: kit.Lab) -> float:
+    """Of the context: the saved server's, as often as the story multiplies the trace; else the story's own."""
+    rate = earlier_rate(lab) if lab.current_context.slug == SAVED else None
+    return min(10_000.0, max(10.0, given("growth") * rate)) if rate else story_requests()
+
+
+def plan_of(values: Mapping[str, Any]) -> Plan:
+    low, high = sorted((float(values["low"]), float(values["high"])))
+    return Plan(
+        values["server"],
+        float(values["requests"]),
+        round(values["servers"]),
+        values["region"],
+        MS * float(values["limit"]),
+        float(values["pue"]),
+        values["passed"] / 100,
+        values["deferrable"] / 100,
+        float(values["years"]),
+        low,
+        high,
+    )

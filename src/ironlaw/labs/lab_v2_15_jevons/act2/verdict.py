@@ -1,0 +1,145 @@
+"""Which limit a fleet's year hits, by how much, and the least change that would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import combinations
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_15_jevons.act2.plan import REGIONS, SERVERS, Plan, before
+from ironlaw.labs.lab_v2_15_jevons.story import given
+from ironlaw.units import significant
+
+SLO, SHORT, POWER, IDLE, BACKFIRE, OVER, WORKS = "slo", "short", "power", "idle", "backfire", "over_budget", "works"
+LEAST_BUSY = 0.3
+SHOWN = 2  # changes that a banner names
+TONES = {SLO: "fail", SHORT: "fail", POWER: "fail", IDLE: "warn", BACKFIRE: "fail", OVER: "warn", WORKS: "good"}
+TITLES = {
+    SLO: "Tokens come too late", SHORT: "The fleet is too small", POWER: "The site can't feed it", IDLE: "Most machines idle",
+    BACKFIRE: "It backfires", OVER: "Over the budget", WORKS: "It works",
+}  # fmt: skip
+Change = tuple[str, Callable[[Plan], Plan]]  # words, and what it does
+
+
+@lru_cache(maxsize=8192)
+def state(plan: Plan) -> str:
+    """The first limit that a plan hits; WORKS where it hits none. Demand is judged at the end of the band that is worse."""
+    fleet = plan.fleet
+    if plan.p99 > plan.limit:
+        return SLO
+    if fleet.utilisation(plan.most) > 1:
+        return SHORT
+    if fleet.peak_power > plan.feed:
+        return POWER
+    if fleet.utilisation(plan.least) < LEAST_BUSY:
+        return IDLE
+    if fleet.gain > 1 and plan.high > fleet.threshold:
+        return BACKFIRE
+    return WORKS if plan.tonnes <= given("budget") else OVER
+
+
+def steps(plan: Plan) -> Iterator[tuple[str, list[Change]]]:
+    """Dial -> its changes, the least first."""
+    yield (
+        "passed",
+        [
+            (f"{f'{100 * share:.0f} %' if share else 'none'} of the saving passed on", _set(passed=share))
+            for share in (0.75, 0.5, 0.25, 0.0)
+            if share < plan.passed
+        ],
+    )
+    yield "pue", [(f"a PUE of {pue:g}", _set(pue=pue)) for pue in (1.1, 1.05) if pue < plan.pue]
+    yield (
+        "deferrable",
+        [(f"{100 * share:.0f} % of the work that waits", _set(deferrable=share)) for share in (0.25, 0.5, 0.75) if share > plan.deferrable],
+    )
+    yield "region", [(f"the site on {name}", _set(region=region)) for region, name in REGIONS.items() if region != plan.region]
+    yield "server", [(f"servers of {label[0]}", _set(server=key)) for key, label in SERVERS.items() if key != plan.server]
+
+
+def _set(**change: object) -> Callable[[Plan], Plan]:
+    return lambda plan: replace(plan, **change)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=256)
+def cures(plan: Plan) -> dict[str, Plan]:
+    """Words -> a plan that works: one dial turned, or one with the fleet sized anew; where none does, two."""
+    found: dict[str, Plan] = {}
+    options = list(steps(plan))
+    for words, changed in [("", plan), *((words, change(plan)) for _, every in options for words, change in every)]:
+        for one, size in ((changed, ""), (changed.sized, f"{changed.sized.servers:,} servers")):
+            if state(one) == WORKS and one != plan:
+                found.setdefault(" with ".join(part for part in (words, size) if part), one)
+                break
+    if found:
+        return found
+    for (_, first), (_, second) in combinations(options, 2):
+        for words, change in second:
+            worked = next(((other, one) for other, also in first if state(one := change(also(plan)).sized) == WORKS), None)
+            if worked:
+                found[f"{worked[0]} and {words}, with {worked[1].servers:,} servers"] = worked[1]
+    return dict(sorted(found.items(), key=lambda each: each[1].model != plan.model))
+
+
+def banner(lab: kit.Lab, plan: Plan) -> dict[str, object]:
+    name = state(plan)
+    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](plan))))
+
+
+def _or(plan: Plan) -> str:
+    words = list(cures(plan))[:SHOWN]
+    if not words:
+        return "no two dials; turn three"
+    return words[0] if len(words) == 1 else f"{'; '.join(words[:-1])}; or {words[-1]}"
+
+
+def _slo(plan: Plan) -> dict[str, object]:
+    return {"p99": kit.amount(plan.p99, "s"), "limit": kit.amount(plan.limit, "s"), "cures": _or(plan)}
+
+
+def _short(plan: Plan) -> dict[str, object]:
+    needed = plan.fleet.needed(plan.most)
+    return {"needed": significant(needed), "servers": f"{plan.servers:,}", "high": significant(plan.most), "cures": _or(plan)}
+
+
+def _power(plan: Plan) -> dict[str, object]:
+    return {"power": kit.amount(plan.fleet.peak_power, "W"), "feed": kit.amount(plan.feed, "W"), "cures": _or(plan)}
+
+
+def _idle(plan: Plan) -> dict[str, object]:
+    carbon = plan.carbon(plan.least)
+    return {
+        "busy": kit.amount(100 * plan.fleet.utilisation(plan.least), "%"),
+        "least": kit.amount(100 * LEAST_BUSY, "%"),
+        "low": significant(plan.least),
+        "rest": kit.amount(100 * (carbon.idle + carbon.embodied) / carbon.total, "%"),
+        "cures": _or(plan),
+    }
+
+
+def _backfire(plan: Plan) -> dict[str, object]:
+    return {
+        "energy": kit.amount(100 * plan.fleet.energy(plan.high), "%"), "high": significant(plan.high),
+        "threshold": significant(plan.fleet.threshold), "price": kit.amount(100 * plan.fleet.price, "%"), "cures": _or(plan),
+    }  # fmt: skip
+
+
+def _over(plan: Plan) -> dict[str, object]:
+    return {
+        "tonnes": kit.amount(plan.tonnes, "t"),
+        "high": significant(plan.most),
+        "over": kit.amount(plan.tonnes - given("budget"), "t"),
+        "cures": _or(plan),
+    }
+
+
+def _works(plan: Plan) -> dict[str, object]:
+    return {
+        "tonnes": kit.amount(plan.tonnes, "t"), "high": significant(plan.most), "margin": kit.amount(given("budget") - plan.tonnes, "t"),
+        "before": kit.amount(before(plan).tonnes, "t"),
+    }  # fmt: skip
+
+
+SLOTS = {SLO: _slo, SHORT: _short, POWER: _power, IDLE: _idle, BACKFIRE: _backfire, OVER: _over, WORKS: _works}

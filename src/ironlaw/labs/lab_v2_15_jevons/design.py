@@ -1,0 +1,71 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_15_jevons.act1 import slots as first
+from ironlaw.labs.lab_v2_15_jevons.act2 import slots as second
+from ironlaw.registry.publications import published
+from ironlaw.units import show, significant
+
+ONE = ("gain", "elasticity_low", "elasticity_high", "share", "pass_through", "cost_change", "energy_ratio")
+TWO = (
+    "machine",
+    "model",
+    "limit",
+    "servers",
+    "devices",
+    "region",
+    "grams_per_kwh",
+    "pue",
+    "passed",
+    "deferrable",
+    "years",
+    "joules_per_token",
+    "kwh_year",
+    "power_w",
+    "p99_s",
+    "tonnes_low",
+    "tonnes",
+    "constraint_hit",
+)
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read."""
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: one.get(name) for name in ONE},
+        **{name: two.get(name) for name in TWO},
+        **lab.outcomes("act1", "act2"),
+    }
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    before, after = published("data_centres").rows
+    grew = float(after["twh"]) / float(before["twh"])
+    return {
+        "act1": (
+            first.truth(lab),
+            f"data centres 2010 to 2018: {after['services']:g} times the work, {significant(grew)} times the energy",
+        ),
+        "act2": (second.truth(lab), "–"),
+    }
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    ratio = float(one.get("energy_ratio") or 0.0)
+    rows = [("Energy", f"{significant(100 * ratio)} %" if one else "open", "fail" if ratio > 1 else "")]
+    if not two:
+        return [*rows, ("Carbon", "open", ""), ("Power", "open", "")]
+    hit = two["constraint_hit"]
+    return [
+        *rows,
+        ("Carbon", f"{significant(two['tonnes'])} t", "fail" if hit else "good"),
+        ("Power", show(two["power_w"], "W"), "fail" if hit == "power" else ""),
+    ]
