@@ -68,7 +68,7 @@ def test_figure_follows_the_machine(claim: Claim, monkeypatch: pytest.MonkeyPatc
         levels = tuple(replace(lv, size=lv.size * (k + i), bandwidth=lv.bandwidth * (k + 2 * i)) for i, lv in enumerate(h.levels))
         return replace(
             h, peaks={f: p * k for f, p in h.peaks.items()}, bandwidth=h.bandwidth * k * 1.7, capacity=h.capacity * k,
-            reserved=h.reserved * k, vector={f: p * k for f, p in h.vector.items()}, power=h.power * k,
+            reserved=h.reserved * k, vector={f: p * k for f, p in h.vector.items()}, power=h.power * k**0.5,
             launch=h.launch * k * 1.3, levels=levels, calibration=None,
         )  # fmt: skip
 
