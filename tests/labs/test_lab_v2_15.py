@@ -336,4 +336,5 @@ def test_a_machine_without_counters_says_so(page, monkeypatch):
     view = page.piece("act1.instrument").view
     assert "here" not in [each["id"] for each in view["figures"]]
     points = [mark for mark in figure(view, "by-batch")["marks"] if mark["type"] == "point"]
+    assert "seconds instead of joules" in bare(page.parts["act1_claims"].text)
     assert len(points) == 7  # what others published stands in for it

@@ -62,7 +62,7 @@ class Measured:
         if len(self.files) > MOST_FILES:
             files = f"{len(self.files)} files of {' and '.join(sorted({name.partition('/')[0] for name in self.files}))}"
         if count == 1:
-            return f"{files}: one reading, {describe(self.quoted, self.quoted.premises)}"
+            return ", ".join(filter(None, (f"{files}: one reading", describe(self.quoted, self.quoted.premises))))
         low, high = shown(self.low, self.unit), shown(self.high, self.unit)
         spread = low if low == high else f"{low} to {high}"
         differing = [key for key in self.quoted.premises if len({reading.get(key) for reading in self.readings}) > 1]

@@ -53,9 +53,11 @@ def published_ratio() -> float:
 
 
 def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
-    """Further arguments are states: naming them is what runs the cell again."""
+    """Joules where they could be read, else seconds, and the figure says so. Further arguments are states: naming them is what runs the
+    cell again."""
     run = lab.local_run(NAME)
-    spent = joules(run) if run else {}
-    if run is None or not spent:
+    if run is None:
         return {}
-    return {"a_batch_costs_as_much_each": kit.LocalFigure(MANY * spent[MANY] / spent[ONE], "×", f"rows of a product; {run.source}")}
+    spent = joules(run)
+    per_row, words = (spent, "rows of a product") if spent else (seconds(run), "seconds instead of joules, which could not be read")
+    return {"a_batch_costs_as_much_each": kit.LocalFigure(MANY * per_row[MANY] / per_row[ONE], "×", f"{words}; {run.source}")}
