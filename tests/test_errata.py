@@ -35,7 +35,10 @@ from ironlaw.engine.device.roofline import gemm_intensity, mfu, roofline
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.engine.serving.batching import batch_server
+from ironlaw.engine.serving.laws import law
 from ironlaw.engine.serving.queues import md1, mm1, mmc
+from ironlaw.engine.serving.retries import attempts
+from ironlaw.engine.serving.sums import total
 from ironlaw.registry.boxes import box
 from ironlaw.registry.claims import NAMESPACE, attention, chain, claim, claims
 from ironlaw.registry.decoder_shapes import decoder as decoder_shape
@@ -634,6 +637,21 @@ def test_erratum_61_a_torus_wraps_round():
 
 def test_erratum_62_links_across_a_tree():
     assert is_near(bisection(fat_tree(64, 1.0)), 64**3 / 8, 64**2 / 4)
+
+
+def test_erratum_63_misses_of_parts_are_not_those_of_the_sum():
+    chain_of_five = total([law("exponential", 0.1)] * 5)
+    assert is_near(1e6 * chain_of_five.tail(0.5), 1.404, 4.9e4) and is_near(chain_of_five.quantile(0.99), 0.252, 0.547)
+
+
+def test_erratum_64_slow_together_is_worse():
+    light, heavy = law("exponential", 0.1), law("pareto", 0.1, 0.8)
+    assert is_near(total([light] * 5, 1.0).quantile(0.99), 0.5, 0.1) and total([light] * 5).quantile(0.99) < 0.26
+    assert is_near(total([heavy] * 5).quantile(0.99), 0.764, 0.5)
+
+
+def test_erratum_65_retries_multiply():
+    assert is_near(attempts(1.0, 3, 3), 64, 3)
 
 
 def test_every_erratum_has_a_test():
