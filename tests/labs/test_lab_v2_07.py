@@ -139,6 +139,7 @@ BOTH_SIDES = {
     verdict.RAM: ({"gpus": 256, "near": plan.HOST, "memory": 100e9}, {"memory": 500e9}),
     verdict.STORM: ({"saving": plan.ASYNC, "storage": 1e10, "far_every": 300.0}, {"storage": 2e12}),
     verdict.STUCK: ({**LARGE, "restart": 3600.0, "detect": 1800.0}, {"restart": 60.0, "detect": 60.0}),
+    verdict.SPARES: ({"spares": 2, "away": 86_400.0}, {"spares": 20}),
     verdict.SHORT: (LARGE, {"gpus": 1024}),
     verdict.WORKS: ({"far_every": 300.0}, {"far_every": 14_400.0}),
 }
@@ -160,7 +161,13 @@ def test_every_state_is_reached_from_both_sides(bench, state):
 def test_a_sweep_of_the_dials_meets_every_state(bench):
     """Inside the dials' own ranges: the values are those that the instrument gets."""
     start = start_of(bench, "act2")
-    moves = ({}, {"near": "host", "memory": 50}, {"saving": "async", "storage": 0.01, "far_every": 1}, {"detect": 1800, "restart": 3600})
+    moves = (
+        {},
+        {"near": "host", "memory": 50},
+        {"saving": "async", "storage": 0.01, "far_every": 1},
+        {"detect": 1800, "restart": 3600, "spares": 200},
+        {"spares": 0},
+    )
     seen = {
         verdict.state(plan.plan_of(bench.lab, {**start, "gpus": gpus, **more}))
         for gpus in (256, 16_384, 131_072)
@@ -202,7 +209,7 @@ def test_every_dial_of_act_two_changes_what_is_seen(bench):
     base = {"near": "host", "saving": "async"}
     moves = {
         "gpus": 1024, "unit": 20000, "parameters": 70, "bytes": 18, "saving": "sync", "far_every": 10, "near": "none", "near_every": 600,
-        "host_up": 90, "pause": 10, "detect": 30, "restart": 30, "storage": 0.1, "memory": 1000,
+        "host_up": 90, "pause": 10, "detect": 30, "restart": 30, "storage": 0.1, "memory": 1000, "spares": 2, "away": 168,
     }  # fmt: skip
     assert set(moves) | {"one_host"} == set(start)
     still = bench.turn("act2", **{**start, **base})

@@ -13,8 +13,8 @@ from ironlaw.units import show, significant
 
 ONE = ("save_s", "restart_s", "interval_s", "wasted")
 TWO = (
-    "gpus", "mtbf_s", "parameters", "state_bytes", "saving", "near", "near_interval_s", "far_interval_s", "survives", "storage_bytes_per_s",
-    "goodput", "constraint_hit",
+    "gpus", "mtbf_s", "parameters", "state_bytes", "saving", "spares", "near", "near_interval_s", "far_interval_s", "survives",
+    "storage_bytes_per_s", "goodput", "constraint_hit",
 )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw import kit
-from ironlaw.engine.cluster.failures import Shares
 from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import HOST, NEIGHBOUR, NONE, Plan
 from ironlaw.labs.lab_v2_07_checkpoint.act2.verdict import TARGET
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import MOST
@@ -17,22 +16,25 @@ from ironlaw.widget.quantities import exact, format_quantity
 
 FEWEST = 256  # GPUs of this act
 COUNTS = tuple(FEWEST * 2 ** (k / 2) for k in range(19) if FEWEST * 2 ** (k / 2) <= 1.001 * MOST)
+LEAST = 1e-4  # a share of the time that can't be seen
 OWN, BEST, FAR, NEAR_HOST, NEAR_OTHER = "as set", "at the best intervals", "far saves alone", "with host memory", "with a neighbour's"
 
 
-def parts(shares: Shares) -> list[Part]:
+def parts(plan: Plan) -> list[Part]:
+    shares = plan.shares
+    waits = [Part("waiting for a host", 100 * plan.waiting, "ridge", pattern=True)] if plan.waiting > LEAST else []
     return [
         Part("work that lasts", 100 * float(shares.goodput), "compute"), Part("saving", 100 * float(shares.writing), "memory"),
         Part("lost work", 100 * max(0.0, float(shares.lost)), "fail", pattern=True),
-        Part("detecting and restarting", 100 * float(shares.restart), "overhead"),
+        Part("detecting and restarting", 100 * float(shares.restart), "overhead"), *waits,
     ]  # fmt: skip
 
 
 def time(plan: Plan) -> Figure:
     """Percent of the time, as set and for the other places at their best intervals."""
     others = {FAR: NONE, NEAR_HOST: HOST, NEAR_OTHER: NEIGHBOUR}
-    rows = {OWN: parts(plan.shares), BEST: parts(plan.at_best.shares)}
-    rows |= {name: parts(replace(plan, near=near).at_best.shares) for name, near in others.items() if near != plan.near}
+    rows = {OWN: parts(plan), BEST: parts(plan.at_best)}
+    rows |= {name: parts(replace(plan, near=near).at_best) for name, near in others.items() if near != plan.near}
     target = mark("rule", "good", x=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f} %", name="goal", id="goal",
                   hover=[("goal", exact(100 * TARGET, "%"))])  # fmt: skip
     figure = stack(
@@ -69,7 +71,7 @@ def said(lab: kit.Lab, plan: Plan) -> Figure | None:
         return None
     rule = mark("rule", "accent", x=float(estimate), role="prediction", id="prediction", name="your estimate",
                 label=f"you said {estimate:g} %", hover=[("your estimate", exact(float(estimate), "%"))])  # fmt: skip
-    figure = stack({"the question's job": parts(plan.shares)}, "%", "Your answer", label="of the time", id="said", extra=[rule],
+    figure = stack({"the question's job": parts(plan)}, "%", "Your answer", label="of the time", id="said", extra=[rule],
                    note=f"{plan.gpus:,} GPUs, far saves alone every {format_quantity(plan.far_every, 's')}")  # fmt: skip
     marks = tuple(each for each in figure.marks if not dict(each.more).get("id", "").endswith("-total"))
     return replace(figure, x=Axis("linear", "of the time", "%", (0.0, 100.0)), marks=marks)

@@ -20,12 +20,13 @@ from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import (
     premise,
     storage_rate,
 )  # fmt: skip
-from ironlaw.labs.lab_v2_07_checkpoint.clusters import HOUR, INTERCONNECT, MOST, SAVED, cluster_of, earlier
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, HOUR, INTERCONNECT, MOST, SAVED, cluster_of, earlier
+from ironlaw.registry.boxes import box
 from ironlaw.units import show
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("draining_needs_no_bandwidth", "storage_is_the_limit", "near_copies_replace_far_ones")
-FOLLOWS = ("gpus", "unit", "parameters")
+FOLLOWS = ("gpus", "unit", "parameters", "spares")
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -47,11 +48,18 @@ def dials(lab: kit.Lab) -> Any:
             kit.span("pause", "Pause around any save", 0.1, 60, 1, unit="s", log=True),
             kit.span("detect", "Detecting a failure takes", 1, 1800, 120, unit="s", log=True),
             kit.span("restart", "Restarting takes", 1, 3600, 180, unit="s", log=True),
+            kit.span("spares", "Spare hosts", 0, 1024, spares_for(gpus), whole=True),
+            kit.span("away", "A failed host is away for", 0, 168, 24, unit="h"),
             kit.span("storage", "File system takes in", 0.01, 7, storage_rate() / 1e12, unit="TB/s", log=True),
             kit.span("memory", "Free memory of a host", 20, 2000, 500, unit="GB", log=True),
         ]
 
     return dials_at
+
+
+def spares_for(gpus: int) -> int:
+    """Where the dial begins: one in a hundred hosts, eight at the least."""
+    return max(8, round(gpus / box(BOX).devices / 100))
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
@@ -119,7 +127,7 @@ def readouts(plan: Plan) -> dict[str, Any]:
     period = plan.period
     return {
         "gpus": plan.gpus, "mtbf_s": round(plan.between, 3), "parameters": plan.parameters, "state_bytes": plan.state,
-        "saving": plan.saving,
+        "saving": plan.saving, "spares": plan.spares,
         "near": plan.near, "near_interval_s": round(period.interval, 3) if plan.near != NONE else None,
         "far_interval_s": round(plan.far_every, 3), "survives": plan.survives, "storage_bytes_per_s": plan.storage,
         "goodput": round(plan.goodput, 6), "constraint_hit": None if hit == verdict.WORKS else hit,

@@ -10,6 +10,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.cluster import two_levels
 from ironlaw.engine.cluster.failures import Level, Shares, mtbf, optimum, young
+from ironlaw.engine.cluster.spares import waiting
 from ironlaw.engine.cluster.two_levels import Period
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, GPUS, HOUR, LARGE, RUN, bridge_rate, host_rate, llama
 from ironlaw.registry.boxes import box
@@ -48,6 +49,8 @@ class Plan:
     detect: float = 120.0
     restart: float = 180.0
     pause: float = 1.0
+    spares: int = 0
+    away: float = 0.0  # seconds until a failed host is back; 0: another takes its place at once
     host: float = field(default_factory=bridge_rate)
 
     @property
@@ -116,6 +119,11 @@ class Plan:
         return Period(count, self.far_every / count, near, far, self.survives, self.between, lag)
 
     @property
+    def waiting(self) -> float:
+        """The share of the time without a spare host; the others are shares of what is left."""
+        return waiting(self.spares, self.between, self.away)
+
+    @property
     def shares(self) -> Shares:
         return shares(self)
 
@@ -140,7 +148,8 @@ class Plan:
 
 @lru_cache(maxsize=4096)
 def shares(plan: Plan) -> Shares:
-    return two_levels.goodput(plan.period)
+    parts, up = two_levels.goodput(plan.period), 1.0 - plan.waiting
+    return Shares(up * parts.goodput, up * parts.writing, up * parts.restart, up * parts.lost)
 
 
 def premise() -> Plan:
@@ -155,5 +164,5 @@ def plan_of(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
         round(values["gpus"]), HOUR * float(values["unit"]), 1e9 * float(values["parameters"]), float(values["bytes"]), values["saving"],
         values["near"], float(values["near_every"]), values["host_up"] / 100, values["one_host"] / 100, MINUTE * float(values["far_every"]),
         1e12 * float(values["storage"]), 1e9 * float(values["memory"]), float(values["detect"]), float(values["restart"]),
-        float(values["pause"]), host_rate(lab),
+        float(values["pause"]), round(values["spares"]), HOUR * float(values["away"]), host_rate(lab),
     )  # fmt: skip

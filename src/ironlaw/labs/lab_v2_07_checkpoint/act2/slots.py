@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.engine.cluster.failures import Level, two_level, young
+from ironlaw.engine.cluster.spares import waiting
 from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import NEIGHBOUR, PER_PARAMETER, Plan, premise
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import HOUR, RUN, llama
 from ironlaw.registry.runs import about
@@ -13,6 +14,7 @@ from ironlaw.units import significant
 
 NAMES = {"writing": "saving", "lost": "lost work", "restart": "detecting and restarting", "storage": "the file system"}
 SURVIVE = 0.9  # of failures, of the reflection
+AWAY, FEW, MANY = 24 * HOUR, 48, 80  # seconds a host is away, and spare hosts, in the maths
 
 
 def _about(plan: Plan) -> dict[str, object]:
@@ -86,7 +88,9 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     return {
         "between": kit.amount(plan.between, "s"), "restart": kit.amount(plan.detect + plan.restart + plan.drain, "s"),
         "share": kit.amount(100 * float(plan.shares.restart), "%"), "survive": found["survive"],
-        "often": found["often"], "seldom": found["seldom"],
+        "often": found["often"], "seldom": found["seldom"], "away": kit.amount(AWAY, "s"), "few": FEW, "many": MANY,
+        "few_waits": kit.amount(100 * waiting(FEW, plan.between, AWAY), "%"),
+        "many_waits": kit.amount(100 * waiting(MANY, plan.between, AWAY), "%"),
     }  # fmt: skip
 
 

@@ -9,12 +9,13 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import ASYNC, HOST, NEIGHBOUR, NONE, SYNC, Plan
 from ironlaw.units import show
 
-RAM, STORM, STUCK, SHORT, WORKS = "ram", "storm", "no_progress", "goodput", "works"
+RAM, STORM, SPARES, STUCK, SHORT, WORKS = "ram", "storm", "spares", "no_progress", "goodput", "works"
+WAITS = 0.05  # a share of the time without a host that is a fault of its own
 TARGET, LEAST = 0.90, 0.05  # shares of the time that are work which lasts
-TONES = {RAM: "fail", STORM: "fail", STUCK: "fail", SHORT: "warn", WORKS: "good"}
+TONES = {RAM: "fail", STORM: "fail", SPARES: "fail", STUCK: "fail", SHORT: "warn", WORKS: "good"}
 TITLES = {
-    RAM: "The hosts are full", STORM: "A save begins before the last one is stored", STUCK: "The job hardly gets on",
-    SHORT: "Too much of the time is wasted", WORKS: "It works",
+    RAM: "The hosts are full", STORM: "A save begins before the last one is stored", SPARES: "The job waits for a host",
+    STUCK: "The job hardly gets on", SHORT: "Too much of the time is wasted", WORKS: "It works",
 }  # fmt: skip
 
 
@@ -24,6 +25,8 @@ def state(plan: Plan) -> str:
         return RAM
     if late(plan):
         return STORM
+    if plan.waiting > WAITS:
+        return SPARES
     if plan.goodput < LEAST:
         return STUCK
     return WORKS if plan.goodput >= TARGET else SHORT
@@ -67,6 +70,12 @@ def cures(plan: Plan) -> dict[str, Plan]:
         tries["no near copies"] = replace(plan, near=NONE)
     if plan.saving == SYNC:
         tries["saves that drain while the job goes on"] = replace(plan, saving=ASYNC)
+    more = next(
+        (n for n in (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024) if n > plan.spares and replace(plan, spares=n).waiting < WAITS / 10), None
+    )
+    if more and plan.waiting > WAITS / 10:
+        tries[f"{more} spare hosts"] = replace(plan, spares=more)
+        less("away", lambda seconds: f"hosts that are back after {show(seconds, 's')}", factors)
     less("storage", lambda rate: f"a file system of {show(rate, 'B/s')}", [1 / step for step in factors])
     return {words: changed for words, changed in tries.items() if state(changed) == WORKS}
 
@@ -92,8 +101,20 @@ def _storm(plan: Plan) -> dict[str, object]:
     return {"where": where, "needs": kit.amount(needs, "s"), "every": kit.amount(every, "s"), "cures": _or(plan)}
 
 
+def _spares(plan: Plan) -> dict[str, object]:
+    return {
+        "spares": plan.spares, "away": kit.amount(plan.away, "s"), "down": kit.amount(plan.away / plan.between, "hosts"),
+        "share": kit.amount(100 * plan.waiting, "%"), "cures": _or(plan),
+    }  # fmt: skip
+
+
 def _short(plan: Plan) -> dict[str, object]:
-    parts = {"saving": plan.shares.writing, "lost work": plan.shares.lost, "detecting and restarting": plan.shares.restart}
+    parts = {
+        "saving": plan.shares.writing,
+        "lost work": plan.shares.lost,
+        "detecting and restarting": plan.shares.restart,
+        "waiting for a host": plan.waiting,
+    }
     most = max(parts, key=lambda name: float(parts[name]))
     return {
         "goodput": kit.amount(100 * plan.goodput, "%"), "target": kit.amount(100 * TARGET, "%"), "most": most,
@@ -113,4 +134,4 @@ def _works(plan: Plan) -> dict[str, object]:
     }  # fmt: skip
 
 
-SLOTS = {RAM: _ram, STORM: _storm, STUCK: _stuck, SHORT: _short, WORKS: _works}
+SLOTS = {RAM: _ram, STORM: _storm, SPARES: _spares, STUCK: _stuck, SHORT: _short, WORKS: _works}
