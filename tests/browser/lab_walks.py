@@ -449,6 +449,42 @@ def year_controls(page: Page, first: Locator, second: Locator) -> None:
     changes(page, second, lambda: number(second, "Work that can wait", "40"))
 
 
+# --- Lab V2-14
+
+
+def the_attacks(page: Page, first: Locator) -> None:
+    expect(page.locator("#act1-reveal")).to_contain_text("0.037")
+    page.get_by_role("button", name="Look at a defence that fools an attack").click()
+    expect(banner(first)).to_contain_text("This attack flatters")
+    expect(hud(page)).to_contain_text("97.2 %")
+    page.get_by_role("button", name="attack it another way").click()
+    expect(hud(page)).to_contain_text("44 %")
+    changes(page, first, lambda: number(first, "A pixel may change by", "0.2"))
+
+
+def the_robust_one(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("Its claim did not stand")
+    page.get_by_role("button", name="take it").click()
+    expect(banner(second)).to_contain_text("Too slow")
+    page.get_by_role("button", name="on an H100").click()
+    expect(banner(second)).to_contain_text("It works")
+    page.get_by_role("button", name="Let two of them vote").click()
+    expect(banner(second)).to_contain_text("Another is as good for less")
+    page.get_by_role("button", name="One again").click()
+    number(second, "Images trained on, in millions", "500")
+    expect(banner(second)).to_contain_text("Training costs too much")
+    number(second, "Images trained on, in millions", "100")
+    expect(banner(second)).to_contain_text("It works")
+
+
+def robustness_controls(page: Page, first: Locator, second: Locator) -> None:
+    first.get_by_role("tab", name="The table").click()
+    changes(page, first, lambda: pick(first, "claims that fell"))
+    changes(page, second, lambda: second.get_by_label("Answers on").select_option(label="NVIDIA L4 24 GB"))
+    second.get_by_role("tab", name="Noisy copies").click()
+    expect(second.locator('[data-figure="certificate"] .il-drawing')).to_be_visible()
+
+
 # --- Lab V2-05
 
 
@@ -645,6 +681,13 @@ WALKS = {
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["tonnes"] < 400,
         year_controls,
     ),
+    "lab_v2_14_adversarial": Walk(
+        ("74.04", "0.037", "ClusTR"), ("chance", "suited", "eleven", "fifth"), "pgd", the_attacks, the_robust_one,
+        lambda d: (d["model"], d["device"], d["members"], d["constraint_hit"])
+        == ("Bartoldson2024Adversarial_WRN-94-16", "h100_sxm", 1, None)
+        and (d["act1_correct"], d["act2_correct"], d["reader"]) == (False, False, "masked"),
+        robustness_controls,
+    ),
     "lab_v2_05_parallelism": Walk(
         ("142 GB", "46.4"), ("p4", "work", "bubble", "bubble"), "scaling", the_pipeline, the_layout,
         lambda d: (d["tensor"], d["pipeline"], d["data"], d["zero"], d["constraint_hit"]) == (8, 16, 128, 2, None)
@@ -668,5 +711,6 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_v2_06_collectives": (("act1", "range", "Into the sum", "ArrowRight"), ("act2", "range", "Bucket", "ArrowRight")),
     "lab_v2_10_kv_serving": (("act1", "range", "Devices", "ArrowLeft"), ("act2", "range", "Moment", "ArrowRight")),
     "lab_v2_12_slo": (("act1", "radio", "P99", "ArrowLeft"), ("act2", "range", "Moment", "ArrowLeft")),
+    "lab_v2_14_adversarial": (("act1", "range", "A pixel may change by", "ArrowRight"), ("act2", "radio", "FP16", "ArrowLeft")),
     "lab_v2_07_checkpoint": (("act1", "range", "Into the day", "ArrowLeft"), ("act2", "radio", "nowhere", "ArrowRight")),
 }

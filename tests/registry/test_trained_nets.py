@@ -39,6 +39,6 @@ def test_other_weights_are_refused(tmp_path, monkeypatch):
 
 
 def test_an_unknown_one_is_named_with_the_known():
-    assert trained_nets() == ("digits",)
+    assert trained_nets() == ("digits", "digits_hardened")
     with pytest.raises(UnknownName, match=r"letters.*digits"):
         trained("letters")

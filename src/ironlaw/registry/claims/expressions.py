@@ -50,7 +50,7 @@ from ironlaw.engine.numerics.clipping import best_gaussian_bound, best_gaussian_
 from ironlaw.engine.numerics.decay import decay
 from ironlaw.engine.numerics.frontier import Point, dominated_by, frontier
 from ironlaw.engine.numerics.grids import factor_per_bit, levels, noise_power, sqnr_db, step
-from ironlaw.engine.numerics.shares import trials_needed, wilson
+from ironlaw.engine.numerics.shares import clopper_pearson, trials_needed, wilson
 from ironlaw.engine.numerics.storage import csr_breakeven, csr_bytes, low_rank_bytes, nm_storage, pruned_macs, stored_bits
 from ironlaw.engine.parity.rates import Table as Counts
 from ironlaw.engine.parity.rates import fnr_of, forced_gap, fpr_of, odds, ppv_of, ray
@@ -66,6 +66,8 @@ from ironlaw.engine.rebound import elasticity_for
 from ironlaw.engine.rebound import energy as rebound_energy
 from ironlaw.engine.rebound import price as rebound_price
 from ironlaw.engine.rebound import threshold as rebound_threshold
+from ironlaw.engine.robustness import attack_cost, evaluation_cost, largest_radius, samples_for
+from ironlaw.engine.robustness import radius as smoothing_radius
 from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.engine.scaling.stages import in_turn, pipelined, share_after
 from ironlaw.engine.scaling.usl import fit_usl, usl, usl_grown, usl_peak
@@ -101,6 +103,7 @@ from ironlaw.engine.training.recompute import best_checkpoints, checkpoint_bytes
 from ironlaw.engine.training.rewrites import three_kernels
 from ironlaw.errors import BadRegistry
 from ironlaw.registry import evidence
+from ironlaw.registry.attacked import attacked
 from ironlaw.registry.boxes import box
 from ironlaw.registry.bucketed_steps import bucketed_step
 from ironlaw.registry.decoder_shapes import decoder
@@ -195,6 +198,9 @@ NAMESPACE: dict[str, Any] = {
     "elasticity_for": elasticity_for, "energy_per_token": energy_per_token, "energy_of_run": energy_of_run, "carbon": carbon,
     "carbon_intensity": carbon_intensity, "embodied_share": embodied_share, "energy_server": energy_server, "fleet_year": fleet_year,
     "daily_profile": daily_profile, "tokens_per_second": tokens_per_second, "rental": rental,
+    # attacks, and what they leave
+    "attack_cost": attack_cost, "evaluation_cost": evaluation_cost, "smoothing_radius": smoothing_radius, "largest_radius": largest_radius,
+    "samples_for": samples_for, "attacked": attacked, "clopper_pearson": clopper_pearson,
     # what a training step keeps
     "training_ledger": training_ledger, "static_bytes": static_bytes, "kept": kept, "with_loss": with_loss, "three_kernels": three_kernels,
     "recompute": recompute, "checkpoint_bytes": checkpoint_bytes, "best_checkpoints": best_checkpoints,

@@ -1,0 +1,1 @@
+"""Lab V2-14, Claimed, Attacked, Paid For."""

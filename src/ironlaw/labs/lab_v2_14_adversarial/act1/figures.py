@@ -1,0 +1,99 @@
+"""Act I's pictures: the table's models with what was claimed for them, and a reader of digits under attack."""
+
+from __future__ import annotations
+
+from html import escape
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_14_adversarial.act1 import local_runs
+from ironlaw.labs.lab_v2_14_adversarial.act1.setting import ATTACKS, READERS, Setting
+from ironlaw.labs.lab_v2_14_adversarial.models import NAMES, STANDARD, count, models
+from ironlaw.pictures.front import Entry, front
+from ironlaw.pictures.lines import lines
+from ironlaw.registry.attacked import EPSILONS, drawn
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, mark
+from ironlaw.widget.quantities import exact
+
+CLEAN = {"cifar10": (88.0, 97.0), "imagenet": (60.0, 85.0)}
+SHARE = Axis("linear", "right under attack", "%", (-6.0, 100.0), ticks=(0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
+EPSILON = Axis(
+    "linear", "the most that a pixel may change, of its range", "", (0.0, EPSILONS[-1]), ticks=(0.0, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24)
+)
+SIDE, CELL = 8, 5
+
+
+def table(lab: kit.Lab, setting: Setting) -> Figure:
+    """Right as they are, right under attack: the front, the arrows from claims, the prediction's mark at the attacked axis."""
+    entries = []
+    for one in setting.shown:
+        sure = one.sure("attacked", setting.confidence)
+        more = ((f"{one.slug}, {one.architecture}", str(one.year) if one.year else "no paper"),)
+        entries.append(Entry(one.name, one.clean, one.attacked, 100 * sure.low, 100 * sure.high, one.reported, more=more))
+    labels = [one.name for one in setting.shown if one.lost > 20 or one.slug in STANDARD.values() or one.slug.startswith("Salman")]
+    return front(
+        entries, Axis("linear", "right on images as they are", "%", CLEAN[setting.data]), SHARE,
+        f"{NAMES[setting.data]}, claimed and attacked",
+        labels=labels, extra=answer(lab), id="table", note=counted(setting),
+    )  # fmt: skip
+
+
+def answer(lab: kit.Lab) -> list[Mark]:
+    """Where the learner's prediction and the truth stand on the attacked axis."""
+    option = lab.choice("act1")
+    if option is None:
+        return []
+    said, true = float(option.value), float(lab.question("act1").answer)
+    off = "on the mark" if said == true else f"{significant(said - true)} points too high"
+    return [
+        mark("rule", "accent", y=said, role="prediction", distance=off, id="prediction", name="your prediction",
+             label=f"you said {said:g} %", hover=[("your prediction", exact(said, "%")), ("off", off)]),
+        mark("rule", "ink", y=true, role="truth", id="truth", name="AutoAttack left", label="" if said == true else f"it is {true:g} %",
+             hover=[("the standard network of CIFAR-10", exact(true, "%"))]),
+    ]  # fmt: skip
+
+
+def counted(setting: Setting) -> str:
+    """How much of the whole table is here."""
+    data = setting.data
+    whole = f"{len(models(data))} of the {count(data, 'models')} models in RobustBench"
+    here = f"{whole} are here" if len(setting.shown) == len(models(data)) else f"{len(setting.shown)} shown; {whole} are here"
+    return f"{here}; {count(data, 'fell')} claims of them all fell by more than 5 points"
+
+
+def readers(lab: kit.Lab, setting: Setting) -> Figure:
+    """Right answers by ε: the reader under each attack, and the run on this machine."""
+    name = ATTACKS[setting.attack]
+    series = {
+        label: [(epsilon, 100 * setting.withstood(epsilon, kind).value) for epsilon in EPSILONS] for kind, label in ATTACKS.items()
+    }  # fmt: skip
+    run = lab.local_run(local_runs.NAME)
+    local = {f"{label}, {run.source}": local_runs.points(run, kind) for kind, label in local_runs.SHOWN.items()} if run else {}
+    left = setting.left
+    bar = mark("line", "muted", points=[(setting.epsilon, 100 * left.low), (setting.epsilon, 100 * left.high)], name="95 % interval",
+               id="interval")  # fmt: skip
+    chance = mark("rule", "ridge", y=10.0, dash=True, label="chance", name="guessing among ten digits", id="chance")
+    times = f"{setting.steps} steps, {setting.restarts} {'start' if setting.restarts == 1 else 'starts'}"
+    return lines(
+        series, EPSILON, Axis("linear", "right answers", "%", (0.0, 100.0)), f"The reader {READERS[setting.reader]}",
+        extra=[chance, bar], now=(name, setting.epsilon), local=local, id="readers", note=f"797 images; the two of many steps with {times}",
+    )  # fmt: skip
+
+
+def pictures(setting: Setting) -> str:
+    """A few images as the attack leaves them, and what each is read as."""
+    items = "".join(_digit(one.shades, one.label, one.answer) for one in drawn(setting.reader, setting.attack, setting.epsilon))
+    many = "in one step" if setting.attack == "fgsm" else "in 20 steps from one start"
+    return f'<p>Pixels moved by up to {setting.epsilon:g} of their range, {many}:</p><ul class="il-thumbs" role="list">{items}</ul>'
+
+
+def _digit(shades: tuple[float, ...], label: int, answer: int) -> str:
+    squares = "".join(
+        f'<rect x="{CELL * (i % SIDE)}" y="{CELL * (i // SIDE)}" width="{CELL}" height="{CELL}" fill-opacity="{shade:.2f}"/>'
+        for i, shade in enumerate(shades)
+        if shade > 0.01
+    )
+    words = escape(f"a {label}, read as a {answer}")
+    size = SIDE * CELL
+    box = f'width="{size}" height="{size}" viewBox="0 0 {size} {size}"'
+    return f'<li><svg {box} role="img" aria-label="{words}" fill="currentColor">{squares}</svg><span>{label} → {answer}</span></li>'

@@ -1,0 +1,64 @@
+"""Act I's settings: which rows of the table are seen, and what attacks the reader of digits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ironlaw.engine.numerics.shares import Share
+from ironlaw.engine.robustness import evaluation_cost
+from ironlaw.labs.lab_v2_14_adversarial.models import FELL, Model, models
+from ironlaw.registry.attacked import EPSILONS, FGSM, HARDENED, MARGIN, MASKED, PGD, PLAIN, RESTARTS, STEPS, attacked
+
+READERS = {PLAIN: "as trained", MASKED: "with a defence", HARDENED: "trained on attacks"}
+ATTACKS = {FGSM: "one step", PGD: "steps along the loss", MARGIN: "steps along the margin"}
+EVERY, HELD, FALLEN = "every", "held", "fell"
+ROWS = {EVERY: "every row", HELD: "claims that held", FALLEN: "claims that fell"}
+FIRST_YEAR, LAST_YEAR = 2019, 2024
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where the dials of Act I stand."""
+
+    data: str
+    rows: str = EVERY
+    until: int = LAST_YEAR
+    confidence: float = 0.95
+    reader: str = PLAIN
+    attack: str = FGSM
+    steps: int = 20
+    restarts: int = 1
+    epsilon: float = 0.1
+
+    @property
+    def shown(self) -> tuple[Model, ...]:
+        """Rows without a paper, the standard networks, stay: all others are measured against them."""
+        kept = {EVERY: (True, False), HELD: (False,), FALLEN: (True,)}[self.rows]  # whether the claim fell
+        return tuple(one for one in models(self.data) if not one.year or (one.year <= self.until and (one.lost > FELL) in kept))
+
+    def withstood(self, epsilon: float, attack: str = "", reader: str = "") -> Share:
+        return attacked(reader or self.reader, attack or self.attack, self.steps, self.restarts, epsilon)
+
+    @property
+    def left(self) -> Share:
+        return self.withstood(self.epsilon)
+
+    @property
+    def worst(self) -> Share:
+        """The fewest right answers that any attack of the table leaves at this ε."""
+        every = [attacked(self.reader, kind, steps, restarts, self.epsilon) for kind in ATTACKS for steps in STEPS for restarts in RESTARTS]
+        return min(every, key=lambda share: share.hits)
+
+    @property
+    def passes(self) -> float:
+        """Forward passes' worth of arithmetic that the attack takes, an image."""
+        return evaluation_cost(1 if self.attack == FGSM else self.steps, 1 if self.attack == FGSM else self.restarts)
+
+
+def setting_of(data: str, values: Mapping[str, Any]) -> Setting:
+    return Setting(
+        data, str(values["rows"]), round(values["until"]), float(values["confidence"]) / 100, str(values["reader"]), str(values["attack"]),
+        int(values["steps"]), int(values["restarts"]), min(EPSILONS, key=lambda each: abs(each - float(values["epsilon"]))),
+    )  # fmt: skip

@@ -1,0 +1,96 @@
+"""Act II's pictures: the table by time and by what an attack leaves, a training step pass by pass, and what noisy copies certify."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ironlaw import kit
+from ironlaw.engine.numerics.fronts import LESS, MORE
+from ironlaw.engine.robustness import largest_radius
+from ironlaw.labs.lab_v2_14_adversarial.act2 import timed
+from ironlaw.labs.lab_v2_14_adversarial.act2.plan import Plan
+from ironlaw.labs.lab_v2_14_adversarial.models import NAMES, models
+from ironlaw.pictures import reveal
+from ironlaw.pictures.front import Entry, front
+from ironlaw.pictures.lines import lines
+from ironlaw.pictures.stack import stack
+from ironlaw.pictures.waterfall import Part
+from ironlaw.registry.machines import hardware
+from ironlaw.widget.figure import Axis, Figure, mark
+from ironlaw.widget.quantities import exact, format_quantity
+
+TIME = Axis("log", "until a batch is answered", "s", (1e-4, 100.0))
+SHARE = Axis("linear", "right under attack", "%", (-6.0, 100.0), ticks=(0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
+QUESTION = 10  # steps of attack
+COUNTS = tuple(10 ** (1 + k / 8) for k in range(33))
+
+
+def places(plan: Plan) -> Figure:
+    """Every model of the table on this device, at this batch; the plan's own with its members. Noisy copies have a picture of their own."""
+    entries = []
+    for one in models(plan.model.data):
+        if not one.graph:
+            continue
+        here = replace(plan, model=one, samples=0, members=plan.members if one == plan.model else 1)
+        sure = one.sure("attacked")
+        seconds = here.seconds
+        entries.append(
+            Entry(
+                one.name,
+                seconds,
+                one.attacked,
+                100 * sure.low,
+                100 * sure.high,
+                one.reported,
+                bool(one.uncounted),
+                ((one.architecture, ""),),
+            )
+        )
+    limits = [
+        mark("rule", "warn", x=plan.slo, dash=True, label=f"within {format_quantity(plan.slo, 's')}", name="to answer within", id="slo",
+             hover=[("to answer within", exact(plan.slo, "s"))]),
+        mark("rule", "good", y=plan.goal.attacked, dash=True, label=f"at least {plan.goal.attacked:g} %", name="asked for", id="asked",
+             hover=[("asked for", exact(plan.goal.attacked, "%"))]),
+    ]  # fmt: skip
+    return front(
+        entries, TIME, SHARE, f"{NAMES[plan.model.data]}: time and robustness", senses=(LESS, MORE), chosen=plan.model.name, extra=limits,
+        id="places", note=f"{hardware(plan.device).name}, batch {plan.batch}, {plan.mode}; predicted op by op",
+    )  # fmt: skip
+
+
+def step(lab: kit.Lab, plan: Plan) -> Figure:
+    """Passes of a training step in plain steps: without an attack, against the plan's, and the question's as timed."""
+    steps = plan.attack_steps
+    rows = {"a plain step": passes(0), **{f"against {count} steps": passes(count) for count in sorted({steps, QUESTION}) if count}}
+    rows[f"{QUESTION} steps, timed"] = [
+        Part("timed on an H200", timed.ratio(QUESTION), "accent", source="ResNet-18, batch 1,024, compiled")
+    ]
+    option = lab.choice("act2")
+    marks = reveal.rules(float(option.value), float(lab.question("act2").answer), "×") if option else ()
+    figure = stack(rows, "×", "A training step", chosen=f"against {steps} steps", label="in plain steps", id="step", extra=marks,
+                   note="by arithmetic; timed: ResNet-18 on 32 × 32 images")  # fmt: skip
+    return replace(figure, x=Axis("linear", "in plain steps", "×", (0.0, 24.0), ticks=(4.0, 8.0, 12.0, 16.0, 20.0, 24.0)))
+
+
+def passes(steps: int) -> list[Part]:
+    """Of a training step, in thirds of a plain one."""
+    third = 1 / 3
+    attack = [Part("attack, forward", steps * third, "fail"), Part("attack, back to the image", steps * third, "fail", pattern=True)]
+    back = Part("back to the image", third, "compute", pattern=True)
+    return [*attack, Part("forward", third, "compute"), back, Part("back to the weights", third, "ridge")]
+
+
+def certificate(plan: Plan) -> Figure:
+    """The largest L2 radius that so many noisy copies certify, and how far the box's corner is."""
+    name = f"noise of {plan.sigma:g}"
+    samples = float(plan.samples or 100)
+    grid = sorted({*COUNTS, samples})
+    curve = [(count, largest_radius(plan.sigma, round(count))) for count in grid]
+    corner = mark("rule", "good", y=plan.box, dash=True, label=f"the box's corner, {plan.box:.2f}", name="the box's corner", id="corner",
+                  hover=[("distance", exact(plan.box))])  # fmt: skip
+    return lines(
+        {name: curve}, Axis("log", "noisy copies of each image, all of them right", "", (10.0, 1e5)),
+        Axis("linear", "certified at most", "", (0.0, 7.0)), "What noisy copies certify", extra=[corner], now=(name, samples),
+        id="certificate",
+        note=f"doubt one in a thousand; the box: every pixel of a {NAMES[plan.model.data]} image by ε",
+    )  # fmt: skip

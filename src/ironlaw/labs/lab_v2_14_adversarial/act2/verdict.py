@@ -1,0 +1,197 @@
+"""Which limit a plan hits, by how much, and the least change that would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_14_adversarial.act2.plan import DEVICES, Plan
+from ironlaw.labs.lab_v2_14_adversarial.models import FELL, STANDARD, models
+from ironlaw.registry.machines import hardware
+
+UNPROVEN, NOISY, THIN, BELOW, DOMINATED, LATE, DEAR, OPEN, WORKS = (
+    "unproven", "noisy", "thin", "below", "dominated", "latency", "budget", "open", "works",
+)  # fmt: skip
+TONES = {
+    UNPROVEN: "fail",
+    NOISY: "fail",
+    THIN: "fail",
+    BELOW: "fail",
+    DOMINATED: "warn",
+    LATE: "fail",
+    DEAR: "fail",
+    OPEN: "warn",
+    WORKS: "good",
+}
+TITLES = {
+    UNPROVEN: "Its claim did not stand", NOISY: "Nobody measured it with noise", THIN: "Trained on too little",
+    BELOW: "Not accurate enough, surely",
+    DOMINATED: "Another is as good for less", LATE: "Too slow", DEAR: "Training costs too much", OPEN: "Its time is not counted whole",
+    WORKS: "It works",
+}  # fmt: skip
+
+
+def state(plan: Plan) -> str:
+    """The first limit that a plan hits; WORKS where it hits none."""
+    goal, robust = plan.goal, plan.model.slug not in STANDARD.values()
+    if plan.model.lost > FELL:
+        return UNPROVEN
+    if plan.samples:
+        return NOISY
+    if robust and (plan.steps < goal.steps or plan.images < goal.images):
+        return THIN
+    if short(plan):
+        return BELOW
+    if plan.dominators:
+        return DOMINATED
+    if plan.seconds > plan.slo:
+        return LATE
+    if plan.hours > goal.hours:
+        return DEAR
+    return OPEN if plan.model.uncounted else WORKS
+
+
+def short(plan: Plan) -> tuple[str, float, float] | None:
+    """(which figure, its lower end in percent, what is asked for) of the first that may be too low."""
+    for figure, words in (("clean", "on images as they are"), ("attacked", "under attack")):
+        low = 100 * plan.model.sure(figure).low
+        if low < (asked := float(getattr(plan.goal, figure))):
+            return words, low, asked
+    return None
+
+
+def banner(lab: kit.Lab, plan: Plan) -> dict[str, object]:
+    name = state(plan)
+    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](plan))))
+
+
+def changes(plan: Plan) -> Iterator[tuple[str, Plan]]:
+    """Words and the plan with that one change, the least first."""
+    if plan.samples:
+        yield "no noisy copies", replace(plan, samples=0)
+    if plan.members > 1:
+        yield "one network alone", replace(plan, members=1)
+    if plan.steps != plan.goal.steps:
+        yield f"{plan.goal.steps} steps of attack", replace(plan, steps=plan.goal.steps)
+    if plan.images != plan.goal.images:
+        yield f"{plan.goal.images:g} million images", replace(plan, images=plan.goal.images)
+    if plan.mode != "compiled":
+        yield "the network compiled", replace(plan, mode="compiled")
+    if plan.dtype != "fp16":
+        yield "FP16", replace(plan, dtype="fp16")
+    for batch in (64, 32, 16, 8, 4, 2, 1):
+        if batch < plan.batch:
+            yield f"batches of {batch}", replace(plan, batch=batch)
+    for device in DEVICES:
+        if device != plan.device:
+            yield f"answers on {hardware(device).name}", replace(plan, device=device)
+    for one in models(plan.model.data):
+        if one.graph and one != plan.model:
+            yield one.name, replace(plan, model=one)
+
+
+def cures(plan: Plan) -> dict[str, Plan]:
+    """Single changes after which the plan works; of batches the largest."""
+    cured: dict[str, Plan] = {}
+    for words, changed in changes(plan):
+        if words.startswith("batches") and any(other.startswith("batches") for other in cured):
+            continue
+        if state(changed) == WORKS:
+            cured[words] = changed
+    return cured
+
+
+def pairs(plan: Plan) -> Iterator[tuple[str, Plan]]:
+    """Two changes at once that do: another model, and one thing about where it runs."""
+    for first, changed in changes(plan):
+        if changed.model == plan.model:
+            continue
+        for second, both in changes(changed):
+            if both.model == changed.model and state(both) == WORKS:
+                yield f"{first} and {second}", both
+
+
+def _or(plan: Plan) -> str:
+    words = list(cures(plan))[:4] or [both for both, _ in islice(pairs(plan), 1)]
+    if not words:
+        return "no two dials; begin with the model"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}, or {words[-1]}"
+
+
+def _unproven(plan: Plan) -> dict[str, object]:
+    return {
+        "reported": kit.amount(plan.model.reported or 0.0, "%"), "left": kit.amount(plan.model.attacked, "%"), "name": plan.model.name,
+        "lost": kit.amount(plan.model.lost, "points"), "cures": _or(plan),
+    }  # fmt: skip
+
+
+def _noisy(plan: Plan) -> dict[str, object]:
+    return {
+        "sigma": f"{plan.sigma:g}", "samples": f"{plan.samples:,}", "seconds": kit.amount(plan.seconds, "s"),
+        "radius": f"{plan.radius:.2f}", "box": f"{plan.box:.2f}",
+        "enough": "reaches" if plan.radius >= plan.box else "does not reach", "cures": _or(plan),
+    }  # fmt: skip
+
+
+def _thin(plan: Plan) -> dict[str, object]:
+    return {
+        "steps": plan.steps, "images": f"{plan.images:g}", "least": plan.goal.steps, "many": f"{plan.goal.images:g}", "cures": _or(plan),
+    }  # fmt: skip
+
+
+def _below(plan: Plan) -> dict[str, object]:
+    lacking = short(plan)
+    assert lacking is not None
+    where, low, asked = lacking
+    return {
+        "where": where, "low": kit.amount(low, "%"), "asked": kit.amount(asked, "%"), "by": kit.amount(asked - low, "points"),
+        "cures": _or(plan),
+    }  # fmt: skip
+
+
+def _dominated(plan: Plan) -> dict[str, object]:
+    alone = replace(plan, members=1, samples=0)
+    return {
+        "others": ", ".join(plan.dominators), "seconds": kit.amount(plan.seconds, "s"), "hours": kit.dress(f"{plan.hours:,.0f} h"),
+        "once": kit.amount(alone.seconds, "s"), "cures": _or(plan),
+    }  # fmt: skip
+
+
+def _late(plan: Plan) -> dict[str, object]:
+    return {
+        "seconds": kit.amount(plan.seconds, "s"), "slo": kit.amount(plan.slo, "s"), "times": kit.times(plan.seconds / plan.slo),
+        "cures": _or(plan),
+    }  # fmt: skip
+
+
+def _dear(plan: Plan) -> dict[str, object]:
+    return {
+        "hours": kit.dress(f"{plan.hours:,.0f} h"), "budget": kit.dress(f"{plan.goal.hours:g} h"),
+        "times": kit.times(plan.hours / plan.goal.hours),
+        "cures": _or(plan),
+    }  # fmt: skip
+
+
+def _open(plan: Plan) -> dict[str, object]:
+    return {
+        "seconds": kit.amount(plan.seconds, "s"),
+        "uncounted": plan.model.uncounted,
+        "slo": kit.amount(plan.slo, "s"),
+        "cures": _or(plan),
+    }
+
+
+def _works(plan: Plan) -> dict[str, object]:
+    return {
+        "clean": kit.amount(100 * plan.model.sure("clean").low, "%"), "attacked": kit.amount(100 * plan.model.sure("attacked").low, "%"),
+        "seconds": kit.amount(plan.seconds, "s"), "slo": kit.amount(plan.slo, "s"), "hours": kit.dress(f"{plan.hours:,.0f} h"),
+        "budget": kit.dress(f"{plan.goal.hours:g} h"),
+    }  # fmt: skip
+
+
+SLOTS = {
+    UNPROVEN: _unproven, NOISY: _noisy, THIN: _thin, BELOW: _below, DOMINATED: _dominated, LATE: _late, DEAR: _dear, OPEN: _open,
+    WORKS: _works,
+}  # fmt: skip

@@ -1,0 +1,52 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_14_adversarial.act1 import slots as first
+from ironlaw.labs.lab_v2_14_adversarial.act2 import slots as second
+from ironlaw.labs.lab_v2_14_adversarial.act2 import timed
+from ironlaw.labs.lab_v2_14_adversarial.models import model
+from ironlaw.units import show, significant
+
+READER = ("reader", "attack", "epsilon", "left", "worst")
+PLAN = (
+    "model", "clean", "attacked", "reported", "device", "batch", "dtype", "mode", "batch_s", "slo_s", "attack_steps", "training_images",
+    "training_h", "members", "samples", "sigma", "radius", "constraint_hit",
+)  # fmt: skip
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read: the model with what it withstands, what it takes to run and to train."""
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: one.get(name) for name in READER},
+        **{name: two.get(name) for name in PLAN},
+        **lab.outcomes("act1", "act2"),
+    }
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    fell = model("cifar10", "Alfarra2020ClusTR")
+    return {
+        "act1": (first.truth(lab), f"{fell.name}: {fell.reported:g} % reported, {fell.attacked:g} % left (RobustBench)"),
+        "act2": (second.truth(lab), f"{significant(timed.ratio(10))} plain steps, ResNet-18 on an H200"),
+    }
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    rows = [("Reader, attacked", f"{significant(100 * one['left'])} %" if one else "open", "")]
+    if not two:
+        return [*rows, ("A batch", "open", ""), ("Plan", "open", "")]
+    hit = two["constraint_hit"]
+    tone = "good" if hit is None else "warn" if hit in ("dominated", "open") else "fail"
+    return [
+        *rows,
+        ("A batch", show(two["batch_s"], "s"), "fail" if hit == "latency" else ""),
+        ("Plan", "it works" if hit is None else hit, tone),
+    ]
