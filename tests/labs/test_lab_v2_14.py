@@ -170,8 +170,8 @@ def test_a_sweep_of_the_dials_meets_every_state(bench):
     start = start_of(bench, "act2")
     on = {"model": BEST, "device": "h100_sxm"}
     moves = (
-        {}, on, {"model": STANDARD}, {**on, "noise": "on"}, {**on, "steps": 1}, {**on, "members": 5}, {"model": BEST}, {**on, "images": 1000},
-        {**on, "model": "Kang2021Stable"},
+        {}, on, {"model": STANDARD}, {**on, "noise": "on"}, {**on, "steps": 1}, {**on, "members": 5}, {"model": BEST},
+        {**on, "images": 1000}, {**on, "model": "Kang2021Stable"},
     )  # fmt: skip
     seen = []
     for more in moves:
