@@ -337,6 +337,23 @@ def run(monkeypatch):
     monkeypatch.setitem(measured.ROWS, "tails", rows)
 
 
+def test_giants_beyond_the_p99_of_one(page, monkeypatch):
+    """One call in two hundred of 8 ms, the others of 40 µs: P99 of one does not know them, and that of five is made of them."""
+    rows = [
+        case_row(name, name, {"neighbours": count, "p99_s": p99, "quantiles": [40e-6] * 498 + [8e-3] * 3}, measured.timing(40e-6))
+        for count in (0, 2)
+        for name, p99 in (("one", 40e-6), ("chain", 8e-3), ("independent", 8e-3))
+    ]
+    monkeypatch.setitem(measured.ROWS, "tails", rows)
+    measured.keep(page.ledger, SLUG, "tails")
+    first_act(page.reload())
+    words = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
+    assert page.slots("act1.here_giants", words)["times"] == "40 ×" and page.shows("act1.here_apart", words)
+    page.send("context", value="here")
+    setting = composition.setting_of(page.lab, start_of(page, "act1"))
+    assert setting.seconds > 10 * setting.added and "not enough" in str(page.piece("act1.instrument").view["cards"])
+
+
 def test_the_learners_own_calls(page, run):
     measured.keep(page.ledger, SLUG, "tails")
     first_act(page.reload())
@@ -346,7 +363,7 @@ def test_the_learners_own_calls(page, run):
     assert page.slots("act1.here_together", words)["ratio"] == "1.5 ×"
     bars = [mark for mark in figure(page.piece("act1.instrument").view, "here")["marks"] if mark["type"] == "bar"]
     assert len(bars) == 8 and all(mark["colour"] == "here" for mark in bars)
-    assert "44 %" in bare(page.parts["act1_claims"].text)
+    assert "44 %" in bare(page.parts["act1_claims"].text) and not page.shows("act1.here_giants", words)
     page.send("context", value="here")
     view = page.piece("act1.instrument").view
     assert cards(view)["P99 of one call"] == "10 ms" and start_of(page, "act1")["law"] == "measured"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 
 from ironlaw import kit
 from ironlaw.engine.serving.laws import Law
@@ -22,7 +23,7 @@ from ironlaw.widget.quantities import exact, format_quantity
 
 BINS = 16  # in a decade
 ROWS = 4  # of them in a row of the table
-LOWEST = 1e-3  # of the highest time that is drawn: what is faster does not matter here
+LOWEST = 1e-4  # of the highest time that is drawn: what is faster does not matter here
 LEAST = 1e-5  # percent
 ONE, WHOLE, ROW, SOME = "one call", "the whole", "in a row: over the sum of their limits", "some call over its own limit: a bound for a row"
 
@@ -40,7 +41,7 @@ def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density",
     rules = {ONE: (setting.single, "memory"), WHOLE: (setting.seconds, "accent"), "sum": (setting.added, "ridge")}
     if not extra:
         names = {ONE: f"{setting.name} of one", WHOLE: f"{setting.name} of the whole", "sum": "sum of the limits"}
-        shown = [name for name in rules if name != "sum" or setting.count > 1]
+        shown = [name for name in rules if name != "sum" or setting.added > 1.001 * setting.single]
         marks += [
             mark("rule", rules[name][1], x=min(rules[name][0], high), dash=name != WHOLE, id=f"rule-{name}", name=names[name],
                  label=f"{names[name]} {format_quantity(rules[name][0], 's')}", hover=[(names[name], exact(rules[name][0], "s"))])
@@ -65,7 +66,7 @@ def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density",
 
 def domain(setting: Setting) -> tuple[float, float]:
     """Whole decades, so that the axis stands still while a dial moves what is on it."""
-    low, high = decades(setting.one.quantile(0.02), 1.3 * max(setting.seconds, setting.added))
+    low, high = decades(setting.one.quantile(0.1), 1.3 * max(setting.seconds, setting.added))
     return max(low, LOWEST * high), high
 
 
@@ -81,10 +82,12 @@ def shares(law: Law, low: float, high: float) -> tuple[tuple[float, float], ...]
 
 
 def _tails(law: Law, times: list[float]) -> list[float]:
-    """The last decade apart from the others: a sum's steps are as fine as the last time that is asked for allows."""
+    """The last decade apart from the others, and of many the one before, too: a sum's steps are as fine as the last time that is asked
+    for allows."""
     if not isinstance(law, Total):
         return [law.tail(t) for t in times]
-    return law.tails(times[: -BINS - 1]) + law.tails(times[-BINS - 1 :]) if len(times) > BINS + 1 else law.tails(times)
+    cuts = [cut for cut in (len(times) - 1 - 2 * BINS, len(times) - 1 - BINS) if cut > (BINS if cut < len(times) - 1 - BINS else 0)]
+    return [tail for a, b in pairwise([0, *cuts, len(times)]) for tail in law.tails(times[a:b])]
 
 
 def over(setting: Setting) -> Figure:

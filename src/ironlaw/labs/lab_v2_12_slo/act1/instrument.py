@@ -72,21 +72,28 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 
 def cards(setting: Setting) -> list[dict[str, Any]]:
-    within = 100 * (1 - setting.whole.tail(setting.single))
+    within = 1 - setting.whole.tail(setting.single)
+    ratio = setting.seconds / setting.added
+    enough = f"{significant(100 * ratio)} % of it is enough" if ratio <= 1 else f"not enough: {significant(ratio)} times as much"
     return [
         kit.card(f"{setting.name} of one call", setting.single, "s"),
         kit.card(f"{setting.name} of the whole", setting.seconds, "s"),
-        kit.card("Sum of the limits", setting.added, "s", note=f"{significant(100 * setting.seconds / setting.added)} % of it is enough"),
-        {"label": "Over that sum", "value": figures.percent(setting.over), "unit": "", "note": f"bound: {figures.percent(setting.bound)}"},
-        kit.card("Within one call's limit", max(within, 0.0), "%", note="of the requests"),
+        kit.card("Sum of the limits", setting.added, "s", note=enough),
+        share_card("Over that sum", setting.over, f"bound: {figures.percent(setting.bound)}"),
+        share_card("Within one call's limit", within, "of the requests"),
     ]
+
+
+def share_card(label: str, share: float, note: str) -> dict[str, Any]:
+    """A share in percent, or that it is under what is worth telling."""
+    return {"label": label, "value": figures.percent(share).removesuffix("%").rstrip(), "unit": "%", "note": note}
 
 
 def formula(setting: Setting) -> str:
     late = kit.amount(100 * (1 - setting.p), "%")
     some = line(f"some call over its limit: 1 − (1 − {late})<sup>{setting.count:,}</sup> =", kit.dress(figures.percent(setting.bound)))
     if setting.calls > 1 and setting.steps == 1 and not setting.first:
-        return line("<i>P</i>(slowest ≤ <i>t</i>) = <i>F</i>(<i>t</i>)<sup>", f"{setting.calls:,}", "</sup>") + some
+        return line(f"<i>P</i>(slowest ≤ <i>t</i>) = <i>F</i>(<i>t</i>)<sup>{setting.calls:,}</sup>") + some
     row = line(
         f"<i>P</i>(sum > {significant(1000 * setting.added)} ms) =",
         kit.dress(figures.percent(setting.over)),

@@ -52,12 +52,13 @@ def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
 def slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
     alone, beside = chains(run)
     ratio = beside.chain / beside.independent
+    giants = " " + lab.fill("act1.here_giants", times=kit.times(alone.chain / alone.added)) if alone.chain > alone.added else ""
     verdict = "act1.here_together" if ratio >= APART else "act1.here_apart"
     return {
         "one": kit.amount(alone.one, "s"), "chain": kit.amount(alone.chain, "s"), "independent": kit.amount(alone.independent, "s"),
         "added": kit.amount(alone.added, "s"), "neighbours": beside.neighbours, "beside_chain": kit.amount(beside.chain, "s"),
         "beside_independent": kit.amount(beside.independent, "s"), "beside_added": kit.amount(beside.added, "s"),
-        "verdict": kit.Markup(lab.fill(verdict, ratio=kit.times(ratio))),
+        "verdict": kit.Markup(lab.fill(verdict, ratio=kit.times(ratio)) + giants),
     }  # fmt: skip
 
 

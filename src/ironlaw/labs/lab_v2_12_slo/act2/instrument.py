@@ -97,7 +97,7 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
 def formula(plan: Plan) -> str:
     power = f"({plan.retries} + 1)<sup>{plan.layers if plan.where == 'every' else 1}</sup>"
     tries = line("where all is late:", power, "=", f"{plan.amplified:,.0f}", "attempts a request")
-    held = " , held to the budget" if plan.budget is not None else ""
+    held = ", held to the budget" if plan.budget is not None else ""
     sent = line(
         "load × attempts =",
         kit.amount(100 * plan.late_load, "%"),
