@@ -21,7 +21,7 @@ class Walk:
 
     sealed: tuple[str, ...]
     choices: tuple[str, str, str, str]  # first lock, first reflection, second lock, second reflection
-    experiment: str
+    experiment: str  # empty where the lab has none
     first: Act
     second: Act
     saved: Callable[[dict], bool]
@@ -485,6 +485,39 @@ def robustness_controls(page: Page, first: Locator, second: Locator) -> None:
     expect(second.locator('[data-figure="certificate"] .il-drawing')).to_be_visible()
 
 
+# --- Lab V2-17
+
+
+def the_record(page: Page, first: Locator) -> None:
+    expect(page.locator("#act1-reveal")).to_contain_text("25")
+    expect(first.locator('[data-figure="calibration"] .il-drawing')).to_be_visible()
+    level = first.locator('[data-dial="level"] select')
+    level.select_option(label="5: 95 %")
+    expect(hud(page)).to_contain_text("0 of 0")
+
+
+def the_system(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("No single dial does it")
+    page.get_by_role("button", name="Show me the nearest design that holds").click()
+    page.get_by_role("button", name="Turn them").click()
+    expect(banner(second)).to_contain_text("Everything holds")
+    menu(second, "Pieces of a stage", "4")
+    expect(banner(second)).to_contain_text("It does not divide")
+    menu(second, "Pieces of a stage", "1")
+    expect(banner(second)).to_contain_text("Everything holds")
+
+
+def menu(where: Locator, name: str, label: str) -> None:
+    where.get_by_label(name, exact=True).select_option(label=label)
+
+
+def system_controls(page: Page, first: Locator, second: Locator) -> None:
+    changes(page, second, lambda: menu(second, "Where", "Old hall"))
+    for tab, drawn in (("Waterfall", "waterfall"), ("Levers", "tornado"), ("Limits", "margins")):
+        second.get_by_role("tab", name=tab).click()
+        expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
+
+
 # --- Lab V2-05
 
 
@@ -688,6 +721,12 @@ WALKS = {
         and (d["act1_correct"], d["act2_correct"], d["reader"]) == (False, False, "masked"),
         robustness_controls,
     ),
+    "lab_v2_17_synthesis": Walk(
+        ("Brier score", "72.7"), ("half", "theme", "nics", "seven"), "", the_record, the_system,
+        lambda d: (d["virtual"], d["budget"], d["spares"], d["retries"], d["limits_broken"], d["hints"]) == (1, 512, 1, 1, [], 1)
+        and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["predictions"] == 0 and d["days"] < 60,
+        system_controls,
+    ),
     "lab_v2_05_parallelism": Walk(
         ("142 GB", "46.4"), ("p4", "work", "bubble", "bubble"), "scaling", the_pipeline, the_layout,
         lambda d: (d["tensor"], d["pipeline"], d["data"], d["zero"], d["constraint_hit"]) == (8, 16, 128, 2, None)
@@ -712,5 +751,6 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_v2_10_kv_serving": (("act1", "range", "Devices", "ArrowLeft"), ("act2", "range", "Moment", "ArrowRight")),
     "lab_v2_12_slo": (("act1", "radio", "P99", "ArrowLeft"), ("act2", "range", "Moment", "ArrowLeft")),
     "lab_v2_14_adversarial": (("act1", "range", "A pixel may change by", "ArrowRight"), ("act2", "radio", "FP16", "ArrowLeft")),
+    "lab_v2_17_synthesis": (("act2", "select", "GPUs that train", "ArrowDown"),),
     "lab_v2_07_checkpoint": (("act1", "range", "Into the day", "ArrowLeft"), ("act2", "radio", "nowhere", "ArrowRight")),
 }

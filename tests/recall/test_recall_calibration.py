@@ -5,8 +5,9 @@ import random
 import pytest
 from scipy import stats
 
+from ironlaw.engine.numerics.forecasts import brier as murphy
 from ironlaw.ledger import Event
-from ironlaw.recall.calibration import brier, calibration, murphy, orders, orders_off, themes
+from ironlaw.recall.calibration import brier, calibration, orders, orders_off, themes
 from ironlaw.recall.confidence import PROBABILITY
 
 

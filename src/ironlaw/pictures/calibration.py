@@ -33,7 +33,11 @@ class Row(Protocol):
 def calibration(rows: Sequence[Row], id: str = "calibration") -> Figure:
     """On the line, answers at 80 % confidence were right in 80 % of cases; below it the learner was overconfident."""
     line = mark("line", "ridge", points=(WHOLE[:1] * 2, WHOLE[1:] * 2), dash="6 4", label="as sure as right", along=True, id="ideal")
-    marks = [line, *(_point(row) for row in rows if row.share is not None)]
+    marks = [
+        line,
+        *(_interval(row) for row in rows if getattr(row, "interval", None)),
+        *(_point(row) for row in rows if row.share is not None),
+    ]
     x, y = Axis("linear", "stated", "%", ROOM, ticks=TICKS), Axis("linear", "were right", "%", ROOM, ticks=TICKS)
     table = Table(("confidence", "stands for", "answers", "right", "were right"), tuple(_cells(row) for row in rows))
     return Figure(id, "Confidence against correctness", x, y, tuple(marks), _words(rows), table, more={"height": 340})
@@ -60,6 +64,15 @@ def _point(row: Row) -> Mark:
         "point", colour, x=100 * row.stated, y=100 * row.share, shape=shape, size=5 + 2.5 * min(row.answers, 16) ** 0.5, label=count,
         name=f"confidence {row.confidence}", id=f"c{row.confidence}", hover=hover,
     )  # fmt: skip
+
+
+def _interval(row: Row) -> Mark:
+    """Where the true share lies with 95 % confidence, where a row says so."""
+    low, high = getattr(row, "interval")  # noqa: B009 - only some rows have one
+    hover = [("true share, 95 % sure", f"{percent(low)} to {percent(high)}")]
+    x = 100 * row.stated
+    return mark("line", "ridge", points=((x, 100 * low), (x, 100 * high)), id=f"i{row.confidence}", name=f"confidence {row.confidence}",
+                hover=hover)  # fmt: skip
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def margins(rows: Sequence[Margin], title: str = "Room to each limit", id: str =
         text += f" The tightest that holds is {tight.name}, {tight.value} of {tight.limit}."
     legend = ({"colour": "good", "label": "room left"}, {"colour": "fail", "pattern": True, "label": "over the limit"})
     return Figure(
-        id, title, Axis("linear", "room, of the limit", "%", (100 * WORST, 160.0), ticks=(-100.0, -50.0, 0.0, 50.0, 100.0)),
+        id, title, Axis("linear", "room, of the limit", "%", (100 * WORST, 200.0), ticks=(-100.0, -50.0, 0.0, 50.0, 100.0)),
         Axis("band", names=tuple(row.name for row in rows)), tuple(marks), text, table, note, legend, {"row": 30},
     )  # fmt: skip
 

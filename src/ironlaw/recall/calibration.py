@@ -1,11 +1,6 @@
 """A learner's record of predictions: the calibration curve, the Brier score in Murphy's parts, by theme, and orders of magnitude off.
 
 Only labs' predictions count here, and of each question the first: later ones were committed with the truth in sight.
-
-    Brier score = reliability − resolution + uncertainty        (Murphy, 1973)
-
-Reliability is how far stated and observed shares are apart, level by level (0 is best); resolution how much the levels tell apart (higher
-is better); uncertainty what the questions bring with them: p(1 − p) for a share p of right answers.
 """
 
 from __future__ import annotations
@@ -15,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
+from ironlaw.engine.numerics import forecasts
+from ironlaw.engine.numerics.forecasts import Brier
 from ironlaw.engine.numerics.shares import wilson
 from ironlaw.ledger import Event
 from ironlaw.recall import confidence
@@ -49,16 +46,6 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Brier:
-    """The mean of (probability − outcome)², and what it is made of."""
-
-    score: float
-    reliability: float
-    resolution: float
-    uncertainty: float
-
-
-@dataclass(frozen=True, slots=True)
 class Theme:
     """The predictions of one lab. `stated`: the mean of what their confidences stand for."""
 
@@ -81,25 +68,7 @@ def calibration(events: Iterable[Event]) -> Curve:
 
 def brier(events: Iterable[Event]) -> Brier | None:
     """None without a prediction."""
-    return murphy((PROBABILITY[p.confidence], p.correct) for p in confidence.predictions(events))
-
-
-def murphy(forecasts: Iterable[tuple[float, bool]]) -> Brier | None:
-    """Of probabilities and what came true. Forecasts of the same probability are one group, so that the three parts are exact."""
-    groups: dict[float, list[bool]] = {}
-    for stated, outcome in forecasts:
-        groups.setdefault(stated, []).append(outcome)
-    count = sum(map(len, groups.values()))
-    if not count:
-        return None
-    base = sum(map(sum, groups.values())) / count
-    shares = [(stated, sum(outcomes) / len(outcomes), len(outcomes)) for stated, outcomes in groups.items()]
-    return Brier(
-        math.fsum((stated - outcome) ** 2 for stated, outcomes in groups.items() for outcome in outcomes) / count,
-        math.fsum(n * (stated - share) ** 2 for stated, share, n in shares) / count,
-        math.fsum(n * (share - base) ** 2 for _, share, n in shares) / count,
-        base * (1 - base),
-    )
+    return forecasts.brier((PROBABILITY[p.confidence], p.correct) for p in confidence.predictions(events))
 
 
 def themes(events: Iterable[Event]) -> list[Theme]:

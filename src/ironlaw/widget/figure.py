@@ -111,7 +111,7 @@ def mark(
 
     Options: shape, size, dash, emphasis, pattern, hollow, role, distance (of a prediction), tags (words after a bar's
     value), thin (an interval over its bar), slot (i of n bars in one row), along (a line's words follow it), drag ({"dial", "axis"}),
-    solid (an area that hides what is under it), id (keeps the node).
+    solid (an area that hides what is under it), opens (a page of this site that a click or Enter leads to), id (keeps the node).
     """
     options = {key: value for key, value in more.items() if value is not None and value is not False}
     places = tuple((key, options.pop(key)) for key in ("x", "y", "x0", "x1", "y0", "y1") if key in options)

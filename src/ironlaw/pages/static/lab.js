@@ -163,7 +163,7 @@
   });
   // a sentence that sets dials: the instrument of that name hears it, and comes into view
   document.addEventListener("click", (event) => {
-    const sentence = event.target.closest?.(".il-set");
+    const sentence = event.composedPath()[0]?.closest?.(".il-set"); // it may stand inside a piece, whose nodes the page does not see
     if (!sentence) return;
     const { set, dials } = sentence.dataset;
     document.dispatchEvent(new CustomEvent("ironlaw:set", { detail: { id: set, dials: Object.fromEntries(new URLSearchParams(dials)) } }));

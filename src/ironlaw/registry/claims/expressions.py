@@ -48,6 +48,7 @@ from ironlaw.engine.energy import of_run as energy_of_run
 from ironlaw.engine.energy import per_token as energy_per_token
 from ironlaw.engine.numerics.clipping import best_gaussian_bound, best_gaussian_step, gaussian_noise
 from ironlaw.engine.numerics.decay import decay
+from ironlaw.engine.numerics.forecasts import brier
 from ironlaw.engine.numerics.frontier import Point, dominated_by, frontier
 from ironlaw.engine.numerics.grids import factor_per_bit, levels, noise_power, sqnr_db, step
 from ironlaw.engine.numerics.shares import clopper_pearson, trials_needed, wilson
@@ -123,6 +124,12 @@ from ironlaw.registry.scored_groups import groups
 from ironlaw.registry.served_cases import served, step_predicted
 from ironlaw.registry.serving_runs import replayed
 from ironlaw.registry.squeezed import at_bits, reader
+from ironlaw.registry.system import Design as SystemDesign
+from ironlaw.registry.system import Faster, halls
+from ironlaw.registry.system import evaluate as system
+from ironlaw.registry.system.levers import best as best_lever
+from ironlaw.registry.system.levers import lever
+from ironlaw.registry.system.starts import start as system_start
 from ironlaw.registry.textbooks import textbook
 from ironlaw.registry.timed_wires import timed_wire
 from ironlaw.registry.traces import trace
@@ -201,6 +208,9 @@ NAMESPACE: dict[str, Any] = {
     # attacks, and what they leave
     "attack_cost": attack_cost, "evaluation_cost": evaluation_cost, "smoothing_radius": smoothing_radius, "largest_radius": largest_radius,
     "samples_for": samples_for, "attacked": attacked, "clopper_pearson": clopper_pearson,
+    # a whole system
+    "SystemDesign": SystemDesign, "Faster": Faster, "system": system, "system_start": system_start, "best_lever": best_lever,
+    "lever": lever, "halls": halls, "brier": brier,
     # what a training step keeps
     "training_ledger": training_ledger, "static_bytes": static_bytes, "kept": kept, "with_loss": with_loss, "three_kernels": three_kernels,
     "recompute": recompute, "checkpoint_bytes": checkpoint_bytes, "best_checkpoints": best_checkpoints,

@@ -9,8 +9,8 @@ function targetsView(targets, id, plan, size, ctx) {
   const nodes = targets.map((item, i) => {
     const box = enlarge(item.target);
     return h("rect", {
-      key: item.key, class: `il-target ${item.mark.drag ? `il-drag-${item.mark.drag.axis}` : ""}`, x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top, rx: 3,
-      after: (node) => items.set(node, item), tabindex: i === focus ? 0 : -1, role: "img", "aria-label": [item.mark.name ?? item.mark.label, detail(item), item.mark.drag && "Shift with an arrow key moves it"].filter(Boolean).join(": "),
+      key: item.key, class: `il-target ${item.mark.drag ? `il-drag-${item.mark.drag.axis}` : ""} ${item.mark.opens ? "il-opens" : ""}`, x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top, rx: 3,
+      after: (node) => items.set(node, item), tabindex: i === focus ? 0 : -1, role: item.mark.opens ? "link" : "img", "aria-label": [item.mark.name ?? item.mark.label, detail(item), item.mark.drag && "Shift with an arrow key moves it"].filter(Boolean).join(": "),
       onfocus: (event) => point(item, event.currentTarget, ui), onblur: () => hideTip(ui),
     });
   });
@@ -29,7 +29,11 @@ function targetsView(targets, id, plan, size, ctx) {
       point(targets[i], root(event).children[i], ui);
       if (targets[i].mark.drag) drag(event, targets[i].mark.drag, plan, ctx);
     },
-    onkeydown: (event) => nudge(event, targets, ctx) || step(event, targets.length, id, ctx),
+    onclick: (event) => {
+      const i = nearest(event, targets, root(event));
+      if (i >= 0 && targets[i].mark.opens) location.assign(targets[i].mark.opens);
+    },
+    onkeydown: (event) => (event.key === "Enter" && items.get(event.target)?.mark.opens && location.assign(items.get(event.target).mark.opens)) || nudge(event, targets, ctx) || step(event, targets.length, id, ctx),
   }, nodes);
 }
 

@@ -1,0 +1,1 @@
+"""Lab V2-17, One system, one budget."""

@@ -1,0 +1,94 @@
+"""Act I: the learner's own record, by volume and by confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit.formula import line
+from ironlaw.labs.lab_v2_17_synthesis.act1 import figures
+from ironlaw.labs.lab_v2_17_synthesis.act1.record import ALL, Record, labs_to_do, record
+from ironlaw.labs.tables import scrolling_table
+from ironlaw.recall.confidence import EVEN_ODDS, PROBABILITY
+from ironlaw.units import significant
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("eight_predictions_tell", "sure_and_half_right", "sure_of_everything")
+VOLUMES = {ALL: "both volumes", "1": "Volume 1", "2": "Volume 2"}
+FOLLOWS = ()
+
+
+def dials(lab: kit.Lab) -> Any:
+    levels = [(0, "any"), *((level, f"{level}: {100 * share:.0f} %") for level, share in PROBABILITY.items())]
+    return lambda values: [
+        kit.choice("volume", "Predictions of", list(VOLUMES.items())),
+        kit.select("level", "Made with confidence", levels),
+    ]
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    own = record(lab, str(values["volume"]))
+    level = int(values["level"])
+    dots, themes = figures.dots(own, level), figures.themes(own)
+    return kit.View(
+        figures=[
+            tabbed(figures.curve(lab, own), "Calibration"), *([tabbed(dots, "Every prediction")] if dots else []),
+            *([tabbed(themes, "By lab")] if themes else []),
+        ],
+        cards=cards(own),
+        formula=formula(own),
+        note=kit.html(notes(lab, own)),
+        after=listed(own, level),
+        readouts={
+            "predictions": len(own.answered), "sure": len(own.standing.sure), "sure_right": sum(p.correct for p in own.standing.sure),
+            "brier": round(own.brier.score, 6) if own.brier else None, "beliefs_held": len(own.held),
+            "worst_lab": own.themes[0].lab if own.themes else None,
+        },
+    )  # fmt: skip
+
+
+def cards(own: Record) -> list[dict[str, Any]]:
+    sure, right = own.standing.sure, sum(one.correct for one in own.standing.sure)
+    score = own.brier.score if own.brier else None
+    return [
+        {"label": "Predictions", "value": str(len(own.answered)), "unit": "", "note": f"{own.curve.right} right"},
+        {"label": "Sure and right", "value": f"{right} of {len(sure)}", "unit": "", "note": "confidence 4 or 5"},
+        {"label": "Brier score", "value": significant(score) if score is not None else "–", "unit": "",
+         "tone": "" if score is None else "good" if score < EVEN_ODDS else "bad", "note": f"{EVEN_ODDS:g} is saying one half to all"},
+        {"label": "Beliefs still held", "value": str(len(own.held)), "unit": "", "note": "met with confidence, not put right since"},
+    ]  # fmt: skip
+
+
+def formula(own: Record) -> str:
+    if own.brier is None:
+        return line("Brier score = reliability − resolution + uncertainty")
+    b = own.brier
+    figures_of = " ".join((significant(b.reliability), "−", significant(b.resolution), "+", significant(b.uncertainty), "="))
+    return line("Brier score = reliability − resolution + uncertainty =", figures_of, f"<b>{significant(b.score)}</b>")
+
+
+def notes(lab: kit.Lab, own: Record) -> str:
+    if not own.answered:
+        return lab.fill("act1.nothing", labs=", ".join(labs_to_do(lab.ledger.events())))
+    if not own.held:
+        return lab.fill("act1.no_beliefs")
+    says = "\n".join(f"- {one.says}" for one in own.held[:5])
+    return lab.fill("act1.beliefs", count=str(len(own.held)), list=kit.Markup(kit.html(says)))
+
+
+def listed(own: Record, level: int) -> str:
+    """The dots once more as rows, each with a link."""
+    rows = [one for one in own.answered if level in (0, one.prediction.confidence)]
+    if not rows:
+        return ""
+    cells = [
+        (
+            f'<a href="{escape(one.address)}">{escape(one.lab)}</a>', escape(one.text), escape(one.option),
+            f"{one.prediction.confidence}", "right" if one.prediction.correct else "missed",
+            "–" if one.off is None else f"{significant(abs(one.off), 2)} orders too {'high' if one.off > 0 else 'low'}",
+        )
+        for one in sorted(rows, key=lambda one: (one.prediction.correct, -one.prediction.confidence))
+    ]  # fmt: skip
+    return scrolling_table("Your predictions, the surest misses first", ("lab", "asked", "you said", "confidence", "was", "off"), cells)

@@ -1,0 +1,97 @@
+"""Act I's words: truth, distance and slots, from the ledger as it was when the prediction was committed."""
+
+from __future__ import annotations
+
+from ironlaw import kit
+from ironlaw.engine.numerics.forecasts import brier
+from ironlaw.engine.numerics.shares import wilson
+from ironlaw.kit.own_keys import events_before
+from ironlaw.labs.lab_v2_17_synthesis.act1.record import labs_to_do, record
+from ironlaw.recall.confidence import EVEN_ODDS, PROBABILITY
+from ironlaw.recall.standing import EVERY, NOBODY, SURE_ONES, Standing, standing
+from ironlaw.units import significant
+
+HIT, MISS = 16, 4  # predictions of the reflection
+
+
+def asked_about(lab: kit.Lab) -> Standing:
+    """What the question is about."""
+    return standing(events_before(lab.ledger.events(), lab.slug, "act1"), lab.slug)
+
+
+def _percent(share: float) -> str:
+    return f"{significant(100 * share)} %"
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    own = asked_about(lab)
+    return {"count": f"{len(own.predictions)}", "sure": f"{len(own.sure)}"}
+
+
+def lock(lab: kit.Lab) -> dict[str, object]:
+    own = asked_about(lab)
+    which = {
+        SURE_ONES: "the predictions that you committed with confidence 4 or 5", EVERY: "all the predictions that you committed",
+        NOBODY: "the predictions of somebody who chooses blindly",
+    }[own.basis]  # fmt: skip
+    todo = ", ".join(labs_to_do(lab.ledger.events()))
+    why = {
+        SURE_ONES: f"{len(own.counted)} of them are in your ledger.",
+        EVERY: f"{len(own.counted)} are in your ledger, too few of them with confidence 4 or 5 to ask about those alone.",
+        NOBODY: f"Your ledger has no prediction of another lab yet. Do some first if you can, such as {todo}; then this is about you.",
+    }[own.basis]
+    return {"which": which, "why": why, "options": f"{len(lab.question('act1').options)}"}
+
+
+def truth(lab: kit.Lab) -> str:
+    own = asked_about(lab)
+    share = _percent(float(lab.question("act1").answer))
+    return f"{share}, {own.right} of {len(own.counted)}" if own.counted else share
+
+
+def distance(lab: kit.Lab) -> str:
+    option = lab.choice("act1")
+    return kit.points(100 * float(option.value), 100 * float(lab.question("act1").answer)) if option else ""
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    own, share = asked_about(lab), float(lab.question("act1").answer)
+    count = len(own.counted)
+    low, high = (wilson(own.right, count).low, wilson(own.right, count).high) if count else (0.0, 1.0)
+    here = record(lab)
+    stated = sum(PROBABILITY[one.confidence] for one in own.counted) / count if count else 1 / len(lab.question("act1").options)
+    return {
+        "share": _percent(share), "stated": _percent(stated), "count": str(count), "low": _percent(low), "high": _percent(high),
+        "score": significant(here.brier.score) if here.brier else "–", "even": f"{EVEN_ODDS:g}",
+        "side": _side(stated - share) if count else "without a record there is nothing to compare",
+    }  # fmt: skip
+
+
+def _side(gap: float) -> str:
+    if abs(gap) <= 0.1:
+        return "you are about as sure as you are right"
+    return f"you are {'too sure' if gap > 0 else 'not sure enough'} by {significant(abs(100 * gap), 2)} points"
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    sure, low, half = PROBABILITY[5], PROBABILITY[1], PROBABILITY[4]
+    cases = {
+        "nothing": [(sure, True)] * HIT + [(sure, False)] * MISS, "answers": [(sure, False)] * HIT + [(sure, True)] * MISS,
+        "theme": [(sure, True)] * HIT + [(low, False)] * MISS, "everywhere": [(half, True)] * HIT + [(half, False)] * MISS,
+    }  # fmt: skip
+    scores = {name: brier(pairs) for name, pairs in cases.items()}
+    return {
+        **{name: significant(score.score) for name, score in scores.items() if score}, "all": str(HIT + MISS), "misses": str(MISS),
+        "sure": _percent(sure), "low": _percent(low), "mid": _percent(half),
+    }  # fmt: skip
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    parts = brier([(PROBABILITY[5], True)] * HIT + [(PROBABILITY[5], False)] * MISS)
+    assert parts is not None
+    interval = wilson(6, 8)
+    return {
+        **{f"p{level}": _percent(share) for level, share in PROBABILITY.items()}, "score": significant(parts.score),
+        "reliability": significant(parts.reliability), "resolution": significant(parts.resolution),
+        "uncertainty": significant(parts.uncertainty), "low": _percent(interval.low), "high": _percent(interval.high),
+    }  # fmt: skip

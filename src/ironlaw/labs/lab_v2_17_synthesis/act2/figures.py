@@ -1,0 +1,47 @@
+"""Act II's pictures: the waterfall from peak to useful tokens, the tornado of days, and the room of every constraint."""
+
+from __future__ import annotations
+
+from ironlaw import kit, lab_names
+from ironlaw.labs.lab_v2_17_synthesis.act2.readings import rows
+from ironlaw.pictures import margins as pictures
+from ironlaw.pictures.cascade import Step, cascade
+from ironlaw.pictures.tornado import tornado
+from ironlaw.registry.system import Design, Report, evaluate
+from ironlaw.registry.system.levers import CHANGE
+from ironlaw.registry.system.levers import tornado as bars_of
+from ironlaw.widget.figure import Figure
+
+LEVERS = {
+    "flops": "FLOP/s", "hbm": "GPU memory", "nvlink": "NVLink", "nics": "network", "mtbf": "time between failures",
+    "host": "way to the host", "storage": "file system",
+}  # fmt: skip
+COLOURS = {"without the wires": "overhead", "work that lasts": "good", "first tokens in time": "good", "next tokens in time": "good"}
+MILLION = 1e6
+
+
+def waterfall(report: Report) -> Figure:
+    """The axis holds still while layout and servers are turned: it ends with the peak of these GPUs."""
+    steps = [
+        Step(one.name, min(1.0, one.share), COLOURS.get(one.name, "compute"), f"{lab_names.name(one.lab)}'s law") for one in report.factors
+    ]
+    return cascade(
+        "peak", report.peak / MILLION, steps, "", "From peak to useful tokens", label="million tokens a second",
+        domain=(0.0, 1.12 * report.peak / MILLION), id="waterfall", note="each row is the one above times its figure",
+    )  # fmt: skip
+
+
+def levers(lab: kit.Lab, design: Design) -> Figure:
+    option = lab.choice("act2")
+    bars, now = bars_of(design), evaluate(design).values["days"]
+    ends = [end for bar in bars for end in (bar.low, bar.high)]
+    low, high = min(ends), max(ends)
+    room = max(high - low, 0.02 * now)
+    return tornado(
+        bars, now, "", "Days to train", names=LEVERS, change=CHANGE, label="days to train", domain=(low - 0.1 * room, high + 0.55 * room),
+        chosen=str(option.value) if option else "",
+    )  # fmt: skip
+
+
+def room(report: Report) -> Figure:
+    return pictures.margins(rows(report))

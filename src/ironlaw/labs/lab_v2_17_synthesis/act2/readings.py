@@ -1,0 +1,45 @@
+"""Readouts and limits of a system in words: one unit a constraint."""
+
+from __future__ import annotations
+
+import math
+
+from ironlaw.pictures.margins import Margin
+from ironlaw.registry.system import LIMITS, Report, margins
+from ironlaw.units import show, significant
+
+NAMES = {
+    "memory": "Memory", "days": "Days to train", "goodput": "Work that lasts", "drain": "File system busy", "ports": "Switch ports a GPU",
+    "ttft": "First token", "tbt": "Between tokens", "availability": "Answered", "hours": "GPU-hours", "energy": "Energy",
+    "carbon": "Carbon", "epsilon": "Privacy",
+}  # fmt: skip
+
+
+def reading(name: str, value: float) -> str:
+    if math.isinf(value):
+        return {"epsilon": "no promise", "days": "never"}.get(name, "does not fit" if name in ("memory", "ttft", "tbt") else "without end")
+    if name in ("memory", "goodput", "drain"):
+        return f"{significant(100 * value)} %"
+    if name == "availability":
+        return f"{significant(100 * value, 5)} %"
+    if name == "days":
+        return f"{significant(value)} days"
+    if name == "ports":
+        return significant(value)
+    if name in ("ttft", "tbt"):
+        return show(value, "s")
+    if name == "hours":
+        return f"{significant(value / 1e6)} M h"
+    if name == "energy":
+        return f"{significant(value / 3.6e12)} GWh"
+    if name == "carbon":
+        return f"{significant(value / 1e6, 4)} t"
+    return f"ε = {significant(value)}"
+
+
+def limit(name: str) -> str:
+    return reading(name, LIMITS[name].value)
+
+
+def rows(report: Report) -> list[Margin]:
+    return [Margin(NAMES[name], room, reading(name, report.values[name]), limit(name)) for name, room in margins(report).items()]

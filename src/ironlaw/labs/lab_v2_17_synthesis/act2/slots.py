@@ -1,0 +1,118 @@
+"""Act II's words: truth, distance and slots, for the design that the learner starts from."""
+
+from __future__ import annotations
+
+from ironlaw import kit, lab_names
+from ironlaw.labs.lab_v2_17_synthesis import starts
+from ironlaw.labs.lab_v2_17_synthesis.act1 import record
+from ironlaw.labs.lab_v2_17_synthesis.act2.figures import LEVERS
+from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, limit, reading
+from ironlaw.registry.served_cases import CHAT
+from ironlaw.registry.system import LIMITS, Design, Faster, broken, evaluate, margins
+from ironlaw.registry.system import design as premises
+from ironlaw.registry.system.levers import ASKED, CHANGE, tornado
+from ironlaw.registry.system.serving import power
+from ironlaw.registry.traces import trace
+from ironlaw.units import significant
+
+NOBODYS = "the house's: you saved no design of these labs yet"
+UNKNOWN = "not known yet: your ledger has no other lab"
+
+
+def message(lab: kit.Lab) -> dict[str, object]:
+    return {
+        "tokens": f"{significant(premises.TOKENS / 1e12)} trillion", "days": limit("days"),
+        "hours": f"{significant(LIMITS['hours'].value / 1e6)} million hours",
+        "energy": limit("energy"), "carbon": limit("carbon"), "ttft": limit("ttft"), "tbt": limit("tbt"),
+        "up": limit("availability"), "rate": significant(premises.LOAD * trace(CHAT).rate), "epsilon": limit("epsilon"),
+        "lasts": limit("goodput"), "ports": limit("ports"),
+    }  # fmt: skip
+
+
+def lock(lab: kit.Lab) -> dict[str, object]:
+    design = starts.start_of(lab).design
+    given = starts.given(lab)
+    return {
+        "whose": f"yours, from {given}, and the house's where you saved none" if given else NOBODYS,
+        "gpus": f"{design.gpus:,}", "layout": str(design.layout), "nics": str(design.nics), "thin": f"{design.thin:g}",
+        "scattered": f"{100 * design.scattered:g} %", "far": kit.amount(design.far_every, "s"), "change": f"{100 * CHANGE:g} %",
+        "between": kit.amount(evaluate(design).values["between"], "s"), "storage": kit.amount(premises.STORAGE, "B/s"),
+        "restart": kit.amount(premises.DETECT + premises.RESTART, "s"),
+    }  # fmt: skip
+
+
+def _bars(lab: kit.Lab) -> dict[str, float]:
+    """Lever -> days with a tenth more."""
+    return {bar.name: bar.high for bar in tornado(starts.start_of(lab).design)}
+
+
+def truth(lab: kit.Lab) -> str:
+    return LEVERS[str(lab.question("act2").answer)]
+
+
+def distance(lab: kit.Lab) -> str:
+    option = lab.choice("act2")
+    if option is None:
+        return ""
+    if lab.correct("act2"):
+        return "right"
+    days, bars = evaluate(starts.start_of(lab).design).values["days"], _bars(lab)
+    mine, best = (days - bars[str(name)] for name in (option.value, lab.question("act2").answer))
+    return f"off: it brings {significant(mine, 2)} of {significant(best, 2)} days"
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    design = starts.start_of(lab).design
+    days, bars = evaluate(design).values["days"], _bars(lab)
+    saved = {f"{name}_days": f"{significant(days - bars[name], 2)} days" for name in ASKED}
+    return {
+        "days": reading("days", days), "change": f"{100 * CHANGE:g} %", **saved,
+        "nvlink_days": f"{significant(days - bars['nvlink'], 2)} days", "broken": str(len(broken(evaluate(design)))),
+        "names": ", ".join(NAMES[name] for name in broken(evaluate(design))) or "none",
+    }  # fmt: skip
+
+
+def reflection(lab: kit.Lab) -> dict[str, object]:
+    house = Design()
+    now, twice = evaluate(house).values["days"], evaluate(house, Faster(flops=2)).values["days"]
+    four = evaluate(house, Faster(flops=4)).values["days"]
+    lever = next(bar.lever for bar in tornado(house) if bar.name == "flops")
+    return {
+        "now": reading("days", now), "twice": reading("days", twice), "four": reading("days", four),
+        "share": f"{significant(100 * twice / now, 2)} %",
+        "lever": significant(abs(lever), 2), "promise": f"{significant(100 * 2**lever, 2)} %",
+    }  # fmt: skip
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    house = Design()
+    bars = {bar.name: bar for bar in tornado(house)}
+    report = evaluate(house)
+    rates = ("flops", "hbm", "nvlink", "nics")
+    return {
+        "lever": significant(bars["flops"].lever, 2).replace("-", "−"), "now": reading("days", report.values["days"]),
+        "high": reading("days", bars["flops"].high), "change": f"{100 * CHANGE:g} %",
+        "sum": significant(sum(bars[name].lever for name in rates), 2).replace("-", "−"),
+        "peak": f"{significant(report.peak / 1e6)} million", "useful": f"{significant(report.useful / 1e6)} million",
+        "power": kit.amount(power(), "W"), "hours": reading("hours", report.values["hours"]),
+        "energy": reading("energy", report.values["energy"]),
+        "carbon": reading("carbon", report.values["carbon"]),
+    }  # fmt: skip
+
+
+def takeaways(lab: kit.Lab) -> dict[str, object]:
+    """Computed sentences: what binds, what pulls most, where the learner is worst calibrated."""
+    values = lab.readouts.get("act2")
+    design = starts.shown(lab) if not values else Design(**{name: values[name] for name in Design.__dataclass_fields__})
+    report = evaluate(design)
+    tight = min(margins(report).items(), key=lambda each: each[1])[0]
+    bars = tornado(design) if not report.refusal else ()
+    own = record.record(lab)
+    worst = own.themes[0] if own.themes else None
+    return {
+        "binding": NAMES[tight], "value": reading(tight, report.values[tight]), "limit": limit(tight),
+        "state": "broken" if broken(report) else "what binds, and it holds",
+        "lever": LEVERS[bars[0].name] if bars else "none: the layout does not divide",
+        "gain": f"{significant(100 * abs(bars[0].lever), 2)} %" if bars else "nothing",
+        "theme": f"{lab_names.name(worst.lab)}, {worst.right} of {worst.answers} right; review that first" if worst else UNKNOWN,
+    }  # fmt: skip

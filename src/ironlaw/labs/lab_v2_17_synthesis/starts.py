@@ -1,0 +1,49 @@
+"""Where the dials of Act II begin: at the learner's designs, or at the house's; and which lab gives what."""
+
+from __future__ import annotations
+
+from ironlaw import kit
+from ironlaw.kit.own_keys import designs, events_before
+from ironlaw.lab_names import name
+from ironlaw.registry.system import Design
+from ironlaw.registry.system.starts import FIELDS, Start, start
+
+HOUSE = "house"
+# lab -> what of the system it decides
+GIVES = {
+    "lab_v2_02_interconnect": "the NICs of a box",
+    "lab_v2_03_fabric": "the spine and where the nodes stand",
+    "lab_v2_05_parallelism": "GPUs and layout",
+    "lab_v2_07_checkpoint": "saves and their intervals",
+    "lab_v2_10_kv_serving": "the servers",
+    "lab_v2_12_slo": "copies and retries",
+}
+
+
+def start_of(lab: kit.Lab) -> Start:
+    """The learner's own, as the ledger had it when Act II's prediction was committed."""
+    return start(designs(events_before(lab.ledger.events(), lab.slug, "act2"), lab.slug))
+
+
+def shown(lab: kit.Lab) -> Design:
+    """Where the dials begin in this context."""
+    return Design() if lab.current_context.slug == HOUSE else start_of(lab).design
+
+
+def given(lab: kit.Lab) -> str:
+    """Which labs' designs are in it, in words; empty where none is."""
+    labs = dict.fromkeys(start_of(lab).given.values())
+    return _and([name(slug) for slug in labs])
+
+
+def missing(lab: kit.Lab) -> str:
+    """Which labs would give what is the house's now."""
+    have = set(start_of(lab).given.values())
+    return _and([f"{name(slug)} ({what})" for slug, what in GIVES.items() if slug not in have])
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+assert set(GIVES) <= {lab for lab, _ in FIELDS.values()}
