@@ -44,7 +44,7 @@ def dots(record: Record, level: int) -> Figure | None:
         hover = [("asked", one.text), ("you said", one.option), ("stated", percent(one.stated)), ("it was", "right" if right else "missed")]
         marks.append(
             mark(
-                "point", "good" if right else "fail", x=100 * one.stated + APART * nth, y=one.lab, shape="circle" if right else "cross",
+                "point", "good" if right else "fail", x=100 * one.stated + APART * nth, y=one.lab, shape="circle" if right else "triangle",
                 size=6, id=f"{one.prediction.lab}-{one.prediction.question}", name=f"{one.lab}, {one.prediction.question}", hover=hover,
                 opens=one.address,
             )
@@ -56,8 +56,8 @@ def dots(record: Record, level: int) -> Figure | None:
         "dots", "Every prediction", Axis("linear", "stated", "%", (15.0, 108.0), ticks=(25.0, 45.0, 65.0, 80.0, 95.0)),
         Axis("band", names=names), tuple(marks), f"{len(rows)} predictions in {len(labs)} labs; {missed} were missed.",
         Table(("lab", "asked", "stated", "was", "off"), cells), "a dot opens its question",
-        ({"colour": "good", "shape": "circle", "label": "right"}, {"colour": "fail", "shape": "cross", "label": "missed"}),
-        {"row": 26},
+        ({"colour": "good", "shape": "circle", "label": "right"}, {"colour": "fail", "shape": "triangle", "label": "missed"}),
+        {"row": 34},
     )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def themes(record: Record) -> Figure | None:
         Axis("linear", "stated minus right, points", "", (-100.0, 130.0), ticks=(-100.0, -50.0, 0.0, 50.0, 100.0)),
         Axis("band", names=tuple(row[0] for row in rows)), tuple(marks), text,
         Table(("lab", "stated", "right", "Brier score"), rows), "",
-        ({"colour": "warn", "label": "too sure"}, {"colour": "accent", "label": "not sure enough"}), {"row": 26},
+        ({"colour": "warn", "label": "too sure"}, {"colour": "accent", "label": "not sure enough"}), {"row": 34},
     )  # fmt: skip
 
 

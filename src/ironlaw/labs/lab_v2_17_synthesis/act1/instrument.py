@@ -78,6 +78,10 @@ def notes(lab: kit.Lab, own: Record) -> str:
     return lab.fill("act1.beliefs", count=str(len(own.held)), list=kit.Markup(kit.html(says)))
 
 
+def _unbroken(name: str) -> str:
+    return escape(name).replace(" ", "\u00a0").replace("-", "\u2011")
+
+
 def listed(own: Record, level: int) -> str:
     """The dots once more as rows, each with a link."""
     rows = [one for one in own.answered if level in (0, one.prediction.confidence)]
@@ -85,7 +89,7 @@ def listed(own: Record, level: int) -> str:
         return ""
     cells = [
         (
-            f'<a href="{escape(one.address)}">{escape(one.lab)}</a>', escape(one.text), escape(one.option),
+            f'<a href="{escape(one.address)}">{_unbroken(one.lab)}</a>', escape(one.text), escape(one.option),
             f"{one.prediction.confidence}", "right" if one.prediction.correct else "missed",
             "–" if one.off is None else f"{significant(abs(one.off), 2)} orders too {'high' if one.off > 0 else 'low'}",
         )

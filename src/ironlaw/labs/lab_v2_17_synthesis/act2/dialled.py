@@ -20,7 +20,7 @@ LABELS = {
     "hedge": "A copy of a request after", "retries": "Retries", "hall": "Where", "noise": "Noise of the fine-tuning",
 }  # fmt: skip
 WORDS: Mapping[str, Mapping[Any, str]] = {
-    "recompute": {"none": "nothing", "full": "all of a layer"}, "saving": {SYNC: "until it is stored", ASYNC: "until it is in host memory"},
+    "recompute": {"none": "nothing", "full": "all of a layer"}, "saving": {SYNC: "until stored", ASYNC: "until in host memory"},
     "near": {NONE: "nowhere", HOST: "host memory", NEIGHBOUR: "a neighbour's too"}, "weights": {"bf16": "BF16", "fp8": "FP8"},
     "cache": {"bf16": "BF16", "fp8": "FP8"}, "hedge": {1.0: "never"}, "noise": {0.0: "none"}, "scattered": {0.0: "none"},
 }  # fmt: skip

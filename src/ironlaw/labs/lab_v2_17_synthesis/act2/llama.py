@@ -28,9 +28,10 @@ def rows() -> list[tuple[str, str, str, str]]:
     between = between_failures(RUN)
     lasts = float(goodput(optimum(SAVE, between), SAVE, DETECT + RESTART, between).goodput)
     hours = flops / causal / lasts / 3600.0
-    power = float(hardware("h100_sxm").power)
+    family = published("llama31_training").row(model="all")
+    spent = energy.of_run(1e6 * float(family["hours"]), float(hardware("h100_sxm").power))
     grams = [hall.grams_per_kwh for hall in halls().values()]
-    tonnes = [energy.carbon(energy.of_run(float(whole["hours"]), power), each) / 1e6 for each in (min(grams), max(grams))]
+    tonnes = [energy.carbon(spent, each) / 1e6 for each in (min(grams), max(grams))]
     return [
         ("FLOP/s of a GPU", show(rate, "FLOP/s"), show(causal, "FLOP/s"), f"layout {run.layout} on {run.layout.devices:,} H100"),
         ("Between failures", show(between, "s"), show(between, "s"), "the failures counted, over the days; the model takes it as it is"),
@@ -38,8 +39,8 @@ def rows() -> list[tuple[str, str, str, str]]:
          f"saves of {show(SAVE, 's')}, {show(DETECT + RESTART, 's')} until it runs again: premises of this page, not of the paper"),
         ("GPU-hours", f"{significant(float(whole['hours']) / 1e6, 4)} million", f"{significant(hours / 1e6, 4)} million",
          f"{show(flops, 'FLOP')}, six for each parameter and token, at the rate and the share above"),
-        ("Carbon", f"{float(whole['family_tonnes']):,.0f} t, the whole family", f"{tonnes[0]:,.0f} to {tonnes[1]:,.0f} t",
-         "its GPU-hours at the rated power, on the cleanest and the dirtiest grid of this page"),
+        ("Carbon of all three sizes", f"{float(family['tonnes']):,.0f} t", f"{tonnes[0]:,.0f} to {tonnes[1]:,.0f} t",
+         f"{float(family['hours']):g} million GPU-hours at the rated power, on the cleanest and the dirtiest grid of this page"),
     ]  # fmt: skip
 
 
