@@ -75,7 +75,7 @@ def test_the_story(bench):
     shown = cards(view)
     assert shown["Energy, of before"] == "63.8 %" and shown["Price, of before"] == "85 %" and shown["Backfires from"] == "4.27"
     change = figure(view, "change")
-    rules = {mark["id"]: mark["x"] for mark in change["marks"] if mark["type"] == "rule" and mark["id"] != "before"}
+    rules = {mark["id"]: mark["x"] for mark in change["marks"] if mark["type"] == "rule"}
     assert rules == {"prediction": 141, "truth": pytest.approx(63.8, abs=0.01)}
     ends = {mark["y"]: mark["x"] for mark in change["marks"] if mark["type"] == "point"}
     assert ends["demand stays"] == 50 and ends["as set"] == pytest.approx(63.8, abs=0.01)

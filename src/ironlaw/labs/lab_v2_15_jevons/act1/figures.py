@@ -30,7 +30,7 @@ def change(lab: kit.Lab, setting: Setting) -> Figure:
         FIXED: setting.at(low=0.0, high=0.0), SET: setting, WHOLE: setting.at(share=1.0, passed=1.0, cost=1.0),
         BOTH: setting.at(passed=1.0, cost=1 / setting.gain),
     }  # fmt: skip
-    marks: list[Mark] = [mark("rule", "ridge", x=100.0, dash=True, id="before", name="before", hover=[("before", exact(100.0, "%"))])]
+    marks: list[Mark] = []
     cells = []
     for name, case in rows.items():
         ends = [100 * case.energy(each) for each in (case.low, case.high)]

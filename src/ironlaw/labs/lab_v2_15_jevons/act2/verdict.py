@@ -64,8 +64,8 @@ def _set(**change: object) -> Callable[[Plan], Plan]:
 
 
 @lru_cache(maxsize=256)
-def cures(plan: Plan) -> dict[str, Plan]:
-    """Words -> a plan that works: one dial turned, or one with the fleet sized anew; where none does, two."""
+def cures(plan: Plan, pairs: bool = True) -> dict[str, Plan]:
+    """Words -> a plan that works: one dial turned, or one with the fleet sized anew; where none does, two, if `pairs` are asked for."""
     found: dict[str, Plan] = {}
     options = list(steps(plan))
     for words, changed in [("", plan), *((words, change(plan)) for _, every in options for words, change in every)]:
@@ -73,39 +73,43 @@ def cures(plan: Plan) -> dict[str, Plan]:
             if state(one) == WORKS and one != plan:
                 found.setdefault(" with ".join(part for part in (words, size) if part), one)
                 break
-    if found:
+    if found or not pairs:
         return found
     for (_, first), (_, second) in combinations(options, 2):
         for words, change in second:
+            if change(plan).p99 > plan.limit:
+                continue
             worked = next(((other, one) for other, also in first if state(one := change(also(plan)).sized) == WORKS), None)
             if worked:
                 found[f"{worked[0]} and {words}, with {worked[1].servers:,} servers"] = worked[1]
     return dict(sorted(found.items(), key=lambda each: each[1].model != plan.model))
 
 
-def banner(lab: kit.Lab, plan: Plan) -> dict[str, object]:
+def banner(lab: kit.Lab, plan: Plan, moving: bool = False) -> dict[str, object]:
+    """`moving`: while a dial is turned, two dials at once are not searched."""
     name = state(plan)
-    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](plan))))
+    slots = SLOTS[name](plan) | ({} if name == WORKS else {"cures": _or(plan, moving)})
+    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **slots)))
 
 
-def _or(plan: Plan) -> str:
-    words = list(cures(plan))[:SHOWN]
+def _or(plan: Plan, moving: bool) -> str:
+    words = list(cures(plan, pairs=not moving))[:SHOWN]
     if not words:
-        return "no two dials; turn three"
+        return "two dials at once" if moving else "no two dials; turn three"
     return words[0] if len(words) == 1 else f"{'; '.join(words[:-1])}; or {words[-1]}"
 
 
 def _slo(plan: Plan) -> dict[str, object]:
-    return {"p99": kit.amount(plan.p99, "s"), "limit": kit.amount(plan.limit, "s"), "cures": _or(plan)}
+    return {"p99": kit.amount(plan.p99, "s"), "limit": kit.amount(plan.limit, "s")}
 
 
 def _short(plan: Plan) -> dict[str, object]:
     needed = plan.fleet.needed(plan.most)
-    return {"needed": significant(needed), "servers": f"{plan.servers:,}", "high": significant(plan.most), "cures": _or(plan)}
+    return {"needed": significant(needed), "servers": f"{plan.servers:,}", "high": significant(plan.most)}
 
 
 def _power(plan: Plan) -> dict[str, object]:
-    return {"power": kit.amount(plan.fleet.peak_power, "W"), "feed": kit.amount(plan.feed, "W"), "cures": _or(plan)}
+    return {"power": kit.amount(plan.fleet.peak_power, "W"), "feed": kit.amount(plan.feed, "W")}
 
 
 def _idle(plan: Plan) -> dict[str, object]:
@@ -115,14 +119,13 @@ def _idle(plan: Plan) -> dict[str, object]:
         "least": kit.amount(100 * LEAST_BUSY, "%"),
         "low": significant(plan.least),
         "rest": kit.amount(100 * (carbon.idle + carbon.embodied) / carbon.total, "%"),
-        "cures": _or(plan),
     }
 
 
 def _backfire(plan: Plan) -> dict[str, object]:
     return {
         "energy": kit.amount(100 * plan.fleet.energy(plan.high), "%"), "high": significant(plan.high),
-        "threshold": significant(plan.fleet.threshold), "price": kit.amount(100 * plan.fleet.price, "%"), "cures": _or(plan),
+        "threshold": significant(plan.fleet.threshold), "price": kit.amount(100 * plan.fleet.price, "%"),
     }  # fmt: skip
 
 
@@ -131,7 +134,6 @@ def _over(plan: Plan) -> dict[str, object]:
         "tonnes": kit.amount(plan.tonnes, "t"),
         "high": significant(plan.most),
         "over": kit.amount(plan.tonnes - given("budget"), "t"),
-        "cures": _or(plan),
     }
 
 
