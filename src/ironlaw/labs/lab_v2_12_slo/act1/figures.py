@@ -24,7 +24,7 @@ from ironlaw.widget.quantities import exact, format_quantity
 BINS = 16  # in a decade
 ROWS = 4  # of them in a row of the table
 LOWEST = 1e-4  # of the highest time that is drawn: what is faster does not matter here
-LEAST = 1e-5  # percent
+LEAST, SMALLEST = 1e-5, 1e-4  # percent: the foot of the axis, and what is still written out
 ONE, WHOLE, ROW, SOME = "one call", "the whole", "in a row: over the sum of their limits", "some call over its own limit: a bound for a row"
 
 
@@ -57,7 +57,7 @@ def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density",
         for (at, _), one, whole in zip(series[ONE][ROWS // 2 :: ROWS], *columns, strict=False)
     ]
     legend = ({"colour": "memory", "shape": "line", "dash": True, "label": ONE}, {"colour": "accent", "shape": "line", "label": WHOLE})
-    top = up_to(1.15 * max(share for points in series.values() for _, share in points))
+    top = min(100.0, up_to(1.15 * max(share for points in series.values() for _, share in points)))
     return Figure(
         id, title, Axis("log", "time to the answer", "s", (low, high)), Axis("linear", "of the requests, by time", "%", (0.0, top)),
         (*marks, *extra), words, Table(("time", ONE, WHOLE), tuple(cells)), "", legend, {"height": 340},
@@ -109,7 +109,7 @@ def over(setting: Setting) -> Figure:
 
 
 def percent(share: float) -> str:
-    return format_quantity(100 * share, "%") if 100 * share >= LEAST else f"under {significant(LEAST)} %"
+    return format_quantity(100 * share, "%") if 100 * share >= SMALLEST else f"under {significant(SMALLEST)} %"
 
 
 def said(lab: kit.Lab, setting: Setting) -> Figure | None:
