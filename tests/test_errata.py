@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ironlaw as il
+from ironlaw.engine import rebound
 from ironlaw.engine.cluster.collectives import crossover
 from ironlaw.engine.cluster.collectives import time as collective_time
 from ironlaw.engine.cluster.failures import daly, goodput, mtbf, optimum, waste, young
@@ -34,6 +35,7 @@ from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.roofline import gemm_intensity, mfu, roofline
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
+from ironlaw.engine.energy import embodied_share
 from ironlaw.engine.serving.batching import batch_server
 from ironlaw.engine.serving.laws import law
 from ironlaw.engine.serving.queues import md1, mm1, mmc
@@ -652,6 +654,25 @@ def test_erratum_64_slow_together_is_worse():
 
 def test_erratum_65_retries_multiply():
     assert is_near(attempts(1.0, 3, 3), 64, 3)
+
+
+def test_erratum_66_efficiency_taken_for_price():
+    """By hand: the price falls by a twentieth, demand grows as its power."""
+    assert rebound.energy(2, 1.5, 0.1) == pytest.approx(0.5 * 0.95**-1.5) and rebound.energy(2, 1.5, 1.0) == pytest.approx(2**0.5)
+    assert rebound.threshold(2, 0.1) == pytest.approx(math.log(2) / -math.log(0.95))
+
+
+def test_erratum_67_one_generation():
+    """NVIDIA's datasheets: 989 at 700 W, 125 at 300 W; the draft's own figure by hand."""
+    assert il.hardware("v100").power == 300 and il.hardware("v100_pcie").power == 250
+    assert pytest.approx(3.39, abs=0.01) == (989.4 / 700) / (125 / 300) and pytest.approx(5.65, abs=0.01) == (1979 / 700) / (125 / 250)
+
+
+def test_erratum_68_embodied_shares():
+    hours = 3 * 8766 * 0.6 * 0.7
+    for grams, share in ((20, 0.442), (820, 0.019)):
+        assert embodied_share(175e3, 700, grams, 3, 0.6) == pytest.approx(175e3 / (175e3 + hours * grams)) == pytest.approx(share, abs=5e-4)
+    assert embodied_share(175e3, 700, 20, 3, 0.6, 1.06) == pytest.approx(0.428, abs=1e-3)
 
 
 def test_every_erratum_has_a_test():
