@@ -4,9 +4,11 @@ import pytest
 from headless import SLUG, Page, Stages
 
 from ironlaw.labs.lab_01_magnitude import models
+from ironlaw.labs.lab_v2_17_synthesis.act2 import warming
 from ironlaw.ledger import open_ledger
 
-models._warm.acquire(blocking=False)  # nothing in the background: a test builds what it asks for
+for one in (models, warming):
+    one._warm.acquire(blocking=False)  # nothing in the background: a test builds what it asks for
 
 
 def first_act(page: Page) -> Page:

@@ -9,11 +9,12 @@ from ironlaw.engine.numerics.forecasts import brier
 from ironlaw.kit.check import problems
 from ironlaw.labs.lab_v2_17_synthesis import starts
 from ironlaw.labs.lab_v2_17_synthesis.act1 import record
-from ironlaw.labs.lab_v2_17_synthesis.act2 import dialled, llama, readings, verdict
+from ironlaw.labs.lab_v2_17_synthesis.act2 import dialled, llama, readings, verdict, warming
 from ironlaw.ledger import open_ledger
 from ironlaw.recall.standing import EVERY, NOBODY, SURE_ONES
 from ironlaw.registry.system import LIMITS, Design, broken, evaluate
 from ironlaw.registry.system.levers import tornado
+from ironlaw.registry.system.search import fix
 
 SLUG = "lab_v2_17_synthesis"
 MEETS = Design(pipeline=4, virtual=2, thin=2.0, scattered=0.0, spares=1, budget=512, retries=1, hall="new", noise=0.7)
@@ -230,6 +231,14 @@ def test_the_hint_is_recorded_and_leads_out(page):
     set_to(page, turned)
     assert page.piece("act2.instrument").view["banner"]["tone"] == "good"
     assert page.shows("act2.hint_none", page.send("act2.hint", act=2)["feedback"])
+
+
+def test_what_is_computed_ahead_is_what_is_asked_for_first():
+    fix.cache_clear()
+    warming.fill(Design())
+    filled = fix.cache_info().currsize
+    assert filled == len(broken(evaluate(Design()))) and verdict.state(Design()) == verdict.TOGETHER
+    assert fix.cache_info().currsize == filled
 
 
 def test_different_learners_have_different_right_answers(page):

@@ -8,8 +8,10 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit.formula import line
+from ironlaw.labs.lab_v2_17_synthesis import starts
 from ironlaw.labs.lab_v2_17_synthesis.act1 import figures
 from ironlaw.labs.lab_v2_17_synthesis.act1.record import ALL, Record, labs_to_do, record
+from ironlaw.labs.lab_v2_17_synthesis.act2 import warming
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.recall.confidence import EVEN_ODDS, PROBABILITY
 from ironlaw.units import significant
@@ -29,6 +31,7 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    warming.warm(starts.shown(lab))
     own = record(lab, str(values["volume"]))
     level = int(values["level"])
     dots, themes = figures.dots(own, level), figures.themes(own)

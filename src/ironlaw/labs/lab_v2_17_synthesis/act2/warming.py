@@ -1,0 +1,27 @@
+"""What Act II will ask for first, computed in the background while the learner looks at Act I."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+
+from ironlaw.registry.system import Design, broken, evaluate
+from ironlaw.registry.system.levers import tornado
+from ironlaw.registry.system.search import fix
+
+_warm = threading.Lock()
+
+
+def warm(design: Design) -> None:
+    """Once in a process. A browser's Python has no threads: there the first view is as slow as it is."""
+    if _warm.acquire(blocking=False):  # never given back
+        with suppress(RuntimeError):
+            threading.Thread(target=fill, args=(design,), daemon=True).start()
+
+
+def fill(design: Design) -> None:
+    report = evaluate(design)
+    if not report.refusal:
+        tornado(design)
+        for name in broken(report):
+            fix(design, name)
