@@ -51,7 +51,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(plan),
         formula=formula(plan),
-        banner=verdict.banner(lab, plan),
+        banner=verdict.banner(lab, plan, bool(values.get("moving"))),
         note=kit.html(notes(lab, plan)),
         readouts=readouts(plan),
     )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.device.machine import Plan as Running
 from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.types import Graph
 from ironlaw.engine.numerics.fronts import LESS, MORE, Candidate, dominators
 from ironlaw.engine.robustness import attack_cost, largest_radius
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, EPSILON, IMAGENET, SIDE, STANDARD, Model, model, models
@@ -104,14 +105,11 @@ class Plan:
     @property
     def dominators(self) -> tuple[str, ...]:
         """Models of the table, alone and without noise, that are no worse in anything and better in something."""
-        own = Candidate("own", self._figures())
-        return tuple(one.name for one in dominators(own, [own, *self.others], SENSES))
-
-    @property
-    def others(self) -> list[Candidate]:
-        plain = replace(self, members=1, samples=0)
-        every = [replace(plain, model=one) for one in models(self.model.data) if one.graph]
-        return [Candidate(one.model.name, one._figures()) for one in every]
+        own, plain = self.model, replace(self, members=1, samples=0)
+        as_good = [one for one in models(own.data) if one.graph and one.clean >= own.clean and one.attacked >= own.attacked]
+        others = [Candidate(one.name, replace(plain, model=one)._figures()) for one in as_good]
+        here = Candidate("own", self._figures())
+        return tuple(one.name for one in dominators(here, [here, *others], SENSES))
 
     def _figures(self) -> dict[str, float]:
         return {"clean": self.model.clean, "attacked": self.model.attacked, "seconds": self.seconds, "hours": self.hours}
@@ -120,7 +118,13 @@ class Plan:
 @lru_cache(maxsize=1024)
 def forward(graph: str, device: str, batch: int, dtype: str, mode: str) -> float:
     """Seconds of one pass, as predicted."""
-    return float(predict(workload(graph, batch=batch, dtype=dtype), hardware(device), Running(mode=mode)).seconds)
+    return float(predict(_graph(graph, batch, dtype), hardware(device), Running(mode=mode)).seconds)
+
+
+@lru_cache(maxsize=128)
+def _graph(name: str, batch: int, dtype: str) -> Graph:
+    """Kept longer than the registry keeps one: a plan is compared with others at every batch."""
+    return workload(name, batch=batch, dtype=dtype)
 
 
 def target(lab: kit.Lab) -> tuple[float, bool]:

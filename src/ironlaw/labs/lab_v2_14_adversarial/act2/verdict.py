@@ -62,68 +62,72 @@ def short(plan: Plan) -> tuple[str, float, float] | None:
     return None
 
 
-def banner(lab: kit.Lab, plan: Plan) -> dict[str, object]:
+def banner(lab: kit.Lab, plan: Plan, moving: bool = False) -> dict[str, object]:
+    """What would do is looked for when the dials rest."""
     name = state(plan)
-    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](plan))))
+    slots = SLOTS[name](plan) | ({} if name == WORKS else {"cures": "…" if moving else _or(plan)})
+    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **slots)))
 
 
 def changes(plan: Plan) -> Iterator[tuple[str, Plan]]:
-    """Words and the plan with that one change, the least first."""
+    """Words and the plan with that one change, the least first: only such as bear on the limit that it hits."""
+    hit = state(plan)
     if plan.samples:
         yield "no noisy copies", replace(plan, samples=0)
     if plan.members > 1:
         yield "one network alone", replace(plan, members=1)
-    if plan.steps != plan.goal.steps:
+    if hit in (THIN, DEAR):
         yield f"{plan.goal.steps} steps of attack", replace(plan, steps=plan.goal.steps)
-    if plan.images != plan.goal.images:
         yield f"{plan.goal.images:g} million images", replace(plan, images=plan.goal.images)
+    if hit == LATE:
+        yield from faster(plan)
+    for one in models(plan.model.data):
+        if one.graph and one != plan.model:
+            yield f"the model {one.name}", replace(plan, model=one)
+
+
+def faster(plan: Plan) -> Iterator[tuple[str, Plan]]:
+    """The same network, answered sooner; of smaller batches the largest that is in time."""
     if plan.mode != "compiled":
         yield "the network compiled", replace(plan, mode="compiled")
     if plan.dtype != "fp16":
         yield "FP16", replace(plan, dtype="fp16")
-    for batch in (64, 32, 16, 8, 4, 2, 1):
-        if batch < plan.batch:
-            yield f"batches of {batch}", replace(plan, batch=batch)
     for device in DEVICES:
         if device != plan.device:
-            yield f"answers on {hardware(device).name}", replace(plan, device=device)
-    for one in models(plan.model.data):
-        if one.graph and one != plan.model:
-            yield one.name, replace(plan, model=one)
+            yield f"answering on {hardware(device).name}", replace(plan, device=device)
+    if replace(plan, batch=1).seconds > plan.slo:
+        return
+    smaller = [replace(plan, batch=2**k) for k in range(8, -1, -1) if 2**k < plan.batch]
+    if (cured := next((one for one in smaller if one.seconds <= plan.slo), None)) is not None:
+        yield f"batches of {cured.batch}", cured
 
 
-def cures(plan: Plan) -> dict[str, Plan]:
-    """Single changes after which the plan works; of batches the largest."""
-    cured: dict[str, Plan] = {}
-    for words, changed in changes(plan):
-        if words.startswith("batches") and any(other.startswith("batches") for other in cured):
-            continue
-        if state(changed) == WORKS:
-            cured[words] = changed
-    return cured
+def cures(plan: Plan) -> Iterator[tuple[str, Plan]]:
+    """Single changes after which the plan works."""
+    return ((words, changed) for words, changed in changes(plan) if changed != plan and state(changed) == WORKS)
 
 
 def pairs(plan: Plan) -> Iterator[tuple[str, Plan]]:
-    """Two changes at once that do: another model, and one thing about where it runs."""
+    """Two changes at once that do: a model whose time is counted whole, and one thing about where it runs."""
     for first, changed in changes(plan):
-        if changed.model == plan.model:
+        if changed.model == plan.model or changed.model.uncounted:
             continue
-        for second, both in changes(changed):
-            if both.model == changed.model and state(both) == WORKS:
+        for second, both in cures(changed):
+            if both.model == changed.model:
                 yield f"{first} and {second}", both
 
 
 def _or(plan: Plan) -> str:
-    words = list(cures(plan))[:4] or [both for both, _ in islice(pairs(plan), 1)]
+    words = [one for one, _ in islice(cures(plan), 3)] or [both for both, _ in islice(pairs(plan), 1)]
     if not words:
-        return "no two dials; begin with the model"
+        return "no two changes; smaller batches on a faster device, too"
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}, or {words[-1]}"
 
 
 def _unproven(plan: Plan) -> dict[str, object]:
     return {
         "reported": kit.amount(plan.model.reported or 0.0, "%"), "left": kit.amount(plan.model.attacked, "%"), "name": plan.model.name,
-        "lost": kit.amount(plan.model.lost, "points"), "cures": _or(plan),
+        "lost": kit.amount(plan.model.lost, "points"),
     }  # fmt: skip
 
 
@@ -131,13 +135,13 @@ def _noisy(plan: Plan) -> dict[str, object]:
     return {
         "sigma": f"{plan.sigma:g}", "samples": f"{plan.samples:,}", "seconds": kit.amount(plan.seconds, "s"),
         "radius": f"{plan.radius:.2f}", "box": f"{plan.box:.2f}",
-        "enough": "reaches" if plan.radius >= plan.box else "does not reach", "cures": _or(plan),
+        "enough": "reaches" if plan.radius >= plan.box else "does not reach",
     }  # fmt: skip
 
 
 def _thin(plan: Plan) -> dict[str, object]:
     return {
-        "steps": plan.steps, "images": f"{plan.images:g}", "least": plan.goal.steps, "many": f"{plan.goal.images:g}", "cures": _or(plan),
+        "steps": plan.steps, "images": f"{plan.images:g}", "least": plan.goal.steps, "many": f"{plan.goal.images:g}",
     }  # fmt: skip
 
 
@@ -147,7 +151,6 @@ def _below(plan: Plan) -> dict[str, object]:
     where, low, asked = lacking
     return {
         "where": where, "low": kit.amount(low, "%"), "asked": kit.amount(asked, "%"), "by": kit.amount(asked - low, "points"),
-        "cures": _or(plan),
     }  # fmt: skip
 
 
@@ -155,14 +158,13 @@ def _dominated(plan: Plan) -> dict[str, object]:
     alone = replace(plan, members=1, samples=0)
     return {
         "others": ", ".join(plan.dominators), "seconds": kit.amount(plan.seconds, "s"), "hours": kit.dress(f"{plan.hours:,.0f} h"),
-        "once": kit.amount(alone.seconds, "s"), "cures": _or(plan),
+        "once": kit.amount(alone.seconds, "s"),
     }  # fmt: skip
 
 
 def _late(plan: Plan) -> dict[str, object]:
     return {
         "seconds": kit.amount(plan.seconds, "s"), "slo": kit.amount(plan.slo, "s"), "times": kit.times(plan.seconds / plan.slo),
-        "cures": _or(plan),
     }  # fmt: skip
 
 
@@ -170,7 +172,6 @@ def _dear(plan: Plan) -> dict[str, object]:
     return {
         "hours": kit.dress(f"{plan.hours:,.0f} h"), "budget": kit.dress(f"{plan.goal.hours:g} h"),
         "times": kit.times(plan.hours / plan.goal.hours),
-        "cures": _or(plan),
     }  # fmt: skip
 
 
@@ -179,7 +180,6 @@ def _open(plan: Plan) -> dict[str, object]:
         "seconds": kit.amount(plan.seconds, "s"),
         "uncounted": plan.model.uncounted,
         "slo": kit.amount(plan.slo, "s"),
-        "cures": _or(plan),
     }
 
 
