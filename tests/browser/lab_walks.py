@@ -516,6 +516,42 @@ def system_controls(page: Page, first: Locator, second: Locator) -> None:
     for tab, drawn in (("Waterfall", "waterfall"), ("Levers", "tornado"), ("Limits", "margins")):
         second.get_by_role("tab", name=tab).click()
         expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
+# --- Lab V2-13
+
+
+def the_run(page: Page, first: Locator) -> None:
+    expect(page.locator("#act1-reveal")).to_contain_text("1.04")
+    pick(first, "Gaussian limit")
+    expect(hud(page)).to_contain_text("0.942")
+    expect(first).to_contain_text("It is not a bound")
+    pick(first, "Rényi, tight")
+    number(first, "Noise multiplier", "2")
+    expect(hud(page)).to_contain_text("2.35")
+    first.get_by_role("tab", name="By steps").click()
+    expect(first.locator('[data-figure="by-steps"] .il-drawing')).to_be_visible()
+    first.get_by_role("tab", name="The attack").click()
+    changes(page, first, lambda: number(first, "False alarms of an attack", "50"))
+    number(first, "Noise multiplier", "4")
+
+
+def the_budget(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("The budget is overspent")
+    number(second, "Runs, tuning included", "1")
+    for group, option in (("Drawn for a step", "16 %"), ("Clip norm", "0.03"), ("Learning rate", "1"), ("Epochs", "30")):
+        second.get_by_role("group", name=group).get_by_text(option, exact=True).click()
+    number(second, "Noise multiplier", "4")
+    expect(banner(second)).to_contain_text("Clipped too far")
+    second.get_by_role("group", name="Clip norm").get_by_text("0.3", exact=True).click()
+    second.get_by_role("group", name="Learning rate").get_by_text("10", exact=True).click()
+    expect(banner(second)).to_contain_text("It keeps the promise")
+
+
+def budget_controls(page: Page, first: Locator, second: Locator) -> None:
+    first.get_by_role("tab", name="Orders").click()
+    expect(first.locator('[data-figure="orders"] .il-drawing')).to_be_visible()
+    changes(page, second, lambda: number(second, "δ", "0.01"))
+    second.get_by_role("tab", name="By noise").click()
+    expect(second.locator('[data-figure="by-noise"] .il-drawing')).to_be_visible()
 
 
 # --- Lab V2-05
@@ -726,6 +762,11 @@ WALKS = {
         lambda d: (d["virtual"], d["budget"], d["spares"], d["retries"], d["limits_broken"], d["hints"]) == (1, 512, 1, 1, [], 1)
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["predictions"] == 0 and d["days"] < 60,
         system_controls,
+    "lab_v2_13_privacy": Walk(
+        ("1.04", "16.8", "0.947"), ("sum", "neither", "tuning", "tenth"), "dp_sgd", the_run, the_budget,
+        lambda d: (d["records"], d["rate"], d["noise"], d["clip"], d["runs"], d["constraint_hit"]) == (1_000, 0.16, 4, 0.3, 1, None)
+        and (d["act1_correct"], d["act2_correct"]) == (False, False) and 2 < d["epsilon"] < 3,
+        budget_controls,
     ),
     "lab_v2_05_parallelism": Walk(
         ("142 GB", "46.4"), ("p4", "work", "bubble", "bubble"), "scaling", the_pipeline, the_layout,
@@ -752,5 +793,6 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_v2_12_slo": (("act1", "radio", "P99", "ArrowLeft"), ("act2", "range", "Moment", "ArrowLeft")),
     "lab_v2_14_adversarial": (("act1", "range", "A pixel may change by", "ArrowRight"), ("act2", "radio", "FP16", "ArrowLeft")),
     "lab_v2_17_synthesis": (("act2", "select", "GPUs that train", "ArrowDown"),),
+    "lab_v2_13_privacy": (("act1", "range", "Noise multiplier", "ArrowLeft"), ("act2", "radio", "4 %", "ArrowRight")),
     "lab_v2_07_checkpoint": (("act1", "range", "Into the day", "ArrowLeft"), ("act2", "radio", "nowhere", "ArrowRight")),
 }

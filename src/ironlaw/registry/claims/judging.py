@@ -24,7 +24,7 @@ RELATIONS = ("about", "at least", "at most", "between")
 # units that a claim may have besides those of `ironlaw.units`
 PLAIN_UNITS = (
     "%", "×", "orders of magnitude", "kernels", "parameters", "calls", "devices", "requests", "FLOP/element", "N", "segments",
-    "perplexity", "Wh", "points", "models",
+    "perplexity", "Wh", "points", "models", "ε",
 )  # fmt: skip
 MOST_FILES = 3  # that are named one by one
 COMPUTED_ONLY = "Computed only: no row of evidence measures it."

@@ -1,0 +1,159 @@
+"""Act I's pictures: five budgets on one axis, how each grows with the steps, the best attack, and the order that proves most."""
+
+from __future__ import annotations
+
+import math
+
+from ironlaw import kit
+from ironlaw.engine.privacy.accountants import ACCOUNTANTS, LIMIT, MOMENTS, RDP
+from ironlaw.engine.privacy.attacks import missed
+from ironlaw.labs.lab_v2_13_privacy.act1 import local_runs
+from ironlaw.labs.lab_v2_13_privacy.act1.run import ORDERS, STEPS, Run, curve, orders
+from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS as NAMES
+from ironlaw.labs.lab_v2_13_privacy.runs import REFERENCE, reference, tiny
+from ironlaw.pictures import reveal
+from ironlaw.pictures.curve import DASHES
+from ironlaw.pictures.lines import lines
+from ironlaw.registry.publications import published
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.quantities import exact
+
+EPSILONS = (0.01, 1e4)
+TICKS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 1e4)
+COLOURS = ("fail", "ridge", "memory", "compute", "muted")
+ALARMS = tuple(k / 40 for k in range(41))
+
+
+def inside(epsilon: float) -> float:
+    """On the axis; what is beyond stands at its end."""
+    return min(max(epsilon, EPSILONS[0]), EPSILONS[1])
+
+
+def about(run: Run) -> str:
+    return f"{significant(100 * run.rate)} % a step, noise {significant(run.noise)}, {run.steps:,.0f} steps, δ = {tiny(run.delta)}"
+
+
+def budgets(lab: kit.Lab, run: Run) -> Figure:
+    """ε of the same run by every accountant; the learner's answer and the question's truth beside them."""
+    rows = {NAMES[name]: epsilon for name, epsilon in run.all.items()}
+    theirs = reference(run.rate, run.noise, run.steps, run.delta)
+    if theirs is not None:
+        rows[REFERENCE] = theirs
+    marks: list[Mark] = []
+    for name, epsilon in rows.items():
+        here, limit = name == NAMES[run.accountant], name == NAMES[LIMIT]
+        colour = "accent" if here else "muted" if limit else "ridge" if name == REFERENCE else "ink"
+        hover: list[Row] = [("ε", exact(epsilon)), "not a bound: the truth may be above" if limit else "an upper bound"]
+        marks.append(mark("point", colour, x=inside(epsilon), y=name, size=8 if here else 6, hollow=limit,
+                          shape="diamond" if name == REFERENCE else "circle", id=f"budget-{name}", name=name,
+                          label=significant(epsilon), hover=hover))  # fmt: skip
+    option = lab.choice("act1")
+    if option is not None:
+        marks += reveal.rules(float(option.value), float(lab.question("act1").answer), "")
+    text = "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items())
+    return Figure(
+        "budgets", "One run, as each proves it", Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS),
+        Axis("band", names=tuple(rows)), tuple(marks), f"{text}. The Gaussian limit is not a bound.",
+        Table(("accountant", "ε", "is it a bound"), tuple((name, significant(e), "no" if name == NAMES[LIMIT] else "yes")
+                                                          for name, e in rows.items())),
+        about(run),
+        ({"colour": "accent", "shape": "circle", "label": "as chosen"}, {"colour": "ink", "shape": "circle", "label": "upper bounds"},
+         {"colour": "muted", "shape": "circle", "hollow": True, "label": "not a bound"}),
+    )  # fmt: skip
+
+
+def by_steps(run: Run, moving: bool) -> Figure:
+    """ε against steps, a line an accountant; Google's accountant as points, where it was asked for this run."""
+    marks: list[Mark] = []
+    for i, name in enumerate(ACCOUNTANTS):
+        points = [(steps, inside(e)) for steps, e in curve(run.rate, run.noise, run.delta, name, moving)]
+        marks.append(mark("line", COLOURS[i], points=points, dash=DASHES[i % 4] or None, id=f"line-{name}", name=NAMES[name]))
+    theirs = reference(run.rate, run.noise, run.steps, run.delta)
+    if theirs is not None:
+        marks.append(mark("point", "ridge", x=run.steps, y=inside(theirs), shape="diamond", size=7, id="pld", name=REFERENCE,
+                          hover=[("steps", f"{run.steps:,.0f}"), ("ε", exact(theirs)), published("pld_accountant").citation]))  # fmt: skip
+    at = min(run.steps, STEPS[-1])
+    marks.append(mark("point", "accent", x=at, y=inside(run.epsilon), size=8, id="now", name="as set",
+                      label=significant(run.epsilon), hover=[("steps", f"{run.steps:,.0f}"), ("ε", exact(run.epsilon))]))  # fmt: skip
+    rows = tuple(
+        (NAMES[name], *(significant(dict(curve(run.rate, run.noise, run.delta, name, True))[STEPS[k]]) for k in (0, 8, 16)))
+        for name in ACCOUNTANTS
+    )
+    text = f"With {about(run)}: " + "; ".join(f"{NAMES[name]} {significant(e)}" for name, e in run.all.items())
+    legend = tuple(
+        {
+            "colour": COLOURS[i],
+            "shape": "line",
+            "dash": bool(DASHES[i % 4]),
+            "label": NAMES[name] + (", not a bound" if name == LIMIT else ""),
+        }
+        for i, name in enumerate(ACCOUNTANTS)
+    )
+    return Figure(
+        "by-steps", "ε by steps", Axis("log", "steps", "", (STEPS[0], STEPS[-1]), ticks=(1.0, 100.0, 1e4, 1e6, 1e8)),
+        Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS), tuple(marks), text + ".",
+        Table(("accountant", "1 step", "10,000 steps", "10⁸ steps"), rows), f"{significant(100 * run.rate)} % a step, noise "
+        f"{significant(run.noise)}, δ = {tiny(run.delta)}", legend,
+    )  # fmt: skip
+
+
+def attack(run: Run) -> Figure:
+    """Missed members against false alarms: what (ε, δ) leaves to every test, by the accountant as chosen."""
+    bound = [(100 * f, 100 * missed(f, run.epsilon, run.delta)) for f in sorted({*ALARMS, _corner(run)})]
+    marks = [
+        mark("area", "muted", points=[(x, 0.0, y) for x, y in bound], id="closed", name="no test gets there"),
+        mark("line", "ink", points=bound, id="bound", name="the best test"),
+        mark("line", "ridge", points=[(0.0, 100.0), (100.0, 0.0)], dash="7 4", id="guess", name="guessing"),
+        mark("point", "good", x=100 * _corner(run), y=100 * missed(_corner(run), run.epsilon, run.delta), shape="diamond", size=7,
+             id="corner", name="most right guesses", hover=[("right guesses", exact(100 * run.attack, "%"))]),
+        mark("point", "accent", x=100 * run.alarms, y=100 * run.missed, size=8, id="now", name="as set",
+             label=f"{significant(100 * run.missed)} %", drag={"dial": "alarms", "axis": "x"},
+             hover=[("false alarms", exact(100 * run.alarms, "%")), ("missed at least", exact(100 * run.missed, "%"))]),
+    ]  # fmt: skip
+    text = (
+        f"ε = {significant(run.epsilon)}: a test with {significant(100 * run.alarms)} % false alarms misses at least "
+        f"{significant(100 * run.missed)} % of the members; at best {significant(100 * run.attack)} % of all guesses are right."
+    )
+    table = tuple((f"{x:g} %", f"{significant(y)} %") for x, y in bound if x % 10 == 0)
+    return Figure(
+        "attack", "What the best attack is left with", Axis("linear", "false alarms", "%", (0.0, 100.0)),
+        Axis("linear", "members missed", "%", (0.0, 100.0)), tuple(marks), text, Table(("false alarms", "missed at least"), table),
+        f"ε = {significant(run.epsilon)} by {NAMES[run.accountant]}, δ = {tiny(run.delta)}",
+        ({"colour": "ink", "shape": "line", "label": "the best test"},
+         {"colour": "ridge", "shape": "line", "dash": True, "label": "guessing"},
+         {"colour": "good", "shape": "diamond", "label": "most right guesses"}),
+    )  # fmt: skip
+
+
+def _corner(run: Run) -> float:
+    """Where both lines of the curve meet: (1 − δ) / (1 + e^ε)."""
+    return (1 - run.delta) / (1 + math.exp(min(run.epsilon, 700.0)))
+
+
+def by_order(run: Run) -> Figure:
+    """What each order of Rényi's divergence proves, by both conversions."""
+    series = {
+        NAMES[name]: [(order, inside(e)) for order, e in orders(run.rate, run.noise, run.steps, run.delta, name)] for name in (RDP, MOMENTS)
+    }
+    best = run.order
+    value = run.by(run.accountant if run.accountant in (RDP, MOMENTS) else RDP)
+    own = mark("point", "accent", x=min(float(best), float(ORDERS[-1])), y=inside(value), size=8, id="now",
+               name="the order that proves most", label=significant(value),
+               hover=[("order", f"{best:g}"), ("ε", exact(value))])  # fmt: skip
+    return lines(
+        series, Axis("log", "order", "", (float(ORDERS[0]), float(ORDERS[-1])), ticks=(2.0, 8.0, 32.0, 128.0)),
+        Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS), "Which order proves most", extra=[own], id="orders", note=about(run),
+    )  # fmt: skip
+
+
+def here(run: kit.Measured) -> Figure:
+    """Accuracy by noise on the learner's machine, beside what a tutorial reports for MNIST."""
+    tutorial = published("tf_privacy_mnist")
+    rows = sorted(tutorial.where(), key=lambda row: float(row["noise"]))
+    series = {"MNIST, TensorFlow Privacy": [(float(row["noise"]), float(row["accuracy"])) for row in rows]}
+    local = {f"{count:,} records, {run.source}": points for count, points in local_runs.by_records(run).items()}
+    return lines(
+        series, Axis("linear", "noise multiplier", "", (0.0, 5.0)), Axis("linear", "accuracy", "%", (0.0, 100.0)),
+        "Trained on this machine", local=local, id="here", note="made-up records here; another task than MNIST",
+    )  # fmt: skip

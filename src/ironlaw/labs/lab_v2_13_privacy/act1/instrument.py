@@ -1,0 +1,96 @@
+"""Act I: records, batches, noise, epochs and δ to an ε, by an accountant of one's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.privacy.accountants import ADVANCED, BASIC, LIMIT, RDP, limit_mu, step_epsilon
+from ironlaw.engine.privacy.renyi import divergence
+from ironlaw.kit.formula import line
+from ironlaw.labs.lab_v2_13_privacy.act1 import figures, local_runs
+from ironlaw.labs.lab_v2_13_privacy.act1.run import Run, run_of
+from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, records_of, tiny
+from ironlaw.units import significant
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("tutorial_epsilon", "private_training_ruins_accuracy", "small_epsilon_stops_attacks", "the_limit_is_a_bound")
+FOLLOWS = ("records", "batch", "delta")
+DELTAS = [10.0**-k for k in range(9, 1, -1)]
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        records = records_of(lab)
+        return [
+            kit.span("records", "Records", 1_000, 1_000_000, records, whole=True, log=True),
+            kit.span("batch", "Batch, on average", 10, 100_000, records // 100, whole=True, log=True),
+            kit.span("noise", "Noise multiplier", 0.3, 16, 4, log=True),
+            kit.span("epochs", "Epochs", 1, 1_000, 100, log=True),
+            kit.span("delta", "δ", 1e-9, 1e-2, min(1e-5, 1 / (10 * records)), log=True, steps=DELTAS),
+            kit.choice("accountant", "Accountant", list(ACCOUNTANTS.items()), RDP),
+            kit.span("alarms", "False alarms of an attack", 0, 100, 10, unit="%", shows="attack"),
+        ]
+
+    return dials_at
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    run, here = run_of(values), lab.local_run(local_runs.NAME)
+    moving = bool(values.get("moving"))
+    return kit.View(
+        figures=[
+            tabbed(figures.budgets(lab, run), "Budgets"), tabbed(figures.by_steps(run, moving), "By steps"),
+            tabbed(figures.attack(run), "The attack"), tabbed(figures.by_order(run), "Orders"),
+            *([tabbed(figures.here(here), "Trained here")] if here else []),
+        ],
+        cards=cards(run),
+        formula=formula(run),
+        note=kit.html(notes(lab, run)),
+        readouts={
+            "run_records": run.records, "run_rate": run.rate, "run_noise": run.noise, "run_steps": run.steps, "run_delta": run.delta,
+            "run_accountant": run.accountant, "run_epsilon": round(run.epsilon, 6),
+        },
+    )  # fmt: skip
+
+
+def cards(run: Run) -> list[dict[str, Any]]:
+    return [
+        kit.card("ε", run.epsilon, note=f"by {ACCOUNTANTS[run.accountant]}"),
+        kit.card("Sampling rate", 100 * run.rate, "%", note="of the records a step"),
+        {"label": "Steps", "value": f"{run.steps:,.0f}", "unit": ""},
+        kit.card("Right guesses, at most", 100 * run.attack, "%", note="whether a record was in"),
+        {"label": "Least ε shown", "value": significant(min(e for name, e in run.all.items() if name != LIMIT)), "unit": "",
+         "note": "of the bounds"},
+    ]  # fmt: skip
+
+
+def formula(run: Run) -> str:
+    steps, total = f"{run.steps:,.0f}", kit.amount(run.epsilon)
+    if run.accountant == BASIC:
+        each = step_epsilon(run.rate, run.noise, run.delta / run.steps)
+        return line("ε = <i>T</i> · ε<sub>step</sub>(<i>δ</i>/<i>T</i>) =", steps, "×", kit.amount(each), "=", total)
+    if run.accountant == ADVANCED:
+        return line("ε = √(2<i>T</i> ln(1/<i>δ</i>′)) · ε<sub>step</sub> + <i>T</i> ε<sub>step</sub>(e<sup>ε<sub>step</sub></sup> − 1),",
+                    "at the best split of <i>δ</i>:", total)  # fmt: skip
+    if run.accountant == LIMIT:
+        return line("μ = <i>q</i> √(<i>T</i>(e<sup>1/<i>σ</i>²</sup> − 1)) =", kit.amount(limit_mu(run.rate, run.noise, run.steps)),
+                    ", as one release with noise 1/μ: ε =", total, "(a limit, not a bound)")  # fmt: skip
+    order = run.order
+    one = kit.amount(divergence(run.rate, run.noise, order))
+    start = line("at order <i>α</i> =", f"{order:g}", ": <i>T</i> · <i>D<sub>α</sub></i> =", steps, "×", one)
+    if run.accountant == RDP:
+        return start + line("ε = <i>T</i><i>D<sub>α</sub></i> + ln(1 − 1/<i>α</i>) − (ln <i>δ</i> + ln <i>α</i>)/(<i>α</i> − 1) =", total)
+    return start + line("ε = <i>T</i><i>D<sub>α</sub></i> + ln(1/<i>δ</i>)/(<i>α</i> − 1) =", total)
+
+
+def notes(lab: kit.Lab, run: Run) -> str:
+    texts = []
+    if run.accountant == LIMIT:
+        texts.append(lab.fill("act1.limit", least=kit.amount(run.by(RDP))))
+    if run.batch >= run.records:
+        texts.append(lab.fill("act1.whole_batch"))
+    if run.delta >= 1 / run.records:
+        texts.append(lab.fill("act1.large_delta", delta=tiny(run.delta), records=f"{run.records:,}"))
+    return "\n\n".join(texts)

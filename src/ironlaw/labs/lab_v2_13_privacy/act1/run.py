@@ -1,0 +1,88 @@
+"""Act I's settings -> a run of DP-SGD: how often it draws, how many steps it takes, what each accountant proves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from ironlaw.engine.privacy.accountants import ACCOUNTANTS, ADVANCED, MOMENTS, RDP
+from ironlaw.engine.privacy.attacks import accuracy, missed
+from ironlaw.engine.privacy.renyi import best_order, divergence, moments_conversion, tight_conversion
+from ironlaw.labs.lab_v2_13_privacy.runs import spent
+
+CONVERSIONS = {MOMENTS: moments_conversion, RDP: tight_conversion}
+STEPS = tuple(10 ** (k / 2) for k in range(17))  # along an axis of steps
+ORDERS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where the dials of Act I stand."""
+
+    records: int
+    batch: int
+    noise: float = 4.0
+    epochs: float = 100.0
+    delta: float = 1e-5
+    accountant: str = RDP
+    alarms: float = 0.1
+
+    @property
+    def rate(self) -> float:
+        return min(1.0, self.batch / self.records)
+
+    @property
+    def steps(self) -> float:
+        return float(max(1, round(self.epochs / self.rate)))
+
+    @property
+    def epsilon(self) -> float:
+        return self.by(self.accountant)
+
+    def by(self, accountant: str) -> float:
+        return spent(self.rate, self.noise, self.steps, self.delta, accountant)
+
+    @property
+    def all(self) -> dict[str, float]:
+        return {name: self.by(name) for name in ACCOUNTANTS}
+
+    @property
+    def order(self) -> float:
+        """Of the divergence that proves most."""
+        conversion = CONVERSIONS.get(self.accountant, tight_conversion)
+        return best_order(self.rate, self.noise, self.steps, self.delta, conversion)[1]
+
+    @property
+    def attack(self) -> float:
+        """The share of right guesses at best."""
+        return accuracy(self.epsilon, self.delta)
+
+    @property
+    def missed(self) -> float:
+        return missed(self.alarms, self.epsilon, self.delta)
+
+    def with_steps(self, steps: float) -> Run:
+        return replace(self, epochs=steps * self.rate)
+
+
+@lru_cache(maxsize=64)
+def curve(rate: float, noise: float, delta: float, accountant: str, coarse: bool) -> tuple[tuple[float, float], ...]:
+    """(steps, ε); advanced composition looks for its best split at every point, and has fewer of them."""
+    every = (8 if coarse else 4) if accountant == ADVANCED else (2 if coarse else 1)
+    return tuple((steps, spent(rate, noise, steps, delta, accountant)) for steps in STEPS[::every])
+
+
+@lru_cache(maxsize=64)
+def orders(rate: float, noise: float, steps: float, delta: float, accountant: str) -> tuple[tuple[float, float], ...]:
+    """(order, ε that it proves)"""
+    conversion = CONVERSIONS[accountant]
+    return tuple((order, conversion(steps * divergence(rate, noise, order), order, delta)) for order in ORDERS)
+
+
+def run_of(values: Mapping[str, Any]) -> Run:
+    return Run(
+        round(values["records"]), round(values["batch"]), float(values["noise"]), float(values["epochs"]), float(values["delta"]),
+        values["accountant"], float(values["alarms"]) / 100,
+    )  # fmt: skip

@@ -1,0 +1,105 @@
+"""Act II: a classifier of digits, trained with noise, within a budget that the runs before it count against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.engine.privacy.accountants import RDP
+from ironlaw.kit.formula import fraction, line
+from ironlaw.labs.lab_v2_13_privacy.act2 import figures, verdict
+from ironlaw.labs.lab_v2_13_privacy.act2.plan import STOPS, Plan, plan_of, records_near
+from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, records_of, tiny
+from ironlaw.registry.private_runs import CLASSES, FEATURES
+from ironlaw.units import significant
+from ironlaw.widget.dials import settle
+from ironlaw.widget.figure import tabbed
+
+CLAIMS = ("clipping_harder_costs_privacy", "noise_falls_as_the_root", "tuning_runs_are_free", "the_classical_noise_is_enough")
+FOLLOWS = ("records", "delta")
+SOURCE = "UCI Optical Recognition of Handwritten Digits, CC BY 4.0"
+KEPT = ("records", "rate", "noise", "clip", "speed", "epochs", "runs", "delta", "accountant")
+
+
+def dials(lab: kit.Lab) -> Any:
+    def dials_at(values: Mapping[str, Any]) -> list[Any]:
+        records, start = records_near(lab.current_context.slug), Plan()
+        counts = [(count, f"{count:,}") for count in STOPS["records"]]
+        return [
+            kit.choice("records", "Records", counts, records),
+            kit.choice("rate", "Drawn for a step", [(rate, f"{100 * rate:g} %") for rate in STOPS["rate"]], start.rate),
+            kit.span("noise", "Noise multiplier", STOPS["noise"][0], STOPS["noise"][-1], start.noise, log=True, steps=list(STOPS["noise"])),
+            kit.choice("clip", "Clip norm", [(clip, f"{clip:g}") for clip in STOPS["clip"]], start.clip),
+            kit.choice("speed", "Learning rate", [(speed, f"{speed:g}") for speed in STOPS["speed"]], start.speed),
+            kit.choice("epochs", "Epochs", [(epochs, f"{epochs:g}") for epochs in STOPS["epochs"]], start.epochs),
+            kit.span("runs", "Runs, tuning included", 1, 50, start.runs, whole=True, log=True),
+            kit.span("delta", "δ", 1e-8, 1e-2, 10.0 ** -len(f"{records}"), log=True, steps=list(STOPS["delta"])),
+            kit.choice("accountant", "Accountant", list(ACCOUNTANTS.items()), RDP),
+            kit.pins("pins", "Designs that you keep", KEPT, f"noise {float(values.get('noise') or start.noise):g}"),
+        ]
+
+    return dials_at
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    plan, own = plan_of(values), figures.answer(lab)
+    return kit.View(
+        figures=[
+            tabbed(figures.designs(plan, kept(lab, values), bool(values.get("moving"))), "Designs"),
+            tabbed(figures.by_noise(plan), "By noise"), *([tabbed(own, "Your answer")] if own else []),
+        ],
+        cards=cards(plan),
+        formula=formula(plan),
+        banner=verdict.banner(lab, plan),
+        note=kit.html(notes(lab, values, plan)),
+        readouts=readouts(plan),
+    )  # fmt: skip
+
+
+def kept(lab: kit.Lab, values: Mapping[str, Any]) -> list[tuple[str, Plan]]:
+    """The designs that the learner pinned; one that can't stand where it was is put where it can, as the dials are."""
+    return [(pin["name"], plan_of(settle(dials(lab)(pin["values"]), pin["values"])[0])) for pin in values.get("pins") or ()]
+
+
+def cards(plan: Plan) -> list[dict[str, Any]]:
+    over, short = plan.epsilon > verdict.BUDGET, plan.surely < verdict.LEAST
+    return [
+        kit.card("ε of all runs", plan.epsilon, tone="bad" if over else "good", note=f"of {verdict.BUDGET:g}"),
+        kit.card("Read right", 100 * plan.trained.accuracy, "%", tone="bad" if short else "good",
+                 note=f"± {significant(200 * plan.trained.error, 2)}: two standard errors of three seeds"),
+        kit.card("Without noise", 100 * plan.plain.accuracy, "%", note="or clipping"),
+        kit.card("Signal over noise", plan.ratio, tone="bad" if plan.ratio < verdict.FAINT else "", note="of the first mean gradient"),
+        kit.card("Gradients clipped", 100 * plan.trained.clipped, "%"),
+        kit.card("Right guesses, at most", 100 * plan.attack, "%", note="whether a record was in"),
+    ]  # fmt: skip
+
+
+def formula(plan: Plan) -> str:
+    total = line(
+        "ε(<i>q</i>, <i>σ</i>, <i>runs</i> · <i>T</i>, <i>δ</i>) = ε(", f"{100 * plan.rate:g} %,", f"{plan.noise:g},",
+        f"{plan.runs:,} × {plan.steps:,},", f"{tiny(plan.delta)}) =", kit.amount(plan.epsilon),
+    )  # fmt: skip
+    shared = line(
+        "noise on the mean gradient:", fraction("<i>σC</i>√<i>d</i>", "<i>qN</i>"), "=",
+        fraction(f"{plan.noise:g} × {plan.clip:g} × √{FEATURES * CLASSES}", significant(plan.batch)), "=", significant(plan.ground),
+    )  # fmt: skip
+    return total + shared
+
+
+def notes(lab: kit.Lab, values: Mapping[str, Any], plan: Plan) -> str:
+    slots = {"records": f"{plan.records:,}", "tested": f"{plan.trained.tested:,}"}
+    texts = [lab.fill("act2.real", source=SOURCE, **slots) if plan.real else lab.fill("act2.made_up", **slots)]
+    asked = records_of(lab)
+    if plan.records == records_near(lab.current_context.slug) != asked:
+        texts.append(lab.fill("act2.not_trained", asked=f"{asked:,}", records=f"{plan.records:,}"))
+    return "\n\n".join(texts)
+
+
+def readouts(plan: Plan) -> dict[str, Any]:
+    hit = verdict.state(plan)
+    return {
+        "records": plan.records, "rate": plan.rate, "noise": plan.noise, "clip": plan.clip, "epochs": plan.epochs, "runs": plan.runs,
+        "delta": plan.delta, "accountant": plan.accountant, "epsilon": round(plan.epsilon, 6), "accuracy": round(plan.trained.accuracy, 6),
+        "attack": round(plan.attack, 6), "constraint_hit": None if hit == verdict.WORKS else hit,
+    }  # fmt: skip

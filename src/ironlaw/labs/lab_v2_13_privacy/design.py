@@ -1,0 +1,51 @@
+"""What the ledger keeps of this lab, and what the HUD shows: the controls as they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_13_privacy.act1 import slots as first
+from ironlaw.labs.lab_v2_13_privacy.act2 import slots as second
+from ironlaw.registry.publications import published
+from ironlaw.units import significant
+
+ONE = ("run_rate", "run_noise", "run_steps", "run_delta", "run_accountant", "run_epsilon")
+TWO = (
+    "records", "rate", "noise", "clip", "epochs", "runs", "delta", "accountant", "epsilon", "accuracy", "attack", "constraint_hit",
+)  # fmt: skip
+
+
+def design(lab: kit.Lab) -> dict[str, Any]:
+    """Exactly the fields that later labs may read."""
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    return {
+        "context": lab.current_context.slug,
+        **{name: one.get(name) for name in ONE},
+        **{name: two.get(name) for name in TWO},
+        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
+        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
+    }
+
+
+def _value(lab: kit.Lab, act: str) -> float | str | None:
+    option = lab.choice(act)
+    return option.value if option else None
+
+
+def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
+    """For the receipt: per act, the truth and what was measured."""
+    run = published("tf_privacy_mnist").where(noise=1.1)[0]
+    return {
+        "act1": (first.truth(lab), f"{first.story().steps:,.0f} steps by Google's PLD accountant: ε = {first.pld():g}"),
+        "act2": (second.truth(lab), f"MNIST at a reported ε of {run['epsilon']:g}: {run['accuracy']:g} % read right"),
+    }
+
+
+def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
+    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
+    rows = [("ε of the run", significant(one["run_epsilon"]) if one else "open", "")]
+    if not two:
+        return [*rows, ("ε of all runs", "open", ""), ("Read right", "open", "")]
+    tone = "fail" if two["constraint_hit"] else ""
+    return [*rows, ("ε of all runs", significant(two["epsilon"]), tone), ("Read right", f"{significant(100 * two['accuracy'])} %", tone)]
