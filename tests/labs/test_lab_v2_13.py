@@ -104,13 +104,13 @@ def test_the_attack_is_the_bound_of_the_accountant(bench):
 
 def test_every_dial_of_act_one_changes_what_is_seen(bench):
     start = start_of(bench, "act1")
-    moves = {"records": 20_000, "batch": 50, "noise": 1.1, "epochs": 10, "delta": 1e-7, "accountant": "basic", "alarms": 50}
+    moves = {"records": 20_000, "batch": 50, "noise": 1.1, "epochs": 10, "one_in": 10**7, "accountant": "basic", "alarms": 50}
     assert set(moves) == set(start)
     still = str(bench.turn("act1", **start)["figures"])
     for dial, value in moves.items():
         assert str(bench.turn("act1", **{**start, dial: value})["figures"]) != still, dial
     assert bench.shows("act1.whole_batch", bench.turn("act1", **{**start, "batch": 1_000})["note"])
-    assert bench.shows("act1.large_delta", bench.turn("act1", **{**start, "delta": 1e-2})["note"])
+    assert bench.shows("act1.large_delta", bench.turn("act1", **{**start, "one_in": 100})["note"])
     bench.turn("act1", **start)
 
 
@@ -122,7 +122,7 @@ def test_axes_hold_still_and_extremes_are_drawn(bench):
         (1_000_000, 10, 0.3, 1_000, 1e-9),
     ):
         for moving in (False, True):
-            dials = {**start, "records": records, "batch": batch, "noise": noise, "epochs": epochs, "delta": delta}
+            dials = {**start, "records": records, "batch": batch, "noise": noise, "epochs": epochs, "one_in": round(1 / delta)}
             view = bench.turn("act1", **dials, **({"moving": True} if moving else {}))
             assert not view.get("error")
             axes.add(str([(one["x"], one["y"]) for one in (figure(view, name) for name in ("by-steps", "attack", "orders"))]))
@@ -163,8 +163,8 @@ def test_every_state_is_reached_from_both_sides(bench, state):
 def test_a_sweep_of_the_dials_meets_every_state(bench):
     """Inside the dials' own ranges: the values are those that the instrument gets."""
     start, seen = start_of(bench, "act2"), {}
-    for records, rate, noise, clip, speed, runs_, delta in itertools.product(
-        STOPS["records"][::3], STOPS["rate"], (1.0, 4.0, 8.0), (0.03, 0.3, 3.0), (1.0, 10.0), (1, 10), (1e-2, 1e-6)
+    for records, rate, noise, clip, speed, runs_, one_in in itertools.product(
+        STOPS["records"][::3], STOPS["rate"], (1.0, 4.0, 8.0), (0.03, 0.3, 3.0), (1.0, 10.0), (1, 10), (100, 10**6)
     ):
         dials = {
             "records": records,
@@ -173,7 +173,7 @@ def test_a_sweep_of_the_dials_meets_every_state(bench):
             "clip": clip,
             "speed": speed,
             "runs": runs_,
-            "delta": delta,
+            "one_in": one_in,
             "epochs": 30,
         }
         one = plan.plan_of({**start, **dials, "epochs": 30})
@@ -215,7 +215,7 @@ def test_every_dial_of_act_two_changes_what_is_seen(bench):
     start = start_of(bench, "act2")
     pin = {"name": "mine", "values": {**{key: value for key, value in start.items() if key != "pins"}, "noise": 4.0}}
     moves = {
-        "records": 4_000, "rate": 0.16, "noise": 3.0, "clip": 0.1, "speed": 10.0, "epochs": 30, "runs": 2, "delta": 1e-6,
+        "records": 4_000, "rate": 0.16, "noise": 3.0, "clip": 0.1, "speed": 10.0, "epochs": 30, "runs": 2, "one_in": 10**6,
         "accountant": "moments", "pins": [pin],
     }  # fmt: skip
     assert set(moves) == set(start)

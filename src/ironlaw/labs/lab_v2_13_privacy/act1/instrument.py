@@ -16,8 +16,8 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("tutorial_epsilon", "private_training_ruins_accuracy", "small_epsilon_stops_attacks", "the_limit_is_a_bound")
-FOLLOWS = ("records", "batch", "delta")
-DELTAS = [10.0**-k for k in range(9, 1, -1)]
+FOLLOWS = ("records", "batch", "one_in")
+ONE_IN = [10**k for k in range(2, 10)]
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -28,7 +28,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.span("batch", "Batch, on average", 10, 100_000, records // 100, whole=True, log=True),
             kit.span("noise", "Noise multiplier", 0.3, 16, 4, log=True),
             kit.span("epochs", "Epochs", 1, 1_000, 100, log=True),
-            kit.span("delta", "δ", 1e-9, 1e-2, min(1e-5, 1 / (10 * records)), log=True, steps=DELTAS),
+            kit.span("one_in", "δ is one in", 100, 10**9, max(10**5, 10 * records), whole=True, log=True, steps=ONE_IN),
             kit.choice("accountant", "Accountant", list(ACCOUNTANTS.items()), RDP),
             kit.span("alarms", "False alarms of an attack", 0, 100, 10, unit="%", shows="attack"),
         ]

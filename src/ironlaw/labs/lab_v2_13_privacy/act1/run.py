@@ -83,6 +83,6 @@ def orders(rate: float, noise: float, steps: float, delta: float, accountant: st
 
 def run_of(values: Mapping[str, Any]) -> Run:
     return Run(
-        round(values["records"]), round(values["batch"]), float(values["noise"]), float(values["epochs"]), float(values["delta"]),
+        round(values["records"]), round(values["batch"]), float(values["noise"]), float(values["epochs"]), 1 / float(values["one_in"]),
         values["accountant"], float(values["alarms"]) / 100,
     )  # fmt: skip

@@ -66,7 +66,7 @@ def designs(plan: Plan, kept: Kept, moving: bool) -> Figure:
         mark("area", "good", x0=EPSILONS[0], x1=BUDGET, y0=floor, y1=ACCURACIES[1], id="box", name="what is asked for"),
         mark("rule", "ridge", x=BUDGET, dash=True, id="budget", name="budget", label=f"budget {BUDGET:g}",
              hover=[("budget", f"ε = {BUDGET:g}")]),
-        mark("rule", "ridge", y=floor, dash=True, id="floor", name="floor", label=f"floor {floor:g} %"),
+        mark("rule", "ridge", y=floor, dash=True, id="floor", name="floor", hover=[("floor", f"{floor:g} %")]),
         mark("line", "ink", points=steps, id="front", name="the best of all that were trained"),
     ]  # fmt: skip
     for i, (name, other) in enumerate(kept):
@@ -86,7 +86,8 @@ def designs(plan: Plan, kept: Kept, moving: bool) -> Figure:
         Table(("design", "ε", "accuracy", "± two standard errors", "settings"), rows),
         f"{_data(plan)}, {_runs(plan)}, δ = {tiny(plan.delta)}, by {ACCOUNTANTS[plan.accountant]}",
         ({"colour": "ink", "shape": "line", "label": "the best of all that were trained"},
-         {"colour": "accent", "shape": "circle", "label": "as set"}, {"colour": "good", "label": "what is asked for"},
+         {"colour": "accent", "shape": "circle", "label": "as set"},
+         {"colour": "good", "label": f"what is asked for: ε ≤ {BUDGET:g}, at least {floor:g} %"},
          *([{"colour": "memory", "shape": "square", "label": "kept"}] if kept else [])),
     )  # fmt: skip
 

@@ -17,9 +17,10 @@ from ironlaw.widget.dials import settle
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("clipping_harder_costs_privacy", "noise_falls_as_the_root", "tuning_runs_are_free", "the_classical_noise_is_enough")
-FOLLOWS = ("records", "delta")
+FOLLOWS = ("records", "one_in")
+ONE_IN = [10**k for k in range(2, 9)]
 SOURCE = "UCI Optical Recognition of Handwritten Digits, CC BY 4.0"
-KEPT = ("records", "rate", "noise", "clip", "speed", "epochs", "runs", "delta", "accountant")
+KEPT = ("records", "rate", "noise", "clip", "speed", "epochs", "runs", "one_in", "accountant")
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -34,7 +35,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.choice("speed", "Learning rate", [(speed, f"{speed:g}") for speed in STOPS["speed"]], start.speed),
             kit.choice("epochs", "Epochs", [(epochs, f"{epochs:g}") for epochs in STOPS["epochs"]], start.epochs),
             kit.span("runs", "Runs, tuning included", 1, 50, start.runs, whole=True, log=True),
-            kit.span("delta", "δ", 1e-8, 1e-2, 10.0 ** -len(f"{records}"), log=True, steps=list(STOPS["delta"])),
+            kit.span("one_in", "δ is one in", 100, 10**8, 10 ** len(f"{records}"), whole=True, log=True, steps=ONE_IN),
             kit.choice("accountant", "Accountant", list(ACCOUNTANTS.items()), RDP),
             kit.pins("pins", "Designs that you keep", KEPT, f"noise {float(values.get('noise') or start.noise):g}"),
         ]

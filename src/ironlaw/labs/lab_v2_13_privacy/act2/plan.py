@@ -137,7 +137,7 @@ def plan_of(values: Mapping[str, Any]) -> Plan:
     at = {name: nearest(name, float(values[name])) for name in ("records", "rate", "noise", "clip", "speed", "epochs")}
     return Plan(
         int(at["records"]), at["rate"], at["noise"], at["clip"], at["speed"], int(at["epochs"]), round(values["runs"]),
-        float(values["delta"]), values["accountant"],
+        1 / float(values["one_in"]), values["accountant"],
     )  # fmt: skip
 
 

@@ -93,7 +93,7 @@ WORDS: dict[str, Callable[[float], str]] = {
     "epochs": lambda stop: f"{stop:g} epoch{'' if stop == 1 else 's'}",
     "rate": lambda stop: f"batches of {100 * stop:g} %",
     "runs": lambda stop: f"{stop:g} run{'' if stop == 1 else 's'} in all",
-    "delta": lambda stop: f"a δ of {tiny(stop)}",
+    "delta": lambda stop: f"a δ of one in {round(1 / stop):,}",
     "records": lambda stop: f"{stop:,.0f} records",
 }
 
