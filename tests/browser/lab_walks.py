@@ -516,6 +516,8 @@ def system_controls(page: Page, first: Locator, second: Locator) -> None:
     for tab, drawn in (("Waterfall", "waterfall"), ("Levers", "tornado"), ("Limits", "margins")):
         second.get_by_role("tab", name=tab).click()
         expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
+
+
 # --- Lab V2-13
 
 
@@ -762,6 +764,7 @@ WALKS = {
         lambda d: (d["virtual"], d["budget"], d["spares"], d["retries"], d["limits_broken"], d["hints"]) == (1, 512, 1, 1, [], 1)
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["predictions"] == 0 and d["days"] < 60,
         system_controls,
+    ),
     "lab_v2_13_privacy": Walk(
         ("1.04", "16.8", "0.947"), ("sum", "neither", "tuning", "tenth"), "dp_sgd", the_run, the_budget,
         lambda d: (d["records"], d["rate"], d["noise"], d["clip"], d["runs"], d["constraint_hit"]) == (1_000, 0.16, 4, 0.3, 1, None)
