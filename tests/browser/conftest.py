@@ -30,13 +30,14 @@ __all__ = ["pytest_runtest_call", "pytest_runtest_protocol", "pytest_runtest_tea
 START_SECONDS = 180
 RUNNING: set[str] = set()  # the addresses of servers, also of those that have ended
 CONTEXTS: list[BrowserContext] = []
-# `ironlaw labs`, but "measure it here" takes NumPy and short samples: what PyTorch measures is tested without a browser.
-SHORT = """
+# `ironlaw labs`, but "measure it here" takes NumPy, short samples and little work: what PyTorch measures is tested without a browser.
+SMALL = str(Path(__file__).with_name("short_experiment.py"))
+SHORT = f"""
 import sys
 from ironlaw.cli import main
 from ironlaw.kit import experiment
 whole = experiment.command
-experiment.command = lambda name: [*whole(name), "--with", "numpy", "--seconds", "0.1"]
+experiment.command = lambda name, *force: [sys.executable, {SMALL!r}, *whole(name, *force)[3:], "--with", "numpy", "--seconds", "0.1"]
 sys.exit(main(sys.argv[1:]))
 """
 
