@@ -4,7 +4,7 @@ import pytest
 from headless import SLUG, Page, Stages
 
 from ironlaw.labs.lab_01_magnitude import models
-from ironlaw.labs.lab_v2_17_synthesis.act2 import warming
+from ironlaw.labs.lab_v2_17_synthesis import warming
 from ironlaw.ledger import open_ledger
 
 for one in (models, warming):

@@ -7,9 +7,8 @@ from headless import Page, bare, figure
 
 from ironlaw.engine.numerics.forecasts import brier
 from ironlaw.kit.check import problems
-from ironlaw.labs.lab_v2_17_synthesis import starts
-from ironlaw.labs.lab_v2_17_synthesis.act1 import record
-from ironlaw.labs.lab_v2_17_synthesis.act2 import dialled, llama, readings, verdict, warming
+from ironlaw.labs.lab_v2_17_synthesis import record, starts, warming
+from ironlaw.labs.lab_v2_17_synthesis.act2 import dialled, llama, readings, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.recall.standing import EVERY, NOBODY, SURE_ONES
 from ironlaw.registry.system import LIMITS, Design, broken, evaluate

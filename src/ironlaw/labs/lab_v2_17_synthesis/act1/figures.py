@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw import kit, lab_names
-from ironlaw.labs.lab_v2_17_synthesis.act1.record import Answered, Record
+from ironlaw.labs.lab_v2_17_synthesis.record import Answered, Record
 from ironlaw.pictures.calibration import calibration, percent
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark

@@ -8,10 +8,9 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit.formula import line
-from ironlaw.labs.lab_v2_17_synthesis import starts
+from ironlaw.labs.lab_v2_17_synthesis import starts, warming
 from ironlaw.labs.lab_v2_17_synthesis.act1 import figures
-from ironlaw.labs.lab_v2_17_synthesis.act1.record import ALL, Record, labs_to_do, record
-from ironlaw.labs.lab_v2_17_synthesis.act2 import warming
+from ironlaw.labs.lab_v2_17_synthesis.record import ALL, Record, labs_to_do, record
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.recall.confidence import EVEN_ODDS, PROBABILITY
 from ironlaw.units import significant

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ironlaw import kit, lab_names
-from ironlaw.labs.lab_v2_17_synthesis import starts
-from ironlaw.labs.lab_v2_17_synthesis.act1 import record
+from ironlaw.labs.lab_v2_17_synthesis import record, starts
 from ironlaw.labs.lab_v2_17_synthesis.act2.figures import LEVERS
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, limit, reading
 from ironlaw.registry.served_cases import CHAT
