@@ -254,11 +254,14 @@ def test_different_learners_have_different_right_answers(page):
 
 def test_designs_are_taken_up_and_said(page):
     page.ledger.append("lab_v2_07_checkpoint", "design", {"saving": "async", "near": "host", "near_interval_s": 60, "far_interval_s": 900})
+    page.ledger.append("lab_v2_12_slo", "design", {"hedge": 0.95, "retries": 2})
+    page.ledger.append("lab_v2_13_privacy", "design", {"noise": 1.1})
     first_act(page.reload())
     page.predict("act2", "flops", 3)
     page.reload()
     dials = start_of(page, "act2")
     assert (dials["saving"], dials["near"], dials["far_every"]) == ("async", "host", 900.0)
+    assert (dials["hedge"], dials["retries"], dials["noise"]) == (0.95, 2.0, 1.0)
     note = page.piece("act2.instrument").view["note"]
     assert "Lab V2-07" in page.slots("act2.given", note)["labs"] and "Lab V2-05" in bare(note)
     assert starts.start_of(page.lab).given["near"] == "lab_v2_07_checkpoint"

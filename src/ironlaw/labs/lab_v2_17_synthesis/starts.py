@@ -17,6 +17,7 @@ GIVES = {
     "lab_v2_07_checkpoint": "saves and their intervals",
     "lab_v2_10_kv_serving": "the servers",
     "lab_v2_12_slo": "copies and retries",
+    "lab_v2_13_privacy": "the noise of the fine-tuning",
 }
 
 
