@@ -1,1 +1,1 @@
-"""Lab V2-17, One system, one budget."""
+"""Lab V2-17, One System, One Budget."""

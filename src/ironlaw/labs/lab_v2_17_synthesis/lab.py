@@ -1,10 +1,10 @@
-"""Lab V2-17, One system, one budget: a table of contents. The words are in words.md, the keys in questions.toml."""
+"""Lab V2-17, One System, One Budget: a table of contents. The words are in words.md, the keys in questions.toml."""
 
 import marimo
 
 __generated_with = "0.25.2"
 
-app = marimo.App(width="full", app_title="Lab V2-17 · One system, one budget")
+app = marimo.App(width="full", app_title="Lab V2-17 · One System, One Budget")
 
 
 @app.cell

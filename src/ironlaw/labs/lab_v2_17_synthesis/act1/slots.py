@@ -56,15 +56,17 @@ def distance(lab: kit.Lab) -> str:
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
     own, share = asked_about(lab), float(lab.question("act1").answer)
-    count = len(own.counted)
-    low, high = (wilson(own.right, count).low, wilson(own.right, count).high) if count else (0.0, 1.0)
-    here = record(lab)
-    stated = sum(PROBABILITY[one.confidence] for one in own.counted) / count if count else 1 / len(lab.question("act1").options)
-    return {
-        "share": _percent(share), "stated": _percent(stated), "count": str(count), "low": _percent(low), "high": _percent(high),
-        "score": significant(here.brier.score) if here.brier else "–", "even": f"{EVEN_ODDS:g}",
-        "side": _side(stated - share) if count else "without a record there is nothing to compare",
-    }  # fmt: skip
+    count, score = len(own.counted), record(lab).brier
+    if not count or score is None:
+        standing = lab.fill("act1.standing_nobody", share=_percent(share), even=f"{EVEN_ODDS:g}")
+        return {"share": _percent(share), "beside": "", "standing": standing}
+    interval = wilson(own.right, count)
+    stated = sum(PROBABILITY[one.confidence] for one in own.counted) / count
+    standing = lab.fill(
+        "act1.standing_own", share=_percent(share), stated=_percent(stated), count=str(count), low=_percent(interval.low),
+        high=_percent(interval.high), score=significant(score.score), even=f"{EVEN_ODDS:g}", side=_side(stated - share),
+    )  # fmt: skip
+    return {"share": _percent(share), "beside": f", where your confidences stood for {_percent(stated)}", "standing": standing}
 
 
 def _side(gap: float) -> str:
