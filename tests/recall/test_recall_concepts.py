@@ -32,6 +32,12 @@ def test_the_map_is_connected():
     assert len({(edge.source, edge.target) for edge in found.edges}) == len(found.edges)
 
 
+def test_all_but_the_first_follow_from_another():
+    """The outline of a narrow screen hangs each below one that leads to it."""
+    map_ = concept_map()
+    assert [name for name in map_.concepts if name not in {edge.target for edge in map_.edges}] == ["why"]
+
+
 def test_every_card_belongs_to_a_concept_and_every_concept_has_cards_or_is_to_come():
     found = concept_map()
     assert {name: card.concept for name, card in bank().items() if card.concept not in found.concepts} == {}
