@@ -11,7 +11,8 @@ from ironlaw.pages.catalogue import Lab
 from ironlaw.pages.records import STAGES, Records
 
 WIDTH, STEP, RADIUS = 360.0, 32.0, 12.0
-ROW, ARCS, WORDS = 66.0, 26.0, 16.0  # from row to row, room for arcs over or under one, a line of words
+ROW, WORDS = 66.0, 16.0  # from row to row, a line of words
+NEAREST, WIDER = 10.0, 0.25  # how far an arc between neighbours bends, and by how much more for each unit of width
 MARKS = {0: "fresh", len(STAGES) - 1: "done"}
 
 
@@ -21,13 +22,14 @@ def course_map(labs: Sequence[Lab], records: Records) -> str:
     if not any(arcs(numbered)):
         return ""
     volumes = [(number, list(of)) for number, of in groupby(numbered, key=lambda lab: lab_names.volume(lab.slug))]
+    over, under = (_room(of) for of in (volumes[0][1], volumes[-1][1]))
     places = {
-        lab.slug: (2 + RADIUS + STEP * column, WORDS + ARCS + RADIUS + ROW * row)
+        lab.slug: (2 + RADIUS + STEP * column, WORDS + over + RADIUS + ROW * row)
         for row, (_, of) in enumerate(volumes)
         for column, lab in enumerate(of)
     }
-    last = len(volumes) - 1
-    height = WORDS + ARCS + 2 * RADIUS + ROW * last + ARCS + (WORDS if last else 0)
+    last, top = len(volumes) - 1, WORDS + over + RADIUS
+    height = WORDS + over + 2 * RADIUS + ROW * last + ((under + WORDS) if last else 0)
     names = "".join(
         f'<text class="of" x="0" y="{12 if row == 0 else height - 4:g}">{escape(lab_names.heading(number))}</text>'
         for row, (number, _) in enumerate(volumes)
@@ -35,7 +37,7 @@ def course_map(labs: Sequence[Lab], records: Records) -> str:
     )
     saved = {lab.slug for lab in numbered if records.standing(lab.slug).stage == len(STAGES) - 1}
     lines = "".join(
-        f'<path class="{"given" if source in saved else "open"}" d="{_arc(places[source], places[target])}"/>'
+        f'<path class="{"given" if source in saved else "open"}" d="{_arc(places[source], places[target], top)}"/>'
         for source, target in arcs(numbered)
     )
     stops = "".join(_stop(lab, places[lab.slug], records, goes_to(numbered)) for lab in numbered)
@@ -68,15 +70,26 @@ def starts_from(lab: Lab, there: Sequence[Lab]) -> str:
     if not names:
         return ""
     word, they = ("design", "it") if len(names) == 1 else ("designs", "them")
-    return f"Starts from your {word} of {' and '.join(names)}, if you saved {they}."
+    return f"Starts from your {word} of {_listed(names)}, if you saved {they}."
 
 
-def _arc(source: tuple[float, float], target: tuple[float, float]) -> str:
-    """Over the first row, under the others; from row to row a bent line."""
+def _listed(names: Sequence[str]) -> str:
+    """`Lab 08, Lab 10 and Lab 13`"""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def _room(row: Sequence[Lab]) -> float:
+    """What the widest arc of a row needs: a curve goes three quarters of the way to where it is bent."""
+    at = {lab.slug: column for column, lab in enumerate(row)}
+    return 4 + 0.75 * max((NEAREST + WIDER * STEP * abs(at[target] - at[source]) for source, target in arcs(row)), default=0.0)
+
+
+def _arc(source: tuple[float, float], target: tuple[float, float], first: float) -> str:
+    """Over the row at the height `first`, under the others; from row to row a bent line."""
     (x1, y1), (x2, y2) = source, target
     if y1 == y2:
-        side = -1 if y1 < ROW else 1
-        top, reach = y1 + side * RADIUS, side * min(ARCS, 10 + abs(x2 - x1) / 8)
+        side = -1 if y1 == first else 1
+        top, reach = y1 + side * RADIUS, side * (NEAREST + WIDER * abs(x2 - x1))
         return f"M{x1:g},{top:g}C{x1:g},{top + reach:g} {x2:g},{top + reach:g} {x2:g},{top:g}"
     bend = (y2 - y1) / 2
     return f"M{x1:g},{y1 + RADIUS:g}C{x1:g},{y1 + bend:g} {x2:g},{y2 - bend:g} {x2:g},{y2 - RADIUS:g}"
@@ -85,7 +98,7 @@ def _arc(source: tuple[float, float], target: tuple[float, float]) -> str:
 def _stop(lab: Lab, place: tuple[float, float], records: Records, targets: Mapping[str, list[str]]) -> str:
     x, y = place
     standing = records.standing(lab.slug)
-    handed = f"; its design goes to {' and '.join(targets[lab.slug])}" if lab.slug in targets else ""
+    handed = f"; its design goes to {_listed(targets[lab.slug])}" if lab.slug in targets else ""
     about = f"{lab.name}, {lab.title}: {standing.words}{handed}"
     return (
         f'<a class="{MARKS.get(standing.stage, "here")}" href="/lab/{escape(lab.slug)}/" aria-label="{escape(about, quote=True)}">'
