@@ -1,6 +1,4 @@
-"""DP-SGD and PGD in NumPy: plain SGD without noise, norms against a loop, gradients against differences, attacks within their ball."""
-
-import math
+"""DP-SGD and PGD in NumPy: the noise that many records hide, gradients against differences, attacks within their ball."""
 
 import numpy as np
 import pytest
@@ -9,27 +7,6 @@ from ironlaw.measure.experiments import dp_sgd, pgd
 from ironlaw.measure.experiments.run import run
 from ironlaw.measure.progress import Cancelled
 from ironlaw.measure.squeeze.nets import images, load
-
-
-def test_without_noise_and_clip_it_is_plain_sgd():
-    x, y = dp_sgd.mixture(300)
-    draw, weights = np.random.default_rng(dp_sgd.SEED + 2), np.zeros((x.shape[1], 10))
-    for _ in range(5):
-        batch = draw.random(300) < 0.2
-        slopes = np.zeros_like(weights)
-        for one, label in zip(x[batch], y[batch], strict=True):
-            error = np.exp(one @ weights) / np.exp(one @ weights).sum()
-            error[label] -= 1
-            slopes += np.outer(one, error)
-        weights -= dp_sgd.SPEED * slopes / 60
-    assert dp_sgd.train(x, y, 0.0, math.inf, 5, 0.2) == pytest.approx(weights, abs=1e-12)
-    assert np.array_equal(dp_sgd.train(x, y, 0.0, 1e9, 5, 0.2), dp_sgd.train(x, y, 0.0, math.inf, 5, 0.2))
-
-
-def test_norms_are_a_loops():
-    random = np.random.default_rng(0)
-    inputs, errors = random.standard_normal((7, 5)), random.standard_normal((7, 3))
-    assert dp_sgd.norms(inputs, errors) == pytest.approx([np.linalg.norm(np.outer(a, b)) for a, b in zip(inputs, errors, strict=True)])
 
 
 def test_many_records_hide_the_noise():
@@ -48,7 +25,7 @@ def test_the_gradient_of_an_image_against_differences():
     x, y = x[:3].astype(float), y[:3]
 
     def loss(at):
-        return -np.log(dp_sgd.softmax(pgd.scores(net, at)))[np.arange(3), y].sum()
+        return -np.log(pgd.softmax(pgd.scores(net, at)))[np.arange(3), y].sum()
 
     told = pgd.gradient(net, x, y)
     for image, pixel in ((0, 20), (1, 35), (2, 42)):

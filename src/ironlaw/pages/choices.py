@@ -19,7 +19,7 @@ PHASES = ("prefill", "decode")
 SETTINGS = ("batch", "seq", "context", "phase", "dtype")
 # family -> the group it is listed in, and what one input is called; a family missing here still works
 KINDS = {
-    "resnet": ("vision", "image"), "preact_resnet": ("vision", "image"), "mobilenet": ("vision", "image"), "vit": ("vision", "image"),
+    "resnet": ("vision", "image"), "preact": ("vision", "image"), "mobilenet": ("vision", "image"), "vit": ("vision", "image"),
     "unet": ("vision", "image"),
     "ds_cnn": ("audio", "clip"), "bert": ("language", "token"), "gpt2": ("language", "token"), "llama": ("language", "token"),
     "moe": ("language", "token"),

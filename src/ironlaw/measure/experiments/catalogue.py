@@ -154,8 +154,8 @@ EXPERIMENTS = {
         ),
         Experiment(
             "dp_sgd", "Training with noise",
-            f"Trains a classifier on 1,000 and on 20,000 made-up records, {dp_sgd.STEPS} steps each, without noise and with it, and says "
-            "what privacy each run proves.", 5, "numpy",
+            f"Trains a classifier on 1,000 digits and on 20,000 made-up ones, {dp_sgd.STEPS} steps each, without noise and with "
+            "it, and says what privacy each run proves.", 5, "numpy",
         ),
         Experiment(
             "energy", "Joules of this machine",

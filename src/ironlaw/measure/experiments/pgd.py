@@ -11,7 +11,6 @@ from typing import Any
 from ironlaw.engine.numerics.shares import clopper_pearson
 from ironlaw.measure.clock import halt
 from ironlaw.measure.experiments.bench import Bench
-from ironlaw.measure.experiments.dp_sgd import softmax
 from ironlaw.measure.rows import Draft, case_row, figure_row
 
 EPSILONS = (0.0, 0.05, 0.1, 0.2)
@@ -51,6 +50,13 @@ def scores(net: Any, x: Any) -> Any:
         x = x @ weight.T + bias
         x = np.maximum(x, 0.0) if i < len(net) - 1 else x
     return x
+
+
+def softmax(scores: Any) -> Any:
+    import numpy as np
+
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
 
 
 def gradient(net: Any, x: Any, y: Any) -> Any:

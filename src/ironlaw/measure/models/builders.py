@@ -170,7 +170,7 @@ class Preactivated(nn.Module):
         return y
 
 
-def preact_resnet(p: dict[str, Any], classes: int | None) -> nn.Module:
+def preact(p: dict[str, Any], classes: int | None) -> nn.Module:
     parts: list[nn.Module] = [nn.Conv2d(3, p["stem"], 3, 1, 1, bias=False)]
     channels = p["stem"]
     for stage, (depth, width) in enumerate(zip(p["depths"], p["widths"], strict=True)):
@@ -207,5 +207,5 @@ def mobilenet(p: dict[str, Any], classes: int | None) -> nn.Module:
 
 HERE: dict[str, Callable[[dict[str, Any], int | None], nn.Module]] = {
     "mlp": mlp, "ds_cnn": ds_cnn, "unet": ResBlock, "resnet": resnet, "mobilenet": mobilenet,
-    "preact_resnet": preact_resnet,
+    "preact": preact,
 }  # fmt: skip

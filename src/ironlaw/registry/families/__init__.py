@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ironlaw.engine.device.types import Graph
-from ironlaw.registry.families import bert, ds_cnn, gpt2, llama, mlp, mobilenet, moe, preact_resnet, resnet, unet, vit
+from ironlaw.registry.families import bert, ds_cnn, gpt2, llama, mlp, mobilenet, moe, preact, resnet, unet, vit
 
 FAMILIES: dict[str, Callable[..., Graph]] = {
     "bert": bert.build,
@@ -19,7 +19,7 @@ FAMILIES: dict[str, Callable[..., Graph]] = {
     "mlp": mlp.build,
     "mobilenet": mobilenet.build,
     "moe": moe.build,
-    "preact_resnet": preact_resnet.build,
+    "preact": preact.build,
     "resnet": resnet.build,
     "unet": unet.build,
     "vit": vit.build,

@@ -24,7 +24,7 @@ def build(
     classes: int = 10,
 ) -> Graph:
     """`depths`: blocks in each stage; `widths`: channels of each stage. Every stage but the first halves the image."""
-    b = Builder("preact_resnet", dtype, stem=stem, image=image, batch=batch, classes=classes)
+    b = Builder("preact", dtype, stem=stem, image=image, batch=batch, classes=classes)
     x = b.conv("conv1", b.input("pixels", batch, 3, image, image), stem, (3, 3), 1, (1, 1))
     for stage, (depth, width) in enumerate(zip(depths, widths, strict=True), 1):
         for i in range(depth):
