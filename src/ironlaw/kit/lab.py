@@ -171,6 +171,11 @@ class Lab(ActSteps):
             self.elements["context"].widget.state = {"value": target.slug}
             self._move_to(target)
 
+    def fields(self, **acts: Sequence[str]) -> dict[str, Any]:
+        """A design of such readouts of each act's instrument, with the context and what was predicted: `lab.fields(act1=("rate",))`."""
+        values = {name: self.readouts.get(act, {}).get(name) for act, names in acts.items() for name in names}
+        return {"context": self.current_context.slug, **values, **self.outcomes(*acts)}
+
     def end(self, truths: Mapping[str, tuple[str, str]], design: Design, slots: Slots | None = None) -> Any:
         """The end of a lab: the receipt with the button that saves, what to take away, and the ways on. `truths`: `end_rows`."""
         points, connections = self.words.fill_all(["takeaways", "connections"], slots or {}).values()

@@ -20,26 +20,13 @@ GROUPS = (
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read: V2-06 starts from the box, its ranks, NICs, α and β, V2-05 from the groups, V2-07 from
     the rate to the host."""
-    ring, groups = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    return {
-        "context": lab.current_context.slug,
-        **{name: ring.get(name) for name in RING},
-        **{name: groups.get(name) for name in GROUPS},
-        "host_bytes_per_s": host_rate(groups.get("box")),
-        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
-        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
-    }
+    return lab.fields(act1=RING, act2=GROUPS) | {"host_bytes_per_s": host_rate(lab.readouts.get("act2", {}).get("box"))}
 
 
 def host_rate(slug: str | None) -> float | None:
     """Between a device and its host: the bridge of the box."""
     bridge = box(slug).bridge if slug in boxes() else None
     return bridge.achieved if bridge else None
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

@@ -19,19 +19,7 @@ CLUSTER = (
 
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
-    fabric, cluster = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    return {
-        "context": lab.current_context.slug,
-        **{name: fabric.get(name) for name in FABRIC},
-        **{name: cluster.get(name) for name in CLUSTER},
-        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
-        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
-    }
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
+    return lab.fields(act1=FABRIC, act2=CLUSTER)
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

@@ -20,19 +20,7 @@ LAYOUT = (
 
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read: V2-07 saves the state of this layout."""
-    pipeline, layout = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    return {
-        "context": lab.current_context.slug,
-        **{name: pipeline.get(name) for name in PIPELINE},
-        **{name: layout.get(name) for name in LAYOUT},
-        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
-        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
-    }
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
+    return lab.fields(act1=PIPELINE, act2=LAYOUT)
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

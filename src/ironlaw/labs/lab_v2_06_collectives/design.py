@@ -19,19 +19,7 @@ STEP = (
 
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read: V2-05 starts from the model, the devices, the groups and the network."""
-    sums, step = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    return {
-        "context": lab.current_context.slug,
-        **{name: sums.get(name) for name in SUMS},
-        **{name: step.get(name) for name in STEP},
-        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
-        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
-    }
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
+    return lab.fields(act1=SUMS, act2=STEP)
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

@@ -20,19 +20,7 @@ TWO = (
 
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
-    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    return {
-        "context": lab.current_context.slug,
-        **{name: one.get(name) for name in ONE},
-        **{name: two.get(name) for name in TWO},
-        **{f"{act}_prediction": _value(lab, act) for act in ("act1", "act2")},
-        **{f"{act}_correct": lab.correct(act) for act in ("act1", "act2")},
-    }
-
-
-def _value(lab: kit.Lab, act: str) -> float | str | None:
-    option = lab.choice(act)
-    return option.value if option else None
+    return lab.fields(act1=ONE, act2=TWO)
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

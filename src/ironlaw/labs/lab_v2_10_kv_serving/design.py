@@ -20,13 +20,7 @@ SERVER = (
 
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
-    capacity, server = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    return {
-        "context": lab.current_context.slug,
-        **{name: capacity.get(name) for name in CAPACITY},
-        **{name: server.get(name) for name in SERVER},
-        **lab.outcomes("act1", "act2"),
-    }
+    return lab.fields(act1=CAPACITY, act2=SERVER)
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

@@ -19,13 +19,7 @@ TWO = (
 
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
-    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    return {
-        "context": lab.current_context.slug,
-        **{name: one.get(name) for name in ONE},
-        **{name: two.get(name) for name in TWO},
-        **lab.outcomes("act1", "act2"),
-    }
+    return lab.fields(act1=ONE, act2=TWO)
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:

@@ -20,13 +20,7 @@ PLAN = (
 
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read: the model with what it withstands, what it takes to run and to train."""
-    one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    return {
-        "context": lab.current_context.slug,
-        **{name: one.get(name) for name in READER},
-        **{name: two.get(name) for name in PLAN},
-        **lab.outcomes("act1", "act2"),
-    }
+    return lab.fields(act1=READER, act2=PLAN)
 
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
