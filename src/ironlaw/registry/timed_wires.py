@@ -23,8 +23,8 @@ class TimedWire(NamedTuple):
 @lru_cache(maxsize=16)
 def timed_wire(box: str, ranks: int) -> TimedWire:
     """`timed_wire("dgx_h100", 8)`. `scripts/fit_wires.py` fitted it; the rows are with their source."""
-    found = published(TABLE).where(box=box, ranks=ranks)
-    if not found:
+    rows = published(TABLE).where(box=box, ranks=ranks)
+    if not rows:
         raise BadRegistry(f"published table {TABLE} has no fit of {ranks} ranks on {box!r}; add it, or ask for one that it has")
-    row = found[0]
+    row = rows[0]
     return TimedWire(Wire(float(row["alpha"]), float(row["beta"])), float(row["error"]) / 100, int(row["sizes"]))

@@ -1,5 +1,6 @@
 """Saves at two places against a run that is drawn failure by failure, and against the one-level law where one place is never used."""
 
+import math
 import random
 from dataclasses import replace
 
@@ -110,3 +111,12 @@ def test_no_progress_and_bad_settings() -> None:
         Period(0, 10.0, NEAR, FAR, 0.5, 100.0)
     with pytest.raises(BadValue, match="0 to 1"):
         Period(1, 10.0, NEAR, FAR, 1.5, 100.0)
+
+
+def test_what_a_save_stops_and_a_restart_takes_by_hand():
+    near, far = two_levels.levels(copying=2.0, drain=50.0, pause=1.0, start=300.0, drains=False)
+    assert (near.save, near.restart, far.save, far.restart) == (3.0, 302.0, 51.0, 350.0)
+    assert two_levels.levels(2.0, 50.0, 1.0, 300.0, True)[1].save == 3.0  # the job waits for the copy alone
+    often = two_levels.period(near, far, 60.0, 600.0, 0.9, 1e4, 50.0)
+    assert (often.count, often.interval, often.lag) == (10, 60.0, 50.0)
+    assert two_levels.period(near, far, 600.0, 600.0, 0.9, 1e4).count == two_levels.period(near, far, math.inf, 600.0, 0.0, 1e4).count == 1

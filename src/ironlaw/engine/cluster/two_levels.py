@@ -89,3 +89,17 @@ def _expected(period: Period, running: float, restarting: float, catching_up: fl
         many = (1.0 - kept) / short if short * steps > 1e-9 else float(steps)  # 1 + rate + rate² + …
         alpha, beta = fixed * many + kept * alpha, drop * many + kept * beta
     return alpha / (1.0 - beta) if 1.0 - beta > NEVER else math.inf
+
+
+def levels(copying: float, drain: float, pause: float, start: float, drains: bool) -> tuple[Level, Level]:
+    """(near, far): what a save stops the job for, and what a restart takes. `copying`: to the host's memory or back; `drain`: to the file
+    system or back; `drains`: the job goes on while a far save is stored; `start`: until a job that failed begins to read."""
+    snapshot = pause + copying
+    return Level(snapshot, start + copying), Level(snapshot if drains else pause + drain, start + drain)
+
+
+def period(near: Level, far: Level, near_every: float, far_every: float, survives: float, between: float, lag: float = 0.0) -> Period:
+    """As many near saves as fit between two far ones, and the far one alone where `near_every` is no shorter: infinite without any.
+    `lag`: seconds until a far save is stored after it was taken."""
+    count = max(1, round(far_every / near_every)) if near_every < far_every else 1
+    return Period(count, far_every / count, near, far, survives, between, lag)

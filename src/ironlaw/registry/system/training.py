@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ironlaw.engine.cluster import two_levels
-from ironlaw.engine.cluster.failures import Level, Shares, mtbf
+from ironlaw.engine.cluster.failures import Shares, mtbf
 from ironlaw.engine.cluster.jobs import RING, Job, waiting
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.links import Box
@@ -15,7 +16,6 @@ from ironlaw.engine.cluster.search import Candidate, judge
 from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.engine.cluster.steps import Compute
 from ironlaw.engine.cluster.trees import NODE, Tree
-from ironlaw.engine.cluster.two_levels import Period
 from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box
 from ironlaw.registry.layout_steps import training_job
@@ -156,13 +156,11 @@ def saves(gpus: int, saving: str, near: str, near_every: float, far_every: float
     between = mean * float(mtbf(unit_between_failures(RUN), gpus))
     drain = state / (storage * STORAGE)
     copying = state / gpus / (host * at.bridge.achieved)
-    snapshot, start = PAUSE + copying, DETECT + RESTART
-    close = Level(snapshot, start + copying)
-    far = Level(snapshot if saving == ASYNC else PAUSE + drain, start + drain)
-    lag = drain if saving == ASYNC else 0.0
-    alone = near == NONE or near_every >= far_every
-    count = 1 if alone else max(1, round(far_every / near_every))
-    period = Period(count, far_every / count, close, far, SURVIVES[near], between, lag)
+    drains = saving == ASYNC
+    close, far = two_levels.levels(copying, drain, PAUSE, DETECT + RESTART, drains)
+    period = two_levels.period(
+        close, far, math.inf if near == NONE else near_every, far_every, SURVIVES[near], between, drain if drains else 0.0
+    )
     return Saves(between, drain, two_levels.goodput(period))
 
 

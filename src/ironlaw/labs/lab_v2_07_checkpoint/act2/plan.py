@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -105,18 +106,13 @@ class Plan:
     @property
     def levels(self) -> tuple[Level, Level]:
         """(near, far)"""
-        start = self.detect + self.restart
-        far_save = self.snapshot if self.saving == ASYNC else self.pause + self.drain
-        return Level(self.snapshot, start + self.copying), Level(far_save, start + self.drain)
+        return two_levels.levels(self.copying, self.drain, self.pause, self.detect + self.restart, self.saving == ASYNC)
 
     @property
     def period(self) -> Period:
-        near, far = self.levels
         lag = self.drain if self.saving == ASYNC else 0.0
-        if self.near == NONE or self.near_every >= self.far_every:
-            return Period(1, self.far_every, near, far, self.survives, self.between, lag)
-        count = max(1, round(self.far_every / self.near_every))
-        return Period(count, self.far_every / count, near, far, self.survives, self.between, lag)
+        near_every = math.inf if self.near == NONE else self.near_every
+        return two_levels.period(*self.levels, near_every, self.far_every, self.survives, self.between, lag)
 
     @property
     def waiting(self) -> float:

@@ -27,14 +27,14 @@ def _about() -> dict[str, object]:
 
 
 def message(lab: kit.Lab) -> dict[str, object]:
-    told = _about()
-    return {name: told[name] for name in ("model", "devices", "rate", "prompt", "output", "ttft", "tbt", "budget")}
+    about = _about()
+    return {name: about[name] for name in ("model", "devices", "rate", "prompt", "output", "ttft", "tbt", "budget")}
 
 
 def lock(lab: kit.Lab) -> dict[str, object]:
-    told = _about()
+    about = _about()
     names = ("model", "devices", "machine", "rate", "requests", "budget", "whole_budget")
-    return {name: told[name] for name in names}
+    return {name: about[name] for name in names}
 
 
 def estimate(lab: kit.Lab) -> kit.Estimate:
