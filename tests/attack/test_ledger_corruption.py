@@ -6,6 +6,8 @@ What counts as content is read past the ledger, by SQLite alone: the events in t
 
 import random
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing
 
@@ -125,6 +127,31 @@ def test_zeroed_ranges(path, whole, figure):
         data[start : start + length] = bytes(len(data[start : start + length]))
 
     report(attack(path, whole, zero, *((100_000, 30) if FULL else (60, float("inf")))), "zeroed ranges", figure)
+
+
+def test_single_bits_of_all_that_a_killed_process_leaves(tmp_path, figure):
+    """The file and its log, as a process leaves them that is killed after its last commit."""
+    path, code = tmp_path / "ledger.db", "import os, sys\nfrom ironlaw.ledger import open_ledger\nledger = open_ledger(sys.argv[1])\n"
+    code += "for n in range(40):\n    ledger.append('review', 'written', {'prompt': 'surprise', 'text': f'{n} ' * 60})\nos._exit(0)\n"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    left = {found: found.read_bytes() for found in path.parent.iterdir() if not found.name.endswith("-shm")}
+    assert len(left) == 2
+    before, chance, changed, missed = content(path), random.Random(17), 0, []
+    for _ in range(1500 if FULL else 60):
+        name, data = chance.choice([(found, bytearray(data)) for found, data in left.items()])
+        bit = chance.randrange(8 * len(data))
+        data[bit // 8] ^= 1 << bit % 8
+        for found in path.parent.iterdir():
+            found.unlink()
+        for found, whole in left.items():
+            found.write_bytes(data if found == name else whole)
+        if content(path) == before:
+            continue
+        changed += 1
+        if not (noticed(lambda: verify(path).guards) and noticed(lambda: opened(path))):
+            missed.append((name.name, bit))
+    figure(f"single bits of a file and its log: {changed:,} changed the content; not noticed: {len(missed)}")
+    assert changed and missed == []
 
 
 # --- by hand

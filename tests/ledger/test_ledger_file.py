@@ -317,6 +317,17 @@ def test_what_can_be_read_is_rescued(filled, tmp_path):
         assert all(before[found.id] == found for found in new.history())
 
 
+def test_a_turned_bit_in_the_schema_s_text_is_no_dead_end(filled):
+    """`seq INTEGER` -> `seq ANTEGER`: the column is then no number, and the rows are read by their rowid."""
+    content = filled.read_bytes()
+    assert b"seq INTEGER" in content
+    filled.write_bytes(content.replace(b"seq INTEGER", b"seq ANTEGER", 1))
+    assert len(rescue(filled)[0]["events"]) > 80
+    assert "carried over" in repair(filled)
+    with open_ledger(filled) as ledger:
+        assert len(ledger.events()) > 80
+
+
 def test_what_can_t_be_read_at_all(filled):
     spoil(filled, 0, length=4096)
     with pytest.raises(LedgerDamaged, match=r"nothing in the ledger .* can be read .* import an older export"):

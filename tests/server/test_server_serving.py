@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from ironlaw.errors import BadValue
+from ironlaw.ledger import open_ledger
 from ironlaw.server import secret, serving
 from ironlaw.server.door import Door
 
@@ -86,6 +87,19 @@ def test_the_page_can_stop_it(served):
         assert b"ironlaw has stopped" in response.read()
     assert server.process.wait(180) == 0
     assert server.line() == "ironlaw labs: stopped"
+
+
+@pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_server_leaves_its_events_in_one_file(served, tmp_path, with_signal):
+    server = served(0, IRONLAW_HOME=str(tmp_path))
+    url = server.enter()
+    token = re.search(r'name="token" value="([^"]+)"', server.get(url))[1]
+    form = urllib.parse.urlencode({"token": token, "name": "Ada"}).encode()
+    server.browser.open(urllib.request.Request(f"{url}/do/name", form, {"Origin": url}), timeout=180).close()
+    server.stop(with_signal)
+    assert [path.name for path in tmp_path.glob("ledger.db*")] == ["ledger.db"]
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        assert ledger.learner_name() == "Ada"
 
 
 def test_ctrl_c_while_the_labs_are_still_being_imported(served):

@@ -22,8 +22,18 @@ def shared_ledger() -> Ledger:
                 return ledger
             except IronlawError:
                 pass
-        for other in _shared.values():
-            other.close()
-        _shared.clear()
+        _close()
         _shared[place] = open_ledger()
         return _shared[place]
+
+
+def close_shared() -> None:
+    """At the end of the process: the last one to close moves the rest of SQLite's log into the file and removes it."""
+    with _turn:
+        _close()
+
+
+def _close() -> None:
+    for ledger in _shared.values():
+        ledger.close()
+    _shared.clear()

@@ -16,7 +16,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 from ironlaw.errors import LedgerUnavailable
-from ironlaw.ledger import faults, integrity
+from ironlaw.ledger import faults, integrity, log
 from ironlaw.ledger.place import Place
 from ironlaw.ledger.tables import VERSION, learner
 
@@ -54,9 +54,9 @@ def ensure(place: Place, path: Path, fill: Callable[[Path], None]) -> None:
         raise faults.no_permission(place, f"no permission to write to the folder {folder}")
     _sweep(path)
     if not path.exists():
-        log = path.with_name(f"{path.name}-wal")
-        if log.exists() and log.stat().st_size:
-            raise faults.damaged(place, f"the file is missing, but {log.name} is there")
+        written = log.path_of(path)
+        if written.exists() and written.stat().st_size:
+            raise faults.damaged(place, f"the file is missing, but {written.name} is there")
         _create(place, path, fill)
     if not path.is_file():
         raise faults.not_a_ledger(place, "it is not a file")
@@ -116,10 +116,12 @@ def sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def inspect(place: Place, path: Path) -> FileInfo:
-    """Read-only, so that a damaged, newer or foreign file stays unchanged, including its write-ahead log."""
+def inspect(place: Place, path: Path, wholly: bool = False) -> FileInfo:
+    """Read-only, so that a damaged, newer or foreign file stays unchanged, including its write-ahead log. `wholly`: a log of any length."""
     if path.stat().st_size == 0:  # SQLite would treat it as a new database: a silent reset
         raise faults.damaged(place, "it is empty")
+    if reason := log.fault(path, wholly):
+        raise faults.damaged(place, reason)
     return _reading(place, path, lambda connection: _inspect(place, path, connection))
 
 
@@ -170,8 +172,8 @@ def _check_pages(place: Place, connection: sqlite3.Connection, pragma: str) -> N
 def _check_length(place: Place, path: Path, connection: sqlite3.Connection) -> None:
     """SQLite silently pads a truncated last page. Missing pages may also be in the write-ahead log, and then all is well."""
     pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-    log = path.with_name(f"{path.name}-wal")
-    if path.stat().st_size < pages * size and not (log.exists() and log.stat().st_size):
+    written = log.path_of(path)
+    if path.stat().st_size < pages * size and not (written.exists() and written.stat().st_size):
         raise faults.damaged(place, f"it has {path.stat().st_size:,} bytes of {pages * size:,}")
 
 

@@ -65,7 +65,7 @@ def _current(database: Database, info: file.FileInfo) -> str:
 
 def examine_file(place: Place, path: Path, wholly: bool) -> tuple[file.FileInfo, integrity.Report]:
     """What the file says, and in what state it is. LedgerDamaged if it is not as it was written."""
-    info = file.inspect(place, path)
+    info = file.inspect(place, path, wholly)
     _check_revision(place, info.revision)
     if info.revision in UNCHAINED:
         return info, NO_CHAIN

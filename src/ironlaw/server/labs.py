@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 import time
 import uuid
 from contextlib import suppress
@@ -50,6 +51,11 @@ class Labs:
             self.wait()
             with suppress(Exception):  # reported by the lab when it is opened
                 prepare(lab, self.folder == LABS)
+
+    def close(self) -> None:
+        """The labs' ledger, if a lab has opened one."""
+        if "ironlaw.kit.shared_ledger" in sys.modules:
+            sys.modules["ironlaw.kit.shared_ledger"].close_shared()
 
     def wait(self) -> None:
         """Wait until there was no request for a while: a learner who opens a lab now needs this thread's share of the CPU."""

@@ -63,6 +63,8 @@ def serve(
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             await super().shutdown(sockets=sockets)
+            app.state.keeper.close()  # so that a stopped server leaves one file, without a log
+            app.state.labs.close()
             secret.forget(actual)  # here: after a signal, nothing behind `run` is reached
 
     sys.setswitchinterval(SWITCH_S)
