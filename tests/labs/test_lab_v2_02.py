@@ -10,7 +10,6 @@ from ironlaw.engine.cluster.collectives import bus_bandwidth
 from ironlaw.engine.cluster.exchange import all_to_all
 from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.cluster.links import ring_bandwidth
-from ironlaw.kit.check import problems
 from ironlaw.labs.lab_v2_02_interconnect.act1 import ring, slots
 from ironlaw.labs.lab_v2_02_interconnect.act2 import groups, verdict
 from ironlaw.ledger import open_ledger
@@ -54,10 +53,6 @@ def test_nothing_gives_an_answer_away(page):
     for sealed in ("23.6", "8.3 ×", "89.7", "34.7", "Slowest edge", "over the cliff"):
         assert sealed not in page.text, f"{sealed} is on the page before the first prediction"
     assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
-
-
-def test_the_lab_checks_itself():
-    assert not problems(SLUG)
 
 
 # --- Act I

@@ -6,7 +6,6 @@ from headless import Page, bare, cards, figure
 
 from ironlaw.engine.cluster.loads import flow
 from ironlaw.engine.cluster.topology import leaf_spine
-from ironlaw.kit.check import problems
 from ironlaw.labs.lab_v2_03_fabric.act1.setting import HOSTS, KINDS, Setting
 from ironlaw.labs.lab_v2_03_fabric.act2 import verdict
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import Case
@@ -49,10 +48,6 @@ def test_nothing_gives_an_answer_away(page):
     for sealed in ("12.5", "3.88", "1.65", "370", "Everything waits", "wait for the cut"):
         assert sealed not in page.text, f"{sealed} is on the page before the first prediction"
     assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
-
-
-def test_the_lab_checks_itself():
-    assert not problems(SLUG)
 
 
 # --- Act I

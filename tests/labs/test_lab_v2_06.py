@@ -8,7 +8,6 @@ from headless import Page, bare, cards, figure
 
 from ironlaw.engine.cluster.collectives import BEST, crossover, time
 from ironlaw.errors import BadValue
-from ironlaw.kit.check import problems
 from ironlaw.kit.local_runs import newest
 from ironlaw.labs.lab_v2_06_collectives import wires_of_context
 from ironlaw.labs.lab_v2_06_collectives.act1 import playback, setting
@@ -52,10 +51,6 @@ def test_nothing_gives_an_answer_away(page):
     for sealed in ("8.82", "510", "83.7", "480", "They cross at", "wait for steps"):
         assert sealed not in page.text, f"{sealed} is on the page before the first prediction"
     assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
-
-
-def test_the_lab_checks_itself():
-    assert not problems(SLUG)
 
 
 # --- Act I

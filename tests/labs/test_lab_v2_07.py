@@ -8,7 +8,6 @@ from headless import Page, bare, cards, figure
 
 from ironlaw.engine.cluster.failures import goodput, optimum, young
 from ironlaw.engine.cluster.strips import shares
-from ironlaw.kit.check import problems
 from ironlaw.labs.lab_v2_07_checkpoint import clusters
 from ironlaw.labs.lab_v2_07_checkpoint.act1 import interval, slots
 from ironlaw.labs.lab_v2_07_checkpoint.act2 import plan, verdict
@@ -52,10 +51,6 @@ def test_nothing_gives_an_answer_away(page):
     for sealed in ("18.6", "9.89", "75.4", "19.6", "Best interval", "Within one point"):
         assert sealed not in page.text, f"{sealed} is on the page before the first prediction"
     assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
-
-
-def test_the_lab_checks_itself():
-    assert not problems(SLUG)
 
 
 # --- Act I

@@ -9,7 +9,6 @@ from headless import Page, bare, cards, figure
 
 from ironlaw.engine.privacy.accountants import ACCOUNTANTS, BOUNDS, epsilon
 from ironlaw.engine.privacy.attacks import accuracy
-from ironlaw.kit.check import problems
 from ironlaw.labs.lab_v2_13_privacy import runs
 from ironlaw.labs.lab_v2_13_privacy.act1 import run as first
 from ironlaw.labs.lab_v2_13_privacy.act2 import plan, verdict
@@ -54,10 +53,6 @@ def test_nothing_gives_an_answer_away(page):
     for sealed in ("1.04", "16.8", "0.947", "0.942", "Right guesses"):
         assert sealed not in page.text, f"{sealed} is on the page before the first prediction"
     assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
-
-
-def test_the_lab_checks_itself():
-    assert not problems(SLUG)
 
 
 # --- Act I

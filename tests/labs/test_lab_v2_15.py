@@ -8,7 +8,6 @@ from headless import Page, bare, cards, figure
 
 from ironlaw.engine import rebound
 from ironlaw.engine.energy import embodied_share
-from ironlaw.kit.check import problems
 from ironlaw.labs.lab_v2_15_jevons import fleets, story
 from ironlaw.labs.lab_v2_15_jevons.act1 import setting
 from ironlaw.labs.lab_v2_15_jevons.act2 import plan, verdict
@@ -50,10 +49,6 @@ def test_nothing_gives_an_answer_away(page):
     for sealed in ("63.8", "4.27", "128 %", "997", "623", "Backfires from"):
         assert sealed not in page.text, f"{sealed} is on the page before the first prediction"
     assert page.parts["act1_reveal"] is None and page.piece("act1.instrument").view.get("figures") in (None, [])
-
-
-def test_the_lab_checks_itself():
-    assert not problems(SLUG)
 
 
 def test_the_keys_are_the_storys_own_cases(page):

@@ -15,6 +15,7 @@ from ironlaw.widget.dials import Dial, settle
 from ironlaw.widget.piece import Piece
 
 Values = Mapping[str, Any]
+SET_ASIDE = "Part of your saved design can't be shown here, so those dials stand at their defaults:"
 CHANGING = ("options", "hidden", "suggest")  # what turning one dial may change in another
 
 
@@ -29,6 +30,31 @@ class View:
     note: str = ""
     readouts: Mapping[str, Any] = field(default_factory=dict)
     after: str = ""  # HTML under the formula: tables and other reference
+
+
+def drawn(dials: Callable[[Values], Sequence[Dial]], values: Values) -> tuple[Sequence[Dial], dict[str, str]]:
+    """The dials at these values, and the values that no dial can be drawn with: dial -> reason."""
+    try:
+        return dials(values), {}
+    except Exception:  # whatever a lab makes of a value that is not its own
+        listed = dials({})
+    usable: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
+    labels = {dial["id"]: dial["label"] for dial in listed}
+    for name, value in values.items():
+        try:
+            listed = dials({**usable, name: value})
+            usable[name] = value
+        except Exception:
+            reasons[name] = f"{labels.get(name, name)} can't be {str(value)[:40]!r} here"
+    return listed, {name: reason for name, reason in reasons.items() if name in labels}
+
+
+def stand(dials: Callable[[Values], Sequence[Dial]], values: Values) -> tuple[Sequence[Dial], dict[str, Any], dict[str, str]]:
+    """The dials, where they stand if these values are asked of them, and why some could not stay."""
+    listed, reasons = drawn(dials, values)
+    standing, refusals = settle(listed, {name: value for name, value in values.items() if name not in reasons})
+    return listed, standing, refusals | reasons
 
 
 class Instrument:
@@ -51,6 +77,7 @@ class Instrument:
         self.moved: dict[str, dict[str, Any]] = {}  # dial -> what was asked of it, and where it stands because that can't be
         self.values: dict[str, Any] = {}  # where the dials stand
         self.requested: dict[str, Any] = {}  # where the learner put them: one that had to move goes back when the reason is gone
+        self.aside: dict[str, str] = {}  # saved dial -> why it can't be used here; said until a dial is turned
         spec = {"id": name, "title": title, "store": store, "dials": self._standing(saved or {}), "locked": locked}
         self.piece = Piece("instrument", spec, self._answer)
 
@@ -63,29 +90,31 @@ class Instrument:
     def follow(self, names: Sequence[str]) -> None:
         """A new context: these dials go to its defaults, the others stay."""
         self.load({key: value for key, value in self.requested.items() if key not in names}, str(self.piece.spec.get("store", "")))
+        self.aside = {}  # nothing of a saved design
 
     def load(self, values: Values, store: str) -> None:
         """The dials go to these values; one that has none goes to its default."""
-        stand = self._standing(values)
-        spec = {**self.piece.spec, "store": store, "dials": stand}
-        self.piece.change(spec, {"dials": {dial["id"]: dial["value"] for dial in stand}})
+        dials = self._standing(values)
+        spec = {**self.piece.spec, "store": store, "dials": dials}
+        self.piece.change(spec, {"dials": {dial["id"]: dial["value"] for dial in dials}})
 
     def rename(self, store: str) -> None:
         """What the browser keeps from now on belongs to another design."""
         self.piece.spec = {**self.piece.spec, "store": store}
 
     def _standing(self, values: Values) -> list[Dial]:
-        """The dials at these values, where they can have them."""
-        every = self._all(self.dials(values))
-        stand, _ = settle(every, values)
-        return [{**dial, "value": stand[dial["id"]]} for dial in every]
+        """The dials at these values, where they can have them. They may have been saved on another machine or by another version: one that
+        can't be used here is set aside, and the learner is told so."""
+        every, standing, self.aside = stand(lambda asked: self._all(self.dials(asked)), values)
+        return [{**dial, "value": standing[dial["id"]]} for dial in every]
 
     def _answer(self, state: Mapping[str, Any]) -> dict[str, Any]:
         requested = dict(state.get("dials") or {})
-        dials = self.dials(requested)
-        values, refusals = settle(dials, requested)
+        dials, values, refusals = stand(self.dials, requested)
         if state.get("ahead"):  # the turn may never get there, so nothing is kept; where a dial could not stay it is asked again
             return {} if refusals else self._shown(dials, self.compute({**values, "moving": True}))
+        if self.aside and self.requested and requested != self.requested:
+            self.aside = {}
         self.values, self.requested = values, requested
         moved = {name: {"asked": requested[name], "value": values[name]} for name in refusals}
         news = {name: why for name, why in refusals.items() if self.moved.get(name) != moved[name]}  # said once, when it moves
@@ -96,8 +125,15 @@ class Instrument:
         view = self.compute({**values, "moving": True} if moving else values)
         if not moving:
             self.on_readouts(view.readouts)
-        error = next(({"dial": dial, "message": reason} for dial, reason in news.items()), None)
+        error = next(({"dial": dial, "message": reason} for dial, reason in news.items()), self._set_aside())
         return self._shown(dials, view) | {"moved": moved, "error": error}
+
+    def _set_aside(self) -> dict[str, str] | None:
+        """What of a saved design is not in view, and that it is not lost."""
+        if not self.aside:
+            return None
+        reasons = "; ".join(self.aside.values())
+        return {"dial": "", "message": f"{SET_ASIDE} {reasons}. Your saved design stays in the ledger until you save another."}
 
     @staticmethod
     def _shown(dials: Sequence[Dial], view: View) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """SQLite's write-ahead log, read past SQLite, which stops without a word at the first page that is not as it was written.
 
-The format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log. Each page carries the log's salts and a running checksum. A write that was
-cut off (the process was killed) is an end without a commit, and nothing is wrong. A bad page with a commit behind it is damage: those commits were
-acknowledged, and SQLite would show the ledger as it was before them.
+The format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log. Each page carries the log's salts and a running checksum. A write
+that was cut off (the process was killed) is an end without a commit, and nothing is wrong. A bad page with a commit behind it is damage:
+those commits were acknowledged, and SQLite would show the ledger as it was before them.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from ironlaw import kit
 from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.formats import intensity_unit, operation
 from ironlaw.kit.formula import fraction, line, term
+from ironlaw.kit.instrument import stand
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act1 import figures, gemm, local_runs
 from ironlaw.labs.lab_11_roofline.act1.figures import INNER, Layers
@@ -17,7 +18,6 @@ from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.machines import machine, missing_formats, named, options, short
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.units import significant
-from ironlaw.widget.dials import settle
 from ironlaw.widget.figure import tabbed
 
 NONE = "none"
@@ -105,7 +105,7 @@ def _pins(lab: kit.Lab, values: Mapping[str, Any]) -> list[tuple[str, Case]]:
     """Each pin is a setting of some dials; one that can't stand where it was is put where it can, as the dials are."""
     pins = []
     for pin in values["pins"]:
-        at, _ = settle(dials(lab)(pin["values"]), pin["values"])
+        _, at, _ = stand(dials(lab), pin["values"])
         pins.append((pin["name"], case_of(machine(lab, at["device"]), at)))
     return pins
 

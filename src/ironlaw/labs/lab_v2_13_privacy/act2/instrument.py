@@ -8,12 +8,12 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.privacy.accountants import RDP
 from ironlaw.kit.formula import fraction, line
+from ironlaw.kit.instrument import stand
 from ironlaw.labs.lab_v2_13_privacy.act2 import figures, verdict
 from ironlaw.labs.lab_v2_13_privacy.act2.plan import STOPS, Plan, plan_of, records_near
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, records_of, tiny
 from ironlaw.registry.private_runs import CLASSES, FEATURES
 from ironlaw.units import significant
-from ironlaw.widget.dials import settle
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("clipping_harder_costs_privacy", "noise_falls_as_the_root", "tuning_runs_are_free", "the_classical_noise_is_enough")
@@ -60,7 +60,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def kept(lab: kit.Lab, values: Mapping[str, Any]) -> list[tuple[str, Plan]]:
     """The designs that the learner pinned; one that can't stand where it was is put where it can, as the dials are."""
-    return [(pin["name"], plan_of(settle(dials(lab)(pin["values"]), pin["values"])[0])) for pin in values.get("pins") or ()]
+    return [(pin["name"], plan_of(stand(dials(lab), pin["values"])[1])) for pin in values.get("pins") or ()]
 
 
 def cards(plan: Plan) -> list[dict[str, Any]]:
