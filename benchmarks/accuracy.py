@@ -24,7 +24,7 @@ from ironlaw.calibration.scatter import Outcome, by_mode, holds
 from ironlaw.compare import Comparison, Speedup, comparisons, speedups
 from ironlaw.engine.device.intervals import HOST, judged
 from ironlaw.engine.device.machine import CostModel, Hardware
-from ironlaw.registry.refit import outcomes, registry_models
+from ironlaw.systems.accuracy.refit import outcomes, registry_models
 
 NEXT = 0.25  # length scales
 FEWEST = 4  # rows of a family, for it to say anything

@@ -15,7 +15,7 @@ import sealed
 
 import ironlaw as il
 from ironlaw.calibration import stored_curves
-from ironlaw.registry.measured_gains import APART, HELD, TURNS, TimedRun, measured_gains, pairs, summaries
+from ironlaw.systems.accuracy.measured_gains import APART, HELD, TURNS, TimedRun, measured_gains, pairs, summaries
 from ironlaw.tracing.graph_json import from_json
 
 MODES = ("eager", "compiled")

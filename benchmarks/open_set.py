@@ -15,7 +15,7 @@ from typing import Any
 
 import ironlaw as il
 from ironlaw.backends.rows import Row
-from ironlaw.registry.refit import registry_models
+from ironlaw.systems.accuracy.refit import registry_models
 
 sys.path.insert(0, str(Path(__file__).with_name("device")))
 import models

@@ -5,7 +5,7 @@ PYTHONPATH=src python3 benchmarks/serving_runs.py
 
 from statistics import median
 
-from ironlaw.registry.serving_runs import MEASURES, Replay, replays
+from ironlaw.systems.serving.serving_runs import MEASURES, Replay, replays
 
 GROUPS = {"few clients": "8b-", "floods": ("14b-", "32b-"), "a batch of 8": "ci-"}
 

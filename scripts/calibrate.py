@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ironlaw.registry.calibrations import calibration
 from ironlaw.registry.evidence import measured
-from ironlaw.registry.refit import write
+from ironlaw.systems.accuracy.refit import write
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from open_set import MACHINE, open_models

@@ -73,7 +73,7 @@ def _block(text: str) -> str:
 
 def glossary() -> str:
     """docs/glossary.md."""
-    from ironlaw.registry.glossary import GROUPS, terms
+    from ironlaw.claims.glossary import GROUPS, terms
 
     parts = [GLOSSARY]
     for group, heading in GROUPS.items():

@@ -8,8 +8,8 @@ to what is stored.
 import sys
 from pathlib import Path
 
-from ironlaw.registry.gain_outcomes import by_change, left_out, outcomes, scale, write
-from ironlaw.registry.measured_gains import APART, TURNS, measured_gains
+from ironlaw.systems.accuracy.gain_outcomes import by_change, left_out, outcomes, scale, write
+from ironlaw.systems.accuracy.measured_gains import APART, TURNS, measured_gains
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from gains import OPENED, gains_of

@@ -13,7 +13,7 @@ from statistics import mean, median
 
 import ironlaw as il
 from ironlaw.engine.device.host import AUTOGRAD, PER_TENSOR, PYTHON, python_factor
-from ironlaw.registry.unseen import WAITING
+from ironlaw.systems.accuracy.held_out import WAITING
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from open_set import MACHINE, captured, rows

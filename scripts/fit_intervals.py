@@ -14,8 +14,8 @@ from ironlaw.engine.device.intervals import HOST
 from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE
 from ironlaw.registry.calibrations import calibration
 from ironlaw.registry.evidence import measured
-from ironlaw.registry.refit import rejudge, write_calibration
-from ironlaw.registry.unseen import write_unseen
+from ironlaw.systems.accuracy.held_out import write_unseen
+from ironlaw.systems.accuracy.refit import rejudge, write_calibration
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from opened_runs import opened_runs

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ironlaw as il
+from ironlaw.claims import NAMESPACE, attention, chain, claim, claims
 from ironlaw.engine import rebound
 from ironlaw.engine.cluster.collectives import crossover
 from ironlaw.engine.cluster.collectives import time as collective_time
@@ -42,13 +43,12 @@ from ironlaw.engine.serving.queues import md1, mm1, mmc
 from ironlaw.engine.serving.retries import attempts
 from ironlaw.engine.serving.sums import total
 from ironlaw.registry.boxes import box
-from ironlaw.registry.claims import NAMESPACE, attention, chain, claim, claims
 from ironlaw.registry.decoder_shapes import decoder as decoder_shape
 from ironlaw.registry.decoders import decoder
 from ironlaw.registry.interconnects import interconnect
-from ironlaw.registry.kv_capacity import kv_slots, token_bytes
-from ironlaw.registry.placed_steps import placed_step
 from ironlaw.registry.publications import published
+from ironlaw.systems.serving.kv_capacity import kv_slots, token_bytes
+from ironlaw.systems.training.placed_steps import placed_step
 
 MS, US, NS = 1e-3, 1e-6, 1e-9
 BOUND = Plan(calibrated=False)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ironlaw.engine.device.roofline import roofline
     from ironlaw.engine.device.types import Graph
     from ironlaw.errors import IronlawError
-    from ironlaw.registry.advice import advise
     from ironlaw.registry.hosts import host, hosts
     from ironlaw.registry.machines import hardware, machines
     from ironlaw.registry.workloads import kv_cache, workload, workloads
     from ironlaw.report.analyze import analyze
+    from ironlaw.systems.advice import advise
     from ironlaw.tracing import capture, register_cost
 
 __version__ = "0.1.0"
@@ -39,7 +39,7 @@ HOMES = {
     "engine.device.roofline": ("roofline",),
     "engine.device.types": ("Graph",),
     "errors": ("IronlawError",),
-    "registry.advice": ("advise",),
+    "systems.advice": ("advise",),
     "registry.hosts": ("host", "hosts"),
     "registry.machines": ("hardware", "machines"),
     "registry.workloads": ("kv_cache", "workload", "workloads"),

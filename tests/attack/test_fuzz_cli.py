@@ -20,9 +20,9 @@ from attack_length import fuzzing
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ironlaw import claims
 from ironlaw.cli import COMMANDS, main, parser
 from ironlaw.errors import BadValue
-from ironlaw.registry import claims
 from ironlaw.registry.corpus_signatures import corpus
 
 CODES = {0, 1, 2}  # 70 is a fault of ours; 130 and 141 need a Ctrl-C and a closed pipe

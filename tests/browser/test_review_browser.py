@@ -9,13 +9,13 @@ import pytest
 from lab_steps import expect_readable, expect_short, open_in_the_dark, payloads, tab_to, unfold, watched
 from playwright.sync_api import Locator, Page, expect
 
+from ironlaw.claims.glossary import terms
 from ironlaw.kit.walker import START, walk_from
 from ironlaw.ledger import Ledger
 from ironlaw.recall.pairs import pair
 from ironlaw.recall.templates import templates
 from ironlaw.recall.variants import Variant, variant
 from ironlaw.recall.walk import truth
-from ironlaw.registry.glossary import terms
 
 REVIEW = "/lab/review/"
 

@@ -17,8 +17,8 @@ from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE
 from ironlaw.engine.device.work import STAND_IN, op, with_attrs
-from ironlaw.registry.refit import stored_outcomes
-from ironlaw.registry.unseen import stored_unseen
+from ironlaw.systems.accuracy.held_out import stored_unseen
+from ironlaw.systems.accuracy.refit import stored_outcomes
 
 H200 = il.hardware("h200_sxm")
 MODEL = H200.calibration

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from ironlaw.registry import claims as registry
+from ironlaw import claims as registry
 
 
 def words(text: str) -> str:

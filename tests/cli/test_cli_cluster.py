@@ -9,7 +9,7 @@ from ironlaw.engine.cluster.failures import optimum
 from ironlaw.engine.cluster.steps import step_time
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import runs
-from ironlaw.registry.shard_times import compute
+from ironlaw.systems.training.shard_times import compute
 
 
 def answer(capsys, *arguments: str) -> dict:

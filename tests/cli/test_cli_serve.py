@@ -16,10 +16,10 @@ from ironlaw.engine.serving.llm.load import Request, Spread, arriving
 from ironlaw.engine.serving.llm.outcome import Moment, Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Promise, fewest
-from ironlaw.registry import deployments
 from ironlaw.registry.decoders import decoder, steps
-from ironlaw.registry.deployments import deployment
 from ironlaw.registry.traces import trace
+from ironlaw.systems.serving import deployments
+from ironlaw.systems.serving.deployments import deployment
 
 MODEL = "qwen2_0_5b"
 BASE = ("serve", MODEL, "--on", "h200", "--requests", "300")

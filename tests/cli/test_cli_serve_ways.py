@@ -6,9 +6,9 @@ from ironlaw import hardware
 from ironlaw.engine.serving.llm.load import Spread, alike, arriving
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
 from ironlaw.engine.serving.llm.promise import Promise
-from ironlaw.registry import deployments
 from ironlaw.registry.decoders import decoder, steps
-from ironlaw.registry.deployments import deployment
+from ironlaw.systems.serving import deployments
+from ironlaw.systems.serving.deployments import deployment
 
 MODEL = "qwen2_0_5b"
 BASE = ("serve", MODEL, "--on", "h200", "--requests", "200", "--tp", "1")

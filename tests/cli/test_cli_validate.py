@@ -9,11 +9,12 @@ from statistics import mean, median
 import pytest
 
 import ironlaw.compare
+from ironlaw import claims
 from ironlaw.cli import accuracy_history, validate
 from ironlaw.compare import KINDS, Comparison, comparisons
-from ironlaw.registry import claims, measured_gains
 from ironlaw.registry.evidence import measured
-from ironlaw.registry.measured_gains import FIRST, gain_summaries
+from ironlaw.systems.accuracy import measured_gains
+from ironlaw.systems.accuracy.measured_gains import FIRST, gain_summaries
 
 ROW = {"machine", "kind", "name", "mode", "predicted", "measured", "bound", "kernels", "measured_kernels", "source", "error", "bound_error"}
 

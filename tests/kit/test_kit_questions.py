@@ -2,9 +2,9 @@
 
 import pytest
 
+from ironlaw import claims
 from ironlaw.errors import BadRegistry, BadValue
 from ironlaw.kit.questions import is_hard_coded, leading, load
-from ironlaw.registry import claims
 
 OPTIONS = """
 options = [

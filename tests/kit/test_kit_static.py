@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from ironlaw import lab_names
+from ironlaw.claims import claim
+from ironlaw.claims import claims as all_claims
 from ironlaw.engine.device.machine import Figure
 from ironlaw.errors import UnknownName
 from ironlaw.kit import cards, claims, context, ending, formula, header, hud, message, peek, prose, rail, reveal, step
 from ironlaw.kit.banner import banner, notice
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.save import Receipt
-from ironlaw.registry.claims import claim
-from ironlaw.registry.claims import claims as all_claims
 
 
 def bare(html: str) -> str:

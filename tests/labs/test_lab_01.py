@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 from headless import bare
 
-from ironlaw import hardware
+from ironlaw import claims, hardware
 from ironlaw.kit.check import problems
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
-from ironlaw.registry import claims
 
 SLUG = "lab_01_magnitude"
 DEVICES = ("h100_sxm", "orin_nx_16gb", "a17_npu", "cortex_m7")

@@ -7,11 +7,10 @@ import pytest
 from headless import Page, Stages, bare, figure
 
 import ironlaw as il
-from ironlaw import hardware
+from ironlaw import claims, hardware
+from ironlaw.claims import row
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.ledger import open_ledger
-from ironlaw.registry import claims
-from ironlaw.registry.claims import row
 from ironlaw.registry.textbooks import textbook
 
 SLUG = "lab_07_fusion"

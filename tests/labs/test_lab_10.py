@@ -6,7 +6,7 @@ import pytest
 from headless import Page, bare, figure
 from measured import timing
 
-from ironlaw import hardware
+from ironlaw import claims, hardware
 from ironlaw.engine.numerics.grids import factor_per_bit
 from ironlaw.kit.check import complete
 from ironlaw.labs.lab_10_frontier import llama
@@ -18,8 +18,7 @@ from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import compression
 from ironlaw.measure.host import machine
 from ironlaw.measure.squeeze import load
-from ironlaw.registry import claims
-from ironlaw.registry.squeezed import BITS, SHARES, SPREADS, at_bits
+from ironlaw.registry.compression_tables import BITS, SHARES, SPREADS, at_bits
 
 SLUG = "lab_10_frontier"
 DEVICES = ("h200_sxm", "orin_nx_16gb", "a17_npu", "cortex_m7")

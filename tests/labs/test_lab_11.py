@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from headless import Page, bare, cards, figure
 
-from ironlaw import hardware, workload
+from ironlaw import claims, hardware, workload
 from ironlaw.engine.device.deployment import serving
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.memory import live_activations
@@ -15,7 +15,6 @@ from ironlaw.kit.lab import LABS
 from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act2 import budget, budget_panel, kernels, layer, served, slots
 from ironlaw.ledger import open_ledger
-from ironlaw.registry import claims
 from ironlaw.units import significant
 
 SLUG = "lab_11_roofline"

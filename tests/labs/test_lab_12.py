@@ -8,6 +8,7 @@ import pytest
 from headless import Page, bare, cards, figure, turned
 from measured import keep
 
+from ironlaw.claims import NAMESPACE, row
 from ironlaw.engine.scaling.amdahl import amdahl, halvings, karp_flatt
 from ironlaw.engine.scaling.stages import in_turn, pipelined
 from ironlaw.labs.lab_12_amdahl import passes
@@ -16,7 +17,6 @@ from ironlaw.labs.lab_12_amdahl.act2.figures import MOST
 from ironlaw.labs.lab_12_amdahl.act2.job import LIMITS, STATES, Job, Story, cheapest
 from ironlaw.labs.lab_12_amdahl.passes import CPU, DEVICE, GPU, HOST, KINDS, measured
 from ironlaw.ledger import open_ledger
-from ironlaw.registry.claims import NAMESPACE, row
 
 SLUG = "lab_12_amdahl"
 STORY = Story(100.0, 40.0, 500.0)

@@ -6,7 +6,7 @@ import measured
 import pytest
 from headless import Page, bare, cards, figure
 
-from ironlaw import hardware
+from ironlaw import claims, hardware
 from ironlaw.engine.device import memory
 from ironlaw.engine.serving.batching import batch_server
 from ironlaw.engine.serving.queues import md1, mm1, mmc
@@ -14,7 +14,6 @@ from ironlaw.labs.lab_13_line.act1 import system
 from ironlaw.labs.lab_13_line.act2 import server, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import batches, line
-from ironlaw.registry import claims
 from ironlaw.registry.workloads import workload
 
 SLUG = "lab_13_line"

@@ -7,12 +7,12 @@ import pytest
 from headless import Page, bare, cards, figure
 from measured import keep
 
+from ironlaw.claims import compute
 from ironlaw.kit.check import complete
 from ironlaw.labs.lab_14_tail.act1.case import Case, tene
 from ironlaw.labs.lab_14_tail.act2 import fleet, verdicts
 from ironlaw.labs.lab_14_tail.act2.fleet import ALL, BUDGET, CALLED_BACK, OFF, Fleet
 from ironlaw.ledger import open_ledger
-from ironlaw.registry.claims import compute
 
 SLUG = "lab_14_tail"
 SMALL = Fleet(n=3_000, k=5)  # known, and quick to simulate

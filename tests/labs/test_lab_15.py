@@ -7,11 +7,11 @@ import pytest
 from headless import Page, bare, cards, figure, turned
 from measured import keep
 
+from ironlaw.claims import NAMESPACE
 from ironlaw.engine.parity.rates import fpr_of
 from ironlaw.labs.lab_15_parity.act2.policy import LIMITS, STATES, Policy
 from ironlaw.labs.lab_15_parity.data import CUTS, points
 from ironlaw.ledger import open_ledger
-from ironlaw.registry.claims import NAMESPACE
 from ironlaw.registry.scored_groups import groups
 
 SLUG = "lab_15_parity"

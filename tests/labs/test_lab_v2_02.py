@@ -6,6 +6,7 @@ import measured
 import pytest
 from headless import Page, bare, cards, figure
 
+from ironlaw import claims
 from ironlaw.engine.cluster.collectives import bus_bandwidth
 from ironlaw.engine.cluster.exchange import all_to_all
 from ironlaw.engine.cluster.library import collective
@@ -15,10 +16,9 @@ from ironlaw.labs.lab_v2_02_interconnect.act2 import groups, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import staircase
 from ironlaw.measure.rows import case_row
-from ironlaw.registry import claims
 from ironlaw.registry.boxes import box
 from ironlaw.registry.interconnects import interconnect
-from ironlaw.registry.placed_steps import placed_step
+from ironlaw.systems.training.placed_steps import placed_step
 
 SLUG = "lab_v2_02_interconnect"
 

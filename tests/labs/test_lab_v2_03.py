@@ -4,6 +4,7 @@ import measured
 import pytest
 from headless import Page, bare, cards, figure
 
+from ironlaw import claims
 from ironlaw.engine.cluster.loads import flow
 from ironlaw.engine.cluster.topology import leaf_spine
 from ironlaw.labs.lab_v2_03_fabric.act1.setting import HOSTS, KINDS, Setting
@@ -12,7 +13,6 @@ from ironlaw.labs.lab_v2_03_fabric.act2.cluster import Case
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import collectives
 from ironlaw.measure.rows import case_row
-from ironlaw.registry import claims
 from ironlaw.registry.interconnects import interconnect
 
 SLUG = "lab_v2_03_fabric"

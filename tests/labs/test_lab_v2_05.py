@@ -6,13 +6,13 @@ import measured
 import pytest
 from headless import Page, bare, cards, figure
 
+from ironlaw import claims
 from ironlaw.engine.cluster.pipelines import bubble
 from ironlaw.labs.lab_v2_05_parallelism.act1 import pipeline, slots
 from ironlaw.labs.lab_v2_05_parallelism.act2 import spread, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import scaling
 from ironlaw.measure.rows import case_row
-from ironlaw.registry import claims
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import runs
 

@@ -6,6 +6,7 @@ import measured
 import pytest
 from headless import Page, bare, cards, figure
 
+from ironlaw import claims
 from ironlaw.engine.cluster.collectives import BEST, crossover, time
 from ironlaw.errors import BadValue
 from ironlaw.kit.local_runs import newest
@@ -15,7 +16,6 @@ from ironlaw.labs.lab_v2_06_collectives.act2 import buckets, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import collectives
 from ironlaw.measure.rows import case_row
-from ironlaw.registry import claims
 from ironlaw.registry.timed_wires import timed_wire
 
 SLUG = "lab_v2_06_collectives"

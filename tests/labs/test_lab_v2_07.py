@@ -6,6 +6,7 @@ import measured
 import pytest
 from headless import Page, bare, cards, figure
 
+from ironlaw import claims
 from ironlaw.engine.cluster.failures import goodput, optimum, young
 from ironlaw.engine.cluster.strips import shares
 from ironlaw.labs.lab_v2_07_checkpoint import clusters
@@ -14,7 +15,6 @@ from ironlaw.labs.lab_v2_07_checkpoint.act2 import plan, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import checkpointing
 from ironlaw.measure.rows import case_row, figure_row
-from ironlaw.registry import claims
 from ironlaw.registry.runs import between_failures
 
 SLUG = "lab_v2_07_checkpoint"

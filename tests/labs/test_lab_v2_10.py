@@ -6,6 +6,7 @@ import measured
 import pytest
 from headless import Page, bare, cards, figure
 
+from ironlaw import claims
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.labs.lab_v2_10_kv_serving.act1 import figures, memory
 from ironlaw.labs.lab_v2_10_kv_serving.act2 import server, verdict
@@ -13,10 +14,9 @@ from ironlaw.labs.lab_v2_10_kv_serving.act2.instrument import ratios
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import kv_decode
 from ironlaw.measure.rows import case_row
-from ironlaw.registry import claims
-from ironlaw.registry.kv_capacity import kv_slots
 from ironlaw.registry.machines import registered
-from ironlaw.registry.served_cases import ServedCase
+from ironlaw.systems.serving.kv_capacity import kv_slots
+from ironlaw.systems.serving.served_cases import ServedCase
 
 SLUG = "lab_v2_10_kv_serving"
 

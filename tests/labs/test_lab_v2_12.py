@@ -8,6 +8,7 @@ import pytest
 from headless import Page, bare, cards, figure
 from scipy import stats
 
+from ironlaw import claims
 from ironlaw.engine.serving.laws import law
 from ironlaw.engine.serving.sums import total
 from ironlaw.labs.lab_v2_12_slo import services
@@ -15,7 +16,6 @@ from ironlaw.labs.lab_v2_12_slo.act1 import composition, figures
 from ironlaw.labs.lab_v2_12_slo.act2 import instrument, plan, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.rows import case_row
-from ironlaw.registry import claims
 
 SLUG = "lab_v2_12_slo"
 GAMMA = stats.gamma(5, scale=0.1 / math.log(100))

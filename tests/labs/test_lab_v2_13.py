@@ -7,6 +7,7 @@ import measured
 import pytest
 from headless import Page, bare, cards, figure
 
+from ironlaw import claims
 from ironlaw.engine.privacy.accountants import ACCOUNTANTS, BOUNDS, epsilon
 from ironlaw.engine.privacy.attacks import accuracy
 from ironlaw.labs.lab_v2_13_privacy import runs
@@ -15,7 +16,6 @@ from ironlaw.labs.lab_v2_13_privacy.act2 import plan, verdict
 from ironlaw.labs.lab_v2_13_privacy.act2.plan import STOPS, Plan
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.rows import figure_row
-from ironlaw.registry import claims
 from ironlaw.registry.private_runs import private_run
 from ironlaw.registry.publications import published
 

@@ -6,6 +6,7 @@ import measured
 import pytest
 from headless import Page, bare, cards, figure
 
+from ironlaw import claims
 from ironlaw.engine.numerics.shares import clopper_pearson
 from ironlaw.engine.robustness import attack_cost, largest_radius
 from ironlaw.labs.lab_v2_14_adversarial import models
@@ -13,8 +14,7 @@ from ironlaw.labs.lab_v2_14_adversarial.act1 import setting
 from ironlaw.labs.lab_v2_14_adversarial.act2 import plan, timed, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.rows import case_row, figure_row
-from ironlaw.registry import claims
-from ironlaw.registry.attacked import EPSILONS, NETS
+from ironlaw.registry.adversarial_tables import EPSILONS, NETS
 
 SLUG = "lab_v2_14_adversarial"
 BEST, FELL, STANDARD, ROBUST_50 = "Bartoldson2024Adversarial_WRN-94-16", "Alfarra2020ClusTR", "Standard", "Salman2020Do_R50"

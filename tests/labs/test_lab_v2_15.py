@@ -6,6 +6,7 @@ import measured
 import pytest
 from headless import Page, bare, cards, figure
 
+from ironlaw import claims
 from ironlaw.engine import rebound
 from ironlaw.engine.energy import embodied_share
 from ironlaw.labs.lab_v2_15_jevons import fleets, story
@@ -14,7 +15,6 @@ from ironlaw.labs.lab_v2_15_jevons.act2 import plan, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import energy
 from ironlaw.measure.rows import case_row, figure_row
-from ironlaw.registry import claims
 
 SLUG = "lab_v2_15_jevons"
 

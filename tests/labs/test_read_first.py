@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from ironlaw.claims.glossary import terms
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.words import load
-from ironlaw.registry.glossary import terms
 
 LINK = re.compile(r"\]\(([^)]*)\)")
 

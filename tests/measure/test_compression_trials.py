@@ -5,7 +5,7 @@ import pytest
 
 from ironlaw.measure.experiments import compression
 from ironlaw.measure.experiments.run import run
-from ironlaw.registry.squeezed import at_bits
+from ironlaw.registry.compression_tables import at_bits
 
 
 @pytest.fixture(scope="module")

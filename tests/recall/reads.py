@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from ironlaw import claims
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.recall import expressions
-from ironlaw.registry import claims, machines, workloads
+from ironlaw.registry import machines, workloads
 
 PLAIN = {"bandwidth": "B/s", "capacity": "B", "usable": "B", "power": "W", "launch": "s"}
 GRAPH = {"flops": "FLOP", "bytes": "B", "read": "B", "written": "B", "weight_bytes": "B", "params": "parameter"}

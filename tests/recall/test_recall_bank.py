@@ -200,7 +200,7 @@ def test_keys_follow_the_registry(monkeypatch):
     before = made_with("ridge_point", device="a100_80gb_sxm", format="fp16")
     from dataclasses import replace
 
-    from ironlaw.registry.claims import NAMESPACE
+    from ironlaw.claims import NAMESPACE
 
     changed = replace(machines.hardware("a100_80gb_sxm"), bandwidth=1e12)
     monkeypatch.setitem(NAMESPACE, "hardware", lambda name: changed if name == "a100_80gb_sxm" else machines.hardware(name))

@@ -10,7 +10,21 @@ from ironlaw.measure.attacked import tables
 from ironlaw.measure.attacked.attacks import attack, loss_error, margin_error
 from ironlaw.measure.attacked.readers import reader
 from ironlaw.measure.squeeze.nets import images
-from ironlaw.registry.attacked import ATTACKS, EPSILONS, FGSM, HARDENED, MARGIN, MASKED, NETS, PGD, PLAIN, RESTARTS, STEPS, attacked, drawn
+from ironlaw.registry.adversarial_tables import (
+    ATTACKS,
+    EPSILONS,
+    FGSM,
+    HARDENED,
+    MARGIN,
+    MASKED,
+    NETS,
+    PGD,
+    PLAIN,
+    RESTARTS,
+    STEPS,
+    attacked,
+    drawn,
+)
 from ironlaw.registry.trained_nets import trained
 
 FEW = 3  # right answers by which two machines may differ in FP32

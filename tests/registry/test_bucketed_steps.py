@@ -5,8 +5,8 @@ import pytest
 from ironlaw.engine.cluster.collectives import BEST, time
 from ironlaw.errors import UnknownName
 from ironlaw.registry.boxes import box
-from ironlaw.registry.bucketed_steps import SUMS, TUNER, bucketed_step, network
-from ironlaw.registry.placed_steps import placed_step
+from ironlaw.systems.training.bucketed_steps import SUMS, TUNER, bucketed_step, network
+from ironlaw.systems.training.placed_steps import placed_step
 
 
 def test_the_premise_by_hand() -> None:

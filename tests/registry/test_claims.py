@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ironlaw import claims as registry
+from ironlaw.claims import NAMESPACE, PLAIN_UNITS, RELATIONS, VERDICTS, Claim, claim, claims, load, row
 from ironlaw.errors import BadRegistry, UnknownName
-from ironlaw.registry import claims as registry
-from ironlaw.registry.claims import NAMESPACE, PLAIN_UNITS, RELATIONS, VERDICTS, Claim, claim, claims, load, row
 from ironlaw.registry.evidence import evidence
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.publications import publications, published
@@ -203,7 +203,7 @@ def test_a_bad_expression_is_refused_with_its_place(tmp_path: Path, expression: 
 def test_one_id_for_one_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for name in ("one.toml", "two.toml"):
         (tmp_path / name).write_text(GOOD)
-    monkeypatch.setattr(registry, "folder", lambda kind: tmp_path)
+    monkeypatch.setattr(registry, "HERE", tmp_path)
     with pytest.raises(BadRegistry, match=r"two\.toml \[a\]: one\.toml has a claim of that id"):
         claims.__wrapped__()
 
@@ -213,3 +213,26 @@ def test_row_names_exactly_one():
     for wanted in ({"workload": "resnet50"}, {"workload": "resnet1000"}):
         with pytest.raises(BadRegistry, match="name one"):
             row("h200_sxm/models", **wanted)
+
+
+def test_every_name_of_an_expression_is_defined_where_the_table_says():
+    assert all(callable(NAMESPACE[name]) for name in NAMESPACE if name != "inf")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        '[*(g := (g.gi_frame.f_back.f_back.f_globals for x in [1]))][0]["__builtins__"]["__import__"]("os").popen("id").read()',
+        '"{0.__globals__}".format(chain)',
+        '"{0.f_back}".format_map(chain)',
+        "(x for x in [1]).gi_frame",
+        "chain.__globals__",
+        "chain.func_globals",
+        '__import__("os")',
+        "open('x')",
+        "(lambda: (yield))()",
+    ],
+)
+def test_an_expression_reaches_nothing_but_its_names(expression):
+    with pytest.raises(BadRegistry, match="fix the expression"):
+        registry.compute(expression, "here")

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from ironlaw.backends.rows import Row
-from ironlaw.registry.claims import Claim, claim, claims, problems, reading, readings, row
+from ironlaw.claims import Claim, claim, claims, problems, reading, readings, row
 
-MODULE = "ironlaw.registry.claims.reading"
+MODULE = "ironlaw.claims.reading"
 
 
 def test_words_expectations_and_rows_agree():

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.registry.claims import Reading
-from ironlaw.registry.claims.premises import find
+from ironlaw.claims import Reading
+from ironlaw.claims.premises import find
 
 
 def judged(*rows):

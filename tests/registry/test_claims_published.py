@@ -5,8 +5,8 @@ from types import MappingProxyType
 
 import pytest
 
+from ironlaw.claims import Source, claim, load, readings
 from ironlaw.errors import BadRegistry, UnknownName
-from ironlaw.registry.claims import Source, claim, load, readings
 from ironlaw.registry.publications import Published, published
 
 number = count()
@@ -18,7 +18,7 @@ ROWS = (("pairs", 2, 100.0, 1.0), ("pairs", 4, 100.0, 8.0), ("switch", 2, 100.0,
 def table(monkeypatch):
     rows = tuple(MappingProxyType(dict(zip(UNITS, row, strict=True))) for row in ROWS)
     made_up = Published("made_up", "Made up", "here", "1", "2026", "none", "", UNITS, rows)
-    monkeypatch.setattr("ironlaw.registry.claims.published_reading.published", lambda name: made_up)
+    monkeypatch.setattr("ironlaw.claims.published_reading.published", lambda name: made_up)
 
 
 def source(rows, figure='four["took"] / two["took"]', **more):
@@ -63,7 +63,7 @@ def test_a_table_has_no_clocks(tmp_path):
 
 def test_pairs_of_a100_were_timed_at_a_factor_of_eight(monkeypatch):
     """By hand from the source's longest message: 195.5 GB/s with two cards, 23.6 with four."""
-    monkeypatch.setattr("ironlaw.registry.claims.published_reading.published", published)
+    monkeypatch.setattr("ironlaw.claims.published_reading.published", published)
     entry = claim("pcie_is_good_enough")
     assert entry.measured is not None and entry.measured.value == pytest.approx(195.5 / 23.6, rel=0.005)
     assert entry.judgement.measured and entry.verdict == "refuted"

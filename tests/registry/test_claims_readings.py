@@ -5,11 +5,11 @@ from itertools import count
 import pytest
 
 from ironlaw.backends.rows import Row
+from ironlaw.claims import Source, readings
 from ironlaw.errors import BadRegistry
-from ironlaw.registry.claims import Source, readings
 from ironlaw.registry.evidence import Evidence
 
-MODULE = "ironlaw.registry.claims.reading"
+MODULE = "ironlaw.claims.reading"
 number = count()
 
 

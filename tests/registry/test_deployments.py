@@ -8,10 +8,10 @@ from ironlaw import hardware
 from ironlaw.engine.serving.llm.load import Request
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.errors import BadValue
-from ironlaw.registry import deployments
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoders import decoder, weight_bytes
-from ironlaw.registry.deployments import deployment
+from ironlaw.systems.serving import deployments
+from ironlaw.systems.serving.deployments import deployment
 
 SMALL, LARGE = "qwen2_0_5b", "llama3_2_1b"
 

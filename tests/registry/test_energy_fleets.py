@@ -7,8 +7,8 @@ import pytest
 from ironlaw.engine.energy import KWH, of_run, per_token
 from ironlaw.engine.rebound import elasticity_for
 from ironlaw.errors import BadRegistry
-from ironlaw.registry.energy_fleets import daily_profile, energy_server, fleet_year, idle_power, tokens_per_second
 from ironlaw.registry.publications import published
+from ironlaw.systems.energy_fleets import daily_profile, energy_server, fleet_year, idle_power, tokens_per_second
 
 ROWS = published("ml_energy_power").rows
 

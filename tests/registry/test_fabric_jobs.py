@@ -4,7 +4,7 @@ import pytest
 
 from ironlaw.errors import BadValue
 from ironlaw.registry.decoder_shapes import decoder
-from ironlaw.registry.fabric_jobs import DENSE, EXPERTS, HOSTS, PIPELINE, device_flops, fabric_jobs, shared_fabric, shared_tree
+from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, HOSTS, PIPELINE, device_flops, fabric_jobs, shared_fabric, shared_tree
 
 
 def test_bytes_and_seconds_by_hand() -> None:

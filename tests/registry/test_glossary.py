@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import ironlaw
+from ironlaw.claims import glossary
+from ironlaw.claims.glossary import GROUPS, readable, terms
 from ironlaw.errors import BadRegistry
-from ironlaw.registry import glossary
-from ironlaw.registry.glossary import GROUPS, readable, terms
 from ironlaw.slots import numbers
 from ironlaw.units import parse
 

@@ -7,12 +7,12 @@ import pytest
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.errors import BadValue
 from ironlaw.registry.decoders import decoder, weight_bytes
-from ironlaw.registry.kv_capacity import batch_gain, kv_room, kv_slots, kv_used, step_floor, token_bytes
 from ironlaw.registry.machines import registered
 from ironlaw.registry.publications import published
-from ironlaw.registry.served_cases import ServedCase, most_devices, served, step_predicted
-from ironlaw.registry.serving_runs import replayed
 from ironlaw.registry.traces import trace
+from ironlaw.systems.serving.kv_capacity import batch_gain, kv_room, kv_slots, kv_used, step_floor, token_bytes
+from ironlaw.systems.serving.served_cases import ServedCase, most_devices, served, step_predicted
+from ironlaw.systems.serving.serving_runs import replayed
 
 
 def test_bytes_of_a_token_by_hand():

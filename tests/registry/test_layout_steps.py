@@ -8,9 +8,9 @@ from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box
-from ironlaw.registry.layout_steps import layout_ranking, layout_step, training_job
 from ironlaw.registry.publications import published
 from ironlaw.registry.runs import runs
+from ironlaw.systems.training.layout_steps import layout_ranking, layout_step, training_job
 
 TETON = "grand_teton_h100"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from ironlaw.engine.advice.gain import FITTED
-from ironlaw.registry.gain_outcomes import GainOutcome, by_change, left_out, reach, scale, stored
-from ironlaw.registry.measured_gains import FIRST, HELD, TURNS, evidence_runs, measured_gains, summaries, top
+from ironlaw.systems.accuracy.gain_outcomes import GainOutcome, by_change, left_out, reach, scale, stored
+from ironlaw.systems.accuracy.measured_gains import FIRST, HELD, TURNS, evidence_runs, measured_gains, summaries, top
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from ironlaw.engine.cluster.library import pipelined
 from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
-from ironlaw.registry.placed_steps import placed_step
 from ironlaw.registry.publications import published
+from ironlaw.systems.training.placed_steps import placed_step
 
 
 def test_a_tensor_group_in_a_box_by_hand() -> None:

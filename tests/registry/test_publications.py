@@ -5,8 +5,8 @@ import math
 
 import pytest
 
+from ironlaw.claims import NAMESPACE, compute
 from ironlaw.errors import BadRegistry, UnknownName
-from ironlaw.registry.claims import NAMESPACE, compute
 from ironlaw.registry.publications import parse_table, publications, published
 
 ROWS = "format,size,hits,share\nf16,2 ,3,50.5\nq8,1,nan,-2"

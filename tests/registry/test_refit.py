@@ -16,13 +16,13 @@ from ironlaw.engine.device.intervals import HOST
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.errors import BadRegistry
-from ironlaw.registry import refit as fitting
-from ironlaw.registry import unseen
 from ironlaw.registry.calibrations import calibration
 from ironlaw.registry.evidence import Evidence, evidence, measured
 from ironlaw.registry.hosts import host, measured_with
 from ironlaw.registry.loader import folder
-from ironlaw.registry.unseen import stored_unseen, with_first
+from ironlaw.systems.accuracy import held_out
+from ironlaw.systems.accuracy import refit as fitting
+from ironlaw.systems.accuracy.held_out import stored_unseen, with_first
 
 
 def test_what_was_measured_is_calibrated_and_others_are_not():
@@ -148,7 +148,7 @@ def run_of(mode="eager", dtype="fp16", ratio=1.5, **more):
 
 
 def test_an_unseen_run_is_judged_by_its_kind():
-    found = unseen.outcomes_of(H200, [run_of(), run_of("compiled"), run_of(dtype="fp32")])
+    found = held_out.outcomes_of(H200, [run_of(), run_of("compiled"), run_of(dtype="fp32")])
     assert [(o.mode, o.run) for o in found] == [("eager", "eager fp16 1"), ("compiled", "compiled fp16 1"), ("eager fp32", "eager fp32 1")]
     assert [o.error for o in found] == pytest.approx([log(1.5)] * 3) and all(
         0 < o.apart <= o.together * (1 + 1e-12) for o in found
@@ -157,13 +157,13 @@ def test_an_unseen_run_is_judged_by_its_kind():
 
 def test_the_host_is_judged_by_unseen_runs_that_wait_for_it():
     p = predict(il.workload("mlp8_1024", batch=1, dtype="fp16"), H200)
-    _, host = unseen.outcomes_of(H200, [run_of(piped_s=3.0 * p.seconds)])
+    _, host = held_out.outcomes_of(H200, [run_of(piped_s=3.0 * p.seconds)])
     assert (host.mode, host.error, host.run) == (HOST, pytest.approx(log(3.0)), "eager fp16 1")
 
 
 def test_how_a_run_came_out_first_is_kept():
     then = Outcome("m", "eager", 0.9, 0.1, 0.1, "eager fp16 1", "2026-11-01")
-    now = unseen.outcomes_of(H200, [run_of(), run_of("compiled")])
+    now = held_out.outcomes_of(H200, [run_of(), run_of("compiled")])
     kept = with_first(now, [then, replace(then, first="")], "2026-11-20")
     assert kept == [then, replace(now[1], first="2026-11-20"), *now]
 
@@ -189,7 +189,7 @@ def test_write_stores_what_refit_finds(tmp_path, monkeypatch):
     seen = [Outcome("a", "eager", 0.1, 0.02, 0.03), Outcome("a", "compiled", -0.1)]
     shut = [Outcome("b", "eager", 0.2, 0.02, 0.03, "eager fp16 1", first) for first in ("2026-11-16", "")]
     monkeypatch.setattr(fitting, "refit", lambda slug, models, runs: (made, [*seen, *shut]))
-    for module in (fitting, unseen):
+    for module in (fitting, held_out):
         monkeypatch.setattr(module, "folder", lambda kind: tmp_path / kind)
     (tmp_path / "host").mkdir()
     launcher = tmp_path / "host" / "xeon_vm.toml"

@@ -11,7 +11,7 @@ from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.replica import serve
 from ironlaw.errors import BadValue
 from ironlaw.registry.publications import published
-from ironlaw.registry.serving_runs import SIZES, SLUGS, replays
+from ironlaw.systems.serving.serving_runs import SIZES, SLUGS, replays
 
 BILLIONS = {"Qwen3-8B": 8.19, "Qwen3-14B": 14.77, "Qwen3-32B": 32.76, "Mixtral-8x7B": 46.70}  # as their makers count
 

@@ -5,8 +5,7 @@ import pytest
 from ironlaw.errors import BadRegistry
 from ironlaw.measure.squeeze import tables
 from ironlaw.measure.squeeze.nets import arrays
-from ironlaw.registry.loader import folder
-from ironlaw.registry.squeezed import (
+from ironlaw.registry.compression_tables import (
     BITS,
     GROUPS,
     READERS,
@@ -20,6 +19,7 @@ from ironlaw.registry.squeezed import (
     reader,
     weights_seen,
 )
+from ironlaw.registry.loader import folder
 from ironlaw.registry.trained_nets import trained
 
 SAMPLE = [

@@ -10,18 +10,20 @@ from ironlaw.engine.levers import LEAST
 from ironlaw.errors import BadValue
 from ironlaw.labs.lab_v2_05_parallelism.act2.spread import Case
 from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import Plan
-from ironlaw.registry import machines, shard_times, what_if
+from ironlaw.registry import machines
 from ironlaw.registry.boxes import box
-from ironlaw.registry.layout_steps import training_job
 from ironlaw.registry.runs import about, runs, unit_between_failures
-from ironlaw.registry.served_cases import served
-from ironlaw.registry.system import LIMITS, Design, Faster, broken, evaluate, halls, margins, training
-from ironlaw.registry.system import design as premises
-from ironlaw.registry.system import levers as system_levers
-from ironlaw.registry.system import report as reports
-from ironlaw.registry.system.search import DIALS, MOVES, fix, nearest, snapped, turned
-from ironlaw.registry.system.starts import FIELDS, start
-from ironlaw.registry.what_if import faster
+from ironlaw.systems import faster_machine
+from ironlaw.systems.faster_machine import faster
+from ironlaw.systems.serving.served_cases import served
+from ironlaw.systems.training import shard_times
+from ironlaw.systems.training.layout_steps import training_job
+from ironlaw.systems.whole import LIMITS, Design, Faster, broken, evaluate, halls, margins, training
+from ironlaw.systems.whole import design as premises
+from ironlaw.systems.whole import levers as system_levers
+from ironlaw.systems.whole import report as reports
+from ironlaw.systems.whole.search import DIALS, MOVES, fix, nearest, snapped, turned
+from ironlaw.systems.whole.starts import FIELDS, start
 
 MEETS = Design(
     pipeline=4, virtual=2, thin=2.0, scattered=0.0, spares=1, budget=512, retries=1, hall="new", noise=0.7,
@@ -168,7 +170,7 @@ def test_a_faster_memory_in_the_registry_does_what_the_bar_promised(monkeypatch)
     changed = evaluate(MEETS).values["days"]
     for cached in (shard_times._layer, shard_times._update, training.step, reports._evaluate):
         cached.cache_clear()
-    assert changed == pytest.approx(bar.high, rel=1e-9) and changed < now and real is what_if.hardware
+    assert changed == pytest.approx(bar.high, rel=1e-9) and changed < now and real is faster_machine.hardware
     assert changed / now - 1 == pytest.approx(bar.lever * 0.1, abs=0.002)
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from ironlaw.claims import NAMESPACE
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry import loader
-from ironlaw.registry.claims import NAMESPACE
 from ironlaw.registry.textbooks import textbook, textbooks
 
 

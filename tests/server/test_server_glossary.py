@@ -6,7 +6,7 @@ import re
 
 from starlette.testclient import TestClient
 
-from ironlaw.registry.glossary import terms
+from ironlaw.claims.glossary import terms
 from ironlaw.server import glossary
 from ironlaw.server.labs import scripts
 

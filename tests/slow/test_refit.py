@@ -11,8 +11,8 @@ import pytest
 import ironlaw as il
 from ironlaw.calibration.curve import Curve
 from ironlaw.registry.calibrations import calibration
-from ironlaw.registry.refit import refit
-from ironlaw.registry.unseen import outcomes_of, stored_unseen
+from ironlaw.systems.accuracy.held_out import outcomes_of, stored_unseen
+from ironlaw.systems.accuracy.refit import refit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 opened = importlib.import_module("opened_runs")

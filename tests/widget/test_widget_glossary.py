@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ironlaw.registry.glossary import NAMED, terms
+from ironlaw.claims.glossary import NAMED, terms
 from ironlaw.widget.glossary import explanations, mark, mark_text, marked
 
 

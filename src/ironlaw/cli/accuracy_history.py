@@ -19,7 +19,7 @@ from ironlaw.files import regular, replace_text
 
 if TYPE_CHECKING:
     from ironlaw.compare import Comparison
-    from ironlaw.registry.measured_gains import GainSummary
+    from ironlaw.systems.accuracy.measured_gains import GainSummary
 
 PLACE = "docs/accuracy.json"
 ABOUT = "Written by `ironlaw validate --history`: errors of the predictions against the evidence, as shares. Do not edit."

@@ -11,7 +11,7 @@ from ironlaw.cli.show import draw
 from ironlaw.errors import BadValue
 
 if TYPE_CHECKING:  # claims compute with the whole engine; --help need not wait for it
-    from ironlaw.registry.claims import Claim, Reading
+    from ironlaw.claims import Claim, Reading
 
 EXAMPLE = """
 ironlaw claims
@@ -48,7 +48,7 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ironlaw.registry.claims import claim, claims
+    from ironlaw.claims import claim, claims
 
     if args.check:
         if args.id is not None:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check(claims: list[Claim], json: bool) -> int:
-    from ironlaw.registry.claims import problems
+    from ironlaw.claims import problems
 
     faults = list(problems(claims))
     count = sum(len(claim.judgement.readings) for claim in claims if claim.judgement.measured)
@@ -93,7 +93,7 @@ def listing(claims: list[Claim]) -> None:
 
 
 def in_full(claim: Claim) -> None:
-    from ironlaw.registry.claims import shown
+    from ironlaw.claims import shown
 
     judged, measured = claim.judgement, claim.measured
     draw.heading(claim.says, claim.id)
@@ -111,7 +111,7 @@ def in_full(claim: Claim) -> None:
 
 
 def _readings(claim: Claim) -> None:
-    from ironlaw.registry.claims import describe, shown
+    from ironlaw.claims import describe, shown
 
     judged = claim.judgement
     readings = sorted(judged.readings, key=lambda reading: -reading.value)

@@ -104,7 +104,7 @@ def answer(args: argparse.Namespace) -> dict[str, Any]:
     from ironlaw.registry.boxes import box
     from ironlaw.registry.decoder_shapes import decoder
     from ironlaw.registry.machines import hardware
-    from ironlaw.registry.shard_times import BUSY, compute
+    from ironlaw.systems.training.shard_times import BUSY, compute
 
     shape, at = decoder(args.model), box(args.box)
     chip = hardware(at.device)

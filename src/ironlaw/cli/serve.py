@@ -17,7 +17,7 @@ from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES
 from ironlaw.engine.serving.llm.promise import Promise
 from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import FORMATS, spelled
-from ironlaw.registry.deployments import STORED, USUAL
+from ironlaw.systems.serving.deployments import STORED, USUAL
 
 EXAMPLE = """
 ironlaw serve llama3_8b --on h100,h200 --rate 20 --prompt 1155 --output 211 --ttft 1s --tbt 50ms --price h100=2.5,h200=3.5

@@ -14,9 +14,9 @@ from ironlaw.errors import BadValue, unknown
 from ironlaw.units import show
 
 if TYPE_CHECKING:
+    from ironlaw.claims import Claim
     from ironlaw.compare import Comparison, Summary
-    from ironlaw.registry.claims import Claim
-    from ironlaw.registry.measured_gains import GainSummary
+    from ironlaw.systems.accuracy.measured_gains import GainSummary
 
 EXAMPLE = """
 ironlaw validate
@@ -63,10 +63,10 @@ class Result:
 
 
 def run(args: argparse.Namespace) -> int:
+    from ironlaw.claims import claims
     from ironlaw.compare import comparisons
-    from ironlaw.registry.claims import claims
     from ironlaw.registry.evidence import measured
-    from ironlaw.registry.measured_gains import gain_summaries
+    from ironlaw.systems.accuracy.measured_gains import gain_summaries
 
     chosen = [machine.slug for machine in args.on]
     bare = [slug for slug in chosen if slug not in measured()]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 
+from ironlaw.claims import Claim, claim, shown
 from ironlaw.kit.prose import NARROW, UNIT, dress
-from ironlaw.registry.claims import Claim, claim, shown
 from ironlaw.widget.glossary import mark
 
 VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from string import ascii_lowercase as LETTERS
 from typing import Any
 
+from ironlaw.claims.glossary import NAMED
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.recall import beliefs, grade
 from ironlaw.recall.confidence import PROBABILITY
@@ -17,7 +18,6 @@ from ironlaw.recall.schedule import Due, next_due, time_until
 from ironlaw.recall.session import Session
 from ironlaw.recall.templates import template, topics
 from ironlaw.recall.variants import Variant
-from ironlaw.registry.glossary import NAMED
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.glossary import mark_text
 from ironlaw.widget.piece import Piece

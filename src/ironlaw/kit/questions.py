@@ -26,11 +26,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ironlaw import claims
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.errors import BadRegistry, BadValue, unknown
 from ironlaw.kit.prose import power_of_ten
 from ironlaw.ledger import Event
-from ironlaw.registry import claims
 from ironlaw.registry.loader import read
 
 CHOICES = 4  # of a prediction

@@ -9,7 +9,7 @@ from ironlaw.pages.templates import fill
 from ironlaw.widget import assets
 
 if TYPE_CHECKING:
-    from ironlaw.registry.glossary import Term
+    from ironlaw.claims.glossary import Term
 
 # fetched with the first word that is looked at: a page does not wait for it
 START = (
@@ -27,7 +27,7 @@ def script(data: str) -> str:
 
 def page() -> str:
     """Every term, by group."""
-    from ironlaw.registry.glossary import GROUPS, terms
+    from ironlaw.claims.glossary import GROUPS, terms
 
     by_group = {group: [term for term in terms().values() if term.group == group] for group in GROUPS}
     links = "".join(f'<li><a href="#{group}">{heading}</a></li>' for group, heading in GROUPS.items())

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from ironlaw.backends.rows import Row
+from ironlaw.claims import claim, compute, row
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.compilation import sensitivity
 from ironlaw.engine.device.fusion import fuse
@@ -17,7 +18,6 @@ from ironlaw.engine.device.types import Graph, Tensor, bytes_per_element
 from ironlaw.engine.device.work import SMALL_REDUCTION, op
 from ironlaw.formats import rate_unit
 from ironlaw.recall.words import amount, display
-from ironlaw.registry.claims import claim, compute, row
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about, kv_cache, workload, workloads
 from ironlaw.units import show_capacity

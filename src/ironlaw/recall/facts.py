@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ironlaw.claims import NAMESPACE
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadRegistry
 from ironlaw.recall import words
 from ironlaw.recall.expressions import evaluate
-from ironlaw.registry.claims import NAMESPACE
 from ironlaw.registry.machine_figures import machine_figure
 from ironlaw.units import show_capacity
 

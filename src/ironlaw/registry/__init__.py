@@ -1,1 +1,1 @@
-"""Data, and one loader: machines, workloads, claims, evidence. The folder is the registry."""
+"""Data and its loaders: machines, hosts, wires, models, prices, published tables, evidence. A folder listing is the registry."""

@@ -1,4 +1,4 @@
-"""registry/calibration/*.json: the curves fitted to each measured machine. Written by `registry.refit`, never edited by hand."""
+"""registry/calibration/*.json: the curves fitted to each measured machine. Written by `systems.accuracy.refit`, never edited by hand."""
 
 from __future__ import annotations
 

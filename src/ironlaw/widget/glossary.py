@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from html import escape, unescape
 
-from ironlaw.registry.glossary import terms
+from ironlaw.claims.glossary import terms
 
 TAG = re.compile(r"(<[^>]*>)")
 NAME = re.compile(r"</?([a-zA-Z][\w-]*)")

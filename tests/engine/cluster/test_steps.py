@@ -12,12 +12,12 @@ from ironlaw.engine.cluster.steps import Compute, step_time
 from ironlaw.engine.cluster.volumes import calls, pipeline_bytes, traffic
 from ironlaw.engine.device.predict import predict
 from ironlaw.errors import BadValue
-from ironlaw.registry import shards
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.runs import Run, runs
-from ironlaw.registry.shard_times import BUSY, compute, steady
+from ironlaw.systems.training import shards
+from ironlaw.systems.training.shard_times import BUSY, compute, steady
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 
 from ironlaw import workload
+from ironlaw.claims import chain
 from ironlaw.engine.device.deployment import largest_near, regroup, serving, stack
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.fusion_rules import POINTWISE, TREE
@@ -10,7 +11,6 @@ from ironlaw.engine.device.memory import largest_that_fits
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import category, op
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.registry.claims import chain
 from ironlaw.registry.families import FAMILIES
 from ironlaw.registry.workloads import about
 

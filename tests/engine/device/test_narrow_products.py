@@ -12,8 +12,8 @@ from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.errors import BadValue, UnsupportedPrecision
 from ironlaw.registry.decoders import decoder
-from ironlaw.registry.deployments import deployment
 from ironlaw.registry.families.served import step
+from ironlaw.systems.serving.deployments import deployment
 
 SMALL, GRAPHS = decoder("llama3_2_1b"), il.Plan(mode="eager_graphs")
 

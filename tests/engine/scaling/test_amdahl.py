@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ironlaw.claims.shorthand import row
 from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.errors import BadValue
-from ironlaw.registry.claims.expressions import row
 
 SHARES, WORKERS = st.floats(0, 1), st.floats(1, 1e6)
 ROWS = st.tuples(st.integers(0, 1000), st.integers(2, 5000))

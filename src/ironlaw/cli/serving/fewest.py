@@ -10,7 +10,7 @@ from ironlaw.cli.serving.question import Choice, Search
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Answer, fewest
-from ironlaw.registry.deployments import Deployment
+from ironlaw.systems.serving.deployments import Deployment
 from ironlaw.units import show
 
 BUDGETS = (256, 512, 1024, 2048, 4096, 8192)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ironlaw.engine.serving.llm.load import Request, Spread, alike, arriving, faster
 from ironlaw.errors import BadValue
-from ironlaw.registry.deployments import USUAL
+from ironlaw.systems.serving.deployments import USUAL
 
 FEWEST, PER_REPLICA, LONGEST = 2000, 300, 10_000  # requests that are drawn: at least, for each replica, at most
 Draw = Callable[[int], tuple[Request, ...]]

@@ -11,8 +11,8 @@ from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.engine.serving.llm.load import Request
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Answer, Promise
-from ironlaw.registry.deployments import Deployment
 from ironlaw.registry.prices import Price
+from ironlaw.systems.serving.deployments import Deployment
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from ironlaw.cli.serving.question import Choice, Search
 from ironlaw.engine.costs import Offer, device_hours
 from ironlaw.engine.numerics.frontier import Point, frontier
 from ironlaw.engine.serving.llm.outcome import Outcome
-from ironlaw.registry.deployments import Deployment
+from ironlaw.systems.serving.deployments import Deployment
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)  # of the frontier
 SLICES = 12  # of a run over time

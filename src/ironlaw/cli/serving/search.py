@@ -10,8 +10,8 @@ from ironlaw.cli.serving.rows import frontier_rows, row, slices
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.registry.deployments import Deployment, box_of, deployment, weigh
 from ironlaw.report.costs import ENERGY
+from ironlaw.systems.serving.deployments import Deployment, box_of, deployment, weigh
 
 SCHEMA = "ironlaw-serve/1"  # of what --json writes
 SHARED = (1, 2, 4, 8)  # devices of one replica that are tried

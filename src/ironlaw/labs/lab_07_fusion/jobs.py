@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ironlaw.backends.rows import Row
+from ironlaw.claims import row
 from ironlaw.engine.device.dispatch import graph_replay, queued, synchronous, utilization
 from ironlaw.engine.device.machine import CostModel, Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.kit.context import Context
 from ironlaw.registry import evidence
-from ironlaw.registry.claims import row
 from ironlaw.registry.textbooks import Textbook, textbook
 from ironlaw.registry.workloads import about, workload
 

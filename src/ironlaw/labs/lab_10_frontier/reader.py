@@ -9,8 +9,8 @@ from itertools import pairwise
 from ironlaw.engine.device.iron_law import Terms, iron_law
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.numerics.storage import bitmap_bytes, csr_bytes
-from ironlaw.registry.squeezed import Squeezed
-from ironlaw.registry.squeezed import reader as answers
+from ironlaw.registry.compression_tables import Squeezed
+from ironlaw.registry.compression_tables import reader as answers
 
 IMAGE, DIGITS = 64, 10
 WIDTHS = {"mlp": 1, "half": 2, "quarter": 4, "eighth": 8}

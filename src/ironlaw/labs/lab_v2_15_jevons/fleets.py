@@ -9,10 +9,10 @@ from ironlaw import kit
 from ironlaw.engine.energy import HOUR, KWH, YEAR, of_run
 from ironlaw.engine.rebound import elasticity_for
 from ironlaw.labs.lab_v2_15_jevons.story import given
-from ironlaw.registry.energy_fleets import energy_server
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.prices import price
 from ironlaw.registry.publications import published
+from ironlaw.systems.energy_fleets import energy_server
 
 OWN, RENTED, TRAINING, WORLD, SAVED = "own", "rented", "training", "world", "saved"
 SERVING = "lab_v2_10_kv_serving"

@@ -9,7 +9,7 @@ from ironlaw.labs.lab_v2_17_synthesis.act1 import slots as first
 from ironlaw.labs.lab_v2_17_synthesis.act2 import slots as second
 from ironlaw.labs.lab_v2_17_synthesis.act2.llama import rows
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES
-from ironlaw.registry.system import Design
+from ironlaw.systems.whole import Design
 from ironlaw.units import significant
 
 RECORD = ("predictions", "sure", "sure_right", "brier", "beliefs_held", "worst_lab")

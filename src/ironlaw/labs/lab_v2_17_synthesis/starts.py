@@ -5,8 +5,8 @@ from __future__ import annotations
 from ironlaw import kit
 from ironlaw.kit.own_keys import designs, events_before
 from ironlaw.lab_names import name
-from ironlaw.registry.system import Design
-from ironlaw.registry.system.starts import FIELDS, Start, start
+from ironlaw.systems.whole import Design
+from ironlaw.systems.whole.starts import FIELDS, Start, start
 
 HOUSE = "house"
 # lab -> what of the system it decides

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
-from ironlaw.registry.system import Design, broken, evaluate
-from ironlaw.registry.system.levers import tornado
-from ironlaw.registry.system.search import fix
+from ironlaw.systems.whole import Design, broken, evaluate
+from ironlaw.systems.whole.levers import tornado
+from ironlaw.systems.whole.search import fix
 
 _warm = threading.Lock()
 

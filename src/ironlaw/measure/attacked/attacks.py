@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ironlaw.measure.attacked.readers import Array, Reader
-from ironlaw.registry.attacked import FGSM, MARGIN, PGD
+from ironlaw.registry.adversarial_tables import FGSM, MARGIN, PGD
 
 SEED = 14
 REACH = 2.5  # how far all steps together could go, in ε

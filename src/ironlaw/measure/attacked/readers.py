@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ironlaw.errors import unknown
-from ironlaw.registry.attacked import HARDENED, MASKED, NETS, PLAIN
+from ironlaw.registry.adversarial_tables import HARDENED, MASKED, NETS, PLAIN
 from ironlaw.registry.trained_nets import trained
 
 Array = Any  # numpy.ndarray

@@ -2,7 +2,7 @@
 
     python -m ironlaw.measure.attacked.tables            computes and writes them: some minutes
 
-`registry/attacked.py` reads them. A test computes a sample of the rows again.
+`registry/adversarial_tables.py` reads them. A test computes a sample of the rows again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ironlaw.files import replace_text
 from ironlaw.measure.attacked.attacks import attack, withstood
 from ironlaw.measure.attacked.readers import reader
 from ironlaw.measure.squeeze.nets import images
-from ironlaw.registry.attacked import ATTACKS, COLUMNS, DRAWN_STEPS, EPSILONS, FGSM, NETS, RESTARTS, SHOWN, STEPS
+from ironlaw.registry.adversarial_tables import ATTACKS, COLUMNS, DRAWN_STEPS, EPSILONS, FGSM, NETS, RESTARTS, SHOWN, STEPS
 from ironlaw.registry.loader import folder
 
 

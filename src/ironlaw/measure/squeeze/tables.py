@@ -2,7 +2,7 @@
 
     python -m ironlaw.measure.squeeze.tables            computes and writes them all: some minutes
 
-`registry/squeezed.py` reads them. A test computes a sample of the rows again.
+`registry/compression_tables.py` reads them. A test computes a sample of the rows again.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from ironlaw.measure.squeeze.changes import prune, rescale, to_half, with_weight
 from ironlaw.measure.squeeze.damage import Damage, damage
 from ironlaw.measure.squeeze.nets import Net, arrays, images, load, logits
 from ironlaw.measure.squeeze.rounding import CLIPS, quantise
-from ironlaw.registry.loader import folder
-from ironlaw.registry.squeezed import (
+from ironlaw.registry.compression_tables import (  # fmt: skip
     BINS,
     BITS,
     BITS_COLUMNS,
@@ -35,7 +34,8 @@ from ironlaw.registry.squeezed import (
     SPREADS,
     STORED,
     WIDE,
-)  # fmt: skip
+)
+from ironlaw.registry.loader import folder
 
 Row = dict[str, Any]
 SEED = 0

@@ -12,9 +12,9 @@ from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box, boxes
 from ironlaw.registry.decoder_shapes import decoder, decoders
 from ironlaw.registry.machines import registered
-from ironlaw.registry.shard_times import BUSY, compute
 from ironlaw.study.question import Question, Result, one_of, whole
 from ironlaw.study.questions.names import number_format
+from ironlaw.systems.training.shard_times import BUSY, compute
 
 
 def answer(point: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES, Policy
 from ironlaw.engine.serving.llm.promise import Promise
 from ironlaw.errors import BadValue, unknown
 from ironlaw.registry.decoders import FAMILIES, decoder
-from ironlaw.registry.deployments import STORED, USUAL, Deployment, deployment
 from ironlaw.registry.loader import normal
 from ironlaw.registry.machines import registered
 from ironlaw.registry.traces import trace, traces
 from ironlaw.registry.workloads import about, workloads
 from ironlaw.study.question import Question, Result, figure, flag, one_of, whole
 from ironlaw.study.questions.names import MACHINE
+from ironlaw.systems.serving.deployments import STORED, USUAL, Deployment, deployment
 
 
 def answer(point: Mapping[str, Any]) -> dict[str, Any]:

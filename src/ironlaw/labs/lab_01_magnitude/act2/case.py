@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from ironlaw.backends.rows import Row
+from ironlaw.claims import row
 from ironlaw.engine.device import memory
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import Work
 from ironlaw.labs.lab_01_magnitude.models import BATCHES, FORMATS, WORKLOADS, Facts, facts
 from ironlaw.registry import evidence
-from ironlaw.registry.claims import row
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
 

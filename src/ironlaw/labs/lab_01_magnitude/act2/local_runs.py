@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.claims import row
 from ironlaw.kit.local_runs import cost, span
 from ironlaw.labs.lab_01_magnitude.act2.case import EACH, Case, premise
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD
 from ironlaw.pictures.beside import RECORDED, Measurement
 from ironlaw.registry import evidence
-from ironlaw.registry.claims import row
 from ironlaw.registry.machines import hardware
 from ironlaw.units import significant
 

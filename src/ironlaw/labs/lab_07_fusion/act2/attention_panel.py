@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.claims import claim
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion.act2 import fusion
 from ironlaw.labs.lab_07_fusion.act2 import fusion_figures as figures
-from ironlaw.registry.claims import claim
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 

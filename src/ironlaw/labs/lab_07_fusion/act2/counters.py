@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ironlaw import kit
+from ironlaw.claims import claim, row
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.labs.lab_07_fusion.act2 import fusion
-from ironlaw.registry.claims import claim, row
 from ironlaw.registry.machines import hardware
 from ironlaw.units import significant
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from ironlaw.claims import attention, row
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.fusion import FusionPlan, fuse
 from ironlaw.engine.device.machine import Hardware, Level, Plan
@@ -15,7 +16,6 @@ from ironlaw.engine.device.types import Graph, Op
 from ironlaw.errors import IronlawError
 from ironlaw.kit.context import Context
 from ironlaw.labs.lab_07_fusion.jobs import launch_of
-from ironlaw.registry.claims import attention, row
 
 THREE = ("layer_norm", "dropout", "relu")
 COURSE_BANDWIDTH = 2.0e12  # of the A100, as the course rounds it; the panel starts there

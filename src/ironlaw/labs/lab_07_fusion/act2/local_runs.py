@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.claims import row
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import bytes_per_element
@@ -14,7 +15,6 @@ from ironlaw.labs.lab_07_fusion.act2 import fusion
 from ironlaw.labs.lab_07_fusion.jobs import EAGER
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS, WIDE, words
 from ironlaw.pictures.lines import lines
-from ironlaw.registry.claims import row
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure
 

@@ -9,7 +9,7 @@ from ironlaw.engine.numerics.grids import levels, noise_power, step
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, NETS, SCALES, Setting, tested
 from ironlaw.pictures.lines import lines
-from ironlaw.registry.squeezed import BINS, BITS, image, weights_seen
+from ironlaw.registry.compression_tables import BINS, BITS, image, weights_seen
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact

@@ -10,7 +10,7 @@ from ironlaw.engine.numerics.grids import levels, noise_power, step
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_10_frontier.act1 import figures
 from ironlaw.labs.lab_10_frontier.act1.setting import CLIPS, FIRST, FORMATS, LAST, NETS, SCALES, ZEROS, Setting, setting_of, tested
-from ironlaw.registry.squeezed import BITS, SPREADS, weights_seen
+from ironlaw.registry.compression_tables import BITS, SPREADS, weights_seen
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import Figure
 

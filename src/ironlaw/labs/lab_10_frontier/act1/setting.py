@@ -8,7 +8,7 @@ from typing import Any
 
 from ironlaw.engine.numerics.decay import decay
 from ironlaw.engine.numerics.storage import stored_bits
-from ironlaw.registry.squeezed import BITS, Squeezed, at_bits
+from ironlaw.registry.compression_tables import BITS, Squeezed, at_bits
 from ironlaw.registry.trained_nets import trained
 
 NETS = {"mlp": "fully connected", "ds_cnn": "depthwise convolutions"}

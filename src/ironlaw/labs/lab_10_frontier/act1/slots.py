@@ -9,7 +9,7 @@ from ironlaw.engine.numerics.grids import factor_per_bit, levels, noise_power, s
 from ironlaw.engine.numerics.storage import stored_bits
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, LAST, Setting, tested
-from ironlaw.registry.squeezed import at_bits
+from ironlaw.registry.compression_tables import at_bits
 from ironlaw.registry.trained_nets import trained
 from ironlaw.units import significant
 

@@ -12,7 +12,7 @@ from ironlaw.engine.numerics.frontier import Point, dominated_by, frontier
 from ironlaw.engine.numerics.shares import trials_needed
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.reader import DENSE, NETS, Setting, no_kernel
-from ironlaw.registry.squeezed import BITS
+from ironlaw.registry.compression_tables import BITS
 from ironlaw.registry.trained_nets import trained
 
 LLAMA, DIGITS = "llama", "digits"

@@ -26,7 +26,7 @@ from ironlaw.labs.lab_10_frontier.act2.case import (
 )
 from ironlaw.labs.lab_10_frontier.reader import DENSE, KERNELS, NETS, SCALES, ZEROS, Setting, no_kernel
 from ironlaw.pictures.theme import SYMBOLS
-from ironlaw.registry.squeezed import BITS, SHARES
+from ironlaw.registry.compression_tables import BITS, SHARES
 from ironlaw.registry.workloads import about, workloads
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ironlaw import kit
+from ironlaw.claims import row
 from ironlaw.engine.numerics.storage import csr_breakeven, csr_bytes, nm_storage
 from ironlaw.kit.context import the
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act2.case import tested
 from ironlaw.labs.lab_10_frontier.act2.figures import COLUMN, SIDE, VALUE
 from ironlaw.labs.lab_10_frontier.reader import Setting
-from ironlaw.registry.claims import row
 from ironlaw.units import significant
 
 FEW, MANY = 32, 8192  # rows of the products that were measured

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ironlaw import kit
+from ironlaw.claims import chain
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import Graph, Tensor, bytes_per_element
 from ironlaw.engine.device.work import op
 from ironlaw.formats import operation
 from ironlaw.labs.lab_11_roofline.act2 import budget, kernels, layer, served
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
-from ironlaw.registry.claims import chain
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about, kv_cache
 from ironlaw.units import significant

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from ironlaw import kit
+from ironlaw.claims.shorthand import row
 from ironlaw.engine.scaling.amdahl import amdahl_ceiling, gustafson, scaled_share
 from ironlaw.engine.scaling.stages import in_turn, pipelined
 from ironlaw.labs.lab_12_amdahl.passes import DEVICE, FILES, GPU, HOST, Pass, measured
-from ironlaw.registry.claims.expressions import row
 
 MANY = 1000.0
 LOADER, WORKING, FASTER = 8.0, 10.0, 5.0  # milliseconds a batch, and the factor: the reflection's own case

@@ -10,7 +10,7 @@ from ironlaw import kit
 from ironlaw.engine.cluster.links import Box
 from ironlaw.labs.lab_v2_02_interconnect.box_of_context import BOXES
 from ironlaw.registry.boxes import box
-from ironlaw.registry.placed_steps import PlacedStep, placed_step
+from ironlaw.systems.training.placed_steps import PlacedStep, placed_step
 
 MODELS = ("llama3_2_1b", "llama3_8b", "llama3_70b")
 TENSOR = (1, 2, 4, 8, 16)

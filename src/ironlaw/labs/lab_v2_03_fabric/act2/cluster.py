@@ -12,7 +12,7 @@ from ironlaw.engine.cluster.jobs import Uplink, Waiting, uplinks
 from ironlaw.engine.cluster.placement import fragmented
 from ironlaw.engine.cluster.trees import NODE, Tree
 from ironlaw.registry.boxes import box, boxes
-from ironlaw.registry.fabric_jobs import DENSE, EXPERTS, HOSTS, NODES, PIPELINE, fabric_jobs, shared_fabric, shared_tree
+from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, HOSTS, NODES, PIPELINE, fabric_jobs, shared_fabric, shared_tree
 
 NAMES = {DENSE: "dense model", EXPERTS: "experts", PIPELINE: "pipeline"}
 RADIXES = (32, 64, 128)

@@ -6,7 +6,7 @@ from ironlaw.labs.lab_v2_03_fabric.act2.cluster import NAMES, Case, jobs_at
 from ironlaw.pictures import fabric as drawing
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
-from ironlaw.registry.fabric_jobs import HOSTS
+from ironlaw.systems.training.fabric_jobs import HOSTS
 from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import format_quantity
 

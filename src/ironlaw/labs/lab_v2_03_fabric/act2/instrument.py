@@ -10,7 +10,7 @@ from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_03_fabric.act2 import figures, verdict
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import EXPERT_COUNTS, GBITS, NAMES, RADIXES, THIN, TOP_K, Case, case_of, saved_gbits
 from ironlaw.labs.lab_v2_03_fabric.act2.slots import deep
-from ironlaw.registry.fabric_jobs import DENSE, EXPERTS, PIPELINE, device_flops
+from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, PIPELINE, device_flops
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("every_job_needs_a_full_spine", "rails_cost_more_ports", "a_torus_is_poor_at_all_reduce")

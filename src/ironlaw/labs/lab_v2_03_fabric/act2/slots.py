@@ -5,10 +5,10 @@ from __future__ import annotations
 from ironlaw import kit
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import NAMES, Case
 from ironlaw.labs.lab_v2_03_fabric.act2.verdict import BUDGET, STEP_MOST
-from ironlaw.registry.fabric_jobs import DENSE, EXPERTS, HOSTS, NODES, PIPELINE, RUN, SEQ, SEQUENCES, STAGES
-from ironlaw.registry.fabric_jobs import MODELS as SLUGS
 from ironlaw.registry.runs import about as run_file
 from ironlaw.registry.workloads import about
+from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, HOSTS, NODES, PIPELINE, RUN, SEQ, SEQUENCES, STAGES
+from ironlaw.systems.training.fabric_jobs import MODELS as SLUGS
 from ironlaw.units import significant
 
 THIN, FULL = Case(), Case(leaf_thin=1.0)

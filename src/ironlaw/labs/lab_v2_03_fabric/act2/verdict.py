@@ -6,7 +6,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import GBITS, NAMES, RADIXES, THIN, Case
-from ironlaw.registry.fabric_jobs import DENSE, EXPERTS, HOSTS
+from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, HOSTS
 
 NO_TREE, PORTS, SATURATED, FRAGMENTED, SLOW, WORKS = "no_such_tree", "ports", "cut_saturated", "fragmented", "slow", "works"
 EXCHANGE_MOST = 0.20  # of the experts' step

@@ -27,7 +27,7 @@ from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import (
 )  # fmt: skip
 from ironlaw.labs.lab_v2_05_parallelism.box_of_context import BOXES
 from ironlaw.registry.boxes import box
-from ironlaw.registry.layout_steps import training_job
+from ironlaw.systems.training.layout_steps import training_job
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed
 

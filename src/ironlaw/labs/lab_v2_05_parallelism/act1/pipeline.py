@@ -15,7 +15,7 @@ from ironlaw.engine.cluster.stretches import Stretch, stretches
 from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
-from ironlaw.registry.layout_steps import layout_step
+from ironlaw.systems.training.layout_steps import layout_step
 
 MODELS = {"gpt3_core": "GPT-3 175B", "llama3_70b": "Llama-3-70B", "llama3_405b": "Llama 3 405B"}
 TENSOR = (1, 2, 4, 8)

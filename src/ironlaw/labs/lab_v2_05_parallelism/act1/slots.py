@@ -5,8 +5,8 @@ from __future__ import annotations
 from ironlaw import kit
 from ironlaw.engine.cluster.pipelines import bubble, bubble_overhead
 from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import SEQ, premise
-from ironlaw.registry.layout_steps import layout_ranking
 from ironlaw.registry.publications import published
+from ironlaw.systems.training.layout_steps import layout_ranking
 from ironlaw.units import significant
 
 FEW, MANY = 96, 4608  # GPUs at both ends of the published run

@@ -9,8 +9,8 @@ from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.pipelines import bubble
 from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.labs.lab_v2_05_parallelism.act2.spread import MODELS, TOKENS, Case, premise
-from ironlaw.registry.layout_steps import mfu_as_counted
 from ironlaw.registry.runs import runs
+from ironlaw.systems.training.layout_steps import mfu_as_counted
 from ironlaw.units import significant
 
 LONG = 131072

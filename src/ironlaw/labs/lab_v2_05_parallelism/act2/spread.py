@@ -12,8 +12,8 @@ from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.search import Candidate, Job
 from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box
-from ironlaw.registry.layout_steps import layout_ranking, layout_step, training_job
 from ironlaw.registry.runs import Run, runs
+from ironlaw.systems.training.layout_steps import layout_ranking, layout_step, training_job
 
 MODELS = {"llama3_405b": "Llama 3 405B", "llama3_70b": "Llama-3-70B", "gpt3_175b": "GPT-3 175B"}
 TOKENS = 2**24  # of a step

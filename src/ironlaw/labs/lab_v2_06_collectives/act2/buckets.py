@@ -13,9 +13,9 @@ from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.links import Box
 from ironlaw.labs.lab_v2_06_collectives.wires_of_context import ALPHA, LAB_02
 from ironlaw.registry.boxes import box, boxes
-from ironlaw.registry.bucketed_steps import SUMS, TUNER, BucketedStep, bucketed_step
 from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.machines import hardware
+from ironlaw.systems.training.bucketed_steps import SUMS, TUNER, BucketedStep, bucketed_step
 
 MODELS = ("llama3_2_1b", "llama3_8b", "llama3_70b")
 DEVICES = tuple(8 * 2**i for i in range(10))

@@ -28,8 +28,8 @@ from ironlaw.labs.lab_v2_06_collectives.act2.buckets import (
     premise,
 )  # fmt: skip
 from ironlaw.labs.lab_v2_06_collectives.wires_of_context import ALPHAS
-from ironlaw.registry.bucketed_steps import TUNER
 from ironlaw.registry.workloads import about
+from ironlaw.systems.training.bucketed_steps import TUNER
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 

@@ -8,10 +8,10 @@ from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import Setting
 from ironlaw.measure.experiments import kv_decode
 from ironlaw.pictures.blocks import MOST, Piece, blocks
 from ironlaw.pictures.lines import Points, lines, upright
-from ironlaw.registry.deployments import arithmetic
-from ironlaw.registry.kv_capacity import step_bytes
 from ironlaw.registry.publications import published
 from ironlaw.registry.workloads import about
+from ironlaw.systems.serving.deployments import arithmetic
+from ironlaw.systems.serving.kv_capacity import step_bytes
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 

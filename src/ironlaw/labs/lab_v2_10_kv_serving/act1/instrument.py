@@ -13,8 +13,8 @@ from ironlaw.labs.lab_v2_10_kv_serving.act1 import figures
 from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import BLOCKS, CACHES, FIXED, LAWS, MODELS, WEIGHTS, Setting, setting_of
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import machine_of
 from ironlaw.labs.tables import scrolling_table
-from ironlaw.registry.kv_capacity import token_bytes
 from ironlaw.registry.workloads import about
+from ironlaw.systems.serving.kv_capacity import token_bytes
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = (

@@ -12,10 +12,10 @@ from ironlaw.engine.serving.llm.cache import CacheShape, Paging, blocks, contigu
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import STORY
 from ironlaw.registry.decoders import decoder, weight_bytes
-from ironlaw.registry.deployments import arithmetic
-from ironlaw.registry.kv_capacity import cache_shape
 from ironlaw.registry.machines import registered
-from ironlaw.registry.served_cases import CHAT, drawn
+from ironlaw.systems.serving.deployments import arithmetic
+from ironlaw.systems.serving.kv_capacity import cache_shape
+from ironlaw.systems.serving.served_cases import CHAT, drawn
 
 MODELS = ("llama3_70b", "llama3_8b", "llama3_2_1b")
 WEIGHTS = {"": "16 bits", "fp8": "FP8", "int4": "INT4"}

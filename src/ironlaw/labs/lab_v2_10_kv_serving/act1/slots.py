@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import CHAT_LAW, premise
-from ironlaw.registry.kv_capacity import kv_room, kv_slots, token_bytes
 from ironlaw.registry.publications import published
 from ironlaw.registry.workloads import about
+from ironlaw.systems.serving.kv_capacity import kv_room, kv_slots, token_bytes
 
 PLANNED = 16  # users that the lead planned for
 SERVED = 0.9  # of the memory, as engines take by default

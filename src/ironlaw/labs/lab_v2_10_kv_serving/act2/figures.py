@@ -10,8 +10,8 @@ from ironlaw.pictures import reveal
 from ironlaw.pictures.blocks import Piece, blocks
 from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.lines import Points, lines, upright
-from ironlaw.registry.served_cases import ServedCase
 from ironlaw.registry.workloads import about
+from ironlaw.systems.serving.served_cases import ServedCase
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity

@@ -29,8 +29,8 @@ from ironlaw.labs.lab_v2_10_kv_serving.act2.server import (
     usual_group,
 )
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import machine_of
-from ironlaw.registry.served_cases import ServedCase
 from ironlaw.registry.workloads import about
+from ironlaw.systems.serving.served_cases import ServedCase
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = (

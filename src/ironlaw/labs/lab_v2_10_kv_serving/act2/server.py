@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Promise
-from ironlaw.registry.served_cases import CHAT, ServedCase, most_devices
+from ironlaw.systems.serving.served_cases import CHAT, ServedCase, most_devices
 
 MODELS = ("llama3_70b", "llama3_8b")
 GROUPS = (1, 2, 4, 8)

@@ -9,9 +9,9 @@ from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.labs.lab_v2_10_kv_serving.act2.instrument import ratios
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE, STORY_BUDGET, premise
 from ironlaw.registry.machines import registered
-from ironlaw.registry.served_cases import ServedCase
 from ironlaw.registry.traces import trace
 from ironlaw.registry.workloads import about
+from ironlaw.systems.serving.served_cases import ServedCase
 
 SHARE = PROMISE.share
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ironlaw import kit
 from ironlaw.engine.serving.llm.promise import THRASHING
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import BUDGETS, GROUPS, PROMISE
-from ironlaw.registry.served_cases import ServedCase, most_devices
+from ironlaw.systems.serving.served_cases import ServedCase, most_devices
 
 OOM, THRASH, UNSTABLE, TTFT, TBT, KEPT = "oom", "thrash", "unstable", "ttft", "tbt", "kept"
 TONES = {OOM: "fail", THRASH: "fail", UNSTABLE: "fail", TTFT: "fail", TBT: "fail", KEPT: "good"}

@@ -10,7 +10,7 @@ from ironlaw.labs.lab_v2_14_adversarial.act1.setting import ATTACKS, READERS, Se
 from ironlaw.labs.lab_v2_14_adversarial.models import NAMES, STANDARD, count, models
 from ironlaw.pictures.front import Entry, front
 from ironlaw.pictures.lines import lines
-from ironlaw.registry.attacked import EPSILONS, drawn
+from ironlaw.registry.adversarial_tables import EPSILONS, drawn
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact

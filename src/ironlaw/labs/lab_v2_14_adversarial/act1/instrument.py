@@ -19,7 +19,7 @@ from ironlaw.labs.lab_v2_14_adversarial.act1.setting import (
     setting_of,
 )  # fmt: skip
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, FELL, data_of
-from ironlaw.registry.attacked import EPSILONS, FGSM, PLAIN, RESTARTS, STEPS
+from ironlaw.registry.adversarial_tables import EPSILONS, FGSM, PLAIN, RESTARTS, STEPS
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 

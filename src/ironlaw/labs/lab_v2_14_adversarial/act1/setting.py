@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.engine.numerics.shares import Share
 from ironlaw.engine.robustness import evaluation_cost
 from ironlaw.labs.lab_v2_14_adversarial.models import FELL, Model, models
-from ironlaw.registry.attacked import EPSILONS, FGSM, HARDENED, MARGIN, MASKED, PGD, PLAIN, RESTARTS, STEPS, attacked
+from ironlaw.registry.adversarial_tables import EPSILONS, FGSM, HARDENED, MARGIN, MASKED, PGD, PLAIN, RESTARTS, STEPS, attacked
 
 READERS = {PLAIN: "as trained", MASKED: "with a defence", HARDENED: "trained on attacks"}
 ATTACKS = {FGSM: "one step", PGD: "steps along the loss", MARGIN: "steps along the margin"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ironlaw import kit
 from ironlaw.engine.numerics.shares import clopper_pearson
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, IMAGENET, STANDARD, TESTED, Model, count, model, models
-from ironlaw.registry.attacked import HARDENED, MARGIN, MASKED, PGD, PLAIN, attacked
+from ironlaw.registry.adversarial_tables import HARDENED, MARGIN, MASKED, PGD, PLAIN, attacked
 from ironlaw.units import significant
 
 AT = 0.1  # ε of the readers that the words speak of

@@ -7,8 +7,8 @@ from ironlaw.engine import rebound
 from ironlaw.labs.lab_v2_15_jevons.act1.setting import story
 from ironlaw.labs.lab_v2_15_jevons.fleets import RENTED, context
 from ironlaw.labs.lab_v2_15_jevons.story import given
-from ironlaw.registry.energy_fleets import energy_server
 from ironlaw.registry.publications import published
+from ironlaw.systems.energy_fleets import energy_server
 from ironlaw.units import significant
 
 TENTH = 0.1  # electricity's share of the reflection's price

@@ -24,7 +24,7 @@ from ironlaw.labs.lab_v2_15_jevons.act2.plan import (
 )  # fmt: skip
 from ironlaw.labs.lab_v2_15_jevons.fleets import SAVED
 from ironlaw.labs.lab_v2_15_jevons.story import given
-from ironlaw.registry.energy_fleets import idle_power
+from ironlaw.systems.energy_fleets import idle_power
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 

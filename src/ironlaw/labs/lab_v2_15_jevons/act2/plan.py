@@ -12,9 +12,9 @@ from ironlaw import kit
 from ironlaw.engine.fleets import Carbon, Fleet
 from ironlaw.labs.lab_v2_15_jevons.fleets import SAVED, SERVING
 from ironlaw.labs.lab_v2_15_jevons.story import given
-from ironlaw.registry.energy_fleets import TRACE, fleet_year, tokens_per_second
 from ironlaw.registry.publications import published
 from ironlaw.registry.traces import trace
+from ironlaw.systems.energy_fleets import TRACE, fleet_year, tokens_per_second
 
 TONNE, KILO, MS = 1e6, 1e3, 1e-3
 BEFORE = "70b-64"

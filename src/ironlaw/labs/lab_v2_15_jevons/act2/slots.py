@@ -7,8 +7,8 @@ from ironlaw.engine.energy import embodied_share
 from ironlaw.labs.lab_v2_15_jevons.act2.figures import OPTIONS
 from ironlaw.labs.lab_v2_15_jevons.act2.plan import BEFORE, SERVERS, changes, premise, story_requests
 from ironlaw.labs.lab_v2_15_jevons.story import given
-from ironlaw.registry.energy_fleets import TRACE
 from ironlaw.registry.traces import trace
+from ironlaw.systems.energy_fleets import TRACE
 from ironlaw.units import significant
 
 WATTS, YEARS, BUSY = 700.0, 3.0, 0.6  # of the reflection

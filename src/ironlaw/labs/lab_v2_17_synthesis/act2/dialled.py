@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.registry.system import Design, halls
-from ironlaw.registry.system.design import ASYNC, HOST, NEIGHBOUR, NONE, SYNC
-from ironlaw.registry.system.search import DIALS
+from ironlaw.systems.whole import Design, halls
+from ironlaw.systems.whole.design import ASYNC, HOST, NEIGHBOUR, NONE, SYNC
+from ironlaw.systems.whole.search import DIALS
 from ironlaw.units import show
 
 LABELS = {

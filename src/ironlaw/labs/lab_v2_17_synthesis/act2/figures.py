@@ -7,9 +7,9 @@ from ironlaw.labs.lab_v2_17_synthesis.act2.readings import rows
 from ironlaw.pictures import margins as pictures
 from ironlaw.pictures.cascade import Step, cascade
 from ironlaw.pictures.tornado import tornado
-from ironlaw.registry.system import Design, Report, evaluate
-from ironlaw.registry.system.levers import CHANGE
-from ironlaw.registry.system.levers import tornado as bars_of
+from ironlaw.systems.whole import Design, Report, evaluate
+from ironlaw.systems.whole.levers import CHANGE
+from ironlaw.systems.whole.levers import tornado as bars_of
 from ironlaw.widget.figure import Figure
 
 LEVERS = {

@@ -14,7 +14,7 @@ from ironlaw.labs.lab_v2_17_synthesis.act2 import figures, llama, measured_here,
 from ironlaw.labs.lab_v2_17_synthesis.act2.dialled import LABELS, design_of
 from ironlaw.labs.lab_v2_17_synthesis.act2.dialled import dials as menus
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, reading
-from ironlaw.registry.system import Design, Report, broken, evaluate, halls
+from ironlaw.systems.whole import Design, Report, broken, evaluate, halls
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 

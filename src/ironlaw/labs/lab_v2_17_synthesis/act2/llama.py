@@ -6,12 +6,12 @@ from ironlaw.engine import energy
 from ironlaw.engine.cluster.failures import goodput, optimum
 from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.labs.tables import scrolling_table
-from ironlaw.registry.layout_steps import layout_step
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.publications import published
 from ironlaw.registry.runs import about, between_failures, runs
-from ironlaw.registry.system import halls
-from ironlaw.registry.system.design import DETECT, RESTART
+from ironlaw.systems.training.layout_steps import layout_step
+from ironlaw.systems.whole import halls
+from ironlaw.systems.whole.design import DETECT, RESTART
 from ironlaw.units import show, significant
 
 RUN, MODEL = "llama3_2024", "llama3_405b"

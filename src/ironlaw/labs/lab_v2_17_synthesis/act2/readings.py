@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ironlaw.pictures.margins import Margin
-from ironlaw.registry.system import LIMITS, Report, margins
+from ironlaw.systems.whole import LIMITS, Report, margins
 from ironlaw.units import show, significant
 
 NAMES = {

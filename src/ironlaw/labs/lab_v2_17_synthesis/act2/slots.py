@@ -6,12 +6,12 @@ from ironlaw import kit, lab_names
 from ironlaw.labs.lab_v2_17_synthesis import record, starts
 from ironlaw.labs.lab_v2_17_synthesis.act2.figures import LEVERS
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, limit, reading
-from ironlaw.registry.served_cases import CHAT
-from ironlaw.registry.system import LIMITS, Design, Faster, broken, evaluate, margins
-from ironlaw.registry.system import design as premises
-from ironlaw.registry.system.levers import ASKED, CHANGE, tornado
-from ironlaw.registry.system.serving import power
 from ironlaw.registry.traces import trace
+from ironlaw.systems.serving.served_cases import CHAT
+from ironlaw.systems.whole import LIMITS, Design, Faster, broken, evaluate, margins
+from ironlaw.systems.whole import design as premises
+from ironlaw.systems.whole.levers import ASKED, CHANGE, tornado
+from ironlaw.systems.whole.serving import power
 from ironlaw.units import significant
 
 NOBODYS = "the house's: you saved no design of these labs yet"

@@ -1,0 +1,50 @@
+"""A claim's figures and premises, as a reader sees them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from ironlaw.claims import premises
+from ironlaw.claims.expressions import compute
+from ironlaw.claims.reading import DEFAULT, Reading
+from ironlaw.units import UNITS, show, significant
+
+COUNTS = ("parameters", "calls")  # nobody reads millions of them to the last digit
+
+
+def slot_text(expression: str, unit: str, where: str) -> str:
+    """What a slot of `why` is filled with."""
+    value = compute(expression, where)
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if not unit and float(value).is_integer() else shown(float(value), unit)
+
+
+def recorded(reading: Reading, key: str) -> Any:
+    """A premise, or that there is none."""
+    return premises.NOT_RECORDED if reading.get(key) is None else reading.get(key)
+
+
+def describe(reading: Reading, keys: Iterable[str]) -> str:
+    """The premises of a reading, in words."""
+    return ", ".join(premises.value_text(key, reading.get(key)) for key in keys if reading.get(key) != DEFAULT)
+
+
+def shown(value: float, unit: str, digits: int = 3) -> str:
+    """A claim's figure to read: `512 KiB` where it is a round binary number, `1 kernel`, `N = 279`; inf is "never"."""
+    if math.isinf(value):
+        return "never"
+    if unit == "B" and value >= 1024 and value % 1024 == 0 and value < 1000 * 1024:
+        return f"{significant(value / 1024)} KiB"
+    if unit in UNITS and unit not in ("FLOP/B", "OP/B"):  # an intensity has no prefix
+        return show(value, unit, digits)
+    number = significant(value, digits)
+    if unit in COUNTS and value >= 1e6:
+        size, word = (1e9, "billion") if value >= 1e9 else (1e6, "million")
+        number = f"{significant(value / size, digits)} {word}"
+    if unit == "N":
+        return f"N\u202f=\u202f{number}"
+    first, gap, rest = unit.partition(" ")
+    return f"{number} {first.removesuffix('s') if number == '1' else first}{gap}{rest}".strip()

@@ -1,0 +1,1 @@
+"""How far predictions are from measurements, and what is fitted to that: curves, intervals, gains."""

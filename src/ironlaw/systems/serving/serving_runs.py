@@ -1,0 +1,102 @@
+"""Published serving runs, simulated again: what clients saw, and what is predicted for the same requests.
+
+Prompts and answers come as the run's; where only their means are published, as log-normal draws of that mean. Limits of a step are
+vLLM's defaults on an H100. What an engine adds to each step and each request is no part of a prediction unless it is given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import fmean
+from typing import Any
+
+from ironlaw.engine.serving.llm.closed import waits
+from ironlaw.engine.serving.llm.decoder import Decoder
+from ironlaw.engine.serving.llm.load import Request, Spread
+from ironlaw.engine.serving.llm.outcome import Outcome
+from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.engine.streams import split
+from ironlaw.errors import BadValue
+from ironlaw.registry.decoders import decoder
+from ironlaw.registry.machines import registered
+from ironlaw.registry.publications import published
+from ironlaw.systems.serving.deployments import Deployment, deployment
+
+BUDGET, MOST = 8192, 1024  # vLLM's max_num_batched_tokens and max_num_seqs of a server on an H100
+SEEDS = 3  # draws of lengths, where only their mean is known
+SIZES: dict[str, Any] = {  # as the config.json of each says
+    "Qwen3-8B": Decoder("qwen3_8b", 151936, 36, 4096, 32, 8, 128, 12288),
+    "Qwen3-14B": Decoder("qwen3_14b", 151936, 40, 5120, 40, 8, 128, 17408),
+    "Qwen3-32B": Decoder("qwen3_32b", 151936, 64, 5120, 64, 8, 128, 25600),
+    "Mixtral-8x7B": Decoder("mixtral_8x7b", 32000, 32, 4096, 32, 8, 128, 14336, experts=8, top_k=2),
+}
+SLUGS = {"Llama-3.1-8B": "llama3_8b", "Llama-3-70B": "llama3_70b"}
+MEASURES = ("ttft", "tpot", "whole", "rate")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Seconds, and tokens a second; a measure that the run does not have is nan in `measured`."""
+
+    run: str
+    basis: str
+    measured: Mapping[str, float]
+    predicted: Mapping[str, float]
+
+    def error(self, measure: str) -> float | None:
+        """Predicted over measured, less 1; None where nothing was published."""
+        value = self.measured[measure]
+        return None if math.isnan(value) else self.predicted[measure] / value - 1.0
+
+
+def replays(overhead: float = 0.0, begin: str = "") -> list[Replay]:
+    """Of the runs whose names begin so; `overhead`: seconds that an engine adds to each step."""
+    return [_replay(row, overhead) for row in published("serving_runs").rows if str(row["run"]).startswith(begin)]
+
+
+@lru_cache(maxsize=64)
+def replayed(run: str, measure: str, overhead: float = 0.0) -> float:
+    """Predicted over measured, of one run, with fewer points in the table of steps: `replayed("8b-4", "tpot", 1.5e-3)`."""
+    row = next((row for row in published("serving_runs").rows if row["run"] == run), None)
+    if row is None or measure not in MEASURES:
+        known = ", ".join(str(row["run"]) for row in published("serving_runs").rows)
+        raise BadValue(f"no {measure!r} of a run {run!r}; runs are {known}, measures {', '.join(MEASURES)}")
+    error = _replay(row, overhead, coarse=True).error(measure)
+    if error is None:
+        raise BadValue(f"{run} has no {measure} that was published; take another measure", "measure")
+    return 1.0 + error
+
+
+def _replay(row: Mapping[str, Any], overhead: float, coarse: bool = False) -> Replay:
+    server = _deployment(str(row["model"]), str(row["machine"]), int(row["devices"]), coarse)
+    server = replace(server, table=replace(server.table, start=server.table.start + overhead))
+    clients = int(row["clients"])
+    draws = [_figures(server.run(_requests(row, seed), Policy(most=clients or MOST, budget=BUDGET)), clients) for seed in _seeds(row)]
+    predicted = {name: fmean(draw[name] for draw in draws) for name in MEASURES}
+    return Replay(str(row["run"]), server.table.basis, {name: float(row[name]) for name in MEASURES}, predicted)
+
+
+@lru_cache(maxsize=16)
+def _deployment(model: str, machine: str, devices: int, coarse: bool) -> Deployment:
+    shape = SIZES.get(model) or decoder(SLUGS[model])
+    return deployment(shape, registered(machine), devices, budget=BUDGET, coarse=coarse)
+
+
+def _seeds(row: Mapping[str, Any]) -> range:
+    return range(1 if row["even"] == "yes" else SEEDS)
+
+
+def _requests(row: Mapping[str, Any], seed: int) -> list[Request]:
+    """All there at once: a client that waits for its answer is a place in the batch."""
+    spread, count = 0.0 if row["even"] == "yes" else 1.0, int(row["requests"])
+    prompts = Spread(float(row["prompt"]), spread).draw(split(seed, 1), count)
+    outputs = Spread(float(row["output"]), spread).draw(split(seed, 2), count)
+    return [Request(0.0, prompt, output) for prompt, output in zip(prompts, outputs, strict=True)]
+
+
+def _figures(out: Outcome, clients: int) -> dict[str, float]:
+    longer = [(leave - first) / (r.output - 1) for r, first, leave in zip(out.requests, out.first, out.leave, strict=True) if r.output > 1]
+    return {"ttft": fmean(waits(out, clients)), "tpot": fmean(longer), "whole": out.mean_time, "rate": out.throughput}

@@ -1,0 +1,82 @@
+"""`evaluate(design) -> Report`: every readout of a system, and the waterfall from its peak to useful tokens."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from ironlaw.engine import energy
+from ironlaw.engine.cluster.search import Candidate
+from ironlaw.systems.training.layout_steps import training_job
+from ironlaw.systems.whole import serving, training
+from ironlaw.systems.whole.design import ASYNC, BATCH, BOX, MODEL, SEQ, TOKENS, Design, Faster, halls
+from ironlaw.systems.whole.training import CHECKPOINT, KV_SERVING, Factor
+
+DAY = 86400.0
+TTFT, TBT = 2.0, 0.05  # seconds promised: to the first token, and between tokens
+
+
+@dataclass(frozen=True)
+class Report:
+    """`values`: readouts by name, in SI; a time that never comes is infinite. `refusal`: why the layout is none, in words."""
+
+    design: Design
+    values: dict[str, float]
+    factors: tuple[Factor, ...]
+    peak: float  # tokens a second
+    step: Candidate | None = field(repr=False)
+    saves: training.Saves
+    refusal: str = ""
+
+    @property
+    def useful(self) -> float:
+        """Tokens a second that were trained on, lasted, and whose answers came in time."""
+        return self.values["useful"]
+
+
+def evaluate(design: Design, faster: Faster | None = None) -> Report:
+    return _evaluate(design, faster or Faster())
+
+
+@lru_cache(maxsize=2048)
+def _evaluate(design: Design, faster: Faster) -> Report:
+    one, saves, served = training.stepped(design, faster), training.saved(design, faster), serving.served(design)
+    first, following = 1.0 - served.late(TTFT), served.within(TBT)
+    goodput = float(saves.shares.goodput)
+    tokens = one.speed.tokens_per_s if one else 0.0
+    days = TOKENS / (tokens * goodput) / DAY if tokens * goodput > 0 else math.inf
+    serving_hours = design.serving * energy.YEAR
+    hours = design.gpus * days * 24.0 + serving_hours
+    hall = halls()[design.hall]
+    joules = energy.of_run(hours, serving.power(), hall.pue) if math.isfinite(hours) else math.inf
+    room = training_job(MODEL, BOX, BATCH, SEQ).capacity
+    values = {
+        "memory": max(float(one.memory.total) / room if one else math.inf, serving.held(design)),
+        "days": days,
+        "goodput": goodput,
+        "drain": saves.drain / design.far_every if design.saving == ASYNC else 0.0,
+        "ports": training.tree(design).ports / design.gpus,
+        "ttft": served.ttft,
+        "tbt": served.tbt,
+        "availability": serving.answered(design, faster),
+        "hours": hours,
+        "energy": joules,
+        "carbon": energy.carbon(joules, hall.grams_per_kwh) if math.isfinite(joules) else math.inf,
+        "epsilon": serving.spent(design.noise),
+        "mfu": one.speed.mfu if one else 0.0,
+        "tokens_per_s": tokens,
+        "useful": tokens * goodput * first * following,
+        "first": first,
+        "following": following,
+        "between": saves.between,
+        "serving_hours": serving_hours,
+    }
+    parts = training.factors(design, one, faster) if one else ()
+    lasting = (
+        Factor("work that lasts", goodput, CHECKPOINT), Factor("first tokens in time", first, KV_SERVING),
+        Factor("next tokens in time", following, KV_SERVING),
+    )  # fmt: skip
+    return Report(
+        design, values, (*parts, *lasting), training.peak_tokens(design, faster), one, saves, "" if one else training.refusal(design)
+    )
