@@ -182,3 +182,8 @@ def significant(value: float, digits: int = 3) -> str:
     rounded = round(value, places)
     text = f"{rounded:,.{max(places, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """`percent(0.1234) -> "12.3 %"`."""
+    return f"{significant(100 * share, digits)} %"

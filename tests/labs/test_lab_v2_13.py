@@ -10,14 +10,17 @@ from headless import Page, bare, cards, figure
 from ironlaw import claims
 from ironlaw.engine.privacy.accountants import ACCOUNTANTS, BOUNDS, epsilon
 from ironlaw.engine.privacy.attacks import accuracy
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_13_privacy import runs
 from ironlaw.labs.lab_v2_13_privacy.act1 import run as first
 from ironlaw.labs.lab_v2_13_privacy.act2 import plan, verdict
-from ironlaw.labs.lab_v2_13_privacy.act2.plan import STOPS, Plan
+from ironlaw.labs.lab_v2_13_privacy.act2.plan import Plan
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.rows import figure_row
 from ironlaw.registry.private_runs import private_run
 from ironlaw.registry.publications import published
+from ironlaw.systems.fields import parameter
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_v2_13_privacy"
 FIVE = [223.49, 16.844, 1.2586, 1.0355, 0.9424]
@@ -137,29 +140,43 @@ def test_every_answer_of_act_one_is_met(page, option):
 # state -> (a setting that shows it, the same with one dial turned)
 QUIET = {"rate": 0.16, "noise": 4.0, "clip": 0.3, "speed": 10.0, "epochs": 30, "runs": 1}
 BOTH_SIDES = {
-    verdict.DELTA: ({**QUIET, "delta": 1e-2}, {"delta": 1e-4}),
-    verdict.UNPROVEN: ({**QUIET, "accountant": "gdp"}, {"accountant": "rdp"}),
-    verdict.OVERSPENT: ({}, {"noise": 8.0}),
-    verdict.NOISE: ({"noise": 4.0, "clip": 0.3, "runs": 1}, {"records": 4_000, "delta": 1e-5}),
-    verdict.CLIPPED: ({**QUIET, "clip": 0.03, "speed": 1.0}, {"clip": 1.0}),
-    verdict.FLOOR: ({**QUIET, "clip": 1.0, "speed": 30.0}, {"clip": 0.3, "speed": 10.0}),
+    "delta": ({**QUIET, "one_in": 100}, {"one_in": 10**4}),
+    "unproven": ({**QUIET, "accountant": "gdp"}, {"accountant": "rdp"}),
+    "overspent": ({}, {"noise": 8.0}),
+    "noise_only": ({"noise": 4.0, "clip": 0.3, "runs": 1}, {"records": 4_000, "one_in": 10**5}),
+    "clipped": ({**QUIET, "clip": 0.03, "speed": 1.0}, {"clip": 1.0}),
+    "floor": ({**QUIET, "clip": 1.0, "speed": 30.0}, {"clip": 0.3, "speed": 10.0}),
     verdict.WORKS: (QUIET, {"runs": 50}),
 }
 
 
-@pytest.mark.parametrize("state", BOTH_SIDES)
-def test_every_state_is_reached_from_both_sides(bench, state):
-    there, away = BOTH_SIDES[state]
-    assert verdict.state(Plan(**there)) == state != verdict.state(Plan(**{**there, **away}))
-    shown = verdict.banner(bench.lab, Plan(**there))
-    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+def stops(name):
+    return parameter(Plan, name).stops
+
+
+def state(one):
+    return hit(verdict.LIMITS, one).name
+
+
+@pytest.mark.parametrize("name", BOTH_SIDES)
+def test_every_state_is_reached_from_both_sides(bench, name):
+    there, away = BOTH_SIDES[name]
+    assert state(Plan(**there)) == name != state(Plan(**{**there, **away}))
+    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, Plan(**there))
+    assert shown["tone"] == hit(verdict.LIMITS, Plan(**there)).tone and bench.shows(f"act2.{name}", shown["text"])
 
 
 def test_a_sweep_of_the_dials_meets_every_state(bench):
     """Inside the dials' own ranges: the values are those that the instrument gets."""
     start, seen = start_of(bench, "act2"), {}
     for records, rate, noise, clip, speed, runs_, one_in in itertools.product(
-        STOPS["records"][::3], STOPS["rate"], (1.0, 4.0, 8.0), (0.03, 0.3, 3.0), (1.0, 10.0), (1, 10), (100, 10**6)
+        stops("records")[::3],
+        stops("rate"),
+        (1.0, 4.0, 8.0),
+        (0.03, 0.3, 3.0),
+        (1.0, 10.0),
+        (1, 10),
+        (100, 10**6),
     ):
         dials = {
             "records": records,
@@ -171,18 +188,18 @@ def test_a_sweep_of_the_dials_meets_every_state(bench):
             "one_in": one_in,
             "epochs": 30,
         }
-        one = plan.plan_of({**start, **dials, "epochs": 30})
-        seen[verdict.state(one)] = seen.get(verdict.state(one), 0) + 1
-    seen |= {verdict.state(plan.plan_of({**start, "accountant": "gdp"})): 1}
+        one = settings.read(Plan, {**start, **dials, "epochs": 30})
+        seen[state(one)] = seen.get(state(one), 0) + 1
+    seen |= {state(settings.read(Plan, {**start, "accountant": "gdp"})): 1}
     assert set(seen) == set(BOTH_SIDES)
-    assert verdict.state(plan.plan_of(start)) == verdict.OVERSPENT  # not won at the start
+    assert state(settings.read(Plan, start)) == "overspent"  # not won at the start
 
 
-@pytest.mark.parametrize("failing", [{}, {"runs": 2, "noise": 2.0}, BOTH_SIDES[verdict.CLIPPED][0], BOTH_SIDES[verdict.DELTA][0]])
+@pytest.mark.parametrize("failing", [{}, {"runs": 2, "noise": 2.0}, BOTH_SIDES["clipped"][0], BOTH_SIDES["delta"][0]])
 def test_what_would_do_does(failing):
     one = Plan(**failing)
-    assert verdict.state(one) != verdict.WORKS and verdict.cures(one)
-    assert all(verdict.state(changed) == verdict.WORKS for changed in verdict.cures(one).values())
+    assert state(one) != verdict.WORKS and verdict.fixes(one)
+    assert all(state(changed) == verdict.WORKS for changed in verdict.fixes(one).values())
 
 
 def test_the_budget_counts_every_run():
@@ -193,7 +210,7 @@ def test_the_budget_counts_every_run():
 
 def test_many_records_share_the_noise():
     """The spec's own proof: at 60,000 records and noise 2 within three points of training without noise."""
-    loud = max(private_run(60_000, 0.01, 2.0, clip, 30.0, 30).accuracy for clip in STOPS["clip"])
+    loud = max(private_run(60_000, 0.01, 2.0, clip, 30.0, 30).accuracy for clip in stops("clip"))
     assert private_run(60_000, 0.01, 0.0, float("inf"), 30.0, 30).accuracy - loud < 0.03
     assert Plan(records=60_000).ratio == pytest.approx(60 * Plan().ratio, rel=0.05)
 
@@ -201,7 +218,7 @@ def test_many_records_share_the_noise():
 def test_the_front_is_not_beaten():
     best = plan.front(1_000, 1, 1e-4, "rdp")
     assert [accuracy for _, accuracy in best] == sorted(accuracy for _, accuracy in best)
-    for clip, speed, noise in itertools.product(STOPS["clip"], STOPS["speed"], STOPS["noise"]):
+    for clip, speed, noise in itertools.product(stops("clip"), stops("speed"), stops("noise")):
         one = Plan(clip=clip, speed=speed, noise=noise, runs=1)
         assert any(cost <= one.epsilon + 1e-12 and right >= one.trained.accuracy for cost, right in best)
 

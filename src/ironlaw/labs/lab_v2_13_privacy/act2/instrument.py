@@ -6,45 +6,36 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.privacy.accountants import RDP
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.kit.instrument import stand
 from ironlaw.labs.lab_v2_13_privacy.act2 import figures, verdict
-from ironlaw.labs.lab_v2_13_privacy.act2.plan import STOPS, Plan, plan_of, records_near
-from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, records_of, tiny
+from ironlaw.labs.lab_v2_13_privacy.act2.plan import Plan, records_near
+from ironlaw.labs.lab_v2_13_privacy.runs import records_of, tiny
 from ironlaw.registry.private_runs import CLASSES, FEATURES
+from ironlaw.systems.fields import parameters
+from ironlaw.systems.limits import hit
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("clipping_harder_costs_privacy", "noise_falls_as_the_root", "tuning_runs_are_free", "the_classical_noise_is_enough")
 FOLLOWS = ("records", "one_in")
-ONE_IN = [10**k for k in range(2, 9)]
 SOURCE = "UCI Optical Recognition of Handwritten Digits, CC BY 4.0"
-KEPT = ("records", "rate", "noise", "clip", "speed", "epochs", "runs", "one_in", "accountant")
+KEPT = tuple(parameters(Plan))
 
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        records, start = records_near(lab.current_context.slug), Plan()
-        counts = [(count, f"{count:,}") for count in STOPS["records"]]
-        return [
-            kit.choice("records", "Records", counts, records),
-            kit.choice("rate", "Drawn for a step", [(rate, f"{100 * rate:g} %") for rate in STOPS["rate"]], start.rate),
-            kit.span("noise", "Noise multiplier", STOPS["noise"][0], STOPS["noise"][-1], start.noise, log=True, steps=list(STOPS["noise"])),
-            kit.choice("clip", "Clip norm", [(clip, f"{clip:g}") for clip in STOPS["clip"]], start.clip),
-            kit.choice("speed", "Learning rate", [(speed, f"{speed:g}") for speed in STOPS["speed"]], start.speed),
-            kit.choice("epochs", "Epochs", [(epochs, f"{epochs:g}") for epochs in STOPS["epochs"]], start.epochs),
-            kit.span("runs", "Runs, tuning included", 1, 50, start.runs, whole=True, log=True),
-            kit.span("one_in", "δ is one in", 100, 10**8, 10 ** len(f"{records}"), whole=True, log=True, steps=ONE_IN),
-            kit.choice("accountant", "Accountant", list(ACCOUNTANTS.items()), RDP),
-            kit.pins("pins", "Designs that you keep", KEPT, f"noise {float(values.get('noise') or start.noise):g}"),
-        ]
+        records = records_near(lab.current_context.slug)
+        noise = float(values.get("noise") or Plan.noise)
+        turned = settings.dials(Plan, records={"value": records}, one_in={"value": 10 ** len(f"{records}")})
+        return [*turned, kit.pins("pins", "Designs that you keep", KEPT, f"noise {noise:g}")]
 
     return dials_at
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    plan, own = plan_of(values), figures.answer(lab)
+    plan, own = settings.read(Plan, values), figures.answer(lab)
     return kit.View(
         figures=[
             tabbed(figures.designs(plan, kept(lab, values), bool(values.get("moving"))), "Designs"),
@@ -52,7 +43,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(plan),
         formula=formula(plan),
-        banner=verdict.banner(lab, plan),
+        banner=settings.verdict(lab, "act2", verdict.LIMITS, plan),
         note=kit.html(notes(lab, values, plan)),
         readouts=readouts(plan),
     )  # fmt: skip
@@ -60,7 +51,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def kept(lab: kit.Lab, values: Mapping[str, Any]) -> list[tuple[str, Plan]]:
     """The designs that the learner pinned; one that can't stand where it was is put where it can, as the dials are."""
-    return [(pin["name"], plan_of(stand(dials(lab), pin["values"])[1])) for pin in values.get("pins") or ()]
+    return [(pin["name"], settings.read(Plan, stand(dials(lab), pin["values"])[1])) for pin in values.get("pins") or ()]
 
 
 def cards(plan: Plan) -> list[dict[str, Any]]:
@@ -98,9 +89,9 @@ def notes(lab: kit.Lab, values: Mapping[str, Any], plan: Plan) -> str:
 
 
 def readouts(plan: Plan) -> dict[str, Any]:
-    hit = verdict.state(plan)
+    limit = hit(verdict.LIMITS, plan).name
     return {
         "records": plan.records, "rate": plan.rate, "noise": plan.noise, "clip": plan.clip, "epochs": plan.epochs, "runs": plan.runs,
         "delta": plan.delta, "accountant": plan.accountant, "epsilon": round(plan.epsilon, 6), "accuracy": round(plan.trained.accuracy, 6),
-        "attack": round(plan.attack, 6), "constraint_hit": None if hit == verdict.WORKS else hit,
+        "attack": round(plan.attack, 6), "constraint_hit": None if limit == verdict.WORKS else limit,
     }  # fmt: skip

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from ironlaw.engine.numerics.frontier import Point, frontier
 from ironlaw.engine.privacy.accountants import RDP
 from ironlaw.engine.privacy.attacks import accuracy as guesses
 from ironlaw.engine.privacy.gaussian import mean_noise
+from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, spent
 from ironlaw.labs.lab_v2_13_privacy.runs import RECORDS as CONTEXTS
-from ironlaw.labs.lab_v2_13_privacy.runs import spent
 from ironlaw.registry.private_runs import (
     CLASSES,
     CLIPS,
@@ -28,26 +26,43 @@ from ironlaw.registry.private_runs import (
     private_run,
     signals,
 )  # fmt: skip
+from ironlaw.systems.fields import among, whole
+from ironlaw.units import counted
 
-STOPS: dict[str, tuple[float, ...]] = {
-    "records": RECORDS, "rate": RATES, "noise": NOISES, "clip": CLIPS, "speed": SPEEDS, "epochs": EPOCHS,
-    "runs": (1, 2, 5, 10, 20, 50), "delta": tuple(10.0**-k for k in range(8, 1, -1)),
-}  # fmt: skip
+ONE_IN = [10**k for k in range(2, 9)]
+RUNS = (1, 2, 5, 10, 20, 50)
+
+
+def in_all(runs: int) -> str:
+    return f"{counted(runs, 'run')} in all"
+
+
+def percents(rate: float) -> str:
+    return f"{100 * rate:g} %"
 
 
 @dataclass(frozen=True)
 class Plan:
     """Where the dials of Act II stand. `runs`: trainings on the same records, the released one and those that chose its settings."""
 
-    records: int = 1_000
-    rate: float = 0.04
-    noise: float = 1.0
-    clip: float = 1.0
-    speed: float = 3.0
-    epochs: int = 10
-    runs: int = 10
-    delta: float = 1e-4
-    accountant: str = RDP
+    records: int = among(RECORDS, 1_000, "Records", shown="{:,}", fix="{:,.0f} records")
+    rate: float = among(RATES, 0.04, "Drawn for a step", shown=percents, fix=lambda rate: f"batches of {percents(rate)}")
+    noise: float = among(NOISES, 1.0, "Noise multiplier", dial="span", log=True, fix="a noise multiplier of {:g}")
+    clip: float = among(CLIPS, 1.0, "Clip norm", shown="{:g}", fix="a clip norm of {:g}")
+    speed: float = among(SPEEDS, 3.0, "Learning rate", shown="{:g}", fix="a learning rate of {:g}")
+    epochs: int = among(EPOCHS, 10, "Epochs", shown="{:g}", fix=lambda stop: counted(stop, "epoch"))
+    runs: int = whole(
+        10, "Runs, tuning included", most=50, dial="span", log=True, tried=RUNS, fix=lambda stop: f"{counted(stop, 'run')} in all"
+    )
+    one_in: int = whole(
+        10**4, "δ is one in", least=100, most=10**8, dial="span", log=True, steps=ONE_IN, tried=tuple(reversed(ONE_IN)),
+        fix="a δ of one in {:,}"
+    )  # fmt: skip
+    accountant: str = among(ACCOUNTANTS, RDP, "Accountant")
+
+    @property
+    def delta(self) -> float:
+        return 1 / self.one_in
 
     @property
     def batch(self) -> float:
@@ -126,19 +141,6 @@ def _most(records: int, rate: float, noise: float, epochs: int) -> float:
 def records_near(slug: str) -> int:
     """The number that was trained and is nearest to the context's."""
     return min(RECORDS, key=lambda count: abs(math.log(count / CONTEXTS[slug])))
-
-
-def nearest(name: str, value: float) -> float:
-    """The stop at which a design was trained."""
-    return min(STOPS[name], key=lambda stop: abs(math.log(stop / value)))
-
-
-def plan_of(values: Mapping[str, Any]) -> Plan:
-    at = {name: nearest(name, float(values[name])) for name in ("records", "rate", "noise", "clip", "speed", "epochs")}
-    return Plan(
-        int(at["records"]), at["rate"], at["noise"], at["clip"], at["speed"], int(at["epochs"]), round(values["runs"]),
-        1 / float(values["one_in"]), values["accountant"],
-    )  # fmt: skip
 
 
 def premise() -> Plan:

@@ -1,0 +1,247 @@
+"""A question's parameters, declared once: the fields of a frozen class.
+
+    @dataclass(frozen=True)
+    class Plan:
+        noise: float = among(NOISES, 1.0, "Noise multiplier", fix="a noise multiplier of {:g}")
+        runs: int = whole(10, "Runs, tuning included", most=50, log=True)
+
+The command line, studies, design files and dials read what a person typed or turned by `Parameter.read`, and take names, limits, defaults
+and help from the field; nobody declares them again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from ironlaw import units
+from ironlaw.errors import BadValue, unknown
+
+LARGEST = 10**12  # sizes beyond any model; keeps products of them within a float
+HUGE = 1e30  # the same for figures
+REQUIRED: Any = object()  # the default of a parameter that has none
+Read = Callable[[Any], Any]
+Words = str | Mapping[Any, str] | Callable[[Any], str]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """`read` turns what somebody wrote into the value, or refuses it. `options`: all that it may be, where that is a list.
+
+    `shown` and `fix` are the words for one of them, on a dial and as a remedy ("{} stages"). `flag`: a command's option, if not the name.
+    """
+
+    read: Read
+    label: str = ""
+    about: str = ""
+    unit: str = ""
+    options: Callable[[], Iterable[Any]] | None = None
+    low: float | None = None
+    high: float | None = None
+    shown: Words = "{}"
+    fix: Words = ""
+    tried: tuple[Any, ...] = ()  # of a range, the values that a search for a remedy tries
+    flag: str = ""
+    column: str = "double"  # its type in a table of results: string, int64, double, bool
+    dial: str = ""  # choice, select, span or switch; "" where it has none
+    more: Mapping[str, Any] = field(default_factory=dict)  # what else the dial takes: log, step, steps, hidden, presets …
+    default: Any = REQUIRED
+    name: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        return self.column in ("int64", "double")
+
+    @property
+    def stops(self) -> tuple[Any, ...]:
+        """Where it can stand, in order; of a range, what a remedy tries."""
+        return self.tried or (tuple(self.options()) if self.options is not None else tuple(self.more.get("steps", ())))
+
+    def words(self, value: Any) -> str:
+        return _words(self.shown, value)
+
+    def remedy(self, value: Any) -> str:
+        """What turning it to this value is called."""
+        return _words(self.fix, value) if self.fix else f"{self.label} {self.words(value)}"
+
+    def take(self, value: Any) -> Any:
+        """What a dial that stands there means: the nearest stop, where it only has those."""
+        if self.dial == "span" and self.options is not None:
+            value = min(self.options(), key=lambda stop: abs(math.log(stop / value)))
+        if self.column == "int64":
+            return round(value)
+        return float(value) if self.column == "double" else bool(value) if self.column == "bool" else value
+
+
+def parameters(question: type) -> dict[str, Parameter]:
+    """Name -> parameter, in the order of the fields. Fields of other kinds are left out."""
+    return dict(_parameters(question))
+
+
+@cache
+def _parameters(question: type) -> tuple[tuple[str, Parameter], ...]:
+    declared = [each for each in dataclasses.fields(question) if "parameter" in each.metadata]
+    return tuple((each.name, dataclasses.replace(each.metadata["parameter"], name=each.name)) for each in declared)
+
+
+def parameter(question: type, name: str) -> Parameter:
+    known = parameters(question)
+    if name not in known:
+        raise unknown(f"parameter of {question.__name__}", name, known, field=name)
+    return known[name]
+
+
+# --- fields
+
+
+def declare(one: Parameter) -> Any:
+    """The field of a dataclass that has this parameter."""
+    metadata = {"parameter": one}
+    return field(metadata=metadata) if one.default is REQUIRED else field(default=one.default, metadata=metadata)
+
+
+def whole(default: Any = REQUIRED, label: str = "", *, least: int = 1, most: int = LARGEST, dial: str = "", **rest: Any) -> Any:
+    """A whole number from `least` to `most`."""
+    kept, more = _split(rest)
+    more = {"whole": True, **more} if dial == "span" else more
+    reader = Parameter(lambda value: read_whole(value, least, most), label, low=least, high=most, column="int64", dial=dial, more=more)
+    return declare(dataclasses.replace(reader, default=default, **kept))
+
+
+def figure(
+    default: Any = REQUIRED,
+    label: str = "",
+    unit: str = "",
+    *,
+    zero: bool = False,
+    low: float | None = None,
+    high: float | None = None,
+    **rest: Any,
+) -> Any:
+    """A number above 0 (or from 0 on), within `low` and `high`; with a unit it may be written out: "5 ms"."""
+    kept, more = _split(rest)
+    reader = Parameter(lambda value: read_figure(value, unit, zero), label, unit=unit, low=low, high=high, more=more)
+    return declare(dataclasses.replace(reader, default=default, **kept))
+
+
+def share(default: Any = REQUIRED, label: str = "", **rest: Any) -> Any:
+    """From 0 to 1; as text it may be a percentage."""
+    kept, more = _split(rest)
+    return declare(dataclasses.replace(Parameter(read_share, label, low=0.0, high=1.0, more=more), default=default, **kept))
+
+
+def among(
+    options: Sequence[Any] | Mapping[Any, str], default: Any = REQUIRED, label: str = "", *, dial: str = "choice", **rest: Any
+) -> Any:
+    """One of a few values; where they are a mapping, each with its words."""
+    kept, more = _split(rest)
+    listed, column = tuple(options), _column(tuple(options))
+    if isinstance(options, Mapping):
+        kept.setdefault("shown", dict(options))
+    if dial == "span":
+        more = {"steps": list(listed), **more}
+    reader = Parameter(lambda value: read_option(value, listed), label, options=lambda: listed, column=column, dial=dial, more=more)
+    ends = {"low": listed[0], "high": listed[-1]} if dial == "span" else {}
+    return declare(dataclasses.replace(reader, default=default, **ends, **kept))
+
+
+def one_of(
+    names: Callable[[], Iterable[str]], default: Any = REQUIRED, label: str = "", *, find: Read | None = None, dial: str = "", **rest: Any
+) -> Any:
+    """A name of a list that grows, such as the registry's machines. `find` knows more spellings and gives the one that the list has."""
+    kept, more = _split(rest)
+
+    def read(value: Any) -> str:
+        if not isinstance(value, str):
+            raise BadValue(f"{value!r} is not a name; write one in quotes")
+        return str(find(value)) if find is not None else str(read_option(value, tuple(names())))
+
+    return declare(
+        dataclasses.replace(Parameter(read, label, options=names, column="string", dial=dial, more=more), default=default, **kept)
+    )
+
+
+def switch(default: bool = False, label: str = "", **rest: Any) -> Any:
+    kept, more = _split(rest)
+    return declare(dataclasses.replace(Parameter(read_flag, label, column="bool", dial="switch", more=more), default=default, **kept))
+
+
+def _split(rest: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What Parameter knows, and what only a dial does."""
+    own = ("about", "shown", "fix", "tried", "flag", "column", "dial")
+    return {name: rest[name] for name in own if name in rest}, {name: value for name, value in rest.items() if name not in own}
+
+
+def _column(options: Sequence[Any]) -> str:
+    kinds = {type(option) for option in options}
+    return "bool" if kinds == {bool} else "int64" if kinds == {int} else "double" if kinds <= {int, float} else "string"
+
+
+def _words(words: Words, value: Any) -> str:
+    if isinstance(words, Mapping):
+        return str(words[value])
+    return words(value) if callable(words) else words.format(value)
+
+
+# --- what people write
+
+
+def read_whole(value: Any, least: int = 1, most: int = LARGEST) -> int:
+    try:
+        number = int(value) if isinstance(value, str) else value
+    except ValueError:
+        number = None
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise BadValue(f"{value!r} is not a whole number; write one such as {max(8, least)}")
+    if not least <= number <= most:
+        raise BadValue(f"{value!r} is out of range; give a whole number from {least} to {most:,}")
+    return number
+
+
+def read_figure(value: Any, unit: str = "", zero: bool = False, example: str = "") -> float:
+    """A finite number above 0, or from 0 on; with a unit as text too."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise BadValue(f"{value!r} is not a number; write one such as {example or 2.5}")
+    number = units.parse(value, unit) if unit else _bare(value, example)
+    if not (0 < number <= HUGE or (zero and number == 0)):
+        such = example or EXAMPLES.get(unit, "2.5")
+        raise BadValue(f"{value!r} is out of range; give a figure {'of at least' if zero else 'above'} 0, such as {such!r}")
+    return float(number)
+
+
+EXAMPLES = {"s": "10 us", "B": "51 MB", "B/s": "2 TB/s", "FLOP": "8.2 GFLOP"}
+
+
+def _bare(value: float | str, example: str) -> float:
+    try:
+        return float(value.replace(",", "") if isinstance(value, str) else value)  # commas may separate thousands
+    except ValueError:
+        raise BadValue(f"{value!r} is not a number; write one such as {example or 1450}") from None
+
+
+def read_share(value: Any, low: float = 0.0, above: bool = False) -> float:
+    """From 0 to 1; as text a percentage, too. `above`: and not 0."""
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        number = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0) if text else value
+    except ValueError:
+        number = None
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not low <= number <= 1 or (above and number == 0):
+        raise BadValue(f'{value!r} is not a share; write 0.15 or "15%"')
+    return float(number)
+
+
+def read_flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise BadValue(f"{value!r} is not a switch; write true or false")
+    return value
+
+
+def read_option(value: Any, options: Sequence[Any], what: str = "option") -> Any:
+    if value not in options or isinstance(value, bool) != any(isinstance(option, bool) for option in options):
+        raise unknown(what, value, [str(option) for option in options])
+    return value
