@@ -1,9 +1,10 @@
 """Time the models of a sealed set on this GPU: totals only, so that nobody can fit a rule to their operators.
 
-    PYTHONPATH=src python3 benchmarks/device/sealed_runs.py --seed 1 --out DIR [--share 1/2] [--processes 10] [--seconds 540]
+    PYTHONPATH=src python3 benchmarks/device/sealed_runs.py --seed 1 --out DIR [--share 1/2] [--processes 10] [--seconds 540] [--turns]
 
 Writes DIR/sealed-1-SHARE.json; `benchmarks/sealed.py keep` puts the shares into the set. Models compile side by side, one
-process for a few of them; then the processes take turns, alone on the machine, to run and time theirs. With --operators, each
+process for a few of them; then the processes take turns, alone on the machine, to run and time theirs. With --turns, eager and
+compiled are timed by turns in the same minute, so that a host that drifts slows both alike. With --operators, each
 run of the models that were opened is profiled once instead: DIR/opened-1-SHARE.json.gz, every operator with its kernels.
 """
 
@@ -31,7 +32,8 @@ METHOD = (
     "calls after 2 warm-up calls; no list of kernels is kept. wall_s: host clock around one call and a synchronise, median of 9. "
     "piped_s: 4 calls queued back to back and one synchronise, per call, median of 3. No other model ran meanwhile. Mode training: "
     "forward, backward and a step of AdamW in train mode. Mode decode: one token for each sequence against a static cache of 1,024 "
-    "places, 512 of them written, eager. fp32: PyTorch's defaults, convolutions in TF32."
+    "places, 512 of them written, eager. fp32: PyTorch's defaults, convolutions in TF32. Rows with turns: eager and compiled were timed "
+    "by turns, so many times round, wall_s one call and piped_s so many calls queued, medians."
 )
 
 
@@ -46,6 +48,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=540.0, help="seconds after which nothing is run any more")
     parser.add_argument("--modes", default="", help="only these, of eager, compiled, training and decode, with commas between")
     parser.add_argument("--larger", action="store_true", help="only the larger batch, and no FP32")
+    parser.add_argument("--turns", action="store_true", help="time eager and compiled of a model by turns")
     parser.add_argument("--operators", action="store_true", help="profile each run once, of a set that was opened")
     args = parser.parse_args()
     from sealed import load
@@ -59,7 +62,7 @@ def main():
     if not models:
         sys.exit(f"set {args.seed} is sealed: nobody looks at its operators until `benchmarks/sealed.py open`")
     models = [model for model in models if not args.models or model["model"] in args.models.split(",")]
-    wanted = Wanted(args.modes.split(",") if args.modes else [], args.larger)
+    wanted = Wanted(args.modes.split(",") if args.modes else [], args.larger, args.turns)
     begun = time.time()
     until = begun + args.compiling, begun + args.seconds
     context = multiprocessing.get_context("spawn")
@@ -98,6 +101,7 @@ class Wanted:
 
     modes: list[str]
     larger: bool
+    turns: bool = False
 
     def runs(self, model):
         from sealed import runs
@@ -163,8 +167,12 @@ def measured(model, compiled, until, lock, read, wanted):
     """Each run's totals, or why there are none."""
     from sealed import COMPILED, call_of
 
+    by_turns = both(model, compiled, until, lock) if wanted.turns else {}
     for mode, dtype, batch in wanted.runs(model):
         row = {"library": model["library"], "model": model["model"], "mode": mode, "dtype": dtype, "batch": batch}
+        if (mode, dtype, batch) in by_turns:
+            yield row | by_turns[mode, dtype, batch]
+            continue
         try:
             ready = (mode, dtype) == COMPILED
             if ready and isinstance(compiled, str):
@@ -185,6 +193,36 @@ def measured(model, compiled, until, lock, read, wanted):
         call = None
         yield row
     print(f"{model['model']}: done", flush=True)
+
+
+def both(model, compiled, until, lock):
+    """Totals of the eager and the compiled run, timed by turns; nothing where one of them can't be run."""
+    from changes import CALLS, TURNS, timed
+    from sealed import COMPILED, call_of
+
+    if isinstance(compiled, str) or time.time() > until:
+        return {}
+    try:
+        with lock:
+            signal.alarm(LONGEST)
+            calls = [call_of(model, "eager", COMPILED[1], batch=model["batch"], device=DEVICE), compiled]
+            for call in calls:
+                call()
+            sync()
+            signal.alarm(0)
+            piped, walls = timed(calls, sync)
+            totals = [times(call) for call in calls]
+    except Exception as error:
+        print(f"{model['model']}: not by turns: {reason(error)}", flush=True)
+        return {}
+    finally:
+        signal.alarm(0)
+    runs = [("eager", COMPILED[1], model["batch"]), (*COMPILED, model["batch"])]
+    told = zip(runs, totals, piped, walls, strict=True)
+    return {
+        run: total | {"wall_s": round(median(waited), 9), "piped_s": round(median(queued), 9), "turns": TURNS, "calls": CALLS}
+        for run, total, queued, waited in told
+    }
 
 
 def sync():
