@@ -14,8 +14,9 @@ import pytest
 
 from ironlaw.cli import main
 from ironlaw.errors import BadValue
-from ironlaw.site import runtime
-from ironlaw.site.build import MARK, build
+from ironlaw.site import bundle, runtime
+from ironlaw.site.build import build
+from ironlaw.site.listing import MARK
 
 
 def packed(names=runtime.FILES):
@@ -81,7 +82,8 @@ def test_nothing_is_loaded_from_elsewhere(site):
 
 def test_the_list_for_offline_use_has_every_file(site):
     listed = json.loads(re.search(r"const FILES = (\[.*?\]);", (site.folder / "sw.js").read_text("utf-8"))[1])
-    files = {path.relative_to(site.folder).as_posix() for path in site.folder.rglob("*") if path.is_file()} - {"sw.js", ".nojekyll"}
+    files = {path.relative_to(site.folder).as_posix() for path in site.folder.rglob("*") if path.is_file()}
+    files -= {"sw.js", ".nojekyll", MARK}
     assert {name.removeprefix("./") for name in listed} == {name.removesuffix("index.html") for name in files}
 
 
@@ -98,13 +100,22 @@ def test_the_standard_library_lacks_what_nothing_imports(site):
     assert json.loads(lock.read_text("utf-8")) == {"info": {"arch": "wasm32"}, "packages": {}}
 
 
-def test_a_site_is_replaced_and_any_other_folder_left_alone(release, tmp_path, capsys):
+def test_a_newer_site_takes_the_place_of_the_earlier_one_alone(release, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
     assert main(["site", str(out), "--no-docs", "--runtime", str(release)]) == 0
-    assert "files" in capsys.readouterr().out and (out / MARK).is_file()
-    (out / "stale.html").write_text("")
-    build(out, release)
-    assert not (out / "stale.html").exists()
+    assert "files" in capsys.readouterr().out
+    [earlier] = out.glob("assets-*")
+    own = {".git": "gitdir: elsewhere", "CNAME": "course.example", "lab/thesis.md": "x"}
+    for name, text in own.items():
+        (out / name).write_text(text)
+    monkeypatch.setattr(bundle, "archive", lambda: b"another version")
+    site = build(out, release)
+    assert not earlier.exists() and {name: (out / name).read_text() for name in own} == own
+    assert site.files + len(own) == sum(path.is_file() for path in out.rglob("*"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pyodide.tgz"]
+
+
+def test_any_other_folder_is_left_alone(release, tmp_path, capsys):
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.md").write_text("x")

@@ -16,7 +16,7 @@ ironlaw site public --runtime pyodide.tgz
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw site OUT [--runtime FILE] [--no-docs] [--serve] [--port N]"
-    parser.add_argument("out", metavar="OUT", type=Path, help="the folder to write; a site that was built there before is replaced")
+    parser.add_argument("out", metavar="OUT", type=Path, help="the folder to write; an earlier site there is updated, your own files stay")
     parser.add_argument(
         "--runtime", metavar="FILE", type=Path, help="Pyodide as npm packs it, instead of a download; the pinned release is checked"
     )

@@ -5,24 +5,22 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from ironlaw import __version__
-from ironlaw.errors import BadValue
 from ironlaw.manual import build_docs
 from ironlaw.pages import glossary
 from ironlaw.pages.templates import STATIC, static, theme
-from ironlaw.site import bundle, runtime, shells
+from ironlaw.site import bundle, folder, runtime, shells
+from ironlaw.site.listing import MARK, NO_JEKYLL, WORKER, listing
 from ironlaw.widget import assets
 from ironlaw.widget.assets import CSS
 from ironlaw.widget.glossary import explanations
 
 MANUAL = "docs"
 HERE = Path(__file__).parent
-MARK = "ironlaw-site.json"  # by which a folder is known to be a site that may be replaced
 
 
 @dataclass(frozen=True)
@@ -34,23 +32,11 @@ class Site:
 
 
 def build(out: Path, given: Path | None = None, docs: bool = False) -> Site:
-    """The site at `out`, whole or not at all. A folder with anything but an earlier site in it is left alone. `docs`: the manual too."""
+    """The site at `out`: in a new or empty folder, or over an earlier site, of which only its own files go. `docs`: the manual too."""
     out = out.absolute()
-    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / MARK).is_file())):
-        raise BadValue(f"{out} is there and is not a site that ironlaw built; name an empty or a new folder")
+    folder.check(out)
     content = _content(given, docs)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as place:
-            fresh = Path(place) / "site"
-            for name, data in content.items():
-                (fresh / name).parent.mkdir(parents=True, exist_ok=True)
-                (fresh / name).write_bytes(data)
-            if out.exists():
-                shutil.rmtree(out)
-            fresh.rename(out)
-    except OSError as error:
-        raise BadValue(f"cannot write the site to {out} ({error.strerror or error}); name another folder") from None
+    folder.update(out, content)
     packed = sum(len(gzip.compress(data, 9)) for data in content.values())
     return Site(out, len(content), sum(map(len, content.values())), packed)
 
@@ -66,9 +52,9 @@ def _content(given: Path | None, docs: bool) -> dict[str, bytes]:
     if docs:
         content |= _manual()
     content["LICENSES.txt"] = licences().encode()
-    content[".nojekyll"] = b""  # GitHub's pages are served as they are
-    content[MARK] = json.dumps({"ironlaw": __version__, "pyodide": runtime.VERSION}).encode()
-    content["sw.js"] = _service_worker(content).encode()
+    content[NO_JEKYLL] = b""  # GitHub's pages are served as they are
+    content[WORKER] = _service_worker(content).encode()
+    content[MARK] = listing({"ironlaw": __version__, "pyodide": runtime.VERSION}, content)
     return content
 
 
@@ -105,9 +91,11 @@ def _script(name: str) -> str:
 
 def _service_worker(content: dict[str, bytes]) -> str:
     """Its list names a page by its folder, as people ask for it."""
-    names = sorted(f"./{name.removesuffix('index.html')}" for name in content if name != ".nojekyll")
-    digest = hashlib.sha256(b"".join(content[name] for name in sorted(content))).hexdigest()[:12]
-    return _script("sw").replace("{{ version }}", digest).replace("{{ files }}", json.dumps(names))
+    names = sorted(f"./{name.removesuffix('index.html')}" for name in content if name != NO_JEKYLL)
+    script = _script("sw")
+    parts = [script.encode(), *(name.encode() + content[name] for name in sorted(content))]
+    digest = hashlib.sha256(b"".join(parts)).hexdigest()[:12]
+    return script.replace("{{ version }}", digest).replace("{{ files }}", json.dumps(names))
 
 
 def licences() -> str:

@@ -30,6 +30,21 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def is_held(folder: Path) -> bool:
+    """Whether a run is writing to the folder. Nothing is written, and no link is followed."""
+    try:
+        handle = os.open(folder / NAME, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return False
+    try:
+        _take(handle)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 if sys.platform == "win32":
 
     def _take(handle: int) -> None:
