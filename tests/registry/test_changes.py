@@ -32,5 +32,5 @@ def test_without_words_a_change_goes_by_its_id():
 def test_what_nobody_reads_is_refused(tmp_path, text):
     path = tmp_path / "changes.toml"
     path.write_text(text)
-    with pytest.raises(BadRegistry, match="changes.toml"):
+    with pytest.raises(BadRegistry, match=r"changes\.toml"):
         load(path)
