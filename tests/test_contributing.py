@@ -16,6 +16,8 @@ from ironlaw.engine.device import work
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import elements
 from ironlaw.engine.device.work.count import Kinds
+from ironlaw.engine.training.autograd import kept
+from ironlaw.engine.training.rewrites import autocast
 
 TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
@@ -36,6 +38,10 @@ def test_an_operator_is_its_work_and_a_line_in_a_backends_file(monkeypatch):
     assert (op.work.flops, op.work.bytes) == (64 * 128, 2 * 2 * 64 * 128)
     assert lower(op) == lower(replace(op, kind="cumsum"))
     assert [kernel.curve for kernel in lower_cpu(op)] == ["cumprod"]  # a stream, until it has a curve of its own
+    gain = Tensor("gain", (128,), "fp16", "weight")
+    training = Graph("g", (work.op("add", "x", [replace(x, name="in"), gain], [replace(x, role="activation")]), op), "fp16")
+    assert {one.name for one in kept(training).tensors} == {"x", "y"}
+    assert autocast(training).ops[-1].outputs[0].dtype == "fp32"
     for machine in ("h200_sxm", "neoverse_n1_2core", "mi300x"):
         assert 0 < il.predict(Graph("g", (op,), "fp16" if machine != "neoverse_n1_2core" else "fp32"), il.hardware(machine)).seconds < 1e-3
 

@@ -1,7 +1,7 @@
 """Which gradients to measure next: what training the corpus' models would run, seen from the ops that they run forwards.
 
-    PYTHONPATH=src python benchmarks/corpus/gradients.py --cases src/ironlaw/measure/suites/cuda/cases/training_shapes.py
-    PYTHONPATH=src python benchmarks/corpus/gradients.py --compiled --cases src/ironlaw/measure/suites/cuda/cases/compiled_shapes.py
+    PYTHONPATH=src python benchmarks/corpus/gradients.py --cases src/ironlaw/measure/suites/cuda/cases/training_shapes.json
+    PYTHONPATH=src python benchmarks/corpus/gradients.py --compiled --cases src/ironlaw/measure/suites/cuda/cases/compiled_shapes.json
 
 Of each op those shapes are chosen around which most predicted time lies. With `--compiled`: convolutions as torch.compile runs them, in
 NHWC, as far as no measured row is near.

@@ -1,8 +1,11 @@
 """An op of the corpus as a case of the sweep on a GPU: (name, params); None where the sweep has no such case."""
 
+from ironlaw.engine.device.work import traits
+
 
 def spec_of(op):
-    make = MAKERS.get(op.kind)
+    known = traits(op.kind)
+    make = MAKERS.get(op.kind) or (None if known.like else UNITS.get(known.unit))
     try:
         return make(op) if make else None
     except (IndexError, TypeError, ValueError, ZeroDivisionError):
@@ -84,8 +87,8 @@ def flat(op):
     return FLAT[op.kind], dict(numel=op.outputs[0].size, dtype=op.dtype)
 
 
+UNITS = {"row": rows, "plane": planes}
 MAKERS = {
     **dict.fromkeys(("linear", "matmul"), linear), "bmm": bmm, "conv2d": convolution, "attention": attention,
-    **dict.fromkeys(("layer_norm", "rms_norm", "softmax", "log_softmax"), rows), **dict.fromkeys(("batch_norm", "group_norm"), planes),
     **dict.fromkeys(FLAT, flat),
 }  # fmt: skip

@@ -18,14 +18,6 @@ from suite_specs import spec_of
 from ironlaw.calibration.coverage import INSIDE, coverage
 
 HERE = Path(__file__).resolve().parent
-WIDE = 138  # characters of a line
-HEAD = '''"""Shapes that models of the corpus run, far from what had been measured, the heaviest first: op, names of params, figures.
-
-Written by benchmarks/corpus with --cases; not edited by hand.
-"""
-
-from __future__ import annotations
-'''
 LARGEST = 2**30
 NEGLIGIBLE = 2e-5  # of all time: families below it are not listed
 
@@ -110,26 +102,20 @@ def fits(one):
 
 
 def write_cases(path, specs):
-    """A Python file: for each op the names of its params once, and a line of figures for each case."""
+    """For each op the names of its params once, and a line of figures for each case."""
     groups = defaultdict(list)
     for op, params in specs:
         values = tuple(params.values())
         if values not in groups[op, tuple(params)]:
             groups[op, tuple(params)].append(values)
-    lines = [HEAD, "CASES: list[tuple[str, tuple[str, ...], list[tuple[int | str, ...]]]] = ["]
-    for (op, names), rows in groups.items():
-        lines += [f"    ({op!r}, {names!r}, ["]
-        line = "       "
-        for row in rows:
-            text = f" {row!r},"
-            if len(line) + len(text) > WIDE:
-                lines.append(line)
-                line = "       "
-            line += text
-        lines += [line, "    ]),"]
-    lines += ["]  # fmt: skip", ""]
-    path.write_text("\n".join(lines).replace("'", '"'))
+    text = ",\n".join(as_json(op, names, rows) for (op, names), rows in groups.items())
+    path.write_text(f"[{text}]\n", encoding="utf-8")
     print(f"{sum(map(len, groups.values()))} cases in {path}")
+
+
+def as_json(op, names, rows):
+    figures = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
+    return f'{{"op": {json.dumps(op)}, "params": {json.dumps(names)}, "rows": [\n{figures}\n]}}'
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Any
 
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.rows import Row
+from ironlaw.engine.device import work
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.machine import MODES, Hardware, Plan
 from ironlaw.engine.device.predict import predict
@@ -26,9 +27,9 @@ from ironlaw.registry.workloads import workload
 KINDS = ("gemm", "conv", "row", "bandwidth", "pointwise", "attention", "function", "model")
 HELD_OUT = ("function", "model")
 ROWS = (
-    "layer_norm", "rms_norm", "softmax", "log_softmax", "mean", "sum", "var", "batch_norm", "group_norm", "mean_hw", "topk", "sort",
-    "histogram",
-)  # fmt: skip
+    *(name for name, kind in work.KINDS.items() if kind.unit in ("row", "plane") and not kind.like),
+    *("mean", "sum", "var", "mean_hw", "topk", "sort", "histogram"),
+)
 BANDWIDTH = ("copy", "cat_last", "cat_seq", "embedding", "transpose_heads", "fill_", "cast")
 
 

@@ -91,10 +91,10 @@ def test_what_stands_in_is_of_the_same_kind_of_work():
     """A product for what is made of products, a row for rows, a sum for sums."""
     assert MPS.fallback is FALLBACK and set(FALLBACK) <= set(KINDS)
     for name, other in FALLBACK.items():
-        category = KINDS[name][0]
+        category = KINDS[name].category
         expected = {"contraction": {"gemm"}, "attention": {"gemm"}, "rowwise": {"layer_norm", "softmax"}, "reduction": {"sum", "softmax"}}
         assert other in expected[category], name
-    assert {kind for kind, (category, _) in KINDS.items() if category in ("contraction", "attention")} - set(FALLBACK) == {
+    assert {kind for kind, known in KINDS.items() if known.category in ("contraction", "attention")} - set(FALLBACK) == {
         "linear", "matmul", "bmm", "fused", "block",
     }  # fmt: skip
 

@@ -7,6 +7,7 @@ pytest.importorskip("transformers")
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
+from ironlaw.backends import require  # noqa: E402
 from ironlaw.engine.training.autograd import kept  # noqa: E402
 from ironlaw.engine.training.loss import with_loss  # noqa: E402
 from ironlaw.engine.training.recipes import parameters, static  # noqa: E402
@@ -14,6 +15,7 @@ from ironlaw.measure.models.builders import HERE, inputs, model  # noqa: E402
 from ironlaw.registry.families import FAMILIES  # noqa: E402
 from ironlaw.tracing import capture  # noqa: E402
 
+CPU = require("cpu").saving
 # each registry family in small: parameters, classes, batch, tokens
 SMALL = {
     "gpt2": ({"vocab": 101, "max_positions": 64, "layers": 2, "hidden": 32, "heads": 4, "ffn": 128}, None, 3, 24),
@@ -74,7 +76,7 @@ def test_kept_is_what_pytorch_saves(family, dtype):
 
     settings = {"batch": batch, "dtype": dtype} | ({"seq": seq} if seq else {}) | ({"classes": classes} if classes else {})
     graph = with_loss(FAMILIES[family](**params, **settings))
-    assert kept(graph, device="cpu").bytes == saved_bytes(module, loss)
+    assert kept(graph, CPU).bytes == saved_bytes(module, loss)
 
 
 class Block(nn.Module):
@@ -108,7 +110,7 @@ def test_a_captured_block_with_and_without_dropout(dtype, dropout, stored):
     block = Block(dropout=dropout, stored=stored).to(dtype).train()
     ids = torch.zeros(2, 24, dtype=torch.int64)
     graph = with_loss(capture(block, (ids,)))
-    assert kept(graph, device="cpu").bytes == saved_bytes(block, lambda: cross_entropy(block(ids)))
+    assert kept(graph, CPU).bytes == saved_bytes(block, lambda: cross_entropy(block(ids)))
 
 
 class AfterLinear(nn.Module):
@@ -135,7 +137,7 @@ class AfterLinear(nn.Module):
 def test_what_one_function_keeps(function, request):
     image = "pool" in request.node.callspec.id or request.node.callspec.id in ("adaptive", "global")
     module, x = AfterLinear(function, image).train(), torch.randn(2, 3, 8, 8) if image else torch.randn(4, 16)
-    assert kept(capture(module, (x,)), device="cpu").bytes == saved_bytes(module, lambda: module(x).sum())
+    assert kept(capture(module, (x,)), CPU).bytes == saved_bytes(module, lambda: module(x).sum())
 
 
 @pytest.mark.parametrize(("name", "make"), [

@@ -22,6 +22,7 @@ from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.device.work import category
+from ironlaw.engine.device.work.keeping import ON_GPU, Saving
 from ironlaw.errors import BadValue
 
 # launch rows -> op kinds whose host cost they stand for
@@ -42,6 +43,7 @@ class Backend(ABC):
     fallback: Mapping[str, str]  # a curve that was not measured -> the one whose work is most alike
     narrowed: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # a way to ask for FP32 -> op kinds that run in TF32 on matrix units
     caches: tuple[str, ...]  # fields of a machine's description with the size of the cache before main memory, best first
+    saving: Saving = ON_GPU  # in what formats it saves what the backward pass needs
     row_time: str = "busy_s"  # the field of a model's row that is its device time
 
     @abstractmethod

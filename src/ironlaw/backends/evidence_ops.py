@@ -10,7 +10,7 @@ from ironlaw.backends.evidence_moves import single_op as _op
 from ironlaw.backends.evidence_moves import tensor as _x
 from ironlaw.engine.device.stored_weights import scales
 from ironlaw.engine.device.types import Op, Tensor
-from ironlaw.engine.device.work import conv2d_shape, op
+from ironlaw.engine.device.work import KINDS, conv2d_shape, op
 from ironlaw.engine.device.work.recurrent import CELLS, widths
 
 
@@ -50,7 +50,7 @@ def _rows(kind: str) -> Callable[[Params], Op]:
         if "numel" in p:
             return _op(kind, [_x((p["numel"],), p["dtype"])], [_x((1,), p["dtype"])], over="all")
         shape = (p["rows"], p["cols"])
-        out = (p["rows"], 1) if kind in ("mean", "sum", "var", "argmax", "amax") else shape
+        out = (p["rows"], 1) if KINDS[kind].unit == "result" else shape
         return _op(kind, [_x(shape, p["dtype"])], [_x(out, p["dtype"])])
 
     return make
@@ -203,30 +203,30 @@ def _turned(p: Params) -> Op:
     return _op("transpose", [_x(x, p["dtype"])], [_x(y, p["dtype"])], strided=True)
 
 
+GROUPED = next(name for name, kind in KINDS.items() if kind.grouped)
 OPS: dict[str, Callable[[Params], Op]] = {
+    **{name: _planes(name) for name, kind in KINDS.items() if kind.unit == "plane"},
+    **{name: _rows(name) for name, kind in KINDS.items() if kind.unit in ("row", "result")},
     "linear": _linear, "matmul": _linear, "bmm": _bmm, "conv2d": _conv, "sdpa": _sdpa, "sdpa_masked": _masked, "embedding": _embedding,
-    "cat_last": _cat, "cat_seq": _cat, "batch_norm": _planes("batch_norm"), "group_norm": _planes("group_norm"),
+    "cat_last": _cat, "cat_seq": _cat, "generated_norm": _planes(GROUPED),
     "mean_hw": _planes("mean"), "max_pool2d": _planes("max_pool2d"), "avg_pool2d": _planes("avg_pool2d"),
     "add": _flat("add", 2), "add_": _flat("add", 2), "mul": _flat("mul", 2), "relu": _flat("relu"), "gelu": _flat("gelu"),
     "gelu_tanh": _flat("gelu_tanh"), "silu": _flat("silu"), "tanh": _flat("tanh"), "sigmoid": _flat("sigmoid"),
     "pow2": _flat("power"), "neg": _flat("neg"), "mul_scalar": _flat("scale"), "add_scalar": _flat("shift"),
     "hardtanh": _flat("hardtanh"), "copy": _flat("copy"), "cast": _flat("cast"), "rsqrt": _flat("rsqrt"),
-    "dropout_train": _flat("dropout"), "fill_": _flat("fill", 0), "layer_norm": _rows("layer_norm"), "rms_norm": _rows("rms_norm"),
-    "softmax": _rows("softmax"), "log_softmax": _rows("log_softmax"), "mean": _rows("mean"), "sum": _rows("sum"),
-    "var": _rows("var"), "sum_all": _rows("sum"),
-    "argmax": _rows("argmax"), "sdpa_math": _math, "sdpa_backward": _sdpa_backward, "depthwise_nhwc": _depthwise,
+    "dropout_train": _flat("dropout"), "fill_": _flat("fill", 0), "sum_all": _rows("sum"), "sdpa_math": _math,
+    "sdpa_backward": _sdpa_backward, "depthwise_nhwc": _depthwise,
     "layer_norm_backward": _layer_norm_backward, "conv_backward": _conv_backward, "conv2d_backward": _conv2d_backward,
-    "batch_norm_train": _planes("batch_norm_train"),
     "batch_norm_backward": _batch_norm_backward, "max_pool2d_backward": _max_pool_backward, "embedding_backward": _embedding_backward,
     "sum_columns": _columns, "topk": _topk, "gelu_backward": _moved("gelu_backward", 2), "roll": _moved("copy", 1, rolled=2),
     "clone_heads": _moved("copy", 1, strided=True), "add_permuted": _moved("add", 2, strided="columns"),
-    "sort": _sort, "index_put": _scatter(), "histogram": _scatter(8), "grouped_mm": _grouped, "generated_norm": _planes("group_norm"),
+    "sort": _sort, "index_put": _scatter(), "histogram": _scatter(8), "grouped_mm": _grouped,
     "mul_row": _mul(lambda p: ((p["rows"], p["cols"]), (p["cols"],))),
     "mul_col": _mul(lambda p: ((p["rows"], p["cols"]), (p["rows"], 1))),
     "mul_rope": _mul(lambda p: ((p["b"], p["h"], p["s"], p["d"]), (p["b"], 1, p["s"], p["d"])), strided=True),
     "add_pos": _mul(lambda p: ((p["b"], p["s"], p["d"]), (1, p["s"], p["d"])), "add"),
     "transpose_heads": _turned, "clamp": _flat("hardtanh"), "adaptive_avg_pool2d": _planes("mean"), "cumsum": _rows("cumsum"), **MOVES,
-    "amax": _rows("amax"), "sub": _flat("sub", 2), "div": _flat("div", 2), "maximum": _flat("greatest", 2),
+    "sub": _flat("sub", 2), "div": _flat("div", 2), "maximum": _flat("greatest", 2),
     **{name: _flat(name) for name in ("exp", "log", "sin", "cos", "erf", "square", "relu6", "sqrt", "abs")},
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number, log2, minimum, where
 from ironlaw.engine.device.types import Op, Tensor
+from ironlaw.engine.device.work import traits
 from ironlaw.formats import BYTES
 
 APART = 2.0
@@ -28,7 +29,7 @@ class Signature:
 
 def signature(op: Op) -> Signature | None:
     """None for a kind of op that is not compared with its neighbours."""
-    place = PLACES.get(op.kind)
+    place = PLACES.get(op.kind) or UNITS.get(traits(op.kind).unit)
     if place is None or "parts" in op.attrs or not all(t.shape for t in (*op.inputs[:1], *op.outputs[:1])):
         return None
     return place(op)
@@ -251,13 +252,12 @@ STREAMS: Sequence[str] = (
     "add", "mul", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "power", "neg", "scale", "shift", "hardtanh", "copy", "rsqrt",
 )  # fmt: skip
 SELDOM = ("exp", "log", "sin", "cos", "erf", "square", "relu6", "sqrt", "abs", "sub", "div", "greatest", "compare")
-PLACES: dict[str, Callable[[Op], Signature | None]] = {
+UNITS: dict[str, Callable[[Op], Signature | None]] = {"row": by_rows, "plane": by_planes, "result": reduction}
+PLACES: dict[str, Callable[[Op], Signature | None]] = {  # kinds that go by more than what their kernels take one by one
     **dict.fromkeys(("linear", "matmul", "bmm"), product), "conv2d": convolution, "conv_transpose2d": transposed,
     "attention": attention, "conv_backward": convolution_backward, "norm_backward": norm_backward, "attention_backward": attention_backward,
-    **dict.fromkeys(("layer_norm", "rms_norm", "softmax", "log_softmax"), by_rows),
-    **dict.fromkeys(("batch_norm", "group_norm", "batch_norm_train", "batch_norm_backward"), by_planes),
     **dict.fromkeys(STREAMS, stream), **dict.fromkeys(SELDOM, seldom),
-    **dict.fromkeys(("sum", "mean", "var", "argmax", "amax"), reduction), **dict.fromkeys(("max_pool2d", "avg_pool2d"), pooled),
+    **dict.fromkeys(("max_pool2d", "avg_pool2d"), pooled),
     **dict.fromkeys(("embedding", "gather"), looked_up), **dict.fromkeys(("copy", "transpose"), moved), "cat": joined, "write": written,
     "upsample": resized, "grid_sample": sampled, "pad": padded, "topk": sorted_rows, "fft": spectrum,
 }  # fmt: skip

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from ironlaw.engine.device.predict import OpRow, Prediction
+from ironlaw.engine.device.work import KINDS
 from ironlaw.report.align import align
 from ironlaw.report.kineto import Trace
 
 # one computation under the names that its versions have
 FAMILIES = (
     ("scaled_dot_product", "attention"), ("flash_attention", "attention"), ("efficient_attention", "attention"), ("attention", "attention"),
-    ("batch_norm", "batch_norm"), ("layer_norm", "layer_norm"), ("rms_norm", "rms_norm"), ("group_norm", "group_norm"),
+    *((name, name) for name, kind in KINDS.items() if kind.family == "norm" and not kind.like),
     ("convolution", "convolution"), ("conv2d", "convolution"), ("conv1d", "convolution"), ("conv3d", "convolution"),
     ("dropout", "dropout"), ("log_softmax", "log_softmax"), ("softmax", "softmax"), ("max_pool", "max_pool"), ("avg_pool", "avg_pool"),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import Graph
+from ironlaw.registry.changes import change_words
 from ironlaw.registry.machines import compile_cost, hardware
 from ironlaw.registry.prices import prices, prices_of
 
@@ -34,7 +35,7 @@ def advice(sources: Sources, prediction: Prediction, machines: Iterable[Hardware
     others = [one for one in machines if one.slug != prediction.hardware.slug] or rented(prediction.hardware)
     known = prices_of([prediction.hardware.slug, *(one.slug for one in others)], given or {})
     per_hour = {slug: one.per_hour for slug, one in known.items()}
-    return engine_advise(sources, prediction, others, compile_cost(prediction.hardware)[0], per_hour)
+    return engine_advise(sources, prediction, others, compile_cost(prediction.hardware)[0], per_hour, change_words())
 
 
 def rented(machine: Hardware) -> list[Hardware]:

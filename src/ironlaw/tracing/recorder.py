@@ -29,7 +29,6 @@ from ironlaw.tracing.schemas import Schema, schema, tensors
 from ironlaw.tracing.translate import translate
 from ironlaw.tracing.values import Values
 
-GATHERED = ("layer_norm", "rms_norm", "softmax", "log_softmax", "group_norm")
 SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fake tensor does not mind, a real one does
 OURS = ("aten", "prims", "ironlaw", "quantized", "quantized_decomposed", "_c10d_functional", "c10d")  # whose names the tables hold
 RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "native_dropout", "exponential")
@@ -186,10 +185,11 @@ class Recorder(TorchDispatchMode):
             attrs = dict(draft.attrs)
             if inplace:
                 attrs["inplace"] = True
-            group = work.category(draft.kind)
+            known = work.traits(draft.kind)
+            group = known.category
             if group in ("elementwise", "movement"):
                 attrs |= strided(tensors_in, tensors_out)
-            if draft.kind in GATHERED and not tensors_in[0].is_contiguous():
+            if known.gathers and not tensors_in[0].is_contiguous():
                 self.gather(draft, f"{label}:contiguous")
             if group not in ("contraction", "attention"):
                 draft.inputs = [stored.get(id(t), t) for t in draft.inputs]

@@ -8,6 +8,7 @@ import pytest
 import ironlaw as il
 from ironlaw.engine.advice.advise import MOST, advise
 from ironlaw.engine.advice.program import Sources
+from ironlaw.registry.changes import change_words
 
 H200 = il.hardware("h200_sxm")
 
@@ -15,7 +16,7 @@ H200 = il.hardware("h200_sxm")
 def advice_of(slug, plan=None, machine=H200, machines=(), larger=4, **settings):
     graph = il.workload(slug, **settings)
     more = {larger: il.workload(slug, **{**settings, "batch": larger * settings.get("batch", 1)})} if larger else {}
-    return advise(Sources(graph, more), il.predict(graph, machine, plan or il.Plan()), machines, per_kernel=0.1)
+    return advise(Sources(graph, more), il.predict(graph, machine, plan or il.Plan()), machines, per_kernel=0.1, words=change_words())
 
 
 @pytest.fixture(scope="module")

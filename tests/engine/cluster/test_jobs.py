@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.engine.cluster.jobs import EXCHANGE, LINE, RING, Job, fair_shares, uplinks, waiting
+from ironlaw.engine.cluster.jobs import EXCHANGE, LINE, RING, FabricJob, fair_shares, uplinks, waiting
 from ironlaw.engine.cluster.loads import flow, torus_all_reduce, traffic
 from ironlaw.engine.cluster.placement import fragmented
 from ironlaw.engine.cluster.topology import hosts, leaf_spine, thin_tree, three_tiers, torus
@@ -56,9 +56,9 @@ def test_one_job_alone_takes_what_the_link_loads_say(thin: int, scattered: float
     order = [8 * node + nic for node in nodes for nic in range(8)]
     if 1024 % tree.leaf == 0:
         fabric = leaf_spine(1024, tree.leaf, tree.leaf / tree.leaf_links, RATE)
-        ring = Job("ring", 128, RING, float(traffic("two_level", fabric, 1e9, per_node=8).host), 1.0)
+        ring = FabricJob("ring", 128, RING, float(traffic("two_level", fabric, 1e9, per_node=8).host), 1.0)
         assert waiting(tree, [ring], nodes)["ring"].communication == pytest.approx(flow("two_level", fabric, 1e9, order, per_node=8))
-    exchange = Job("exchange", 128, EXCHANGE, 1e9, 1.0, 128)
+    exchange = FabricJob("exchange", 128, EXCHANGE, 1e9, 1.0, 128)
     leaf = tree.leaf // 8
     expected = max(127 / 128, leaf * 8 * (128 - leaf) / 128 / tree.leaf_links) * 1e9 / RATE
     assert waiting(tree, [exchange], nodes)["exchange"].communication == pytest.approx(expected)
@@ -67,28 +67,28 @@ def test_one_job_alone_takes_what_the_link_loads_say(thin: int, scattered: float
 
 def test_rails_keep_a_group_under_one_leaf() -> None:
     """32 nodes of one rail on a leaf: their exchange crosses nothing; without rails a leaf has four nodes of it."""
-    exchange = Job("exchange", 32, EXCHANGE, 1e9, 1.0, 32)
+    exchange = FabricJob("exchange", 32, EXCHANGE, 1e9, 1.0, 32)
     flat, rails = (Tree(1024, 64, (1,), RATE, planes) for planes in (1, 8))
     order = range(128)
     assert all(not each.load for each in uplinks(rails, [exchange], order)["leaf"])
     assert uplinks(flat, [exchange], order)["leaf"][0].load == pytest.approx(28 / 31)
-    ring = Job("ring", 128, RING, 1e9, 1.0)
+    ring = FabricJob("ring", 128, RING, 1e9, 1.0)
     assert [uplinks(tree, [ring], order)["leaf"][0].load for tree in (flat, rails)] == [pytest.approx(8 / 32), pytest.approx(1 / 32)]
 
 
 def test_a_line_sends_both_ways_and_stops_at_its_ends() -> None:
-    line = Job("line", 8, LINE, 1e9, 1.0, 4)
+    line = FabricJob("line", 8, LINE, 1e9, 1.0, 4)
     assert sorted((a, b) for a, b, _ in line.flows()) == [
         (0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (4, 5), (5, 4), (5, 6), (6, 5), (6, 7), (7, 6),
     ]  # fmt: skip
-    assert line.port_bytes == 2e9 and Job("pair", 8, LINE, 1e9, 1.0, 2).port_bytes == 1e9
+    assert line.port_bytes == 2e9 and FabricJob("pair", 8, LINE, 1e9, 1.0, 2).port_bytes == 1e9
 
 
 @pytest.mark.parametrize("collisions", [0.0, 0.2])
 def test_jobs_that_meet_share_an_uplink(collisions: float) -> None:
     """A node of each of two rings on one leaf: 8 + 8 ports over its 12 links."""
     tree = Tree(1024, 64, (4,), RATE)  # 48 down, 12 up: six nodes on a leaf
-    jobs = [Job(name, 3, RING, 1e9, 1.0) for name in "ab"]
+    jobs = [FabricJob(name, 3, RING, 1e9, 1.0) for name in "ab"]
     order = [0, 6, 12, 1, 7, 13, *(node for node in range(128) if node not in (0, 6, 12, 1, 7, 13))]
     here = uplinks(tree, jobs, order, collisions)["leaf"][0]
     usable = 12 * (1 - collisions / 2)
@@ -97,7 +97,7 @@ def test_jobs_that_meet_share_an_uplink(collisions: float) -> None:
 
 
 def test_a_full_spine_slows_nobody_down() -> None:
-    jobs = [Job("ring", 64, RING, 1e9, 1.0), Job("exchange", 64, EXCHANGE, 1e9, 1.0, 32)]
+    jobs = [FabricJob("ring", 64, RING, 1e9, 1.0), FabricJob("exchange", 64, EXCHANGE, 1e9, 1.0, 32)]
     for seed in range(5):
         for planes in (1, 8):
             found = waiting(Tree(1024, 64, (1,), RATE, planes), jobs, fragmented(128, 1.0, seed))
@@ -116,13 +116,13 @@ def test_shares_are_fair(capacity: float, wanted: list[float]) -> None:
 
 def test_jobs_that_can_not_be_are_refused() -> None:
     with pytest.raises(UnknownName, match="no traffic of a job 'gossip'"):
-        Job("x", 8, "gossip", 1.0, 1.0)
+        FabricJob("x", 8, "gossip", 1.0, 1.0)
     with pytest.raises(BadValue, match="divisor of 8"):
-        Job("x", 8, EXCHANGE, 1.0, 1.0, 3)
+        FabricJob("x", 8, EXCHANGE, 1.0, 1.0, 3)
     with pytest.raises(BadValue, match="from 0 to below 1"):
         waiting(Tree(64, 64, (1,), RATE), [], range(8), 1.0)
     with pytest.raises(BadValue, match="give a place to each"):
-        waiting(Tree(64, 64, (1,), RATE), [Job("x", 9, RING, 1.0, 1.0)], range(8))
+        waiting(Tree(64, 64, (1,), RATE), [FabricJob("x", 9, RING, 1.0, 1.0)], range(8))
 
 
 # --- fabrics that the general loads know besides

@@ -2,9 +2,10 @@
 
 import pytest
 
+from ironlaw.backends import require
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import KINDS, op
-from ironlaw.engine.training.autograd import KEEPS, kept, trains
+from ironlaw.engine.training.autograd import kept, trains
 from ironlaw.engine.training.layers import layer_of, layers, segments
 from ironlaw.engine.training.loss import chunked, head, with_loss
 from ironlaw.engine.training.rewrites import autocast, three_kernels
@@ -12,6 +13,8 @@ from ironlaw.errors import BadValue
 from ironlaw.registry.workloads import workload
 
 from .published_layer import layer, published_bytes
+
+CPU = require("cpu").saving
 
 
 @pytest.mark.parametrize(("s", "h", "heads", "b"), [(64, 128, 4, 1), (256, 128, 8, 3)])
@@ -49,7 +52,7 @@ def test_what_a_gpt_layer_keeps_by_tensor():
 
 
 def test_on_a_processor_masks_and_statistics_have_the_tensors_format():
-    tensors = {t.name: t.bytes for t in kept(layer(64, 128, 4), device="cpu").tensors}
+    tensors = {t.name: t.bytes for t in kept(layer(64, 128, 4), CPU).tensors}
     assert tensors["drop1.mask"] == 2 * 64 * 128
     assert tensors["norm1 statistics"] == 2 * 2 * 64
 
@@ -78,8 +81,13 @@ def test_an_unknown_op_keeps_what_it_reads():
     assert {t.name for t in kept(Graph("g", ops, "fp32")).tensors} == {"x", "y"}
 
 
-def test_every_rule_is_of_a_kind_that_exists():
-    assert set(KEEPS) <= set(KINDS)
+def test_traits_name_what_exists():
+    """A kind may only be like one whose launch is measured, and keep outputs or inputs that some op of its kind has."""
+    for name, kind in KINDS.items():
+        assert not kind.like or (kind.like in KINDS and not KINDS[kind.like].like), name
+        assert kind.unit in ("", "row", "plane", "result") and kind.family in ("", "norm"), name
+        assert not (kind.narrows and kind.widens), name
+        assert all(what in (0, 1, 2, "out", "second") and purpose in (0, 1, 2) for what, purpose in kind.keeps or ()), name
 
 
 def test_layers_of_gpt2_keep_the_same():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ironlaw.backends import require
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.engine.training.autograd import kept, statistics
@@ -32,7 +33,7 @@ def one(kind, *shape, out=None, dtype="fp32", **attrs):
     ],
 )
 def test_a_norms_numbers_and_a_pools_indices(made, device, size):
-    assert statistics(made, device) == size
+    assert statistics(made, require(device).saving) == size
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_a_norms_numbers_and_a_pools_indices(made, device, size):
 )  # 33 rows: the kernel for FP32 pads them to 64
 def test_attentions_sums_row_by_row(dtype, device, rows):
     q, k, v = (Tensor(name, (2, 3, 33, 8), dtype) for name in "qkv")
-    assert statistics(op("attention", "a", (q, k, v), (Tensor("a", q.shape, dtype),)), device) == 4 * 2 * 3 * rows
+    assert statistics(op("attention", "a", (q, k, v), (Tensor("a", q.shape, dtype),)), require(device).saving) == 4 * 2 * 3 * rows
 
 
 def test_attention_keeps_all_of_it_whichever_part_is_trained():

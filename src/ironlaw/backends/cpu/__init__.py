@@ -16,7 +16,8 @@ from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.work import with_attrs
+from ironlaw.engine.device.work import KINDS, with_attrs
+from ironlaw.engine.device.work.keeping import Saving
 
 MODULE = "nn_"  # launch rows of an op as a module's call, beside the bare function
 # a curve that was not measured -> the one whose work is most alike
@@ -27,7 +28,8 @@ FALLBACK = {
     "bmm": "gemm", "gemm_few_aliased": "gemm_few", "attention_decode": "attention", "attention_long": "attention",
     "fused_transcendental": "gelu", "fused_softmax": "softmax", "fused": "elementwise", "fused_rows": "layer_norm", "square": "power",
     "cube": "power", "shift": "scale", "sub": "add", "div": "mul", "relu6": "hardtanh", "transpose": "strided",
-    "group_norm": "batch_norm", "var": "mean", "amax": "sum", "gather": "embedding", "exp": "sigmoid",
+    "var": "mean", "amax": "sum", "gather": "embedding", "exp": "sigmoid",
+    **{name: "batch_norm" for name, kind in KINDS.items() if kind.grouped},
 }  # fmt: skip
 
 
@@ -36,6 +38,7 @@ class Cpu(Backend):
     dispatch = "synchronous"
     fallback = FALLBACK
     caches = ("l3_bytes", "l2_bytes")
+    saving = Saving(wide=False, byte_masks=False, row_tile=1)
     row_time = "wall_s"
 
     def lower(self, op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:

@@ -18,10 +18,11 @@ from ironlaw.backends.inductor import WRITTEN
 from ironlaw.backends.kernel import Kernel, launched
 from ironlaw.engine.arrays import Number, is_array, is_positive, minimum, where
 from ironlaw.engine.device.types import FORMATS, Op, Tensor
-from ironlaw.engine.device.work import category
+from ironlaw.engine.device.work import category, traits
 from ironlaw.engine.device.work import op as make_op
 from ironlaw.engine.device.work.recurrent import CELLS, widths
 
+Lowering = Callable[[Op], Sequence[Kernel]]
 FEW = 8  # rows, columns or depth up to which a product stays with the BLAS
 ALIASED = 2048  # elements of a row: packing walks down columns, which then fall into the same few sets of the cache
 FEW_CHANNELS = 4  # up to which a convolution is a first layer: images, spectrograms
@@ -42,8 +43,13 @@ def lower(op: Op, mode: str) -> tuple[Kernel, ...]:
     elif compiled and (category(op.kind) in WRITTEN or op.kind.endswith("pool2d")):
         kernels = _written(op, (op,))
     else:
-        kernels = LOWER.get(op.kind, stream)(op)
+        kernels = _eager(op)(op)
     return launched(kernels)
+
+
+def _eager(op: Op) -> Lowering:
+    known = traits(op.kind)
+    return LOWER.get(op.kind) or (None if known.like else UNITS.get(known.unit)) or stream  # gradients are streams here
 
 
 def stream(op: Op) -> Sequence[Kernel]:
@@ -178,10 +184,8 @@ def _written(op: Op, parts: Sequence[Op]) -> Sequence[Kernel]:
     return (Kernel("fused", op.work.bytes),)
 
 
-LOWER: dict[str, Callable[[Op], Sequence[Kernel]]] = {
-    "linear": matrix, "matmul": matrix, "bmm": matrix, "conv2d": conv2d, "attention": attention, "batch_norm": planes,
-    "group_norm": planes, "layer_norm": rowwise, "rms_norm": rowwise, "softmax": rowwise, "log_softmax": rowwise, "sum": reduction,
-    "mean": reduction, "amax": reduction, "argmax": reduction, "var": reduction, "avg_pool2d": pool, "max_pool2d": pool,
-    "recurrent": recurrent, "grouped_matmul": matrix, "quantised_linear": matrix,
-    "quantised_grouped_matmul": matrix,
+UNITS: dict[str, Lowering] = {"row": rowwise, "plane": planes, "result": reduction}
+LOWER: dict[str, Lowering] = {
+    "linear": matrix, "matmul": matrix, "bmm": matrix, "conv2d": conv2d, "attention": attention, "avg_pool2d": pool, "max_pool2d": pool,
+    "recurrent": recurrent, "grouped_matmul": matrix, "quantised_linear": matrix, "quantised_grouped_matmul": matrix,
 }  # fmt: skip

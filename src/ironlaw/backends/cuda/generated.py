@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from ironlaw.backends.cuda import norm
 from ironlaw.backends.cuda.chip import instruction_bytes
 from ironlaw.backends.cuda.norm import joining, sums_columns
 from ironlaw.backends.evidence_ops import OPS
@@ -14,7 +15,7 @@ from ironlaw.engine.arrays import Number, is_array, maximum, total, where
 from ironlaw.engine.device.fusion_rules import same_size
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.work import category
+from ironlaw.engine.device.work import category, traits
 
 SECTOR = 32.0  # bytes, the least that is fetched from memory
 LONG_GROUP = 8192  # elements of a group from which torch.compile sums it in parts
@@ -24,9 +25,8 @@ LONG_GROUP = 8192  # elements of a group from which torch.compile sums it in par
 # many. In proportion to each other after gelu_tanh and bn_relu of evidence h200_sxm/machine, which arithmetic binds; others as their
 # work is counted.
 INSTRUCTIONS = {
-    "batch_norm": 26.0, "gelu": 26.0, "gelu_tanh": 26.0, "silu": 12.0, "sigmoid": 11.0, "tanh": 20.0, "erf": 20.0, "cos": 32.0, "sin": 32.0,
-    "exp": 6.0, "layer_norm": 8.0, "rms_norm": 6.0, "softmax": 12.0,
-    "log_softmax": 12.0, "log": 8.0, "sqrt": 8.0, "rsqrt": 6.0, "div": 8.0, "power": 20.0,
+    **norm.INSTRUCTIONS, "gelu": 26.0, "gelu_tanh": 26.0, "silu": 12.0, "sigmoid": 11.0, "tanh": 20.0, "erf": 20.0, "cos": 32.0,
+    "sin": 32.0, "exp": 6.0, "log": 8.0, "sqrt": 8.0, "rsqrt": 6.0, "div": 8.0, "power": 20.0,
 }  # fmt: skip
 FUNCTIONS = {  # of rows: what each function does
     "relu": ("relu",), "mul_add_relu": ("mul", "add", "relu"), "gelu_tanh": ("gelu_tanh",), "silu_mul": ("silu", "mul"),
@@ -50,7 +50,7 @@ def generated(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 def written(op: Op, parts: Sequence[Op], machine: Hardware) -> Sequence[Kernel]:
     """By its first reduction, or by a group norm among them. A row kernel's arithmetic counts as the bytes that could move meanwhile."""
-    if long := [p for p in parts if p.kind == "group_norm"]:
+    if long := [p for p in parts if traits(p.kind).grouped]:
         return _groups(op, long[0])
     rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction") and not sums_columns(p)]
     if rows:
@@ -66,13 +66,13 @@ def written(op: Op, parts: Sequence[Op], machine: Hardware) -> Sequence[Kernel]:
     return (Kernel("fused", op.work.bytes, instructions(parts, op.attrs.get("again", ()))),)
 
 
-def _groups(op: Op, norm: Op) -> Sequence[Kernel]:
+def _groups(op: Op, grouped: Op) -> Sequence[Kernel]:
     """Sums over each group, in parts and joined where it is long, then the stream. `layout` (`cuda.layout`): with the channels
     innermost the sums jump from pixel to pixel, and where the parts are uneven each element is fetched by itself; so it is in a
     stream that turns an NCHW image round for the convolution that is to read it.
     """
-    x, layout = norm.inputs[0], op.attrs.get("layout", "")
-    each = x.size / (x.shape[0] * norm.attrs.get("groups", 32.0))
+    x, layout = grouped.inputs[0], op.attrs.get("layout", "")
+    each = x.size / (x.shape[0] * grouped.attrs.get("groups", 32.0))
     inner, uneven = layout == "nhwc", layout == "nhwc" and not is_array(each) and not math.log2(each).is_integer()
     sums = Kernel("group_sums_uneven", SECTOR * x.size) if uneven else Kernel("group_sums_nhwc" if inner else "group_sums", x.bytes)
     stream = Kernel("group_turned", SECTOR * x.size) if layout == "to_nhwc" else Kernel("group_affine", op.work.bytes)
@@ -96,9 +96,9 @@ def generated_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     if not row.busy_s:
         return
     kernels = generated(OPS[row.op](row.params), machine)
-    norm = [k for k in row.kernel_times if "group_norm" in k.name]
-    stream = [k.seconds for k in norm if "triton_poi" in k.name]
-    sums = [k.seconds for k in norm if "triton_poi" not in k.name]
+    own = [k for k in row.kernel_times if norm.GROUP_KERNELS in k.name]
+    stream = [k.seconds for k in own if "triton_poi" in k.name]
+    sums = [k.seconds for k in own if "triton_poi" not in k.name]
     yield from (Sample(kernel, max(times)) for kernel, times in ((kernels[0], sums), (kernels[-1], stream)) if times)
 
 

@@ -16,12 +16,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ironlaw.backends.attention_patterns import recognised
+from ironlaw.backends.cuda import norm
 from ironlaw.backends.cuda.chip import processors
 from ironlaw.backends.cuda.norm import sums_columns
 from ironlaw.engine.arrays import is_array
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, Op
-from ironlaw.engine.device.work import category, with_attrs
+from ironlaw.engine.device.work import category, traits, with_attrs
 
 CONVOLUTIONS = ("conv2d", "conv_transpose2d")
 # time in NHWC over that in NCHW, by kind of convolution, as PyTorch's authors measured
@@ -29,17 +30,7 @@ WORTH = {"grouped": 1.358, "default": 0.823, "narrowing": 0.725, "small": 0.783}
 SMALL_CHANNELS = 64
 FEW_CONVOLUTIONS = 300  # nodes of the compiler's graph for each convolution, from which layouts are left alone
 # nodes that an op becomes in the compiler's graph, one by one: counted in graphs of models that Inductor lowered
-NODES = {
-    "batch_norm": 15,
-    "layer_norm": 14,
-    "group_norm": 16,
-    "rms_norm": 9,
-    "softmax": 7,
-    "attention": 9,
-    "linear": 4,
-    "bmm": 6,
-    "gelu": 7,
-}
+NODES = norm.NODES | {"attention": 9, "linear": 4, "bmm": 6, "gelu": 7}
 OTHERS = 3
 # elements that a thread sums at least, rows that it takes at once, warps of a block and elements beside each other
 EACH, ROWS_AT_ONCE, THREADS, BESIDE = 32, 4, 256, 128
@@ -130,7 +121,7 @@ def _even(summed: int, wanted: int, near: int, least: int) -> int:
 
 def laid_out(ops: Sequence[Op]) -> tuple[Op, ...]:
     """The same ops; those with a group norm know the layout that it finds ("nhwc") or has to make ("to_nhwc")."""
-    if not any(_has(op, "group_norm") for op in ops):
+    if not any(_grouped(op) for op in ops):
         return tuple(ops)
     inner: set[str] = set()
     read = {op.inputs[0].name for op in ops if _makes(op)}
@@ -140,7 +131,7 @@ def laid_out(ops: Sequence[Op]) -> tuple[Op, ...]:
         if innermost or _makes(op):
             inner |= {t.name for t in op.outputs if len(t.shape) == 4}
         turned = any(t.name in read for t in op.outputs)
-        out.append(with_attrs(op, layout="nhwc" if innermost else "to_nhwc" if turned else "") if _has(op, "group_norm") else op)
+        out.append(with_attrs(op, layout="nhwc" if innermost else "to_nhwc" if turned else "") if _grouped(op) else op)
     return tuple(out)
 
 
@@ -149,5 +140,5 @@ def _makes(op: Op) -> bool:
     return any(part.kind == "conv2d" and part.attrs.get("layout") != "nchw" for part in op.attrs.get("parts", (op,)))
 
 
-def _has(op: Op, kind: str) -> bool:
-    return op.kind == kind or any(part.kind == kind for part in op.attrs.get("parts", ()))
+def _grouped(op: Op) -> bool:
+    return any(traits(part.kind).grouped for part in op.attrs.get("parts", (op,)))

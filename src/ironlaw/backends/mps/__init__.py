@@ -14,16 +14,15 @@ from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.work import category
+from ironlaw.engine.device.work import KINDS, category
 
 OUTLASTS = 3.0  # launches that a call must take before its time counts as the kernel's
 # a curve that was not measured -> the one whose work is most alike
 FALLBACK = {
     "conv2d": "gemm", "attention": "gemm", "conv_backward": "gemm", "attention_backward": "gemm", "grouped_matmul": "gemm",
     "quantised_linear": "gemm", "quantised_grouped_matmul": "gemm", "conv_transpose2d": "gemm", "recurrent": "gemm",
-    "rms_norm": "layer_norm", "group_norm": "layer_norm", "log_softmax": "softmax", "norm_backward": "layer_norm",
-    "batch_norm_train": "layer_norm", "batch_norm_backward": "layer_norm", "mean": "sum", "var": "sum", "amax": "sum", "argmax": "sum",
-    "cross_entropy": "softmax", "cumsum": "sum",
+    "log_softmax": "softmax", "mean": "sum", "var": "sum", "amax": "sum", "argmax": "sum", "cross_entropy": "softmax", "cumsum": "sum",
+    **{name: "layer_norm" for name, kind in KINDS.items() if kind.family == "norm" and kind.category == "rowwise" and name != "layer_norm"},
 }  # fmt: skip
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ironlaw.engine.advice.gain import Gain
@@ -19,36 +20,22 @@ GROUPS = {
     "graphs": "launching", "int8": "weights", "int4": "weights", "kernel": "kernel", "batch": "batch", "machine": "machine",
 }  # fmt: skip
 ORDER = list(GROUPS)
-TITLES = {
-    "layout": "channels last", "tf32": "TF32 for all products", "fp16": "FP16 or BF16", "fp8": "linear layers in FP8",
-    "eager_graphs": "CUDA graphs", "compiled": "torch.compile", "graphs": "torch.compile with CUDA graphs", "int8": "weights in INT8",
-    "int4": "weights in INT4", "kernel": "a fused kernel of your own", "batch": "a larger batch", "machine": "another machine",
-}  # fmt: skip
-HOW = {
-    "layout": "model.to(memory_format=torch.channels_last), and the input too",
-    "tf32": 'torch.set_float32_matmul_precision("high")',
-    "fp16": "model.half(), or model.bfloat16(), and the input too",
-    "fp8": "torchao.quantization, Float8DynamicActivationFloat8WeightConfig",
-    "eager_graphs": "torch.cuda.graph(g), then g.replay() for each call",
-    "compiled": "torch.compile(model)",
-    "graphs": 'torch.compile(model, mode="reduce-overhead")',
-    "int8": "torchao.quantization, Int8WeightOnlyConfig",
-    "int4": "torchao.quantization, Int4WeightOnlyConfig",
-}  # fmt: skip
-LOST = {
-    "tf32": "products round what they read to 10 bits, about three decimal digits",
-    "fp16": "FP16 ends at 65,504 and BF16 keeps 8 bits: check your accuracy",
-    "fp8": "rounds weights and activations to 3 bits of mantissa: check your accuracy",
-    "int8": "rounds weights to 8 bits: check your accuracy (see ironlaw quantise)",
-    "int4": "rounds weights to 4 bits: check your accuracy (see ironlaw quantise)",
-}
-FIXED = "shapes must stay as they are"
-UNPACKS = "needs a kernel that unpacks weights on the way"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeWords:
+    """What people call a change, what they write for it, what it loses in accuracy, and what else it takes; empty where that is nothing."""
+
+    title: str = ""
+    how: str = ""
+    loses: str = ""
+    takes: str = ""
 
 
 @dataclass(frozen=True)
 class Action:
-    """A change of the program before it, or several at once. `changes`: of GROUPS. `prices`: dollars an hour before and after."""
+    """A change of the program before it, or several at once. `changes`: of GROUPS. `prices`: dollars an hour before and after. `words`: for
+    each change; one without any is called by its id."""
 
     changes: tuple[str, ...]
     gain: Gain
@@ -58,6 +45,7 @@ class Action:
     count: int = 0  # how often a fused kernel runs in a call
     per_kernel: float = 0.0  # seconds to compile one
     prices: tuple[float | None, float | None] = (None, None)
+    words: Mapping[str, ChangeWords] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def groups(self) -> set[str]:
@@ -70,7 +58,7 @@ class Action:
 
     @property
     def title(self) -> str:
-        """`FP16 or BF16`, `one kernel for conv2d + batch_norm + relu (×33)`."""
+        """`FP16 or BF16`, `a kernel of your own for linear + gelu (×33)`."""
         return " and ".join(map(self._title, self.changes))
 
     def _title(self, change: str) -> str:
@@ -78,12 +66,15 @@ class Action:
             return f"a kernel of your own for {' + '.join(self.program.kinds)} (×{self.count})"
         if change == "batch":
             return f"{self.program.times} times the batch"
-        return self.after.hardware.name if change == "machine" else TITLES[change]
+        return self.after.hardware.name if change == "machine" else self._words(change).title or change
+
+    def _words(self, change: str) -> ChangeWords:
+        return self.words.get(change, ChangeWords())
 
     @property
     def how(self) -> str:
         """What to write; empty where that is more than a line."""
-        return "; ".join(filter(None, (HOW.get(change, "") for change in self.changes)))
+        return "; ".join(filter(None, (self._words(change).how for change in self.changes)))
 
     @property
     def build_s(self) -> float | None:
@@ -99,20 +90,15 @@ class Action:
     @property
     def costs(self) -> tuple[str, ...]:
         """Memory, accuracy, build time, latency, money, your own time: what of these it costs."""
-        said = [LOST[change] for change in self.changes if change in LOST]
+        said = [words.loses for words in map(self._words, self.changes) if words.loses]
         before, after = self.memory
         if max(before, after) > 1.05 * min(before, after) and "machine" not in self.changes:
             said.append(f"memory {show(after, 'B')} instead of {show(before, 'B')}")
         if self.build_s is not None:
             said.append(f"about {show(self.build_s, 's', 2)} to compile")
-        if {"eager_graphs", "graphs"} & set(self.changes):
-            said.append(FIXED)
-        if {"int8", "int4"} & set(self.changes):
-            said.append(UNPACKS)
+        said += [words.takes for words in map(self._words, self.changes) if words.takes]
         if "batch" in self.changes:
             said.append(f"a call takes {show(float(self.after.seconds), 's')} instead of {show(float(self.before.seconds), 's')}")
-        if "kernel" in self.changes:
-            said.append("you write and test it (Triton, CUDA)")
         if "machine" in self.changes:
             said += self._dollars
         return tuple(said) or ("nothing but the change",)

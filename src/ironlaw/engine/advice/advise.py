@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from ironlaw.engine.advice.action import GROUPS, Action
+from ironlaw.engine.advice.action import GROUPS, Action, ChangeWords
 from ironlaw.engine.advice.finding import finding
 from ironlaw.engine.advice.gain import gain
 from ironlaw.engine.advice.program import EIGHT, HALF, KERNELS, Program, Sources
@@ -63,9 +63,9 @@ class Advice:
 
     def __repr__(self) -> str:
         """A line for where the time goes, one for each action, one for each change that makes it slower."""
-        lines = [self.finding, *(f"{i}. {words(action)}" for i, action in enumerate(self.actions, 1))]
+        lines = [self.finding, *(f"{i}. {summary(action)}" for i, action in enumerate(self.actions, 1))]
         lines += [self.reason] if self.reason else []
-        return "\n".join([*lines, *(f"slower: {words(action)}" for action in self.slower)])
+        return "\n".join([*lines, *(f"slower: {summary(action)}" for action in self.slower)])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON takes it."""
@@ -85,7 +85,7 @@ def headline(action: Action) -> str:
     return f"{action.title}: {significant(action.gain.ratio)}×{span}, {times}{kind}"
 
 
-def words(action: Action) -> str:
+def summary(action: Action) -> str:
     """The headline and what it costs."""
     return f"{headline(action)}; costs: {'; '.join(action.costs)}"
 
@@ -96,8 +96,10 @@ def advise(
     machines: Iterable[Hardware] = (),
     per_kernel: float = 0.0,
     prices: Mapping[str, float] | None = None,
+    words: Mapping[str, ChangeWords] | None = None,
 ) -> Advice:
-    """`prediction`: of `sources.graph` as it is run now. `machines`: others that it could run on. `per_kernel`: seconds to compile one."""
+    """`prediction`: of `sources.graph` as it is run now. `machines`: others that it could run on. `per_kernel`: seconds to compile one.
+    `words`: for each kind of change, as people put it."""
     program = Program(prediction.plan, prediction.hardware)
     tried = list(_tried(program, prediction, sources))
     slower = [action for action in tried if action.gain.slower]
@@ -113,8 +115,9 @@ def advise(
     elsewhere = sorted((action for action in tried_elsewhere if action is not None), key=lambda action: -action.gain.ratio)
     if (other := _best(elsewhere)) is not None:
         actions.insert(next((i for i, step in enumerate(actions) if other.gain.ratio > step.gain.ratio), len(actions)), other)
-    offered = tuple(replace(action, per_kernel=per_kernel) for action in actions[:MOST])
-    return Advice(prediction, offered, tuple(slower), tuple(unsure), tuple(elsewhere))
+    offered = [replace(action, per_kernel=per_kernel) for action in actions[:MOST]]
+    groups = (tuple(replace(action, words=words or {}) for action in group) for group in (offered, slower, unsure, elsewhere))
+    return Advice(prediction, *groups)
 
 
 def _best(candidates: Sequence[Action | None]) -> Action | None:

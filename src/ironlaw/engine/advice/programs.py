@@ -13,7 +13,7 @@ from ironlaw.engine.device.fusion import FusionPlan, Group, fuse
 from ironlaw.engine.device.machine import NARROW
 from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.device.work import op as make_op
-from ironlaw.engine.device.work import with_attrs
+from ironlaw.engine.device.work import traits, with_attrs
 
 WIDE = ("fp32", NARROW)
 HALF = ("fp16", "bf16")
@@ -62,9 +62,9 @@ def _eight_bits(one: Op) -> list[Op]:
 
 
 def channels_last(graph: Graph) -> Graph | None:
-    """With the channels of every image innermost, as convolutions on a GPU compute. None with a group norm among them: PyTorch's turns the
-    image round, and what that costs is not in the graph."""
-    if not any(_turns(one) for one in graph.ops) or any(one.kind == "group_norm" for one in graph.ops):
+    """With the channels of every image innermost, as convolutions on a GPU compute. None with a norm over groups of them:
+    that turns the image round, and what it costs is not in the graph."""
+    if not any(_turns(one) for one in graph.ops) or any(traits(one.kind).grouped for one in graph.ops):
         return None
     return replace(graph, ops=tuple(with_attrs(one, layout="nhwc") if one.kind in IMAGES and _free(one) else one for one in graph.ops))
 

@@ -18,7 +18,7 @@ KINDS = (RING, EXCHANGE, LINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class FabricJob:
     """`size`: bytes that a NIC sends to the next node of a ring or a line, or that a device has for all of its group.
 
     `group`: nodes that exchange, or that a line is long; a ring goes round all nodes. `compute`: seconds of a step without communication.
@@ -63,7 +63,7 @@ class Job:
 class Waiting:
     """One job on the fabric: seconds that its ports need, and that its busiest uplink of each tier needs."""
 
-    job: Job
+    job: FabricJob
     port: float
     uplinks: tuple[tuple[str, float], ...]
 
@@ -88,7 +88,7 @@ class Uplink(NamedTuple):
     seconds: dict[str, float]  # job -> what its bytes take here
 
 
-def uplinks(tree: Tree, jobs: Sequence[Job], order: Sequence[int], collisions: float = 0.0) -> dict[str, list[Uplink]]:
+def uplinks(tree: Tree, jobs: Sequence[FabricJob], order: Sequence[int], collisions: float = 0.0) -> dict[str, list[Uplink]]:
     """Tier -> each of its subtrees in one plane; the planes are alike."""
     if not 0.0 <= collisions < 1.0:
         raise BadValue(f"a share of {collisions!r} of the flows; give one from 0 to below 1", "collisions")
@@ -129,7 +129,7 @@ def fair_shares(capacity: float, wanted: dict[str, float]) -> dict[str, float]:
     return shares
 
 
-def waiting(tree: Tree, jobs: Sequence[Job], order: Sequence[int], collisions: float = 0.0) -> dict[str, Waiting]:
+def waiting(tree: Tree, jobs: Sequence[FabricJob], order: Sequence[int], collisions: float = 0.0) -> dict[str, Waiting]:
     """Every job on its nodes: those that `order` lists, one job after the other."""
     tiers = uplinks(tree, jobs, order, collisions)
 

@@ -78,5 +78,5 @@ def _too_large(job: Job, devices: int, candidates: Iterable[Layout]) -> str:
     least = min((memory(job.shape, one, job.seq, micro_batches(one, job.batch)).total, str(one)) for one in candidates)
     return (
         f"no layout of {devices:,} devices holds {job.shape.name}: the smallest, {least[1]}, needs {show(float(least[0]), 'B')} a device,"
-        f" which has {show(job.capacity, 'B')}; give more devices, a shorter --seq, or a box whose devices hold more"
+        f" which has {show(job.capacity, 'B')}; give more devices, shorter sequences, or a box whose devices hold more"
     )

@@ -13,23 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.arrays import Number, maximum
 from ironlaw.engine.device.types import check_positive
-from ironlaw.engine.device.work import category
+from ironlaw.engine.device.work import category, traits
 from ironlaw.errors import BadValue
 
 if TYPE_CHECKING:
     from ironlaw.engine.device.types import Op
 
 DEFAULT = "default"  # the launch of an op whose own was not measured
-# Ops that no profile has a row of -> the op whose launch theirs is like; a convolution's backward calls one for each gradient.
-LIKE = {
-    "batch_norm_train": "batch_norm",
-    "batch_norm_backward": "batch_norm",
-    "norm_backward": "layer_norm",
-    "gelu_backward": "gelu",
-    "conv_backward": "conv2d",
-    "quantised_linear": "linear",
-    "quantised_grouped_matmul": "grouped_matmul",
-}
 # What a model's run costs beyond launches that are queued back to back, in multiples of them, so that they hold for any host. All three are
 # fitted to wall times of runs in which the device mostly waits (scripts/fit_host.py): H200, registry/evidence/h200_sxm/zoo_eager.json and
 # zoo_training.json, and opened models of benchmarks/sealed_sets.
@@ -78,8 +68,8 @@ class Host:
             return self.default * (kernels + PER_TENSOR * len(op.inputs))
         if parts := op.attrs.get("parts"):  # a kernel that somebody wrote, called in place of its operators
             return reduce(maximum, (self.launch(part, mode, 1.0) for part in parts))
-        calls = op.attrs.get("wanted", 1)
-        kind = op.kind if op.kind in self.launches else LIKE.get(op.kind, op.kind)
+        calls = op.attrs.get("wanted", 1)  # a convolution's backward calls one for each gradient
+        kind = op.kind if op.kind in self.launches else traits(op.kind).like
         return calls * self.launches.get(kind, self.launches.get(category(op.kind), self.default))
 
     def scaled(self, factor: float) -> Host:

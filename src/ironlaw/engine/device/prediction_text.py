@@ -12,7 +12,7 @@ from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.uncertainty import SAID, Interval
 from ironlaw.units import show
 
-SCHEMA = "ironlaw-prediction/1"  # of `to_dict`, and of what the command line writes with --json
+SCHEMA = "ironlaw-prediction/1"  # of `to_dict`, and of what the command line writes as JSON
 
 
 def one_line(p: Any) -> str:

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph, Op, Tensor
-from ironlaw.engine.device.work import category
+from ironlaw.engine.device.work import category, traits
 
 SHARED_READS, READS, STEPS = 4, 8, 30
 LOOPS = ("elementwise", "rowwise", "reduction", "movement")  # readers that are loops of the compiler's own
 AGAIN = ("copy", "transpose", "cat", "repeat")  # movements that are no more than another way to read
-STEPS_OF = {"batch_norm": 10, "gelu": 7, "gelu_tanh": 10, "silu": 5, "sigmoid": 4}  # beside the reads; others are one step
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Expression:
 
     @property
     def steps(self) -> int:
-        return len(self.leaves) + sum(STEPS_OF.get(op.kind, 1) for op in self.ops)
+        return len(self.leaves) + sum(traits(op.kind).steps for op in self.ops)
 
 
 def expressions(graph: Graph) -> dict[str, Expression]:

@@ -6,16 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.engine.device.types import Graph, Op, Tensor
-from ironlaw.engine.device.work import op
+from ironlaw.engine.device.work import op, traits
 from ironlaw.formats import is_float
-
-# PyTorch's lists for a GPU: products in BF16, what adds up or takes powers in FP32, the rest in the widest format that comes in
-LOWER = ("linear", "matmul", "conv2d", "attention", "grouped_matmul")
-WIDER = ("layer_norm", "group_norm", "softmax", "log_softmax", "rsqrt", "exp", "log", "square", "cube", "power", "sum", "cumsum")
 
 
 def autocast(graph: Graph, fmt: str = "bf16") -> Graph:
-    """Each op casts what it reads; a weight's copy is made once and shared, an activation's is made by every reader."""
+    """Each op casts what it reads; a weight's copy is made once and shared, an activation's is made by every reader.
+
+    Products run in the narrow format, what adds up or takes powers in FP32, the rest in the widest format that comes in.
+    """
     ops: list[Op] = []
     formats: dict[str, str] = {}
     memo: dict[Any, Any] = {}  # layers are alike: each kind of op is counted once
@@ -35,10 +34,11 @@ def autocast(graph: Graph, fmt: str = "bf16") -> Graph:
         return copy
 
     for one in graph.ops:
-        read = one.inputs[:1] if one.kind.startswith("batch_norm") else one.inputs  # cuDNN's takes FP32 gains with whatever comes in
+        known = traits(one.kind)
+        read = one.inputs[:1] if known.mixed else one.inputs
         floats = [formats.get(t.name, t.dtype) for t in read if is_float(t.dtype)]
         widest = "fp32" if "fp32" in floats or not floats else floats[0]
-        to = fmt if one.kind in LOWER else "fp32" if one.kind in WIDER else ""
+        to = fmt if known.narrows else "fp32" if known.widens else ""
         seen: dict[str, Tensor] = {}  # q, k and v may be parts of one tensor: it is cast once
         inputs = []
         for t in one.inputs:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
+from ironlaw.backends import require
 from ironlaw.engine.training.autograd import kept
 from ironlaw.engine.training.loss import with_loss
 from ironlaw.engine.training.recipes import parameters, static
@@ -70,7 +71,7 @@ def _saved(slug: str, dtype: str) -> Draft:
             loss = out.sum()
     counted = float(sum(storages.values()))
     del loss
-    expected = float(kept(with_loss(workload(slug, batch=batch, dtype=dtype)), device="cpu").bytes)
+    expected = float(kept(with_loss(workload(slug, batch=batch, dtype=dtype)), require("cpu").saving).bytes)
     return row(KEPT, f"kept of {slug}, batch {batch}, {FORMATS[dtype]}", counted, expected, model=slug, dtype=dtype)
 
 

@@ -99,11 +99,6 @@ class Builder:
         width = x.shape[-1]
         return self.emit("layer_norm", name, x, self.weight(f"{name}.weight", width), self.weight(f"{name}.bias", width))
 
-    def group_norm(self, name: str, x: Tensor, groups: int) -> Tensor:
-        _, channels, height, width = x.shape
-        trained = (self.weight(f"{name}.{part}", channels) for part in ("weight", "bias"))
-        return self.emit("group_norm", name, x, *trained, groups=groups, row=channels // groups * height * width)
-
     def embedding(self, name: str, table: Tensor, ids: Tensor, batch: Number | None = None) -> Tensor:
         """Rows of a table; ids of one row serve a whole `batch` where one is given."""
         rows = ids.shape if batch is None else (batch, *ids.shape[1:])

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 
-from ironlaw.engine.cluster.jobs import EXCHANGE, LINE, RING, Job, Waiting, waiting
+from ironlaw.engine.cluster.jobs import EXCHANGE, LINE, RING, FabricJob, Waiting, waiting
 from ironlaw.engine.cluster.placement import fragmented
 from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.engine.cluster.trees import NODE, Tree
@@ -39,7 +39,7 @@ def _seconds(flops: float, devices: int) -> float:
     return flops / (devices * device_flops())
 
 
-def fabric_jobs(experts: int = 256, top_k: int = 2) -> tuple[Job, ...]:
+def fabric_jobs(experts: int = 256, top_k: int = 2) -> tuple[FabricJob, ...]:
     """The dense model is cut over the devices of a node and repeated; each device has one expert; a pipeline has a stage a node."""
     most = NODE * NODES[EXPERTS]
     if experts % NODE or most % experts:
@@ -50,15 +50,15 @@ def fabric_jobs(experts: int = 256, top_k: int = 2) -> tuple[Job, ...]:
     passed = SEQUENCES * SEQ
     nodes = NODES[DENSE]
     return (
-        Job(
+        FabricJob(
             DENSE, nodes, RING, 2.0 * (nodes - 1) / nodes * GRADIENT * dense.parameters / NODE,
             _seconds(passed * float(token_flops(dense, SEQ, causal=True)), NODE),
         ),
-        Job(
+        FabricJob(
             EXPERTS, NODES[EXPERTS], EXCHANGE, 4.0 * mixed.layers * SEQ * mixed.hidden * top_k * ACTIVATION,  # there and back, twice
             _seconds(SEQ * float(token_flops(mixed, SEQ, causal=True)), 1), experts // NODE,
         ),
-        Job(
+        FabricJob(
             PIPELINE, NODES[PIPELINE], LINE, passed * deep.hidden * ACTIVATION / NODE,
             _seconds(passed * float(token_flops(deep, SEQ, causal=True)), NODE * STAGES), STAGES,
         ),
@@ -74,6 +74,6 @@ def shared_tree(radix: int = 64, thin: tuple[float, ...] = (1.0,), rate: float |
 def shared_fabric(
     tree: Tree | None = None, scattered: float = 0.0, collisions: float = 0.0, experts: int = 256, top_k: int = 2, seed: int = 0
 ) -> Mapping[str, Waiting]:
-    """Job -> what it waits for. `scattered`: the share of nodes that have changed places."""
+    """FabricJob -> what it waits for. `scattered`: the share of nodes that have changed places."""
     order = fragmented(HOSTS // NODE, scattered, seed)
     return MappingProxyType(waiting(tree or shared_tree(), fabric_jobs(experts, top_k), order, collisions))

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from ironlaw.engine.cluster import two_levels
 from ironlaw.engine.cluster.failures import Shares, mtbf
-from ironlaw.engine.cluster.jobs import RING, Job, waiting
+from ironlaw.engine.cluster.jobs import RING, FabricJob, waiting
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.placement import fragmented
@@ -64,7 +64,7 @@ def tree(design: Design) -> Tree:
 def crowding(gpus: int, thin: float, scattered: float) -> float:
     """How many times as long a ring over all nodes takes as its ports alone would: 1 where no uplink holds it up."""
     nodes = gpus // NODE
-    ring = Job("ring", nodes, RING, 1.0, 0.0)
+    ring = FabricJob("ring", nodes, RING, 1.0, 0.0)
     wait = waiting(tree(Design(gpus=gpus, thin=thin)), (ring,), fragmented(nodes, scattered))["ring"]
     return wait.communication / wait.port
 

@@ -6,7 +6,8 @@ also writes and reads its score matrix). So per element: layer norm 7 (mean, sub
 softmax 5 (max, subtract, exp, sum, divide), dropout 2, ReLU 1.
 
 To add a kind: write one function in the file of its subject and decorate it with `@kind(category)`;
-`tests/engine/device/test_work.py` asks for a hand count. The fusion planner decides by the category.
+`tests/engine/device/test_work.py` asks for a hand count. The fusion planner decides by the category. Its traits (`count.Kind`: what it
+keeps for the backward pass, whether it gathers rows, what autocast makes of it) stand in the same line.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from typing import Any
 from ironlaw.engine.arrays import SCALARS, Number, total
 from ironlaw.engine.device.types import FORMATS, Op, Work
 from ironlaw.engine.device.work import elements, movement, products, quantised, recurrent, training
-from ironlaw.engine.device.work.count import CATEGORIES, Count, Kinds, Tensors
+from ironlaw.engine.device.work.count import CATEGORIES, Count, Kind, Kinds, Tensors
 from ironlaw.engine.device.work.elements import SMALL_REDUCTION
 from ironlaw.engine.device.work.products import conv2d_shape
 from ironlaw.errors import BadValue, IronlawError, unknown
 
-__all__ = ["CATEGORIES", "KINDS", "SMALL_REDUCTION", "STAND_IN", "Count", "category", "conv2d_shape", "op", "with_attrs"]
+__all__ = ["CATEGORIES", "KINDS", "SMALL_REDUCTION", "STAND_IN", "Count", "Kind", "category", "conv2d_shape", "op", "traits", "with_attrs"]
 
 STAND_IN = "stand_in"  # an attribute: the name of the op for which this kind stands in, because it has none of its own
 
@@ -33,10 +34,15 @@ for _file in (products, elements, movement, training, recurrent, quantised):
     KINDS.update(_file.kind)
 
 
-def category(kind_name: str) -> str:
+def traits(kind_name: str) -> Kind:
+    """What is known of an op kind."""
     if kind_name not in KINDS:
         raise unknown("op kind", kind_name, KINDS, "a function in engine/device/work/ decorated with @kind")
-    return KINDS[kind_name][0]
+    return KINDS[kind_name]
+
+
+def category(kind_name: str) -> str:
+    return traits(kind_name).category
 
 
 def op(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, memo: dict[Any, Any] | None = None, **attrs: Any) -> Op:
@@ -71,7 +77,7 @@ def _count(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, attrs: 
             if not (d > 0 if isinstance(d, SCALARS) else _is_positive_array(d, checked)):
                 raise BadValue(f"tensor {t.name!r} of op {name!r} has shape {t.shape}; every size must be above 0")
     try:
-        count = KINDS[kind_name][1](inputs, outputs, attrs)
+        count = KINDS[kind_name].count(inputs, outputs, attrs)
     except IronlawError:
         raise
     except (LookupError, TypeError, ValueError) as error:
@@ -90,7 +96,7 @@ def _explain(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, attrs
     shapes = " and ".join(", ".join(str(t.shape) for t in side) or "nothing" for side in (inputs, outputs))
     settings = ", ".join(f"{key}={value!r}" for key, value in attrs.items()) or "no attributes"
     what = f"no {error}" if isinstance(error, KeyError) else str(error)
-    wants = (KINDS[kind_name][1].__doc__ or "").split("\n")[0]
+    wants = (KINDS[kind_name].count.__doc__ or "").split("\n")[0]
     return (
         f"op {name!r} can't be a {kind_name}: {what}; it has {shapes} (inputs and outputs) and {settings}."
         f"{f' A {kind_name} is: {wants}' if wants else ''} Fix its tensors or attributes"

@@ -8,6 +8,7 @@ from typing import Any
 
 from ironlaw.engine.arrays import SCALARS, Number
 from ironlaw.engine.device.types import Tensor
+from ironlaw.engine.device.work.keeping import Pairs, Statistics
 
 CATEGORIES = ("elementwise", "rowwise", "reduction", "contraction", "attention", "window", "lookup", "movement", "free", "opaque")
 
@@ -29,15 +30,34 @@ Attrs = Mapping[str, Any]
 Counter = Callable[[Tensors, Tensors, Attrs], Count]
 
 
-class Kinds(dict[str, tuple[str, Counter]]):
-    """One file's op kinds: name -> (category, counting function). Calling it gives the decorator that adds to it."""
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """All that is known of an op kind, said where it is declared: no other file lists kinds by these."""
 
-    def __call__(self, category: str, *names: str) -> Callable[[Counter], Counter]:
-        """Add a counting function under its own name, or under each of `names`."""
+    category: str
+    count: Counter
+    keeps: Pairs | None = None  # for the backward pass; None where nobody said: every input that needs a gradient
+    statistics: Statistics | None = None  # kept beside that
+    gathers: bool = False  # reads rows that lie in one piece: what lies otherwise is copied first
+    narrows: bool = False  # under autocast it runs in the narrow format
+    widens: bool = False  # under autocast it runs in FP32
+    mixed: bool = False  # takes its parameters in another format than its input
+    family: str = ""  # kinds that may stand for each other: "norm"
+    unit: str = ""  # what its kernels take one by one: a "row", a "plane" of an image, a "result" of a sum
+    grouped: bool = False  # its rows are groups of an image's channels, attr `groups`
+    steps: int = 1  # of a compiler's, to compute an element again
+    like: str = ""  # the kind whose launch its own is like, where it is another's gradient or variant
+
+
+class Kinds(dict[str, Kind]):
+    """One file's op kinds by name. Calling it gives the decorator that adds to it."""
+
+    def __call__(self, category: str, *names: str, **traits: Any) -> Callable[[Counter], Counter]:
+        """Add a counting function under its own name, or under each of `names`, with traits of `Kind`."""
 
         def add(count: Counter) -> Counter:
             for name in names or (count.__name__,):
-                self[name] = (category, count)
+                self[name] = Kind(category, count, **traits)
             return count
 
         return add

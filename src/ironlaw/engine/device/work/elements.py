@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ironlaw.engine.device.work.count import Attrs, Count, Kinds, Tensors, per_element
+from ironlaw.engine.device.work.keeping import INPUT, NORM, NOTHING, OUTPUT, PRODUCT, SECOND, per_channel, per_group, per_row
 
 # One block reduces this many elements by itself; beyond, a reduction over the whole tensor is split over kernels.
 # Measured: x / x.sum() is one compiled kernel at 4,096 elements and three at 786,432 (evidence h200_sxm/micro).
@@ -13,27 +14,39 @@ kind = Kinds()
 
 # ---- normalisation and softmax: a reduction along the row, then element-wise
 
-kind("rowwise", "layer_norm", "group_norm")(per_element(7.0))
-kind("rowwise", "rms_norm")(per_element(4.0))  # square, sum, scale, gain
-kind("rowwise", "softmax", "log_softmax")(per_element(5.0))
-kind("elementwise", "batch_norm")(per_element(4.0))  # inference: subtract, scale, gain, shift; no statistics
+LAYER = dict(keeps=NORM, gathers=True, family="norm")
+kind("rowwise", "layer_norm", **LAYER, statistics=per_row(2.0), widens=True, unit="row")(per_element(7.0))
+kind("rowwise", "group_norm", **LAYER, statistics=per_group, widens=True, unit="plane", grouped=True)(per_element(7.0))
+kind("rowwise", "rms_norm", **LAYER, statistics=per_row(1.0), unit="row")(per_element(4.0))  # square, sum, scale, gain
+kind("rowwise", "softmax", "log_softmax", keeps=OUTPUT, gathers=True, widens=True, unit="row")(per_element(5.0))
+# inference: subtract, scale, gain, shift; no statistics of the batch's own
+kind("elementwise", "batch_norm", keeps=NORM, statistics=per_channel, mixed=True, family="norm", unit="plane", steps=10)(per_element(4.0))
 
 
 # ---- element-wise, with broadcasting: each input is read once at its own size
 
-for _flops, _names in (
-    (0.0, ("cast", "fill")),
-    (1.0, ("relu", "neg", "abs", "sqrt", "rsqrt", "exp", "log", "tanh", "erf", "cos", "sin", "square", "cube", "scale", "shift")),
-    (1.0, ("add", "sub", "mul", "div", "greatest", "least", "compare", "select", "power")),
-    (2.0, ("relu6", "hardtanh")),
-    (4.0, ("sigmoid",)),  # negate, exp, add, divide
-    (5.0, ("silu", "gelu")),  # gelu: scale, erf, add, multiply, halve
-    (8.0, ("gelu_tanh",)),  # cube, scale, add, scale, tanh, add, multiply, halve
-):
-    kind("elementwise", *_names)(per_element(_flops))
+kind("elementwise", "cast", "fill", keeps=NOTHING)(per_element(0.0))
+
+one = per_element(1.0)
+kind("elementwise", "relu", "tanh", "sqrt", keeps=OUTPUT)(one)
+kind("elementwise", "exp", "rsqrt", keeps=OUTPUT, widens=True)(one)
+kind("elementwise", "abs", "erf", "cos", "sin", keeps=INPUT)(one)
+kind("elementwise", "log", "square", "cube", keeps=INPUT, widens=True)(one)
+kind("elementwise", "neg", "scale", "shift", "add", "sub", "compare", keeps=NOTHING)(one)
+kind("elementwise", "mul", keeps=PRODUCT)(one)
+kind("elementwise", "div", keeps=((1, 0), (0, 1), (1, 1)))(one)
+kind("elementwise", "power", keeps=((0, 0), (1, 0), (0, 1), (1, 1), ("out", 1)), widens=True)(one)
+kind("elementwise", "select", keeps=((0, 1), (0, 2)))(one)
+kind("elementwise", "greatest", "least")(one)
+
+kind("elementwise", "relu6", "hardtanh", keeps=INPUT)(per_element(2.0))
+kind("elementwise", "sigmoid", keeps=OUTPUT, steps=4)(per_element(4.0))  # negate, exp, add, divide
+kind("elementwise", "silu", keeps=INPUT, steps=5)(per_element(5.0))
+kind("elementwise", "gelu", keeps=INPUT, steps=7)(per_element(5.0))  # scale, erf, add, multiply, halve
+kind("elementwise", "gelu_tanh", keeps=INPUT, steps=10)(per_element(8.0))  # cube, scale, add, scale, tanh, add, multiply, halve
 
 
-@kind("elementwise")
+@kind("elementwise", keeps=SECOND)
 def dropout(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """Compare-and-zero, scale. In training a second output, the mask of one byte an element, is written too."""
     return Count(vector=2.0 * y[0].size)
@@ -42,19 +55,22 @@ def dropout(x: Tensors, y: Tensors, a: Attrs) -> Count:
 # ---- reductions: attr `over` is "row" (the last axis, or any axes that leave rows apart) or "all"
 
 
-@kind("reduction", "sum", "mean", "amax", "cumsum", "argmax")
+@kind("reduction", "sum", keeps=NOTHING, widens=True, unit="result")
+@kind("reduction", "mean", "argmax", keeps=NOTHING, unit="result")
+@kind("reduction", "amax", keeps=((0, 0), ("out", 0)), unit="result")
+@kind("reduction", "cumsum", keeps=NOTHING, widens=True)
 def reduce(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """One operation per element that goes in."""
     return Count(vector=1.0 * x[0].size)
 
 
-@kind("reduction")
+@kind("reduction", keeps=INPUT, unit="result")
 def var(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """Sum for the mean, subtract, square, sum."""
     return Count(vector=4.0 * x[0].size)
 
 
-@kind("reduction")
+@kind("reduction", keeps=(("out", 0), (1, 0)))
 def cross_entropy(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """log-softmax over the classes (5 an element), then one pick per row."""
     return Count(vector=5.0 * x[0].size + x[1].size)

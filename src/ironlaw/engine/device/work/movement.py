@@ -4,33 +4,37 @@ from __future__ import annotations
 
 from ironlaw.engine.arrays import log2, maximum, total
 from ironlaw.engine.device.work.count import Attrs, Count, Kinds, Tensors, per_element
+from ironlaw.engine.device.work.keeping import INDICES, INPUT, NOTHING, SECOND, indices
 from ironlaw.errors import BadValue
 
 kind = Kinds()
 
 
-@kind("window", "max_pool2d", "avg_pool2d")
+@kind("window", "max_pool2d", keeps=INPUT, statistics=indices)
+@kind("window", "avg_pool2d", keeps=INPUT)
 def pool2d(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """kernel² comparisons or additions per output."""
     kh, kw = a["kernel"]
     return Count(vector=y[0].size * float(kh * kw))
 
 
-@kind("lookup", "embedding", "gather")
+@kind("lookup", "embedding", "gather", keeps=INDICES)
 def lookup(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """inputs: the table, then the indices. The rows that are looked up are read, not the table."""
     return Count(reads=(y[0].bytes, x[1].bytes))
 
 
-@kind("lookup", "topk", "scatter")
+@kind("lookup", "topk", keeps=SECOND)
+@kind("lookup", "scatter", keeps=INDICES)
 def route(x: Tensors, y: Tensors, a: Attrs) -> Count:
     return Count()
 
 
-kind("movement", "copy", "transpose", "cat", "pad", "repeat", "upsample", "grid_sample")(per_element(0.0))
+kind("movement", "copy", "transpose", "cat", "pad", "repeat", "upsample", keeps=NOTHING)(per_element(0.0))
+kind("movement", "grid_sample")(per_element(0.0))
 
 
-@kind("movement")
+@kind("movement", keeps=INDICES)
 def write(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """inputs: the tensor that is written into, then the new values and indices. What is touched moves, not the tensor; attr `touched`:
     elements, where they are not as many as the new values; `accumulate`: added to what is there."""
@@ -38,7 +42,7 @@ def write(x: Tensors, y: Tensors, a: Attrs) -> Count:
     return Count(reads=(touched if a.get("accumulate") else 0.0, *(t.bytes for t in x[1:])), writes=(touched,))
 
 
-@kind("free")
+@kind("free", keeps=NOTHING)
 def view(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """A new shape over the same bytes: nothing moves, nothing is launched."""
     return Count(reads=tuple(0.0 for _ in x), writes=tuple(0.0 for _ in y), launches=0.0)

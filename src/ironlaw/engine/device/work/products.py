@@ -5,25 +5,27 @@ from __future__ import annotations
 from ironlaw.engine.arrays import Number, minimum
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.engine.device.work.count import Attrs, Count, Kinds, Tensors, require_equal
+from ironlaw.engine.device.work.keeping import PRODUCT, row_sums
 
 kind = Kinds()
 
 
-@kind("contraction", "matmul", "bmm")
+@kind("contraction", "matmul", keeps=PRODUCT, narrows=True)
+@kind("contraction", "bmm")
 def matmul(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """[…, m, k] × […, k, n]: 2·m·n·k for each matrix of the batch."""
     require_equal(x[0].shape[-1], x[1].shape[-2], "the inner sizes")
     return Count(matmul=2.0 * y[0].size * x[0].shape[-1])
 
 
-@kind("contraction")
+@kind("contraction", keeps=PRODUCT, narrows=True)
 def linear(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """[…, k] × [n, k]ᵀ (+ bias): 2·m·n·k, and one add per output where there is a bias."""
     require_equal(x[0].shape[-1], x[1].shape[-1], "the inner sizes")
     return Count(matmul=2.0 * y[0].size * x[1].shape[-1], vector=y[0].size if len(x) > 2 else 0.0)
 
 
-@kind("contraction")
+@kind("contraction", keeps=PRODUCT, narrows=True)
 def conv2d(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """Each output takes (C/groups)·kh·kw multiply-adds; the weight is [out, C/groups, kh, kw]."""
     _, per_group, kh, kw = x[1].shape
@@ -39,7 +41,7 @@ def conv_transpose2d(x: Tensors, y: Tensors, a: Attrs) -> Count:
     return Count(matmul=x[0].size * (2.0 * per_group * kh * kw), vector=y[0].size if len(x) > 2 else 0.0)
 
 
-@kind("contraction")
+@kind("contraction", keeps=PRODUCT, narrows=True)
 def grouped_matmul(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """Rows […, k], sorted by expert, times [experts, n, k]: each row meets one expert's matrix.
 
@@ -59,7 +61,7 @@ def conv2d_shape(
     return (x[0], out, height, width)
 
 
-@kind("attention")
+@kind("attention", keeps=((0, 0), (1, 0), (2, 0), ("out", 0)), statistics=row_sums, narrows=True)
 def attention(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """softmax(QKᵀ)V with q [b, h, s, d], k and v [b, h_kv, t, d]; two matmuls of 2·b·h·s·t·d each.
 

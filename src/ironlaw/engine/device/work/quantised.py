@@ -9,7 +9,7 @@ from ironlaw.engine.device.work.count import Attrs, Count, Kinds, Tensors, requi
 kind = Kinds()
 
 
-@kind("contraction")
+@kind("contraction", like="linear")
 def quantised_linear(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """[…, k] × [n, k]ᵀ with the weight in INT8 or INT4, then its scales (and zeros), then maybe a bias."""
     require_equal(x[0].shape[-1], x[1].shape[-1], "the inner sizes")
@@ -17,7 +17,7 @@ def quantised_linear(x: Tensors, y: Tensors, a: Attrs) -> Count:
     return Count(matmul=2.0 * y[0].size * x[1].shape[-1], vector=unpacking(x[1], y[0].size) + bias)
 
 
-@kind("contraction")
+@kind("contraction", like="grouped_matmul")
 def quantised_grouped_matmul(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """Rows […, k] times [experts, n, k] in INT8 or INT4, then its scales; experts that no row meets are not read."""
     hit = minimum(1.0, x[0].size / x[0].shape[-1] / x[1].shape[0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from ironlaw.measure.suites.cuda.cases import compiled_shapes, training_shapes
 from ironlaw.measure.suites.cuda.cases.convolution import LAYOUTS
 from ironlaw.measure.suites.cuda.cases.corpus import specs
 from ironlaw.measure.suites.cuda.cases.shapes import OpSpec, conv, square
@@ -25,12 +24,12 @@ MULTIPLIED = [(96, 28, 2), (192, 14, 2), (144, 27, 2), (64, 56, 2), (256, 14, 3)
 
 
 def gradients() -> Iterator[OpSpec]:
-    yield from specs(training_shapes.CASES)
+    yield from specs("training_shapes")
 
 
 def compiled() -> Iterator[OpSpec]:
     before = list(by_channel())
-    yield from (spec for spec in specs(compiled_shapes.CASES) if spec not in before)
+    yield from (spec for spec in specs("compiled_shapes") if spec not in before)
 
 
 def by_channel() -> Iterator[OpSpec]:
