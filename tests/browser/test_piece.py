@@ -14,40 +14,42 @@ from lab_steps import LOST, watched
 from playwright.sync_api import BrowserContext, CDPSession, Locator, Page, expect
 
 APP = """
-import marimo
-
-app = marimo.App()
-
-
-@app.cell
-def imports():
-    from ironlaw.errors import BadValue
-    from ironlaw.kit import host
-    from ironlaw.widget.piece import Piece
-    from ironlaw.pictures import curve, ladder, reveal, terms
-    from ironlaw.engine.device.predict import one_launch, predict
-    from ironlaw.engine.device.machine import Plan
-    from ironlaw.registry.machines import hardware
-    from ironlaw.registry.workloads import workload
-
-    return BadValue, Piece, Plan, curve, hardware, host, ladder, one_launch, predict, reveal, terms, workload
+from ironlaw.errors import BadValue
+from ironlaw.kit import host
+from ironlaw.kit.runner import Cell
+from ironlaw.widget.piece import Piece
+from ironlaw.pictures import curve, ladder, reveal, terms
+from ironlaw.engine.device.predict import one_launch, predict
+from ironlaw.engine.device.machine import Plan
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import workload
 
 
-@app.cell
-def states(host):
-    batch, set_batch = host.state(1)
-    committed, set_committed = host.state(None)
-    place, set_place = host.state("cloud")
-    return batch, committed, place, set_batch, set_committed, set_place
+class open:
+    def __init__(self):
+        self.elements = {}
+        self.of = {"batch": host.state(1), "committed": host.state(None), "place": host.state("cloud")}
+
+    def states(self, *names):
+        return tuple(self.of[name][0] for name in names)
+
+    def value(self, state):
+        return self.of[state][0]()
+
+    def put(self, state, value):
+        self.of[state][1](value)
+
+    def show(self, name, piece):
+        self.elements[name] = host.element(piece)  # a page drops an element that nothing refers to
+        return self.elements[name]
 
 
-@app.cell
-def instrument(BadValue, Piece, Plan, curve, hardware, host, one_launch, predict, set_batch, terms, workload):
+def instrument(lab):
     def answer(state):
         d = state["dials"]
         batch = int(d["batch"])
         if not state.get("moving"):
-            set_batch(batch)
+            lab.put("batch", batch)
         if batch == 13:
             raise BadValue("13 is out of the question; take 12")
         if batch == 11:
@@ -76,19 +78,14 @@ def instrument(BadValue, Piece, Plan, curve, hardware, host, one_launch, predict
         {"id": "said", "type": "switch", "label": "My prediction", "value": False},
     ]
     about = {"id": "i", "title": "Terms", "store": "test.i", "locked": None, "dials": dials}
-    terms_element = host.element(Piece("instrument", about, answer))
-    terms_element
-    return (terms_element,)
+    return lab.show("terms", Piece("instrument", about, answer))
 
 
-@app.cell
-def seen(batch):
-    f"<p id='seen'>batch {batch()}</p>"
-    return
+def seen(lab):
+    return f"<p id='seen'>batch {lab.value('batch')}</p>"
 
 
-@app.cell
-def lock(Piece, host, set_committed):
+def lock(lab):
     kept = {"committed": None, "attempts": 0}
 
     def commit(state):
@@ -96,72 +93,59 @@ def lock(Piece, host, set_committed):
             kept["attempts"] += 1
             said = {"choice": state["choice"], "confidence": state["confidence"]}
             kept["committed"] = said | {"time": "2026-11-15T10:00:00+00:00", "attempt": kept["attempts"]}
-            set_committed(True)
+            lab.put("committed", True)
         return dict(kept)
 
-    lock_element = host.element(Piece("lock", {"id": "q", "question": "<p>By what factor?</p>", "premises": "<p>Dense.</p>",
+    return lab.show("lock", Piece("lock", {"id": "q", "question": "<p>By what factor?</p>", "premises": "<p>Dense.</p>",
         "options": [{"label": "10<sup>2</sup>"}, {"label": "10<sup>6</sup>"}], "confidence": True}, commit))
-    lock_element
-    return (lock_element,)
 
 
-@app.cell
-def gated(Piece, committed, hardware, host, ladder, reveal):
+def gated(lab):
     def show(state):
         rungs = [ladder.Rung(hardware("h100_sxm"), "fp16", "H100"), ladder.Rung(hardware("cortex_m7"), "fp32", "M7")]
         return {"figures": [ladder.ladder(rungs, "compute", "h100_sxm", reveal.rules(100, 989000, "×", base=1e9))]}
 
-    why = None if committed() else "Commit a prediction to unlock."
+    why = None if lab.value("committed") else "Commit a prediction to unlock."
     behind = {"id": "gated", "title": "Gated", "store": "test.g", "locked": why, "dials": []}
-    gated_element = host.element(Piece("instrument", behind, show))
-    gated_element
-    return (gated_element,)
+    return lab.show("gated", Piece("instrument", behind, show))
 
 
-@app.cell
-def reflection(Piece, host):
+def reflection(lab):
     def judge(state):
         said = {"choice": state["choice"], "right": state["choice"] == 1, "feedback": "<p>Because of SRAM.</p>", "time": ""}
         return {"answered": said if state["answer"] else None}
 
     options = [{"label": "Faster code"}, {"label": "Two stacks"}]
-    reflect_element = host.element(Piece("reflect", {"id": "r", "question": "<p>What follows?</p>", "options": options}, judge))
-    reflect_element
-    return (reflect_element,)
+    return lab.show("reflect", Piece("reflect", {"id": "r", "question": "<p>What follows?</p>", "options": options}, judge))
 
 
-@app.cell
-def toggle(Piece, host, set_place):
+def toggle(lab):
     places = [
         {"value": "cloud", "label": "Cloud", "note": "a rack", "colour": "cloud"},
         {"value": "tiny", "label": "Tiny", "note": "a coin cell", "colour": "tiny"},
     ]
-    toggle_element = host.element(Piece("toggle", {"label": "Context", "options": places}, lambda state: set_place(state["value"]) or {}))
-    toggle_element
-    return (toggle_element,)
+    about = {"label": "Context", "options": places}
+    return lab.show("toggle", Piece("toggle", about, lambda state: lab.put("place", state["value"]) or {}))
 
 
-@app.cell
-def hud(place):
+def hud(lab):
     bar = "<footer class='il-hud'><dl><div><dt>Lab</dt><dd>01</dd></div></dl></footer>"
-    f"<p id='context'>{place()}</p>{bar}"
-    return (bar,)
+    return f"<p id='context'>{lab.value('place')}</p>{bar}"
 
 
-@app.cell
-def number(Piece, host):
+def number(lab):
     def check(state):
         if not state["commit"]:
             return {"committed": None}
         return {"committed": {"value": state["value"]}, "feedback": "<p>It is 7.</p>"}
 
-    number_element = host.element(Piece("number", {"label": "How many machines would hold it?", "unit": "GPUs", "min": 0}, check))
-    number_element
-    return (number_element,)
+    return lab.show("number", Piece("number", {"label": "How many machines would hold it?", "unit": "GPUs", "min": 0}, check))
 
 
-if __name__ == "__main__":
-    app.run()
+CELLS = [
+    Cell("instrument", instrument), Cell("seen", seen, again=("batch",)), Cell("lock", lock), Cell("gated", gated, again=("committed",)),
+    Cell("reflection", reflection), Cell("toggle", toggle), Cell("hud", hud, again=("place",)), Cell("number", number),
+]
 """
 SERVE = """
 import sys
@@ -179,7 +163,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Star
     folder = tmp_path_factory.mktemp("piece")
     (folder / "lab_01_tiny").mkdir()
     for name, text in {
-        "lab.py": APP,
+        "lab.py": "",
+        "cells.py": APP,
         "words.md": "## title\nTiny\n\n## sentence\nEvery piece.\n",
         "questions.toml": "[lab]\nnumber = 1\nminutes = 5\n",
     }.items():

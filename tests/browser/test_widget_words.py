@@ -235,7 +235,7 @@ def test_a_view_that_is_an_error_alone_is_shown(chromium: Browser, kind: str):
         page = context.new_page()
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.add_script_tag(content=script().replace("export default { render };", "window.render = render;"), type="module")
+        page.add_script_tag(content=f"{script()}\nwindow.render = render;", type="module")
         page.wait_for_function("() => Boolean(window.render)")
         page.evaluate(
             """([kind, spec]) => {

@@ -66,7 +66,7 @@ def spoil(folder, file, old, new):
         ("questions.toml", ', misconception = "launch_always_binds"', "", "names no misconception"),
         ("questions.toml", '"The launches."', '"The launches, 10 us each."', "'10' is hard-coded in option"),
         ("questions.toml", "h100_sxm\").bandwidth >", "h900\").bandwidth >", "no hardware 'h900'"),
-        ("lab.py", 'lab.claims("act1", act1.instrument.CLAIMS)', 'lab.claims("act1", ["no_such"])', "no claim 'no_such'"),
+        ("act1/__init__.py", "reveal, truth\n", 'reveal, truth\n\nCLAIMS = ["no_such"]\n', "no claim 'no_such'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(copy, file, old, new, said):
@@ -87,8 +87,8 @@ def labs(tmp_path, monkeypatch):
 def test_new_copies_a_working_lab(labs, capsys):
     assert main(["lab", "new", "lab_02_wall"]) == 0
     assert "ironlaw lab check lab_02_wall" in capsys.readouterr().out
-    assert 'kit.open("lab_02_wall")' in (labs / "lab_02_wall" / "lab.py").read_text()
-    assert "ironlaw.labs.lab_02_wall" in (labs / "lab_02_wall" / "lab.py").read_text()
+    assert 'show("lab_02_wall")' in (labs / "lab_02_wall" / "lab.py").read_text()
+    assert "ironlaw.labs.lab_02_wall" in (labs / "lab_02_wall" / "act1" / "__init__.py").read_text()
     assert not any("_template" in path.read_text() for path in (labs / "lab_02_wall").rglob("*.py"))
     assert main(["lab", "new", "lab_02_wall"]) == 2
     assert "already" in capsys.readouterr().err

@@ -1,9 +1,8 @@
-"""The seam between the kit and the page that it draws on: what marimo's host passes on, and that another one can take its place."""
+"""The seam between the kit and the page that it draws on: whatever page it is given, or none."""
 
 from ironlaw import kit
 from ironlaw.kit import host
-from ironlaw.kit.host.in_marimo import Mirror, widget
-from ironlaw.widget.piece import OPEN, Piece, wire
+from ironlaw.widget.piece import OPEN, Piece
 
 
 def square(state):
@@ -12,28 +11,6 @@ def square(state):
 
 def piece() -> Piece:
     return Piece("toggle", {"label": "n", "options": [{"value": 2}, {"value": 3}]}, square)
-
-
-def test_marimos_widget_says_what_the_piece_says_and_what_the_browser_does_reaches_the_piece():
-    made = piece()
-    mirror = widget(made).widget
-    assert (mirror.kind, mirror.spec, mirror.state, mirror.view) == (made.kind, made.spec, made.state, made.view)
-    assert mirror.get_state(["view"])["view"] == wire(made.view)
-    mirror.set_state({"state": {"value": 3, "seq": 1}})  # as a message of the browser does
-    assert made.state == {"value": 3, "seq": 1}
-    assert mirror.view == made.view == {"figures": [{"id": "a", "y": 9}], "note": "3", "seq": 1}
-    made.state = {"value": 2}  # Python itself
-    assert mirror.state == {"value": 2} and mirror.view["note"] == "2"
-    made.spec = {**made.spec, "label": "m"}
-    assert mirror.spec["label"] == "m"
-
-
-def test_a_piece_that_is_closed_takes_its_widget_along():
-    made = piece()
-    mirror = widget(made).widget
-    made.close()
-    assert not made.followers and mirror.comm is None
-    assert Mirror(piece()).comm is not None
 
 
 def test_setting_what_is_there_already_computes_nothing():
@@ -63,9 +40,6 @@ class Recorder:
         self.asked.append("element")
         return type("Shown", (), {"widget": piece, "__str__": lambda self: f"[{piece.kind}]"})()
 
-    def begin(self):
-        self.asked.append("begin")
-
     def ledger(self):
         raise AssertionError("a ledger was passed")
 
@@ -76,6 +50,6 @@ def test_a_lab_draws_on_whatever_page_it_is_given(ledger):
         lab = kit.open("_template", ledger)
         lab.states("act1")
         text = lab.lock("act1")
-    assert page.asked == ["begin", "state", "element", "html"]
+    assert page.asked == ["state", "element", "html"]
     assert "[lock]" in text and 'id="act1-lock"' in text
     assert host.current() is not page

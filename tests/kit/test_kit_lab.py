@@ -193,15 +193,15 @@ def test_a_second_attempt_is_made_with_the_answer_in_sight(shown):
     commit(shown, 0)
     send(piece(shown, "act1"), choice=1, confidence=5, commit=2, again=1)
     assert shown.holds("act1") and shown.correct("act1") is False and shown.confidence("act1") == 3
-    assert "with the answer in sight" in shown.reveal("act1", "", "", {"gap": ""}).text
-    assert "missed at first" in shown.hud([], {}).text
+    assert "with the answer in sight" in shown.reveal("act1", "", "", {"gap": ""})
+    assert "missed at first" in shown.hud([], {})
 
 
 def test_a_ledger_that_can_t_be_opened_is_said_in_the_page(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("IRONLAW_LEDGER", str(tmp_path / "file" / "ledger.db"))
     lab = kit.open("_template")
-    assert "can&#x27;t be opened" in lab.header().text and "IRONLAW_LEDGER" in lab.trouble
+    assert "can&#x27;t be opened" in lab.header() and "IRONLAW_LEDGER" in lab.trouble
     lab.lock("act1")
     assert "nothing was committed" in commit(lab)["error"]["message"]
 
@@ -216,7 +216,7 @@ def test_the_header_says_what_happened_to_the_ledger(tmp_path):
     """In a lab and in the review, as text: the reason may quote what a damaged file holds."""
     with open_ledger(tmp_path / "ledger.db") as ledger:
         for page in (kit.open("lab_01_magnitude", ledger), review.open(ledger=ledger)):
-            assert "Something happened" not in page.header().text
+            assert "Something happened" not in page.header()
         ledger.notice = "Your ledger was damaged (<b>)."
         for page in (kit.open("lab_01_magnitude", ledger), review.open(ledger=ledger)):
-            assert "Something happened to your ledger" in page.header().text and "(&lt;b&gt;)" in page.header().text
+            assert "Something happened to your ledger" in page.header() and "(&lt;b&gt;)" in page.header()

@@ -1,73 +1,77 @@
-"""The host without marimo: cells in order, states that run them again, pieces that answer; and the labs as marimo shows them."""
+"""The page of a lab: cells in order, states that run them again, pieces that answer; and each lab as a notebook."""
 
+import json
 import re
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 
 import pytest
+from marimo._ast.load import load_app
 
-from ironlaw import kit
 from ironlaw.errors import BadValue
 from ironlaw.kit import lab as labs
-from ironlaw.kit import review
-from ironlaw.kit.host.plain import Page
+from ironlaw.kit import shared_ledger
+from ironlaw.kit.check import complete
+from ironlaw.kit.lab import LABS
+from ironlaw.kit.notebook import LabWidget
+from ironlaw.kit.page import Page
 from ironlaw.ledger import Ledger
 from ironlaw.ledger.memory import MemoryStore
 
 LEARNER, SINCE = "01234567-89ab-4def-8123-456789abcdef", "2026-01-05T12:00:00.000000Z"
-NOTEBOOK = """
-import marimo
-app = marimo.App()
+PARTS = """
+from ironlaw.kit.runner import Cell
 
-@app.cell
-def total(double, lab):
-    f"sum {double + lab}"
+class Table:
+    def _repr_html_(self):
+        return "<b>bold</b>"
 
-@app.cell
-def start():
-    lab = 2
-    return (lab,)
+def open():
+    return Lab()
 
-@app.cell
-def twice(lab):
-    _local = 2
-    double = _local * lab
-    return double,
+class Lab:
+    number = 2
+    def states(self, *names):
+        return ()
 
-@app.cell
-def nothing():
-    return
+CELLS = [Cell("total", lambda lab: f"sum {3 * lab.number}"), Cell("table", lambda lab: Table()), Cell("nothing", lambda lab: None)]
 """
 STATES = """
-@app.cell
-def counter():
-    from ironlaw.kit import host as _host
-    from ironlaw.widget.piece import Piece as _Piece
+from ironlaw.kit import host
+from ironlaw.kit.runner import Cell
+from ironlaw.widget.piece import Piece
 
-    get, put = _host.state(0)
-    piece = _host.element(_Piece("toggle", {"options": [{"value": 1}]}, lambda state: put(state["value"]) or {}))
-    return (get, piece)
+class Lab:
+    def __init__(self):
+        self.drawn = 0
+        self.get, self.put = host.state(0)
+        self.twice, self.put_twice = host.state(0)
+        self.piece = host.element(Piece("toggle", {"options": [{"value": 1}]}, lambda state: self.put(state["value"]) or {}))
 
-@app.cell
-def element(piece):
-    f"{piece}"
+    def states(self, *names):
+        return tuple({"at": self.get, "twice": self.twice}[name] for name in names)
 
-@app.cell
-def shown(get):
-    doubled = 2 * get()
-    f"at {get()}"
-    return (doubled,)
+    def value(self, state):
+        return self.states(state)[0]()
 
-@app.cell
-def after(doubled):
-    f"twice that: {doubled}"
+    def untouched(self):
+        self.drawn += 1
+        return f"drawn {self.drawn} times"
 
-@app.cell
-def untouched():
-    untouched_runs = []
-    f"{len(untouched_runs)}"
-    return (untouched_runs,)
+def shown(lab):
+    lab.put_twice(2 * lab.get())
+    return f"at {lab.get()}"
+
+open = Lab
+CELLS = [
+    Cell("element", lambda lab: f"{lab.piece}"),
+    Cell("shown", shown, again=("at",)),
+    Cell("after", lambda lab: f"twice that: {lab.twice()}", again=("twice",)),
+    Cell("gate", lambda lab: "open", opens="at"),
+    Cell("untouched", Lab.untouched),
+]
 """
 
 
@@ -75,61 +79,44 @@ def memory() -> Ledger:
     return Ledger(MemoryStore(LEARNER, SINCE), LEARNER)
 
 
-def notebook(tmp_path, text) -> Page:
+def page_of(tmp_path, text) -> Page:
     tmp_path.mkdir(exist_ok=True)
-    (tmp_path / "lab.py").write_text(text, "utf-8")
+    (tmp_path / "cells.py").write_text(text, "utf-8")
     return Page(tmp_path, memory())
 
 
-def test_a_cell_runs_after_those_that_define_what_it_needs(tmp_path):
-    assert notebook(tmp_path, NOTEBOOK).open() == {"total": "sum 6", "start": "", "twice": "", "nothing": ""}
+def test_cells_stand_as_listed_and_show_text_or_html_of_their_own(tmp_path):
+    cells = page_of(tmp_path, PARTS).open()
+    assert cells == {"opened": "", "states": "", "total": "sum 6", "table": "<b>bold</b>", "nothing": ""}
+    assert list(cells) == ["opened", "states", "total", "table", "nothing"]
 
 
-def test_a_value_with_html_of_its_own_is_shown_by_that(tmp_path):
-    text = """
-import marimo
-app = marimo.App()
-
-@app.cell
-def words():
-    import marimo as mo
-
-    mo.md("**bold**")
-    return (mo,)
-"""
-    assert "<strong>bold</strong>" in notebook(tmp_path, text).open()["words"]
-
-
-def test_what_nothing_defines_is_named(tmp_path):
-    with pytest.raises(BadValue, match=r"total.*double"):
-        notebook(tmp_path, NOTEBOOK.replace("double = _local", "other = _local").replace("return double,", "return other,"))
-    with pytest.raises(BadValue, match="no cell"):
-        notebook(tmp_path, "x = 1")
-    with pytest.raises(BadValue, match="start"):
-        notebook(tmp_path, NOTEBOOK.replace("return (lab,)", "return 2 * lab"))
-
-
-def test_a_state_that_is_set_runs_the_cells_that_name_it_and_those_that_follow(tmp_path):
-    page = notebook(tmp_path, STATES)
+def test_a_state_that_is_set_runs_the_cells_that_name_it_and_those_alone(tmp_path):
+    page = page_of(tmp_path, STATES)
     assert page.open()["after"] == "twice that: 2"
     (name,) = page.pieces
     assert page.html_of["element"] == f'<ironlaw-piece data-piece="{name}"></ironlaw-piece>'
     changes = page.act(name, {"value": 4, "seq": 7})
     assert changes == {"cells": {"shown": "at 4", "after": "twice that: 8"}, "pieces": {name: {"view": {"seq": 7}}}, "new": {}}
+    assert page.html_of["untouched"] == "drawn 1 times"
     assert page.settle() == {"cells": {}, "pieces": {}}
     with pytest.raises(BadValue, match="load the page again"):
         page.act("p99", {})
 
 
+def test_a_cell_is_empty_until_its_state_opens_it(tmp_path):
+    page = page_of(tmp_path, STATES)
+    assert page.open()["gate"] == "open"
+    (name,) = page.pieces
+    assert page.act(name, {"value": 0})["cells"]["gate"] == ""
+
+
 def test_pages_in_threads_side_by_side_are_each_their_own(tmp_path):
-    """Each page's cells wait for the other's in the middle of a run, and find their own states all the same."""
+    """Each page waits for the other in the middle of opening, and finds its own states all the same."""
     meeting = threading.Barrier(2, timeout=60)
-    pages = [
-        notebook(tmp_path / name, STATES.replace("get, put = _host.state(0)", "lab_name()\n    get, put = _host.state(0)")) for name in "ab"
-    ]
+    pages = [page_of(tmp_path / name, STATES.replace("self.drawn = 0", "meet(); self.drawn = 0")) for name in "ab"]
     for page in pages:
-        for cell in page._order:
-            cell.body.__globals__["lab_name"] = meeting.wait
+        page._script.open.__init__.__globals__["meet"] = meeting.wait
     with ThreadPoolExecutor(2) as pool:
         shown = list(pool.map(lambda page: page.open(), pages))
     assert shown[0] == shown[1] and shown[0]["after"] == "twice that: 2"
@@ -139,7 +126,7 @@ def test_pages_in_threads_side_by_side_are_each_their_own(tmp_path):
 
 
 def test_a_page_that_is_closed_lets_its_pieces_go(tmp_path):
-    page = notebook(tmp_path, STATES)
+    page = page_of(tmp_path, STATES)
     page.open()
     (shown,) = page.pieces.values()
     page.close()
@@ -147,16 +134,84 @@ def test_a_page_that_is_closed_lets_its_pieces_go(tmp_path):
 
 
 def test_a_cell_that_fails_says_so_and_the_others_are_shown(tmp_path, caplog):
-    page = notebook(tmp_path, NOTEBOOK.replace("double = _local * lab", "double = _local / 0"))
+    page = page_of(tmp_path, PARTS.replace("3 * lab.number", "1 / 0"))
     cells = page.open()
-    assert "ZeroDivisionError" in cells["twice"] and 'role="alert"' in cells["twice"]
-    assert cells["total"] == "" and "could not" not in cells["start"]
-    assert "twice" in caplog.text
+    assert "ZeroDivisionError" in cells["total"] and 'role="alert"' in cells["total"]
+    assert cells["table"] == "<b>bold</b>" and list(page.failed) == ["total"]
+    assert "total" in caplog.text
 
 
-# --- the same learner on both hosts
+def test_a_lab_that_can_t_be_opened_says_so_on_its_page(tmp_path, caplog):
+    cells = page_of(tmp_path, PARTS.replace("return Lab()", "return 1 / 0")).open()
+    assert "ZeroDivisionError" in cells["opened"] and cells["total"] == ""
 
-PIECE = re.compile(r"<marimo-ui-element.*?</marimo-ui-element>|<ironlaw-piece.*?</ironlaw-piece>", re.DOTALL)
+
+def test_a_lab_without_its_modules_says_which_is_missing(tmp_path):
+    (tmp_path / "questions.toml").write_text("[lab]\nnumber = 1\nminutes = 5\n")
+    with pytest.raises(BadValue, match=r"no design\.py"):
+        Page(tmp_path, memory())
+
+
+# --- each lab as a notebook
+
+SLUGS = sorted(path.parent.name for path in LABS.glob("*/lab.py"))
+
+
+def in_marimo(slug, ledger, monkeypatch) -> Page:
+    """The page that the lab's notebook shows; `marimo run` reads the file as `load_app` does."""
+    monkeypatch.setattr(shared_ledger, "shared_ledger", lambda: ledger)
+    app = load_app(LABS / slug / "lab.py")
+    (widget,), _ = app.run()
+    assert app._config.app_title
+    return widget.widget.page
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_each_notebook_shows_its_lab_locked_and_complete(slug, monkeypatch):
+    ledger = memory()
+    page = in_marimo(slug, ledger, monkeypatch)
+    assert not page.failed and page.html_of["header"]
+    if slug == "review":
+        return
+    assert page.html_of["receipt"] == ""
+    complete(page.lab)
+    page = in_marimo(slug, ledger, monkeypatch)
+    assert not page.failed and page.html_of["receipt"]
+    assert not [name for name, element in page.lab.elements.items() if element.widget.view.get("error")]
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_notebook_is_the_same_for_all_labs_but_slug_and_title(slug):
+    lines = (LABS / slug / "lab.py").read_text("utf-8").splitlines()
+    title, first = re.search(r'app_title="(.*)"', "\n".join(lines))[1], (LABS / SLUGS[0] / "lab.py").read_text("utf-8")
+    other = re.search(r'app_title="(.*)"', first)[1]
+    assert len(lines) <= 15 and first.replace(other, title).replace(f'"{SLUGS[0]}"', f'"{slug}"').splitlines() == lines
+
+
+def test_what_the_widget_is_asked_it_answers(monkeypatch):
+    widget = LabWidget(in_marimo("_template", memory(), monkeypatch))
+    assert json.loads(widget.answer) == json.loads(json.dumps(widget.page.shown()))
+    lock = widget.page.lab.elements["act1"]
+    state = {**lock.widget.state, "choice": 0, "confidence": 3, "commit": 1}
+    widget.set_state({"asked": json.dumps({"piece": lock.name, "state": state, "number": 2})})  # as a message of the browser does
+    answer = json.loads(widget.answer)
+    assert answer["number"] == 2 and "il-reveal" in answer["cells"]["act1_reveal"]
+    widget.set_state({"asked": json.dumps({"piece": "", "number": 3})})
+    assert json.loads(widget.answer)["cells"]["act1_reveal"] == answer["cells"]["act1_reveal"]
+    widget.close()
+    assert not lock.widget.followers
+
+
+def test_without_marimo_a_notebook_says_what_to_install():
+    code = "import sys, runpy; sys.modules['marimo'] = None; runpy.run_path(sys.argv[1], run_name='__main__')"
+    run = subprocess.run([sys.executable, "-c", code, LABS / "_template" / "lab.py"], capture_output=True, text=True, check=False)
+    assert run.returncode == 1 and "pip install 'ironlaw[notebook]'" in run.stderr and "Traceback" not in run.stderr
+
+
+# --- a learner on the page
+
+
+PIECE = re.compile(r"<ironlaw-piece.*?</ironlaw-piece>")
 
 
 def alike(html: str) -> str:
@@ -164,21 +219,14 @@ def alike(html: str) -> str:
     return PIECE.sub("[piece]", html)
 
 
-def as_marimo_shows_it(slug, lab) -> dict[str, str]:
-    app = import_module(f"ironlaw.labs.{slug}.lab").app
-    outputs, _ = app.run(defs={"lab": lab})
-    names = [cell.name for cell in app._cell_manager.cells()][1:]  # the first, which opens the lab, is replaced
-    return {name: alike(part.text) if part is not None else "" for name, part in zip(names, outputs, strict=True)}
-
-
 class Learner:
-    """Does what stands open on a page without marimo, the first option everywhere."""
+    """Does what stands open on a page, the first option everywhere."""
 
     def __init__(self, slug: str) -> None:
         self.ledger = memory()
         self.page = Page(labs.folder(slug), self.ledger)
         self.page.open()
-        self.lab = self.page._names["lab"]
+        self.lab = self.page.lab
 
     def do(self, element: str, **state) -> None:
         shown = self.lab.elements[element]
@@ -214,23 +262,41 @@ ACTS = {
 @pytest.mark.parametrize(
     "slug", ["_template", "lab_01_magnitude", "lab_07_fusion", "lab_08_ledger", "lab_11_roofline", "lab_12_amdahl", "lab_15_parity"]
 )
-def test_the_same_learner_gives_the_same_page_on_both_hosts(slug):
-    """Without marimo the page follows each act; marimo draws it anew from what the ledger holds then."""
+def test_a_page_that_followed_each_act_is_the_page_that_is_loaded_again(slug):
     learner = Learner(slug)
     seen = 0
     while done := learner.next():
         seen += 1
-        if done.endswith(".next") and not done.startswith("act1.peek"):
-            continue  # marimo takes long, and the next step shows the same and more
-        plain = {name: alike(html) for name, html in learner.page.html_of.items()}
-        theirs = as_marimo_shows_it(slug, kit.open(slug, learner.ledger))
-        assert {name: plain[name] for name in theirs} == theirs, done
+        again = Page(labs.folder(slug), learner.ledger)
+        assert {name: alike(html) for name, html in again.open().items()} == {
+            name: alike(html) for name, html in learner.page.html_of.items()
+        }, done
     assert learner.lab._design is not None and seen >= 6
 
 
-def test_the_review_is_the_same_on_both_hosts():
-    ledger = memory()
-    page = Page(labs.folder("review"), ledger)
-    plain = {name: alike(html) for name, html in page.open().items()}
-    theirs = as_marimo_shows_it("review", review.open(ledger=ledger))
-    assert {name: plain[name] for name in theirs} == theirs and len(page.pieces) >= 8
+class Counted:
+    """A ledger that counts what it is asked."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger, self.asked = ledger, []
+
+    def __getattr__(self, name):
+        self.asked.append(name)
+        return getattr(self.ledger, name)
+
+
+def test_a_dial_runs_the_hud_alone_and_reads_nothing_of_the_ledger():
+    """Act II is not predicted yet: that too is known without asking again."""
+    ledger = Counted(memory())
+    page = Page(labs.folder("lab_v2_05_parallelism"), ledger)
+    page.open()
+    lock = page.lab.elements["act1"]
+    page.act(lock.name, {**lock.widget.state, "choice": 0, "confidence": 3, "commit": 1})
+    instrument = page.lab.elements["act1.instrument"]
+    ran, before = dict(page._ran), instrument.widget.state
+    ledger.asked.clear()
+    dial = next(dial for dial in instrument.widget.spec["dials"] if "options" in dial)
+    other = next(option["value"] for option in dial["options"] if option["value"] != before["dials"].get(dial["id"], dial["value"]))
+    changes = page.act(instrument.name, {**before, "dials": {**before["dials"], dial["id"]: other}, "seq": 1})
+    assert changes["pieces"] and set(ledger.asked) == {"where"}  # the name of its file
+    assert [name for name, number in page._ran.items() if number != ran[name]] == ["hud"]

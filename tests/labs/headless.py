@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.kit.host import plain, using
+from ironlaw.kit import page as plain
+from ironlaw.kit.host import using
 from ironlaw.kit.lab import folder
 from ironlaw.ledger import open_ledger
 from ironlaw.slots import SLOT
@@ -90,14 +91,9 @@ class Part(str):
 
 def parts(host: plain.Page, lab: Any) -> dict[str, Part | None]:
     """What each cell shows of a lab that is open already, None for nothing; fails where a cell does."""
-    _, *rest = host._order  # the first cell opens the lab
-    host._names["lab"] = lab
-    with using(host):
-        host._run(rest)
-    host.settle()
-    failed = [name for name, html in host.html_of.items() if f"This part ({name}) could not be shown" in html]
-    assert not failed, failed
-    return {name: Part(host.html_of[name]) if host.html_of.get(name) else None for name in host.cells[1:]}
+    host.open(lab)
+    assert not host.failed, host.failed
+    return {name: Part(html) if html else None for name, html in host.html_of.items()}
 
 
 class Stages:

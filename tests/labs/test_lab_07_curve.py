@@ -65,5 +65,5 @@ def test_a_point_moves_along_the_curve_with_the_dials(page):
 @pytest.mark.parametrize("value", [DRAWN[:-1], [*DRAWN[:-1], 101], [*DRAWN[:-1], "high"], [*DRAWN[:-1], float("nan")], {"0": 1}, 7])
 def test_a_curve_that_nobody_can_draw_is_refused(page, value):
     with pytest.raises(BadValue, match="7 points"):
-        sealed_part(curve.part(page.lab), {"sketch": value})
-    assert sealed_part(curve.part(page.lab), {"sketch": None}) == {}
+        sealed_part(curve.sealed(page.lab), {"sketch": value})
+    assert sealed_part(curve.sealed(page.lab), {"sketch": None}) == {}

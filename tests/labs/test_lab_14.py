@@ -244,7 +244,7 @@ def test_what_was_measured_here_is_said_drawn_and_kept(page):
 
     kept = design.design(lab)
     assert (kept["here_open_p99_s"], kept["here_closed_p99_s"]) == (0.48, 0.004)
-    assert first.claims(lab)["test_sees_users_p99"].value == pytest.approx(100 / 120)
+    assert first.local_figures(lab)["test_sees_users_p99"].value == pytest.approx(100 / 120)
     told = second.slots(lab, lab.local_run("fan_out"))
     assert told["most"] == "100" and "come together" in told["verdict"]
     assert "120 ×" in bare(first.captions(lab)["omission"](lab.local_run("omission")))

@@ -5,8 +5,9 @@ from headless import Page, parts
 from test_lab_shape import SLUGS
 
 from ironlaw import kit
+from ironlaw.kit import page as plain
 from ironlaw.kit.check import complete
-from ironlaw.kit.host import plain, using
+from ironlaw.kit.host import using
 from ironlaw.kit.instrument import SET_ASIDE
 from ironlaw.kit.lab import folder
 from ironlaw.ledger import open_ledger

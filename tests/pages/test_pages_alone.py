@@ -13,7 +13,7 @@ import sys
 for name in {absent!r}:
     sys.modules[name] = None
 from ironlaw.kit import lab as labs
-from ironlaw.kit.host.plain import Page
+from ironlaw.kit.page import Page
 from ironlaw.ledger import Ledger
 from ironlaw.ledger.memory import MemoryStore
 from ironlaw.pages import gallery, glossary, records

@@ -17,15 +17,16 @@ from ironlaw.registry.loader import folder
 from ironlaw.server.app import create_app
 
 OURS = {"origin": "http://127.0.0.1:2718"}
-LAB = """import marimo
+LAB = """from types import SimpleNamespace
 
-app = marimo.App()
+from ironlaw.kit.runner import Cell
 
 
-@app.cell
-def hello():
-    "hello"
-    return
+def open():
+    return SimpleNamespace(states=lambda: ())
+
+
+CELLS = [Cell("hello", lambda lab: "hello")]
 """
 
 
@@ -64,7 +65,8 @@ def put(folder: Path, lab: str | bytes | None, text: str | None, sheet: str = "[
     folder.mkdir(parents=True)
     (folder / "questions.toml").write_text(sheet, "utf-8")
     if lab is not None:
-        (folder / "lab.py").write_bytes(lab.encode() if isinstance(lab, str) else lab)
+        for name in ("lab.py", "cells.py"):
+            (folder / name).write_bytes(lab.encode() if isinstance(lab, str) else lab)
     if text is not None:
         (folder / "words.md").write_text(text, "utf-8")
 

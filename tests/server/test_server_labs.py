@@ -14,29 +14,22 @@ from ironlaw.server.app import create_app
 OURS = {"origin": "http://127.0.0.1:2718"}
 PLACE = "/lab/lab_01_first/"
 SOCKET = f"ws://127.0.0.1:2718{PLACE}ws"
-COUNTS = """import marimo
-
-app = marimo.App()
-
-
-@app.cell
-def counter():
-    from ironlaw.kit import host as _host
-    from ironlaw.widget.piece import Piece as _Piece
-
-    get, put = _host.state(0)
-    piece = _host.element(_Piece("toggle", {"options": [{"value": 1}]}, lambda state: put(state["value"]) or {}))
-    return (get, piece)
+COUNTS = """from ironlaw.kit import host
+from ironlaw.kit.runner import Cell
+from ironlaw.widget.piece import Piece
 
 
-@app.cell
-def chosen(piece):
-    f"{piece}"
+class Lab:
+    def __init__(self):
+        self.get, put = host.state(0)
+        self.piece = host.element(Piece("toggle", {"options": [{"value": 1}]}, lambda state: put(state["value"]) or {}))
+
+    def states(self, *names):
+        return (self.get,)
 
 
-@app.cell
-def seen(get):
-    f"at {get()}"
+open = Lab
+CELLS = [Cell("chosen", lambda lab: f"{lab.piece}"), Cell("seen", lambda lab: f"at {lab.get()}", again=("at",))]
 """
 
 
@@ -60,7 +53,7 @@ def test_a_lab_s_page_has_its_head_at_once_and_a_place_for_each_cell(site: TestC
     assert "First things" in html and '<a href="/">ironlaw</a>' in html and html.count('rel="icon"') == 1
     assert html.index('name="color-scheme"') < html.index("<link"), "no white page in the dark"
     assert html.index("early.js") < html.index('rel="stylesheet"'), "the socket is opened first: a style sheet would hold it up"
-    assert re.findall(r'class="il-cell" id="cell-(\w+)"', html) == ["hello"]
+    assert re.findall(r'class="il-cell" id="cell-(\w+)"', html) == ["opened", "states", "hello"]
     assert site.get(PLACE.rstrip("/"), follow_redirects=False).headers["location"].endswith(PLACE)
     response = site.get(PLACE)
     assert response.headers["cache-control"] == "no-store"
@@ -123,7 +116,7 @@ def test_a_websocket_from_elsewhere_is_refused(site: TestClient, headers: dict[s
 
 def test_a_websocket_of_our_own_page_runs_the_lab(site: TestClient):
     with connect(site, OURS) as socket:
-        assert socket.receive_json() == {"cells": {"hello": "hello"}, "pieces": {}}
+        assert socket.receive_json() == {"cells": {"opened": "", "states": "", "hello": "hello"}, "pieces": {}}
         assert site.app.state.labs.sockets.count == 1
     assert site.app.state.labs.sockets.count == 0
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ironlaw.errors import BadValue
-from ironlaw.widget.assets import SCRIPTS, script, style, theme
+from ironlaw.widget.assets import NOTEBOOK, SCRIPTS, script, style, theme
 from ironlaw.widget.colours import COLOURS
 from ironlaw.widget.kinds import KINDS
 from ironlaw.widget.piece import Piece, plain, wire
@@ -94,7 +94,7 @@ def test_plain_is_what_json_carries():
 
 
 def test_the_script_is_one_module_without_imports_or_addresses():
-    text = script()
+    text = script(NOTEBOOK)
     assert text.count("export default") == 1
     assert not re.search(r"^\s*import\b", text, re.MULTILINE)
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)

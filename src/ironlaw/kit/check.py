@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import runpy
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from ironlaw.kit import check_review
 from ironlaw.kit import lab as labs
 from ironlaw.kit.challenge import commit as commit_number
 from ironlaw.kit.check_prose import prose
+from ironlaw.kit.page import Page
 from ironlaw.kit.questions import COMMITTED, Question, Sheet, is_hard_coded
 from ironlaw.kit.words import Words
 from ironlaw.ledger import open_ledger
@@ -100,19 +100,16 @@ def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[s
 
 def _runs(folder: Path, ledger: object) -> list[str]:
     """The lab headless, from locked to complete. An exception in a cell is a problem; so is a section that nothing can show."""
-    app = runpy.run_path(str(folder / "lab.py"))["app"]
-    try:
-        for stage in range(2):
-            lab = labs.open(folder, ledger)
-            if stage:
-                complete(lab)
-                lab = labs.open(folder, ledger)
-            app.run(defs={"lab": lab})
-            for name, element in lab.elements.items():
-                if element.widget.view.get("error"):
-                    return [f"{folder.name}: the piece {name} can't compute: {element.widget.view['error']['message']}"]
-    except Exception as error:
-        return [f"{folder.name}/lab.py does not run {'complete' if stage else 'locked'}: {type(error).__name__}: {error}"]
+    for stage in ("locked", "complete"):
+        page = Page(folder, ledger)
+        page.open()
+        for name, error in page.failed.items():
+            return [f"{folder.name}: the cell {name} does not run {stage}: {type(error).__name__}: {error}"]
+        for name, element in page.lab.elements.items():
+            if element.widget.view.get("error"):
+                return [f"{folder.name}: the piece {name} can't compute: {element.widget.view['error']['message']}"]
+        if stage == "locked":
+            complete(page.lab)
     return []
 
 

@@ -6,7 +6,6 @@ piece that asks is answered. Nothing may fail, and every section of the words mu
 
 from __future__ import annotations
 
-import runpy
 import tempfile
 from collections.abc import Iterator
 from itertools import chain
@@ -14,9 +13,9 @@ from pathlib import Path
 from string import ascii_lowercase as LETTERS
 from typing import Any
 
-from ironlaw.errors import IronlawError
 from ironlaw.kit import review
 from ironlaw.kit.check_prose import prose
+from ironlaw.kit.page import Page
 from ironlaw.ledger import open_ledger
 from ironlaw.recall import checklist, grade, record
 from ironlaw.recall.templates import KINDS, templates
@@ -30,17 +29,13 @@ def problems(folder: Path, run: bool = True) -> list[str]:
         faults = list(prose(page.words))
         if faults or not run:
             return faults
-        app = runpy.run_path(str(folder / "lab.py"))["app"]
         used: set[str] = set()
         for stage in ("empty", "answered"):
-            try:
-                page = review.open(folder, ledger)
-                app.run(defs={"lab": page})
-                wrong = [line for name, element in page.elements.items() for line in try_piece(name, element.widget)]
-            except IronlawError as error:
-                wrong = [str(error)]
-            except Exception as error:
-                wrong = [f"{folder.name}/lab.py does not run {stage}: {type(error).__name__}: {error}"]
+            drawn = Page(folder, ledger)
+            drawn.open()
+            page = drawn.lab
+            wrong = [f"{folder.name}: the cell {name} does not run {stage}: {error}" for name, error in drawn.failed.items()]
+            wrong = wrong or [line for name, element in page.elements.items() for line in try_piece(name, element.widget)]
             if wrong:
                 return wrong
             used |= page.words.used

@@ -82,6 +82,7 @@ class Guided(Measuring):
 
     def _changed(self) -> None:
         """Something was written: the cells of this page follow, and its other windows are told."""
+        self._predictions.clear()
         self._look()
         self.notify()
         follower = self.elements.get("follow")

@@ -45,7 +45,6 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
     place = folder(name)
     sheet = sheets.load(place / "questions.toml")
     words = texts.load(place / "words.md", sheet.premises)
-    host.begin()
     if ledger is None:
         try:
             ledger = host.ledger()
@@ -98,6 +97,10 @@ class Lab(ActSteps):
             self._setters[name] = host.state(self._standing(name))
         return tuple(self._setters[name][0] for name in names)
 
+    def value(self, state: str) -> Any:
+        """What a state stands at."""
+        return self._setters[state][0]()
+
     def notify(self, *names: str) -> None:
         """Tell the cells that show these states that something was committed, chosen or read out."""
         for name in names or tuple(self._setters):
@@ -128,8 +131,7 @@ class Lab(ActSteps):
         text += ledger_notice(self.ledger)
         return host.html(text + self.follower())
 
-    def rail(self, *_: Any) -> Any:
-        """The arguments are states: naming them is what runs the cell again."""
+    def rail(self) -> Any:
         acts = []
         for act, listed in guided.acts(self.places).items():
             title = "" if act == journey.END else self.words[f"{act}.title"]
@@ -181,8 +183,8 @@ class Lab(ActSteps):
         points, connections = self.words.fill_all(["takeaways", "connections"], slots or {}).values()
         return host.html(ending.ending(self.slug, self.end_rows(truths), self.save_button(design), points, connections))
 
-    def hud(self, items: Sequence[Item], design: Mapping[str, Any], *_: Any) -> Any:
-        """`design`: what would be saved now. Further arguments are states: naming them is what runs the cell again."""
+    def hud(self, items: Sequence[Item], design: Mapping[str, Any]) -> Any:
+        """`design`: what would be saved now."""
         receipt = self.receipt(design)
         head: list[Item] = [
             (self.name, self.words["title"], ""),

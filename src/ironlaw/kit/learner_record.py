@@ -49,11 +49,10 @@ class LearnerRecord:
         return attempts[0] if attempts else None
 
     def _attempts(self, name: str) -> list[Event]:
-        """Kept once there is one: a prediction can't change, and a dial need not wait for the database."""
-        attempts = self._predictions.get(name) or self.question(name).answers(self.ledger.attempts(self.slug, name))
-        if attempts:
-            self._predictions[name] = attempts
-        return attempts
+        """Kept until something is written: a dial need not wait for the database, whether there is a prediction or none yet."""
+        if name not in self._predictions:
+            self._predictions[name] = self.question(name).answers(self.ledger.attempts(self.slug, name))
+        return self._predictions[name]
 
     def first_choice(self, name: str) -> Option | None:
         event = self.first_prediction(name)

@@ -36,7 +36,6 @@ def open(name: str | Path = REVIEW, ledger: Any = None, clock: Clock = now, seed
     """The review, with the learner's ledger unless another is passed. `seed` makes the cards' figures repeatable."""
     place = folder(name)
     sheet = sheets.load(place / "questions.toml")
-    host.begin()
     if ledger is None:
         try:
             ledger = host.ledger()
@@ -93,10 +92,10 @@ class Review:
             self.elements["cards"].widget.refresh()
         self._tell()
 
-    def count(self) -> Any:
-        """The state that rises with every change: a cell that names it runs again."""
+    def states(self, *names: str) -> tuple[Any, ...]:
+        """There is one, "count", which rises with every change: a cell that names it runs again."""
         self._counter = host.state(0)
-        return self._counter[0]
+        return tuple(self._counter[0] for _ in names)
 
     # --- the page
 
@@ -161,8 +160,7 @@ class Review:
         instrument = Instrument(name, self.words[f"{name}.instrument"], dials, compute, store=f"{REVIEW}/{name}")
         return self.show(name, instrument.piece, follows, "instrument")
 
-    def hud(self, *_: Any) -> Any:
-        """The arguments are states: naming them is what runs the cell again."""
+    def hud(self) -> Any:
         state = self.state
         left, due = self.desk.remaining, sum(card.standing.due is not None for card in state.due(self.desk.session.topic))
         again = f", {due} due" if due else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ironlaw.kit.host.notebook import read
+from ironlaw.kit import runner
 from ironlaw.pages.catalogue import Lab
 from ironlaw.pages.templates import fill, static
 
@@ -13,6 +13,6 @@ def page(lab: Lab, scripts: str, first: str = "") -> str:
     """`scripts` draw the cells; `first` is what comes before everything else."""
     title = f"{lab.name} · {lab.title}"
     texts = {"title": title, "heading": lab.title, "name": lab.name, "teaches": lab.teaches, "minutes": str(lab.minutes), "slug": lab.slug}
-    cells = "".join(f'<div class="il-cell" id="cell-{escape(cell.name)}"></div>' for cell in read(lab.folder / "lab.py"))
+    cells = "".join(f'<div class="il-cell" id="cell-{escape(name)}"></div>' for name in runner.names(runner.script(lab.folder)))
     html = fill("lab.html", first=first, scripts=scripts, cells=cells, **{slot: escape(text) for slot, text in texts.items()})
     return html.replace(f'<link rel="stylesheet" href="{static()}/page.css">', "", 1)  # a lab has a look of its own

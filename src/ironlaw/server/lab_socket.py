@@ -68,7 +68,7 @@ class LabDesk:
         self.page: Any = None
 
     def open(self) -> dict[str, Any]:
-        from ironlaw.kit.host.plain import Page  # brings the kit, which the start page need not wait for
+        from ironlaw.kit.page import Page  # brings the kit, which the start page need not wait for
         from ironlaw.kit.shared_ledger import shared_ledger
 
         class Shared(Page):

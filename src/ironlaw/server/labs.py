@@ -124,7 +124,7 @@ def offer_direct() -> None:
 def prepare(lab: Lab, ours: bool) -> None:
     """Opens the lab once for nobody, so that the first learner finds everything imported. A module of ours with a function `warm` computes
     in advance what its lab will need."""
-    from ironlaw.kit.host.plain import Page
+    from ironlaw.kit.page import Page
     from ironlaw.ledger import Ledger
     from ironlaw.ledger.events import now
     from ironlaw.ledger.memory import MemoryStore

@@ -1,6 +1,6 @@
 """Syntax trees one at a time, where Python needs that.
 
-Labs are parsed in several threads. Python 3.11 before 3.11.8 counts the depth of all trees that are being built in one
+What labs compute is parsed in several threads. Python 3.11 before 3.11.8 counts the depth of all trees that are being built in one
 place (CPython issue 106905): two at once, and one fails with "AST constructor recursion depth mismatch". Later ones count for each.
 """
 

@@ -15,7 +15,7 @@ from typing import Any
 from ironlaw import __version__
 from ironlaw.errors import BadValue, IronlawError, LedgerDamaged
 from ironlaw.kit.absent import AbsentLedger
-from ironlaw.kit.host.plain import Page
+from ironlaw.kit.page import Page
 from ironlaw.ledger import Ledger
 from ironlaw.ledger.events import now
 from ironlaw.ledger.memory import MemoryStore

@@ -22,6 +22,7 @@ SCRIPTS = (
 )  # fmt: skip
 HOSTED = (*SCRIPTS, "hosted", "host")  # for a page with one piece
 LAB = (*SCRIPTS, "cells", "served")  # for a lab of the labs' server
+NOTEBOOK = (*SCRIPTS, "cells", "notebook")  # for a lab in a notebook
 DRAWING_STYLES = ("piece", "figure")
 GLOSSARY = ("glossary",)  # script and style of the marked words, for a whole page
 STYLES = ("piece", "chain", "pins", "sealed", "figure", "review", "experiment", "lead", "flow", "glossary")

@@ -74,12 +74,6 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def close_pieces(thread: threading.Thread) -> None:
-    """All that were created in this thread."""
-    for piece in [piece for piece in OPEN.copy() if piece._thread() is thread]:
-        piece.close()
-
-
 def number(state: State) -> int:
     """The number of the browser's message, 0 where it has none. JavaScript counts no further than MOST exactly."""
     seq = state.get("seq")
@@ -114,7 +108,6 @@ class Piece:
         self.followers: list[Follower] = []
         self._compute = compute
         self._last_seq = 0
-        self._thread = weakref.ref(threading.current_thread())  # a page has a thread of its own
         OPEN.add(self)
         self._turn = threading.RLock()  # a dial being turned is answered on another thread
         self._spec: dict[str, Any] = plain(spec)

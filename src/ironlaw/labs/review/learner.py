@@ -38,8 +38,8 @@ def tone(score: float) -> str:
     return "good" if score < confidence.EVEN_ODDS / 2 else "middling" if score < confidence.EVEN_ODDS else "bad"
 
 
-def held_beliefs(lab: Review, *_: Any) -> Any:
-    """The beliefs held, each with its counter-example, computed now. Further arguments are states."""
+def held_beliefs(lab: Review) -> Any:
+    """The beliefs held, each with its counter-example, computed now."""
     beliefs_held = lab.state.held_beliefs
     if not beliefs_held:
         return lab.html("beliefs-held", kit.html(lab.words["beliefs.none"]))

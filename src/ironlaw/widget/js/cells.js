@@ -1,10 +1,10 @@
 // A lab's page: its cells where they stand, and a piece in every place that a cell leaves for one. Who is asked depends on the host:
 // `ask` for what the learner does, `tell` for what went wrong, `acted` when something was done.
 
-function labPage({ ask, tell, acted = () => {}, style }) {
-  const app = document.getElementById("App");
+function labPage({ ask, tell, acted = () => {}, style, app = document.getElementById("App") }) {
+  const root = app.getRootNode(); // the document, or the shadow in which a notebook draws
   const pieces = new Map(); // name -> model, and how to end it
-  const cellOf = (name) => document.getElementById(`cell-${name}`);
+  const cellOf = (name) => root.getElementById(`cell-${name}`);
   const sheet = new CSSStyleSheet(); // one for all pieces, parsed once
   sheet.replaceSync(style);
 
@@ -26,7 +26,7 @@ function labPage({ ask, tell, acted = () => {}, style }) {
 
   function fillCell(name, html, traits) {
     const cell = cellOf(name);
-    const place = cell.contains(document.activeElement) && document.activeElement.closest("[id]").id; // who works by keyboard stays there
+    const place = cell.contains(root.activeElement) && root.activeElement.closest("[id]").id; // who works by keyboard stays there
     for (const { dataset } of cell.querySelectorAll("[data-piece]")) {
       pieces.get(dataset.piece)?.end();
       pieces.delete(dataset.piece);
@@ -39,7 +39,7 @@ function labPage({ ask, tell, acted = () => {}, style }) {
       const model = modelOf(id, traits[id]);
       pieces.set(id, { model, end: render({ model, el: shadow }) });
     }
-    if (place) focusOn(document.getElementById(place));
+    if (place) focusOn(root.getElementById(place));
   }
 
   function focusOn(place) {

@@ -109,5 +109,3 @@ function render({ model, el, signal }) {
   signal?.addEventListener("abort", stop);
   return stop;
 }
-
-export default { render };

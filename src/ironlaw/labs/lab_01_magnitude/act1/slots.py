@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ironlaw import kit
 from ironlaw.formats import rate_unit
@@ -12,6 +13,13 @@ from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
 from ironlaw.labs.lab_01_magnitude.models import facts, weights
 from ironlaw.pictures.ladder import QUANTITIES
 from ironlaw.units import significant
+
+STATES = {"message": ("act1",)}
+
+
+def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
+    """No experiment of the act's own: this machine itself is offered."""
+    return {}
 
 
 def truth(lab: kit.Lab) -> str:
@@ -23,10 +31,10 @@ def distance(lab: kit.Lab) -> str:
     return kit.off(kit.Distance(float(option.value), float(lab.question("act1").answer))) if option else ""
 
 
-def message(lab: kit.Lab, committed: bool) -> dict[str, object]:
+def message(lab: kit.Lab) -> dict[str, object]:
     """No device figure is on the page before the first prediction: the message keeps its own sealed until then."""
     memory = pick(lab.contexts, TINY).hardware.capacity
-    return {"mcu_memory": kit.dress(kit.capacity(memory)) if committed else kit.SEALED}
+    return {"mcu_memory": kit.dress(kit.capacity(memory)) if lab.prediction("act1") else kit.SEALED}
 
 
 def gaps(lab: kit.Lab, digits: int = 6) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """Act II: which term of the Iron Law binds."""
 
-from ironlaw.labs.lab_01_magnitude.act2 import instrument, local_runs, slots, walk_panel
-
-__all__ = ["instrument", "local_runs", "slots", "walk_panel"]
+from ironlaw.labs.lab_01_magnitude.act2 import walk_panel
+from ironlaw.labs.lab_01_magnitude.act2.instrument import CLAIMS, FOLLOWS, dials, view
+from ironlaw.labs.lab_01_magnitude.act2.local_runs import captions, local_figures
+from ironlaw.labs.lab_01_magnitude.act2.slots import distance, peek, reflection, reveal, takeaways, truth

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from ironlaw import kit
 from ironlaw.claims import row
@@ -100,7 +99,7 @@ def _spotter(lab: kit.Lab, case: Case) -> list[Measurement]:
     return bars
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """The arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("tiny_ops")
     if run is None:

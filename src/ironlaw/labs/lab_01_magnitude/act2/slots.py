@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.formats import intensity_unit, operation, rate_unit
 from ironlaw.kit.context import pick
+from ironlaw.labs.lab_01_magnitude.act1.slots import gaps
 from ironlaw.labs.lab_01_magnitude.act2 import case as cases
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
 from ironlaw.labs.lab_01_magnitude.act2.case import EACH, Case, premise
@@ -106,9 +106,9 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab, gaps: Mapping[str, object]) -> dict[str, object]:
-    slots = peek(lab)
+def takeaways(lab: kit.Lab) -> dict[str, object]:
+    slots, gap = peek(lab), gaps(lab, 3)
     return {
-        "compute_gap": gaps["compute_gap"], "capacity_gap": gaps["capacity_gap"], "data": slots["data"], "compute": slots["compute"],
+        "compute_gap": gap["compute_gap"], "capacity_gap": gap["capacity_gap"], "data": slots["data"], "compute": slots["compute"],
         "reuse": _reuse(),
     }  # fmt: skip

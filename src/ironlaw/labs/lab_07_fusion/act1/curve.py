@@ -27,7 +27,7 @@ def true(kernel_s: float) -> float:
     return 100.0 * float(utilization(textbook("kws").kernels, kernel_s, hardware(CLOUD).launch, mode=SYNC))
 
 
-def part(lab: kit.Lab) -> kit.Sketch:
+def sealed(lab: kit.Lab) -> kit.Sketch:
     """What the lock asks for beside the choice."""
     ends = {"short": kit.amount(LENGTHS[0], "s"), "long": kit.amount(LENGTHS[-1], "s")}
     label = lab.fill("act1.sketch", **ends, launch=kit.amount(hardware(CLOUD).launch, "s"))

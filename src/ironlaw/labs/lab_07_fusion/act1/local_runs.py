@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit.local_runs import cost, span
@@ -91,7 +90,7 @@ def spotter_slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("tiny_ops")
     return {"launch_5_to_20_us": kit.LocalFigure(float(cost(run)["wall_s"]), "s", f"one add; {run.source}")} if run else {}

@@ -117,7 +117,7 @@ def chain_slots(run: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("three_op_chain")
     if run is None:

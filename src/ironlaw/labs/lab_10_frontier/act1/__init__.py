@@ -1,5 +1,5 @@
 """Act I: what the next bit costs, and where the cliff is."""
 
-from ironlaw.labs.lab_10_frontier.act1 import figures, instrument, local_runs, slots
-
-__all__ = ["figures", "instrument", "local_runs", "slots"]
+from ironlaw.labs.lab_10_frontier.act1.instrument import CLAIMS, dials, view
+from ironlaw.labs.lab_10_frontier.act1.local_runs import captions, local_figures
+from ironlaw.labs.lab_10_frontier.act1.slots import distance, lock, peek, reflection, reveal, truth

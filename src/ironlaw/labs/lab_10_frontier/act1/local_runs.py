@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.numerics.decay import decay
@@ -31,7 +30,7 @@ def slots(run: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("bits")
     return {"four_times_a_bit": kit.LocalFigure(factor(run), "×", run.source)} if run else {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ironlaw import kit
 from ironlaw.units import significant
@@ -48,7 +47,7 @@ def beside(lab: kit.Lab) -> dict[str, tuple[str, float, str]]:
     return {label: ("here", 100 * ratio(run, name), f"of FP32's time at batch 1; {run.source}") for name, label in SHOWN.items()}
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     run = lab.local_run("formats")
     if run is None:
         return {}

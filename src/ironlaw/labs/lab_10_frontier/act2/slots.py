@@ -12,6 +12,7 @@ from ironlaw.labs.lab_10_frontier.act2.figures import COLUMN, SIDE, VALUE
 from ironlaw.labs.lab_10_frontier.reader import Setting
 from ironlaw.units import significant
 
+STATES = {"peek": ("context",)}
 FEW, MANY = 32, 8192  # rows of the products that were measured
 
 

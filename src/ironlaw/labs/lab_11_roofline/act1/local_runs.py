@@ -95,7 +95,7 @@ def roof(lab: kit.Lab, run: kit.Measured) -> str:
     )
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("gemm_sweep")
     if run is None:

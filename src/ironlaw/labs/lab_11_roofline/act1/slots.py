@@ -12,6 +12,7 @@ from ironlaw.labs.lab_11_roofline.act1.instrument import premise_case
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.units import significant
 
+STATES = dict.fromkeys(("message", "reveal", "peek"), ("context",))  # the message's product is on the context's device
 NARROW = ("fp8", "int8")  # the one-byte format that a device has
 
 

@@ -166,11 +166,6 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def spent(lab: kit.Lab) -> tuple[str, str, dict[str, object]]:
-    """What the reveal takes."""
-    return truth(lab), distance(lab), reveal(lab)
-
-
 def design(lab: kit.Lab) -> dict[str, Any]:
     """What the ledger keeps: the choice, and what the whole model then makes at the lead's own settings."""
     option = lab.choice(NAME)

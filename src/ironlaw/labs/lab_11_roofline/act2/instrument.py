@@ -22,6 +22,7 @@ from ironlaw.widget.figure import tabbed
 ATTENTION = ((False, "scores through memory"), (True, "tiled"))
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
 KERNELS = {"projection": "Projection GEMM", "norm": "Norm", "softmax": "Softmax", "attention": "Attention, softmax inside"}
+FOLLOWS = ("device",)
 CLAIMS = (
     "llama_fits_orin", "kv_512_kib", "kv_64_gb", "activations_half_of_weights", "four_projections", "decode_weight_floor",
     "prefill_arithmetic_floor", "softmax_intensity", "elementwise_half_flop_per_byte", "fusion_factor_half", "divide_by_sum_small",

@@ -43,7 +43,7 @@ def lock(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def estimate(lab: kit.Lab) -> kit.Estimate:
+def sealed(lab: kit.Lab) -> kit.Estimate:
     return kit.Estimate(lab.fill(f"{NAME}.estimate"), "tokens/s", STEP, 2 * target.TARGET, STEP)
 
 
@@ -155,11 +155,6 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     alone = replace(target.today(), batch=1)
     gain = significant(replace(alone, weights="fp8").rate / alone.rate)
     return {**rates, **fits, "target": _rate(target.TARGET), "weights_alone": kit.dress(gain)}
-
-
-def spent(lab: kit.Lab) -> tuple[str, str, dict[str, object]]:
-    """What the reveal takes."""
-    return effect(lab), distance(lab), reveal(lab)
 
 
 # --- the design

@@ -14,6 +14,7 @@ from ironlaw.labs.lab_12_amdahl.passes import DEVICE, HOST, KINDS, PIPELINE, STA
 from ironlaw.pictures.reveal import rules
 from ironlaw.widget.figure import tabbed
 
+FOLLOWS = ("pass", "part")
 CLAIMS = ("graph_beats_amdahl", "component_ten_times", "gpu_infinitely_fast", "compiled_below_the_ceiling", "gpu_500x_gives_5x")
 TURNS, OVERLAP = "turns", "overlap"
 FIRST = "resnet50_1"

@@ -50,7 +50,7 @@ def _row(values: Any) -> kit.Markup:
     return kit.Markup(f"{', '.join(texts[:-1])} and {texts[-1]}")
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("stages")
     if run is None:

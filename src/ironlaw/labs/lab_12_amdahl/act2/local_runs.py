@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.scaling.amdahl import amdahl, karp_flatt
@@ -46,7 +45,7 @@ def slots(run: kit.Measured) -> dict[str, object]:
     return {**figures, "most": f"{n:.0f}", "most_speedup": kit.times(most)}
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     return {}
 

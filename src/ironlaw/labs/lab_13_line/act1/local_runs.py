@@ -31,7 +31,7 @@ def sides(about: Any) -> dict[str, str]:
     return {"l": significant(about["in_flight"], 5), "lw": significant(about["rate"] * about["mean_s"], 5)}
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("line")
     if run is None:

@@ -34,7 +34,7 @@ def batch_slots(run: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("batches")
     full = run.row(kind="case", name=batches.TIME, batch=batches.MOST) if run else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ironlaw import kit
 from ironlaw.measure.experiments import fan_out
@@ -34,6 +33,6 @@ def slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """No claim of this act is about one machine; the column stays open for the experiment under it."""
     return {}

@@ -47,7 +47,7 @@ def trained(run: kit.Measured) -> dict[str, object]:
     }
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("resample")
     rows = {claim: run.row(name=name) for claim, name in RATIOS.items()} if run else {}

@@ -31,7 +31,7 @@ def lock(lab: kit.Lab) -> dict[str, object]:
     return {name: about_it[name] for name in ("model", "devices", "near", "seq")}
 
 
-def estimate(lab: kit.Lab) -> kit.Estimate:
+def sealed(lab: kit.Lab) -> kit.Estimate:
     return kit.Estimate(lab.fill("act2.estimate", near=premise().box.devices), "%", 0, 100, 1)
 
 

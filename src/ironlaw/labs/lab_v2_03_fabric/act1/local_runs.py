@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ironlaw import kit
 from ironlaw.measure.experiments.collectives import FREE, PACED, RATE, SIZES
@@ -52,7 +52,7 @@ def slots(run: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("collectives")
     if run is None:

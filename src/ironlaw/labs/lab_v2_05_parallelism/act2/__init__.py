@@ -1,5 +1,4 @@
 """Act II: a layout for a given run."""
 
-from ironlaw.labs.lab_v2_05_parallelism.act2 import instrument, slots
-
-__all__ = ["instrument", "slots"]
+from ironlaw.labs.lab_v2_05_parallelism.act2.instrument import CLAIMS, FOLLOWS, dials, view
+from ironlaw.labs.lab_v2_05_parallelism.act2.slots import distance, lock, message, peek, reflection, reveal, takeaways, truth

@@ -61,7 +61,7 @@ def dots(lab: kit.Lab, setting: Setting) -> dict[str, list[tuple[float, float]]]
     return found
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run("collectives")
     if run is None:

@@ -37,7 +37,7 @@ def lock(lab: kit.Lab) -> dict[str, object]:
     return _about(premise())
 
 
-def estimate(lab: kit.Lab) -> kit.Estimate:
+def sealed(lab: kit.Lab) -> kit.Estimate:
     return kit.Estimate(lab.fill("act2.estimate"), "%", 0, 100, 1)
 
 

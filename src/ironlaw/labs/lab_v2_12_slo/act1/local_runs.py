@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ironlaw import kit
 from ironlaw.measure.experiments import tails
@@ -62,7 +61,7 @@ def slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
     }  # fmt: skip
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run(NAME)
     if run is None:

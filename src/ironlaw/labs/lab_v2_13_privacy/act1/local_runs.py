@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ironlaw import kit
 
@@ -46,7 +45,7 @@ def _epsilon(run: kit.Measured, records: int, noise: float) -> float:
     return float(row["params"]["epsilon"])
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Further arguments are states: naming them is what runs the cell again."""
     run = lab.local_run(NAME)
     if run is None:

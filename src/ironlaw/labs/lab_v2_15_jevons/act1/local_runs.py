@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ironlaw import kit
 from ironlaw.measure.experiments import energy
@@ -52,7 +51,7 @@ def published_ratio() -> float:
     return float(rows[ONE] / rows[MANY])
 
 
-def claims(lab: kit.Lab, *_: Any) -> dict[str, kit.LocalFigure]:
+def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     """Joules where they could be read, else seconds, and the figure says so. Further arguments are states: naming them is what runs the
     cell again."""
     run = lab.local_run(NAME)

@@ -1,14 +1,12 @@
-"""Whose page a lab is on: a plain one, which the labs' server and the static site show, or marimo's, where a lab is run as a notebook.
+"""Whose page a lab is on: page.py's, which the labs' server, the static site and a notebook show, or none, as in a test.
 
-The kit asks for four things, and a lab does not know who provides them:
+The kit asks for three things, and a lab does not know who provides them:
 
     html(text)       a part of the page
     state(value)     (get, set): cells that name `get` run again when it is set
     element(piece)   a piece on the page: as text it is its HTML, `widget` is the piece
-    begin()          a page begins: what is created from now on ends with it
 
-and for the learner's ledger, where none is passed. marimo is the host unless another one is used (plain.py). Pages are opened in threads
-side by side, and each has its own.
+and for the learner's ledger, where none is passed. Pages are opened in threads side by side, and each has its own.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ironlaw.widget.piece import Piece
@@ -36,23 +34,43 @@ class Host(Protocol):
 
     def element(self, piece: Piece) -> Element: ...
 
-    def begin(self) -> None: ...
-
     def ledger(self) -> Any: ...
 
 
 _used: ContextVar[Host | None] = ContextVar("host", default=None)
 
 
+@dataclass(frozen=True)
+class Loose:
+    """A piece on no page."""
+
+    widget: Piece
+
+    def __str__(self) -> str:
+        return "<ironlaw-piece></ironlaw-piece>"
+
+
+class NoPage:
+    """What is shown is text, a state holds its value, and nothing runs again."""
+
+    def html(self, text: str) -> str:
+        return text
+
+    def state(self, value: Any) -> State:
+        held = [value]
+        return lambda: held[0], lambda new: held.__setitem__(0, new)
+
+    def element(self, piece: Piece) -> Loose:
+        return Loose(piece)
+
+    def ledger(self) -> Any:
+        from ironlaw.kit.shared_ledger import shared_ledger  # brings SQL, which a page in a browser does without
+
+        return shared_ledger()
+
+
 def current() -> Host:
-    return _used.get() or _marimo()
-
-
-@cache
-def _marimo() -> Host:
-    from ironlaw.kit.host.in_marimo import MarimoHost  # takes a second to import
-
-    return MarimoHost()
+    return _used.get() or NoPage()
 
 
 @contextmanager
@@ -75,10 +93,6 @@ def state(value: Any) -> State:
 
 def element(piece: Piece) -> Element:
     return current().element(piece)
-
-
-def begin() -> None:
-    current().begin()
 
 
 def ledger() -> Any:

@@ -1,7 +1,7 @@
-"""A host without marimo: one page of a lab, as the labs' server and the static site show it. Nothing here knows of a browser.
+"""One page of a lab, as the labs' server, the static site and a notebook show it. Nothing here knows of a browser.
 
     page = Page(folder, ledger)
-    page.open()                     # cell -> HTML
+    page.open()                     # cell -> HTML: what the runner's cells show of the lab
     page.shown()                    # all that is on the page
     page.act("p3", {"value": 2})    # what the learner did to a piece -> what changed on the page
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import re
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 from ironlaw.errors import BadValue, IronlawError, sentence
 from ironlaw.kit.banner import notice
 from ironlaw.kit.host import State, using
-from ironlaw.kit.host.notebook import Cell, in_order, read
+from ironlaw.kit.runner import OPENED, Cell, names, script
 from ironlaw.widget.piece import Piece, wire
 
 LOG = logging.getLogger(__name__)
@@ -55,15 +55,15 @@ class Page:
     """The host of one lab."""
 
     def __init__(self, folder: Path, ledger: Any) -> None:
-        cells = read(folder / "lab.py")
-        self._ledger = ledger
-        self._order = list(in_order(cells, folder.name))
-        self._names: dict[str, Any] = {}  # what the cells have defined
+        self._script, self._ledger = script(folder), ledger
+        self.lab: Any = None
+        self._states: dict[str, Callable[[], Any]] = {}
         self._stale: dict[Callable[[], Any], int] = {}  # state that was set -> how many cells had run by then
         self._ran: dict[str, int] = {}  # cell -> the number of its run
         self._runs = 0
-        self.cells = [cell.name for cell in cells]
-        self.html_of: dict[str, str] = {}
+        self.cells = names(self._script)
+        self.html_of = dict.fromkeys(self.cells, "")
+        self.failed: dict[str, Exception] = {}  # cell -> why it shows nothing else
         self.changes: dict[str, dict[str, Any]] = {}  # piece -> what is new about it
         self.pieces: weakref.WeakValueDictionary[str, Shown] = weakref.WeakValueDictionary()
         self._count = 0
@@ -91,25 +91,28 @@ class Page:
         self.pieces[shown.name] = shown
         return shown
 
-    def begin(self) -> None:
-        """A page ends with this object."""
-
     def ledger(self) -> Any:
         return self._ledger
 
     # --- what shows the page asks for
 
-    def open(self) -> dict[str, str]:
-        """Every cell, as HTML."""
+    def open(self, lab: Any = None) -> dict[str, str]:
+        """Every cell, as HTML. `lab`: one that is open already."""
         with using(self):
-            self._run(self._order)
+            try:
+                self.lab = lab if lab is not None else self._script.open()
+                self._states = dict(zip(self._script.states, self.lab.states(*self._script.states), strict=True))
+            except Exception as error:
+                self.html_of[OPENED] = self._failure(OPENED, error)
+            else:
+                for cell in self._script.cells:
+                    self._run(cell)
         self.settle()
-        return {name: self.html_of.get(name, "") for name in self.cells}
+        return dict(self.html_of)
 
     def shown(self) -> dict[str, Any]:
         """The whole page: `{"cells": {cell: HTML}, "pieces": {piece: traits}}`."""
-        cells = {name: self.html_of.get(name, "") for name in self.cells}
-        return {"cells": cells, "pieces": {name: self.traits(name) for name in self.pieces}}
+        return {"cells": dict(self.html_of), "pieces": {name: self.traits(name) for name in self.pieces}}
 
     def act(self, name: str, state: dict[str, Any]) -> dict[str, Any]:
         """What the learner did to a piece. The cells and pieces that changed, as `shown` has them; `new`: the pieces of those cells."""
@@ -131,7 +134,8 @@ class Page:
         with using(self):
             while self._stale:
                 stale, self._stale = self._stale, {}
-                self._run([cell for cell in self._order if self._is_older(cell, stale)])
+                for cell in [cell for cell in self._script.cells if self._is_older(cell, stale)]:
+                    self._run(cell)
         cells = {name: text for name, text in self.html_of.items() if before.get(name) != text}
         pieces = {name: dict(traits) for name, traits in self.changes.items()}
         self.changes.clear()
@@ -155,34 +159,24 @@ class Page:
         return shown
 
     def _is_older(self, cell: Cell, stale: Mapping[Callable[[], Any], int]) -> bool:
-        """Whether it ran before one of these states was set that it names."""
-        return any(self._names.get(name) is get and self._ran[cell.name] <= runs for name in cell.needs for get, runs in stale.items())
+        """Whether it ran before one of its states was set."""
+        return any(self._ran[cell.name] <= stale.get(self._states[name], -1) for name in cell.states)
 
-    def _run(self, cells: Iterable[Cell]) -> None:
-        """These and all that need what they define. Where that failed there is nothing to show: the cell that failed says why."""
-        due = {cell.name for cell in cells}
-        renewed: set[str] = set()
-        for cell in self._order:
-            if cell.name not in due and renewed.isdisjoint(cell.needs):
-                continue
-            for name in cell.defines:
-                self._names.pop(name, None)
-            self._runs += 1
-            self._ran[cell.name] = self._runs
-            self.html_of[cell.name] = self._show(cell) if self._names.keys() >= set(cell.needs) else ""
-            renewed.update(cell.defines)
+    def _run(self, cell: Cell) -> None:
+        self._runs += 1
+        self._ran[cell.name] = self._runs
+        self.html_of[cell.name] = self._show(cell)
 
     def _show(self, cell: Cell) -> str:
         try:
-            shown, values = cell.run(self._names)
+            shown = cell.draw(self.lab)
         except Exception as error:
-            LOG.exception("the cell %r failed", cell.name)
-            return _failure(cell.name, error)
-        self._names.update(values)
-        as_html = getattr(shown, "_repr_html_", None)  # what a notebook shows a table, a figure or marimo's Markdown by
+            return self._failure(cell.name, error)
+        as_html = getattr(shown, "_repr_html_", None)  # what a notebook shows a table or a figure by
         return "" if shown is None else str(as_html() if as_html else shown)
 
-
-def _failure(name: str, error: Exception) -> str:
-    reason = sentence(str(error)) if isinstance(error, IronlawError) else f"{type(error).__name__}: {error}"
-    return notice("fail", f"This part ({name}) could not be shown", f"{escape(reason)} What you committed is kept.")
+    def _failure(self, name: str, error: Exception) -> str:
+        LOG.error("the cell %r failed", name, exc_info=error)
+        self.failed[name] = error
+        reason = sentence(str(error)) if isinstance(error, IronlawError) else f"{type(error).__name__}: {error}"
+        return notice("fail", f"This part ({name}) could not be shown", f"{escape(reason)} What you committed is kept.")

@@ -1,0 +1,211 @@
+"""One runner plays every lab: the steps of its acts in order, each a cell of the page.
+
+Which steps an act has follows from its places (questions.toml) and from what its module `act1` provides. `lab` is the lab that is open:
+
+    dials(lab), view(lab, values)       the instrument; FOLLOWS: the dials that move with the context
+    truth(lab), distance(lab)           the reveal
+    message, lock, reveal, blanks, reflection, peek, takeaways, challenge
+                                        (lab): the slots of that section, where it has any
+    sealed(lab)                         an estimate or a curve that is sealed with the prediction
+    CLAIMS                              claims to show; ANSWERS: claim -> the challenge that it answers
+    captions(lab)                       experiments for the learner's own machine; local_figures(lab): what they measured
+    challenge_feedback(lab, value, right), judge(lab, values), advise(lab, values)
+                                        a number to commit, a design to commit, a hint to ask for
+    STATES                              section -> states that run it again beside its own place: {"peek": ("context",)}
+
+A place with a name of its own, `act2.walk`, is another instrument: `act2.walk_panel` provides its dials and view. So does
+`act2.budget_panel` for the decision `act2_budget`, where `effect` is what the choice did. `design` provides truths, design and readouts.
+A lab of another form lists its cells itself: `open` and CELLS in cells.py.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from ironlaw.errors import BadValue
+from ironlaw.kit import lab as labs
+from ironlaw.kit import places as journey
+from ironlaw.kit import questions as sheets
+from ironlaw.kit.questions import Question
+
+OPENED = "opened"  # where a page says that its lab can't be opened
+Show = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A part of the page. `show(lab)` runs when the lab is opened, and again when one of its states changes."""
+
+    name: str
+    show: Show
+    opens: str = ""  # the state that must be true before anything is shown
+    again: tuple[str, ...] = ()
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return (self.opens, *self.again) if self.opens else self.again
+
+    def draw(self, lab: Any) -> Any:
+        return self.show(lab) if not self.opens or lab.value(self.opens) else None
+
+
+@dataclass(frozen=True)
+class Script:
+    """How a lab is opened, and the cells of its page."""
+
+    open: Callable[[], Any]
+    cells: tuple[Cell, ...]
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(state for cell in self.cells for state in cell.states))
+
+
+def script(folder: Path) -> Script:
+    if (folder / "cells.py").exists():
+        own = _module(folder, "cells")
+        return Script(own.open, tuple(own.CELLS))
+    return Script(lambda: labs.open(folder), tuple(_cells(folder)))
+
+
+def names(played: Script) -> list[str]:
+    """The cells of a page, in order. The first two are empty: a page says in the one that its lab can't be opened."""
+    return [OPENED, "states", *(cell.name for cell in played.cells)]
+
+
+def _module(folder: Path, name: str) -> Any:
+    """A module of a lab. A lab that is not in the package is read from its files."""
+    package = sys.modules["ironlaw"].__name__ + ".labs"
+    if folder.resolve().parent == (Path(__file__).parent.parent / "labs").resolve():
+        return import_module(f"{package}.{folder.name}.{name}")
+    path = next((each for each in (folder / f"{name}.py", folder / name / "__init__.py") if each.exists()), None)
+    spec = spec_from_file_location(f"{package}.{folder.name}.{name}", path) if path else None
+    if spec is None or spec.loader is None:
+        raise BadValue(f"{folder} has no {name}.py; write one, or copy it from labs/_template")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _cells(folder: Path) -> Iterator[Cell]:
+    sheet = sheets.load(folder / "questions.toml")
+    listed = journey.places(sheet)
+    design = _module(folder, "design")
+    yield Cell("header", lambda lab: lab.header())
+    yield Cell("rail", lambda lab: lab.rail(), again=("progress",))
+    yield Cell("context_toggle", lambda lab: lab.context())
+    last = None
+    for number, name in enumerate(dict.fromkeys(place.act for place in listed if place.name != journey.END)):
+        parts = [place.part for place in listed if place.act == name]
+        act, _, own = name.partition("_")
+        module = _module(folder, act)
+        last = module
+        steps = Act(name, getattr(module, f"{own}_panel") if own else module, parts, sheet.questions, is_first=number == 0)
+        yield from steps.cells()
+    takeaways = getattr(last, "takeaways", None)
+    yield Cell(
+        "receipt",
+        lambda lab: lab.end(design.truths(lab), lambda: design.design(lab), takeaways(lab) if takeaways else None),
+        opens=journey.END,
+    )
+    readouts: Show = getattr(design, "readouts", lambda lab: [])
+    yield Cell("hud", lambda lab: lab.hud(readouts(lab), design.design(lab)), again=("progress", "context", "readouts"))
+
+
+class Act:
+    """One act: its name in questions.toml, what provides its parts, and the places it has."""
+
+    def __init__(self, name: str, module: Any, parts: list[str], questions: Mapping[str, Question], is_first: bool) -> None:
+        self.name, self.module, self.parts, self.questions = name, module, parts, questions
+        self.decides = questions[name].kind == "decision"
+        self.opens = "" if is_first else f"{name}.lock"
+        self.prefix = re.sub(r"^act\d+_", "", name)
+
+    def cells(self) -> Iterator[Cell]:
+        yield self._message()
+        yield self._cell("lock", lambda lab: lab.lock(self.name, self._slots(lab, "lock"), self._slots(lab, "sealed")), self.opens)
+        yield self._instrument(self.parts[1], self.opens)
+        if hasattr(self.module, "advise"):
+            yield self._cell("hint", lambda lab: lab.hint(self.name, lambda values: self.module.advise(lab, values)), self.name)
+        yield from sorted([self._reveal(), *self._design()], key=lambda cell: cell.name, reverse=not self.decides)
+        for part in self.parts[2:]:
+            yield from self._after(part)
+
+    def _after(self, part: str) -> Iterable[Cell]:
+        """What a place after the first instrument has."""
+        match part:
+            case "claims":
+                return self._claims()
+            case "reflect":
+                return self._reflect()
+            case "peek":
+                return [self._cell("peek", lambda lab: lab.peek(self.name, self._slots(lab, "peek")), f"{self.name}.peek")]
+            case "challenge":
+                return [self._challenge()]
+        return [self._instrument(part, f"{self.name}.{part}")]
+
+    def _cell(self, part: str, show: Show, opens: str = "", again: tuple[str, ...] = ()) -> Cell:
+        return Cell(f"{self.prefix}_{part}", show, opens, (*again, *getattr(self.module, "STATES", {}).get(part, ())))
+
+    def _slots(self, lab: Any, section: str) -> Any:
+        provided = getattr(self.module, section, None)
+        return provided(lab) if provided else None
+
+    def _message(self) -> Cell:
+        def message(lab: Any) -> Any:
+            return lab.message(self.name, self._slots(lab, "message"))
+
+        if self.decides or not self.opens:
+            return self._cell("message", message, self.opens)
+        return self._cell("message", lambda lab: message(lab) if lab.value(self.opens) else lab.closed(self.name), again=(self.opens,))
+
+    def _instrument(self, part: str, opens: str) -> Cell:
+        panel, own = (self.module, "") if part == "instrument" else (getattr(self.module, f"{part}_panel"), part)
+
+        def instrument(lab: Any) -> Any:
+            return lab.instrument(self.name, panel.dials(lab), lambda values: panel.view(lab, values), getattr(panel, "FOLLOWS", ()), own)
+
+        return self._cell(part, instrument, opens)
+
+    def _reveal(self) -> Cell:
+        act = self.module
+        truth = getattr(act, "effect", None) or act.truth
+        return self._cell("reveal", lambda lab: lab.reveal(self.name, truth(lab), act.distance(lab), self._slots(lab, "reveal")), self.name)
+
+    def _design(self) -> Iterator[Cell]:
+        if hasattr(self.module, "judge"):
+            yield self._cell("design", lambda lab: lab.decide(self.name, lambda values: self.module.judge(lab, values)), self.name)
+
+    def _claims(self) -> Iterator[Cell]:
+        act, opens = self.module, f"{self.name}.claims"
+        measures, figures, answers = hasattr(act, "captions"), getattr(act, "local_figures", None), getattr(act, "ANSWERS", None)
+
+        def claims(lab: Any) -> Any:
+            local = figures(lab) if figures else {} if measures else None
+            return lab.claims(self.name, act.CLAIMS, local, answers)
+
+        yield self._cell("claims", claims, opens, (*(("measured",) if figures else ()), *(answers or {}).values()))
+        if measures:
+            yield self._cell("measure", lambda lab: lab.measuring(self.name, act.captions(lab)), opens)
+
+    def _reflect(self) -> Iterator[Cell]:
+        opens = f"{self.name}.reflect"
+        blanks = [name for name, question in self.questions.items() if question.kind == "blank" and name.startswith(f"{self.name}_")]
+        if blanks:
+            yield self._cell("blanks", lambda lab: lab.blanks(self.name, blanks, self._slots(lab, "blanks")), opens)
+        yield self._cell("reflection", lambda lab: lab.reflect(self.name, self._slots(lab, "reflection")), opens)
+
+    def _challenge(self) -> Cell:
+        act = self.module
+
+        def challenge(lab: Any) -> Any:
+            return lab.challenge(self.name, f"{self.name}_challenge", act.challenge(lab), lambda *said: act.challenge_feedback(lab, *said))
+
+        return self._cell("challenge", challenge, f"{self.name}.challenge")
