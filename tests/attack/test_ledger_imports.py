@@ -53,9 +53,9 @@ def read(ledger):
     for slug in LABS:
         lab = kit.open(slug, ledger)
         for name, question in lab.questions.items():
-            lab._standing(name)
+            lab.standing(name)
             lab.choice(name), lab.correct(name), lab.confidence(name) if question.kind == "prediction" else lab.entry(name)
-        assert lab.trouble == "" and isinstance(lab.complete, bool)
+        assert lab.trouble == "" and isinstance(lab.record.complete, bool)
     again = ledger.import_(ledger.export())
     assert again == 0
     ledger.reset()

@@ -5,7 +5,7 @@ from as_browser import send
 
 from ironlaw import kit
 from ironlaw.errors import UnknownName
-from ironlaw.kit import review
+from ironlaw.kit import frame, parts, review
 from ironlaw.kit.lab import Lab
 from ironlaw.labs._template.act1 import instrument
 from ironlaw.ledger import open_ledger
@@ -14,9 +14,9 @@ from ironlaw.ledger import open_ledger
 @pytest.fixture
 def shown(lab):
     lab.states("act1", "act1_reflection", "context", "readouts")
-    lab.context()
-    lab.lock("act1")
-    lab.instrument("act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
+    frame.toggle(lab)
+    parts.lock(lab, "act1")
+    parts.instrument(lab, "act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
     return lab
 
 
@@ -50,7 +50,7 @@ def test_committing_opens_the_instrument_at_once(shown):
 def test_a_reload_finds_it_open(shown, ledger):
     commit(shown)
     again = kit.open("_template", ledger)
-    again.instrument("act1", instrument.dials(again), lambda values: instrument.view(again, values))
+    parts.instrument(again, "act1", instrument.dials(again), lambda values: instrument.view(again, values))
     assert again.prediction("act1") and again.instruments["act1"].piece.view["figures"]
 
 
@@ -81,7 +81,7 @@ def test_an_unknown_context_is_refused_beside_the_toggle(shown):
 def test_states_change_only_when_their_value_does(lab):
     (getter,) = lab.states("act1")
     calls = []
-    lab._setters["act1"] = (getter, calls.append)
+    lab._states.of["act1"] = (getter, calls.append)
     lab.notify()
     assert calls == []
     lab.ledger.commit_prediction("_template", "act1", "e2", 1e2, 3, True, 1)
@@ -91,21 +91,21 @@ def test_states_change_only_when_their_value_does(lab):
 
 def finish(lab: Lab, ledger) -> None:
     """Answer the last question, go to the end, and save."""
-    lab.reflect("act1")
+    parts.reflect(lab, "act1")
     send(piece(lab, "act1_reflection"), choice=0, answer=1)
-    lab.save_button(lambda: {"x": 1})
+    frame.save_button(lab, lambda: {"x": 1})
     assert ledger.design("_template") is None
     send(piece(lab, "save"), act=1)
 
 
 def test_only_the_button_saves_and_only_what_is_complete(shown, ledger):
     commit(shown)
-    shown.save_button(lambda: {"x": 1})
+    frame.save_button(shown, lambda: {"x": 1})
     assert "Answer every question first" in send(piece(shown, "save"), act=1)["error"]["message"] and not ledger.designs()
     finish(shown, ledger)
     saved = ledger.design("_template")
     assert saved["x"] == 1 and saved["dials"] == {"act1": piece(shown, "act1.instrument").state["dials"]}
-    receipt = shown.receipt({"x": 1})
+    receipt = frame.receipt(shown, {"x": 1})
     assert receipt.saved and receipt.time and receipt.where == ledger.where() and not receipt.changed
     piece(shown, "save").refresh()
     assert len(ledger.events("_template", "design")) == 1  # the same press is one design
@@ -116,15 +116,15 @@ def test_turning_a_dial_after_saving_is_said_and_not_written(shown, ledger):
     finish(shown, ledger)
     send(piece(shown, "act1.instrument"), dials={"a": "pi5", "b": "h100_sxm"})
     send(piece(shown, "context"), value="pi5")
-    assert shown.receipt({"x": 1}).changed and shown.receipt({"x": 2}).changed
+    assert frame.receipt(shown, {"x": 1}).changed and frame.receipt(shown, {"x": 2}).changed
     assert len(ledger.events("_template", "design")) == 1
 
 
 def show(ledger) -> Lab:
     lab = kit.open("_template", ledger)
     lab.states("act1", "act1_reflection", "act1.claims", "progress", "context", "readouts")
-    lab.context(), lab.header(), lab.lock("act1")
-    lab.instrument("act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
+    frame.toggle(lab), frame.header(lab), parts.lock(lab, "act1")
+    parts.instrument(lab, "act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
     return lab
 
 
@@ -142,7 +142,7 @@ def test_dials_of_an_import_may_be_anything(shown, ledger):
     for dials in (5, {"act1": 5}, {"act1": {"a": ["pi5"], "b": None, "x": {}}}):
         ledger.append("_template", "design", {"dials": dials})
         again = show(ledger)
-        assert piece(again, "act1.instrument").state["dials"] == {"a": "h100_sxm", "b": "pi5"} and again.receipt({}).saved
+        assert piece(again, "act1.instrument").state["dials"] == {"a": "h100_sxm", "b": "pi5"} and frame.receipt(again, {}).saved
 
 
 def test_a_context_leaves_the_dials_where_they_are(shown):
@@ -160,7 +160,7 @@ def test_a_second_window_follows_when_it_looks(shown, ledger):
     assert set(piece(other, "act1.instrument").view) == {"seq"} and not other.is_open("act1.claims")
     commit(shown)
     send(piece(shown, "context"), value="pi5")
-    shown.go_on("act1.instrument")
+    frame.go_on(shown, "act1.instrument")
     send(piece(shown, "act1.instrument.next"), act=1)
     assert not other.is_open("act1.claims")
     stamp = send(piece(other, "follow"), look=1)["stamp"]
@@ -179,12 +179,12 @@ def test_places_open_one_by_one(shown, ledger):
     commit(shown)
     assert open_places() == ["act1.lock", "act1.instrument"]
     for name in ("act1.instrument", "act1.claims"):
-        shown.go_on(name)
+        frame.go_on(shown, name)
         send(piece(shown, f"{name}.next"), act=1)
-    assert open_places()[-1] == "act1.reflect" and shown.go_on("act1.reflect") == ""  # an answer leads on there
+    assert open_places()[-1] == "act1.reflect" and frame.go_on(shown, "act1.reflect") == ""  # an answer leads on there
     send(piece(shown, "act1.instrument.next"), act=2)
     assert len(ledger.events(kind="step")) == 2  # going back and on again is not another step
-    shown.reflect("act1")
+    parts.reflect(shown, "act1")
     send(piece(shown, "act1_reflection"), choice=1, answer=1)
     assert open_places()[-1] == "act1.peek" and kit.open("_template", ledger).is_open("act1.peek")
 
@@ -193,16 +193,16 @@ def test_a_second_attempt_is_made_with_the_answer_in_sight(shown):
     commit(shown, 0)
     send(piece(shown, "act1"), choice=1, confidence=5, commit=2, again=1)
     assert shown.holds("act1") and shown.correct("act1") is False and shown.confidence("act1") == 3
-    assert "with the answer in sight" in shown.reveal("act1", "", "", {"gap": ""})
-    assert "missed at first" in shown.hud([], {})
+    assert "with the answer in sight" in parts.reveal(shown, "act1", "", "", {"gap": ""})
+    assert "missed at first" in frame.hud(shown, [], {})
 
 
 def test_a_ledger_that_can_t_be_opened_is_said_in_the_page(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("IRONLAW_LEDGER", str(tmp_path / "file" / "ledger.db"))
     lab = kit.open("_template")
-    assert "can&#x27;t be opened" in lab.header() and "IRONLAW_LEDGER" in lab.trouble
-    lab.lock("act1")
+    assert "can&#x27;t be opened" in frame.header(lab) and "IRONLAW_LEDGER" in lab.trouble
+    parts.lock(lab, "act1")
     assert "nothing was committed" in commit(lab)["error"]["message"]
 
 
@@ -212,11 +212,15 @@ def test_a_reset_begins_anew(shown, ledger):
     assert kit.open("_template", open_ledger(ledger.where())).prediction("act1") is None
 
 
+def header(page) -> str:
+    return frame.header(page) if isinstance(page, Lab) else page.header()
+
+
 def test_the_header_says_what_happened_to_the_ledger(tmp_path):
     """In a lab and in the review, as text: the reason may quote what a damaged file holds."""
     with open_ledger(tmp_path / "ledger.db") as ledger:
         for page in (kit.open("lab_01_magnitude", ledger), review.open(ledger=ledger)):
-            assert "Something happened" not in page.header()
+            assert "Something happened" not in header(page)
         ledger.notice = "Your ledger was damaged (<b>)."
         for page in (kit.open("lab_01_magnitude", ledger), review.open(ledger=ledger)):
-            assert "Something happened to your ledger" in page.header() and "(&lt;b&gt;)" in page.header()
+            assert "Something happened to your ledger" in header(page) and "(&lt;b&gt;)" in header(page)

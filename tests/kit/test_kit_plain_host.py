@@ -271,7 +271,7 @@ def test_a_page_that_followed_each_act_is_the_page_that_is_loaded_again(slug):
         assert {name: alike(html) for name, html in again.open().items()} == {
             name: alike(html) for name, html in learner.page.html_of.items()
         }, done
-    assert learner.lab._design is not None and seen >= 6
+    assert learner.lab.progress.design is not None and seen >= 6
 
 
 class Counted:

@@ -35,9 +35,9 @@ class Page:
         host = plain.Page(folder(self.slug), self.ledger)
         with using(host):
             self.lab = kit.open(self.slug)
-        while onward and (place := self.lab.places[self.lab._reached]).part not in ("lock", "reflect", "end"):
+        while onward and (place := self.lab.places[self.lab.progress.reached]).part not in ("lock", "reflect", "end"):
             self.ledger.append(self.slug, "step", {"step": place.name})
-            self.lab._look()
+            self.lab.progress.look()
         self.parts = parts(host, self.lab)
         return self
 

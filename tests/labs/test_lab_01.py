@@ -8,6 +8,7 @@ from headless import bare
 
 from ironlaw import claims, hardware
 from ironlaw.kit.check import problems
+from ironlaw.kit.frame import receipt
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
 
 SLUG = "lab_01_magnitude"
@@ -429,7 +430,7 @@ def test_the_design_is_what_the_controls_say(revealed):
     assert revealed.piece("act2.instrument").view["banner"]["tone"] == "fail"  # another browser begins with the saved dials
     revealed.send("context", value="orin_nx_16gb")
     revealed.turn("act2", batch=7)
-    assert revealed.lab.receipt({}).changed and len(revealed.ledger.events(SLUG, "design")) == 1  # looking writes nothing
+    assert receipt(revealed.lab, {}).changed and len(revealed.ledger.events(SLUG, "design")) == 1  # looking writes nothing
 
 
 def test_a_new_attempt_is_a_new_event(complete):

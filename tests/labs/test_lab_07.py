@@ -155,7 +155,7 @@ def test_one_lock_opens_the_calculator_at_once_and_the_explorer_two_places_on(ha
     assert half.piece("act2.roi.instrument").view["figures"]
     assert half.reload(onward=False).parts["act2_instrument"] is None
     buttons = [name for name in half.reload().lab.elements if name.endswith(".next")]  # one under each place that no answer ends
-    assert buttons == [f"{p.name}.next" for p in half.lab.places[: half.lab._reached] if p.part not in ("lock", "reflect")]
+    assert buttons == [f"{p.name}.next" for p in half.lab.places[: half.lab.progress.reached] if p.part not in ("lock", "reflect")]
     assert half.reload().piece("act2.instrument").view["figures"]
 
 

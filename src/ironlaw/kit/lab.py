@@ -1,7 +1,7 @@
-"""One lab in one session: its words, its questions, the ledger, and the pieces on the page.
+"""One lab in one session: its words and questions, what is known of the learner, how far they are, what was measured, and the page.
 
 Everything a learner commits goes to the ledger first; what is open is read from the ledger each time, so a reload, a second
-window and a killed server all lead back to the same place.
+window and a killed server all lead back to the same place. What stands on the page is drawn by parts.py and frame.py.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw import lab_names
-from ironlaw.errors import IronlawError, LedgerError, sentence, unknown
-from ironlaw.kit import context, ending, guided, header, host, hud, own_keys, prose, rail
+from ironlaw.errors import IronlawError, LedgerError, unknown
+from ironlaw.kit import context, host, own_keys, prose, step
 from ironlaw.kit import places as journey
 from ironlaw.kit import questions as sheets
 from ironlaw.kit import words as texts
 from ironlaw.kit.absent import AbsentLedger
-from ironlaw.kit.act_steps import ActSteps, Slots
-from ironlaw.kit.banner import ledger_notice, notice
 from ironlaw.kit.context import Context
-from ironlaw.kit.guided import Design
-from ironlaw.kit.hud import Item
+from ironlaw.kit.experiments import Experiments
 from ironlaw.kit.instrument import Instrument
-from ironlaw.kit.rail import Act, Step
-from ironlaw.ledger import Event
+from ironlaw.kit.learner_record import LearnerRecord
+from ironlaw.kit.progress import Progress
+from ironlaw.kit.states import States
+from ironlaw.widget.piece import Piece
 
 LABS = Path(__file__).parent.parent / "labs"
+Slots = Mapping[str, object]
+Design = Callable[[], Mapping[str, Any]]
 
 
 def folder(name: str | Path) -> Path:
@@ -53,7 +54,7 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
     return Lab(place.name, words, sheet, ledger)
 
 
-class Lab(ActSteps):
+class Lab:
     def __init__(self, slug: str, words: texts.Words, sheet: sheets.Sheet, ledger: Any) -> None:
         sheet = own_keys.bound(sheet, ledger, slug)
         self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
@@ -66,97 +67,99 @@ class Lab(ActSteps):
         self.follows: dict[str, tuple[str, ...]] = {}
         self.elements: dict[str, Any] = {}  # a page drops an element that nothing refers to
         self.readouts: dict[str, dict[str, Any]] = {}
-        self._predictions: dict[str, list[Event]] = {}
-        self._setters: dict[str, tuple[Any, Callable[[Any], None]]] = {}
-        self._begin()
-        self._look()
-        self._recall()
+        self._unread = self._begin()
+        self.record = LearnerRecord(slug, self.questions, ledger)
+        self.progress = Progress(slug, self.places, self.questions, ledger)
+        self.experiments = Experiments(slug, ledger)
+        self._states = States(self.standing)
+        self.states, self.value, self.notify = self._states.create, self._states.value, self._states.notify
+        # what an act asks
+        record = self.record
+        self.question, self.prediction, self.choice, self.correct = record.question, record.prediction, record.choice, record.correct
+        self.first_choice, self.holds, self.confidence, self.sealed = record.first_choice, record.holds, record.confidence, record.sealed
+        self.outcomes, self.decision, self.entry, self.has_answer = record.outcomes, record.decision, record.entry, record.has_answer
+        self.local_run, self.is_open = self.experiments.local_run, self.progress.is_open
 
-    def _begin(self) -> None:
+    def _begin(self) -> str:
+        """Why the ledger can't be used, if it can't."""
         try:
             events = self.ledger.events(self.slug)
             if not events or events[-1].kind != "opened":
                 self.ledger.append(self.slug, "opened", {})
-            self.trouble = ""
         except LedgerError as error:
-            self.trouble = str(error)
+            return str(error)
+        return ""
 
-    # --- words
-
-    def fill(self, name: str, /, **slots: object) -> str:
-        return self.words.fill(name, **slots)
-
-    # --- states: a cell that names one runs again when it changes
-
-    def states(self, *names: str) -> tuple[Any, ...]:
-        """One per name: a question ("act1"), a place ("act1.claims"), "progress", "context", "readouts" or "measured".
-
-        Set only when the value changes.
-        """
-        for name in names:
-            self._setters[name] = host.state(self._standing(name))
-        return tuple(self._setters[name][0] for name in names)
-
-    def value(self, state: str) -> Any:
-        """What a state stands at."""
-        return self._setters[state][0]()
-
-    def notify(self, *names: str) -> None:
-        """Tell the cells that show these states that something was committed, chosen or read out."""
-        for name in names or tuple(self._setters):
-            if name not in self._setters:
-                continue
-            get, set_value = self._setters[name]
-            value = self._standing(name)
-            if get() != value:
-                set_value(value)
-
-    # --- the pieces
+    @property
+    def trouble(self) -> str:
+        return self.experiments.trouble or self.progress.trouble or self._unread
 
     @property
     def name(self) -> str:
         """`Lab 01`."""
         return lab_names.name(self.slug) or f"Lab {int(self.sheet.lab['number']):02d}"
 
-    def header(self) -> Any:
-        about = self.sheet.lab
-        text = header.header(
-            self.name, self.words["title"], self.words["sentence"], self.words["invariant"], int(about["minutes"]),
-            self.contexts, self.words["read_first"],
-        )  # fmt: skip
-        if self.trouble:
-            text += notice(
-                "fail", "The ledger can't be opened", prose.html(f"{sentence(self.trouble)}\n\nYou can read on; nothing is kept.")
-            )
-        text += ledger_notice(self.ledger)
-        return host.html(text + self.follower())
+    def fill(self, name: str, /, **slots: object) -> str:
+        return self.words.fill(name, **slots)
 
-    def rail(self) -> Any:
-        acts = []
-        for act, listed in guided.acts(self.places).items():
-            title = "" if act == journey.END else self.words[f"{act}.title"]
-            steps = [Step(place.anchor, place.label, self._state(place.name)) for place in listed]
-            acts.append(Act(title.partition(":")[0], tuple(steps)))
-        return host.html(rail.rail(acts))
+    def fields(self, **acts: Sequence[str]) -> dict[str, Any]:
+        """A design of such readouts of each act's instrument, with the context and what was predicted: `lab.fields(act1=("rate",))`."""
+        values = {name: self.readouts.get(act, {}).get(name) for act, names in acts.items() for name in names}
+        return {"context": self.current_context.slug, **values, **self.outcomes(*acts)}
 
-    def _state(self, place: str) -> str:
-        index = self._index(place)
-        if place == journey.END and self._design is not None:
-            return "done"
-        return "done" if index < self._reached else "now" if index == self._reached else "locked"
+    def standing(self, state: str) -> Any:
+        """Of a question ("act1"), a place ("act1.claims"), "progress", "context", "readouts" or "measured"."""
+        if state == "context":
+            return self.current_context.slug
+        if state == "progress":
+            return self.progress.stamp, self.progress.reached
+        if "." in state or state == journey.END:
+            return self.is_open(state)
+        if state == "measured":
+            return {experiment: run.time for experiment, run in self.experiments.measured.items()}
+        if state == "readouts":
+            return {act: dict(values) for act, values in self.readouts.items()}
+        return self.record.standing(state)
 
-    def context(self) -> Any:
-        """The toggle. The learner's track comes first; a change is an event."""
-        piece = context.toggle(self.words["context"], self.contexts, self.current_context, self._choose)
-        return self._show("context", piece, "context", "toggle")
+    # --- what changes
 
-    def _choose(self, slug: str) -> None:
+    def changed(self) -> None:
+        """Something was written: the cells of this page follow, and its other windows are told."""
+        self.record.forget()
+        self.progress.look()
+        self.notify()
+        follower = self.elements.get("follow")
+        if follower is not None:
+            follower.widget.refresh()
+
+    def catch_up(self) -> None:
+        """Another window of this lab may have committed, answered, gone on, saved or chosen another context."""
+        before, design = self.progress.stamp, self.progress.design
+        self.progress.look()
+        if self.progress.stamp == before:
+            return
+        self.record.forget()
+        self.experiments.recall()
+        self._follow_context()
+        if self.progress.design is not None and (design is None or design.id != self.progress.design.id):
+            for name, instrument in self.instruments.items():
+                instrument.load(self.progress.saved_dials(name), self.progress.store(name))
+        for name, instrument in self.instruments.items():
+            if self.prediction(name.partition(".")[0]) is not None:
+                instrument.open()
+        for name, element in self.elements.items():
+            if name != "follow" and element.widget.kind not in ("instrument", "toggle"):
+                element.widget.refresh()
+        self.notify()
+
+    def choose(self, slug: str) -> None:
+        """Another context; that is an event."""
         if slug == self.current_context.slug:
             return
         target = context.pick(self.contexts, slug)
         self.ledger.append(self.slug, "context", {"context": slug})
         self._move_to(target)
-        self._changed()
+        self.changed()
 
     def _move_to(self, target: Context) -> None:
         """Dials that belong to the device go along; the others stay, so that two contexts can be compared."""
@@ -173,26 +176,17 @@ class Lab(ActSteps):
             self.elements["context"].widget.state = {"value": target.slug}
             self._move_to(target)
 
-    def fields(self, **acts: Sequence[str]) -> dict[str, Any]:
-        """A design of such readouts of each act's instrument, with the context and what was predicted: `lab.fields(act1=("rate",))`."""
-        values = {name: self.readouts.get(act, {}).get(name) for act, names in acts.items() for name in names}
-        return {"context": self.current_context.slug, **values, **self.outcomes(*acts)}
+    # --- pieces on the page
 
-    def end(self, truths: Mapping[str, tuple[str, str]], design: Design, slots: Slots | None = None) -> Any:
-        """The end of a lab: the receipt with the button that saves, what to take away, and the ways on. `truths`: `end_rows`."""
-        points, connections = self.words.fill_all(["takeaways", "connections"], slots or {}).values()
-        return host.html(ending.ending(self.slug, self.end_rows(truths), self.save_button(design), points, connections))
+    def element(self, name: str, piece: Piece) -> Any:
+        self.elements[name] = host.element(piece)
+        return self.elements[name]
 
-    def hud(self, items: Sequence[Item], design: Mapping[str, Any]) -> Any:
-        """`design`: what would be saved now."""
-        receipt = self.receipt(design)
-        head: list[Item] = [
-            (self.name, self.words["title"], ""),
-            ("Context", self.current_context.label, ""),
-        ]
-        for act in (name for name, question in self.questions.items() if question.kind == "prediction"):
-            event, title = self.prediction(act), self.words[f"{act}.title"].partition(":")[0]
-            head.append(hud.prediction(title, self.correct(act), event.attempt if event else 1, self.is_open(f"{act}.lock")))
-        if "save" in self.elements:
-            self.elements["save"].widget.refresh()
-        return host.html(hud.hud([*head, *items], receipt, ("Ledger", "not saved", "fail") if self.trouble else None))
+    def show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "", then: str = "") -> Any:
+        again = self._again(anchor or step.anchor(act, part))
+        return host.html(step.step(act, part, f"{again}{self.element(name, piece)}{then}", title, anchor))
+
+    def _again(self, anchor: str) -> str:
+        """The button that stands for a place which is folded; a prediction is never folded alone, nor an answer."""
+        place = next((each for each in self.places if each.anchor == anchor and not journey.commits(each, self.questions)), None)
+        return step.unfold(f"{step.DONE}{prose.inline(place.label)}. Show it again") if place else ""

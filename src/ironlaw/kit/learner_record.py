@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.errors import unknown
 from ironlaw.kit import challenge as challenges
 from ironlaw.kit import decide as decisions
-from ironlaw.kit.context import Context
-from ironlaw.kit.local_runs import Measured
-from ironlaw.kit.places import END
 from ironlaw.kit.questions import COMMITTED, Option, Question
 from ironlaw.ledger import Event
 
 
 class LearnerRecord:
-    """The part of a Lab that only reads."""
+    """Only reads. What it keeps is forgotten when something is written."""
 
-    slug: str
-    ledger: Any
-    questions: Mapping[str, Question]
-    current_context: Context
-    readouts: dict[str, dict[str, Any]]
-    measured: dict[str, Measured]
-    _predictions: dict[str, list[Event]]
-    _stamp: int
-    _reached: int
-    is_open: Callable[[str], bool]
+    def __init__(self, slug: str, questions: Mapping[str, Question], ledger: Any) -> None:
+        self.slug, self.questions, self.ledger = slug, questions, ledger
+        self._predictions: dict[str, list[Event]] = {}
+
+    def forget(self) -> None:
+        self._predictions.clear()
 
     def question(self, name: str) -> Question:
         if name not in self.questions:
@@ -98,21 +91,11 @@ class LearnerRecord:
     @property
     def complete(self) -> bool:
         """Every question is answered; a challenge may stay open."""
-        return all(self._standing(name) for name, question in self.questions.items() if question.kind != "number")
+        return all(self.standing(name) for name, question in self.questions.items() if question.kind != "number")
 
-    def _standing(self, name: str) -> Any:
-        if name == "context":
-            return self.current_context.slug
-        if name == "progress":
-            return self._stamp, self._reached
-        if "." in name or name == END:
-            return self.is_open(name)
-        if name == "measured":
-            return {experiment: run.time for experiment, run in self.measured.items()}
-        if name == "readouts":
-            return {act: dict(values) for act, values in self.readouts.items()}
-        if self.question(name).kind in COMMITTED:
-            return len(self.question(name).answers(self.ledger.attempts(self.slug, name)))
-        if self.question(name).kind == "number":
-            return self.entry(name) is not None
-        return self.has_answer(name)
+    def standing(self, name: str) -> int | bool:
+        """How often a question was committed, or whether it was answered, as the ledger has it now."""
+        question = self.question(name)
+        if question.kind in COMMITTED:
+            return len(question.answers(self.ledger.attempts(self.slug, name)))
+        return self.entry(name) is not None if question.kind == "number" else self.has_answer(name)

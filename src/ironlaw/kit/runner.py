@@ -24,12 +24,14 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue
+from ironlaw.kit import frame, parts
 from ironlaw.kit import lab as labs
 from ironlaw.kit import places as journey
 from ironlaw.kit import questions as sheets
@@ -98,44 +100,47 @@ def _cells(folder: Path) -> Iterator[Cell]:
     sheet = sheets.load(folder / "questions.toml")
     listed = journey.places(sheet)
     design = _module(folder, "design")
-    yield Cell("header", lambda lab: lab.header())
-    yield Cell("rail", lambda lab: lab.rail(), again=("progress",))
-    yield Cell("context_toggle", lambda lab: lab.context())
+    yield Cell("header", frame.header)
+    yield Cell("rail", frame.rail, again=("progress",))
+    yield Cell("context_toggle", frame.toggle)
     last = None
     for number, name in enumerate(dict.fromkeys(place.act for place in listed if place.name != journey.END)):
-        parts = [place.part for place in listed if place.act == name]
+        named = [place.part for place in listed if place.act == name]
         act, _, own = name.partition("_")
         module = _module(folder, act)
         last = module
-        steps = Act(name, getattr(module, f"{own}_panel") if own else module, parts, sheet.questions, is_first=number == 0)
+        steps = Act(name, getattr(module, f"{own}_panel") if own else module, named, sheet.questions, is_first=number == 0)
         yield from steps.cells()
     takeaways = getattr(last, "takeaways", None)
     yield Cell(
         "receipt",
-        lambda lab: lab.end(design.truths(lab), lambda: design.design(lab), takeaways(lab) if takeaways else None),
+        lambda lab: frame.end(lab, design.truths(lab), lambda: design.design(lab), takeaways(lab) if takeaways else None),
         opens=journey.END,
     )
     readouts: Show = getattr(design, "readouts", lambda lab: [])
-    yield Cell("hud", lambda lab: lab.hud(readouts(lab), design.design(lab)), again=("progress", "context", "readouts"))
+    yield Cell("hud", lambda lab: frame.hud(lab, readouts(lab), design.design(lab)), again=("progress", "context", "readouts"))
 
 
 class Act:
-    """One act: its name in questions.toml, what provides its parts, and the places it has."""
+    """One act: its name in questions.toml, what provides its parts, and the parts that are places."""
 
-    def __init__(self, name: str, module: Any, parts: list[str], questions: Mapping[str, Question], is_first: bool) -> None:
-        self.name, self.module, self.parts, self.questions = name, module, parts, questions
+    def __init__(self, name: str, module: Any, places: list[str], questions: Mapping[str, Question], is_first: bool) -> None:
+        self.name, self.module, self.places, self.questions = name, module, places, questions
         self.decides = questions[name].kind == "decision"
         self.opens = "" if is_first else f"{name}.lock"
         self.prefix = re.sub(r"^act\d+_", "", name)
 
     def cells(self) -> Iterator[Cell]:
         yield self._message()
-        yield self._cell("lock", lambda lab: lab.lock(self.name, self._slots(lab, "lock"), self._slots(lab, "sealed")), self.opens)
-        yield self._instrument(self.parts[1], self.opens)
+        yield self._cell("lock", lambda lab: parts.lock(lab, self.name, self._slots(lab, "lock"), self._slots(lab, "sealed")), self.opens)
+        yield self._instrument(self.places[1], self.opens)
         if hasattr(self.module, "advise"):
-            yield self._cell("hint", lambda lab: lab.hint(self.name, lambda values: self.module.advise(lab, values)), self.name)
-        yield from sorted([self._reveal(), *self._design()], key=lambda cell: cell.name, reverse=not self.decides)
-        for part in self.parts[2:]:
+            yield self._cell("hint", lambda lab: parts.hint(lab, self.name, partial(self.module.advise, lab)), self.name)
+        if self.decides:  # the design is the answer, and what it does comes after it
+            yield from [*self._design(), self._reveal()]
+        else:
+            yield from [self._reveal(), *self._design()]
+        for part in self.places[2:]:
             yield from self._after(part)
 
     def _after(self, part: str) -> Iterable[Cell]:
@@ -146,7 +151,7 @@ class Act:
             case "reflect":
                 return self._reflect()
             case "peek":
-                return [self._cell("peek", lambda lab: lab.peek(self.name, self._slots(lab, "peek")), f"{self.name}.peek")]
+                return [self._cell("peek", lambda lab: parts.peek(lab, self.name, self._slots(lab, "peek")), f"{self.name}.peek")]
             case "challenge":
                 return [self._challenge()]
         return [self._instrument(part, f"{self.name}.{part}")]
@@ -160,28 +165,34 @@ class Act:
 
     def _message(self) -> Cell:
         def message(lab: Any) -> Any:
-            return lab.message(self.name, self._slots(lab, "message"))
+            return parts.message(lab, self.name, self._slots(lab, "message"))
 
         if self.decides or not self.opens:
             return self._cell("message", message, self.opens)
-        return self._cell("message", lambda lab: message(lab) if lab.value(self.opens) else lab.closed(self.name), again=(self.opens,))
+        closed = partial(parts.closed, act=self.name)
+        return self._cell("message", lambda lab: (message if lab.value(self.opens) else closed)(lab), again=(self.opens,))
 
     def _instrument(self, part: str, opens: str) -> Cell:
         panel, own = (self.module, "") if part == "instrument" else (getattr(self.module, f"{part}_panel"), part)
+        follows = getattr(panel, "FOLLOWS", ())
 
         def instrument(lab: Any) -> Any:
-            return lab.instrument(self.name, panel.dials(lab), lambda values: panel.view(lab, values), getattr(panel, "FOLLOWS", ()), own)
+            return parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own)
 
         return self._cell(part, instrument, opens)
 
     def _reveal(self) -> Cell:
         act = self.module
         truth = getattr(act, "effect", None) or act.truth
-        return self._cell("reveal", lambda lab: lab.reveal(self.name, truth(lab), act.distance(lab), self._slots(lab, "reveal")), self.name)
+
+        def reveal(lab: Any) -> Any:
+            return parts.reveal(lab, self.name, truth(lab), act.distance(lab), self._slots(lab, "reveal"))
+
+        return self._cell("reveal", reveal, self.name)
 
     def _design(self) -> Iterator[Cell]:
         if hasattr(self.module, "judge"):
-            yield self._cell("design", lambda lab: lab.decide(self.name, lambda values: self.module.judge(lab, values)), self.name)
+            yield self._cell("design", lambda lab: parts.decide(lab, self.name, partial(self.module.judge, lab)), self.name)
 
     def _claims(self) -> Iterator[Cell]:
         act, opens = self.module, f"{self.name}.claims"
@@ -189,23 +200,23 @@ class Act:
 
         def claims(lab: Any) -> Any:
             local = figures(lab) if figures else {} if measures else None
-            return lab.claims(self.name, act.CLAIMS, local, answers)
+            return parts.claims(lab, self.name, act.CLAIMS, local, answers)
 
         yield self._cell("claims", claims, opens, (*(("measured",) if figures else ()), *(answers or {}).values()))
         if measures:
-            yield self._cell("measure", lambda lab: lab.measuring(self.name, act.captions(lab)), opens)
+            yield self._cell("measure", lambda lab: parts.measuring(lab, self.name, act.captions(lab)), opens)
 
     def _reflect(self) -> Iterator[Cell]:
         opens = f"{self.name}.reflect"
         blanks = [name for name, question in self.questions.items() if question.kind == "blank" and name.startswith(f"{self.name}_")]
         if blanks:
-            yield self._cell("blanks", lambda lab: lab.blanks(self.name, blanks, self._slots(lab, "blanks")), opens)
-        yield self._cell("reflection", lambda lab: lab.reflect(self.name, self._slots(lab, "reflection")), opens)
+            yield self._cell("blanks", lambda lab: parts.blanks(lab, self.name, blanks, self._slots(lab, "blanks")), opens)
+        yield self._cell("reflection", lambda lab: parts.reflect(lab, self.name, self._slots(lab, "reflection")), opens)
 
     def _challenge(self) -> Cell:
-        act = self.module
+        act, name = self.module, f"{self.name}_challenge"
 
         def challenge(lab: Any) -> Any:
-            return lab.challenge(self.name, f"{self.name}_challenge", act.challenge(lab), lambda *said: act.challenge_feedback(lab, *said))
+            return parts.challenge(lab, self.name, name, act.challenge(lab), partial(act.challenge_feedback, lab))
 
         return self._cell("challenge", challenge, f"{self.name}.challenge")

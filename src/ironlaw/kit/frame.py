@@ -1,0 +1,143 @@
+"""What stands around the acts of a lab: the header, the rail, the context, the way on, saving, the end and the HUD."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ironlaw.errors import BadValue, sentence
+from ironlaw.kit import context, ending, host, prose
+from ironlaw.kit import header as headings
+from ironlaw.kit import hud as huds
+from ironlaw.kit import places as journey
+from ironlaw.kit import rail as rails
+from ironlaw.kit import save as saves
+from ironlaw.kit.banner import ledger_notice, notice
+from ironlaw.kit.hud import Item
+from ironlaw.kit.lab import Design, Lab, Slots
+from ironlaw.kit.places import Place
+from ironlaw.kit.rail import Act, Step
+from ironlaw.widget.acts import ActCounter
+from ironlaw.widget.piece import Piece
+
+
+def header(lab: Lab) -> Any:
+    words = lab.words
+    text = headings.header(
+        lab.name, words["title"], words["sentence"], words["invariant"], int(lab.sheet.lab["minutes"]), lab.contexts, words["read_first"]
+    )
+    if lab.trouble:
+        text += notice("fail", "The ledger can't be opened", prose.html(f"{sentence(lab.trouble)}\n\nYou can read on; nothing is kept."))
+    text += ledger_notice(lab.ledger)
+    return host.html(text + follower(lab))
+
+
+def follower(lab: Lab) -> str:
+    """HTML of the piece that keeps windows together: one tells the others how much the ledger holds, and they look."""
+
+    def compute(state: Mapping[str, Any]) -> dict[str, Any]:
+        if state.get("look"):
+            lab.catch_up()
+        return {"stamp": lab.progress.stamp}
+
+    return str(lab.element("follow", Piece("follow", {"id": "follow", "lab": lab.slug}, compute)))
+
+
+def rail(lab: Lab) -> Any:
+    acts = []
+    for act, listed in lab.progress.acts().items():
+        title = "" if act == journey.END else lab.words[f"{act}.title"]
+        steps = [Step(place.anchor, place.label, lab.progress.state(place.name)) for place in listed]
+        acts.append(Act(title.partition(":")[0], tuple(steps)))
+    return host.html(rails.rail(acts))
+
+
+def toggle(lab: Lab) -> Any:
+    """The context. The learner's track comes first."""
+    piece = context.toggle(lab.words["context"], lab.contexts, lab.current_context, lab.choose)
+    return lab.show("context", piece, "context", "toggle")
+
+
+def go_on(lab: Lab, name: str) -> str:
+    """HTML of the button that leads from a place to the next one; empty where a commit or an answer leads on."""
+    progress = lab.progress
+    place, to = lab.places[progress.index(name)], progress.after(name)
+    if to is None or journey.commits(place, lab.questions):
+        return ""
+    acts = ActCounter()
+
+    def compute(state: Mapping[str, Any]) -> dict[str, Any]:
+        if acts.advanced(state) and progress.index(name) >= progress.reached:
+            lab.ledger.append(lab.slug, "step", {"step": name})
+            lab.changed()
+        return {"done": progress.index(name) < progress.reached}
+
+    piece = Piece("next", {"id": f"{name}.next", "label": _lead(lab, to), "to": to.anchor}, compute)
+    return str(lab.element(f"{name}.next", piece))
+
+
+def _lead(lab: Lab, to: Place) -> str:
+    if to.part == "lock":
+        return f"Go on to {lab.words[f'{to.act}.title']}"
+    own = f"{to.name}.lead"
+    return lab.words[own] if own in lab.words else journey.LEADS.get(to.part, f"Go on: {to.label}")
+
+
+# --- saving
+
+
+def designed(lab: Lab, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A lab's own fields, and where its dials stand."""
+    return {**fields, "dials": {name: dict(instrument.values) for name, instrument in lab.instruments.items() if instrument.values}}
+
+
+def receipt(lab: Lab, fields: Mapping[str, Any]) -> saves.Receipt:
+    """What the HUD says: saved or not, and whether the controls have moved since."""
+    return saves.receipt(lab.ledger, lab.progress.design, designed(lab, fields), lab.trouble)
+
+
+def save_button(lab: Lab, fields: Design) -> str:
+    """HTML of the one control that writes a design."""
+    acts = ActCounter()
+
+    def compute(state: Mapping[str, Any]) -> dict[str, Any]:
+        if acts.advanced(state):
+            if not lab.record.complete:
+                raise BadValue("Answer every question first; then there is a design to save.")
+            lab.ledger.append(lab.slug, "design", designed(lab, fields()))
+            lab.progress.look()
+            for name, instrument in lab.instruments.items():
+                instrument.rename(lab.progress.store(name))
+            lab.changed()
+        now = receipt(lab, fields())
+        return {"saved": now.saved, "changed": now.changed, "time": now.time, "where": now.where}
+
+    return str(lab.element("save", Piece("save", {"id": "save"}, compute)))
+
+
+def end(lab: Lab, truths: Mapping[str, tuple[str, str]], design: Design, slots: Slots | None = None) -> Any:
+    """The receipt with the button that saves, what to take away, and the ways on. `truths`: `end_rows`."""
+    points, connections = lab.words.fill_all(["takeaways", "connections"], slots or {}).values()
+    return host.html(ending.ending(lab.slug, end_rows(lab, truths), save_button(lab, design), points, connections))
+
+
+def end_rows(lab: Lab, truths: Mapping[str, tuple[str, str]]) -> list[tuple[str, str, str, str]]:
+    """Act -> (the truth, what was measured), inline HTML -> rows of the receipt: act, predicted, true, measured."""
+    rows: list[tuple[str, str, str, str]] = []
+    for act, (truth, measured) in truths.items():
+        option = lab.first_choice(act)
+        if option is not None:
+            rows.append((lab.words[f"{act}.title"], prose.inline(option.label), truth, measured))
+    return rows
+
+
+def hud(lab: Lab, items: Sequence[Item], design: Mapping[str, Any]) -> Any:
+    """`design`: what would be saved now."""
+    now = receipt(lab, design)
+    head: list[Item] = [(lab.name, lab.words["title"], ""), ("Context", lab.current_context.label, "")]
+    for act in (name for name, question in lab.questions.items() if question.kind == "prediction"):
+        event, title = lab.prediction(act), lab.words[f"{act}.title"].partition(":")[0]
+        head.append(huds.prediction(title, lab.correct(act), event.attempt if event else 1, lab.is_open(f"{act}.lock")))
+    if "save" in lab.elements:
+        lab.elements["save"].widget.refresh()
+    return host.html(huds.hud([*head, *items], now, ("Ledger", "not saved", "fail") if lab.trouble else None))
