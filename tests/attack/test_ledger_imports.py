@@ -20,8 +20,8 @@ from ledger_fuzz import ledgers
 
 from ironlaw import kit
 from ironlaw.errors import BadExport
-from ironlaw.kit import review
 from ironlaw.kit.check import complete
+from ironlaw.labs.review import review
 from ironlaw.labs.review.lab import app as review_app
 from ironlaw.ledger import open_ledger
 from ironlaw.ledger.append import append_events

@@ -14,11 +14,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from ironlaw import kit
-from ironlaw.kit import review
 from ironlaw.kit.check import complete
-from ironlaw.kit.conceptmap import conceptmap
 from ironlaw.kit.lab import LABS
-from ironlaw.labs.review import ladder, roof
+from ironlaw.labs.review import ladder, review, roof
+from ironlaw.labs.review.conceptmap import conceptmap
 from ironlaw.ledger import open_ledger
 from ironlaw.pages.explore import settings
 from ironlaw.pages.explore.view import view

@@ -26,7 +26,7 @@ from ironlaw.registry.workloads import workload
 
 
 class open:
-    def __init__(self):
+    def __init__(self, folder):
         self.elements = {}
         self.of = {"batch": host.state(1), "committed": host.state(None), "place": host.state("cloud")}
 

@@ -10,7 +10,7 @@ from lab_steps import expect_readable, expect_short, open_in_the_dark, payloads,
 from playwright.sync_api import Locator, Page, expect
 
 from ironlaw.claims.glossary import terms
-from ironlaw.kit.walker import START, walk_from
+from ironlaw.labs.review.walker import START, walk_from
 from ironlaw.ledger import Ledger
 from ironlaw.recall.pairs import pair
 from ironlaw.recall.templates import templates

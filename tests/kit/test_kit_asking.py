@@ -6,9 +6,9 @@ import pytest
 from as_browser import send
 
 from ironlaw.engine.device.fusion_rules import decide
-from ironlaw.kit.loop import Step, Verdict, loop
-from ironlaw.kit.spectrum import Runner, spectrum
-from ironlaw.kit.walker import PATTERNS, SHAPES, START, walk_from, walker
+from ironlaw.labs.review.spectrum import Runner, spectrum
+from ironlaw.labs.review.stepwise import Step, Verdict, loop
+from ironlaw.labs.review.walker import PATTERNS, SHAPES, START, walk_from, walker
 from ironlaw.recall.pairs import pair, siblings
 from ironlaw.recall.walk import sibling_verdict, truth
 

@@ -6,7 +6,7 @@ import pytest
 from as_browser import send
 
 from ironlaw.kit.absent import AbsentLedger
-from ironlaw.kit.flashcard import ReviewDesk, flashcard
+from ironlaw.labs.review.flashcard import ReviewDesk, flashcard
 from ironlaw.recall.grade import Grade
 from ironlaw.recall.schedule import time_until
 from ironlaw.recall.session import Session

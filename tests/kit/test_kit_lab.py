@@ -5,9 +5,10 @@ from as_browser import send
 
 from ironlaw import kit
 from ironlaw.errors import UnknownName
-from ironlaw.kit import frame, parts, review
+from ironlaw.kit import frame, parts
 from ironlaw.kit.lab import Lab
 from ironlaw.labs._template.act1 import instrument
+from ironlaw.labs.review import review
 from ironlaw.ledger import open_ledger
 
 

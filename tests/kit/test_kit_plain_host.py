@@ -28,7 +28,7 @@ class Table:
     def _repr_html_(self):
         return "<b>bold</b>"
 
-def open():
+def open(folder):
     return Lab()
 
 class Lab:
@@ -44,7 +44,7 @@ from ironlaw.kit.runner import Cell
 from ironlaw.widget.piece import Piece
 
 class Lab:
-    def __init__(self):
+    def __init__(self, folder):
         self.drawn = 0
         self.get, self.put = host.state(0)
         self.twice, self.put_twice = host.state(0)
@@ -116,7 +116,7 @@ def test_pages_in_threads_side_by_side_are_each_their_own(tmp_path):
     meeting = threading.Barrier(2, timeout=60)
     pages = [page_of(tmp_path / name, STATES.replace("self.drawn = 0", "meet(); self.drawn = 0")) for name in "ab"]
     for page in pages:
-        page._script.open.__init__.__globals__["meet"] = meeting.wait
+        page._script.cells[1].show.__globals__["meet"] = meeting.wait
     with ThreadPoolExecutor(2) as pool:
         shown = list(pool.map(lambda page: page.open(), pages))
     assert shown[0] == shown[1] and shown[0]["after"] == "twice that: 2"

@@ -8,10 +8,9 @@ import pytest
 from headless import bare, parts
 
 from ironlaw.kit import page as plain
-from ironlaw.kit import review
 from ironlaw.kit.check import problems
 from ironlaw.kit.lab import LABS
-from ironlaw.labs.review import capture, ladder, loop, roof, sections
+from ironlaw.labs.review import capture, ladder, loop, review, roof, sections
 from ironlaw.ledger import open_ledger
 from ironlaw.recall.templates import templates
 from ironlaw.recall.variants import variant

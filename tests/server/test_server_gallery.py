@@ -22,7 +22,7 @@ LAB = """from types import SimpleNamespace
 from ironlaw.kit.runner import Cell
 
 
-def open():
+def open(folder):
     return SimpleNamespace(states=lambda: ())
 
 

@@ -20,7 +20,7 @@ from ironlaw.widget.piece import Piece
 
 
 class Lab:
-    def __init__(self):
+    def __init__(self, folder):
         self.get, put = host.state(0)
         self.piece = host.element(Piece("toggle", {"options": [{"value": 1}]}, lambda state: put(state["value"]) or {}))
 

@@ -15,13 +15,12 @@ Which steps an act has follows from its places (questions.toml) and from what it
 
 A place with a name of its own, `act2.walk`, is another instrument: `act2.walk_panel` provides its dials and view. So does
 `act2.budget_panel` for the decision `act2_budget`, where `effect` is what the choice did. `design` provides truths, design and readouts.
-A lab of another form lists its cells itself: `open` and CELLS in cells.py.
+A lab of another form lists its cells itself: cells.py has `open(folder)` and CELLS, and check.py what `ironlaw lab check` says of it.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -38,6 +37,7 @@ from ironlaw.kit import questions as sheets
 from ironlaw.kit.questions import Question
 
 OPENED = "opened"  # where a page says that its lab can't be opened
+PACKAGE = (Path(__file__).parent.parent / "labs").resolve()
 Show = Callable[[Any], Any]
 
 
@@ -72,8 +72,8 @@ class Script:
 
 def script(folder: Path) -> Script:
     if (folder / "cells.py").exists():
-        own = _module(folder, "cells")
-        return Script(own.open, tuple(own.CELLS))
+        own = module(folder, "cells")
+        return Script(lambda: own.open(folder), tuple(own.CELLS))
     return Script(lambda: labs.open(folder), tuple(_cells(folder)))
 
 
@@ -82,24 +82,24 @@ def names(played: Script) -> list[str]:
     return [OPENED, "states", *(cell.name for cell in played.cells)]
 
 
-def _module(folder: Path, name: str) -> Any:
+def module(folder: Path, name: str) -> Any:
     """A module of a lab. A lab that is not in the package is read from its files."""
-    package = sys.modules["ironlaw"].__name__ + ".labs"
-    if folder.resolve().parent == (Path(__file__).parent.parent / "labs").resolve():
-        return import_module(f"{package}.{folder.name}.{name}")
+    known = f"ironlaw.labs.{folder.name}.{name}"
+    if folder.resolve().parent == PACKAGE:
+        return import_module(known)
     path = next((each for each in (folder / f"{name}.py", folder / name / "__init__.py") if each.exists()), None)
-    spec = spec_from_file_location(f"{package}.{folder.name}.{name}", path) if path else None
+    spec = spec_from_file_location(known, path) if path else None
     if spec is None or spec.loader is None:
         raise BadValue(f"{folder} has no {name}.py; write one, or copy it from labs/_template")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    loaded = module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
 def _cells(folder: Path) -> Iterator[Cell]:
     sheet = sheets.load(folder / "questions.toml")
     listed = journey.places(sheet)
-    design = _module(folder, "design")
+    design = module(folder, "design")
     yield Cell("header", frame.header)
     yield Cell("rail", frame.rail, again=("progress",))
     yield Cell("context_toggle", frame.toggle)
@@ -107,9 +107,8 @@ def _cells(folder: Path) -> Iterator[Cell]:
     for number, name in enumerate(dict.fromkeys(place.act for place in listed if place.name != journey.END)):
         named = [place.part for place in listed if place.act == name]
         act, _, own = name.partition("_")
-        module = _module(folder, act)
-        last = module
-        steps = Act(name, getattr(module, f"{own}_panel") if own else module, named, sheet.questions, is_first=number == 0)
+        last = module(folder, act)
+        steps = Act(name, getattr(last, f"{own}_panel") if own else last, named, sheet.questions, is_first=number == 0)
         yield from steps.cells()
     takeaways = getattr(last, "takeaways", None)
     yield Cell(

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.kit.review import Review
-from ironlaw.kit.spectrum import Run, Runner, spectrum
+from ironlaw.labs.review.review import Review
+from ironlaw.labs.review.spectrum import Run, Runner, spectrum
 from ironlaw.widget.piece import Piece
 
 HERE = Path(__file__).parent

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.kit.review import Review, open
 from ironlaw.kit.runner import Cell
 from ironlaw.labs.review import capture, ladder, learner, loop, roof, sections
+from ironlaw.labs.review.review import Review, open
 
 __all__ = ["CELLS", "open"]
 

@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.engine.device.machine import Hardware, Level
 from ironlaw.engine.device.placement import ladder, lives
 from ironlaw.engine.device.types import Tensor
-from ironlaw.kit.review import Review
+from ironlaw.labs.review.review import Review
 from ironlaw.pictures.levels import levels
 from ironlaw.registry.machines import hardware, machines
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.errors import IronlawError
-from ironlaw.kit.conceptmap import title
-from ironlaw.kit.review import Review
+from ironlaw.labs.review.conceptmap import title
+from ironlaw.labs.review.review import Review
 from ironlaw.pictures.calibration import calibration as picture
 from ironlaw.recall import beliefs, confidence
 from ironlaw.recall.schedule import SURE

@@ -13,8 +13,8 @@ from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import TERMS
 from ironlaw.kit.cards import share
 from ironlaw.kit.formula import term
-from ironlaw.kit.loop import Step, Values, Verdict, loop
-from ironlaw.kit.review import Review
+from ironlaw.labs.review.review import Review
+from ironlaw.labs.review.stepwise import Step, Values, Verdict, loop
 from ironlaw.recall.words import display
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload

@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.formats import intensity_unit
 from ironlaw.kit.formula import line, term
-from ironlaw.kit.review import Review
+from ironlaw.labs.review.review import Review
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.widget.quantities import format_quantity

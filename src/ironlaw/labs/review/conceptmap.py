@@ -9,8 +9,8 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.kit import words
-from ironlaw.kit.checklist import card_record
 from ironlaw.kit.lab import LABS
+from ironlaw.labs.review.checklist import card_record
 from ironlaw.recall.concepts import GOOD, MIDDLING, Concept, concept_map
 from ironlaw.recall.layers import layers
 from ironlaw.recall.record import REVIEW

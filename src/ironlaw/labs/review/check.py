@@ -13,9 +13,9 @@ from pathlib import Path
 from string import ascii_lowercase as LETTERS
 from typing import Any
 
-from ironlaw.kit import review
 from ironlaw.kit.check_prose import prose
 from ironlaw.kit.page import Page
+from ironlaw.labs.review import review
 from ironlaw.ledger import open_ledger
 from ironlaw.recall import checklist, grade, record
 from ironlaw.recall.templates import KINDS, templates

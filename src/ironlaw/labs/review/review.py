@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import IronlawError, LedgerError, sentence
-from ironlaw.kit import checklist as checklists
-from ironlaw.kit import conceptmap, flashcard, host, hud, prose, step, walker, writing
+from ironlaw.kit import host, hud, prose, step
 from ironlaw.kit import questions as sheets
 from ironlaw.kit import words as texts
 from ironlaw.kit.absent import AbsentLedger
 from ironlaw.kit.banner import ledger_notice, notice
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import folder
+from ironlaw.labs.review import checklist as checklists
+from ironlaw.labs.review import conceptmap, flashcard, walker, writing
 from ironlaw.recall import session as sessions
 from ironlaw.recall.record import REVIEW
 from ironlaw.widget.piece import Piece

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.kit.flashcard import plain
+from ironlaw.labs.review.flashcard import plain
 from ironlaw.ledger import Ledger
 from ironlaw.recall import checklist as sheets
 from ironlaw.recall import concepts, record
