@@ -66,7 +66,7 @@ def spoil(folder, file, old, new):
         ("questions.toml", ', misconception = "launch_always_binds"', "", "names no misconception"),
         ("questions.toml", '"The launches."', '"The launches, 10 us each."', "'10' is hard-coded in option"),
         ("questions.toml", "h100_sxm\").bandwidth >", "h900\").bandwidth >", "no hardware 'h900'"),
-        ("act1/__init__.py", "reveal, truth\n", 'reveal, truth\n\nCLAIMS = ["no_such"]\n', "no claim 'no_such'"),
+        ("act1.py", 'CLAIMS = ("a100_bandwidth",)', 'CLAIMS = ["no_such"]', "no claim 'no_such'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(copy, file, old, new, said):
@@ -88,7 +88,8 @@ def test_new_copies_a_working_lab(labs, capsys):
     assert main(["lab", "new", "lab_02_wall"]) == 0
     assert "ironlaw lab check lab_02_wall" in capsys.readouterr().out
     assert 'show("lab_02_wall")' in (labs / "lab_02_wall" / "lab.py").read_text()
-    assert "ironlaw.labs.lab_02_wall" in (labs / "lab_02_wall" / "act1" / "__init__.py").read_text()
+    assert "ironlaw.labs.lab_02_wall import act1" in (labs / "lab_02_wall" / "design.py").read_text()
+    assert len([path for path in (labs / "lab_02_wall").rglob("*") if path.is_file()]) == 6
     assert not any("_template" in path.read_text() for path in (labs / "lab_02_wall").rglob("*.py"))
     assert main(["lab", "new", "lab_02_wall"]) == 2
     assert "already" in capsys.readouterr().err

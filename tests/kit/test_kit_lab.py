@@ -7,7 +7,7 @@ from ironlaw import kit
 from ironlaw.errors import UnknownName
 from ironlaw.kit import frame, parts
 from ironlaw.kit.lab import Lab
-from ironlaw.labs._template.act1 import instrument
+from ironlaw.labs._template import act1 as instrument
 from ironlaw.labs.review import review
 from ironlaw.ledger import open_ledger
 

@@ -1,4 +1,4 @@
-"""All labs have one shape: a folder per act, physics below."""
+"""All labs have one shape: what each act provides, physics below."""
 
 import re
 
@@ -6,6 +6,7 @@ import pytest
 
 from ironlaw.kit.check import problems
 from ironlaw.kit.lab import LABS
+from ironlaw.kit.runner import module
 
 SLUGS = sorted(path.parent.name for path in LABS.glob("*/lab.py") if path.parent.name != "review")
 
@@ -23,12 +24,12 @@ def test_the_check_finds_nothing(folder):
     assert problems(folder.name) == []
 
 
-def test_every_act_is_a_folder_with_its_slots(folder):
+def test_every_act_provides_its_instrument_its_claims_and_its_truth(folder):
     acts = set(re.findall(r"^\[(act\d+)\]$", (folder / "questions.toml").read_text(encoding="utf-8"), re.MULTILINE))
-    assert acts and acts == {path.name for path in folder.iterdir() if path.name.startswith("act")}
+    assert acts and acts == {path.stem for path in folder.iterdir() if path.name.startswith("act")}
     for act in acts:
-        assert (folder / act / "slots.py").is_file()
-        assert "def dials(" in "".join(path.read_text(encoding="utf-8") for path in (folder / act).glob("*.py"))
+        provided = vars(module(folder, act))
+        assert {"dials", "view", "CLAIMS", "truth", "distance"} <= provided.keys(), act
 
 
 def test_the_files_are_small(folder):

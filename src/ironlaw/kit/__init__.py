@@ -1,7 +1,7 @@
 """The building blocks of every lab: one file per piece, and `open`, which assembles them for one lab and one learner.
 
 >>> lab = kit.open("lab_01_magnitude")
->>> lab.lock("act1")            # a cell of the lab shows what a method returns
+>>> lab.choice("act1")          # what an act asks of it; the runner puts the acts' parts on the page
 """
 
 from typing import TYPE_CHECKING, Any

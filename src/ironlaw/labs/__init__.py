@@ -1,1 +1,1 @@
-"""The labs. The folder is the registry: `<slug>/` holds lab.py (thin), words.md (all prose) and questions.toml."""
+"""The labs. The folder is the registry: `<slug>/` holds words.md (all prose), questions.toml, its acts, and lab.py, a notebook."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.labs._template.act1 import instrument, slots
+from ironlaw.labs._template import act1
 
 
 def design(lab: kit.Lab) -> dict[str, Any]:
@@ -15,4 +15,4 @@ def design(lab: kit.Lab) -> dict[str, Any]:
 
 def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
     """For the receipt: per act, the truth and what was measured."""
-    return {"act1": (slots.truth(lab), kit.measured(instrument.CLAIMS[0], "from an A100's memory"))}
+    return {"act1": (act1.truth(lab), kit.measured(act1.CLAIMS[0], "from an A100's memory"))}

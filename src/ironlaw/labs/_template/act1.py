@@ -1,4 +1,4 @@
-"""Act I's instrument: compositions of engine and registry calls. Formulas belong in the engine."""
+"""Act I, the bandwidth of two devices: its instrument, then its words. Formulas belong in the engine."""
 
 from __future__ import annotations
 
@@ -37,3 +37,24 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ),
         readouts={"ratio": ratio},
     )
+
+
+# --- the truth, the distance, and the slots of each section
+
+
+def truth(lab: kit.Lab) -> str:
+    return kit.times(float(lab.question("act1").answer))
+
+
+def distance(lab: kit.Lab) -> str:
+    """How far off the prediction was; empty before there is one."""
+    option = lab.choice("act1")
+    return kit.off(kit.Distance(float(option.value), float(lab.question("act1").answer))) if option else ""
+
+
+def reveal(lab: kit.Lab) -> dict[str, object]:
+    return {"gap": truth(lab)}
+
+
+def peek(lab: kit.Lab) -> dict[str, object]:
+    return {"gap": truth(lab)}
