@@ -1,6 +1,8 @@
 """The check of a lab, the template, and `ironlaw lab`."""
 
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -116,3 +118,12 @@ def test_a_decision_needs_the_sections_of_an_act_but_the_peek(copy):
     for part in ("title", "message", "question", "premises", "instrument", "reveal"):
         assert any(f"no section [spend.{part}]" in line for line in said), part
     assert not any("spend.peek" in line or "spend_reflection" in line for line in said)
+
+
+def test_the_check_does_without_marimo():
+    code = (
+        "import sys; sys.modules.update(marimo=None, anywidget=None, traitlets=None); from ironlaw.cli import main; "
+        "sys.exit(main(['lab', 'check', '_template']) or main(['lab', 'check', 'review']))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0 and run.stdout == "_template: fine\nreview: fine\n", run.stdout + run.stderr
