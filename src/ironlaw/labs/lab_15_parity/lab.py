@@ -1,7 +1,6 @@
 """This lab as a notebook: `marimo run lab.py` opens it. What it is made of is in its acts and words; see docs/write-a-lab.md."""
 
-from ironlaw.kit import needs_marimo  # noqa: F401, I001  says what to install where marimo is missing
-import marimo
+import marimo  # an extra: pip install 'ironlaw[notebook]'
 
 app = marimo.App(width="full", app_title="Lab 15 · Three Rates, Pick Two")
 

@@ -3,6 +3,7 @@
 
 function labPage({ ask, tell, acted = () => {}, style, app = document.getElementById("App") }) {
   const root = app.getRootNode(); // the document, or the shadow in which a notebook draws
+  ground = root;
   const pieces = new Map(); // name -> model, and how to end it
   const cellOf = (name) => root.getElementById(`cell-${name}`);
   const sheet = new CSSStyleSheet(); // one for all pieces, parsed once

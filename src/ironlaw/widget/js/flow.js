@@ -1,5 +1,6 @@
 // What leads through a lab: the button to the next place, the button that saves, and the thread between windows of one lab.
 
+let ground = document; // where a place is looked for: a notebook draws the page in a shadow
 const SOON = 30000; // ms: a place that has not come by then, on a busy machine, is not coming
 
 // What was committed leads to another place, which Python is about to open.
@@ -11,7 +12,7 @@ function leads(ui, why, to) {
 
 // Waits for a place, brings it into view and gives it the focus: who works by keyboard goes on from there.
 function goTo(id, until = performance.now() + SOON) {
-  const place = document.getElementById(id);
+  const place = ground.getElementById(id);
   if (!place?.getClientRects().length) {
     if (performance.now() < until) setTimeout(() => goTo(id, until), 40);
     return;
