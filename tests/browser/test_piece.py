@@ -16,7 +16,7 @@ from playwright.sync_api import BrowserContext, CDPSession, Locator, Page, expec
 APP = """
 from ironlaw.errors import BadValue
 from ironlaw.kit import host
-from ironlaw.kit.runner import Cell
+from ironlaw.kit.cell import Cell
 from ironlaw.widget.piece import Piece
 from ironlaw.pictures import curve, ladder, reveal, terms
 from ironlaw.engine.device.predict import one_launch, predict

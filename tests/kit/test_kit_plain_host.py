@@ -22,7 +22,7 @@ from ironlaw.ledger.memory import MemoryStore
 
 LEARNER, SINCE = "01234567-89ab-4def-8123-456789abcdef", "2026-01-05T12:00:00.000000Z"
 PARTS = """
-from ironlaw.kit.runner import Cell
+from ironlaw.kit.cell import Cell
 
 class Table:
     def _repr_html_(self):
@@ -40,7 +40,7 @@ CELLS = [Cell("total", lambda lab: f"sum {3 * lab.number}"), Cell("table", lambd
 """
 STATES = """
 from ironlaw.kit import host
-from ironlaw.kit.runner import Cell
+from ironlaw.kit.cell import Cell
 from ironlaw.widget.piece import Piece
 
 class Lab:

@@ -19,7 +19,7 @@ from ironlaw.server.app import create_app
 OURS = {"origin": "http://127.0.0.1:2718"}
 LAB = """from types import SimpleNamespace
 
-from ironlaw.kit.runner import Cell
+from ironlaw.kit.cell import Cell
 
 
 def open(folder):

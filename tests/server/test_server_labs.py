@@ -15,7 +15,7 @@ OURS = {"origin": "http://127.0.0.1:2718"}
 PLACE = "/lab/lab_01_first/"
 SOCKET = f"ws://127.0.0.1:2718{PLACE}ws"
 COUNTS = """from ironlaw.kit import host
-from ironlaw.kit.runner import Cell
+from ironlaw.kit.cell import Cell
 from ironlaw.widget.piece import Piece
 
 

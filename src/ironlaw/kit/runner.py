@@ -1,61 +1,28 @@
 """One runner plays every lab: the steps of its acts in order, each a cell of the page.
 
-Which steps an act has follows from its places (questions.toml) and from what its module `act1` provides. `lab` is the lab that is open:
-
-    dials(lab), view(lab, values)       the instrument; FOLLOWS: the dials that move with the context
-    truth(lab), distance(lab)           the reveal
-    message, lock, reveal, blanks, reflection, peek, takeaways, challenge
-                                        (lab): the slots of that section, where it has any
-    sealed(lab)                         an estimate or a curve that is sealed with the prediction
-    CLAIMS                              claims to show; ANSWERS: claim -> the challenge that it answers
-    captions(lab)                       experiments for the learner's own machine; local_figures(lab): what they measured
-    challenge_feedback(lab, value, right), judge(lab, values), advise(lab, values)
-                                        a number to commit, a design to commit, a hint to ask for
-    STATES                              section -> states that run it again beside its own place: {"peek": ("context",)}
-
-A place with a name of its own, `act2.walk`, is another instrument: `act2.walk_panel` provides its dials and view. So does
-`act2.budget_panel` for the decision `act2_budget`, where `effect` is what the choice did. `design` provides truths, design and readouts.
-A lab of another form lists its cells itself: cells.py has `open(folder)` and CELLS, and check.py what `ironlaw lab check` says of it.
+What an act provides is in act.py; `design` provides truths, design and readouts. A lab of another form lists its cells itself: cells.py has
+`open(folder)` and CELLS, check.py what `ironlaw lab check` says of it.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.kit import frame, parts
+from ironlaw.kit import frame
 from ironlaw.kit import lab as labs
 from ironlaw.kit import places as journey
 from ironlaw.kit import questions as sheets
-from ironlaw.kit.questions import Question
+from ironlaw.kit.act import Act
+from ironlaw.kit.cell import Cell, Show
 
 OPENED = "opened"  # where a page says that its lab can't be opened
 PACKAGE = (Path(__file__).parent.parent / "labs").resolve()
-Show = Callable[[Any], Any]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A part of the page. `show(lab)` runs when the lab is opened, and again when one of its states changes."""
-
-    name: str
-    show: Show
-    opens: str = ""  # the state that must be true before anything is shown
-    again: tuple[str, ...] = ()
-
-    @property
-    def states(self) -> tuple[str, ...]:
-        return (self.opens, *self.again) if self.opens else self.again
-
-    def draw(self, lab: Any) -> Any:
-        return self.show(lab) if not self.opens or lab.value(self.opens) else None
 
 
 @dataclass(frozen=True)
@@ -118,104 +85,3 @@ def _cells(folder: Path) -> Iterator[Cell]:
     )
     readouts: Show = getattr(design, "readouts", lambda lab: [])
     yield Cell("hud", lambda lab: frame.hud(lab, readouts(lab), design.design(lab)), again=("progress", "context", "readouts"))
-
-
-class Act:
-    """One act: its name in questions.toml, what provides its parts, and the parts that are places."""
-
-    def __init__(self, name: str, module: Any, places: list[str], questions: Mapping[str, Question], is_first: bool) -> None:
-        self.name, self.module, self.places, self.questions = name, module, places, questions
-        self.decides = questions[name].kind == "decision"
-        self.opens = "" if is_first else f"{name}.lock"
-        self.prefix = re.sub(r"^act\d+_", "", name)
-
-    def cells(self) -> Iterator[Cell]:
-        yield self._message()
-        yield self._cell("lock", lambda lab: parts.lock(lab, self.name, self._slots(lab, "lock"), self._slots(lab, "sealed")), self.opens)
-        yield self._instrument(self.places[1], self.opens)
-        if hasattr(self.module, "advise"):
-            yield self._cell("hint", lambda lab: parts.hint(lab, self.name, partial(self.module.advise, lab)), self.name)
-        if self.decides:  # the design is the answer, and what it does comes after it
-            yield from [*self._design(), self._reveal()]
-        else:
-            yield from [self._reveal(), *self._design()]
-        for part in self.places[2:]:
-            yield from self._after(part)
-
-    def _after(self, part: str) -> Iterable[Cell]:
-        """What a place after the first instrument has."""
-        match part:
-            case "claims":
-                return self._claims()
-            case "reflect":
-                return self._reflect()
-            case "peek":
-                return [self._cell("peek", lambda lab: parts.peek(lab, self.name, self._slots(lab, "peek")), f"{self.name}.peek")]
-            case "challenge":
-                return [self._challenge()]
-        return [self._instrument(part, f"{self.name}.{part}")]
-
-    def _cell(self, part: str, show: Show, opens: str = "", again: tuple[str, ...] = ()) -> Cell:
-        return Cell(f"{self.prefix}_{part}", show, opens, (*again, *getattr(self.module, "STATES", {}).get(part, ())))
-
-    def _slots(self, lab: Any, section: str) -> Any:
-        provided = getattr(self.module, section, None)
-        return provided(lab) if provided else None
-
-    def _message(self) -> Cell:
-        def message(lab: Any) -> Any:
-            return parts.message(lab, self.name, self._slots(lab, "message"))
-
-        if self.decides or not self.opens:
-            return self._cell("message", message, self.opens)
-        closed = partial(parts.closed, act=self.name)
-        return self._cell("message", lambda lab: (message if lab.value(self.opens) else closed)(lab), again=(self.opens,))
-
-    def _instrument(self, part: str, opens: str) -> Cell:
-        panel, own = (self.module, "") if part == "instrument" else (getattr(self.module, f"{part}_panel"), part)
-        follows = getattr(panel, "FOLLOWS", ())
-
-        def instrument(lab: Any) -> Any:
-            return parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own)
-
-        return self._cell(part, instrument, opens)
-
-    def _reveal(self) -> Cell:
-        act = self.module
-        truth = getattr(act, "effect", None) or act.truth
-
-        def reveal(lab: Any) -> Any:
-            return parts.reveal(lab, self.name, truth(lab), act.distance(lab), self._slots(lab, "reveal"))
-
-        return self._cell("reveal", reveal, self.name)
-
-    def _design(self) -> Iterator[Cell]:
-        if hasattr(self.module, "judge"):
-            yield self._cell("design", lambda lab: parts.decide(lab, self.name, partial(self.module.judge, lab)), self.name)
-
-    def _claims(self) -> Iterator[Cell]:
-        act, opens = self.module, f"{self.name}.claims"
-        measures, figures, answers = hasattr(act, "captions"), getattr(act, "local_figures", None), getattr(act, "ANSWERS", None)
-
-        def claims(lab: Any) -> Any:
-            local = figures(lab) if figures else {} if measures else None
-            return parts.claims(lab, self.name, act.CLAIMS, local, answers)
-
-        yield self._cell("claims", claims, opens, (*(("measured",) if figures else ()), *(answers or {}).values()))
-        if measures:
-            yield self._cell("measure", lambda lab: parts.measuring(lab, self.name, act.captions(lab)), opens)
-
-    def _reflect(self) -> Iterator[Cell]:
-        opens = f"{self.name}.reflect"
-        blanks = [name for name, question in self.questions.items() if question.kind == "blank" and name.startswith(f"{self.name}_")]
-        if blanks:
-            yield self._cell("blanks", lambda lab: parts.blanks(lab, self.name, blanks, self._slots(lab, "blanks")), opens)
-        yield self._cell("reflection", lambda lab: parts.reflect(lab, self.name, self._slots(lab, "reflection")), opens)
-
-    def _challenge(self) -> Cell:
-        act, name = self.module, f"{self.name}_challenge"
-
-        def challenge(lab: Any) -> Any:
-            return parts.challenge(lab, self.name, name, act.challenge(lab), partial(act.challenge_feedback, lab))
-
-        return self._cell("challenge", challenge, f"{self.name}.challenge")

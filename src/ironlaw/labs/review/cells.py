@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.kit.runner import Cell
+from ironlaw.kit.cell import Cell
 from ironlaw.labs.review import capture, ladder, learner, loop, roof, sections
 from ironlaw.labs.review.review import Review, open
 
