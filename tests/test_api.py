@@ -9,7 +9,7 @@ import ironlaw as il
 # fmt: off
 NAMES = {
     "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capture", "fuse", "hardware",
-    "kv_cache",    "machines", "predict", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
+    "kv_cache",    "machines", "predict", "queue", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
 }
 MACHINES = (
     "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4", "v100", "mi300x", "tpu_v5e",
@@ -27,7 +27,7 @@ def test_the_list():
     for name in il.__all__:
         assert getattr(il, name) is not None
     assert il.__version__.count(".") == 2
-    assert sorted(name for given in il.HOMES.values() for name in given) == sorted(il.__all__)
+    assert sorted([*(name for given in il.HOMES.values() for name in given), *il.QUESTIONS]) == sorted(il.__all__)
     assert set(il.__all__) <= set(dir(il))
     with pytest.raises(AttributeError, match="no attribute 'predicts'"):
         il.predicts  # noqa: B018

@@ -5,7 +5,10 @@ from importlib import import_module
 
 import pytest
 
-MODULES = ("ironlaw", "ironlaw.report.analyze", "ironlaw.engine.device.prediction", "ironlaw.engine.device.predict")
+MODULES = (
+    "ironlaw", "ironlaw.report.analyze", "ironlaw.engine.device.prediction", "ironlaw.engine.device.predict",
+    "ironlaw.systems.questions.queue",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from ironlaw.registry.workloads import kv_cache, workload, workloads
     from ironlaw.report.analyze import analyze
     from ironlaw.systems.advice import advise
+    from ironlaw.systems.questions.queue import Queue as queue
     from ironlaw.tracing import capture, register_cost
 
 __version__ = "0.1.0"
 __all__ = [
     "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capture", "fuse", "hardware", "host",
     "hosts",
-    "kv_cache", "machines", "predict", "register_cost", "roofline", "workload", "workloads",
+    "kv_cache", "machines", "predict", "queue", "register_cost", "roofline", "workload", "workloads",
 ]  # fmt: skip
 HOMES = {
     "engine.device.compilation": ("breakeven",),
@@ -46,17 +47,21 @@ HOMES = {
     "report.analyze": ("analyze",),
     "tracing": ("capture", "register_cost"),
 }  # what each module gives this one, on first use: a command that needs little of it starts at once
+QUESTIONS = {
+    "queue": "systems.questions.queue:Queue",
+}  # what commands ask, by the command's name: `il.queue(rate=160, service="5 ms")`
 
 if not TYPE_CHECKING:
 
     def __getattr__(name):
         from importlib import import_module
 
-        for home, given in HOMES.items():
-            if name in given:
-                globals()[name] = value = getattr(import_module(f"ironlaw.{home}"), name)
-                return value
-        raise AttributeError(f"module 'ironlaw' has no attribute {name!r}")
+        home, _, own = QUESTIONS.get(name, "").partition(":")
+        home = home or next((home for home, given in HOMES.items() if name in given), "")
+        if not home:
+            raise AttributeError(f"module 'ironlaw' has no attribute {name!r}")
+        globals()[name] = value = getattr(import_module(f"ironlaw.{home}"), own or name)
+        return value
 
     def __dir__():
         return sorted({*globals(), *__all__})

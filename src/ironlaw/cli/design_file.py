@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import units
-from ironlaw.cli.options import HUGE, LARGEST, Parser, add_json
+from ironlaw.cli.options import Parser, add_json
 from ironlaw.errors import BadValue, IronlawError, unknown
 from ironlaw.files import read_toml
+from ironlaw.systems.fields import HUGE, LARGEST
 
 REQUIRED = object()
 Read = Callable[[Any], Any]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_json, checked, number, numbered, sizes
+from ironlaw.cli.options import Parser, add_json, checked, number, sizes
 from ironlaw.cli.show import draw, scaling
 from ironlaw.engine.scaling.amdahl import amdahl_ceiling, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.engine.scaling.usl import UslFit, best_workers, fit_usl, usl
 from ironlaw.errors import BadValue
+from ironlaw.systems.fields import read_numbered as numbered
 from ironlaw.units import parse
 
 EXAMPLE = """ironlaw scale --serial 15% --workers 8,64
