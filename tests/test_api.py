@@ -8,7 +8,7 @@ import ironlaw as il
 
 # fmt: off
 NAMES = {
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capture", "fuse", "hardware",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "fuse", "hardware",
     "kv_cache",    "machines", "predict", "queue", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
 }
 MACHINES = (

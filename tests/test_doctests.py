@@ -7,7 +7,7 @@ import pytest
 
 MODULES = (
     "ironlaw", "ironlaw.report.analyze", "ironlaw.engine.device.prediction", "ironlaw.engine.device.predict",
-    "ironlaw.systems.questions.queue",
+    "ironlaw.systems.questions.queue", "ironlaw.systems.questions.capacity",
 )  # fmt: skip
 
 

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from ironlaw.registry.workloads import kv_cache, workload, workloads
     from ironlaw.report.analyze import analyze
     from ironlaw.systems.advice import advise
+    from ironlaw.systems.questions.capacity import Capacity as capacity
     from ironlaw.systems.questions.queue import Queue as queue
     from ironlaw.tracing import capture, register_cost
 
 __version__ = "0.1.0"
 __all__ = [
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capture", "fuse", "hardware", "host",
-    "hosts",
-    "kv_cache", "machines", "predict", "queue", "register_cost", "roofline", "workload", "workloads",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "fuse", "hardware",
+    "host", "hosts", "kv_cache", "machines", "predict", "queue", "register_cost", "roofline", "workload", "workloads",
 ]  # fmt: skip
 HOMES = {
     "engine.device.compilation": ("breakeven",),
@@ -48,6 +48,7 @@ HOMES = {
     "tracing": ("capture", "register_cost"),
 }  # what each module gives this one, on first use: a command that needs little of it starts at once
 QUESTIONS = {
+    "capacity": "systems.questions.capacity:Capacity",
     "queue": "systems.questions.queue:Queue",
 }  # what commands ask, by the command's name: `il.queue(rate=160, service="5 ms")`
 

@@ -17,11 +17,10 @@ from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.search import Candidate, Job, Predictor, judge, rank
 from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.cluster.volumes import calls
-from ironlaw.engine.costs import Offer
+from ironlaw.engine.costs import ENERGY, Offer
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadValue, IronlawError, unknown
 from ironlaw.registry.prices import Price
-from ironlaw.report.costs import ENERGY
 
 SCHEMA = "ironlaw-cluster/1"  # of what --json writes
 EXAMPLE = """

@@ -254,15 +254,15 @@ def _bare(value: float | str, example: str) -> float:
 def read_share(value: Any, above: bool = False, below: bool = False) -> float:
     """From 0 to 1; as text a percentage, too. `above`: and not 0; `below`: and not 1."""
     text = value.strip() if isinstance(value, str) else ""
+    number: Any
     try:
         number = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0) if text else value
     except ValueError:
         number = None
-    if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise BadValue(f"{value!r} is not a share; write 15% or 0.15")
-    if not 0 <= number <= 1 or (above and number == 0) or (below and number == 1):
-        ends = f"{'above 0' if above else 'from 0'} {'to below 1' if below else 'and at most 1' if above else 'to 1'}"
-        raise BadValue(f"{value!r} is out of range; give a share {ends}, such as 15% or 0.15")
+    able = isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number <= 1
+    if not able or (above and number == 0) or (below and number == 1):
+        ends = "above 0 and at most 1" if above else "from 0 to below 1" if below else "from 0 to 1"
+        raise BadValue(f"{value!r} is not a share; write one {ends}, such as 0.15 or 15%")
     return float(number)
 
 
