@@ -11,7 +11,7 @@ from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError, unknown
 from ironlaw.systems.fields import LARGEST, REQUIRED, Parameter, parameters, read_figure, read_several, read_whole
-from ironlaw.systems.questions.names import read_format, read_machine, read_mode
+from ironlaw.systems.registry_names import read_format, read_machine, read_mode
 
 Q = TypeVar("Q")
 

@@ -100,7 +100,7 @@ def answer(asked: Question, rows: list[Row], file: Path, by: str, top: int) -> d
 
     names = [one.name for one in asked.parameters]
     fixed = {name: rows[0][name] for name in names if len({row[name] for row in rows}) == 1}
-    usual = [one.name for one in asked.parameters if one.name in fixed and one.usual == fixed[one.name]]
+    usual = [one.name for one in asked.parameters if one.name in fixed and one.default == fixed[one.name]]
     best = ranked(asked, rows, by)
     errors = Counter(row["error"] for row in rows if row["error"] is not None)
     return {
@@ -117,14 +117,15 @@ def answer(asked: Question, rows: list[Row], file: Path, by: str, top: int) -> d
 
 
 def question_json(asked: Question) -> dict[str, Any]:
-    from ironlaw.study.question import REQUIRED
+    from ironlaw.systems.fields import REQUIRED
 
     return {
         "question": asked.name, "about": asked.about, "version": asked.version, "by": asked.by,
         "parameters": [
             {
-                "name": one.name, "about": one.about, "required": one.usual is REQUIRED,
-                "default": None if one.usual is REQUIRED else one.usual, "unit": one.unit, "type": one.column, "values": list(one.names()),
+                "name": one.name, "about": one.about, "required": one.default is REQUIRED,
+                "default": None if one.default is REQUIRED else one.default, "unit": one.unit, "type": one.column,
+                "values": list(one.stops),
             }
             for one in asked.parameters
         ],

@@ -15,7 +15,7 @@ from ironlaw.engine.serving.targets import highest_rate
 from ironlaw.errors import BadValue
 from ironlaw.systems.fields import LARGEST, among, custom, figure, read_figure, read_numbered, several, whole
 from ironlaw.systems.question import Question, Table
-from ironlaw.systems.questions.names import machines, read_mode
+from ironlaw.systems.registry_names import machines, read_mode
 from ironlaw.units import parse, show, significant
 
 SPREADS = {"fixed": 0.0, "exponential": 1.0}

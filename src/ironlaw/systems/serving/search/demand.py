@@ -18,7 +18,7 @@ from ironlaw.registry.decoders import decoder
 from ironlaw.registry.prices import Price
 from ironlaw.systems.fields import LARGEST, among, custom, figure, share, switch, whole
 from ironlaw.systems.question import Question
-from ironlaw.systems.questions.names import known_prices, machines, read_prices
+from ironlaw.systems.registry_names import known_prices, machines, read_prices
 from ironlaw.systems.serving.deployments import MEMORY, STORED, USUAL, Deployment
 from ironlaw.systems.serving.search.load import load_of
 
