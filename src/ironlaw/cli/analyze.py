@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import ast
 from dataclasses import replace
 from typing import Any
 
-from ironlaw.cli.captures import Captures, capture_phases, file_of
 from ironlaw.cli.options import (
     Parser,
     add_fp32,
@@ -16,6 +14,7 @@ from ironlaw.cli.options import (
     add_limit,
     add_machines,
     add_phases,
+    add_set,
     checked,
     figure,
     fp32,
@@ -28,20 +27,21 @@ from ironlaw.cli.options import (
 )
 from ironlaw.cli.predict import predictions
 from ironlaw.cli.price_options import add_costs, known_prices
-from ironlaw.cli.registry_graphs import as_captured, build_all, is_ours
 from ironlaw.cli.show import analysis as terminal
 from ironlaw.cli.show import draw
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import Prediction, predict
-from ironlaw.engine.device.stored_weights import STORED
+from ironlaw.engine.device.stored_weights import OWN, STORED
 from ironlaw.errors import BadValue, unknown
 from ironlaw.report.analysis import Analysis, Compiling, compiling
-from ironlaw.report.capacity import capacities
 from ironlaw.report.costs import costs
 from ironlaw.report.kineto import Trace, read
 from ironlaw.report.language import Language, Phase
-from ironlaw.report.model_variants import OWN, Variant
+from ironlaw.report.model_variants import Variant
 from ironlaw.report.trace_join import join
+from ironlaw.systems.captures import CAPTURE_S, Captures, capture_phases, file_of
+from ironlaw.systems.largest_sizes import capacities
+from ironlaw.systems.registry_graphs import as_captured, build_all, is_ours
 
 EXAMPLE = """
 ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm
@@ -52,7 +52,6 @@ ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16
 
 
 CONTEXT = 512  # tokens in the cache where nothing is said
-CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 
 
 def add(parser: Parser) -> None:
@@ -80,7 +79,7 @@ def add(parser: Parser) -> None:
     )
     add_phases(parser.add_argument_group("a language model's phases: one or both of them"))
     add_fp32(parser)
-    parser.add_argument("--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="a config field or factory argument")
+    add_set(parser)
     parser.add_argument(
         "--weights",
         metavar="FMT[,FMT]",
@@ -120,17 +119,6 @@ def storages(text: str) -> tuple[str, ...]:
         if name not in (OWN, *STORED):
             raise unknown("storage of weights", name, (OWN, *STORED))
     return names
-
-
-@checked
-def setting(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not key.isidentifier() or not equals:
-        raise BadValue(f"{text!r} is not a setting; write KEY=VALUE, such as num_hidden_layers=4")
-    try:
-        return key, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return key, value
 
 
 def run(args: argparse.Namespace) -> int:

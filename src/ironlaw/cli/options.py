@@ -67,7 +67,8 @@ def add_parameters(parser: Any, question: type, leave: Sequence[str] = ()) -> No
 
 def _add_parameter(group: Any, one: Parameter) -> None:
     named = not one.flag or one.flag.startswith("-")
-    words: dict[str, Any] = {"help": one.about.replace("%", "%%"), "default": None if one.default is REQUIRED else one.default}
+    default = None if one.default is REQUIRED or one.item else one.default
+    words: dict[str, Any] = {"help": one.about.replace("%", "%%"), "default": default}
     if named:
         words |= {"dest": one.name, "required": one.default is REQUIRED and one.column != "bool"}
     if one.column == "bool":
@@ -81,7 +82,8 @@ def _add_parameter(group: Any, one: Parameter) -> None:
 
 def ask(question: type[Q], args: argparse.Namespace, **more: Any) -> Q:
     """The question with what was written on the command line."""
-    return question(**{name: getattr(args, name) for name in parameters(question) if name not in more and hasattr(args, name)}, **more)
+    given = {name: getattr(args, name, None) for name in parameters(question) if name not in more}
+    return question(**{name: value for name, value in given.items() if value is not None}, **more)
 
 
 size = checked(read_whole)  # a count: whole and above 0
@@ -101,6 +103,14 @@ machines = checked(lambda text: read_several(text, read_machine))  # a machine n
 
 def add_json(parser: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON only; numbers in SI units")
+
+
+def add_set(parser: Any) -> None:
+    from ironlaw.systems.captures import read_setting
+
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", type=checked(read_setting), action="append", default=[], help="a config field or factory argument"
+    )
 
 
 def add_limit(parser: Any, default: float | None, shown: float) -> None:

@@ -20,19 +20,20 @@ from ironlaw.cli.options import (
     size,
 )
 from ironlaw.cli.price_options import add_costs, known_prices
-from ironlaw.cli.registry_graphs import model
 from ironlaw.cli.show import comparison, draw
 from ironlaw.cli.show import costs as show_costs
 from ironlaw.cli.show.prediction import report
 from ironlaw.engine.device.deployment import last_logits
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction
+from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.report.analysis_text import refusals, variant_dicts
 from ironlaw.report.costs import costs
-from ironlaw.report.model_variants import OWN, Variant
+from ironlaw.report.model_variants import Variant
 from ironlaw.report.too_large import too_large
+from ironlaw.systems.registry_graphs import model
 
 SCHEMA = "ironlaw-predict/1"  # of what --json writes
 EXAMPLE = """

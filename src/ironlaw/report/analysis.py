@@ -17,11 +17,11 @@ from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry.machines import compile_cost
 from ironlaw.report.analysis_text import as_dict, as_html, as_records, few_lines
-from ironlaw.report.capacity import Capacity
 from ironlaw.report.language import Language
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.trace_join import TraceJoin
 from ironlaw.systems.advice import advice
+from ironlaw.systems.largest_sizes import Capacity
 from ironlaw.units import show
 
 COMPILED = ("compiled", "graphs")  # modes for which something has to be compiled

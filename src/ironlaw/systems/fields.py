@@ -184,7 +184,7 @@ def one_of(
     def read(value: Any) -> str:
         if not isinstance(value, str):
             raise BadValue(f"{value!r} is not a name; write one in quotes")
-        return str(find(value)) if find is not None else str(read_option(value, tuple(names())))
+        return str(find(value)) if find is not None else str(read_option(value, tuple(names()), label.lower() or "option"))
 
     return declare(
         dataclasses.replace(Parameter(read, label, options=names, column="string", dial=dial, more=more), default=default, **kept)

@@ -21,8 +21,8 @@ from ironlaw.systems.registry_names import machine, model
 class TrainingMemory(Question):
     model: str = model()
     machine: str = machine()
-    recipe: str = one_of(lambda: RECIPES, "fp32", about="formats of weights and gradients")
-    optimiser: str = one_of(lambda: OPTIMISERS, "adamw", about="what the optimiser remembers")
+    recipe: str = one_of(lambda: RECIPES, "fp32", "Training recipe", about="formats of weights and gradients")
+    optimiser: str = one_of(lambda: OPTIMISERS, "adamw", "Optimiser", about="what the optimiser remembers")
     batch: int = whole(1, about="samples of a micro-batch")
     seq: int | None = whole(None, about="tokens of a sequence (default: the model's)")
     accumulate: int = whole(1, about="micro-batches an update")
