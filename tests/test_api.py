@@ -9,7 +9,8 @@ import ironlaw as il
 # fmt: off
 NAMES = {
     "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "fuse", "hardware",
-    "kv_cache",    "machines", "predict", "queue", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
+    "cluster", "kv_cache", "levers", "machines", "memory", "predict", "privacy", "quantise", "queue", "scale",
+    "slo", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
 }
 MACHINES = (
     "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4", "v100", "mi300x", "tpu_v5e",

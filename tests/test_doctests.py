@@ -7,7 +7,9 @@ import pytest
 
 MODULES = (
     "ironlaw", "ironlaw.report.analyze", "ironlaw.engine.device.prediction", "ironlaw.engine.device.predict",
-    "ironlaw.systems.questions.queue", "ironlaw.systems.questions.capacity",
+    *(f"ironlaw.systems.questions.{name}" for name in (
+        "capacity", "cluster", "levers", "memory", "privacy", "quantise", "queue", "scale", "slo",
+    )),
 )  # fmt: skip
 
 

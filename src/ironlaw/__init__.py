@@ -24,13 +24,21 @@ if TYPE_CHECKING:
     from ironlaw.report.analyze import analyze
     from ironlaw.systems.advice import advise
     from ironlaw.systems.questions.capacity import Capacity as capacity
+    from ironlaw.systems.questions.cluster import Cluster as cluster
+    from ironlaw.systems.questions.levers import Levers as levers
+    from ironlaw.systems.questions.memory import Memory as memory
+    from ironlaw.systems.questions.privacy import Privacy as privacy
+    from ironlaw.systems.questions.quantise import Quantise as quantise
     from ironlaw.systems.questions.queue import Queue as queue
+    from ironlaw.systems.questions.scale import Scale as scale
+    from ironlaw.systems.questions.slo import Slo as slo
     from ironlaw.tracing import capture, register_cost
 
 __version__ = "0.1.0"
 __all__ = [
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "fuse", "hardware",
-    "host", "hosts", "kv_cache", "machines", "predict", "queue", "register_cost", "roofline", "workload", "workloads",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "cluster", "fuse",
+    "hardware", "host", "hosts", "kv_cache", "levers", "machines", "memory", "predict", "privacy", "quantise", "queue", "register_cost",
+    "roofline", "scale", "slo", "workload", "workloads",
 ]  # fmt: skip
 HOMES = {
     "engine.device.compilation": ("breakeven",),
@@ -49,7 +57,14 @@ HOMES = {
 }  # what each module gives this one, on first use: a command that needs little of it starts at once
 QUESTIONS = {
     "capacity": "systems.questions.capacity:Capacity",
+    "cluster": "systems.questions.cluster:Cluster",
+    "levers": "systems.questions.levers:Levers",
+    "memory": "systems.questions.memory:Memory",
+    "privacy": "systems.questions.privacy:Privacy",
+    "quantise": "systems.questions.quantise:Quantise",
     "queue": "systems.questions.queue:Queue",
+    "scale": "systems.questions.scale:Scale",
+    "slo": "systems.questions.slo:Slo",
 }  # what commands ask, by the command's name: `il.queue(rate=160, service="5 ms")`
 
 if not TYPE_CHECKING:

@@ -77,6 +77,8 @@ def _add_parameter(group: Any, one: Parameter) -> None:
         words |= {"metavar": one.metavar, "type": checked(one.item or one.read)} | ({"action": "append"} if one.item else {})
     else:
         words |= {"choices": tuple(one.options() if one.options else ())}
+    if not named and one.default is not REQUIRED:
+        words |= {"nargs": "?"}
     group.add_argument((one.flag or f"--{one.name.replace('_', '-')}") if named else one.name, **words)
 
 

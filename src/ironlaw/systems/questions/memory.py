@@ -44,7 +44,7 @@ class Memory(Question):
     >>> import ironlaw as il
     >>> m = il.memory("gpt2", batch=8, seq=1024, on="rtx_4090")
     >>> m.fits["rtx_4090"], m.levers[0]["lever"]
-    (True, 'batch 1')
+    (True, 'checkpoint')
     """
 
     schema = "ironlaw-memory/1"
