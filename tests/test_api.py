@@ -9,8 +9,8 @@ import ironlaw as il
 # fmt: off
 NAMES = {
     "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "fuse", "hardware",
-    "cluster", "kv_cache", "levers", "machines", "memory", "predict", "privacy", "quantise", "queue", "scale",
-    "slo", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
+    "cluster", "kv_cache", "levers", "machines", "memory", "predict", "predictions", "privacy", "quantise", "queue", "scale",
+    "run_study", "slo", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
 }
 MACHINES = (
     "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4", "v100", "mi300x", "tpu_v5e",
@@ -43,7 +43,7 @@ def test_the_list():
         ("roofline", ["flops", "bytes", "hardware", "fmt", "level", "work"]),
         ("fuse", ["graph", "rules"]),
         ("capture", ["module_or_fn", "args", "kwargs", "training", "progress"]),
-        ("analyze", ["model", "args", "kwargs", "on", "modes", "training", "host", "launch", "per_day"]),
+        ("analyze", ["model", "args", "kwargs", "on", "modes", "training", "host", "launch", "per_day", "more"]),
         ("breakeven", ["compile_s", "eager_rate", "compiled_rate"]),
         ("kv_cache", ["name", "batch", "context", "dtype"]),
         ("machines", []),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ironlaw.registry.machines import hardware, machines
     from ironlaw.registry.workloads import kv_cache, workload, workloads
     from ironlaw.report.analyze import analyze
+    from ironlaw.report.predictions import Predictions as predictions
+    from ironlaw.study.outcome import run_study
     from ironlaw.systems.advice import advise
     from ironlaw.systems.questions.capacity import Capacity as capacity
     from ironlaw.systems.questions.cluster import Cluster as cluster
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "cluster", "fuse",
-    "hardware", "host", "hosts", "kv_cache", "levers", "machines", "memory", "predict", "privacy", "quantise", "queue", "register_cost",
-    "roofline", "scale", "slo", "workload", "workloads",
+    "hardware", "host", "hosts", "kv_cache", "levers", "machines", "memory", "predict", "predictions", "privacy", "quantise", "queue",
+    "register_cost", "roofline", "run_study", "scale", "slo", "workload", "workloads",
 ]  # fmt: skip
 HOMES = {
     "engine.device.compilation": ("breakeven",),
@@ -53,6 +55,7 @@ HOMES = {
     "registry.machines": ("hardware", "machines"),
     "registry.workloads": ("kv_cache", "workload", "workloads"),
     "report.analyze": ("analyze",),
+    "study.outcome": ("run_study",),
     "tracing": ("capture", "register_cost"),
 }  # what each module gives this one, on first use: a command that needs little of it starts at once
 QUESTIONS = {
@@ -60,6 +63,7 @@ QUESTIONS = {
     "cluster": "systems.questions.cluster:Cluster",
     "levers": "systems.questions.levers:Levers",
     "memory": "systems.questions.memory:Memory",
+    "predictions": "report.predictions:Predictions",
     "privacy": "systems.questions.privacy:Privacy",
     "quantise": "systems.questions.quantise:Quantise",
     "queue": "systems.questions.queue:Queue",

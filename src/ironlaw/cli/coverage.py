@@ -9,7 +9,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_fp32, add_json, add_limit, add_set, checked, fp32, machines, modes, number_format, size, sizes
+from ironlaw.cli.options import Parser, add_fp32, add_json, add_limit, add_set, checked, machines, modes, number_format, size, sizes
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.engine.device.machine import Hardware, Plan
@@ -22,6 +22,7 @@ from ironlaw.registry.loader import folder
 from ironlaw.registry.machines import known_local, registered
 from ironlaw.report.covered import Example, Survey, of_corpus, shape, survey
 from ironlaw.systems.captures import CAPTURE_S, capture_all
+from ironlaw.systems.workload_settings import fp32
 
 EXAMPLE = """
 ironlaw coverage

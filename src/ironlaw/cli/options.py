@@ -8,7 +8,6 @@ from typing import Any, NoReturn, TypeVar
 
 from ironlaw import units
 from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError, unknown
 from ironlaw.systems.fields import LARGEST, REQUIRED, Parameter, parameters, read_figure, read_several, read_whole
 from ironlaw.systems.registry_names import read_format, read_machine, read_mode
@@ -147,23 +146,11 @@ def add_host(parser: Parser) -> None:
     group.add_argument("--launch", metavar="TIME", type=figure("s", zero=True), help="what each launch costs the host, such as '10 us'")
 
 
-def launching(args: argparse.Namespace) -> dict[str, Any]:
-    """A plan's `host` and `launch`, from those two options."""
-    return {"host": args.host, "launch": args.launch}
-
-
 def add_fp32(parser: Parser) -> None:
     """In what products of FP32 tensors are computed."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--strict-fp32", action="store_true", help="convolutions of FP32 tensors in FP32; PyTorch's default is TF32")
     group.add_argument("--tf32", action="store_true", help='FP32 products in TF32 too, as torch.set_float32_matmul_precision("high") asks')
-
-
-def fp32(args: argparse.Namespace) -> str:
-    """A plan's `fp32`, from those two options and from `--dtype tf32`."""
-    if args.strict_fp32 and args.dtype == "tf32":
-        raise BadValue("--strict-fp32 and --dtype tf32 contradict each other; leave one of them out")
-    return "strict" if args.strict_fp32 else "tf32" if args.tf32 or args.dtype == "tf32" else "default"
 
 
 def add_settings(parser: Parser, batches: bool = False) -> None:
@@ -185,24 +172,3 @@ def add_phases(group: Any) -> None:
     group.add_argument("--prefill", metavar="N", type=size, help="a prompt of N tokens, with the logits of its last one alone")
     group.add_argument("--decode", action="store_true", help="one token after --context of them in the cache")
     group.add_argument("--context", metavar="N", type=size, help="tokens already in the KV cache, in decode")
-
-
-def by_batch(chosen: dict[str, Any], build: Callable[..., Graph]) -> dict[int | None, Graph]:
-    """The graph at each batch that was asked for, or at the model's own; `chosen` are the settings."""
-    others = {name: value for name, value in chosen.items() if name != "batch"}
-    return {n: build(**others, **({} if n is None else {"batch": n})) for n in chosen.get("batch", (None,))}
-
-
-def settings(args: argparse.Namespace) -> dict[str, Any]:
-    """The settings that the user gave."""
-    names = ("batch", "seq", "context", "phase", "dtype", "classes")
-    chosen = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    if args.prefill is not None and args.decode:
-        raise BadValue("--prefill and --decode are two phases; ask for one at a time")
-    if args.prefill is not None or args.decode:
-        short = {"phase": "prefill", "seq": args.prefill} if args.prefill is not None else {"phase": "decode"}
-        twice = [name for name in short if name in chosen]
-        if twice:
-            raise BadValue(f"--{'decode' if args.decode else 'prefill'} and --{twice[0]} say the same thing; leave one of them out")
-        chosen |= short
-    return chosen

@@ -287,7 +287,8 @@ def read_several(value: Any, read: Read, commas: bool = True, what: str = "name"
             raise BadValue(f"{','.join(value)!r} has an empty {what}; separate {what}s with single commas, such as '{example}'")
     several = value if isinstance(value, (list, tuple)) else [value]
     made = [read(one) for one in several]
-    return tuple(one for i, one in enumerate(made) if commas is False or one not in made[:i])
+    names = [getattr(one, "slug", one) for one in made]
+    return tuple(one for i, one in enumerate(made) if not commas or names[i] not in names[:i])
 
 
 def read_numbered(value: str | Mapping[Any, Any], wanted: str) -> Iterator[tuple[str, int, Any]]:
