@@ -8,8 +8,9 @@ import ironlaw as il
 
 # fmt: off
 NAMES = {
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capture", "fuse", "hardware",
-    "kv_cache",    "machines", "predict", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "fuse", "hardware",
+    "cluster", "kv_cache", "levers", "machines", "memory", "predict", "predictions", "privacy", "quantise", "queue", "scale",
+    "run_study", "slo", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
 }
 MACHINES = (
     "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4", "v100", "mi300x", "tpu_v5e",
@@ -27,7 +28,7 @@ def test_the_list():
     for name in il.__all__:
         assert getattr(il, name) is not None
     assert il.__version__.count(".") == 2
-    assert sorted(name for given in il.HOMES.values() for name in given) == sorted(il.__all__)
+    assert sorted([*(name for given in il.HOMES.values() for name in given), *il.QUESTIONS]) == sorted(il.__all__)
     assert set(il.__all__) <= set(dir(il))
     with pytest.raises(AttributeError, match="no attribute 'predicts'"):
         il.predicts  # noqa: B018
@@ -42,7 +43,7 @@ def test_the_list():
         ("roofline", ["flops", "bytes", "hardware", "fmt", "level", "work"]),
         ("fuse", ["graph", "rules"]),
         ("capture", ["module_or_fn", "args", "kwargs", "training", "progress"]),
-        ("analyze", ["model", "args", "kwargs", "on", "modes", "training", "host", "launch", "per_day"]),
+        ("analyze", ["model", "args", "kwargs", "on", "modes", "training", "host", "launch", "per_day", "more"]),
         ("breakeven", ["compile_s", "eager_rate", "compiled_rate"]),
         ("kv_cache", ["name", "batch", "context", "dtype"]),
         ("machines", []),

@@ -5,7 +5,12 @@ from importlib import import_module
 
 import pytest
 
-MODULES = ("ironlaw", "ironlaw.report.analyze", "ironlaw.engine.device.prediction", "ironlaw.engine.device.predict")
+MODULES = (
+    "ironlaw", "ironlaw.report.analyze", "ironlaw.report.predictions", "ironlaw.engine.device.prediction", "ironlaw.engine.device.predict",
+    *(f"ironlaw.systems.questions.{name}" for name in (
+        "capacity", "cluster", "levers", "memory", "privacy", "quantise", "queue", "scale", "slo",
+    )),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -22,14 +22,25 @@ if TYPE_CHECKING:
     from ironlaw.registry.machines import hardware, machines
     from ironlaw.registry.workloads import kv_cache, workload, workloads
     from ironlaw.report.analyze import analyze
+    from ironlaw.report.predictions import Predictions as predictions
+    from ironlaw.study.outcome import run_study
     from ironlaw.systems.advice import advise
+    from ironlaw.systems.questions.capacity import Capacity as capacity
+    from ironlaw.systems.questions.cluster import Cluster as cluster
+    from ironlaw.systems.questions.levers import Levers as levers
+    from ironlaw.systems.questions.memory import Memory as memory
+    from ironlaw.systems.questions.privacy import Privacy as privacy
+    from ironlaw.systems.questions.quantise import Quantise as quantise
+    from ironlaw.systems.questions.queue import Queue as queue
+    from ironlaw.systems.questions.scale import Scale as scale
+    from ironlaw.systems.questions.slo import Slo as slo
     from ironlaw.tracing import capture, register_cost
 
 __version__ = "0.1.0"
 __all__ = [
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capture", "fuse", "hardware", "host",
-    "hosts",
-    "kv_cache", "machines", "predict", "register_cost", "roofline", "workload", "workloads",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "cluster", "fuse",
+    "hardware", "host", "hosts", "kv_cache", "levers", "machines", "memory", "predict", "predictions", "privacy", "quantise", "queue",
+    "register_cost", "roofline", "run_study", "scale", "slo", "workload", "workloads",
 ]  # fmt: skip
 HOMES = {
     "engine.device.compilation": ("breakeven",),
@@ -44,19 +55,33 @@ HOMES = {
     "registry.machines": ("hardware", "machines"),
     "registry.workloads": ("kv_cache", "workload", "workloads"),
     "report.analyze": ("analyze",),
+    "study.outcome": ("run_study",),
     "tracing": ("capture", "register_cost"),
 }  # what each module gives this one, on first use: a command that needs little of it starts at once
+QUESTIONS = {
+    "capacity": "systems.questions.capacity:Capacity",
+    "cluster": "systems.questions.cluster:Cluster",
+    "levers": "systems.questions.levers:Levers",
+    "memory": "systems.questions.memory:Memory",
+    "predictions": "report.predictions:Predictions",
+    "privacy": "systems.questions.privacy:Privacy",
+    "quantise": "systems.questions.quantise:Quantise",
+    "queue": "systems.questions.queue:Queue",
+    "scale": "systems.questions.scale:Scale",
+    "slo": "systems.questions.slo:Slo",
+}  # what commands ask, by the command's name: `il.queue(rate=160, service="5 ms")`
 
 if not TYPE_CHECKING:
 
     def __getattr__(name):
         from importlib import import_module
 
-        for home, given in HOMES.items():
-            if name in given:
-                globals()[name] = value = getattr(import_module(f"ironlaw.{home}"), name)
-                return value
-        raise AttributeError(f"module 'ironlaw' has no attribute {name!r}")
+        home, _, own = QUESTIONS.get(name, "").partition(":")
+        home = home or next((home for home, given in HOMES.items() if name in given), "")
+        if not home:
+            raise AttributeError(f"module 'ironlaw' has no attribute {name!r}")
+        globals()[name] = value = getattr(import_module(f"ironlaw.{home}"), own or name)
+        return value
 
     def __dir__():
         return sorted({*globals(), *__all__})

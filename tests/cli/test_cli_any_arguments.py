@@ -89,7 +89,7 @@ def arguments(command, draw):
             argv.append(action.option_strings[-1])
         else:
             argv += [action.option_strings[-1], value(action, draw)]
-    if command == "serve":  # a load as large as it may be takes minutes
+    if command == "capacity":  # a load as large as it may be takes minutes
         argv += ["--requests", "20", "--most", "2"]
     return argv
 

@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from ironlaw.cli import cluster, main
+from ironlaw.cli import main
 from ironlaw.engine.cluster.failures import optimum
 from ironlaw.engine.cluster.steps import step_time
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import runs
+from ironlaw.systems.questions.cluster import OUTCOMES, read_tokens
 from ironlaw.systems.training.shard_times import compute
 
 
@@ -67,7 +68,7 @@ def test_published_runs_came_out_as_the_range_says() -> None:
                 run.shape, run.layout, at, run.batch, run.seq, compute(run.shape, run.layout, run.seq, at.device, run.dtype), run.overlap
             )
             ratios.append(run.seconds / took.total)
-    low, high = cluster.OUTCOMES
+    low, high = OUTCOMES
     assert low <= min(ratios) < low + 0.02 and high - 0.02 < max(ratios) <= high
 
 
@@ -99,6 +100,6 @@ def test_what_is_wrong_is_said_with_the_next_step(capsys, arguments: tuple[str, 
 
 
 def test_tokens_are_counted_as_publications_do(capsys) -> None:
-    assert (cluster.tokens("4M"), cluster.tokens("16k"), cluster.tokens("4_194_304")) == (2**22, 2**14, 2**22)
+    assert (read_tokens("4M"), read_tokens("16k"), read_tokens("4_194_304")) == (2**22, 2**14, 2**22)
     assert main(["cluster", "llama3_8b", "--devices", "8", "--box", "dgx_h100", "--batch-tokens", "many"]) == 2
     assert "'many' is not a number of tokens; write one such as 4M" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ironlaw.cli import COMMANDS, completion, parser, tab
+from ironlaw.cli import ALIASES, COMMANDS, completion, parser, tab
 
 # what takes figures, texts of the user's own, or names that depend on what else was given
 FREE = {
@@ -62,7 +62,7 @@ def test_zsh_and_fish_get_words_of_explanation_and_wait_for_no_command(tmp_path,
 
 
 def options():
-    known = tab.parser(COMMANDS)._subparsers._group_actions[0].choices
+    known = tab.parser(COMMANDS, ALIASES)._subparsers._group_actions[0].choices
     for command in COMMANDS:
         for action, one in zip(parser(command)._actions, known[command]._actions, strict=True):
             yield command, action, one

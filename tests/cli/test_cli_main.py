@@ -47,7 +47,7 @@ def examples():
             "class",
             "site",
             "study",
-            "serve",
+            "capacity",
             "diff",
             "privacy",
             "slo",

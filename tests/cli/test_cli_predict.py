@@ -195,7 +195,6 @@ def test_no_kind_of_time_looks_like_another(sh):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_what_lies_outside_is_said_and_named(sh, monkeypatch, width):
-    from ironlaw.cli.predict import as_json
     from ironlaw.cli.show.prediction import report
 
     monkeypatch.setenv("COLUMNS", str(width))
@@ -207,7 +206,7 @@ def test_what_lies_outside_is_said_and_named(sh, monkeypatch, width):
     assert "! h200_sxm, eager: 100 % of this time lies outside what was measured: linear" in out
     assert "unknown, so that the time is a lower bound only: unknown" in out
     assert "partly calibrated" in out and "over " in out and re.search(r"│? ! \d+ %", out)
-    told = as_json(p, 2)
+    told = p.to_dict(2)
     assert told["label"] == "partly calibrated" and told["outside"][0]["operator"] == "linear" and told["interval"][1] is None
     assert [row["measured"] for row in told["ops"]] == ["outside", "unknown"]
     assert told["ops"][1]["interval"][0] <= told["ops"][1]["seconds"] and told["ops"][1]["interval"][1] is None

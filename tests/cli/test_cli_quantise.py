@@ -43,8 +43,8 @@ def test_a_frontier_from_a_table_and_from_a_file(sh, tmp_path):
     [
         (("--bits", "1"), "2 to 16"),
         (("--bits", "32"), "2 to 16"),
-        (("--pruned", "100%"), "below 100%"),
-        (("--pruned", "most"), "write 90%"),
+        (("--pruned", "100%"), "to below 1"),
+        (("--pruned", "most"), "such as 0.15 or 15%"),
         (("llama9",), "no workload"),
         (("--frontier", "nowhere.csv"), "llama_cpp_scoreboard"),
         (("llama3_8b", "--frontier", "llama_cpp_scoreboard"), "leave the model"),

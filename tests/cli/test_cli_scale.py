@@ -70,9 +70,9 @@ def test_the_fewest_workers_with_crosstalk_are_the_fewest(sh):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ((), "needs one of --serial"), (("--serial", "1%", "--speedups", "2:1.8"), "only one"), (("--serial", "15"), "0% to 100%"),
-        (("--serial", "much"), "15% or 0.15"), (("--crosstalk", "x", "--serial", "0"), "0.001"),
-        (("--crosstalk", "2", "--serial", "0"), "0 (none) to 1"),
+        ((), "needs one of --serial"), (("--serial", "1%", "--speedups", "2:1.8"), "only one"), (("--serial", "15"), "from 0 to 1"),
+        (("--serial", "much"), "0.15 or 15%"), (("--crosstalk", "x", "--serial", "0"), "from 0 to 1"),
+        (("--crosstalk", "2", "--serial", "0"), "from 0 to 1"),
         (("--crosstalk", "0.1", "--speedups", "2:1.8"), "leave it out"), (("--speedups", "2"), "2:1.8"), (("--speedups", "0:1"), "2:1.8"),
         (("--speedups", ","), "2:1.8,4:2.9"), (("--times", " "), "1:95,2:51"), (("--times", "1:95,2:0"), "above 0"),
         (("--times", "2:51"), "1:95"), (("--speedups", "1:2,2:3"), "one worker over itself"),

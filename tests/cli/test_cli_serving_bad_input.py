@@ -45,7 +45,7 @@ FILES = {
 }
 SERVE, ON, CLUSTER = "serve qwen2_0_5b --on h200", "--on h200 --rate 5", "cluster llama3_8b --batch-tokens 1M"
 BAD = [
-    ("serve", "required: MODEL, --on"),
+    ("capacity", "required: MODEL, --on"),
     ("serve llama3_8b", "required: --on"),
     (SERVE, "--rate 5"),
     (f"{SERVE} --trace hole.csv", "line 3: no prompt; fill the hole"),
@@ -80,9 +80,9 @@ BAD = [
     (f"{SERVE} --rate 5 --percentile nan", "between 0 and 100"),
     (f"{SERVE} --rate 5 --tp 3", "divisor"),
     (f"{SERVE} --rate 5 --batch 0", "from 1"),
-    (f"{SERVE} --rate 5 --memory nan", "such as 0.9"),
+    (f"{SERVE} --rate 5 --memory nan", "such as 0.15"),
     (f"{SERVE} --rate 5 --weights fp64", "fp8"),
-    (f"{SERVE} --rate 5 --seed x", "such as 1"),
+    (f"{SERVE} --rate 5 --seed x", "such as 8"),
     (f"{SERVE} --rate 5 --spread nan", "0 for all alike"),
     (f"{SERVE} --rate 5 --price h200=nan", "h200=3.5"),
     (f"{SERVE} --rate 5 --price t4=1", "not asked about, but h200_sxm"),

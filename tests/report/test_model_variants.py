@@ -6,10 +6,10 @@ import pytest
 
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
-from ironlaw.engine.device.stored_weights import quantised
+from ironlaw.engine.device.stored_weights import OWN, quantised
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
-from ironlaw.report.model_variants import OWN, Variant, comparable, lines, matrix, names, ordered
+from ironlaw.report.model_variants import Variant, comparable, lines, matrix, names, ordered
 from ironlaw.report.page import html
 from ironlaw.report.sections.variants import batches_and_weights, machines_and_modes
 from ironlaw.units import significant

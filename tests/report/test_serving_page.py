@@ -1,4 +1,4 @@
-"""The page of `ironlaw serve`."""
+"""The page of `ironlaw capacity`."""
 
 from ironlaw.report.serving_page import _frontier
 

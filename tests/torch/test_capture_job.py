@@ -12,11 +12,11 @@ transformers = pytest.importorskip("transformers")
 
 from torch import nn  # noqa: E402
 
-from ironlaw.cli.captures import capture_all, capture_phases  # noqa: E402
 from ironlaw.engine.device.machine import Plan  # noqa: E402
 from ironlaw.engine.device.predict import predict  # noqa: E402
+from ironlaw.engine.device.stored_weights import OWN  # noqa: E402
 from ironlaw.registry.machines import hardware  # noqa: E402
-from ironlaw.report.model_variants import OWN  # noqa: E402
+from ironlaw.systems.captures import capture_all, capture_phases  # noqa: E402
 from ironlaw.tracing import capture, capture_job  # noqa: E402
 from ironlaw.tracing.graph_json import from_json, to_json  # noqa: E402
 from ironlaw.worker import session  # noqa: E402

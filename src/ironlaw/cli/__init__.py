@@ -34,7 +34,7 @@ COMMANDS = {
     "breakeven": "how many calls it takes until compiling has paid for itself",
     "scale": "what more workers bring, from a serial share or measured points",
     "queue": "how long requests wait, one by one or in batches, and how loaded servers are",
-    "serve": "how many devices a language model needs for a load of requests under a promise, and what it costs",
+    "capacity": "how many devices a language model needs for a load of requests under a promise, and what it costs",
     "quantise": "fewer bits, fewer weights: noise, bytes, and what is worth having",
     "fuse": "which operators fuse into one kernel, and why others can't",
     "memory": "what a training step holds in memory, row by row; what fits, and what each change frees",
@@ -55,6 +55,8 @@ COMMANDS = {
     "class": "what a class did, from the ledger files that were handed in",
     "site": "the labs as a folder for any web host; they run in the browser, offline too",
 }
+
+ALIASES = {"serve": "capacity"}  # names that commands had
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -118,10 +120,10 @@ def _run(args: list[str]) -> int:
     if "_ARGCOMPLETE" in os.environ:
         from ironlaw.cli.tab import answer
 
-        answer(COMMANDS)
+        answer(COMMANDS, ALIASES)
     from ironlaw.cli.options import parse
 
-    name = args[0] if args else ""
+    name = ALIASES.get(args[0], args[0]) if args else ""
     if name and not name.startswith("-") and name not in COMMANDS:
         raise unknown("command", name, COMMANDS)
     try:

@@ -9,20 +9,20 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from ironlaw.cli.analyze import CAPTURE_S, setting
-from ironlaw.cli.captures import capture_all
-from ironlaw.cli.options import Parser, add_fp32, add_json, add_limit, checked, fp32, machines, modes, number_format, size, sizes
+from ironlaw.cli.options import Parser, add_fp32, add_json, add_limit, add_set, checked, machines, modes, number_format, size, sizes
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.engine.device.uncertainty import PLACES
 from ironlaw.errors import BadValue
 from ironlaw.registry.corpus_signatures import Corpus, corpus
 from ironlaw.registry.loader import folder
 from ironlaw.registry.machines import known_local, registered
 from ironlaw.report.covered import Example, Survey, of_corpus, shape, survey
-from ironlaw.report.model_variants import OWN
+from ironlaw.systems.captures import CAPTURE_S, capture_all
+from ironlaw.systems.workload_settings import fp32
 
 EXAMPLE = """
 ironlaw coverage
@@ -53,7 +53,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--input", metavar="SHAPE[:FMT]", action="append", default=[], help="an argument of the call, as for analyze")
     parser.add_argument("--batch", metavar="N[,N]", type=sizes, help="the first size of every input; several are shown side by side")
     parser.add_argument("--seq", metavar="N", type=size, help="tokens, for hf: models that take them")
-    parser.add_argument("--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="a config field or factory argument")
+    add_set(parser)
     parser.add_argument("--dtype", metavar="FMT", type=number_format, help="the corpus in fp16 (default), bf16, fp32; a target in its own")
     add_fp32(parser)
     parser.add_argument("--training", action="store_true", help="training steps: forward, backward and AdamW")

@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_json, size
-from ironlaw.cli.quantise import share
+from ironlaw.cli.options import Parser, add_json, checked, size
 from ironlaw.cli.show import differences, draw
 from ironlaw.errors import BadValue
 from ironlaw.report.changes import Changes, Row, changes
+from ironlaw.systems.fields import read_share
 
 EXAMPLE = """
 ironlaw diff old.json new.json --fail-over 5%
@@ -27,7 +27,7 @@ def add(parser: Parser) -> None:
     parser.add_argument(
         "--fail-over",
         metavar="SHARE",
-        type=share,
+        type=checked(lambda text: read_share(text, below=True)),
         help="exit with 1 where a time grows by more, 5%% or 0.05, or what fitted no longer does",
     )
     parser.add_argument("--ops", metavar="N", type=size, default=OPS, help=f"operators to list for each row (default {OPS}; JSON has all)")

@@ -7,10 +7,11 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_json, add_settings, by_batch, settings
+from ironlaw.cli.options import Parser, add_json, add_settings
 from ironlaw.cli.show import draw
 from ironlaw.engine.device.fusion import FusionPlan, Group
 from ironlaw.engine.device.fusion_rules import Verdict
+from ironlaw.systems.workload_settings import by_batch, settings
 from ironlaw.units import show
 
 EXAMPLE = """

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import ast
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-from ironlaw import units
 from ironlaw.cli import design_file
-from ironlaw.cli.design_file import refuse_tables
-from ironlaw.cli.formulas import FUNCTIONS, compiled, evaluate, names
 from ironlaw.cli.options import Parser
 from ironlaw.cli.show import draw, tornado
-from ironlaw.engine import levers
-from ironlaw.engine.levers import LEAST, MOST, Fix, Limit
-from ironlaw.errors import BadValue, IronlawError, unknown
+from ironlaw.systems.questions.levers import Levers
 
 EXAMPLE = """
 ironlaw levers --example
@@ -53,22 +43,6 @@ devices = [512, 1024, 2048]
 wire = ["25 GB/s", "50 GB/s", "100 GB/s"]
 save = ["10 s", "30 s", "60 s"]
 """
-TABLES = ("inputs", "formulas", "limits", "dials")
-CHANGE = 0.1
-
-
-@dataclass(frozen=True)
-class System:
-    """Inputs and the formulas over them, in order."""
-
-    inputs: dict[str, float]
-    formulas: dict[str, ast.expr]
-
-    def values(self, inputs: Mapping[str, float]) -> dict[str, float]:
-        every = dict(inputs)
-        for name, tree in self.formulas.items():
-            every[name] = evaluate(name, tree, every)
-        return every
 
 
 def add(parser: Parser) -> None:
@@ -79,122 +53,6 @@ def run(args: argparse.Namespace) -> int:
     if args.example and not args.file:
         print(DESIGN, end="")
         return 0
-    data = design_file.raw(args, "levers")
-    refuse_tables(data, TABLES)
-    result = answer(data)
-    draw.emit(result, "ironlaw-levers/1") if args.json else tornado.report(result)
-    return 0 if result["met"] else 1
-
-
-def answer(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Readouts are those with a limit, or all formulas where none has one."""
-    system = _system(data)
-    limits, dials = _limits(data.get("limits", {}), system), _dials(data.get("dials", {}), system)
-    values = system.values(system.inputs)
-    readouts = tuple(dict.fromkeys(limit.readout for limit in limits)) or tuple(system.formulas)
-    rows = [_limit(limit, limits, system, values, dials) for limit in limits]
-    return {
-        "values": values, "readouts": [_readout(name, system, values[name]) for name in readouts], "limits": rows,
-        "met": all(row["margin"] >= 0 for row in rows), "together": _together(limits, system, dials),
-    }  # fmt: skip
-
-
-def _readout(name: str, system: System, value: float) -> dict[str, Any]:
-    def f(inputs: Mapping[str, float]) -> float:
-        return system.values(inputs)[name]
-
-    bars = [bar for bar in levers.tornado(f, system.inputs, CHANGE) if bar.lever or bar.reach]
-    return {"name": name, "value": value, "levers": [{"input": b.name, "lever": b.lever, "low": b.low, "high": b.high} for b in bars]}
-
-
-def _limit(limit: Limit, limits: list[Limit], system: System, values: dict[str, float], dials: dict[str, list[float]]) -> dict[str, Any]:
-    """`fix` keeps every other limit that holds now; `fix_alone` looks at this one only."""
-    margin = limit.margin(values[limit.readout])
-    others = [other for other in limits if other.holds(values[other.readout])]
-    about: dict[str, Any] = {
-        "readout": limit.readout,
-        "kind": limit.kind,
-        "limit": limit.value,
-        "margin": margin,
-        "fix": None,
-        "fix_alone": None,
-    }
-    if margin >= 0:
-        return about
-    alone = levers.cheapest_fix(_holding([limit], system), system.inputs, dials)
-    kept = levers.cheapest_fix(_holding([limit, *others], system), system.inputs, dials)
-    return about | {"fix": _fix(kept, system), "fix_alone": _fix(alone, system)}
-
-
-def _together(limits: list[Limit], system: System, dials: dict[str, list[float]]) -> dict[str, Any] | None:
-    """The cheapest single change with which all limits hold; null where they do already, or none does."""
-    holds = _holding(limits, system)
-    return None if holds(system.inputs) else _fix(levers.cheapest_fix(holds, system.inputs, dials), system)
-
-
-def _holding(limits: list[Limit], system: System) -> Any:
-    def holds(inputs: Mapping[str, float]) -> bool:
-        try:
-            values = system.values(inputs)
-        except BadValue:  # a dial's value at which a formula has none is not a fix
-            return False
-        return all(limit.holds(values[limit.readout]) for limit in limits)
-
-    return holds
-
-
-def _fix(fix: Fix | None, system: System) -> dict[str, Any] | None:
-    return None if fix is None else {"dial": fix.dial, "from": system.inputs[fix.dial], "to": fix.value}
-
-
-def _system(data: Mapping[str, Any]) -> System:
-    inputs = {name: _number(name, value) for name, value in _table(data, "inputs").items()}
-    formulas: dict[str, ast.expr] = {}
-    for name, text in _table(data, "formulas").items():
-        tree = compiled(name, text)
-        for used in names(tree):
-            if used not in inputs and used not in formulas:
-                raise unknown(f"input or earlier formula, in {name},", used, [*inputs, *formulas], field=name)
-        if name in inputs or name in FUNCTIONS:
-            raise BadValue(f"{name} is an input or a function, too; give the formula another name", name)
-        formulas[name] = tree
-    return System(inputs, formulas)
-
-
-def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    table = data.get(name)
-    if not isinstance(table, Mapping) or not table:
-        raise BadValue(f"there is nothing in [{name}]; `ironlaw levers --example` shows what to write there", name)
-    return table
-
-
-def _number(name: str, value: Any) -> float:
-    try:
-        number = units.parse(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else math.nan
-    except IronlawError as error:
-        raise BadValue(f"{name}: {error}", name) from None
-    if not 0 < number < math.inf:
-        raise BadValue(f"{name} is {value!r}; give a number above 0, or a figure such as '989 TFLOP/s'", name)
-    return number
-
-
-def _limits(table: Any, system: System) -> list[Limit]:
-    limits = []
-    for name, value in (table if isinstance(table, Mapping) else {"limits": table}).items():
-        if name not in system.formulas and name not in system.inputs:
-            raise unknown("formula or input to limit", name, [*system.formulas, *system.inputs], field=name)
-        if not isinstance(value, Mapping) or not value or set(value) - {MOST, LEAST}:
-            raise BadValue(f"the limit of {name} is {value!r}; write {{ most = 25 }} or {{ least = 0.9 }}", name)
-        limits += [Limit(name, kind, _number(name, number)) for kind, number in value.items()]
-    return limits
-
-
-def _dials(table: Any, system: System) -> dict[str, list[float]]:
-    if not isinstance(table, Mapping):
-        raise BadValue(f"[dials] is {table!r}; write a table of lists, such as devices = [512, 1024]", "dials")
-    for name, values in table.items():
-        if name not in system.inputs:
-            raise unknown("input for a dial", name, system.inputs, field=name)
-        if not isinstance(values, list) or not values:
-            raise BadValue(f"the dial {name} is {values!r}; write a list of its values, such as [512, 1024]", name)
-    return {name: [_number(name, value) for value in values] for name, values in table.items()}
+    asked = Levers.read(design_file.tables(args, "levers"))
+    draw.emit(asked.to_json()) if args.json else tornado.report(asked.answer)
+    return 0 if asked.met else 1

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from ironlaw import home, worker
 from ironlaw.calibration import local_machine
-from ironlaw.cli.captures import file_of
 from ironlaw.cli.model_run import Outcome, is_own_code, read, run_model
-from ironlaw.cli.options import Parser, add_limit, modes, number_format, size
+from ironlaw.cli.options import Parser, add_limit, add_set, modes, number_format, size
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.measured_model import MeasuredModel, as_json, report
 from ironlaw.cli.show.progress_bar import ProgressBar
@@ -24,6 +23,7 @@ from ironlaw.registry import evidence
 from ironlaw.registry.machines import local
 from ironlaw.report.kineto import parse
 from ironlaw.report.trace_join import join
+from ironlaw.systems.captures import file_of
 from ironlaw.worker.values import encode
 
 EVIDENCE = ("evidence", local_machine.SLUG, "models.json")
@@ -34,8 +34,6 @@ OPTIONS = ("batch", "seq", "dtype", "mode", "input", "set", "ops", "limit")  # m
 
 
 def add(parser: Parser) -> None:
-    from ironlaw.cli.analyze import setting
-
     group = parser.add_argument_group("for a model")
     group.add_argument("--batch", metavar="N", type=size, help="samples at once: the first size of every input")
     group.add_argument("--seq", metavar="N", type=size, help="tokens, for models that take them")
@@ -48,7 +46,7 @@ def add(parser: Parser) -> None:
         default=[],
         help="an argument of the call, such as 8x3x224x224 or 8x128:int64 (else NAME_inputs or example_inputs of the file)",
     )
-    group.add_argument("--set", metavar="KEY=VALUE", type=setting, action="append", default=[], help="a config field or factory argument")
+    add_set(group)
     add_limit(group, None, LONGEST_S)
     group.add_argument("--ops", metavar="N", type=size, help=f"the N operators with the widest gaps (default {OPS})")
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar
 
 from ironlaw import units
 from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.machine import MODES, Hardware
-from ironlaw.engine.device.types import FORMATS, Graph
 from ironlaw.errors import BadValue, IronlawError, unknown
-from ironlaw.formats import computed_in, spelled
+from ironlaw.systems.fields import LARGEST, REQUIRED, Parameter, parameters, read_figure, read_several, read_whole
+from ironlaw.systems.registry_names import read_format, read_machine, read_mode
 
-LARGEST = 10**12  # sizes beyond any model; keeps products of them within a float
-HUGE = 1e30  # the same for figures
+Q = TypeVar("Q")
 
 
 class Parser(argparse.ArgumentParser):
@@ -55,95 +53,65 @@ def checked(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return convert
 
 
-@checked
-def size(text: str) -> int:
-    """A count: whole and above 0."""
-    try:
-        value = int(text)
-    except ValueError:
-        raise BadValue(f"{text!r} is not a whole number; write one such as 8") from None
-    if not 0 < value <= LARGEST:
-        raise BadValue(f"{text!r} is out of range; give a whole number from 1 to {LARGEST:,}")
-    return value
+def add_parameters(parser: Any, question: type, leave: Sequence[str] = ()) -> None:
+    """An option for each of a question's parameters, but for those that the command has its own way with."""
+    groups: dict[str, Any] = {"": parser}
+    for one in parameters(question).values():
+        if one.name in leave:
+            continue
+        if one.group not in groups:
+            groups[one.group] = parser.add_argument_group(one.group)
+        _add_parameter(groups[one.group], one)
 
 
-def numbered(text: str, wanted: str) -> Iterator[tuple[str, int, str]]:
-    """`1:95 s,2:51 s` -> each entry with its whole number and what stands after the colon. `wanted`: what an entry is, with an example."""
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        count, colon, value = entry.partition(":")
-        if not colon or not count.strip().isdigit() or int(count) < 1:
-            raise BadValue(f"{entry!r} is not {wanted}")
-        yield entry, int(count), value.strip()
+def _add_parameter(group: Any, one: Parameter) -> None:
+    named = not one.flag or one.flag.startswith("-")
+    default = None if one.default is REQUIRED or one.item else one.default
+    words: dict[str, Any] = {"help": one.about.replace("%", "%%"), "default": default}
+    if named:
+        words |= {"dest": one.name, "required": one.default is REQUIRED and one.column != "bool"}
+    if one.column == "bool":
+        words |= {"action": "store_true"}
+    elif one.metavar:
+        words |= {"metavar": one.metavar, "type": checked(one.item or one.read)} | ({"action": "append"} if one.item else {})
+    else:
+        words |= {"choices": tuple(one.options() if one.options else ())}
+    if not named and one.default is not REQUIRED:
+        words |= {"nargs": "?"}
+    group.add_argument((one.flag or f"--{one.name.replace('_', '-')}") if named else one.name, **words)
 
 
-@checked
-def sizes(text: str) -> tuple[int, ...]:
-    """`"1,8"` -> the two counts; one that is named twice counts once."""
-    return _list(text, size, what="number", example="1,8")
+def ask(question: type[Q], args: argparse.Namespace, **more: Any) -> Q:
+    """The question with what was written on the command line."""
+    given = {name: getattr(args, name, None) for name in parameters(question) if name not in more}
+    return question(**{name: value for name, value in given.items() if value is not None}, **more)
 
 
-@checked
-def number(text: str) -> float:
-    """A bare number above 0; commas may separate thousands."""
-    try:
-        value = float(text.replace(",", ""))
-    except ValueError:
-        raise BadValue(f"{text!r} is not a number; write one such as 1450") from None
-    if not 0 < value <= LARGEST:  # NaN and infinities too
-        raise BadValue(f"{text!r} is out of range; give a finite number above 0, at most {LARGEST:,}")
-    return value
+size = checked(read_whole)  # a count: whole and above 0
+sizes = checked(lambda text: read_several(text, read_whole, what="number"))  # "1,8" -> the two counts, each once
+number = checked(lambda text: read_figure(text, most=LARGEST))  # above 0; commas may separate thousands
 
 
 def figure(unit: str, zero: bool = False) -> Callable[[str], float]:
     """A number with a unit (`"51 MB"`), or bare in the SI unit."""
-
-    def read(text: str) -> float:
-        value = units.parse(text, unit)
-        if value < 0 or (value == 0 and not zero) or value > HUGE:
-            raise BadValue(f"{text!r} is out of range; give a figure {'of at least' if zero else 'above'} 0, such as {EXAMPLES[unit]!r}")
-        return value
-
-    return checked(read)
+    return checked(lambda text: read_figure(text, unit, zero))
 
 
-EXAMPLES = {"s": "10 us", "B": "51 MB", "B/s": "2 TB/s", "FLOP": "8.2 GFLOP"}
-
-
-@checked
-def modes(text: str) -> tuple[str, ...]:
-    return _list(text, lambda name: _known("mode", name, MODES))
-
-
-@checked
-def number_format(text: str) -> str:
-    return _known("number format", spelled(text), [name for name in FORMATS if computed_in(name) == name])
-
-
-@checked
-def machines(text: str) -> tuple[Hardware, ...]:
-    """`"h100,t4"` -> the two machines; a machine named twice counts once."""
-    from ironlaw import hardware
-
-    return _list(text, hardware, key=lambda machine: machine.slug)
-
-
-def _list(
-    text: str, read: Callable[[str], Any], key: Callable[[Any], Any] = str, what: str = "name", example: str = "a,b"
-) -> tuple[Any, ...]:
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise BadValue(f"{text!r} has an empty {what}; separate {what}s with single commas, such as '{example}'")
-    return tuple({key(value): value for value in map(read, names)}.values())
-
-
-def _known(what: str, name: str, known: Iterable[str]) -> str:
-    if name not in known:
-        raise unknown(what, name, known)
-    return name
+modes = checked(lambda text: read_several(text, read_mode))
+number_format = checked(read_format)
+machines = checked(lambda text: read_several(text, read_machine))  # a machine named twice counts once
 
 
 def add_json(parser: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON only; numbers in SI units")
+
+
+def add_set(parser: Any) -> None:
+    from ironlaw.systems.captures import read_setting
+
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", type=checked(read_setting), action="append", default=[], help="a config field or factory argument"
+    )
 
 
 def add_limit(parser: Any, default: float | None, shown: float) -> None:
@@ -178,23 +146,11 @@ def add_host(parser: Parser) -> None:
     group.add_argument("--launch", metavar="TIME", type=figure("s", zero=True), help="what each launch costs the host, such as '10 us'")
 
 
-def launching(args: argparse.Namespace) -> dict[str, Any]:
-    """A plan's `host` and `launch`, from those two options."""
-    return {"host": args.host, "launch": args.launch}
-
-
 def add_fp32(parser: Parser) -> None:
     """In what products of FP32 tensors are computed."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--strict-fp32", action="store_true", help="convolutions of FP32 tensors in FP32; PyTorch's default is TF32")
     group.add_argument("--tf32", action="store_true", help='FP32 products in TF32 too, as torch.set_float32_matmul_precision("high") asks')
-
-
-def fp32(args: argparse.Namespace) -> str:
-    """A plan's `fp32`, from those two options and from `--dtype tf32`."""
-    if args.strict_fp32 and args.dtype == "tf32":
-        raise BadValue("--strict-fp32 and --dtype tf32 contradict each other; leave one of them out")
-    return "strict" if args.strict_fp32 else "tf32" if args.tf32 or args.dtype == "tf32" else "default"
 
 
 def add_settings(parser: Parser, batches: bool = False) -> None:
@@ -216,24 +172,3 @@ def add_phases(group: Any) -> None:
     group.add_argument("--prefill", metavar="N", type=size, help="a prompt of N tokens, with the logits of its last one alone")
     group.add_argument("--decode", action="store_true", help="one token after --context of them in the cache")
     group.add_argument("--context", metavar="N", type=size, help="tokens already in the KV cache, in decode")
-
-
-def by_batch(chosen: dict[str, Any], build: Callable[..., Graph]) -> dict[int | None, Graph]:
-    """The graph at each batch that was asked for, or at the model's own; `chosen` are the settings."""
-    others = {name: value for name, value in chosen.items() if name != "batch"}
-    return {n: build(**others, **({} if n is None else {"batch": n})) for n in chosen.get("batch", (None,))}
-
-
-def settings(args: argparse.Namespace) -> dict[str, Any]:
-    """The settings that the user gave."""
-    names = ("batch", "seq", "context", "phase", "dtype", "classes")
-    chosen = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    if args.prefill is not None and args.decode:
-        raise BadValue("--prefill and --decode are two phases; ask for one at a time")
-    if args.prefill is not None or args.decode:
-        short = {"phase": "prefill", "seq": args.prefill} if args.prefill is not None else {"phase": "decode"}
-        twice = [name for name in short if name in chosen]
-        if twice:
-            raise BadValue(f"--{'decode' if args.decode else 'prefill'} and --{twice[0]} say the same thing; leave one of them out")
-        chosen |= short
-    return chosen

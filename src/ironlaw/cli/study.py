@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ironlaw.cli.options import Parser, add_json, size
 from ironlaw.cli.show import draw, studies
@@ -13,10 +11,8 @@ from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.errors import BadValue
 
 if TYPE_CHECKING:
-    from ironlaw.study.question import Question
-    from ironlaw.study.rows import Row
+    from ironlaw.study.outcome import StudyOutcome
 
-SCHEMA = "ironlaw-study/1"  # of what --json writes
 MOST = 100_000
 EXAMPLE = """
 ironlaw study --questions
@@ -53,12 +49,13 @@ def run(args: argparse.Namespace) -> int:
         raise BadValue("give one of FILE.toml, --show FOLDER and --questions" + (f", not {' and '.join(ways)}" if ways else ""))
     if args.questions is not None:
         return _questions(args)
-    result = _shown(args) if args.show else _computed(args)
-    draw.emit(result) if args.json else studies.report(result)
-    return 0 if result["answered"] else 1
+    outcome = _outcome(args)
+    draw.emit(outcome.to_json()) if args.json else studies.report(outcome.answer)
+    return 0 if outcome.answer["answered"] else 1
 
 
 def _questions(args: argparse.Namespace) -> int:
+    from ironlaw.study.outcome import question_json
     from ironlaw.study.questions import QUESTIONS, question
 
     chosen = [question(args.questions)] if args.questions else list(QUESTIONS.values())
@@ -70,63 +67,13 @@ def _questions(args: argparse.Namespace) -> int:
     return 0
 
 
-def _computed(args: argparse.Namespace) -> dict[str, Any]:
-    from ironlaw.study.run import run as compute
-    from ironlaw.study.study_file import read_study
+def _outcome(args: argparse.Namespace) -> StudyOutcome:
+    from ironlaw.study.outcome import run_study, stored_study
 
-    place = Path(args.file)
-    study = read_study(place, args.most)
-    by = study.question.result(args.by or study.question.by).name
-    folder = Path(args.out) if args.out else place.with_suffix(".results")
+    if args.show:
+        return stored_study(args.show, by=args.by or "", top=args.top)
     with ProgressBar() as progress:
-        outcome = compute(study, folder, jobs=args.jobs, dask=args.dask, retry=args.retry, progress=progress)
-    return {**answer(study.question, outcome.rows, outcome.file, by, args.top), "computed": outcome.computed}
-
-
-def _shown(args: argparse.Namespace) -> dict[str, Any]:
-    from ironlaw.study.store import open_store
-
-    store = open_store(Path(args.show))
-    by = store.question.result(args.by or store.question.by).name
-    rows = list(store.rows().values())
-    if not rows:
-        raise BadValue(f"{args.show} has no results yet; run the study, then look again")
-    return {**answer(store.question, rows, store.folder if store.parts() else store.file, by, args.top), "computed": 0}
-
-
-def answer(asked: Question, rows: list[Row], file: Path, by: str, top: int) -> dict[str, Any]:
-    """How the points came out, and the best of them; parameters that never vary are told once."""
-    from ironlaw.study.rows import ranked
-
-    names = [one.name for one in asked.parameters]
-    fixed = {name: rows[0][name] for name in names if len({row[name] for row in rows}) == 1}
-    usual = [one.name for one in asked.parameters if one.name in fixed and one.usual == fixed[one.name]]
-    best = ranked(asked, rows, by)
-    errors = Counter(row["error"] for row in rows if row["error"] is not None)
-    return {
-        "schema": SCHEMA, "question": asked.name, "about": asked.about, "file": str(file), "points": len(rows),
-        "answered": len(rows) - errors.total(), "refused": sum(row["error"] is not None and not row["failed"] for row in rows),
-        "failed": sum(bool(row["failed"]) for row in rows),
-        "unfit": sum(row["error"] is None and not row[asked.needs] for row in rows) if asked.needs else 0, "needs": asked.needs,
-        "by": by, "better": asked.result(by).better, "fixed": fixed, "usual": usual,
-        "vary": [name for name in names if name not in fixed],
-        "units": {one.name: one.unit for one in asked.parameters} | {one.name: one.unit for one in asked.results},
-        "results": [one.name for one in asked.results], "best": best[:top],
-        "errors": [{"error": error, "points": count} for error, count in errors.most_common(3)],
-    }  # fmt: skip
-
-
-def question_json(asked: Question) -> dict[str, Any]:
-    from ironlaw.study.question import REQUIRED
-
-    return {
-        "question": asked.name, "about": asked.about, "version": asked.version, "by": asked.by,
-        "parameters": [
-            {
-                "name": one.name, "about": one.about, "required": one.usual is REQUIRED,
-                "default": None if one.usual is REQUIRED else one.usual, "unit": one.unit, "type": one.column, "values": list(one.names()),
-            }
-            for one in asked.parameters
-        ],
-        "results": [{"name": one.name, "about": one.about, "unit": one.unit, "better": one.better} for one in asked.results],
-    }  # fmt: skip
+        return run_study(
+            args.file, args.out or None, by=args.by or "", top=args.top, jobs=args.jobs, dask=args.dask, retry=args.retry, most=args.most,
+            progress=progress,
+        )  # fmt: skip

@@ -18,22 +18,23 @@ BESIDE = {"hardware": ("this",), "host": ("here",)}
 FILES = ("file", "target", "trace")  # paths, too
 
 
-def answer(commands: Mapping[str, str]) -> None:
+def answer(commands: Mapping[str, str], aliases: Mapping[str, str]) -> None:
     """Write what may stand at the cursor to where the shell reads it, and end the process."""
     from argcomplete import autocomplete
     from argcomplete.completers import SuppressCompleter
 
-    autocomplete(parser(commands), always_complete_options="long", default_completer=SuppressCompleter())
+    autocomplete(parser(commands, aliases), always_complete_options="long", default_completer=SuppressCompleter())
 
 
-def parser(commands: Mapping[str, str]) -> argparse.ArgumentParser:
+def parser(commands: Mapping[str, str], aliases: Mapping[str, str]) -> argparse.ArgumentParser:
     """All commands in one parser that reads nothing, only knows what may come next."""
     grammar = json.loads((files("ironlaw.cli") / "grammar.json").read_text(encoding="utf-8"))
     top = argparse.ArgumentParser(prog="ironlaw", allow_abbrev=False)
     top.add_argument("--version", action="store_true")
     under = top.add_subparsers()
     for name, summary in commands.items():
-        command = under.add_parser(name, help=summary, add_help=False, allow_abbrev=False)
+        others = [other for other, own in aliases.items() if own == name]
+        command = under.add_parser(name, help=summary, aliases=others, add_help=False, allow_abbrev=False)
         for option in grammar.get(name, ()):
             _add(command, option)
     return top

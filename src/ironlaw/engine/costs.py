@@ -15,6 +15,7 @@ from ironlaw.engine.device.types import check_positive
 
 HOUR = 3600.0
 MILLION = 1e6
+ENERGY = "rated board power × time: an upper bound, not a measurement"
 
 
 def device_hours(seconds: float, items: float, devices: int = 1) -> float:

@@ -17,11 +17,12 @@ from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry.machines import compile_cost
 from ironlaw.report.analysis_text import as_dict, as_html, as_records, few_lines
-from ironlaw.report.capacity import Capacity
 from ironlaw.report.language import Language
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.trace_join import TraceJoin
 from ironlaw.systems.advice import advice
+from ironlaw.systems.largest_sizes import Capacity
+from ironlaw.systems.question import document
 from ironlaw.units import show
 
 COMPILED = ("compiled", "graphs")  # modes for which something has to be compiled
@@ -52,6 +53,7 @@ class Analysis:
     sources: Sources | None = None  # what a changed program is made from; this graph alone where there are none
     prices: Mapping[str, float] = field(default_factory=dict)  # dollars an hour, where the reader asked for money
     costs: dict[str, Any] | None = None  # of a million samples, where the reader asked for them: `report.costs`
+    own: Graph | None = None  # the model with its weights as they are, where this one stores them otherwise
 
     @cached_property
     def verdict(self) -> Advice:
@@ -104,6 +106,10 @@ class Analysis:
     def to_dict(self, ops: int | None = None) -> dict[str, Any]:
         """As `ironlaw analyze --json` has it. `ops`: the operators that take most device time; all where None is given."""
         return as_dict(self, paybacks(self), ops)
+
+    def to_json(self, ops: int | None = None) -> dict[str, Any]:
+        """What `ironlaw analyze --json` writes."""
+        return document(self.to_dict(ops))
 
     def to_records(self) -> list[dict[str, Any]]:
         """A flat record for each machine and mode, as a DataFrame takes them; the operators of one are `predictions[0].to_records()`."""

@@ -73,7 +73,8 @@ def as_dict(a: Any, pays: Iterable[Any], ops: int | None = None) -> dict[str, An
     if a.language is not None:
         before = a.by_phase[len(a.predictions) :]
         out["language"] = a.language.as_json() | {"before": [p.to_dict(ops) for p in before]}
-    return out | ({"trace": trace_dict(a.joined)} if a.joined is not None else {})
+    out |= {"trace": trace_dict(a.joined)} if a.joined is not None else {}
+    return out | ({"costs": a.costs} if a.costs is not None else {})
 
 
 def refusals(reasons: Mapping[str, str]) -> list[dict[str, str]]:

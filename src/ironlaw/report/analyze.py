@@ -1,22 +1,31 @@
-"""`analyze(model, args, on=…)`: a model on several machines in several modes, from Python."""
+"""`analyze(model, on=…)`: a model on several machines in several modes, with all that `ironlaw analyze` gives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.stored_weights import OWN, STORED
 from ironlaw.engine.device.types import Graph
-from ironlaw.errors import BadValue, IronlawError
-from ironlaw.registry.machines import hardware
+from ironlaw.errors import BadValue
+from ironlaw.systems.captures import CAPTURE_S, Captures, capture_phases, file_of, read_setting, stored
+from ironlaw.systems.fields import custom, figure, read_option, read_whole, several, switch, whole
+from ironlaw.systems.question import Question
+from ironlaw.systems.registry_graphs import as_captured, build_all, is_ours
+from ironlaw.systems.registry_names import known_prices, machines, read_format, read_mode, read_prices
+from ironlaw.systems.workload_settings import fp32, launching
 from ironlaw.tracing import capture
 
 if TYPE_CHECKING:  # the report's pictures are imported only when there is one: `import ironlaw` stays light
     from ironlaw.report.analysis import Analysis
 
 MODES = ("eager", "compiled", "graphs")
+CONTEXT = 512  # tokens in the cache where nothing is said
 
 
 def analyze(
@@ -30,10 +39,14 @@ def analyze(
     host: Host | None = None,
     launch: float | None = None,
     per_day: float | None = None,
+    **more: Any,
 ) -> Analysis:
     """Predict `model` on each machine of `on`, in each of `modes`; `print` it, show it in a notebook, or take its `to_records()`.
 
-    `model` is an nn.Module or a function, captured as it would run with `args` and `kwargs` (nothing is run), or a Graph.
+    `model` is an nn.Module or a function, captured as it would run with `args` and `kwargs` (nothing is run), or a Graph. Or it is what
+    `ironlaw analyze` takes: a model of the registry, "my.py:net", "hf:LlamaConfig" or a folder. Then its other options go with it, by
+    their names: `batch=(1, 16)`, `prefill=2048`, `decode=True`, `weights="own,int4"`, `price={"h200": 3.5}` (see `Analyze`); sizes that
+    fit, phases and variants are in the answer.
     `on` names machines ("h200", "h200,t4" or a list). `host` and `launch` say who launches, as in a Plan; `per_day`: calls a day.
     A machine that can't run it is in `refused`, with the reason.
 
@@ -43,25 +56,160 @@ def analyze(
     [('h200_sxm', 'eager'), ('h200_sxm', 'graphs'), ('t4', 'eager'), ('t4', 'graphs')]
     >>> a.fastest("h200_sxm").plan.mode
     'graphs'
+    >>> [size.what for size in il.analyze("resnet50", on="h200").capacities]
+    ['batch']
     """
-    from ironlaw.report.analysis import Analysis, compiling
-
+    named: Any = [on] if isinstance(on, Hardware) else on if isinstance(on, str) else list(on)
+    said: dict[str, Any] = {"mode": tuple(modes), "training": training, "host": host, "launch": launch, "per_day": per_day, **more}
+    if isinstance(model, str):
+        return Analyze(model, named, **said).analysis()
     graph = model if isinstance(model, Graph) else capture(model, args, kwargs, training=training)
-    plans = [Plan(mode, host=host, launch=launch) for mode in (("eager",) if graph.settings.get("training") else modes)]
-    able: list[Prediction] = []
-    refused: dict[str, str] = {}
-    for machine in machines(on):
-        try:
-            able += [predict(graph, machine, plan) for plan in plans]
-        except IronlawError as error:
-            refused[machine.slug] = str(error)
-    if not able:
-        raise BadValue("; ".join(refused.values()) or "no machine or no mode was named; give on='h200' and modes=['eager']")
-    return Analysis(graph, tuple(able), graph.name, refused, compiling(able), per_day)
+    asked = Analyze(graph.name, named, **said | {"training": training or bool(graph.settings.get("training"))})
+    if not asked.on or not asked.mode:
+        raise BadValue("no machine or no mode was named; give on='h200' and modes=['eager']")
+    return asked.of({"": _alone(graph, asked.weights)}, {})
 
 
-def machines(on: str | Hardware | Iterable[str | Hardware]) -> list[Hardware]:
-    """`"h200,t4"`, a machine, or a list of either; a machine that is named twice counts once."""
-    several = on.split(",") if isinstance(on, str) else [on] if isinstance(on, Hardware) else list(on)
-    known = [one if isinstance(one, Hardware) else hardware(one.strip()) for one in several]
-    return list({machine.slug: machine for machine in known}.values())
+def _alone(graph: Graph, weights: Sequence[str]) -> Captures:
+    """A graph that can't be built at another size."""
+    graphs = {(graph.settings.get("batch"), fmt): stored(graph, fmt) for fmt in weights}
+    return Captures(graph, graphs, (), (), None, Sources(next(iter(graphs.values()))))
+
+
+def read_storage(name: str) -> str:
+    return str(read_option(name, (OWN, *STORED), "storage of weights"))
+
+
+@dataclass(frozen=True, repr=False)
+class Analyze(Question):
+    """What is asked of one target; `analysis()` answers."""
+
+    target: str = custom(str)
+    on: tuple[Hardware, ...] = machines()
+    input: tuple[str, ...] = several(str, (), again=True)
+    batch: tuple[int, ...] | None = several(read_whole, None, what="number")
+    seq: int | None = whole(None)
+    dtype: str | None = custom(read_format, None)
+    prefill: int | None = whole(None)
+    decode: bool = switch(False)
+    context: int | None = whole(None)
+    strict_fp32: bool = switch(False)
+    tf32: bool = switch(False)
+    set: tuple[tuple[str, Any], ...] = several(read_setting, (), again=True)
+    weights: tuple[str, ...] = several(read_storage, (OWN,))
+    training: bool = switch(False)
+    mode: tuple[str, ...] = several(read_mode, MODES)
+    trace: str | None = custom(str, None)
+    compile_s: float | None = figure(None, unit="s", zero=True)
+    per_day: float | None = figure(None)
+    limit: float = figure(CAPTURE_S, unit="s", zero=True)
+    host: Host | None = custom(lambda given: given, None)  # noqa: RUF009  a field, as all of them
+    launch: float | None = figure(None, unit="s", zero=True)
+    price: Mapping[str, float] | None = custom(read_prices, None)
+    latency: float | None = figure(None, unit="s")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "target", as_captured(self.target))
+
+    @property
+    def sources(self) -> list[str]:
+        """The files that are read, and may not be written over."""
+        own = [] if self.target.startswith("hf:") or is_ours(self.target) else [file_of(self.target)]
+        return [*own, *([self.trace] if self.trace else [])]
+
+    @property
+    def plans(self) -> list[Plan]:
+        return [Plan(mode, fp32=fp32(self), **launching(self)) for mode in (("eager",) if self.training else self.mode)]
+
+    @property
+    def phases(self) -> dict[str, int]:
+        """The phases that were asked for, the prompt first, and how long each is."""
+        if self.prefill is None and not self.decode:
+            if self.context is not None:
+                raise BadValue("--context is how many tokens the cache holds; add --decode for a step after them")
+            return {}
+        for name in ("training", "seq", "input"):
+            if getattr(self, name):
+                raise BadValue(f"--{name} does not go with --prefill and --decode, which say what goes in; leave it out")
+        if not self.target.startswith("hf:") and not is_ours(self.target):
+            raise BadValue(
+                f"{self.target} says itself what goes into it; --prefill and --decode are for a model of the registry, hf:CONFIG such as"
+                " hf:LlamaConfig, or a folder with a config.json. Give your own step its cache as an input"
+            )
+        lengths = {"prefill": self.prefill} if self.prefill is not None else {}
+        return lengths | ({"decode": self.context or self.prefill or CONTEXT} if self.decode else {})
+
+    def analysis(self) -> Analysis:
+        """Of the target: built from the registry, or captured in a process of its own."""
+        known_prices(self.on, self.price or {})
+        profile = self._profile()  # these first: a bad file is reported before a large model is captured
+        lengths = self.phases
+        captured = build_all(self, lengths) if is_ours(self.target) else capture_phases(self, lengths)
+        return self.of(captured, lengths, profile)
+
+    def of(self, captured: Mapping[str, Captures], lengths: Mapping[str, int], profile: Any = None) -> Analysis:
+        """Of graphs, by phase; the last phase is what the report is about."""
+        from ironlaw.report.analysis import Analysis, Compiling, compiling
+        from ironlaw.report.costs import costs
+        from ironlaw.report.model_variants import Variant
+        from ironlaw.report.predictions import predict_all
+        from ironlaw.report.trace_join import join
+        from ironlaw.systems.largest_sizes import capacities
+
+        profile = profile or self._profile()
+        captures, plans = captured[list(captured)[-1]], self.plans
+        runs, refused = predict_all(captures.main, self.on, plans)
+        if not runs:
+            raise BadValue("; ".join(refused.values()))
+        given = None if self.compile_s is None else Compiling(self.compile_s, "given with --compile-s")
+        able = list({p.hardware.slug: p.hardware for p in runs}.values())
+        first = runs[0]
+        variants = tuple(
+            Variant(
+                batch, fmt, graph, tuple(runs) if graph is captures.main else tuple(predict(graph, m, plan) for m in able for plan in plans)
+            )
+            for (batch, fmt), graph in captures.graphs.items()
+        )
+        made = Analysis(
+            captures.main,
+            tuple(runs),
+            self.target,
+            refused,
+            compiling(runs) if given is None else {p.hardware.slug: given for p in runs},
+            self.per_day,
+            # a trace is of an eager run: kernels of a compiled one have no names that an operator has
+            joined=join(predict(captures.main, first.hardware, replace(first.plan, mode="eager")), profile) if profile else None,
+            variants=variants,
+            capacities=capacities(captures.growths, self.on),
+            unsized=captures.unsized,
+            sources=captures.sources,
+            own=captures.own,
+        )
+        if lengths:
+            made = replace(made, language=_language(captured, lengths, plans, made))
+        if self.price is not None or self.latency is not None:
+            prices = known_prices(self.on, self.price or {})
+            per_hour = {slug: price.per_hour for slug, price in prices.items()}
+            made = replace(made, prices=per_hour, costs=costs(made.variants, prices, self.latency))
+        return made
+
+    def _profile(self) -> Any:
+        from ironlaw.report.kineto import read
+
+        return read(self.trace) if self.trace else None
+
+
+def _language(captured: Mapping[str, Captures], lengths: Mapping[str, int], plans: list[Plan], made: Analysis) -> Any:
+    """What the phases take on the machines that can run them; those of the last phase are predicted already."""
+    from ironlaw.report.language import Language, Phase
+
+    every = []
+    for name, captures in captured.items():
+        batches: dict[int, tuple[Prediction, ...]] = {}
+        for (batch, _), graph in captures.graphs.items():
+            known = next((v.predictions for v in made.variants if v.graph is graph), None)
+            batches.setdefault(batch or 1, known or tuple(predict(graph, m, plan) for m in made.machines for plan in plans))
+        growth = next((curve for curve in captures.growths if curve.what == "batch"), None)
+        every.append(Phase(name, lengths[name], captures.kept or 0.0, batches, growth))
+    return Language(tuple(every))

@@ -11,13 +11,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ironlaw.engine.costs import Offer, Pick, cheapest
+from ironlaw.engine.costs import ENERGY, Offer, Pick, cheapest
 from ironlaw.engine.device.prediction import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry.prices import Price
 from ironlaw.report.model_variants import Variant, comparable
-
-ENERGY = "rated board power × time: an upper bound, not a measurement"
 
 
 def items(graph: Graph, batch: int | None) -> tuple[float, str]:

@@ -13,9 +13,9 @@ from ironlaw.engine.cluster.stages import Group, smallest_group
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.memory import largest_that_fits
 from ironlaw.engine.device.predict import Prediction
-from ironlaw.report.capacity import MOST, Growth
 from ironlaw.report.layers import places
 from ironlaw.report.too_large import ALONE
+from ironlaw.systems.largest_sizes import MOST, Growth
 
 PREFILL, DECODE = "prefill", "decode"
 

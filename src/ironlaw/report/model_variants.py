@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from ironlaw.engine.device.machine import BASES
 from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.engine.device.types import Graph
 from ironlaw.report.accuracy import time
 from ironlaw.report.markup import Cell
 from ironlaw.units import significant
 from ironlaw.widget.quantities import format_quantity
 
-OWN = "own"  # weights as the model has them
 DOES_NOT_FIT = "does not fit"
 
 

@@ -1,4 +1,4 @@
-"""What `ironlaw serve` found, as one HTML file: the choices, what no other batch beats, and the run over time."""
+"""What `ironlaw capacity` found, as one HTML file: the choices, what no other batch beats, and the run over time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def html(result: dict[str, Any]) -> str:
     load = result["load"]
     rate = f"{significant(load['rate'])} requests a second" if load["rate"] else "requests that come at once"
     head = (
-        f'<p class="kicker">ironlaw serve</p><h1>{text(result["model"])}</h1>'
+        f'<p class="kicker">ironlaw capacity</p><h1>{text(result["model"])}</h1>'
         + paragraph(f"{rate}, {significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average.", "lede")
     )  # fmt: skip
     return frame(f"{result['model']}: serving", head, links, body, carried, script(), "Pictures need JavaScript; the tables do not.")

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError, unknown
-from ironlaw.study.question import Parameter
+from ironlaw.systems.fields import Parameter
 
 KEYS = ("from", "to", "step", "times", "count", "log")
 MOST = 1_000_000  # values of one range
@@ -62,8 +62,9 @@ def _read(parameter: Parameter, value: Any) -> Any:
     try:
         return parameter.read(value)
     except IronlawError as error:
-        error.field = error.field or parameter.name
-        raise
+        if error.field:  # then it says itself what it is about
+            raise
+        raise type(error)(f"{parameter.name}: {error}", parameter.name) from None
 
 
 def _range(parameter: Parameter, given: Mapping[str, Any]) -> Axis:

@@ -25,8 +25,9 @@ from typing import Any
 from ironlaw.errors import BadValue, UnknownName, unknown
 from ironlaw.files import read_toml
 from ironlaw.study.axis import Axis, axis
-from ironlaw.study.question import REQUIRED, Point, Question
+from ironlaw.study.question import Point, Question
 from ironlaw.study.questions import QUESTIONS, question
+from ironlaw.systems.fields import REQUIRED
 
 SEARCHES = ("grid", "random")
 MOST = 100_000  # points, unless more are allowed
@@ -101,9 +102,9 @@ def _axis(asked: Question, name: str, over: Mapping[str, Any]) -> Axis:
     parameter = asked.parameter(name)
     if name in over:
         return axis(parameter, over[name])
-    if parameter.usual is REQUIRED:
+    if parameter.default is REQUIRED:
         raise BadValue(f"the question {asked.name} needs {name} ({parameter.about}); add `{name} = …` to [over]", name)
-    return Axis(parameter, (parameter.usual,))
+    return Axis(parameter, (parameter.default,))
 
 
 def _sized(asked: Question, search: str, axes: tuple[Axis, ...], head: Mapping[str, Any], most: int) -> Study:

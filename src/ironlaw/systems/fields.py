@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -46,6 +46,10 @@ class Parameter:
     fix: Words = ""
     tried: tuple[Any, ...] = ()  # of a range, the values that a search for a remedy tries
     flag: str = ""
+    metavar: str = ""  # what the command's help writes for a value
+    group: str = ""  # the heading that a command's help has it under, or its table in a design file
+    example: str = ""  # what to write, where somebody left it out
+    item: Read | None = None  # reads one of several values: a command takes the option again for each
     column: str = "double"  # its type in a table of results: string, int64, double, bool
     dial: str = ""  # choice, select, span or switch; "" where it has none
     more: Mapping[str, Any] = field(default_factory=dict)  # what else the dial takes: log, step, steps, hidden, presets …
@@ -120,18 +124,40 @@ def figure(
     zero: bool = False,
     low: float | None = None,
     high: float | None = None,
+    most: float = HUGE,
     **rest: Any,
 ) -> Any:
-    """A number above 0 (or from 0 on), within `low` and `high`; with a unit it may be written out: "5 ms"."""
+    """A number above 0 (or from 0 on), at most `most`; with a unit it may be written out: "5 ms". A dial goes from `low` to `high`."""
     kept, more = _split(rest)
-    reader = Parameter(lambda value: read_figure(value, unit, zero), label, unit=unit, low=low, high=high, more=more)
+    example = rest.get("example", "")
+    reader = Parameter(lambda value: read_figure(value, unit, zero, example, most), label, unit=unit, low=low, high=high, more=more)
     return declare(dataclasses.replace(reader, default=default, **kept))
 
 
-def share(default: Any = REQUIRED, label: str = "", **rest: Any) -> Any:
-    """From 0 to 1; as text it may be a percentage."""
+def share(default: Any = REQUIRED, label: str = "", *, above: bool = False, below: bool = False, **rest: Any) -> Any:
+    """From 0 to 1; as text it may be a percentage. `above`, `below`: without 0, without 1."""
     kept, more = _split(rest)
-    return declare(dataclasses.replace(Parameter(read_share, label, low=0.0, high=1.0, more=more), default=default, **kept))
+    reader = Parameter(lambda value: read_share(value, above=above, below=below), label, low=0.0, high=1.0, more=more)
+    return declare(dataclasses.replace(reader, default=default, **kept))
+
+
+def custom(read: Read, default: Any = REQUIRED, label: str = "", **rest: Any) -> Any:
+    """Whatever `read` makes of what was written; it gives a value that it made back as it is."""
+    kept, more = _split(rest)
+    kept.setdefault("column", "string")
+    return declare(dataclasses.replace(Parameter(read, label, more=more), default=default, **kept))
+
+
+def several(read: Read, default: Any = REQUIRED, label: str = "", *, again: bool = False, what: str = "name", **rest: Any) -> Any:
+    """One value or more, as a tuple, each once: "a,b" or a list. `again`: a command takes the option again instead of commas."""
+    kept, more = _split(rest)
+    reader = Parameter(lambda value: read_several(value, read, not again, what), label, item=read if again else None, more=more)
+    return declare(dataclasses.replace(reader, default=default, **({"column": "string"} | kept)))
+
+
+def same(question: type, name: str, **changes: Any) -> Any:
+    """The field of another question, but for what is said otherwise here."""
+    return declare(dataclasses.replace(parameter(question, name), name="", **changes))
 
 
 def among(
@@ -158,7 +184,7 @@ def one_of(
     def read(value: Any) -> str:
         if not isinstance(value, str):
             raise BadValue(f"{value!r} is not a name; write one in quotes")
-        return str(find(value)) if find is not None else str(read_option(value, tuple(names())))
+        return str(find(value)) if find is not None else str(read_option(value, tuple(names()), label.lower() or "option"))
 
     return declare(
         dataclasses.replace(Parameter(read, label, options=names, column="string", dial=dial, more=more), default=default, **kept)
@@ -172,7 +198,7 @@ def switch(default: bool = False, label: str = "", **rest: Any) -> Any:
 
 def _split(rest: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What Parameter knows, and what only a dial does."""
-    own = ("about", "shown", "fix", "tried", "flag", "column", "dial")
+    own = ("about", "shown", "fix", "tried", "flag", "metavar", "group", "example", "column", "dial")
     return {name: rest[name] for name in own if name in rest}, {name: value for name, value in rest.items() if name not in own}
 
 
@@ -202,14 +228,16 @@ def read_whole(value: Any, least: int = 1, most: int = LARGEST) -> int:
     return number
 
 
-def read_figure(value: Any, unit: str = "", zero: bool = False, example: str = "") -> float:
+def read_figure(value: Any, unit: str = "", zero: bool = False, example: str = "", most: float = HUGE) -> float:
     """A finite number above 0, or from 0 on; with a unit as text too."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise BadValue(f"{value!r} is not a number; write one such as {example or 2.5}")
     number = units.parse(value, unit) if unit else _bare(value, example)
-    if not (0 < number <= HUGE or (zero and number == 0)):
+    if not (0 < number <= most or (zero and number == 0)):
+        least = "of at least" if zero else "above"
         such = example or EXAMPLES.get(unit, "2.5")
-        raise BadValue(f"{value!r} is out of range; give a figure {'of at least' if zero else 'above'} 0, such as {such!r}")
+        wanted = f"figure {least} 0, such as {such!r}" if most == HUGE else f"finite number {least} 0, at most {most:,}"
+        raise BadValue(f"{value!r} is out of range; give a {wanted}")
     return float(number)
 
 
@@ -223,15 +251,18 @@ def _bare(value: float | str, example: str) -> float:
         raise BadValue(f"{value!r} is not a number; write one such as {example or 1450}") from None
 
 
-def read_share(value: Any, low: float = 0.0, above: bool = False) -> float:
-    """From 0 to 1; as text a percentage, too. `above`: and not 0."""
+def read_share(value: Any, above: bool = False, below: bool = False) -> float:
+    """From 0 to 1; as text a percentage, too. `above`: and not 0; `below`: and not 1."""
     text = value.strip() if isinstance(value, str) else ""
+    number: Any
     try:
         number = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0) if text else value
     except ValueError:
         number = None
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not low <= number <= 1 or (above and number == 0):
-        raise BadValue(f'{value!r} is not a share; write 0.15 or "15%"')
+    able = isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number <= 1
+    if not able or (above and number == 0) or (below and number == 1):
+        ends = "above 0 and at most 1" if above else "from 0 to below 1" if below else "from 0 to 1"
+        raise BadValue(f"{value!r} is not a share; write one {ends}, such as 0.15 or 15%")
     return float(number)
 
 
@@ -245,3 +276,27 @@ def read_option(value: Any, options: Sequence[Any], what: str = "option") -> Any
     if value not in options or isinstance(value, bool) != any(isinstance(option, bool) for option in options):
         raise unknown(what, value, [str(option) for option in options])
     return value
+
+
+def read_several(value: Any, read: Read, commas: bool = True, what: str = "name") -> tuple[Any, ...]:
+    """One or more, each once; text is cut at its commas."""
+    if isinstance(value, str) and commas:
+        value = [part.strip() for part in value.split(",")]
+        if not all(value):
+            example = "1,8" if what == "number" else "a,b"
+            raise BadValue(f"{','.join(value)!r} has an empty {what}; separate {what}s with single commas, such as '{example}'")
+    several = value if isinstance(value, (list, tuple)) else [value]
+    made = [read(one) for one in several]
+    names = [getattr(one, "slug", one) for one in made]
+    return tuple(one for i, one in enumerate(made) if not commas or names[i] not in names[:i])
+
+
+def read_numbered(value: str | Mapping[Any, Any], wanted: str) -> Iterator[tuple[str, int, Any]]:
+    """`1:95 s,2:51 s`, or a mapping -> each entry with its whole number and what stands after it. `wanted`: what an entry is."""
+    if isinstance(value, Mapping):
+        value = ",".join(f"{count}:{one}" for count, one in value.items())
+    for entry in filter(None, (part.strip() for part in value.split(","))):
+        count, colon, after = entry.partition(":")
+        if not colon or not count.strip().isdigit() or int(count) < 1:
+            raise BadValue(f"{entry!r} is not {wanted}")
+        yield entry, int(count), after.strip()

@@ -17,8 +17,7 @@ OPS = 8  # that are listed where nothing is said
 NOTES = 5  # of a capture
 
 
-def report(analysis: Analysis, ops: int | None, own: Graph) -> None:
-    """`own`: the model with its weights as they are."""
+def report(analysis: Analysis, ops: int | None) -> None:
     verdict.report(analysis.verdict)
     if analysis.language is not None:
         language.report(analysis.language)
@@ -28,7 +27,7 @@ def report(analysis: Analysis, ops: int | None, own: Graph) -> None:
     comparison.variants(analysis.variants, "batches and weights")
     heaviest(analysis, ops or OPS)
     fused(analysis.graph)
-    comparison.weights(analysis, own)
+    comparison.weights(analysis, analysis.own or analysis.graph)
     comparison.fits(analysis)
     pays(analysis)
     if analysis.costs is not None:

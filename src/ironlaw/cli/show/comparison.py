@@ -12,8 +12,8 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.engine.device.work.quantised import unpacking
 from ironlaw.formats import operation
 from ironlaw.report.analysis import Analysis
-from ironlaw.report.capacity import words
 from ironlaw.report.model_variants import Variant, comparable, lines, matrix
+from ironlaw.systems.largest_sizes import words
 from ironlaw.units import show
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.cli.show import draw
+from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.report.cost_words import lead, sources, verdict
-from ironlaw.report.model_variants import OWN
 from ironlaw.units import show, significant
 
 

@@ -6,14 +6,13 @@ rich heeds NO_COLOR, the terminal's width, and leaves colour out of pipes. Where
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from ironlaw import __version__
 from ironlaw.cli.show import plain
+from ironlaw.systems.question import document
 from ironlaw.units import show
 
 # chosen so that terminals of 16 colours show green, blue and yellow
@@ -156,20 +155,3 @@ def plural(number: int, word: str) -> str:
 def emit(value: dict[str, Any], schema: str = "") -> None:
     """JSON and nothing else."""
     print(json.dumps(document(value, schema), indent=2, allow_nan=False))
-
-
-def document(value: dict[str, Any], schema: str = "") -> dict[str, Any]:
-    """With the schema that describes it (`ironlaw schema`) and the version that wrote it. Infinities and NaN are not JSON: they come out
-    as null."""
-    plain: dict[str, Any] = _plain({"schema": schema or value["schema"], "ironlaw": __version__} | value)
-    return plain
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value

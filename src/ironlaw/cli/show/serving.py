@@ -1,4 +1,4 @@
-"""What `ironlaw serve` prints."""
+"""What `ironlaw capacity` prints."""
 
 from __future__ import annotations
 

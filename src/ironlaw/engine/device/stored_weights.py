@@ -18,6 +18,7 @@ from ironlaw.engine.device.work import op
 from ironlaw.errors import BadValue, unknown
 
 STORED = ("int8", "int4")
+OWN = "own"  # weights as the model has them
 GROUP = 128  # weights that share a scale and a zero, in INT4
 INTO = {"linear": "quantised_linear", "grouped_matmul": "quantised_grouped_matmul"}
 KERNELS = ("", "library")

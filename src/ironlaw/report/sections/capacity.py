@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ironlaw.report.capacity import Capacity, words
 from ironlaw.report.markup import Cell, paragraph, table
+from ironlaw.systems.largest_sizes import Capacity, words
 from ironlaw.units import show_usable
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ironlaw.engine.device.predict import Prediction
+from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.formats import intensity_unit, operation
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.theme import TERM_NAMES
@@ -10,7 +11,7 @@ from ironlaw.pictures.waterfall import Part
 from ironlaw.report import accuracy, host_words
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import Cell, items, pairs, paragraph, table
-from ironlaw.report.model_variants import OWN, Variant, comparable, ordered
+from ironlaw.report.model_variants import Variant, comparable, ordered
 from ironlaw.report.too_large import too_large
 from ironlaw.units import significant
 from ironlaw.widget.figure import Figure

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ironlaw.cli.serving.question import Choice, Search
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Answer, fewest
 from ironlaw.systems.serving.deployments import Deployment
+from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.units import show
 
 BUDGETS = (256, 512, 1024, 2048, 4096, 8192)
@@ -19,7 +19,7 @@ SAMPLE = 4  # replicas that stand for all while the fewest are looked for
 ALONE = 200  # requests that are tried one at a time
 
 
-def best_policy(asked: Search, rig: Deployment, most: int) -> Choice | None:
+def best_policy(asked: Demand, rig: Deployment, most: int) -> Choice | None:
     """Of at most `most` replicas; None where none keeps the promise. Of equal numbers, the proposed tokens with the shortest requests."""
     best: Choice | None = None
     for length in asked.lengths or (0,):
@@ -29,7 +29,7 @@ def best_policy(asked: Search, rig: Deployment, most: int) -> Choice | None:
     return best
 
 
-def _of_length(asked: Search, rig: Deployment, length: int, most: int) -> Choice | None:
+def _of_length(asked: Demand, rig: Deployment, length: int, most: int) -> Choice | None:
     """The largest steps that do, unless smaller ones need fewer replicas."""
     best: Choice | None = None
     for budget in budgets(asked, rig):
@@ -43,22 +43,22 @@ def _rank(choice: Choice) -> tuple[int, float]:
     return choice.answer.replicas, choice.answer.outcome.mean_time
 
 
-def policies(asked: Search, rig: Deployment) -> Iterator[Policy]:
+def policies(asked: Demand, rig: Deployment) -> Iterator[Policy]:
     """As asked; where nothing was said, tokens a step by what the promise allows, and proposed tokens from few to many."""
     for length in asked.lengths or (0,):
         for budget in budgets(asked, rig):
             yield _policy(asked, rig, length, budget)
 
 
-def _policy(asked: Search, rig: Deployment, length: int, budget: int) -> Policy:
+def _policy(asked: Demand, rig: Deployment, length: int, budget: int) -> Policy:
     fitting = asked.batch if asked.scheduling == "static" else max(1, min(asked.batch, budget // (1 + length)))
     return Policy(
-        asked.scheduling, fitting, budget, asked.chunked, preemption=asked.preemption, sharing=bool(asked.prefix),
-        speculation=rig.speculation(length, asked.acceptance) if length else None,
+        asked.scheduling, fitting, budget, asked.prompts == "pieces", preemption=asked.preemption, sharing=bool(asked.prefix),
+        speculation=rig.speculation(length, asked.acceptance or 0.0) if length else None,
     )  # fmt: skip
 
 
-def budgets(asked: Search, rig: Deployment) -> tuple[int, ...]:
+def budgets(asked: Demand, rig: Deployment) -> tuple[int, ...]:
     """Tokens a step: as asked; all there are where nobody decodes beside a prompt; or the most with which a step beside a typical batch
     keeps the promise, and half of that."""
     if asked.budget:
@@ -70,7 +70,7 @@ def budgets(asked: Search, rig: Deployment) -> tuple[int, ...]:
     return tuple(reversed(able[-2:])) or BUDGETS[:1]
 
 
-def _together(asked: Search, rig: Deployment, policy: Policy, most: int) -> Choice | None:
+def _together(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choice | None:
     """The fewest by a sample of replicas, which are dealt requests alike; then all of them, and more where the sample was lucky."""
 
     def sample(replicas: int) -> Outcome:
@@ -88,7 +88,7 @@ def _together(asked: Search, rig: Deployment, policy: Policy, most: int) -> Choi
     return None if answer is None else Choice(rig, policy, answer)
 
 
-def _pools(asked: Search, rig: Deployment, policy: Policy, most: int) -> Choice | None:
+def _pools(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choice | None:
     """Replicas for prompts, as many as first tokens in time need; then those that decode: the two do not wait for each other."""
     if most < 2:
         return None
@@ -104,15 +104,15 @@ def _pools(asked: Search, rig: Deployment, policy: Policy, most: int) -> Choice 
     return Choice(rig, policy, Answer(count + rest.replicas, rest.outcome, rest.binds or prompts.binds or "pools"), count)
 
 
-def _least(asked: Search, rig: Deployment, budget: int) -> int:
+def _least(asked: Demand, rig: Deployment, budget: int) -> int:
     """Replicas without which not even the prompts could be computed, were nothing else to do; what is shared is computed once."""
     if not asked.about["rate"]:
         return 1
-    prompt = max(1.0, asked.about["prompt"] - asked.prefix)
+    prompt = max(1.0, asked.about["prompt"] - (asked.prefix or 0))
     return max(1, math.ceil(0.95 * float(asked.about["rate"] * prompt) / budget * rig.table.dense.at(budget)))
 
 
-def too_slow(asked: Search, rig: Deployment) -> str:
+def too_slow(asked: Demand, rig: Deployment) -> str:
     """What breaks the promise for requests that have a replica to themselves, by the policy that is nearest; "" where one keeps it."""
     requests = [r._replace(arrive=1e4 * i) for i, r in enumerate(asked.load(1)[:ALONE])]
     misses: list[tuple[float, str]] = []

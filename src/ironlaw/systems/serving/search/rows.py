@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.cli.serving.question import Choice, Search
 from ironlaw.engine.costs import Offer, device_hours
 from ironlaw.engine.numerics.frontier import Point, frontier
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.systems.serving.deployments import Deployment
+from ironlaw.systems.serving.search.demand import Choice, Demand
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)  # of the frontier
 SLICES = 12  # of a run over time
 
 
-def row(asked: Search, choice: Choice) -> dict[str, Any]:
+def row(asked: Demand, choice: Choice) -> dict[str, Any]:
     rig, out, share = choice.deployment, choice.answer.outcome, asked.promise.share
     price = asked.prices.get(rig.hardware.slug)
     tokens = out.tokens_per_s
@@ -35,12 +35,12 @@ def row(asked: Search, choice: Choice) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _policy(asked: Search, choice: Choice) -> dict[str, Any]:
+def _policy(asked: Demand, choice: Choice) -> dict[str, Any]:
     policy, rig, guess = choice.policy, choice.deployment, choice.policy.speculation
     rate, wire = rig.way(choice.answer.replicas) if choice.prompts else (0.0, "")
     return {
         "scheduling": policy.scheduling, "prompts": "pieces" if policy.chunked and policy.scheduling == "continuous" else "whole",
-        "preemption": policy.preemption, "prefix": asked.prefix,
+        "preemption": policy.preemption, "prefix": asked.prefix or 0,
         "speculation": {
             "tokens": guess.tokens, "acceptance": guess.acceptance, "draft": rig.draft.name if rig.draft else None,
             "tokens_per_step": guess.mean,
@@ -52,7 +52,7 @@ def _policy(asked: Search, choice: Choice) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def frontier_rows(asked: Search, tables: list[Deployment]) -> list[dict[str, Any]]:
+def frontier_rows(asked: Demand, tables: list[Deployment]) -> list[dict[str, Any]]:
     """Full batches of decoding that no other beats in both time between tokens and cost: dollars, or devices where a price is missing."""
     tokens = round(asked.about["prompt"] + asked.about["output"] / 2)
     priced = all(rig.hardware.slug in asked.prices for rig in tables)

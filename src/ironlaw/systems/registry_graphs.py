@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ironlaw.cli.captures import Captures, growths, sources_of, stored
 from ironlaw.engine.device.deployment import last_logits
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.registry.decoders import KIN, decoder, forward, is_place, model_type
 from ironlaw.registry.loader import normal
 from ironlaw.registry.workloads import about, kv_cache, workload, workloads
+from ironlaw.systems.captures import Captures, growths, sources_of, stored
 from ironlaw.tracing.capture_job import GROWN
 
 IDLE = {"input": "--input", "set": "--set", "training": "--training"}  # of `analyze`, for models that are captured
@@ -41,25 +40,25 @@ def is_folder(target: str) -> bool:
     return Path(target).is_dir() or Path(target).name == "config.json"
 
 
-def build_all(args: argparse.Namespace, phases: Mapping[str, int]) -> dict[str, Captures]:
+def build_all(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]:
     """Of each phase, or of the one pass: what `captures.capture_all` gives for a captured model."""
     for name, option in IDLE.items():
-        if getattr(args, name):
-            raise BadValue(f"{args.target} is built from the registry and takes no {option}; give FILE.py:NAME or hf:CONFIG for that")
-    build = model(args.target)
-    return {name: _phase(args, build, name, phases.get(name)) for name in phases or ("",)}
+        if getattr(asked, name):
+            raise BadValue(f"{asked.target} is built from the registry and takes no {option}; give FILE.py:NAME or hf:CONFIG for that")
+    build = model(asked.target)
+    return {name: _phase(asked, build, name, phases.get(name)) for name in phases or ("",)}
 
 
-def _phase(args: argparse.Namespace, build: Callable[..., Graph], phase: str, tokens: int | None) -> Captures:
+def _phase(asked: Any, build: Callable[..., Graph], phase: str, tokens: int | None) -> Captures:
     length = "context" if phase == "decode" else "seq"
-    fixed: dict[str, Any] = {"dtype": args.dtype, "seq": args.seq, **({"phase": phase, length: tokens} if phase else {})}
+    fixed: dict[str, Any] = {"dtype": asked.dtype, "seq": asked.seq, **({"phase": phase, length: tokens} if phase else {})}
     fixed = {key: value for key, value in fixed.items() if value is not None}
 
     def one(**sizes: Any) -> Graph:
         graph = build(**fixed | sizes)
         return last_logits(graph) if phase == "prefill" else graph
 
-    plain = {n: one(batch=n) for n in args.batch} if args.batch else {None: one()}
+    plain = {n: one(batch=n) for n in asked.batch} if asked.batch else {None: one()}
     first = next(iter(plain.values()))
     sizes: dict[str, Any] = {"batch": first.settings.get("batch"), "tokens": None if phase == "decode" else first.settings.get("seq")}
     grown: dict[str, dict[int | None, Graph]] = {}
@@ -70,12 +69,12 @@ def _phase(args: argparse.Namespace, build: Callable[..., Graph], phase: str, to
                 grown.setdefault(what, {})[size] = one(**{"batch": first.settings.get("batch"), "seq" if what == "tokens" else what: size})
             except IronlawError as error:
                 reasons.setdefault(what, str(error))
-    curves, unsized = growths(first, grown, reasons, sizes | {"positions": None}, args.weights[0])
-    graphs = {(n or sizes["batch"], fmt): stored(graph, fmt) for n, graph in plain.items() for fmt in args.weights}
-    kept = _kept(args.target, tokens, first.dtype) if tokens is not None else None
+    curves, unsized = growths(first, grown, reasons, sizes | {"positions": None}, asked.weights[0])
+    graphs = {(n or sizes["batch"], fmt): stored(graph, fmt) for n, graph in plain.items() for fmt in asked.weights}
+    kept = _kept(asked.target, tokens, first.dtype) if tokens is not None else None
     larger = {size // sizes["batch"]: graph for size, graph in grown.get("batch", {}).items() if size}
     half = {times: one(batch=times * (sizes["batch"] or 1), dtype="fp16") for times in (1, *larger)} if first.dtype == "fp32" else {}
-    return Captures(first, graphs, curves, unsized, kept, sources_of(args, graphs, larger, half))
+    return Captures(first, graphs, curves, unsized, kept, sources_of(asked, graphs, larger, half))
 
 
 def _kept(target: str, tokens: int, dtype: str) -> float:

@@ -1,29 +1,28 @@
-"""The search behind `ironlaw serve`: machines, devices that share a replica, and the fewest replicas of each."""
+"""The search behind `ironlaw capacity`: machines, devices that share a replica, and the fewest replicas of each."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.cli.serving.fewest import BUDGETS, best_policy, name, too_slow
-from ironlaw.cli.serving.question import Choice, Search
-from ironlaw.cli.serving.rows import frontier_rows, row, slices
+from ironlaw.engine.costs import ENERGY
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.report.costs import ENERGY
 from ironlaw.systems.serving.deployments import Deployment, box_of, deployment, weigh
+from ironlaw.systems.serving.search.demand import Choice, Demand
+from ironlaw.systems.serving.search.fewest import BUDGETS, best_policy, name, too_slow
+from ironlaw.systems.serving.search.rows import frontier_rows, row, slices
 
-SCHEMA = "ironlaw-serve/1"  # of what --json writes
 SHARED = (1, 2, 4, 8)  # devices of one replica that are tried
 
 
-def search(asked: Search) -> dict[str, Any]:
+def search(asked: Demand) -> dict[str, Any]:
     """Every machine's best choice, the fewest devices of all, the cheapest, and the frontier of speed against throughput."""
     choices: list[Choice] = []
     refused: list[dict[str, str]] = []
     tables: list[Deployment] = []
     faults = 0  # machines that can't serve it at all, whatever is promised
-    for machine in asked.machines:
+    for machine in asked.on:
         try:
             best = _best(asked, machine, tables)
         except IronlawError as error:
@@ -34,17 +33,17 @@ def search(asked: Search) -> dict[str, Any]:
             choices.append(best)
         else:
             refused.append({"hardware": machine.slug, "reason": best})
-    if not choices and faults == len(asked.machines):
+    if not choices and faults == len(asked.on):
         raise BadValue("; ".join(one["reason"] for one in refused))
     rows = [row(asked, choice) for choice in choices]
     priced = [one for one in rows if one["dollars_per_million_tokens"] is not None]
     result: dict[str, Any] = {
-        "schema": SCHEMA, "model": asked.model.name, "load": dict(asked.about),
+        "model": asked.decoder.name, "load": dict(asked.about),
         "promise": {"ttft_s": asked.promise.ttft, "tbt_s": asked.promise.tbt, "share": asked.promise.share},
         "choices": rows, "refused": refused,
         "fewest": min(rows, key=lambda one: (one["devices"], one["dollars_per_hour"] or 0.0))["hardware"] if rows else None,
         "cheapest": min(priced, key=lambda one: one["dollars_per_hour"])["hardware"] if priced else None,
-        "unpriced": [m.slug for m in asked.machines if m.slug not in asked.prices],
+        "unpriced": [m.slug for m in asked.on if m.slug not in asked.prices],
         "prices": {slug: price.as_dict() for slug, price in asked.prices.items()}, "energy": ENERGY,
         "frontier": frontier_rows(asked, tables),
     }  # fmt: skip
@@ -54,7 +53,7 @@ def search(asked: Search) -> dict[str, Any]:
     return result
 
 
-def _best(asked: Search, machine: Hardware, tables: list[Deployment]) -> Choice | str:
+def _best(asked: Demand, machine: Hardware, tables: list[Deployment]) -> Choice | str:
     """The fewest devices on one machine; more of them share a replica as long as that may save some. Or why there is no choice."""
     best: Choice | None = None
     why = ""
@@ -62,8 +61,8 @@ def _best(asked: Search, machine: Hardware, tables: list[Deployment]) -> Choice 
         if best is not None and devices >= best.devices:
             break
         rig = deployment(
-            asked.model, machine, devices, weights=asked.weights, cache=asked.cache, budget=asked.budget or BUDGETS[3], memory=asked.memory,
-            overhead=asked.overhead, draft=asked.draft, products=asked.products,
+            asked.decoder, machine, devices, weights=asked.weights or "", cache=asked.cache or "", budget=asked.budget or BUDGETS[3],
+            memory=asked.memory, overhead=asked.overhead, draft=asked.proposer, products=asked.arithmetic or "",
         )  # fmt: skip
         tables.append(rig)
         why = too_slow(asked, rig)
@@ -75,13 +74,14 @@ def _best(asked: Search, machine: Hardware, tables: list[Deployment]) -> Choice 
     return best or why
 
 
-def sizes(asked: Search, machine: Hardware) -> tuple[int, ...]:
+def sizes(asked: Demand, machine: Hardware) -> tuple[int, ...]:
     """How many devices may share a replica: as asked, or from the fewest that hold the weights."""
-    if asked.devices:
-        return (asked.devices,)
+    if asked.tp:
+        return (asked.tp,)
     joint = box_of(machine)
-    able = [n for n in SHARED if n == 1 or (joint and n <= joint.devices and _divides(asked.model, n))]
-    holding = [n for n in able if weigh(asked.model, machine, n, asked.weights or asked.products, BUDGETS[3], asked.memory)[2] > 0]
+    able = [n for n in SHARED if n == 1 or (joint and n <= joint.devices and _divides(asked.decoder, n))]
+    weights = asked.weights or asked.arithmetic or ""
+    holding = [n for n in able if weigh(asked.decoder, machine, n, weights, BUDGETS[3], asked.memory)[2] > 0]
     return tuple(holding or able[-1:])  # the last one's refusal says what is missing
 
 

@@ -3,7 +3,7 @@ which the largest that fits is computed."""
 
 from __future__ import annotations
 
-import argparse
+import ast
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,14 +13,15 @@ from typing import Any
 from ironlaw import worker
 from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.device.machine import NARROW
-from ironlaw.engine.device.stored_weights import quantised
+from ironlaw.engine.device.stored_weights import OWN, quantised
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.report.capacity import Growth, growth
-from ironlaw.report.model_variants import OWN
+from ironlaw.systems.largest_sizes import Growth, growth
 from ironlaw.tracing.capture_job import ASKED, GROWN, HALF
 from ironlaw.tracing.graph_json import from_json
 from ironlaw.worker.values import encode
+
+CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,12 @@ class Captures:
         return next(iter(self.graphs.values()))
 
 
-def capture_all(args: argparse.Namespace) -> Captures:
+def capture_all(asked: Any) -> Captures:
     """The call, at all sizes that are needed."""
-    return capture_phases(args, {})[""]
+    return capture_phases(asked, {})[""]
 
 
-def capture_phases(args: argparse.Namespace, phases: Mapping[str, int]) -> dict[str, Captures]:
+def capture_phases(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]:
     """Every phase, or the one call (as ""), in a process of its own, since it runs the user's file; PyTorch is imported there alone."""
     captured: dict[str, dict[str, dict[int | None, Graph]]] = {}
     reasons: dict[str, dict[str, str]] = {}
@@ -58,32 +59,30 @@ def capture_phases(args: argparse.Namespace, phases: Mapping[str, int]) -> dict[
             else:
                 reasons.setdefault(part["phase"], {}).setdefault(part["what"], part["reason"])
 
-        request = {name: getattr(args, name) for name in ("target", "input", "batch", "dtype", "seq", "training")}
-        if args.dtype == NARROW:  # the model is FP32's: only its products round what they read
+        request = {name: getattr(asked, name) for name in ("target", "input", "batch", "dtype", "seq", "training")}
+        if asked.dtype == NARROW:  # the model is FP32's: only its products round what they read
             request["dtype"] = "fp32"
-        request |= {"set": encode(dict(args.set)), "progress": progress is not None, "phases": dict(phases)}
-        sizes = worker.run("ironlaw.tracing.capture_job:job", request, name=file_of(args.target), limit_s=args.limit, on_part=keep)
-    return {phase: _captures(args, graphs, reasons.get(phase, {}), sizes[phase]) for phase, graphs in captured.items()}
+        request |= {"set": encode(dict(asked.set)), "progress": progress is not None, "phases": dict(phases)}
+        sizes = worker.run("ironlaw.tracing.capture_job:job", request, name=file_of(asked.target), limit_s=asked.limit, on_part=keep)
+    return {phase: _captures(asked, graphs, reasons.get(phase, {}), sizes[phase]) for phase, graphs in captured.items()}
 
 
-def _captures(
-    args: argparse.Namespace, captured: dict[str, dict[int | None, Graph]], reasons: Mapping[str, str], sizes: Mapping[str, Any]
-) -> Captures:
+def _captures(asked: Any, captured: dict[str, dict[int | None, Graph]], reasons: Mapping[str, str], sizes: Mapping[str, Any]) -> Captures:
     plain, half = captured.pop(ASKED), captured.pop(HALF, {})
-    if args.dtype == NARROW:
+    if asked.dtype == NARROW:
         plain = {batch: replace(graph, dtype=NARROW) for batch, graph in plain.items()}
-    grown, unsized = growths(next(iter(plain.values())), captured, reasons, sizes, args.weights[0])
-    graphs = {(batch, fmt): stored(graph, fmt) for batch, graph in plain.items() for fmt in args.weights}
+    grown, unsized = growths(next(iter(plain.values())), captured, reasons, sizes, asked.weights[0])
+    graphs = {(batch, fmt): stored(graph, fmt) for batch, graph in plain.items() for fmt in asked.weights}
     larger = {size // (sizes["batch"] or 1): graph for size, graph in captured.get("batch", {}).items() if size}
-    sources = sources_of(args, graphs, larger, {times: graph for times, graph in half.items() if times})
+    sources = sources_of(asked, graphs, larger, {times: graph for times, graph in half.items() if times})
     return Captures(next(iter(plain.values())), graphs, grown, unsized, sizes["kept"], sources)
 
 
-def sources_of(args: argparse.Namespace, graphs: Mapping[Any, Graph], larger: Mapping[int, Graph], half: Mapping[int, Graph]) -> Sources:
+def sources_of(asked: Any, graphs: Mapping[Any, Graph], larger: Mapping[int, Graph], half: Mapping[int, Graph]) -> Sources:
     """What a changed program is made from. `larger`, `half`: by how many times the batch at hand, with the weights as they are."""
     first = next(iter(graphs.values()))
-    more = {times: stored(replace(graph, dtype=first.dtype), args.weights[0]) for times, graph in larger.items()}
-    return Sources(first, more, {} if args.weights[0] != OWN else half)
+    more = {times: stored(replace(graph, dtype=first.dtype), asked.weights[0]) for times, graph in larger.items()}
+    return Sources(first, more, {} if asked.weights[0] != OWN else half)
 
 
 def file_of(target: str) -> str:
@@ -135,3 +134,22 @@ def operator_count() -> Iterator[Any]:
         yield show
     finally:
         print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
+
+
+def read_setting(text: str | tuple[str, Any]) -> tuple[str, Any]:
+    """`num_hidden_layers=4` -> a name and a value."""
+    if isinstance(text, tuple):
+        return text
+    key, equals, value = text.partition("=")
+    if not key.isidentifier() or not equals:
+        raise BadValue(f"{text!r} is not a setting; write KEY=VALUE, such as num_hidden_layers=4")
+    try:
+        return key, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return key, value
+
+
+def read_settings(given: Any) -> tuple[tuple[str, Any], ...]:
+    """Several of them, or a mapping."""
+    several = given.items() if isinstance(given, Mapping) else [given] if isinstance(given, str) else given
+    return tuple(read_setting(one) for one in several)

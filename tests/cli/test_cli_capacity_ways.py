@@ -1,4 +1,4 @@
-"""How `ironlaw serve` puts requests together: every option changes the run as the engine says, and is said."""
+"""How `ironlaw capacity` puts requests together: every option changes the run as the engine says, and is said."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from ironlaw.systems.serving import deployments
 from ironlaw.systems.serving.deployments import deployment
 
 MODEL = "qwen2_0_5b"
-BASE = ("serve", MODEL, "--on", "h200", "--requests", "200", "--tp", "1")
+BASE = ("capacity", MODEL, "--on", "h200", "--requests", "200", "--tp", "1")
 LOAD = {"rate": 200.0, "seed": 0}
 
 

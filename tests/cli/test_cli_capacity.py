@@ -1,4 +1,4 @@
-"""`ironlaw serve`: what it finds, against the engine; and what it says to bad input."""
+"""`ironlaw capacity`: what it finds, against the engine; and what it says to bad input."""
 
 import json
 import re
@@ -8,21 +8,21 @@ from dataclasses import replace
 import pytest
 
 from ironlaw import hardware
-from ironlaw.cli.serve import EXAMPLE
-from ironlaw.cli.serving.question import Search
-from ironlaw.cli.serving.rows import slices
-from ironlaw.cli.serving.search import sizes
+from ironlaw.cli.capacity import EXAMPLE
 from ironlaw.engine.serving.llm.load import Request, Spread, arriving
 from ironlaw.engine.serving.llm.outcome import Moment, Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Promise, fewest
 from ironlaw.registry.decoders import decoder, steps
 from ironlaw.registry.traces import trace
+from ironlaw.systems.questions.capacity import Capacity
 from ironlaw.systems.serving import deployments
 from ironlaw.systems.serving.deployments import deployment
+from ironlaw.systems.serving.search.rows import slices
+from ironlaw.systems.serving.search.search import sizes
 
 MODEL = "qwen2_0_5b"
-BASE = ("serve", MODEL, "--on", "h200", "--requests", "300")
+BASE = ("capacity", MODEL, "--on", "h200", "--requests", "300")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -70,9 +70,9 @@ def test_more_traffic_needs_more_devices_and_says_what_binds(sh):
     assert not promise.binds(made.run(requests, policy, row["replicas"]))
     work = sh.json(*BASE, "--rate", "2000", "--tp", "1", "--ttft", "100s")["choices"][0]
     assert work["binds"] == "work" and 1 < work["devices"] < row["devices"]
-    told = sh.json("serve", MODEL, "--on", "l4", "--requests", "50", "--rate", "1")
+    told = sh.json("capacity", MODEL, "--on", "l4", "--requests", "50", "--rate", "1")
     assert told["cheapest"] is None and told["unpriced"] == ["l4"] and told["choices"][0]["dollars_per_million_tokens"] is None
-    assert "--price l4=…" in sh.out("serve", MODEL, "--on", "l4", "--requests", "50", "--rate", "1")
+    assert "--price l4=…" in sh.out("capacity", MODEL, "--on", "l4", "--requests", "50", "--rate", "1")
 
 
 @pytest.mark.parametrize("line", EXAMPLE.strip().splitlines())
@@ -124,8 +124,13 @@ def test_bad_input(sh, more, words):
         assert code == 2 and words in err
 
 
+def test_its_old_name_works(sh):
+    now, before = (sh.json(name, *BASE[1:], "--rate", "10") for name in ("capacity", "serve"))
+    assert now == before and now["schema"] == "ironlaw-serve/1"
+
+
 def test_a_model_that_is_not_a_decoder(sh):
-    code, _, err = sh("serve", "resnet50", "--on", "h200", "--rate", "5")
+    code, _, err = sh("capacity", "resnet50", "--on", "h200", "--rate", "5")
     assert code == 2 and "llama3_8b" in err
 
 
@@ -160,7 +165,7 @@ def test_the_fewest_by_halving():
 
 
 def test_a_large_model_takes_the_fewest_devices_that_hold_it():
-    asked = Search(decoder("llama3_70b"), (), lambda n: (), {}, Promise(1.0, 0.05))
+    asked = Capacity("llama3_70b", "h200", rate=1)
     assert sizes(asked, hardware("h200_sxm")) == (2, 4, 8) and sizes(asked, hardware("a100_40gb_pcie")) == (1,)
     assert sizes(replace(asked, weights="int4"), hardware("h100_sxm")) == (1, 2, 4, 8)
     assert sizes(asked, hardware("l40s")) == (1,)  # no box of the registry has several
@@ -180,7 +185,7 @@ def test_a_page_with_pictures(sh, tmp_path):
 
 
 def test_products_in_fp8(sh):
-    argv = ("serve", "llama3_2_1b", "--on", "h200", "--rate", "5", "--requests", "60", "--arithmetic", "fp8")
+    argv = ("capacity", "llama3_2_1b", "--on", "h200", "--rate", "5", "--requests", "60", "--arithmetic", "fp8")
     (row,) = sh.json(*argv)["choices"]
     assert (row["arithmetic"], row["weights"], row["cache"]) == ("fp8", "fp8", "bf16")
     assert "products in fp8" in " ".join(sh.out(*argv).split())

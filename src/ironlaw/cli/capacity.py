@@ -1,0 +1,40 @@
+"""`ironlaw capacity`: the fewest devices that keep a promise under a load of requests, the cheapest of them, and what binds."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ironlaw.cli.options import Parser, add_json, add_parameters, ask
+from ironlaw.cli.show import draw, serving
+from ironlaw.systems.questions.capacity import Capacity
+
+EXAMPLE = """
+ironlaw capacity llama3_8b --on h100,h200 --rate 20 --prompt 1155 --output 211 --ttft 1s --tbt 50ms --price h100=2.5,h200=3.5
+ironlaw capacity llama3_8b --on h200 --trace azure_chat_2023 --rate 10 --cache fp8 --simulate
+ironlaw capacity llama3_8b --on h200 --rate 30 --acceptance 0.7 --prefix 500 --tbt 20ms
+"""
+
+
+def add(parser: Parser) -> None:
+    parser.usage = "ironlaw capacity MODEL --on HW[,HW] (--rate N | --trace NAME|FILE) [options]"
+    add_parameters(parser, Capacity)
+    parser.add_argument("--html", metavar="FILE", help="also write a page with pictures: one file, opens offline; holds the run over time")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    read = [args.trace] if args.trace and Path(args.trace).is_file() else []  # files that may not be written over
+    if args.html:
+        from ironlaw.report.page import place_of
+
+        place_of(args.html, read)  # a bad place is reported before the search begins
+    asked = ask(Capacity, args, simulate=args.simulate or bool(args.html))
+    result = asked.answer
+    if args.html:
+        from ironlaw.report.page import put
+        from ironlaw.report.serving_page import html
+
+        put(html(result), args.html, read)
+    draw.emit(asked.to_json()) if args.json else serving.report(result)
+    return 0

@@ -1,0 +1,1 @@
+"""The questions that commands, studies and `import ironlaw` ask; a file each."""

@@ -1,0 +1,62 @@
+"""How many devices a language model needs for a load of requests under a promise, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ironlaw.systems.question import Table
+from ironlaw.systems.serving.search.demand import Demand
+from ironlaw.systems.serving.search.search import search
+from ironlaw.units import show
+
+
+@dataclass(frozen=True, repr=False)
+class Capacity(Demand):
+    """The fewest devices on each machine that keep the promise, the cheapest of them, and what binds.
+
+    >>> import ironlaw as il
+    >>> c = il.capacity("llama3_2_1b", on="h200", rate=5, requests=200, tbt="50 ms")
+    >>> c.devices, c.fewest
+    (1, 'h200_sxm')
+    """
+
+    schema = "ironlaw-serve/1"
+
+    @cached_property
+    def answer(self) -> dict[str, Any]:
+        self.prices  # noqa: B018  a price of a machine that is not asked about is refused before the search begins
+        return search(self)
+
+    @property
+    def choices(self) -> list[dict[str, Any]]:
+        """The best way on each machine that can keep the promise."""
+        return list(self.answer["choices"])
+
+    @property
+    def fewest(self) -> str | None:
+        """The machine of which the fewest will do."""
+        slug: str | None = self.answer["fewest"]
+        return slug
+
+    @property
+    def cheapest(self) -> str | None:
+        slug: str | None = self.answer["cheapest"]
+        return slug
+
+    @property
+    def devices(self) -> int | None:
+        """The fewest of all; None where no machine keeps the promise."""
+        return min((one["devices"] for one in self.choices), default=None)
+
+    def table(self) -> Table:
+        rows = [
+            (
+                one["hardware"], f"{one['devices']}", one["weights"], show(one["ttft_s"]["promised"], "s"),
+                show(one["tbt_s"]["promised"], "s"), f"{one['tokens_per_s']:,.0f}", one["binds"] or "–",
+            )
+            for one in self.choices
+        ]  # fmt: skip
+        names = ("machine", "devices", "weights", "first token", "between tokens", "tokens/s", "binds")
+        return Table(f"{self.answer['model']}: fewest devices {self.fewest}, cheapest {self.cheapest}", names, rows)

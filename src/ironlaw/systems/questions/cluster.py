@@ -1,0 +1,246 @@
+"""How to spread a model's training over many devices, what a step takes, and what failures leave of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from ironlaw.engine.cluster.failures import goodput, mtbf, optimum
+from ironlaw.engine.cluster.footprint import STATE, WEIGHT
+from ironlaw.engine.cluster.layouts import Layout, check
+from ironlaw.engine.cluster.search import Candidate, Job, Predictor, judge, rank
+from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.engine.cluster.volumes import calls
+from ironlaw.engine.costs import ENERGY, Offer
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.errors import BadValue, IronlawError, unknown
+from ironlaw.registry.boxes import box
+from ironlaw.registry.decoder_shapes import decoder
+from ironlaw.registry.machines import hardware
+from ironlaw.registry.prices import Price
+from ironlaw.registry.runs import unit_between_failures
+from ironlaw.systems.fields import custom, figure, whole
+from ironlaw.systems.question import Question, Table
+from ironlaw.systems.registry_names import known_prices, read_format, read_prices
+from ironlaw.systems.training.shard_times import BUSY, compute
+from ironlaw.units import show
+
+PREFIXES = {"": 1, "k": 2**10, "M": 2**20, "G": 2**30}  # 16 M tokens a step are 2²⁴, as publications count them
+KEYS = {
+    "tp": "tensor", "pp": "pipeline", "cp": "context", "ep": "expert", "v": "virtual", "micro": "micro", "zero": "zero",
+    "recompute": "recompute",
+}  # fmt: skip
+USUAL_SEQ = 8192
+# How published runs came out over their prediction (registry/run): what a range rests on. A test computes both.
+OUTCOMES = (0.99, 1.15)
+STORAGE = 2e12  # bytes/s that Llama 3's file system sustained (arXiv:2407.21783, section 3.3.1)
+DAY = 86400.0
+LEAST = 1e-9  # tokens a second under which nothing is learned
+RESTART = 300.0  # seconds to notice, replace and start again: a premise
+
+
+def read_tokens(value: Any) -> int:
+    """`4M` -> 4 · 2²⁰."""
+    match = re.fullmatch(r"\s*([\d_,]+)\s*([kMG]?)\s*", str(value))
+    count = int(re.sub("[_,]", "", match[1])) * PREFIXES[match[2]] if match and match[1].strip("_,") else 0
+    if not 0 < count <= 2**40:
+        raise BadValue(f"{value!r} is not a number of tokens; write one such as 4M (4 · 2²⁰) or 4194304")
+    return count
+
+
+def read_layout(given: str | Mapping[str, Any]) -> dict[str, Any]:
+    """`tp=8,pp=4`, or a mapping -> fields of a layout."""
+    if isinstance(given, Mapping):
+        short = {field: key for key, field in KEYS.items()}
+        given = ",".join(f"{short.get(key, key)}={value}" for key, value in given.items())
+    found: dict[str, Any] = {}
+    for entry in filter(None, (part.strip() for part in given.split(","))):
+        key, _, value = entry.partition("=")
+        if key not in KEYS:
+            raise unknown("part of a layout", key, KEYS)
+        if key != "recompute" and not value.isdigit():
+            raise BadValue(f"{entry!r} has no whole number; write it as {key}=8")
+        if KEYS[key] in found:
+            raise BadValue(f"{key} is there twice; give it once")
+        found[KEYS[key]] = value if key == "recompute" else int(value)
+    if not found:
+        raise BadValue("an empty layout; write one such as tp=8,pp=4, or leave --layout out to have all tried")
+    return found
+
+
+@dataclass(frozen=True, repr=False)
+class Cluster(Question):
+    """The fastest layouts of a training step that fit, what the best one sends, and what failures leave of it.
+
+    >>> import ironlaw as il
+    >>> c = il.cluster("llama3_70b", devices=1024, box="dgx_h100", batch_tokens="4M", layout="tp=8,pp=4")
+    >>> c.best["label"], round(c.best["mfu"], 2)
+    ('TP 8 · PP 4 · DP 32', 0.38)
+    """
+
+    schema = "ironlaw-cluster/1"
+    model: str = custom(
+        str, flag="MODEL", metavar="MODEL", about="a decoder: one of `ironlaw workload`, or of a published run (gpt3_175b, llama3_405b)"
+    )
+    devices: int = whole(metavar="N", about="how many devices train it")
+    box: str = custom(str, metavar="BOX", about="what they are in: dgx_h100, dgx_a100, dgx_h200, gb200_nvl72, …")
+    batch_tokens: int = custom(read_tokens, metavar="N", about="tokens a step: 4M is 4 · 2²⁰")
+    seq: int | None = whole(None, metavar="N", about="tokens of a sequence (default: 8192, or as many as the model has learned)")
+    dtype: str = custom(read_format, "bf16", metavar="FMT", about="number format of products (default bf16)")
+    layout: Mapping[str, Any] | None = custom(
+        read_layout, None, metavar="K=N,…", about=f"judge this one: {', '.join(KEYS)}; replicas take the rest"
+    )
+    top: int = whole(8, metavar="N", about="layouts to show (default 8)")
+    mtbf: float | None = figure(
+        None, unit="s", metavar="TIME", about="mean time between failures of one device (default: as Llama 3's run had)"
+    )
+    restart: float = figure(RESTART, unit="s", zero=True, metavar="TIME", about="to notice and start again (default 5 min)")
+    storage: float = figure(STORAGE, unit="B/s", metavar="RATE", about="where checkpoints go (default '2 TB/s')")
+    price: Mapping[str, float] | None = custom(
+        read_prices, None, metavar="HW=N[,…]", about="dollars an hour for one device: h200=3.5 (else registry/price)"
+    )
+
+    @cached_property
+    def chip(self) -> Hardware:
+        return hardware(box(self.box).device)
+
+    @cached_property
+    def job(self) -> Job:
+        shape, at = decoder(self.model), box(self.box)
+        seq = self.seq or shape.positions or USUAL_SEQ
+        if shape.positions and seq > shape.positions:
+            raise BadValue(f"{shape.name} has learned {shape.positions:,} positions; give --seq of at most that", "seq")
+        if self.batch_tokens % seq:
+            near = max(1, round(self.batch_tokens / seq)) * seq
+            raise BadValue(
+                f"{self.batch_tokens:,} tokens are not whole sequences of {seq:,}; give --batch-tokens {near}, or another --seq",
+                "batch_tokens",
+            )
+        return Job(shape, at, self.batch_tokens // seq, seq, float(self.chip.usable), float(self.chip.peak(self.dtype)))
+
+    @cached_property
+    def answer(self) -> dict[str, Any]:
+        job, chip = self.job, self.chip
+        shape, at = job.shape, job.box
+
+        def predictor(layout: Layout) -> Any:
+            return compute(shape, layout, job.seq, at.device, self.dtype)
+
+        known = known_prices([chip], self.price or {})
+        ranked = [_given(self, job, predictor)] if self.layout else rank(job, self.devices, predictor)
+        best = ranked[0]
+        failures = _failures(self, shape, best)
+        return {
+            "model": shape.name, "parameters": shape.parameters, "devices": self.devices, "box": at.slug,
+            "hardware": chip.slug, "basis": chip.basis(BUSY), "batch_tokens": self.batch_tokens, "seq": job.seq, "batch": job.batch,
+            "dtype": self.dtype,
+            "usable_bytes": job.capacity, "layouts_that_fit": len(ranked), "layouts": [_row(one, job) for one in ranked[: self.top]],
+            "traffic": _traffic(best, job), "failures": failures,
+            "costs": _costs(self, chip, known.get(chip.slug), failures["tokens_per_day"] / DAY),
+            "doubling": _doubling(self, job, best, predictor),
+            "published_over_predicted": OUTCOMES, "sources": list(at.sources),
+        }  # fmt: skip
+
+    @property
+    def layouts(self) -> list[dict[str, Any]]:
+        """The fastest first."""
+        return list(self.answer["layouts"])
+
+    @property
+    def best(self) -> dict[str, Any]:
+        return self.layouts[0]
+
+    @property
+    def step_s(self) -> float:
+        return float(self.best["step_s"])
+
+    def table(self) -> Table:
+        rows = [
+            (
+                one["label"], show(one["step_s"], "s"), f"{one['mfu']:.1%}", show(one["memory_bytes"], "B"),
+                "" if one["fits"] else "does not fit",
+            )
+            for one in self.layouts
+        ]  # fmt: skip
+        title = f"{self.answer['model']} on {self.devices:,} × {self.answer['hardware']}"
+        return Table(title, ("layout", "step", "MFU", "memory", ""), rows)
+
+
+def _given(asked: Cluster, job: Job, compute: Predictor) -> Candidate:
+    """The layout of --layout, whatever its memory; replicas take the devices that are left."""
+    one = Layout(**(asked.layout or {}))
+    if asked.devices % one.devices:
+        raise BadValue(
+            f"{asked.devices:,} devices do not divide by {one.devices:,} ({one}); give a layout whose product divides them", "layout"
+        )
+    one = replace(one, data=asked.devices // one.devices)
+    check(job.shape, one, job.batch, job.seq)
+    return judge(job, one, compute)
+
+
+def _row(one: Candidate, job: Job) -> dict[str, Any]:
+    layout = one.layout
+    fields = ("tensor", "pipeline", "context", "data", "expert", "virtual", "micro", "recompute", "zero")
+    return {
+        **{name: getattr(layout, name) for name in fields}, "label": str(layout), "micro_batches": one.micro_batches,
+        "step_s": one.time.total,
+        "parts_s": one.time.parts, "tokens_per_s": one.speed.tokens_per_s, "mfu": one.speed.mfu, "hfu": one.speed.hfu,
+        "memory_bytes": one.memory.total, "fits": one.memory.total <= job.capacity,
+        "memory": {name: float(getattr(one.memory, name)) for name in ("weights", "gradients", "optimiser", "activations")},
+    }  # fmt: skip
+
+
+def _traffic(one: Candidate, job: Job) -> list[dict[str, Any]]:
+    """Bytes that a device sends in a step, and over which wire."""
+    made = calls(job.shape, one.layout, job.seq, one.micro_batches, job.box.devices)
+    near = {kind: all(call.ranks <= call.per_box for call in group) for kind, group in made.items()}
+    near["pipeline"] = one.layout.devices <= job.box.devices
+    inside, outside = job.box.link or job.box.bridge, job.box.nic
+    wires = {True: inside.name if inside else None, False: outside.name if outside else None}
+    return [{"parallelism": kind, "wire": wires[near[kind]], "inside_box": near[kind], "bytes": sent} for kind, sent in one.traffic.items()]
+
+
+def _failures(asked: Cluster, shape: Shape, one: Candidate) -> dict[str, Any]:
+    """The exact interval between checkpoints, and what is left of the time."""
+    unit = asked.mtbf or unit_between_failures("llama3_2024")
+    state = (WEIGHT + STATE) * shape.parameters
+    save = state / asked.storage
+    between = float(mtbf(unit, asked.devices))
+    interval = optimum(save, between)
+    shares = goodput(interval, save, asked.restart + save, between)
+    return {
+        "unit_mtbf_s": unit, "mtbf_s": between, "state_bytes": state, "save_s": save, "restart_s": asked.restart + save,
+        "interval_s": interval,
+        "goodput": shares.goodput, "writing": shares.writing, "restart": shares.restart, "lost": shares.lost,
+        "mfu": one.speed.mfu * shares.goodput, "tokens_per_day": one.speed.tokens_per_s * DAY * shares.goodput,
+    }  # fmt: skip
+
+
+def _costs(asked: Cluster, chip: Hardware, price: Price | None, tokens_per_s: float) -> dict[str, Any]:
+    """A million tokens of training, what failures cost included: every device is paid and powered all the time."""
+    if tokens_per_s <= LEAST:
+        raise BadValue("failures come so often that no step is ever saved; give a longer --mtbf, a faster --storage or fewer devices")
+    offer = Offer(chip.slug, 1.0, tokens_per_s, float(chip.power), price.per_hour if price else None, asked.devices)
+    return {
+        "dollars_per_hour": price.per_hour * asked.devices if price else None, "dollars_per_million_tokens": offer.dollars,
+        "joules_per_million_tokens": offer.joules, "energy": ENERGY, "unpriced": [] if price else [chip.slug],
+        "prices": {chip.slug: price.as_dict()} if price else {},
+    }  # fmt: skip
+
+
+def _doubling(asked: Cluster, job: Job, best: Candidate, compute: Predictor) -> dict[str, Any] | None:
+    """Twice as many devices with the same batch: the best layout, or a given one with twice the replicas; None where none will do."""
+    try:
+        if asked.layout:
+            more = judge(job, replace(best.layout, data=2 * best.layout.data), compute)
+        else:
+            more = rank(job, 2 * asked.devices, compute)[0]
+    except IronlawError:
+        return None
+    return {
+        "devices": 2 * asked.devices, "label": str(more.layout), "step_s": more.time.total, "mfu": more.speed.mfu,
+        "speedup": best.time.total / more.time.total,
+    }  # fmt: skip

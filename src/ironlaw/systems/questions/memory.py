@@ -1,0 +1,203 @@
+"""Where the bytes of a training step go, what fits, and what each change would free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
+
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.stored_weights import OWN
+from ironlaw.engine.device.types import Graph
+from ironlaw.engine.training.growth import Growth
+from ironlaw.engine.training.layers import layers
+from ironlaw.engine.training.ledger import ROWS, Ledger
+from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
+from ironlaw.engine.training.setup import ATTENTION, Setup, growth, ledger, levers
+from ironlaw.errors import BadValue, IronlawError
+from ironlaw.registry.workloads import workload
+from ironlaw.systems.captures import CAPTURE_S, capture_all, read_setting
+from ironlaw.systems.fields import among, custom, figure, read_whole, same, several, switch, whole
+from ironlaw.systems.question import Question, Table
+from ironlaw.systems.questions.training_memory import TrainingMemory
+from ironlaw.systems.registry_names import machines
+from ironlaw.units import show
+
+Build = Callable[[int, str], Graph]
+
+
+def read_checkpoints(value: Any) -> int | str:
+    text = str(value).strip()
+    if text.lower() == "all":
+        return "all"
+    if not text.isdigit():
+        raise BadValue(f"{value!r} is not a number of segments; write one such as 4, or all for every layer")
+    return int(text)
+
+
+@dataclass(frozen=True, repr=False)
+class Memory(Question):
+    """The rows of a training step's memory, whether machines hold it, and what would free most.
+
+    >>> import ironlaw as il
+    >>> m = il.memory("gpt2", batch=8, seq=1024, on="rtx_4090")
+    >>> m.fits["rtx_4090"], m.levers[0]["lever"]
+    (True, 'checkpoint')
+    """
+
+    schema = "ironlaw-memory/1"
+    target: str = custom(
+        str, flag="TARGET", metavar="TARGET",
+        about="a model; see `ironlaw workload`. Or FILE.py:NAME or hf:CONFIG, as `ironlaw analyze` takes them",
+    )  # fmt: skip
+    on: tuple[Hardware, ...] = machines((), "machines that it should fit; see `ironlaw hardware`")
+    recipe: str = same(TrainingMemory, "recipe", metavar="NAME", about=", ".join(RECIPES))
+    optimiser: str = same(TrainingMemory, "optimiser", metavar="NAME", about=", ".join(OPTIMISERS))
+    batch: tuple[int, ...] = several(
+        read_whole, (), what="number", metavar="N[,N]",
+        about="samples of one micro-batch (default: the model's); several are shown side by side",
+    )  # fmt: skip
+    seq: int | None = whole(None, metavar="N", about="tokens per sequence")
+    accumulate: int = whole(1, metavar="N", about="micro-batches an update")
+    checkpoint: int | str = custom(read_checkpoints, 0, metavar="N|all", about="recompute N segments of layers, or all of them")
+    loss_chunks: int = whole(1, metavar="N", about="the loss over 1/N of the rows at a time")
+    attention: str = among(ATTENTION, "fused", about="one kernel (default), or three that store the scores")
+    zero: int = whole(0, least=0, metavar="STAGE", about="ZeRO's stage, 0 to 3, over --devices")
+    devices: int = whole(1, metavar="N", about="devices that share with ZeRO")
+    offload: bool = switch(False, about="optimiser and master copy lie in the host's memory")
+    input: tuple[str, ...] = several(str, (), again=True, metavar="SHAPE[:FMT]", about="an argument of FILE.py:NAME's call")
+    set: tuple[tuple[str, Any], ...] = several(
+        read_setting, (), again=True, metavar="KEY=VALUE", about="a config field or factory argument"
+    )
+    limit: float = figure(
+        CAPTURE_S, unit="s", zero=True, metavar="TIME",
+        about=f"how long your file may take, such as '90 s'; 0 for any time (default {show(CAPTURE_S, 's')})",
+    )  # fmt: skip
+
+    @cached_property
+    def answer(self) -> dict[str, Any]:
+        if self.devices > 1 and not self.zero:
+            raise BadValue("--devices share nothing at stage 0; add --zero 1, 2 or 3")
+        build, batch = _source(self)
+        graph = build(batch, RECIPES[self.recipe].dtype)
+        count = len(layers(graph)) if self.checkpoint == "all" else int(self.checkpoint)
+        setup = Setup(
+            self.recipe, self.optimiser, batch, self.accumulate, count, self.loss_chunks, self.attention, self.zero, self.devices,
+            self.offload,
+        )  # fmt: skip
+        variants = [_at(build, replace(setup, batch=n), self.on) for n in self.batch] if len(self.batch) > 1 else []
+        return _answer(self, build, graph, setup) | {"variants": variants}
+
+    @property
+    def peak_bytes(self) -> float:
+        """The most that is held at once."""
+        return float(self.answer["peak_bytes"])
+
+    @property
+    def fits(self) -> dict[str, bool]:
+        """By machine."""
+        return {one["hardware"]: bool(one["fits"]) for one in self.answer["machines"]}
+
+    @property
+    def levers(self) -> list[dict[str, Any]]:
+        """What each change frees, most first."""
+        return list(self.answer["levers"])
+
+    def table(self) -> Table:
+        rows = [(one["row"], show(one["at_peak_bytes"], "B"), show(one["most_bytes"], "B")) for one in self.answer["rows"]]
+        fits = ", ".join(f"{'fits' if fits else 'does not fit'} {slug}" for slug, fits in self.fits.items())
+        title = f"{self.target}: {show(self.peak_bytes, 'B')} at the peak{f'; {fits}' if fits else ''}"
+        return Table(title, ("row", "at the peak", "at most"), rows)
+
+
+def _source(asked: Memory) -> tuple[Build, int]:
+    """How to build the forward pass at any batch, and the batch that is asked for."""
+    if ":" in asked.target or asked.target.endswith(".pt2"):
+        return _captured(asked)
+    if asked.input or asked.set:
+        raise BadValue("--input and --set are for FILE.py:NAME; a model of the registry takes --batch and --seq")
+    settings = {"seq": asked.seq} if asked.seq else {}
+    batch = asked.batch[0] if asked.batch else workload(asked.target, **settings).settings["batch"]
+    return lambda n, dtype: workload(asked.target, batch=n, dtype=dtype, **settings), batch
+
+
+def _captured(asked: Memory) -> tuple[Build, int]:
+    """A module of the user's, at its own batch (and others, as they are asked for), in the recipe's format."""
+    own_format = RECIPES[asked.recipe].dtype
+    graphs: dict[int, Graph] = {}
+
+    def capture(batch: int | None) -> Graph:
+        return capture_all(
+            SimpleNamespace(
+                target=asked.target, input=list(asked.input), batch=(batch,) if batch else None, dtype=own_format, seq=asked.seq,
+                training=False, set=asked.set, weights=(OWN,), limit=asked.limit,
+            )
+        ).main  # fmt: skip
+
+    own = capture(asked.batch[0] if asked.batch else None)
+    first = next((t.shape[0] for t in own.tensors.values() if t.role == "input" and t.shape), 1)
+    batch = asked.batch[0] if asked.batch else int(first)
+    graphs[batch] = own
+
+    def build(n: int, dtype: str) -> Graph:
+        if dtype != own_format:
+            raise BadValue(f"{asked.target} was captured in {own_format}; ask for the other recipe with --recipe")
+        if n not in graphs:
+            graphs[n] = capture(n)
+        return graphs[n]
+
+    return build, batch
+
+
+def _answer(asked: Memory, build: Build, graph: Graph, setup: Setup) -> dict[str, Any]:
+    now = ledger(build, setup)
+    grown = _growth(build, setup)
+    return {
+        "target": asked.target, "parameters": graph.params, "batch": setup.batch, "seq": graph.settings.get("seq"),
+        "recipe": setup.recipe, "optimiser": setup.optimiser, "checkpoint": setup.checkpoint, "loss_chunks": setup.loss_chunks,
+        "accumulate": setup.accumulate, "attention": setup.attention, "zero_stage": setup.zero_stage, "devices": setup.devices,
+        "offload": setup.offload, "weight_bytes": now.static.weights, "static_bytes": now.static.total, "kept_bytes": now.kept,
+        "peak_bytes": now.peak, "peak_phase": now.peak_at.phase, "peak_op": now.peak_at.op,
+        "rows": [{"row": row, "at_peak_bytes": now.at_peak(row), "most_bytes": now.rows[row]} for row in ROWS],
+        "phases": {phase: max(m.total for m in now.profile if m.phase == phase) for phase in dict.fromkeys(m.phase for m in now.profile)},
+        "machines": [_fit(machine, now, grown) for machine in asked.on],
+        "levers": _levers(build, graph, setup, now),
+    }  # fmt: skip
+
+
+def _at(build: Build, setup: Setup, machines: Any) -> dict[str, Any]:
+    """The same step at another batch."""
+    now = ledger(build, setup)
+    return {
+        "batch": setup.batch, "static_bytes": now.static.total, "kept_bytes": now.kept, "peak_bytes": now.peak,
+        "fits": {machine.slug: now.fits(machine.usable) for machine in machines},
+    }  # fmt: skip
+
+
+def _growth(build: Build, setup: Setup) -> Growth | None:
+    """None where the model can't run at a batch of one or two, or runs other ops there."""
+    try:
+        return growth(build, setup)
+    except IronlawError:
+        return None
+
+
+def _fit(machine: Any, now: Ledger, grown: Growth | None) -> dict[str, Any]:
+    usable = machine.usable
+    return {
+        "hardware": machine.slug, "usable_bytes": usable, "fits": now.fits(usable), "headroom_bytes": usable - now.peak,
+        "static_fits": now.static.total <= usable, "largest_batch": None if grown is None else grown.largest(usable),
+    }  # fmt: skip
+
+
+def _levers(build: Build, graph: Graph, setup: Setup, now: Ledger) -> list[dict[str, Any]]:
+    rows = []
+    for name, other in levers(graph, setup):
+        try:
+            peak = ledger(build, replace(other)).peak
+        except IronlawError:  # a captured model is in one format, and may refuse another batch
+            continue
+        rows.append({"lever": name, "peak_bytes": peak, "frees_bytes": now.peak - peak})
+    return sorted(rows, key=lambda one: -one["frees_bytes"])

@@ -1,0 +1,164 @@
+"""A language model behind a promise: one way to serve it under one load, simulated from step to step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from ironlaw.engine.costs import device_hours
+from ironlaw.engine.serving.llm.load import Request, Spread, alike, arriving
+from ironlaw.engine.serving.llm.outcome import Outcome
+from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES, Policy
+from ironlaw.engine.serving.llm.promise import Promise
+from ironlaw.errors import BadValue, unknown
+from ironlaw.registry.decoders import FAMILIES, decoder
+from ironlaw.registry.loader import normal
+from ironlaw.registry.machines import registered
+from ironlaw.registry.traces import trace, traces
+from ironlaw.registry.workloads import about, workloads
+from ironlaw.systems.fields import figure, one_of, same, switch, whole
+from ironlaw.systems.question import Question, result
+from ironlaw.systems.registry_names import machine
+from ironlaw.systems.serving.deployments import MEMORY, STORED, USUAL, Deployment, deployment
+from ironlaw.systems.serving.search.demand import Demand
+
+
+def _served() -> list[str]:
+    return [slug for slug in workloads() if about(slug)["family"] in FAMILIES]
+
+
+def _model(name: str) -> str:
+    if normal(name) not in _served():
+        raise unknown("model that can be served", name, _served(), field="model")
+    return normal(name)
+
+
+@lru_cache(maxsize=16)  # its table of steps takes longer than the simulation
+def _deployment(model: str, machine: str, devices: int, weights: str, cache: str, budget: int, memory: float) -> Deployment:
+    return deployment(decoder(model), registered(machine), devices, weights=weights, cache=cache, budget=budget, memory=memory)
+
+
+@dataclass(frozen=True, repr=False)
+class Serving(Question):
+    model: str = one_of(_served, find=_model, about="a decoder of the registry")
+    machine: str = machine()
+    devices: int = whole(1, about="devices that share a replica by tensor parallelism")
+    weights: str | None = one_of(lambda: STORED, None, about="what weights are stored in (default: the machine's 16 bits)")
+    cache: str | None = one_of(lambda: STORED, None, about="what keys and values are stored in (default: the same)")
+    memory: float = figure(MEMORY, about="share of a device's memory to use")
+    budget: int = whole(2048, about="tokens a step, at most")
+    most: int = whole(256, about="sequences at once, at most")
+    scheduling: str = one_of(lambda: SCHEDULES, "continuous", about="when requests join a batch")
+    chunked: bool = switch(True, about="prompts in pieces beside decoding")
+    preemption: str = one_of(lambda: PREEMPTIONS, "recompute", about="what becomes of a request when the cache is full")
+    prefix: int = whole(0, least=0, about="tokens that every prompt begins with, kept once; 0: none")
+    speculate: int = whole(0, least=0, about="tokens proposed a step, at no cost; 0: none")
+    acceptance: float = figure(0.7, about="share of proposed tokens that are right")
+    replicas: int = whole(1, about="replicas side by side; with prompt_replicas, those that decode")
+    prompt_replicas: int = whole(0, least=0, about="replicas that only compute prompts; 0: all do both")
+    trace: str | None = one_of(
+        traces, None, find=lambda name: trace(name).slug, about="a published trace to draw requests from (default: a law)"
+    )
+    rate: float | None = figure(None, about="requests a second (default: the trace's)")
+    prompt: int = whole(USUAL[0], about="tokens of a prompt, on average; without a trace")
+    output: int = whole(USUAL[1], about="tokens of an answer, on average; without a trace")
+    varied: bool = switch(True, about="lengths scatter as widely as their mean; false: all alike; without a trace")
+    requests: int = whole(2000, about="how many are drawn")
+    ttft: float = same(Demand, "ttft", about="promised time to first token")
+    tbt: float = same(Demand, "tbt", about="promised time between tokens")
+    share: float = figure(0.99, about="of requests that must keep it")
+    seed: int = whole(0, least=0, about="another draw of the same load")
+
+    @property
+    def deployment(self) -> Deployment:
+        return _deployment(self.model, self.machine, self.devices, self.weights or "", self.cache or "", self.budget, self.memory)
+
+    @property
+    def policy(self) -> Policy:
+        guess = self.deployment.speculation(self.speculate, self.acceptance) if self.speculate else None
+        return Policy(
+            self.scheduling, self.most, self.budget, self.chunked, preemption=self.preemption, sharing=self.prefix > 0, speculation=guess
+        )
+
+    @property
+    def load(self) -> tuple[Request, ...]:
+        """Of a published trace, at its own rate or another; or of a law."""
+        if self.trace is not None:
+            drawn = trace(self.trace).draw(self.requests, self.seed, self.rate)
+        elif self.rate is None:
+            raise BadValue("how many requests come a second? Give a rate, or a trace", "rate")
+        else:
+            spread = 1.0 if self.varied else 0.0
+            drawn = arriving(self.rate, self.requests, Spread(self.prompt, spread), Spread(self.output, spread), self.seed)
+        return alike(drawn, self.prefix) if self.prefix else drawn
+
+    @property
+    def promise(self) -> Promise:
+        return Promise(self.ttft, self.tbt, self.share)
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        rig, policy, load = self.deployment, self.policy, self.load
+        if self.prompt_replicas:
+            return rig.run_apart(load, policy, self.prompt_replicas, self.replicas, self.seed)
+        return rig.run(load, policy, self.replicas, self.seed)
+
+    @result("devices × hours for a million new tokens", "", "low")
+    def hours_per_million(self) -> float:
+        return device_hours(1.0, self.outcome.tokens_per_s, self.total_devices)
+
+    @result("new tokens a second while requests keep coming", "", "high")
+    def tokens_per_s(self) -> float:
+        return self.outcome.tokens_per_s
+
+    @result("time to first token that the promised share stays within", "s", "low")
+    def ttft_s(self) -> float:
+        return self.outcome.ttft(self.share)
+
+    @result("time between tokens that the promised share stays within", "s", "low")
+    def tbt_s(self) -> float:
+        return self.outcome.tbt(self.share)
+
+    @result("requests a second that keep the promise", "", "high")
+    def goodput_per_s(self) -> float:
+        return self.outcome.goodput(self.ttft, self.tbt)
+
+    @result("of all replicas", "", "low", "int64")
+    def total_devices(self) -> int:
+        return self.devices * (self.replicas + self.prompt_replicas)
+
+    @result("median time to first token", "s", "low")
+    def ttft_p50_s(self) -> float:
+        return self.outcome.ttft(0.5)
+
+    @result("median time between tokens", "s", "low")
+    def tbt_p50_s(self) -> float:
+        return self.outcome.tbt(0.5)
+
+    @result("whether the promise is kept", column="bool")
+    def kept(self) -> bool:
+        return not self.promise.broken(self.outcome)
+
+    @result("what breaks it", column="string")
+    def binds(self) -> str:
+        return self.promise.binds(self.outcome)
+
+    @result("sequences that decode together, on average", "", "high")
+    def batch(self) -> float:
+        return self.outcome.batch
+
+    @result("share of the time in which a step runs", "%", "low")
+    def busy(self) -> float:
+        return self.outcome.busy
+
+    @result("largest share of a cache in use", "%", "low")
+    def cache_peak(self) -> float:
+        return self.outcome.peak
+
+    @result("times that a request had to make room", "", "low", "int64")
+    def preempted(self) -> int:
+        return self.outcome.preempted
+
+    @result("what the time rests on: bound, transferred or calibrated", column="string")
+    def basis(self) -> str:
+        return self.deployment.table.basis

@@ -1,0 +1,103 @@
+"""A training step of a decoder spread over many devices, in one layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ironlaw.engine.cluster.layouts import Layout
+from ironlaw.engine.cluster.search import Candidate, Job, judge
+from ironlaw.engine.cluster.shapes import RECOMPUTE
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.errors import BadValue
+from ironlaw.registry.boxes import box, boxes
+from ironlaw.registry.decoder_shapes import decoder, decoders
+from ironlaw.registry.machines import registered
+from ironlaw.systems.fields import one_of, whole
+from ironlaw.systems.question import Question, result
+from ironlaw.systems.registry_names import number_format
+from ironlaw.systems.training.shard_times import BUSY, compute
+
+EXCHANGES = ("tensor", "context", "expert", "pipeline", "data")
+
+
+@dataclass(frozen=True, repr=False)
+class TrainingLayout(Question):
+    model: str = one_of(decoders, find=lambda name: decoder(name).name, about="a decoder of the registry or of a published run")
+    box: str = one_of(boxes, find=lambda name: box(name).slug, about="what the devices are in")
+    devices: int = whole(about="how many devices train it; replicas take what the layout leaves")
+    batch: int = whole(about="sequences a step")
+    seq: int = whole(8192, about="tokens of a sequence")
+    tensor: int = whole(1, about="tensor parallelism")
+    pipeline: int = whole(1, about="pipeline stages")
+    context: int = whole(1, about="context parallelism")
+    expert: int = whole(1, about="expert parallelism")
+    virtual: int = whole(1, about="pieces of each stage")
+    micro: int = whole(1, about="sequences of a micro-batch")
+    recompute: str = one_of(lambda: RECOMPUTE, "none", about="what the backward pass computes again")
+    zero: int = whole(1, least=0, about="ZeRO's stage")
+    dtype: str = number_format("number format of products", "bf16")
+
+    @cached_property
+    def chip(self) -> Hardware:
+        return registered(box(self.box).device)
+
+    @cached_property
+    def layout(self) -> Layout:
+        inner = self.tensor * self.pipeline * self.context
+        if self.devices % inner:
+            raise BadValue(
+                f"{self.devices} devices are not groups of tensor × pipeline × context = {inner}; give a multiple of that", "devices"
+            )
+        return Layout(
+            self.tensor, self.pipeline, self.context, self.devices // inner, self.expert, self.virtual, self.micro, self.recompute,
+            zero=self.zero,
+        )  # fmt: skip
+
+    @cached_property
+    def job(self) -> Job:
+        shape = decoder(self.model)
+        if shape.positions and self.seq > shape.positions:
+            raise BadValue(f"{shape.name} has learned {shape.positions:,} positions; give a seq of at most that", "seq")
+        return Job(shape, box(self.box), self.batch, self.seq, float(self.chip.usable), float(self.chip.peak(self.dtype)))
+
+    @cached_property
+    def candidate(self) -> Candidate:
+        job = self.job
+        return judge(job, self.layout, lambda one: compute(job.shape, one, self.seq, self.chip.slug, self.dtype))
+
+    @result("time of a step", "s", "low")
+    def step_s(self) -> float:
+        return float(self.candidate.time.total)
+
+    @result("share of the peak that the model's FLOPs reach", "%", "high")
+    def mfu(self) -> float:
+        return self.candidate.speed.mfu
+
+    @result("tokens a second", "", "high")
+    def tokens_per_s(self) -> float:
+        return self.candidate.speed.tokens_per_s
+
+    @result("on the fullest device", "B", "low")
+    def memory_bytes(self) -> float:
+        return float(self.candidate.memory.total)
+
+    @result("whether a device holds it", column="bool")
+    def fits(self) -> bool:
+        return bool(self.candidate.memory.total <= self.job.capacity)
+
+    @result("filling and draining the pipeline", "s", "low")
+    def bubble_s(self) -> float:
+        return float(self.candidate.time.bubble)
+
+    @result("communication that nothing hides", "s", "low")
+    def exchange_s(self) -> float:
+        return float(sum(self.candidate.time.parts[name] for name in EXCHANGES))
+
+    @result("replicas", column="int64")
+    def data(self) -> int:
+        return self.layout.data
+
+    @result("what the time rests on: bound, transferred or calibrated", column="string")
+    def basis(self) -> str:
+        return self.chip.basis(BUSY)

@@ -1,0 +1,79 @@
+"""What a training step holds in memory, and whether a device holds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ironlaw.engine.device.types import Graph
+from ironlaw.engine.training.layers import layers
+from ironlaw.engine.training.ledger import Ledger
+from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
+from ironlaw.engine.training.setup import ATTENTION, Setup, ledger
+from ironlaw.registry.machines import registered
+from ironlaw.registry.workloads import workload
+from ironlaw.systems.fields import one_of, switch, whole
+from ironlaw.systems.question import Question, result
+from ironlaw.systems.registry_names import machine, model
+
+
+@dataclass(frozen=True, repr=False)
+class TrainingMemory(Question):
+    model: str = model()
+    machine: str = machine()
+    recipe: str = one_of(lambda: RECIPES, "fp32", "Training recipe", about="formats of weights and gradients")
+    optimiser: str = one_of(lambda: OPTIMISERS, "adamw", "Optimiser", about="what the optimiser remembers")
+    batch: int = whole(1, about="samples of a micro-batch")
+    seq: int | None = whole(None, about="tokens of a sequence (default: the model's)")
+    accumulate: int = whole(1, about="micro-batches an update")
+    checkpoint: str = one_of(lambda: ("none", "all"), "none", about="which layers are recomputed")
+    loss_chunks: int = whole(1, about="pieces that the loss is computed in")
+    attention: str = one_of(lambda: ATTENTION, "fused", about="one kernel, or three that store the scores")
+    zero: int = whole(0, least=0, about="ZeRO's stage")
+    devices: int = whole(1, about="devices that share with ZeRO")
+    offload: bool = switch(False, about="optimiser and master copy in the host's memory")
+
+    def build(self, batch: int, dtype: str) -> Graph:
+        """The forward pass."""
+        settings = {} if self.seq is None else {"seq": self.seq}
+        return workload(self.model, batch=batch, dtype=dtype, **settings)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        segments = len(layers(self.build(self.batch, RECIPES[self.recipe].dtype))) if self.checkpoint == "all" else 0
+        return ledger(
+            self.build,
+            Setup(
+                self.recipe, self.optimiser, self.batch, self.accumulate, segments, self.loss_chunks, self.attention, self.zero,
+                self.devices, self.offload,
+            ),
+        )  # fmt: skip
+
+    @property
+    def usable(self) -> float:
+        """Bytes of the device."""
+        return float(registered(self.machine).usable)
+
+    @result("the most that is held at once", "B", "low")
+    def peak_bytes(self) -> float:
+        return float(self.ledger.peak)
+
+    @result("weights, gradients, optimiser", "B", "low")
+    def static_bytes(self) -> float:
+        return float(self.ledger.static.total)
+
+    @result("activations kept for the backward pass", "B", "low")
+    def kept_bytes(self) -> float:
+        return float(self.ledger.kept)
+
+    @result("what the device has left", "B", "high")
+    def headroom_bytes(self) -> float:
+        return self.usable - self.peak_bytes
+
+    @result("whether the device holds it", column="bool")
+    def fits(self) -> bool:
+        return bool(self.ledger.fits(self.usable))
+
+    @result("when the peak is", column="string")
+    def peak_phase(self) -> str:
+        return self.ledger.peak_at.phase

@@ -1,0 +1,184 @@
+"""A language model under a load of requests and a promise, on machines that may serve it; and one way to keep the promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.serving.llm.decoder import Decoder
+from ironlaw.engine.serving.llm.load import Request
+from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES, Policy
+from ironlaw.engine.serving.llm.promise import Answer, Promise
+from ironlaw.errors import BadValue, unknown
+from ironlaw.formats import FORMATS, spelled
+from ironlaw.registry.decoders import decoder
+from ironlaw.registry.prices import Price
+from ironlaw.systems.fields import LARGEST, among, custom, figure, share, switch, whole
+from ironlaw.systems.question import Question
+from ironlaw.systems.registry_names import known_prices, machines, read_prices
+from ironlaw.systems.serving.deployments import MEMORY, STORED, USUAL, Deployment
+from ironlaw.systems.serving.search.load import load_of
+
+LENGTHS = (1, 2, 4, 8)  # proposed tokens that are tried where only their acceptance is known
+LOAD, PROMISE, HOW, WAY = "the load", "the promise", "how it is served", "how requests are put together"
+
+
+def read_columns(given: str | Mapping[str, str]) -> dict[str, str]:
+    """`arrival=when,prompt=tokens_in` -> what a file calls them."""
+    pairs = [entry.partition("=")[::2] for entry in given.split(",")] if isinstance(given, str) else list(given.items())
+    table = {}
+    for ours, theirs in ((one.strip(), other.strip()) for one, other in pairs):
+        if ours not in ("arrival", "prompt", "output") or not theirs:
+            entry = f"{ours}={theirs}" if theirs else ours
+            raise BadValue(f"{entry!r} does not name a column; write arrival=NAME, prompt=NAME or output=NAME")
+        table[ours] = theirs
+    return table
+
+
+def read_stored(text: str) -> str:
+    name = spelled(text.lower())
+    if name not in STORED:
+        raise unknown("format to store numbers in", text, STORED)
+    return FORMATS[name].name
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return -1.0
+
+
+def read_percentile(value: Any) -> float:
+    if not 0 < _number(value) < 100:
+        raise BadValue(f"{value!r} is not a percentile; write one between 0 and 100, such as 99")
+    return float(value)
+
+
+def read_spread(value: Any) -> float:
+    if not 0 <= _number(value) <= 100:
+        raise BadValue(f"{value!r} is not a spread; write deviation over mean, such as 1, or 0 for all alike")
+    return float(value)
+
+
+@dataclass(frozen=True, repr=False)
+class Demand(Question):
+    model: str = custom(str, flag="MODEL", metavar="MODEL", about="a decoder of the registry, or a folder with the config.json of one")
+    on: tuple[Hardware, ...] = machines()
+    rate: float | None = figure(
+        None, most=LARGEST, metavar="N", group=LOAD, about="requests a second; with --trace: the same requests at this rate"
+    )
+    trace: str | None = custom(
+        str, None, metavar="NAME|FILE", group=LOAD, about="azure_chat_2023, azure_code_2023, or a CSV file: arrival, prompt, output"
+    )
+    columns: Mapping[str, str] | None = custom(
+        read_columns, None, metavar="A=B[,…]", group=LOAD, about="what a file calls arrival, prompt and output"
+    )
+    prompt: int | None = whole(None, metavar="N", group=LOAD, about=f"tokens of a prompt, on average (default {USUAL[0]:,})")
+    output: int | None = whole(None, metavar="N", group=LOAD, about=f"tokens of an answer, on average (default {USUAL[1]:,})")
+    spread: float | None = custom(
+        read_spread, None, metavar="CV", group=LOAD, about="of both: deviation over mean; 0: all alike (default 1)"
+    )
+    requests: int | None = whole(None, metavar="N", group=LOAD, about="how many are drawn (default: as many as the replicas need)")
+    seed: int = whole(0, least=-LARGEST, metavar="N", group=LOAD, about="another draw of the same load")
+    ttft: float = figure(1.0, unit="s", metavar="TIME", group=PROMISE, about="time to first token (default 1 s)")
+    tbt: float = figure(0.05, unit="s", metavar="TIME", group=PROMISE, about="time between tokens (default 50 ms)")
+    percentile: float = custom(read_percentile, 99.0, metavar="P", group=PROMISE, about="of both that must keep it (default 99)")
+    weights: str | None = custom(
+        read_stored, None, metavar="FMT", group=HOW, about="what weights are stored in (default: the machine's 16 bits)"
+    )
+    arithmetic: str | None = among(
+        ("fp8",), None, group=HOW, about="what layers' products are computed in (default: the machine's 16 bits)"
+    )
+    cache: str | None = custom(read_stored, None, metavar="FMT", group=HOW, about="what keys and values are stored in")
+    tp: int | None = whole(
+        None, metavar="N", group=HOW, about="devices that share one replica (default: tried from the fewest that hold it)"
+    )
+    batch: int = whole(256, metavar="N", group=HOW, about="sequences at once, at most (default 256)")
+    budget: int | None = whole(None, metavar="N", group=HOW, about="tokens a step, at most (default: the most that --tbt allows)")
+    memory: float = share(MEMORY, above=True, metavar="SHARE", group=HOW, about="of a device's memory to use (default 0.9)")
+    overhead: float = figure(
+        0.0, unit="s", zero=True, metavar="TIME", group=HOW, about="what the engine adds to each step (docs/serving.md: 1.5 ms)"
+    )
+    most: int = whole(64, metavar="N", group=HOW, about="replicas to try, at most (default 64)")
+    scheduling: str = among(SCHEDULES, "continuous", group=WAY, about="static: a batch begins when the one before is done")
+    prompts: str = among(("pieces", "whole"), "pieces", group=WAY, about="pieces beside decoding (default), or whole first")
+    preemption: str = among(PREEMPTIONS, "recompute", group=WAY, about="of the youngest when the cache is full")
+    prefix: int | None = whole(None, metavar="N", group=WAY, about="tokens that every prompt begins with: computed and kept once")
+    speculate: int | None = whole(
+        None, metavar="N", group=WAY, about="tokens that a draft proposes a step (default: 1, 2, 4 and 8 are tried)"
+    )
+    acceptance: float | None = share(None, metavar="SHARE", group=WAY, about="of proposed tokens that are right: decode speculatively")
+    draft: str | None = custom(
+        str, None, metavar="MODEL", group=WAY, about="a small decoder that proposes them, on every device (default: proposing is free)"
+    )
+    apart: bool = switch(False, group=WAY, about="some replicas only compute prompts, others only decode")
+    price: Mapping[str, float] | None = custom(
+        read_prices, None, metavar="HW=N[,…]", about="dollars an hour for one device: h200=3.5 (else registry/price)"
+    )
+    simulate: bool = switch(False, about="also show the run over time, of the best choice")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("speculate", "draft"):
+            if getattr(self, name) is not None and self.acceptance is None:
+                raise BadValue(f"--{name} needs the share of proposed tokens that are right; give --acceptance 0.7")
+        longest = max(self.lengths, default=0)
+        if self.budget and self.budget <= longest:
+            raise BadValue(f"--budget {self.budget} holds no sequence with {longest} proposed tokens; give at least {longest + 1}")
+        if self.apart and self.scheduling == "static":
+            raise BadValue("--apart decodes in continuous batches; leave out --scheduling static")
+        if self.apart and self.most < 2:
+            raise BadValue(f"--apart takes at least two replicas and --most allows {self.most}; give --most 2 or more")
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        return decoder(self.model)
+
+    @cached_property
+    def proposer(self) -> Decoder | None:
+        return decoder(self.draft) if self.draft else None
+
+    @property
+    def load(self) -> Callable[[int], tuple[Request, ...]]:
+        """The requests for so many replicas."""
+        return self._load[0]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the requests are: where they come from, how many a second, how long."""
+        return self._load[1]
+
+    @cached_property
+    def _load(self) -> tuple[Callable[[int], tuple[Request, ...]], dict[str, Any]]:
+        return load_of(self)
+
+    @property
+    def promise(self) -> Promise:
+        return Promise(self.ttft, self.tbt, self.percentile / 100)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Proposed tokens to try, where `acceptance` is given."""
+        return () if self.acceptance is None else (self.speculate,) if self.speculate else LENGTHS
+
+    @cached_property
+    def prices(self) -> dict[str, Price]:
+        return known_prices(self.on, self.price or {})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A way to keep the promise. `prompts`: replicas that only compute prompts; 0 where all do both."""
+
+    deployment: Deployment
+    policy: Policy
+    answer: Answer
+    prompts: int = 0
+
+    @property
+    def devices(self) -> int:
+        return self.deployment.devices * self.answer.replicas
