@@ -27,7 +27,8 @@ def dials(setting: type, names: Sequence[str] = (), **changes: Mapping[str, Any]
 
 
 def _dial(one: Parameter, change: dict[str, Any]) -> Dial:
-    value = change.pop("value", one.default)
+    value = change.pop("value", None)
+    value = one.start if value is None else value
     more = {**one.more, **change}
     label = str(more.pop("label", one.label))
     if one.dial == "switch":
@@ -35,7 +36,7 @@ def _dial(one: Parameter, change: dict[str, Any]) -> Dial:
     if one.dial == "span":
         low, high = more.pop("low", one.low), more.pop("high", one.high)
         return widget.span(one.name, label, low, high, value, unit=one.unit, **more)
-    offered = more.pop("options", one.stops)
+    offered = more.pop("options", tuple(one.options() if one.options else ()))
     make = widget.select if one.dial == "select" else widget.choice
     return make(one.name, label, [(option, one.words(option)) for option in offered], value, more.pop("disabled", None), **more)
 
@@ -46,7 +47,18 @@ def read(setting: type[S], values: Mapping[str, Any], **fixed: Any) -> S:
     return setting(**turned, **fixed)
 
 
-def verdict(lab: Any, act: str, limits: Sequence[Limit], setting: Any) -> dict[str, Any]:
-    """The banner of the first limit that the setting hits: its sentence is `act.<limit>` in words.md."""
+def values(setting: Any, *names: str) -> dict[str, Any]:
+    """What the setting has under these names: readouts that are fields or answers as they are."""
+    return {name: getattr(setting, name) for name in names}
+
+
+def verdict(lab: Any, act: str, limits: Sequence[Limit], setting: Any, **slots: object) -> dict[str, Any]:
+    """The banner of the first limit that the setting hits: its sentence is `act.<limit>` in words.md. `slots`: those of every sentence."""
     limit = hit(limits, setting)
-    return banner(limit.tone, limit.title, html(lab.fill(f"{act}.{limit.name}", **limit.slots(setting))))
+    return banner(limit.tone, limit.title, html(lab.fill(f"{act}.{limit.name}", **limit.slots(setting), **slots)))
+
+
+def broken(limits: Sequence[Limit], setting: Any) -> str | None:
+    """The limit that it fails, for the ledger; None where it hits none or only a warning."""
+    limit = hit(limits, setting)
+    return limit.name if limit.tone == "fail" else None

@@ -68,17 +68,27 @@ def nearest(setting: Any, name: str, stops: Sequence[Any] = (), by: str = "place
     return sorted(others, key=lambda stop: abs(listed.index(stop) - place))
 
 
-def single_fixes(setting: S, holds: Callable[[S], bool], names: Iterable[str], by: str = "place") -> dict[str, S]:
-    """Words -> the setting with that one parameter turned as little as will do, all others as they are."""
+def single_fixes(
+    setting: S, holds: Callable[[S], bool], names: Iterable[str], by: str = "place", stops: Mapping[str, Sequence[Any]] | None = None
+) -> dict[str, S]:
+    """Words -> the setting with that one parameter turned as little as will do, all others as they are.
+
+    `stops`: of those whose places depend on the setting.
+    """
     fixes: dict[str, S] = {}
     for name in names:
-        one = parameter(type(setting), name)
-        for stop in nearest(setting, name, by=by):
-            changed: S = replace(setting, **{name: stop})  # type: ignore[type-var]
+        for stop in nearest(setting, name, (stops or {}).get(name, ()), by):
+            words, changed = turn(setting, name, stop)
             if holds(changed):
-                fixes[one.remedy(stop)] = changed
+                fixes[words] = changed
                 break
     return fixes
+
+
+def turn(setting: S, name: str, stop: Any) -> tuple[str, S]:
+    """The setting with this parameter there, and what doing so is called."""
+    changed: S = replace(setting, **{name: stop})  # type: ignore[type-var]
+    return parameter(type(setting), name).remedy(stop), changed
 
 
 def paired_fix(setting: S, holds: Callable[[S], bool], names: Iterable[str], by: str = "ratio") -> dict[str, S]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.labs.lab_v2_06_collectives.act2.buckets import ALGORITHMS, AS_MADE, FORMATS, SIZES, TENSOR, ZEROS, Case
-from ironlaw.units import significant
+from ironlaw.units import percent
 
 IMPOSSIBLE, LATENCY, BUFFERS, EXPOSED, COSTLY, PASSED = "impossible", "latency_bound", "buffers", "exposed", "costly", "passed"
 LATENCY_MOST, EXPOSED_MOST, GOAL = 0.50, 0.10, 0.05  # of the communication; of the step; of the step
@@ -120,7 +120,7 @@ def _passed(case: Case) -> dict[str, object]:
     return {
         "share": kit.amount(100 * step.exposed_share, "%"), "goal": kit.amount(100 * GOAL, "%"),
         "left": kit.amount(step.queue.exposed, "s"),
-        "latency": f"{significant(100 * step.latency_share)} %", "sum": kit.amount(step.queue.seconds, "s"),
+        "latency": percent(step.latency_share), "sum": kit.amount(step.queue.seconds, "s"),
     }  # fmt: skip
 
 

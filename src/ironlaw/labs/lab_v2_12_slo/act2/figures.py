@@ -13,7 +13,7 @@ from ironlaw.engine.serving.sums import Total
 from ironlaw.labs.lab_v2_12_slo.act2.plan import BEGINS, EVERY, LASTS, LATENCY, ONE, PREMISE, PROMISED, SPIKE, UNTIL, WITHIN, Plan
 from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines, upright
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -43,7 +43,7 @@ def spike(plan: Plan, moment: float) -> Figure:
     return lines(
         series, Axis("linear", "time", "s", (0.0, UNTIL)), Axis("linear", "of what can be done", "%", (0.0, MOST)), "Through a spike",
         extra=extra, id="spike", more={"height": 340},
-        note=f"{significant(100 * SPIKE)} % of capacity for {significant(LASTS)} s; what is sent beyond {MOST:.0f} % is drawn there",
+        note=f"{percent(SPIKE)} of capacity for {significant(LASTS)} s; what is sent beyond {MOST:.0f} % is drawn there",
     )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def latencies(plan: Plan) -> Figure:
     """Shares that take longer on a calm day, log-log: one layer, all of them, and all without copies."""
     calm = plan.calm
     extra: list[Mark] = [
-        mark("rule", "ridge", y=100 * (1 - WITHIN), dash=True, id="share", label=f"{significant(100 * (1 - WITHIN))} %",
+        mark("rule", "ridge", y=100 * (1 - WITHIN), dash=True, id="share", label=percent(1 - WITHIN),
              name="may be late"),
         upright(LATENCY, f"promise {format_quantity(LATENCY, 's')}", "the promise", "s",
                 "good" if plan.latency <= LATENCY else "fail", "promise"),

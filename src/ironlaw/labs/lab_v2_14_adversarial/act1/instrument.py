@@ -20,7 +20,7 @@ from ironlaw.labs.lab_v2_14_adversarial.act1.setting import (
 )  # fmt: skip
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, FELL, data_of
 from ironlaw.registry.adversarial_tables import EPSILONS, FGSM, PLAIN, RESTARTS, STEPS
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("chance_is_the_floor", "robustness_costs_26_points", "accurate_or_robust", "claims_stand", "more_steps_suffice")
@@ -70,7 +70,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
             "Reader, attacked so",
             left,
             "%",
-            note=f"surely {significant(100 * setting.left.low)} to {significant(100 * setting.left.high)} %",
+            note=f"surely {significant(100 * setting.left.low)} to {percent(setting.left.high)}",
         ),
         kit.card("Under the worst we tried", worst, "%", tone="bad" if left - worst > NARROW else ""),
         kit.card("The attack takes", setting.passes, "passes", note="forward, an image"),
