@@ -47,7 +47,7 @@ class Parameter:
     fix: Words = ""
     tried: tuple[Any, ...] = ()  # of a range, the values that a search for a remedy tries
     flag: str = ""
-    column: str = "double"  # its type in a table of results: string, int64, double, bool
+    column: str = "double"  # its type in a table of results: string, int64, double, bool; number: as the dial has it
     dial: str = ""  # choice, select, span or switch; "" where it has none
     more: Mapping[str, Any] = field(default_factory=dict)  # what else the dial takes: log, step, steps, hidden, presets …
     means: Callable[[Any], Any] | None = None
@@ -61,7 +61,7 @@ class Parameter:
 
     @property
     def numeric(self) -> bool:
-        return self.column in ("int64", "double")
+        return self.column in ("int64", "double", "number")
 
     @property
     def stops(self) -> tuple[Any, ...]:
@@ -83,7 +83,7 @@ class Parameter:
         return self.means(value) if self.means else value
 
 
-TYPES: Mapping[str, Read] = {"int64": round, "double": float, "bool": bool, "string": lambda value: value}
+TYPES: Mapping[str, Read] = {"int64": round, "double": float, "bool": bool, "string": lambda value: value, "number": lambda value: value}
 
 
 def times(factor: float) -> Callable[[float], float]:
@@ -91,9 +91,14 @@ def times(factor: float) -> Callable[[float], float]:
     return lambda value: factor * value
 
 
-def over(divisor: float) -> Callable[[float], float]:
-    """`means=over(100)` for per cent in a field of shares."""
-    return lambda value: value / divisor
+def hundredths(value: float) -> float:
+    """Of a dial in per cent."""
+    return value / 100
+
+
+def thousandths(value: float) -> float:
+    """Of a dial in milliseconds."""
+    return value / 1e3
 
 
 def parameters(question: type) -> dict[str, Parameter]:
@@ -124,7 +129,7 @@ def declare(one: Parameter) -> Any:
         return field(metadata=metadata)
     if callable(one.default):
         return field(default_factory=lambda: one.take(one.start), metadata=metadata)
-    return field(default=one.take(one.default) if one.dial else one.default, metadata=metadata)
+    return field(default=one.take(one.default) if one.dial and one.default is not None else one.default, metadata=metadata)
 
 
 def whole(default: Any = REQUIRED, label: str = "", *, least: int = 1, most: int = LARGEST, dial: str = "", **rest: Any) -> Any:

@@ -58,9 +58,9 @@ def hit(limits: Sequence[Limit], setting: Any) -> Limit:
     return next(limit for limit in limits if limit.hit(setting))
 
 
-def nearest(setting: Any, name: str, stops: Sequence[Any] = (), by: str = "place") -> list[Any]:
+def nearest(setting: Any, name: str, stops: Sequence[Any] | None = None, by: str = "place") -> list[Any]:
     """Where else this parameter can stand, nearest first: by its place in the list, or by the ratio."""
-    listed, now = list(stops or parameter(type(setting), name).stops), getattr(setting, name)
+    listed, now = list(parameter(type(setting), name).stops if stops is None else stops), getattr(setting, name)
     others = [stop for stop in listed if stop != now]
     if by == "ratio":
         return sorted(others, key=lambda stop: max(stop / now, now / stop))
@@ -77,7 +77,7 @@ def single_fixes(
     """
     fixes: dict[str, S] = {}
     for name in names:
-        for stop in nearest(setting, name, (stops or {}).get(name, ()), by):
+        for stop in nearest(setting, name, (stops or {}).get(name), by):
             words, changed = turn(setting, name, stop)
             if holds(changed):
                 fixes[words] = changed
@@ -107,8 +107,8 @@ def paired_fix(setting: S, holds: Callable[[S], bool], names: Iterable[str], by:
     return {}
 
 
-def either(words: Sequence[str], nothing: str = "") -> str:
+def either(words: Sequence[str], nothing: str = "", by: str = ", ") -> str:
     """ "a", "a, or b", "a, b, or c"; `nothing` where there are none."""
     if not words:
         return nothing
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}, or {words[-1]}"
+    return words[0] if len(words) == 1 else f"{by.join(words[:-1])}{by}or {words[-1]}"

@@ -7,7 +7,7 @@ from functools import lru_cache
 from ironlaw import kit
 from ironlaw.engine.cluster.links import Box
 from ironlaw.labs.lab_v2_02_interconnect.act1 import local_runs
-from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, NAMES, REDUCE, SEND, WHAT, Setting
+from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, LARGEST, NAMES, REDUCE, SEND, SMALLEST, WHAT, Setting
 from ironlaw.pictures import reveal
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.wires import HEIGHT, WIDTH, Edge, Node, places, wires
@@ -15,7 +15,6 @@ from ironlaw.registry.publications import published
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-SMALLEST, LARGEST = 1e3, 4e9  # bytes of a message
 SIZES = (*(SMALLEST * 10 ** (i / 4) for i in range(27)), LARGEST)
 STOPS = [[size, size / 1e6] for size in SIZES]  # the dial counts megabytes
 RATES = (1e7, 1e13)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ironlaw import kit
-from ironlaw.engine.cluster.topology import Tier
-from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, LOOPBACK, RAILS, TORUS, Setting, sides
+from ironlaw.engine.cluster.topology import Tier, sides
+from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, LOOPBACK, RAILS, TORUS, Setting
 from ironlaw.pictures import fabric as drawing
 from ironlaw.pictures import reveal
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.cluster.failures import waste
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_07_checkpoint.act1 import figures, local_runs
@@ -75,7 +76,7 @@ def formula(setting: Setting) -> str:
             "· Σ<sub><i>n</i></sub> <i>S</i>(<i>R</i> + <i>n</i>(<i>τ</i> + <i>δ</i>)) =",
             kit.amount(100 * (1 - setting.wasted), "%"),
         )  # fmt: skip
-    first = 100 * (setting.save / setting.interval + setting.interval / (2 * setting.between) + setting.restart / setting.between)
+    first = 100 * float(waste(setting.interval, setting.save, setting.restart, setting.between))
     exact = line(
         "wall time a second of work =", fraction("<i>M</i>", "<i>τ</i>"),
         "e<sup><i>R</i>/<i>M</i></sup> (e<sup>(<i>τ</i>+<i>δ</i>)/<i>M</i></sup> − 1) =",

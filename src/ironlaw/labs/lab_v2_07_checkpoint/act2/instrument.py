@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.cluster.two_levels import waste
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_07_checkpoint.act2 import figures, verdict
@@ -69,8 +70,7 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
 
 def formula(plan: Plan) -> str:
     """First order: each place with the failures that it serves."""
-    near, far = plan.levels
-    p, period = plan.survives, plan.period
+    p = plan.survives
     back = line(
         "<i>p</i> =", kit.amount(100 * p, "%"), "of failures go back to a near copy,", kit.amount(100 * (1 - p), "%"), "to a far one"
     )
@@ -81,10 +81,7 @@ def formula(plan: Plan) -> str:
             " + (1 − <i>p</i>)(<i>τ</i><sub>2</sub>/2 + <i>R</i><sub>2</sub>)", "<i>M</i>",
         ),
     ]  # fmt: skip
-    far_every = period.count * period.interval
-    first = (near.save / period.interval if period.count > 1 else 0.0) + far.save / far_every
-    first += (p * (period.interval / 2 + near.restart) + (1 - p) * (far_every / 2 + far.restart + period.lag)) / plan.between
-    return line("wasted, to first order:", *symbols, "=", kit.amount(100 * first, "%")) + (back if p else "")
+    return line("wasted, to first order:", *symbols, "=", kit.amount(100 * waste(plan.period), "%")) + (back if p else "")
 
 
 def notes(lab: kit.Lab, plan: Plan) -> str:

@@ -17,7 +17,7 @@ from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, GPUS, HOUR, LARGE, MOST, RUN, bridge_rate, host_rate, llama
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import about
-from ironlaw.systems.fields import among, figure, over, times, whole
+from ironlaw.systems.fields import among, figure, hundredths, times, whole
 from ironlaw.units import show
 
 MINUTE = 60.0
@@ -54,8 +54,8 @@ class Plan:
     )
     near: str = among(NEAR, NONE, "Near copies in", fix=NEAR_FIXES)
     near_every: float = figure(60, "Near copies every", "s", low=5, high=3600, dial="span", log=True)
-    host_up: float = figure(60, "Failures that leave the host up", "%", low=0, high=99, dial="span", means=over(100))
-    one_host: float = figure(95, "Failures that take one host at most", "%", low=0, high=99, dial="span", means=over(100))
+    host_up: float = figure(60, "Failures that leave the host up", "%", low=0, high=99, dial="span", means=hundredths)
+    one_host: float = figure(95, "Failures that take one host at most", "%", low=0, high=99, dial="span", means=hundredths)
     pause: float = figure(1, "Pause around any save", "s", low=0.1, high=60, dial="span", log=True)
     detect: float = figure(120, "Detecting a failure takes", "s", low=1, high=1800, dial="span", log=True, fix=_amount("detecting in", "s"))
     restart: float = figure(180, "Restarting takes", "s", low=1, high=3600, dial="span", log=True, fix=_amount("restarting in", "s"))

@@ -14,7 +14,7 @@ from ironlaw.engine.serving.tails import at_least_one
 from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_12_slo.act1 import local_runs
 from ironlaw.labs.lab_v2_12_slo.services import ANSWER, EXPONENTIAL, LAWS, LOGNORMAL, MEASURED
-from ironlaw.systems.fields import among, figure, over, whole
+from ironlaw.systems.fields import among, figure, hundredths, thousandths, whole
 from ironlaw.units import significant
 
 MOST_STEPS, MOST_CALLS = 50, 1000
@@ -29,12 +29,12 @@ class Setting:
 
     steps: int = whole(5, "Services in a row", most=MOST_STEPS, dial="span", log=True, steps=[n for n in COUNTS if n <= MOST_STEPS])
     calls: int = whole(1, "Calls at once, in each", most=MOST_CALLS, dial="span", log=True, steps=list(COUNTS))
-    dependence: float = figure(0, "Requests in which one cause slows all", "%", low=0, high=100, dial="span", means=over(100))
+    dependence: float = figure(0, "Requests in which one cause slows all", "%", low=0, high=100, dial="span", means=hundredths)
     p: float = among(LEVELS, 0.99, "Look at")
     law: str = among(LAWS, EXPONENTIAL, "Times of a call", dial="select")
     spread: float = figure(1, "Spread of the logarithm", low=0.1, high=3, dial="span", step=0.1)
     index: float = figure(1.5, "Index of the tail", low=0.6, high=4, dial="span", step=0.1)
-    p99: float = figure(100, "P99 of one call", "ms", low=1, high=1000, dial="span", log=True, means=over(1000))
+    p99: float = figure(100, "P99 of one call", "ms", low=1, high=1000, dial="span", log=True, means=thousandths)
     first: float = figure(0, "Then a first token, P99", "s", low=0.01, high=60, dial="span", log=True)
     quantiles: tuple[float, ...] = ()
     fine: int = 0  # steps of the sums; 0 for what is enough

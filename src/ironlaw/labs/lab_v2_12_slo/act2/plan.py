@@ -13,7 +13,7 @@ from ironlaw.engine.serving.layers import Layers
 from ironlaw.engine.serving.retries import attempts, stuck
 from ironlaw.engine.serving.storms import Outcome, Storm, run_storm
 from ironlaw.kit import settings
-from ironlaw.systems.fields import among, figure, over, whole
+from ironlaw.systems.fields import among, figure, hundredths, whole
 
 SERVICE = 0.010  # seconds that a replica works on a request
 SPIKE, BEGINS, LASTS, AFTER = 1.5, 10.0, 10.0, 60.0  # of what a replica can do; seconds
@@ -42,7 +42,7 @@ def _share_or_none(percents: float) -> float | None:
 class Plan:
     """Where the dials of Act II stand; seconds and shares. `growth`: each caller's timeout over that of the one it calls."""
 
-    load: float = figure(80, "Load, of what can be done", "%", low=10, high=200, dial="span", step=5, means=over(100))
+    load: float = figure(80, "Load, of what can be done", "%", low=10, high=200, dial="span", step=5, means=hundredths)
     layers: int = whole(5, "Layers", most=6, dial="span")
     retries: int = whole(3, "Retries of each call", least=0, most=5, dial="span")
     where: str = among(WHERE, EVERY, "Who tries again")
@@ -55,8 +55,8 @@ class Plan:
     breaker: float | None = among(BREAKERS, NONE, "Clients stop for a second when", dial="select", means=_share_or_none, shows="spike")
     hedge: float | None = among(HEDGES, NONE, "A copy is sent after", dial="select", means=_share_or_none, shows="latencies")
     replicas: int = whole(2, "Replicas of a layer", most=5, dial="span")
-    up: float = figure(99.9, "One replica is up", "%", low=99, high=99.99, dial="span", step=0.01, means=over(100), shows="down")
-    common: float = figure(10, "Failures that take all replicas", "%", low=0, high=100, dial="span", means=over(100), shows="down")
+    up: float = figure(99.9, "One replica is up", "%", low=99, high=99.99, dial="span", step=0.01, means=hundredths, shows="down")
+    common: float = figure(10, "Failures that take all replicas", "%", low=0, high=100, dial="span", means=hundredths, shows="down")
     after: float = AFTER
     steps: int = 0
 
