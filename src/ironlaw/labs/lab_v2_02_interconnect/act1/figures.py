@@ -83,7 +83,7 @@ def _edges(setting: Setting, into: float) -> list[Edge]:
             wire.name,
         )
         colour = "overhead" if binding else COLOURS[kind]
-        found.append(Edge(str(a), str(b), NAMES[kind], text, colour, label, binding, min(1.0, done), hover))
+        found.append(Edge(str(a), str(b), NAMES[kind], text, colour=colour, label=label, binding=binding, done=min(1.0, done), hover=hover))
     return found
 
 
@@ -135,5 +135,5 @@ def staircase(lab: kit.Lab, setting: Setting) -> Figure:
     table = tuple((name, format_quantity(rate, "B/s"), exact(rate, "B/s")) for name, (rate, _) in rows.items())
     return Figure(
         "staircase", "The staircase", Axis("log", "bytes a second, one direction", "B/s", RATES), Axis("band", names=tuple(rows)),
-        tuple(marks), f"{words}.", Table(("step", "rate", "exactly"), table), note="what a long message reaches",
+        tuple(marks), f"{words}.", table=Table(("step", "rate", "exactly"), table), note="what a long message reaches",
     )  # fmt: skip

@@ -55,12 +55,7 @@ class Setting:
     @property
     def further(self) -> dict[str, Any]:
         w, chunk = self.wires, {BEST: BEST, FIXED: self.chunk, FREE: None}[self.pieces]
-        return {
-            "per_node": w.per_node,
-            "beta_inner": w.beta_inner or w.beta,
-            "alpha_inner": w.alpha_inner or w.alpha,
-            "chunk": chunk,
-        }
+        return {"per_node": w.per_node, "beta_inner": w.beta_inner or w.beta, "alpha_inner": w.alpha_inner or w.alpha, "chunk": chunk}
 
     def terms(self, name: str, size: float | None = None) -> Terms:
         message = self.size if size is None else size

@@ -67,8 +67,8 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
     return Figure(
         "waste", "What an interval costs", Axis("log", "minutes between saves", "", (SHORTEST, LONGEST), ticks=TICKS),
         Axis("linear", "of the time", "%", (0.0, 100.0)), tuple(marks), text,
-        Table(("interval", "minutes", "waste", "saving", "lost", "restarts"), tuple(cells)),
-        f"failures {LAWS[setting.law]}, {format_quantity(setting.between, 's')} between them", legend,
+        table=Table(("interval", "minutes", "waste", "saving", "lost", "restarts"), tuple(cells)),
+        note=f"failures {LAWS[setting.law]}, {format_quantity(setting.between, 's')} between them", legend=legend,
     )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from ironlaw import kit
 from ironlaw.engine.serving.availability import replicated
-from ironlaw.engine.serving.layers import Layers
 from ironlaw.engine.serving.sums import Total
 from ironlaw.labs.lab_v2_12_slo.act2.plan import BEGINS, EVERY, LASTS, LATENCY, ONE, PREMISE, PROMISED, SPIKE, UNTIL, WITHIN, Plan
 from ironlaw.pictures.ends import decades
@@ -66,7 +65,7 @@ def latencies(plan: Plan) -> Figure:
     else:
         one = calm.one(calm.load * (1 + calm.copies))
         series = {"one layer": _seen([(t, one.tail(t)) for t in TIMES]), "all layers": _tail(calm.whole)}
-        plain = Layers(plan.layers, plan.load, calm.service, None, plan.timeout, plan.retries, plan.budget, plan.steps)
+        plain = replace(calm, hedge=None)
         if calm.hedge is not None and plain.whole is not None:
             series["without copies"] = _tail(plain.whole)
         if math.isfinite(plan.latency):
@@ -116,8 +115,8 @@ def added(plan: Plan) -> Figure:
     words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in rows.items())
     return Figure(
         "added", "What is sent", Axis("log", "of what can be done", "%", (1.0, max(top, 1000.0))), Axis("band", names=tuple(rows)),
-        tuple(marks), f"{words}.", Table(("when", "sent", "exactly"), table),
-        "from 100 % on a line of late work keeps itself up", (), {"row": 36},
+        tuple(marks), f"{words}.", table=Table(("when", "sent", "exactly"), table),
+        note="from 100 % on a line of late work keeps itself up", more={"row": 36},
     )  # fmt: skip
 
 

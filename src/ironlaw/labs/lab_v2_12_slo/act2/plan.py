@@ -87,7 +87,10 @@ class Plan:
 
     @property
     def calm(self) -> Layers:
-        return calm(Layers(self.layers, self.load, SERVICE, self.hedged, self.timeout, self.retries, self.budget, self.steps))
+        return calm(Layers(
+            self.layers, self.load, SERVICE, hedge=self.hedged, timeout=self.timeout, retries=self.retries, budget=self.budget,
+            steps=self.steps,
+        ))  # fmt: skip
 
     @property
     def latency(self) -> float:
@@ -120,8 +123,9 @@ class Plan:
     def storm(self) -> Storm:
         """What one replica of the last layer goes through."""
         return Storm(
-            1 / SERVICE, self.load, max(SPIKE, self.load), BEGINS, LASTS, BEGINS + LASTS + self.after, self.timeout,
-            self.simulated, self.budget, self.backoff, self.limit, self.order, self.breaker,
+            1 / SERVICE, load=self.load, spike=max(SPIKE, self.load), begins=BEGINS, lasts=LASTS, until=BEGINS + LASTS + self.after,
+            timeout=self.timeout, retries=self.simulated, budget=self.budget, backoff=self.backoff, limit=self.limit, order=self.order,
+            breaker=self.breaker,
         )  # fmt: skip
 
     @property

@@ -55,11 +55,12 @@ def budgets(lab: kit.Lab, run: Run) -> Figure:
     return Figure(
         "budgets", "One run, as each proves it", Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS),
         Axis("band", names=tuple(rows)), tuple(marks), f"{text}. The Gaussian limit is not a bound.",
-        Table(("accountant", "ε", "is it a bound"), tuple((name, significant(e), "no" if name == NAMES[LIMIT] else "yes")
+        table=Table(("accountant", "ε", "is it a bound"), tuple((name, significant(e), "no" if name == NAMES[LIMIT] else "yes")
                                                           for name, e in rows.items())),
-        about(run),
-        ({"colour": "accent", "shape": "circle", "label": "as chosen"}, {"colour": "ink", "shape": "circle", "label": "upper bounds"},
-         {"colour": "muted", "shape": "circle", "hollow": True, "label": "not a bound"}),
+        note=about(run),
+        legend=({"colour": "accent", "shape": "circle", "label": "as chosen"},
+                {"colour": "ink", "shape": "circle", "label": "upper bounds"},
+                {"colour": "muted", "shape": "circle", "hollow": True, "label": "not a bound"}),
     )  # fmt: skip
 
 
@@ -93,8 +94,8 @@ def by_steps(run: Run, moving: bool) -> Figure:
     return Figure(
         "by-steps", "ε by steps", Axis("log", "steps", "", (STEPS[0], STEPS[-1]), ticks=(1.0, 100.0, 1e4, 1e6, 1e8)),
         Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS), tuple(marks), text + ".",
-        Table(("accountant", "1 step", "10,000 steps", "10⁸ steps"), rows), f"{percent(run.rate)} a step, noise "
-        f"{significant(run.noise)}, δ = {tiny(run.delta)}", legend,
+        table=Table(("accountant", "1 step", "10,000 steps", "10⁸ steps"), rows), note=f"{percent(run.rate)} a step, noise "
+        f"{significant(run.noise)}, δ = {tiny(run.delta)}", legend=legend,
     )  # fmt: skip
 
 
@@ -118,9 +119,9 @@ def attack(run: Run) -> Figure:
     table = tuple((f"{x:g} %", f"{significant(y)} %") for x, y in bound if x % 10 == 0)
     return Figure(
         "attack", "What the best attack is left with", Axis("linear", "false alarms", "%", (0.0, 100.0)),
-        Axis("linear", "members missed", "%", (0.0, 100.0)), tuple(marks), text, Table(("false alarms", "missed at least"), table),
-        f"ε = {significant(run.epsilon)} by {NAMES[run.accountant]}, δ = {tiny(run.delta)}",
-        ({"colour": "ink", "shape": "line", "label": "the best test"},
+        Axis("linear", "members missed", "%", (0.0, 100.0)), tuple(marks), text, table=Table(("false alarms", "missed at least"), table),
+        note=f"ε = {significant(run.epsilon)} by {NAMES[run.accountant]}, δ = {tiny(run.delta)}",
+        legend=({"colour": "ink", "shape": "line", "label": "the best test"},
          {"colour": "ridge", "shape": "line", "dash": True, "label": "guessing"},
          {"colour": "good", "shape": "diamond", "label": "most right guesses"}),
     )  # fmt: skip

@@ -83,9 +83,9 @@ def designs(plan: Plan, kept: Kept, moving: bool) -> Figure:
     return Figure(
         "designs", "Accuracy against ε", Axis("log", "ε of all runs", "", EPSILONS, ticks=(0.1, 1.0, 10.0, 100.0)),
         Axis("linear", "read right", "%", ACCURACIES), tuple(marks), text,
-        Table(("design", "ε", "accuracy", "± two standard errors", "settings"), rows),
-        f"{_data(plan)}, {_runs(plan)}, δ = {tiny(plan.delta)}, by {ACCOUNTANTS[plan.accountant]}",
-        ({"colour": "ink", "shape": "line", "label": "the best of all that were trained"},
+        table=Table(("design", "ε", "accuracy", "± two standard errors", "settings"), rows),
+        note=f"{_data(plan)}, {_runs(plan)}, δ = {tiny(plan.delta)}, by {ACCOUNTANTS[plan.accountant]}",
+        legend=({"colour": "ink", "shape": "line", "label": "the best of all that were trained"},
          {"colour": "accent", "shape": "circle", "label": "as set"},
          {"colour": "good", "label": f"what is asked for: ε ≤ {BUDGET:g}, at least {floor:g} %"},
          *([{"colour": "memory", "shape": "square", "label": "kept"}] if kept else [])),
@@ -122,9 +122,9 @@ def by_noise(plan: Plan) -> Figure:
         "by-noise", "Accuracy by noise", Axis("log", "noise multiplier", "", (NOISES[0], NOISES[-1]), ticks=(0.5, 1.0, 2.0, 4.0, 8.0)),
         Axis("linear", "read right", "%", (0.0, 100.0)), tuple(marks),
         f"Without noise and clipping {significant(plain)} % are read right. {means}.",
-        Table(("noise", *(f"seed {seed}" for seed in SEEDS), "ε of all runs"), rows),
-        f"{_data(plan)}, {plan.trained.tested:,} to test; clip norm {plan.clip:g}, learning rate {plan.speed:g}, epochs {plan.epochs}",
-        ({"colour": "ink", "shape": "line", "label": "mean of three"}, {"colour": "ridge", "shape": "circle", "label": "one seed"},
+        table=Table(("noise", *(f"seed {seed}" for seed in SEEDS), "ε of all runs"), rows),
+        note=f"{_data(plan)}, {plan.trained.tested:,} to test; clip norm {plan.clip:g}, learning rate {plan.speed:g}, epochs {plan.epochs}",
+        legend=({"colour": "ink", "shape": "line", "label": "mean of three"}, {"colour": "ridge", "shape": "circle", "label": "one seed"},
          {"colour": "memory", "shape": "line", "dash": True, "label": "without noise and clipping"}),
     )  # fmt: skip
 
@@ -144,7 +144,7 @@ def answer(lab: kit.Lab) -> Figure | None:
     return Figure(
         "answer", "Your answer", Axis("linear", "ε", "", (0.0, 4.0)), Axis("band", names=tuple(rows)), tuple(marks),
         "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items()) + ".",
-        Table(("change", "ε"), tuple((name, significant(epsilon)) for name, epsilon in rows.items())),
-        f"{100 * one.rate:g} % a step, noise {one.noise:g}, {one.epochs} epochs, δ = {tiny(one.delta)}",
-        ({"colour": "accent", "label": "your answer"}, {"colour": "good", "label": "what costs nothing"}),
+        table=Table(("change", "ε"), tuple((name, significant(epsilon)) for name, epsilon in rows.items())),
+        note=f"{100 * one.rate:g} % a step, noise {one.noise:g}, {one.epochs} epochs, δ = {tiny(one.delta)}",
+        legend=({"colour": "accent", "label": "your answer"}, {"colour": "good", "label": "what costs nothing"}),
     )  # fmt: skip

@@ -55,8 +55,8 @@ def change(lab: kit.Lab, setting: Setting) -> Figure:
         Axis("band", names=tuple(rows)),
         tuple(marks),
         f"{text}.",
-        Table(("case", "elasticity", "energy", "elasticity ", "energy "), tuple(cells)),
-        f"energy per token ÷ {significant(setting.gain)}; electricity is {percent(setting.share)} of the price",
+        table=Table(("case", "elasticity", "energy", "elasticity ", "energy "), tuple(cells)),
+        note=f"energy per token ÷ {significant(setting.gain)}; electricity is {percent(setting.share)} of the price",
         more={"row": 46},
     )
 

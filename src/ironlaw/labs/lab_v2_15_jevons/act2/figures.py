@@ -104,10 +104,10 @@ def levers(plan: Plan) -> Figure:
         Axis("band", names=tuple(name for name, *_ in SERVERS.values())),
         tuple(marks),
         f"{text}.",
-        Table(("server", "energy a token, of before", "price, of before", "backfires from"), tuple(cells)),
-        f"{percent(plan.passed)} of savings passed on; what is beyond {significant(STEEPEST)} ends at the edge",
-        ({"colour": "fail", "label": "backfires within your band"}, {"colour": "good", "label": "does not"}),
-        {"row": 36},
+        table=Table(("server", "energy a token, of before", "price, of before", "backfires from"), tuple(cells)),
+        note=f"{percent(plan.passed)} of savings passed on; what is beyond {significant(STEEPEST)} ends at the edge",
+        legend=({"colour": "fail", "label": "backfires within your band"}, {"colour": "good", "label": "does not"}),
+        more={"row": 36},
     )
 
 
