@@ -11,6 +11,7 @@ from ironlaw.engine.cluster.collectives import bus_bandwidth
 from ironlaw.engine.cluster.exchange import all_to_all
 from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.cluster.links import ring_bandwidth
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_02_interconnect.act1 import ring, slots
 from ironlaw.labs.lab_v2_02_interconnect.act2 import groups, verdict
 from ironlaw.ledger import open_ledger
@@ -18,9 +19,15 @@ from ironlaw.measure.experiments import staircase
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.boxes import box
 from ironlaw.registry.interconnects import interconnect
+from ironlaw.systems.limits import hit
 from ironlaw.systems.training.placed_steps import placed_step
 
 SLUG = "lab_v2_02_interconnect"
+TONES = {limit.name: limit.tone for limit in verdict.LIMITS}
+
+
+def state_of(one):
+    return hit(verdict.LIMITS, one).name
 
 
 def first_act(page, option="same", answer="edge"):
@@ -72,21 +79,21 @@ def test_the_ring_of_the_story(bench):
 @pytest.mark.parametrize(("slug", "ranks"), [("a100_pairs", 2), ("a100_pairs", 4), ("dgx_h100", 8), ("dgx_a100", 16)])
 @pytest.mark.parametrize("size", [1e4, 1e7, 1e9])
 def test_times_are_the_engines(slug, ranks, size):
-    one = ring.Setting(box(slug), ranks, size)
+    one = ring.Setting(box(slug), ranks, size=size)
     assert one.seconds == pytest.approx(collective(box(slug), "all_reduce", ranks, size, floats=False))  # no sums in a switch
     assert one.bus == pytest.approx(bus_bandwidth("all_reduce", ranks, size, one.seconds))
     assert replace(one, what=ring.EXCHANGE).seconds == pytest.approx(all_to_all(box(slug), ranks, size))
 
 
 def test_one_message_goes_over_one_port():
-    one = ring.Setting(box("dgx_h100"), 16, 1e9, what=ring.SEND)
+    one = ring.Setting(box("dgx_h100"), 16, size=1e9, what=ring.SEND)
     assert one.binding == ("nic", interconnect("ndr400").achieved) and one.factor == 1
     assert replace(one, ranks=8).binding[0] == "link"
 
 
 def test_two_levels_send_less_between_boxes():
     """With one port of each box: M over the port instead of 15/8 of it, and a little inside."""
-    flat = ring.Setting(box("dgx_a100"), 16, 4e9, nics=1)
+    flat = ring.Setting(box("dgx_a100"), 16, size=4e9, nics=1)
     levels = replace(flat, algorithm=ring.TWO_LEVEL)
     port, inside = interconnect("hdr200").achieved, ring_bandwidth(box("dgx_a100"), 8)
     assert levels.bytes_seconds == pytest.approx(4e9 / port + 2 * 7 / 8 * 4e9 / min(inside, box("dgx_a100").bus))
@@ -96,10 +103,11 @@ def test_two_levels_send_less_between_boxes():
 
 def test_orders_of_a_ring():
     pairs, dgx = box("a100_pairs"), box("dgx_a100")
-    assert ring.order_of(pairs, 4, ring.IN_ORDER, 0, 0) == (0, 1, 2, 3)
-    assert ring.order_of(pairs, 4, ring.CROSSED, 0, 0) == (0, 2, 1, 3)
-    assert ring.order_of(pairs, 4, ring.IN_ORDER, 1, 2) == (0, 2, 1, 3) and ring.order_of(pairs, 3, ring.IN_ORDER, 1, 3) == (0, 1, 2)
-    crossed = ring.Setting(dgx, 16, 1e9, order=ring.order_of(dgx, 16, ring.CROSSED, 0, 0))
+    assert ring.Setting(pairs, 4).places == (0, 1, 2, 3)
+    assert ring.Setting(pairs, 4, order=ring.CROSSED).places == (0, 2, 1, 3)
+    assert ring.Setting(pairs, 4, first=1, second=2).places == (0, 2, 1, 3)
+    assert ring.Setting(pairs, 3, first=1, second=3).places == (0, 1, 2)
+    crossed = ring.Setting(dgx, 16, size=1e9, order=ring.CROSSED)
     assert all(edge.kind == "nic" for edge in crossed.edges) and crossed.binding[1] == dgx.nic.achieved  # eight edges share eight ports
 
 
@@ -138,7 +146,7 @@ def test_what_others_timed_stands_beside_the_line(bench):
     dots = [mark for mark in figure(view, "by-size")["marks"] if mark.get("name", "").startswith("NCCL")]
     assert dots
     for mark in dots:
-        assert ring.Setting(box("a100_pairs"), 4, mark["x"]).seconds == pytest.approx(mark["y"], rel=0.05)
+        assert ring.Setting(box("a100_pairs"), 4, size=mark["x"]).seconds == pytest.approx(mark["y"], rel=0.05)
 
 
 @pytest.mark.parametrize("option", ["same", "mean", "edge", "divided"])
@@ -167,25 +175,25 @@ def case(slug="dgx_h100", **settings):
 
 # state -> (a setting that shows it, the same with one dial turned)
 BOTH_SIDES = {
-    verdict.FULL: ({"tensor": 1, "zero": 0}, {"zero": 3}),
-    verdict.CLIFF: ({"tensor": 16, "nics": 1}, {"tensor": 4}),
-    verdict.STARVED: ({"tensor": 2, "nics": 1}, {"nics": 8}),
-    verdict.COSTLY: ({}, {"tensor": 4}),
-    verdict.WORKS: ({"tensor": 2}, {"nics": 1}),
+    "memory": ({"tensor": 1, "zero": 0}, {"zero": 3}),
+    "tp_over_cliff": ({"tensor": 16, "nics": 1}, {"tensor": 4}),
+    "nic_starved": ({"tensor": 2, "nics": 1}, {"nics": 8}),
+    "costly": ({}, {"tensor": 4}),
+    "works": ({"tensor": 2}, {"nics": 1}),
 }
 
 
 @pytest.mark.parametrize("state", BOTH_SIDES)
 def test_every_state_is_reached_from_both_sides(bench, state):
     there, away = BOTH_SIDES[state]
-    assert verdict.state(case(**there)) == state != verdict.state(case(**{**there, **away}))
-    shown = verdict.banner(bench.lab, case(**there))
-    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+    assert state_of(case(**there)) == state != state_of(case(**{**there, **away}))
+    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, case(**there))
+    assert shown["tone"] == TONES[state] and bench.shows(f"act2.{state}", shown["text"])
 
 
 def test_a_sweep_of_the_dials_meets_every_state():
     seen = {
-        verdict.state(case(slug, boxes=boxes, tensor=tensor, nics=nics, zero=zero))
+        state_of(case(slug, boxes=boxes, tensor=tensor, nics=nics, zero=zero))
         for slug, boxes in (("dgx_h100", 2), ("a100_pairs", 1))
         for tensor in (1, 4) + ((16,) if boxes == 2 else ())
         for nics in (1, 8) for zero in (0, 3)
@@ -196,20 +204,20 @@ def test_a_sweep_of_the_dials_meets_every_state():
 @pytest.mark.parametrize("failing", [{"tensor": 16}, {"tensor": 2, "nics": 1}, {"tensor": 1, "zero": 0}, {"tensor": 8}])
 def test_what_would_do_does(failing):
     one = case(**failing)
-    words = verdict.cures(one)
-    assert words and verdict.state(one) != verdict.WORKS
+    words = verdict.fixes(one)
+    assert words and state_of(one) != "works"
     for cure in words:
         if cure.startswith("tensor"):
             changed = one.with_tensor(int(cure.split()[-1]))
         elif cure.startswith("ZeRO"):
             changed = replace(one, zero=int(cure[-1]))
-            assert verdict.state(replace(one, zero=changed.zero - 1)) != verdict.WORKS
+            assert state_of(replace(one, zero=changed.zero - 1)) != "works"
         elif "NICs" in cure:
             changed = replace(one, nics=int(cure.split()[0]))
-            assert verdict.state(replace(one, nics=changed.nics - 1)) != verdict.WORKS
+            assert state_of(replace(one, nics=changed.nics - 1)) != "works"
         else:
             changed = replace(one, overlap=1.0)
-        assert verdict.state(changed) == verdict.WORKS, cure
+        assert state_of(changed) == "works", cure
 
 
 def test_the_box_of_act_one_has_its_cliff_here_too():

@@ -7,15 +7,23 @@ from headless import Page, bare, cards, figure
 from ironlaw import claims
 from ironlaw.engine.cluster.loads import flow
 from ironlaw.engine.cluster.topology import leaf_spine
-from ironlaw.labs.lab_v2_03_fabric.act1.setting import HOSTS, KINDS, Setting
+from ironlaw.kit import settings
+from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, Setting
 from ironlaw.labs.lab_v2_03_fabric.act2 import verdict
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import Case
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import collectives
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.interconnects import interconnect
+from ironlaw.systems.fields import parameter
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_v2_03_fabric"
+TONES = {limit.name: limit.tone for limit in verdict.LIMITS}
+
+
+def state_of(one):
+    return hit(verdict.LIMITS, one).name
 
 
 def first_act(page, option="x4", answer="place"):
@@ -84,11 +92,11 @@ def test_times_are_the_engines(kind, thin):
 def test_every_size_has_a_picture(bench, shape):
     bench.send("context", value=shape)
     start = start_of(bench, "act1")
-    for hosts in (HOSTS[0], 1024, HOSTS[-1]):
+    for hosts in (parameter(Setting, "hosts").stops[0], 1024, parameter(Setting, "hosts").stops[-1]):
         for kind in ("ring", "permutation", "all_to_all"):
             view = bench.turn("act1", **{**start, "hosts": hosts, "kind": kind, "per_leaf": 64, "scattered": 50})
             assert view["figures"] and not view.get("error")
-            assert float(Setting(shape, hosts, 64, 4.0, kind, 0.5).factor) >= 1 - 1e-9
+            assert float(Setting(shape, hosts=hosts, per_leaf=64, thin=4.0, kind=kind, scattered=0.5).factor) >= 1 - 1e-9
     bench.turn("act1", **start)
     bench.send("context", value="leaf_spine")
 
@@ -114,33 +122,33 @@ def test_every_answer_of_act_one_is_met(page, option):
 
 # state -> (a setting that shows it, the same with one dial turned)
 BOTH_SIDES = {
-    verdict.NO_TREE: ({"radix": 32}, {"rails": True}),
-    verdict.PORTS: ({"leaf_thin": 1.0}, {"leaf_thin": 4.0}),
-    verdict.SATURATED: ({}, {"rails": True}),
-    verdict.FRAGMENTED: ({"rails": True, "scattered": 1.0}, {"scattered": 0.0}),
-    verdict.SLOW: ({"gbits": 800, "experts": 64, "leaf_thin": 4.0, "top_k": 1}, {"rails": True}),
-    verdict.WORKS: ({"rails": True}, {"scattered": 1.0}),
+    "no_such_tree": ({"radix": 32}, {"rails": True}),
+    "ports": ({"leaf_thin": 1.0}, {"leaf_thin": 4.0}),
+    "cut_saturated": ({}, {"rails": True}),
+    "fragmented": ({"rails": True, "scattered": 1.0}, {"scattered": 0.0}),
+    "slow": ({"gbits": 800, "experts": 64, "leaf_thin": 4.0, "top_k": 1}, {"rails": True}),
+    "works": ({"rails": True}, {"scattered": 1.0}),
 }
 
 
 @pytest.mark.parametrize("state", BOTH_SIDES)
 def test_every_state_is_reached_from_both_sides(bench, state):
     there, away = BOTH_SIDES[state]
-    assert verdict.state(Case(**there)) == state != verdict.state(Case(**{**there, **away}))
-    shown = verdict.banner(bench.lab, Case(**there))
-    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+    assert state_of(Case(**there)) == state != state_of(Case(**{**there, **away}))
+    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, Case(**there))
+    assert shown["tone"] == TONES[state] and bench.shows(f"act2.{state}", shown["text"])
 
 
 @pytest.mark.parametrize("failing", [{}, {"gbits": 200, "rails": True}, {"rails": True, "scattered": 1.0}, {"radix": 32, "experts": 8}])
 def test_what_would_do_does(failing):
     one = Case(**failing)
-    words = verdict.cures(one)
+    words = verdict.fixes(one)
     changes = {"rails": {"rails": True}, "rack order": {"scattered": 0.0}, "a third tier": {"tiers": 3}}
-    assert words and verdict.state(one) != verdict.WORKS
+    assert words and state_of(one) != "works"
     for cure in words:
         number = next((float(part.split(":")[0]) for part in cure.split() if part[0].isdigit()), 0)
         name = "radix" if cure.startswith("switches") else "gbits" if cure.startswith("ports") else "leaf_thin"
-        assert verdict.state(one.at(**changes.get(cure, {name: number if name == "leaf_thin" else int(number)}))) == verdict.WORKS, cure
+        assert state_of(one.at(**changes.get(cure, {name: number if name == "leaf_thin" else int(number)}))) == "works", cure
 
 
 def test_every_dial_of_act_two_changes_what_is_seen(bench):

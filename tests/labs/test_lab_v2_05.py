@@ -8,6 +8,7 @@ from headless import Page, bare, cards, figure
 
 from ironlaw import claims
 from ironlaw.engine.cluster.pipelines import bubble
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_05_parallelism.act1 import pipeline, slots
 from ironlaw.labs.lab_v2_05_parallelism.act2 import spread, verdict
 from ironlaw.ledger import open_ledger
@@ -15,9 +16,15 @@ from ironlaw.measure.experiments import scaling
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import runs
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_v2_05_parallelism"
 META = {"pipeline": 16, "virtual": 8, "zero": 2}
+TONES = {limit.name: limit.tone for limit in verdict.LIMITS}
+
+
+def state_of(one):
+    return hit(verdict.LIMITS, one).name
 
 
 def first_act(page, option="p4", answer="work"):
@@ -117,37 +124,37 @@ def case(**settings):
 
 # state -> (a setting that shows it, the same with one dial turned)
 BOTH_SIDES = {
-    verdict.INDIVISIBLE: ({"pipeline": 64, "virtual": 4, "zero": 2}, {"virtual": 2}),
-    verdict.STARVED: ({**META, "seq": 131072, "pipeline": 8, "context": 1}, {"context": 16}),
-    verdict.FULL: ({}, {"recompute": "full", "virtual": 8}),
-    verdict.BUBBLE: ({"pipeline": 16, "zero": 1, "gradient_bytes": 2}, {"virtual": 8}),
-    verdict.CLIFF: ({**META, "tensor": 16, "nics": 1}, {"tensor": 8, "nics": 8}),
-    verdict.NICS: ({**META, "nics": 1}, {"nics": 8}),
-    verdict.SLOW: ({"pipeline": 8, "virtual": 8, "recompute": "full"}, {"pipeline": 16, "recompute": "none", "zero": 2}),
-    verdict.WORKS: (META, {"zero": 1}),
+    "indivisible": ({"pipeline": 64, "virtual": 4, "zero": 2}, {"virtual": 2}),
+    "starved": ({**META, "seq": 131072, "pipeline": 8, "context": 1}, {"context": 16}),
+    "memory": ({}, {"recompute": "full", "virtual": 8}),
+    "bubble": ({"pipeline": 16, "zero": 1, "gradient_bytes": 2}, {"virtual": 8}),
+    "cliff": ({**META, "tensor": 16, "nics": 1}, {"tensor": 8, "nics": 8}),
+    "nics": ({**META, "nics": 1}, {"nics": 8}),
+    "slow": ({"pipeline": 8, "virtual": 8, "recompute": "full"}, {"pipeline": 16, "recompute": "none", "zero": 2}),
+    "works": (META, {"zero": 1}),
 }
 
 
 @pytest.mark.parametrize("state", BOTH_SIDES)
 def test_every_state_is_reached_from_both_sides(bench, state):
     there, away = BOTH_SIDES[state]
-    assert verdict.state(case(**there)) == state != verdict.state(case(**{**there, **away}))
-    shown = verdict.banner(bench.lab, case(**there))
-    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+    assert state_of(case(**there)) == state != state_of(case(**{**there, **away}))
+    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, case(**there))
+    assert shown["tone"] == TONES[state] and bench.shows(f"act2.{state}", shown["text"])
 
 
 def test_the_published_layouts_pass():
     for run in runs("llama3_2024"):
         one = case(devices=run.layout.devices, seq=run.seq).like(run.layout)
-        assert verdict.state(one) == verdict.WORKS and one.published == run and one.layout == run.layout
+        assert state_of(one) == "works" and one.published == run and one.layout == run.layout
 
 
 def test_what_would_do_does():
     one = case(pipeline=16, gradient_bytes=2)
-    words = verdict.cures(one)
+    words = verdict.fixes(one)
     assert "8 pieces of a stage" in words or "4 pieces of a stage" in words
     pieces = next(int(word.split()[0]) for word in words if "pieces" in word)
-    assert verdict.state(replace(one, virtual=pieces)) in (verdict.SLOW, verdict.WORKS)
+    assert state_of(replace(one, virtual=pieces)) in ("slow", "works")
 
 
 def test_every_dial_of_act_two_changes_what_is_seen(bench):

@@ -9,6 +9,7 @@ from headless import Page, bare, cards, figure
 from ironlaw import claims
 from ironlaw.engine.cluster.collectives import BEST, crossover, time
 from ironlaw.errors import BadValue
+from ironlaw.kit import settings
 from ironlaw.kit.local_runs import newest
 from ironlaw.labs.lab_v2_06_collectives import wires_of_context
 from ironlaw.labs.lab_v2_06_collectives.act1 import playback, setting
@@ -17,8 +18,14 @@ from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import collectives
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.timed_wires import timed_wire
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_v2_06_collectives"
+TONES = {limit.name: limit.tone for limit in verdict.LIMITS}
+
+
+def state_of(one):
+    return hit(verdict.LIMITS, one).name
 
 
 def first_act(page, option="link", answer="steps"):
@@ -207,12 +214,12 @@ def test_a_design_that_can_not_be_used_counts_as_absent(page, design):
 
 # state -> (a setting that shows it, the same with one dial turned)
 BOTH_SIDES = {
-    verdict.IMPOSSIBLE: ({"zero": 0}, {"zero": 1}),
-    verdict.LATENCY: ({}, {"algorithm": "double_tree"}),
-    verdict.BUFFERS: ({"algorithm": "double_tree", "beta": 20e9}, {"beta": 50e9}),
-    verdict.EXPOSED: ({"algorithm": "rabenseifner"}, {"algorithm": "two_level"}),
-    verdict.COSTLY: ({"model": "llama3_2_1b", "algorithm": "two_level", "bucket": 1e9, "width": 4}, {"bucket": 1e8}),
-    verdict.PASSED: ({"algorithm": "two_level", "bucket": 1e8}, {"order": buckets.BY_LAYER}),
+    "impossible": ({"zero": 0}, {"zero": 1}),
+    "latency_bound": ({}, {"algorithm": "double_tree"}),
+    "buffers": ({"algorithm": "double_tree", "beta": 20e9}, {"beta": 50e9}),
+    "exposed": ({"algorithm": "rabenseifner"}, {"algorithm": "two_level"}),
+    "costly": ({"model": "llama3_2_1b", "algorithm": "two_level", "bucket": 1e9, "width": 4}, {"bucket": 1e8}),
+    "passed": ({"algorithm": "two_level", "bucket": 1e8}, {"order": buckets.BY_LAYER}),
 }
 
 
@@ -223,20 +230,20 @@ def case(**settings):
 @pytest.mark.parametrize("state", BOTH_SIDES)
 def test_every_state_is_reached_from_both_sides(bench, state):
     there, away = BOTH_SIDES[state]
-    assert verdict.state(case(**there)) == state != verdict.state(case(**{**there, **away}))
-    shown = verdict.banner(bench.lab, case(**there))
-    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+    assert state_of(case(**there)) == state != state_of(case(**{**there, **away}))
+    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, case(**there))
+    assert shown["tone"] == TONES[state] and bench.shows(f"act2.{state}", shown["text"])
 
 
 @pytest.mark.parametrize("failing", [{"algorithm": "two_level"}, {"order": buckets.BY_LAYER, "algorithm": "two_level", "bucket": 1e8},
                                      {"model": "llama3_2_1b", "algorithm": "two_level", "bucket": 1e9, "width": 4}])  # fmt: skip
 def test_what_would_do_does(failing):
     one = case(**failing)
-    words = list(verdict.cures(one))
-    assert verdict.state(one) != verdict.PASSED and words
-    for _, changed in words:
+    fixes = verdict.fixes(one)
+    assert state_of(one) != "passed" and fixes
+    for changed in fixes.values():
         turned = [name for name in ("bucket", "algorithm", "order", "width") if getattr(changed, name) != getattr(one, name)]
-        assert verdict.state(changed) == verdict.PASSED and len(turned) == 1
+        assert state_of(changed) == "passed" and len(turned) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from headless import Page, bare, cards, figure
 from ironlaw import claims
 from ironlaw.engine.cluster.failures import goodput, optimum, young
 from ironlaw.engine.cluster.strips import shares
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_07_checkpoint import clusters
 from ironlaw.labs.lab_v2_07_checkpoint.act1 import interval, slots
 from ironlaw.labs.lab_v2_07_checkpoint.act2 import plan, verdict
@@ -16,9 +17,15 @@ from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import checkpointing
 from ironlaw.measure.rows import case_row, figure_row
 from ironlaw.registry.runs import between_failures
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_v2_07_checkpoint"
 META = 54 * 86400 / 419
+TONES = {limit.name: limit.tone for limit in verdict.LIMITS}
+
+
+def state_of(one):
+    return hit(verdict.LIMITS, one).name
 
 
 def first_act(page, option="half", answer="halves"):
@@ -81,7 +88,7 @@ def test_the_band_costs_a_tenth_more_and_no_interval_less():
 
 @pytest.mark.parametrize("shape", list(interval.LAWS))
 def test_the_day_is_the_dials_own_job(shape):
-    case = replace(slots.story(), restart=300.0, interval=1116.0, shape=shape)
+    case = replace(slots.story(), restart=300.0, interval=1116.0, law=shape)
     spent = shares(case.day)
     assert case.day[-1].end == interval.DAY and spent.total == pytest.approx(1)
     assert sum(one.end - one.start for one in case.day if one.kind == "work") % 1116.0 == pytest.approx(0, abs=1e-3)
@@ -131,26 +138,26 @@ def test_every_answer_of_act_one_is_met(page, option):
 LARGE = {"gpus": 131_072}
 # state -> (a setting that shows it, the same with one dial turned)
 BOTH_SIDES = {
-    verdict.RAM: ({"gpus": 256, "near": plan.HOST, "memory": 100e9}, {"memory": 500e9}),
-    verdict.STORM: ({"saving": plan.ASYNC, "storage": 1e10, "far_every": 300.0}, {"storage": 2e12}),
-    verdict.STUCK: ({**LARGE, "restart": 3600.0, "detect": 1800.0}, {"restart": 60.0, "detect": 60.0}),
-    verdict.SPARES: ({"spares": 2, "away": 86_400.0}, {"spares": 20}),
-    verdict.SHORT: (LARGE, {"gpus": 1024}),
-    verdict.WORKS: ({"far_every": 300.0}, {"far_every": 14_400.0}),
+    "ram": ({"gpus": 256, "near": plan.HOST, "memory": 100e9}, {"memory": 500e9}),
+    "storm": ({"saving": plan.ASYNC, "storage": 1e10, "far_every": 300.0}, {"storage": 2e12}),
+    "no_progress": ({**LARGE, "restart": 3600.0, "detect": 1800.0}, {"restart": 60.0, "detect": 60.0}),
+    "spares": ({"spares": 2, "away": 86_400.0}, {"spares": 20}),
+    "goodput": (LARGE, {"gpus": 1024}),
+    "works": ({"far_every": 300.0}, {"far_every": 14_400.0}),
 }
 
 
 def case(**settings):
     job = clusters.llama()
-    return replace(plan.Plan(job.gpus, job.unit, job.parameters), **settings)
+    return replace(plan.Plan(job.gpus, job.unit, job.parameters, away=0.0), **settings)
 
 
 @pytest.mark.parametrize("state", BOTH_SIDES)
 def test_every_state_is_reached_from_both_sides(bench, state):
     there, away = BOTH_SIDES[state]
-    assert verdict.state(case(**there)) == state != verdict.state(case(**{**there, **away}))
-    shown = verdict.banner(bench.lab, case(**there))
-    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+    assert state_of(case(**there)) == state != state_of(case(**{**there, **away}))
+    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, case(**there))
+    assert shown["tone"] == TONES[state] and bench.shows(f"act2.{state}", shown["text"])
 
 
 def test_a_sweep_of_the_dials_meets_every_state(bench):
@@ -164,7 +171,7 @@ def test_a_sweep_of_the_dials_meets_every_state(bench):
         {"spares": 0},
     )
     seen = {
-        verdict.state(plan.plan_of(bench.lab, {**start, "gpus": gpus, **more}))
+        state_of(plan.plan_of(bench.lab, {**start, "gpus": gpus, **more}))
         for gpus in (256, 16_384, 131_072)
         for more in (*moves, {"far_every": 5})
     }
@@ -173,15 +180,15 @@ def test_a_sweep_of_the_dials_meets_every_state(bench):
 
 def test_neighbours_can_be_late_too():
     one = case(gpus=256, parameters=2e12, near=plan.NEIGHBOUR, near_every=1.0, memory=2e13)
-    assert verdict.state(one) == verdict.STORM and verdict.late(one)[0] == "the way to a neighbour"
+    assert state_of(one) == "storm" and verdict.late(one)[0] == "the way to a neighbour"
     assert verdict.late(replace(one, near_every=60.0)) is None
 
 
 @pytest.mark.parametrize("failing", [{}, {"gpus": 32_768}, {"saving": plan.ASYNC, "storage": 1e10, "far_every": 300.0}])
 def test_what_would_do_does(failing):
     one = case(**failing)
-    assert verdict.state(one) != verdict.WORKS and verdict.cures(one)
-    assert all(verdict.state(changed) == verdict.WORKS for changed in verdict.cures(one).values())
+    assert state_of(one) != "works" and verdict.fixes(one)
+    assert all(state_of(changed) == "works" for changed in verdict.fixes(one).values())
 
 
 def test_one_place_is_the_law_of_act_one():

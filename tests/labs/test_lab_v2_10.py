@@ -8,6 +8,7 @@ from headless import Page, bare, cards, figure
 
 from ironlaw import claims
 from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_10_kv_serving.act1 import figures, memory
 from ironlaw.labs.lab_v2_10_kv_serving.act2 import server, verdict
 from ironlaw.labs.lab_v2_10_kv_serving.act2.instrument import ratios
@@ -15,10 +16,16 @@ from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import kv_decode
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.machines import registered
+from ironlaw.systems.limits import hit
 from ironlaw.systems.serving.kv_capacity import kv_slots
 from ironlaw.systems.serving.served_cases import ServedCase
 
 SLUG = "lab_v2_10_kv_serving"
+TONES = {limit.name: limit.tone for limit in verdict.LIMITS}
+
+
+def state_of(one):
+    return hit(verdict.LIMITS, one).name
 
 
 def first_act(page, option="one", answer="fp8"):
@@ -143,30 +150,31 @@ def case(budget=512, **settings):
 
 # state -> (a server that shows it, the same with one dial turned)
 BOTH_SIDES = {
-    verdict.OOM: ({"devices": 1}, {"devices": 4}),
-    verdict.THRASH: ({"devices": 2}, {"devices": 4}),
-    verdict.UNSTABLE: ({"rate": 2.0}, {"rate": 1.0}),
-    verdict.TTFT: ({"budget": 256}, {"budget": 512}),
-    verdict.TBT: ({"policy": Policy(chunked=False)}, {"policy": Policy(budget=512)}),
-    verdict.KEPT: ({}, {"rate": 2.0}),
+    "oom": ({"devices": 1}, {"devices": 4}),
+    "thrash": ({"devices": 2}, {"devices": 4}),
+    "unstable": ({"rate": 2.0}, {"rate": 1.0}),
+    "ttft": ({"budget": 256}, {"budget": 512}),
+    "tbt": ({"policy": Policy(chunked=False)}, {"policy": Policy(budget=512)}),
+    "kept": ({}, {"rate": 2.0}),
 }
 
 
 @pytest.mark.parametrize("state", BOTH_SIDES)
 def test_every_state_is_reached_from_both_sides(bench, state):
     there, away = BOTH_SIDES[state]
-    assert verdict.state(case(**there)) == state != verdict.state(case(**{**there, **away}))
-    shown = verdict.banner(bench.lab, case(**there))
-    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+    assert state_of(case(**there)) == state != state_of(case(**{**there, **away}))
+    one = case(**there)
+    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, one, **verdict.hint(one, moving=False))
+    assert shown["tone"] == TONES[state] and bench.shows(f"act2.{state}", shown["text"])
 
 
 @pytest.mark.parametrize("failing", [{"policy": Policy(chunked=False)}, {"budget": 256}, {"rate": 2.0}])
 def test_what_would_do_does(failing):
     one = case(**failing)
-    hit = verdict.state(one)
-    words = verdict.cure(one, hit)
-    changed = dict(verdict.changes(one, hit))[words]
-    assert hit != verdict.KEPT == verdict.state(changed)
+    broken = state_of(one)
+    words = verdict.cure(one, broken)
+    changed = dict(verdict.changes(one, broken))[words]
+    assert broken != "kept" == state_of(changed)
 
 
 def test_pieces_and_whole_prompts(bench):
@@ -220,7 +228,7 @@ def test_every_dial_of_act_two_changes_what_is_seen(bench):
 def test_a_model_that_does_not_fit_has_words_instead_of_pictures(bench):
     start = start_of(bench, "act2")
     view = bench.turn("act2", **{**start, "devices": 1})
-    assert view["banner"]["title"] == verdict.TITLES[verdict.OOM] and [each["id"] for each in view["figures"]] == ["said"]
+    assert view["banner"]["title"] == verdict.LIMITS[0].title and [each["id"] for each in view["figures"]] == ["said"]
     assert list(server.groups(registered("mi300x"))) == [2, 4, 8] and not server.groups(registered("h100_sxm"))
     bench.send("context", value="mi300x")  # one device has to do: no box of the registry joins several
     bench.turn("act2", **{**start, "devices": 4})

@@ -11,14 +11,21 @@ from scipy import stats
 from ironlaw import claims
 from ironlaw.engine.serving.laws import law
 from ironlaw.engine.serving.sums import total
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_12_slo import services
 from ironlaw.labs.lab_v2_12_slo.act1 import composition, figures
 from ironlaw.labs.lab_v2_12_slo.act2 import instrument, plan, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.rows import case_row
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_v2_12_slo"
 GAMMA = stats.gamma(5, scale=0.1 / math.log(100))
+TONES = {limit.name: limit.tone for limit in verdict.LIMITS}
+
+
+def state_of(one):
+    return hit(verdict.LIMITS, one).name
 
 
 def first_act(page, option="add", answer="together"):
@@ -162,22 +169,23 @@ def test_every_answer_of_act_one_is_met(page, option):
 CALM = {"limit": 40, "load": 0.5, "common": 0.05}
 # state -> (a setting that shows it, the same with one dial turned)
 BOTH_SIDES = {
-    verdict.INVERTED: ({"growth": 1.0}, {"growth": 1.1}),
-    verdict.STORM: ({}, {"limit": 40}),
-    verdict.SLOW: ({"load": 0.75, "budget": 0.2}, {"budget": 0.1}),
-    verdict.LATE: ({"limit": 40}, {"load": 0.5}),
-    verdict.DOWN: ({**CALM, "common": 0.1}, {"common": 0.05}),
-    verdict.COSTLY: ({**CALM, "hedge": 0.9, "replicas": 3}, {"hedge": 0.95}),
-    verdict.WORKS: (CALM, {"load": 0.55}),
+    "timeout_inversion": ({"growth": 1.0}, {"growth": 1.1}),
+    "storm": ({}, {"limit": 40}),
+    "slow_return": ({"load": 0.75, "budget": 0.2}, {"budget": 0.1}),
+    "slo": ({"limit": 40}, {"load": 0.5}),
+    "availability": ({**CALM, "common": 0.1}, {"common": 0.05}),
+    "hedge_cost": ({**CALM, "hedge": 0.9, "replicas": 3}, {"hedge": 0.95}),
+    "works": (CALM, {"load": 0.55}),
 }
 
 
 @pytest.mark.parametrize("state", BOTH_SIDES)
 def test_every_state_is_reached_from_both_sides(bench, state):
     there, away = BOTH_SIDES[state]
-    assert verdict.state(plan.Plan(**there)) == state != verdict.state(plan.Plan(**{**there, **away}))
-    shown = verdict.banner(bench.lab, plan.Plan(**there))
-    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+    assert state_of(plan.Plan(**there)) == state != state_of(plan.Plan(**{**there, **away}))
+    one = plan.Plan(**there)
+    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, one, **verdict.hint(one, moving=False))
+    assert shown["tone"] == TONES[state] and bench.shows(f"act2.{state}", shown["text"])
 
 
 def test_a_sweep_of_the_dials_meets_every_state(bench):
@@ -185,27 +193,28 @@ def test_a_sweep_of_the_dials_meets_every_state(bench):
     start = start_of(bench, "act2")
     calm = {"limit": 40, "load": 50, "common": 5}
     sweep = {
-        verdict.STORM: {}, verdict.INVERTED: {"growth": 0.8}, verdict.SLOW: {"load": 75, "budget": 20}, verdict.LATE: {"order": "lifo"},
-        verdict.DOWN: {**calm, "common": 100}, verdict.COSTLY: {**calm, "hedge": 90, "replicas": 3}, verdict.WORKS: calm,
+        "storm": {}, "timeout_inversion": {"growth": 0.8}, "slow_return": {"load": 75, "budget": 20}, "slo": {"order": "lifo"},
+        "availability": {**calm, "common": 100}, "hedge_cost": {**calm, "hedge": 90, "replicas": 3}, "works": calm,
     }  # fmt: skip
     assert set(sweep) == set(BOTH_SIDES)
+    titles = {limit.name: limit.title for limit in verdict.LIMITS}
     for state, moves in sweep.items():
-        assert bench.turn("act2", **{**start, **moves})["banner"]["title"] == verdict.TITLES[state], state
+        assert bench.turn("act2", **{**start, **moves})["banner"]["title"] == titles[state], state
     bench.turn("act2", **start)
 
 
-@pytest.mark.parametrize("state", [state for state in BOTH_SIDES if state != verdict.WORKS])
+@pytest.mark.parametrize("state", [state for state in BOTH_SIDES if state != "works"])
 def test_what_would_do_does(state):
     one = plan.Plan(**BOTH_SIDES[state][0])
-    changed = verdict.cures(one, state)
+    changed = verdict.fixes(one, state)
     assert changed and all(verdict.keeps(each, state) and not verdict.keeps(one, state) for each in changed.values())
-    assert all(verdict.state(each) != state for each in changed.values())
+    assert all(state_of(each) != state for each in changed.values())
 
 
 def test_the_goal_is_kept_in_more_than_one_way():
     ways = ({"budget": 0.1}, {"limit": 40}, {"order": "lifo"}, {"breaker": 0.5}, {"retries": 0})
     for way in ways:
-        assert verdict.state(plan.Plan(load=0.5, common=0.05, **way)) == verdict.WORKS, way
+        assert state_of(plan.Plan(load=0.5, common=0.05, **way)) == "works", way
 
 
 def test_retries_that_are_not_simulated_change_nothing():

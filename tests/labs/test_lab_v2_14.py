@@ -9,15 +9,22 @@ from headless import Page, bare, cards, figure
 from ironlaw import claims
 from ironlaw.engine.numerics.shares import clopper_pearson
 from ironlaw.engine.robustness import attack_cost, largest_radius
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_14_adversarial import models
 from ironlaw.labs.lab_v2_14_adversarial.act1 import setting
 from ironlaw.labs.lab_v2_14_adversarial.act2 import plan, timed, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.rows import case_row, figure_row
 from ironlaw.registry.adversarial_tables import EPSILONS, NETS
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_v2_14_adversarial"
 BEST, FELL, STANDARD, ROBUST_50 = "Bartoldson2024Adversarial_WRN-94-16", "Alfarra2020ClusTR", "Standard", "Salman2020Do_R50"
+TONES = {limit.name: limit.tone for limit in verdict.LIMITS}
+
+
+def state_of(one):
+    return hit(verdict.LIMITS, one).name
 
 
 def first_act(page, option="chance", answer="suited"):
@@ -140,24 +147,25 @@ def case(slug=BEST, **settings):
 
 # state -> (a plan that shows it, the same with one thing changed)
 BOTH_SIDES = {
-    verdict.UNPROVEN: ({"slug": FELL}, {"slug": BEST}),
-    verdict.NOISY: ({"samples": 100}, {"samples": 0}),
-    verdict.THIN: ({"steps": 9}, {"steps": 10}),
-    verdict.BELOW: ({"slug": STANDARD}, {"slug": BEST}),
-    verdict.DOMINATED: ({"members": 2}, {"members": 1}),
-    verdict.LATE: ({"device": "l4"}, {"device": "h100_sxm"}),
-    verdict.DEAR: ({"images": 200.0}, {"images": 100.0}),
-    verdict.OPEN: ({"slug": "Kang2021Stable"}, {"slug": BEST}),
-    verdict.WORKS: ({}, {"batch": 256}),
+    "unproven": ({"slug": FELL}, {"slug": BEST}),
+    "noisy": ({"samples": 100}, {"samples": 0}),
+    "thin": ({"steps": 9}, {"steps": 10}),
+    "below": ({"slug": STANDARD}, {"slug": BEST}),
+    "dominated": ({"members": 2}, {"members": 1}),
+    "latency": ({"device": "l4"}, {"device": "h100_sxm"}),
+    "budget": ({"images": 200.0}, {"images": 100.0}),
+    "open": ({"slug": "Kang2021Stable"}, {"slug": BEST}),
+    "works": ({}, {"batch": 256}),
 }
 
 
 @pytest.mark.parametrize("state", BOTH_SIDES)
 def test_every_state_is_reached_from_both_sides(bench, state):
     there, away = BOTH_SIDES[state]
-    assert verdict.state(case(**there)) == state != verdict.state(case(**{**there, **away}))
-    shown = verdict.banner(bench.lab, case(**there))
-    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+    assert state_of(case(**there)) == state != state_of(case(**{**there, **away}))
+    one = case(**there)
+    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, one, **verdict.hint(one, moving=False))
+    assert shown["tone"] == TONES[state] and bench.shows(f"act2.{state}", shown["text"])
 
 
 def test_a_sweep_of_the_dials_meets_every_state(bench):
@@ -171,19 +179,19 @@ def test_a_sweep_of_the_dials_meets_every_state(bench):
     seen = []
     for more in moves:
         bench.turn("act2", **{**start, **more})
-        seen.append(bench.lab.readouts["act2"]["constraint_hit"] or verdict.WORKS)
-    assert seen[0] == verdict.UNPROVEN and seen[1] == verdict.WORKS and set(seen) == set(BOTH_SIDES)
+        seen.append(bench.lab.readouts["act2"]["constraint_hit"] or "works")
+    assert seen[0] == "unproven" and seen[1] == "works" and set(seen) == set(BOTH_SIDES)
     bench.turn("act2", **start)
 
 
 def test_the_second_context_can_be_won_and_lost():
     robust = case(ROBUST_50, steps=3)
-    assert verdict.state(robust) == verdict.WORKS and verdict.state(case(ROBUST_50, steps=2)) == verdict.THIN
-    assert verdict.state(case(ROBUST_50, steps=20)) == verdict.DEAR and verdict.state(case("Standard_R50")) == verdict.BELOW
+    assert state_of(robust) == "works" and state_of(case(ROBUST_50, steps=2)) == "thin"
+    assert state_of(case(ROBUST_50, steps=20)) == "budget" and state_of(case("Standard_R50")) == "below"
 
 
 def test_unproven_is_what_fell_by_more_than_five_points():
-    fell = {one.slug for one in models.models(models.CIFAR) if verdict.state(case(one.slug)) == verdict.UNPROVEN}
+    fell = {one.slug for one in models.models(models.CIFAR) if state_of(case(one.slug)) == "unproven"}
     assert fell == {FELL, "JinRinard2020Manifold", "WangZhang2019Bilateral", "ZhangXu2020Adversarial"}
 
 
@@ -193,15 +201,15 @@ FAILING = ({"slug": FELL}, {"device": "a100_80gb_sxm"}, {"members": 2}, {"steps"
 @pytest.mark.parametrize("failing", FAILING)
 def test_what_would_do_does(failing):
     one = case(**failing)
-    assert verdict.state(one) != verdict.WORKS and any(verdict.cures(one))
-    assert all(verdict.state(changed) == verdict.WORKS for _, changed in verdict.cures(one))
+    assert state_of(one) != "works" and any(verdict.fixes(one))
+    assert all(state_of(changed) == "works" for _, changed in verdict.fixes(one))
 
 
 def test_where_no_single_change_does_two_do():
     start = case(FELL, device="l4")
-    assert not any(verdict.cures(start))
+    assert not any(verdict.fixes(start))
     words, both = next(verdict.pairs(start))
-    assert verdict.state(both) == verdict.WORKS and both.model.slug == BEST and "Scaling laws" in words
+    assert state_of(both) == "works" and both.model.slug == BEST and "Scaling laws" in words
 
 
 def test_what_a_plan_takes():

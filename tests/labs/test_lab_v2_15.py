@@ -9,14 +9,21 @@ from headless import Page, bare, cards, figure
 from ironlaw import claims
 from ironlaw.engine import rebound
 from ironlaw.engine.energy import embodied_share
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_15_jevons import fleets, story
-from ironlaw.labs.lab_v2_15_jevons.act1 import setting
+from ironlaw.labs.lab_v2_15_jevons.act1 import instrument, setting
 from ironlaw.labs.lab_v2_15_jevons.act2 import plan, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import energy
 from ironlaw.measure.rows import case_row, figure_row
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_v2_15_jevons"
+TONES = {limit.name: limit.tone for limit in verdict.LIMITS}
+
+
+def state_of(one):
+    return hit(verdict.LIMITS, one).name
 
 
 def first_act(page, option="more", answer="batching"):
@@ -79,14 +86,14 @@ def test_the_story(bench):
 
 @pytest.mark.parametrize(
     ("dials", "state"),
-    [({}, setting.LESS), ({"share": 100}, setting.DEPENDS), ({"share": 100, "low": 1.2}, setting.BACKFIRES),
-     ({"cost": 50}, setting.DEPENDS), ({"share": 100, "passed": 0}, setting.LESS),
-     ({"share": 100, "low": 1.6, "high": 0.2}, setting.DEPENDS)],
+    [({}, "less"), ({"share": 100}, "depends"), ({"share": 100, "low": 1.2}, "backfires"),
+     ({"cost": 50}, "depends"), ({"share": 100, "passed": 0}, "less"),
+     ({"share": 100, "low": 1.6, "high": 0.2}, "depends")],
 )  # fmt: skip
 def test_three_states_of_a_band(bench, dials, state):
     """A band whose ends are crossed is the same band."""
     values = {**start_of(bench, "act1"), **dials}
-    assert setting.setting_of(bench.lab, values).state == state
+    assert hit(instrument.LIMITS, setting.setting_of(bench.lab, values)).name == state
     view = bench.turn("act1", **values)
     assert bench.shows(f"act1.{state}", view["banner"]["text"])
     bench.turn("act1", **start_of(bench, "act1"))
@@ -158,13 +165,13 @@ def test_every_answer_of_act_one_is_met(page, option):
 B200 = {"server": "70b-b200-256", "servers": 65, "passed": 0.25}
 # state -> (a setting that shows it, the same with one dial turned)
 BOTH_SIDES = {
-    verdict.SLO: ({"server": "70b-512"}, {"limit": 0.4}),
-    verdict.SHORT: ({"servers": 80}, {"servers": 120}),
-    verdict.POWER: ({"region": plan.HYDRO}, {"region": plan.GAS}),
-    verdict.IDLE: ({**B200, "servers": 240}, {"servers": 65}),
-    verdict.BACKFIRE: ({**B200, "passed": 1.0, "servers": 150}, {"high": 0.9}),
-    verdict.OVER: ({}, {"requests": 500.0, "servers": 70}),
-    verdict.WORKS: (B200, {"region": plan.COAL}),
+    "slo": ({"server": "70b-512"}, {"limit": 0.4}),
+    "short": ({"servers": 80}, {"servers": 120}),
+    "power": ({"region": plan.HYDRO}, {"region": plan.GAS}),
+    "idle": ({**B200, "servers": 240}, {"servers": 65}),
+    "backfire": ({**B200, "passed": 1.0, "servers": 150}, {"high": 0.9}),
+    "over_budget": ({}, {"requests": 500.0, "servers": 70}),
+    "works": (B200, {"region": plan.COAL}),
 }
 
 
@@ -175,17 +182,18 @@ def case(**settings):
 @pytest.mark.parametrize("state", BOTH_SIDES)
 def test_every_state_is_reached_from_both_sides(bench, state):
     there, away = BOTH_SIDES[state]
-    assert verdict.state(case(**there)) == state != verdict.state(case(**{**there, **away}))
-    shown = verdict.banner(bench.lab, case(**there))
-    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+    assert state_of(case(**there)) == state != state_of(case(**{**there, **away}))
+    one = case(**there)
+    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, one, **verdict.hint(one, moving=False))
+    assert shown["tone"] == TONES[state] and bench.shows(f"act2.{state}", shown["text"])
 
 
 def test_a_sweep_of_the_dials_meets_every_state(bench):
     """Inside the dials' own ranges: the values are those that the instrument gets."""
     start = start_of(bench, "act2")
-    assert verdict.state(plan.plan_of(start)) == verdict.OVER
+    assert state_of(plan.plan_of(start)) == "over_budget"
     seen = {
-        verdict.state(plan.plan_of({**start, "server": server, "servers": servers, "region": region, "passed": passed}))
+        state_of(plan.plan_of({**start, "server": server, "servers": servers, "region": region, "passed": passed}))
         for server in plan.SERVERS
         for servers in (20, 65, 140, 250)
         for region in plan.REGIONS
@@ -196,8 +204,8 @@ def test_a_sweep_of_the_dials_meets_every_state(bench):
 
 @pytest.mark.parametrize("failing", [there for there, _ in BOTH_SIDES.values() if there != B200])
 def test_what_would_do_does(failing):
-    cures = verdict.cures(case(**failing))
-    assert cures and all(verdict.state(changed) == verdict.WORKS for changed in cures.values())
+    cures = verdict.fixes(case(**failing))
+    assert cures and all(state_of(changed) == "works" for changed in cures.values())
 
 
 def test_dearer_tokens_are_judged_where_most_are_asked_for():
@@ -205,7 +213,7 @@ def test_dearer_tokens_are_judged_where_most_are_asked_for():
     dear = case(server="70b-8")
     assert dear.fleet.price > 5 and (dear.most, dear.least) == (0.5, 1.2)
     assert dear.tonnes == dear.carbon(0.5).total / 1e6 > dear.carbon(1.2).total / 1e6
-    assert verdict.state(dear.sized) != verdict.BACKFIRE
+    assert state_of(dear.sized) != "backfire"
 
 
 def test_every_dial_of_act_two_changes_what_is_seen(bench):

@@ -23,7 +23,7 @@ from ironlaw.systems.whole import design as premises
 from ironlaw.systems.whole import levers as system_levers
 from ironlaw.systems.whole import report as reports
 from ironlaw.systems.whole.search import DIALS, MOVES, fix, nearest, snapped, turned
-from ironlaw.systems.whole.starts import FIELDS, start
+from ironlaw.labs.lab_v2_17_synthesis.starts import FIELDS, start
 
 MEETS = Design(
     pipeline=4, virtual=2, thin=2.0, scattered=0.0, spares=1, budget=512, retries=1, hall="new", noise=0.7,

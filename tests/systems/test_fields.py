@@ -9,6 +9,7 @@ from ironlaw.kit import settings
 from ironlaw.systems.fields import (
     among,
     figure,
+    hundredths,
     one_of,
     parameter,
     parameters,
@@ -17,9 +18,11 @@ from ironlaw.systems.fields import (
     read_whole,
     share,
     switch,
+    thousandths,
+    times,
     whole,
 )
-from ironlaw.systems.limits import either, fail, good, hit, paired_fix, single_fixes
+from ironlaw.systems.limits import either, fail, good, hit, paired_fix, single_fixes, turn, warn
 
 
 @dataclass(frozen=True)
@@ -106,3 +109,45 @@ def test_the_first_limit_counts_and_the_least_change_repairs_it():
 def test_a_b_or_c():
     assert [either([]), either(["a"]), either(["a", "b"]), either(["a", "b", "c"])] == ["", "a", "a, or b", "a, b, or c"]
     assert either([], "none") == "none"
+
+
+@dataclass(frozen=True)
+class Timed:
+    every: float = figure(60, "Saved every", "min", low=1, high=1440, dial="span", log=True, means=times(60.0))
+    part: float = figure(lambda: 25.0, "Part", "%", low=0, high=100, dial="span", means=hundredths)
+    late: float = figure(50, "Late", "ms", low=1, high=100, dial="span", means=thousandths)
+    steps: int = among(("1", "20"), "20", "Steps", means=int)
+    nics: int | None = whole(None, "NICs", dial="span", most=8, fix="{} NICs")
+
+
+def test_a_dial_may_be_in_another_unit_than_its_field():
+    assert Timed() == Timed(3600.0, 0.25, 0.05, 20, None)
+    dials = {dial["id"]: dial for dial in settings.dials(Timed, nics={"value": 2})}
+    assert (dials["every"]["value"], dials["part"]["value"], dials["steps"]["value"]) == (60, 25.0, "20")
+    turned = settings.read(Timed, {"every": 2, "part": 10, "late": 1, "steps": "1", "nics": 4.0})
+    assert turned == Timed(120.0, 0.1, 0.001, 1, 4) and settings.values(turned, "steps", "nics") == {"steps": 1, "nics": 4}
+
+
+def test_a_dial_offers_all_options_though_a_remedy_tries_few():
+    @dataclass(frozen=True)
+    class Kept:
+        again: str = among({"none": "nothing", "full": "all"}, "none", "Again", tried=("full",), fix="all of it again")
+
+    (dial,) = settings.dials(Kept)
+    assert [option["value"] for option in dial["options"]] == ["none", "full"]
+    assert single_fixes(Kept(), lambda one: one.again == "full", ["again"]) == {"all of it again": Kept("full")}
+    (renamed,) = settings.dials(Kept, again={"shown": str.upper, "options": ["full"]})
+    assert [option["label"] for option in renamed["options"]] == ["FULL"]
+
+
+def test_where_the_stops_depend_on_the_setting_they_are_tried_in_their_order():
+    one = Timed(nics=2)
+    assert single_fixes(one, lambda changed: changed.nics >= 4, ["nics"], stops={"nics": [8, 4]}) == {"8 NICs": Timed(nics=8)}
+    assert single_fixes(one, lambda changed: True, ["steps"], stops={"steps": ()}) == {}
+    assert turn(one, "nics", 3) == ("3 NICs", Timed(nics=3))
+
+
+def test_a_warning_is_no_breach():
+    limits = (fail("slow", "Slow", lambda one: one.late > 0.08), warn("near", "Nearly", lambda one: one.late > 0.04), good("ok", "Fine"))
+    assert [settings.broken(limits, Timed(late=late)) for late in (0.1, 0.05, 0.01)] == ["slow", None, None]
+    assert either(["a", "b"], by="; ") == "a; or b"

@@ -96,7 +96,7 @@ PLACES = {
     "registry.adversarial_tables": "attacked",
     # a whole system
     "systems.whole": "SystemDesign=Design Faster system=evaluate halls",
-    "systems.whole.starts": "system_start=start",
+    "labs.lab_v2_17_synthesis.starts": "system_start=start",
     "systems.whole.levers": "best_lever=best lever",
     "engine.numerics.forecasts": "brier",
     # what a training step keeps

@@ -1,4 +1,5 @@
-"""Digits read by classifiers that were trained with noise, as stored tables: every setting of Lab V2-13's dials. Read without NumPy.
+"""Digits read by classifiers that were trained with noise, as stored tables: every setting of records, rate,
+noise, clip, learning rate and epochs that is offered. Read without NumPy.
 
 `python -m ironlaw.measure.private.tables` trains them with the functions of `measure/private`.
 """

@@ -58,9 +58,9 @@ def hit(limits: Sequence[Limit], setting: Any) -> Limit:
     return next(limit for limit in limits if limit.hit(setting))
 
 
-def nearest(setting: Any, name: str, stops: Sequence[Any] = (), by: str = "place") -> list[Any]:
+def nearest(setting: Any, name: str, stops: Sequence[Any] | None = None, by: str = "place") -> list[Any]:
     """Where else this parameter can stand, nearest first: by its place in the list, or by the ratio."""
-    listed, now = list(stops or parameter(type(setting), name).stops), getattr(setting, name)
+    listed, now = list(parameter(type(setting), name).stops if stops is None else stops), getattr(setting, name)
     others = [stop for stop in listed if stop != now]
     if by == "ratio":
         return sorted(others, key=lambda stop: max(stop / now, now / stop))
@@ -68,17 +68,27 @@ def nearest(setting: Any, name: str, stops: Sequence[Any] = (), by: str = "place
     return sorted(others, key=lambda stop: abs(listed.index(stop) - place))
 
 
-def single_fixes(setting: S, holds: Callable[[S], bool], names: Iterable[str], by: str = "place") -> dict[str, S]:
-    """Words -> the setting with that one parameter turned as little as will do, all others as they are."""
+def single_fixes(
+    setting: S, holds: Callable[[S], bool], names: Iterable[str], by: str = "place", stops: Mapping[str, Sequence[Any]] | None = None
+) -> dict[str, S]:
+    """Words -> the setting with that one parameter turned as little as will do, all others as they are.
+
+    `stops`: of those whose places depend on the setting.
+    """
     fixes: dict[str, S] = {}
     for name in names:
-        one = parameter(type(setting), name)
-        for stop in nearest(setting, name, by=by):
-            changed: S = replace(setting, **{name: stop})  # type: ignore[type-var]
+        for stop in nearest(setting, name, (stops or {}).get(name), by):
+            words, changed = turn(setting, name, stop)
             if holds(changed):
-                fixes[one.remedy(stop)] = changed
+                fixes[words] = changed
                 break
     return fixes
+
+
+def turn(setting: S, name: str, stop: Any) -> tuple[str, S]:
+    """The setting with this parameter there, and what doing so is called."""
+    changed: S = replace(setting, **{name: stop})  # type: ignore[type-var]
+    return parameter(type(setting), name).remedy(stop), changed
 
 
 def paired_fix(setting: S, holds: Callable[[S], bool], names: Iterable[str], by: str = "ratio") -> dict[str, S]:
@@ -97,8 +107,8 @@ def paired_fix(setting: S, holds: Callable[[S], bool], names: Iterable[str], by:
     return {}
 
 
-def either(words: Sequence[str], nothing: str = "") -> str:
+def either(words: Sequence[str], nothing: str = "", by: str = ", ") -> str:
     """ "a", "a, or b", "a, b, or c"; `nothing` where there are none."""
     if not words:
         return nothing
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}, or {words[-1]}"
+    return words[0] if len(words) == 1 else f"{by.join(words[:-1])}{by}or {words[-1]}"

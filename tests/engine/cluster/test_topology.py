@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ironlaw.engine.cluster.collectives import time
 from ironlaw.engine.cluster.loads import flow, torus_all_reduce, traffic
 from ironlaw.engine.cluster.placement import fragmented
-from ironlaw.engine.cluster.topology import bisection, dragonfly, fat_tree, hosts, leaf_spine, rail, ring, switches, thin_tree, torus
+from ironlaw.engine.cluster.topology import bisection, dragonfly, fat_tree, hosts, leaf_spine, rail, ring, sides, switches, thin_tree, torus
 from ironlaw.errors import BadValue, UnknownName
 
 RATE = 50e9
@@ -122,3 +122,7 @@ def test_trees_that_do_not_exist_are_refused() -> None:
         flow("gossip", ring(4, RATE), 1.0)
     with pytest.raises(BadValue, match="each of 16 hosts once"):
         flow("ring", leaf_spine(16, 4, 1, RATE), 1.0, [0] * 16)
+
+
+def test_sides_of_a_torus_are_as_equal_as_they_can_be() -> None:
+    assert [sides(2**n) for n in (0, 1, 4, 6, 12)] == [(1, 1, 1), (2, 1, 1), (4, 2, 2), (4, 4, 4), (16, 16, 16)]

@@ -120,3 +120,14 @@ def test_what_a_save_stops_and_a_restart_takes_by_hand():
     often = two_levels.period(near, far, 60.0, 600.0, 0.9, 1e4, 50.0)
     assert (often.count, often.interval, often.lag) == (10, 60.0, 50.0)
     assert two_levels.period(near, far, 600.0, 600.0, 0.9, 1e4).count == two_levels.period(near, far, math.inf, 600.0, 0.0, 1e4).count == 1
+
+
+@pytest.mark.parametrize("survives", [0.2, 0.9])
+def test_to_first_order_each_place_wastes_for_its_own_failures(survives):
+    period = Period(20, 60.0, NEAR, FAR, survives, 1e6)
+    alone = failures.waste(60.0, NEAR.save, NEAR.restart, 1e6 / survives)
+    far = failures.waste(1200.0, FAR.save, FAR.restart, 1e6 / (1 - survives))
+    assert two_levels.waste(period) == pytest.approx(alone + far)
+    assert two_levels.waste(replace(period, lag=500.0)) == pytest.approx(alone + far + (1 - survives) * 500.0 / 1e6)
+    once = replace(period, count=1, interval=1200.0, survives=0.0)
+    assert two_levels.waste(once) == pytest.approx(failures.waste(1200.0, FAR.save, FAR.restart, 1e6))

@@ -103,6 +103,12 @@ def rail(nodes: int, rails: int, rate: float, per_leaf: int, oversubscription: f
     return Fabric("rail-optimised", nodes, rate, rails * plane.across, (tier,), ports=rails, hops=plane.hops)
 
 
+def sides(hosts: int) -> tuple[int, int, int]:
+    """Of a torus of a power of two of hosts: powers of two, as equal as they can be, the longest first."""
+    whole = round(math.log2(hosts))
+    return 2 ** -(-whole // 3), 2 ** -(-(whole - 1) // 3), 2 ** (whole // 3)
+
+
 def torus(rate: float, *sides: int) -> Fabric:
     """Two links a dimension and chip; the narrowest cut crosses the longest side, twice because it wraps round."""
     if not sides or min(sides) < 1:

@@ -57,6 +57,15 @@ def goodput(period: Period) -> Shares:
     return Shares(work, writing, restart, 1.0 - work - writing - restart)
 
 
+def waste(period: Period) -> float:
+    """To first order, a share of the wall time: δ₁/τ₁ + δ₂/τ₂ + (p·(τ₁/2 + R₁) + (1 − p)·(τ₂/2 + R₂))/M."""
+    near, far, p = period.near, period.far, period.survives
+    far_every = period.count * period.interval
+    writing = (near.save / period.interval if period.count > 1 else 0.0) + far.save / far_every
+    back = p * (period.interval / 2 + near.restart) + (1 - p) * (far_every / 2 + far.restart + period.lag)
+    return writing + back / period.between
+
+
 def _expected(period: Period, running: float, restarting: float, catching_up: float) -> float:
     """Expected cost of a period, a second of each kind at its price."""
     mean, p = period.between, period.survives

@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_02_interconnect.act1 import slots as first
 from ironlaw.labs.lab_v2_02_interconnect.act2 import slots as second
 from ironlaw.registry.boxes import box, boxes
-from ironlaw.units import show, significant
+from ironlaw.units import percent, show
 
 RING = ("ranks", "bus_bytes_per_s", "beta_bytes_per_s", "alpha_s")
 GROUPS = (
@@ -43,5 +43,5 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     return [
         *rows,
         ("Groups", f"TP {groups['tensor']} × DP {groups['data']}", ""),
-        ("On wires", f"{significant(100 * groups['communication_share'])} %", "fail" if groups["constraint_hit"] else ""),
+        ("On wires", percent(groups["communication_share"]), "fail" if groups["constraint_hit"] else ""),
     ]

@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_03_fabric.act1 import slots as first
 from ironlaw.labs.lab_v2_03_fabric.act2 import slots as second
 from ironlaw.labs.lab_v2_03_fabric.act2.verdict import NO_TREE, PORTS, SATURATED
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 
 FABRIC = ("hosts", "per_leaf", "oversubscription", "kind", "scattered", "factor", "seconds")
 CLUSTER = (
@@ -35,5 +35,5 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     return [
         *rows,
         ("Ports", f"{cluster['ports']:,}", "fail" if cluster["constraint_hit"] in (PORTS, NO_TREE) else ""),
-        ("All-to-all", f"{significant(100 * cluster['exchange_share'])} %", "fail" if cluster["constraint_hit"] == SATURATED else ""),
+        ("All-to-all", percent(cluster["exchange_share"]), "fail" if cluster["constraint_hit"] == SATURATED else ""),
     ]

@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_05_parallelism.act1 import slots as first
 from ironlaw.labs.lab_v2_05_parallelism.act2 import slots as second
 from ironlaw.registry.runs import runs
-from ironlaw.units import significant
+from ironlaw.units import percent
 
 PIPELINE = ("gpus", "micro_batches", "mfu_first")
 LAYOUT = (
@@ -29,7 +29,7 @@ def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
     return {
         "act1": (
             first.truth(lab),
-            f"MFU {first.percent(first.stated(first.FEW))} to {first.percent(first.stated(first.MANY))} (Megatron-Core)",
+            f"MFU {percent(first.stated(first.FEW))} to {percent(first.stated(first.MANY))} (Megatron-Core)",
         ),
         "act2": (second.truth(lab), f"a step of {kit.amount(row.seconds, 's')} with {row.layout} (Meta)"),
     }
@@ -37,9 +37,9 @@ def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     pipeline, layout = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    rows = [("Bubble", f"{significant(100 * pipeline['bubble_share'])} %" if pipeline else "open", "")]
+    rows = [("Bubble", percent(pipeline["bubble_share"]) if pipeline else "open", "")]
     if not layout:
         return [*rows, ("Layout", "open", ""), ("MFU", "open", "")]
     sizes = f"{layout['tensor']} × {layout['pipeline']} × {layout['context_parallel']} × {layout['data']:,}"
-    mfu = f"{significant(100 * layout['mfu'])} %" if "mfu" in layout else "–"
+    mfu = percent(layout["mfu"]) if "mfu" in layout else "–"
     return [*rows, ("Layout", sizes, ""), ("MFU", mfu, "fail" if layout["constraint_hit"] else "")]

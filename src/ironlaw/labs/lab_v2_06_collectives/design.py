@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_06_collectives.act1 import slots as first
 from ironlaw.labs.lab_v2_06_collectives.act2 import slots as second
 from ironlaw.registry.timed_wires import timed_wire
-from ironlaw.units import show, significant
+from ironlaw.units import percent, show
 
 SUMS = ("ranks", "alpha_s", "beta_bytes_per_s", "crossing_bytes")
 STEP = (
@@ -38,6 +38,6 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     tone = "fail" if step["constraint_hit"] else ""
     return [
         *rows,
-        ("Steps", f"{significant(100 * step['latency_share'])} %", ""),
-        ("After the pass", f"{significant(100 * step['exposed_share'])} %", tone),
+        ("Steps", percent(step["latency_share"]), ""),
+        ("After the pass", percent(step["exposed_share"]), tone),
     ]

@@ -13,6 +13,7 @@ from ironlaw.registry.boxes import box
 from ironlaw.registry.interconnects import interconnect
 from ironlaw.registry.publications import published
 from ironlaw.registry.timed_wires import timed_wire
+from ironlaw.systems.fields import among, figure, times, whole
 
 PORTS, NVLINK, SAVED, HERE = "ports", "nvlink", "saved", "here"
 LAB_02 = "lab_v2_02_interconnect"
@@ -25,10 +26,14 @@ ALPHAS, BETAS, RANKS = (1e-7, 1e-3), (1e7, 450e9), (2, 4096)  # what the dials h
 class Wires:
     """`inner` figures are of the links inside a node."""
 
-    ranks: int
-    alpha: float
-    beta: float
-    per_node: int = 1
+    ranks: int = whole(label="Ranks", least=RANKS[0], most=RANKS[1], dial="span", log=True, steps=[2**i for i in range(1, 13)])
+    alpha: float = figure(
+        label="A step takes", unit="µs", low=1e6 * ALPHAS[0], high=1e6 * ALPHAS[1], dial="span", log=True, means=times(1e-6)
+    )
+    beta: float = figure(
+        label="A wire carries", unit="GB/s", low=BETAS[0] / 1e9, high=BETAS[1] / 1e9, dial="span", log=True, means=times(1e9)
+    )
+    per_node: int = among((1, 2, 4, 8), 1, "Ranks in a node")
     alpha_inner: float = 0.0
     beta_inner: float = 0.0
 

@@ -9,7 +9,7 @@ from ironlaw.labs.lab_v2_07_checkpoint.act1 import slots as first
 from ironlaw.labs.lab_v2_07_checkpoint.act2 import slots as second
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import RUN
 from ironlaw.registry.runs import about
-from ironlaw.units import show, significant
+from ironlaw.units import percent, show
 
 ONE = ("save_s", "restart_s", "interval_s", "wasted")
 TWO = (
@@ -40,5 +40,5 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     return [
         *rows,
         ("Far saves", f"every {show(two['far_interval_s'], 's')}", ""),
-        ("Work that lasts", f"{significant(100 * two['goodput'])} %", "fail" if two["constraint_hit"] else ""),
+        ("Work that lasts", percent(two["goodput"]), "fail" if two["constraint_hit"] else ""),
     ]

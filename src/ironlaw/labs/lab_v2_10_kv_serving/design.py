@@ -7,7 +7,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.labs.lab_v2_10_kv_serving.act1 import slots as first
 from ironlaw.labs.lab_v2_10_kv_serving.act2 import slots as second
-from ironlaw.labs.lab_v2_10_kv_serving.act2.verdict import TITLES
+from ironlaw.labs.lab_v2_10_kv_serving.act2.verdict import LIMITS
 from ironlaw.registry.publications import published
 from ironlaw.units import show
 
@@ -36,7 +36,7 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
         return [*rows, ("First token", "open", ""), ("Between tokens", "open", "")]
     hit = server["constraint_hit"]
     if server["ttft_p99_s"] is None:
-        return [*rows, ("Server", TITLES[hit], "fail")]
+        return [*rows, ("Server", next(limit.title for limit in LIMITS if limit.name == hit), "fail")]
     return [
         *rows,
         ("First token", show(server["ttft_p99_s"], "s"), "fail" if hit in ("ttft", "unstable", "thrash") else "good"),

@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_12_slo.act1 import slots as first
 from ironlaw.labs.lab_v2_12_slo.act2 import slots as second
 from ironlaw.registry.publications import published
-from ironlaw.units import show, significant
+from ironlaw.units import percent, show, significant
 
 ONE = ("steps", "calls", "law", "dependence", "quantile", "one_s", "whole_s", "over")
 TWO = (
@@ -41,5 +41,5 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
         *rows,
         ("Back after", "over 60 s" if back is None else show(back, "s"), "fail" if hit in ("storm", "slow_return") else ""),
         ("P99.9", "without end" if two["latency_p999_s"] is None else show(two["latency_p999_s"], "s"), "fail" if hit == "slo" else ""),
-        ("Available", f"{significant(100 * two['availability'], 6)} %", "fail" if hit == "availability" else ""),
+        ("Available", percent(two["availability"], 6), "fail" if hit == "availability" else ""),
     ]

@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_13_privacy.act1 import slots as first
 from ironlaw.labs.lab_v2_13_privacy.act2 import slots as second
 from ironlaw.registry.publications import published
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 
 ONE = ("run_rate", "run_noise", "run_steps", "run_delta", "run_accountant", "run_epsilon")
 TWO = (
@@ -36,4 +36,4 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     if not two:
         return [*rows, ("ε of all runs", "open", ""), ("Read right", "open", "")]
     tone = "fail" if two["constraint_hit"] else ""
-    return [*rows, ("ε of all runs", significant(two["epsilon"]), tone), ("Read right", f"{significant(100 * two['accuracy'])} %", tone)]
+    return [*rows, ("ε of all runs", significant(two["epsilon"]), tone), ("Read right", percent(two["accuracy"]), tone)]

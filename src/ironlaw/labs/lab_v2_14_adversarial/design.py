@@ -9,7 +9,7 @@ from ironlaw.labs.lab_v2_14_adversarial.act1 import slots as first
 from ironlaw.labs.lab_v2_14_adversarial.act2 import slots as second
 from ironlaw.labs.lab_v2_14_adversarial.act2 import timed
 from ironlaw.labs.lab_v2_14_adversarial.models import model
-from ironlaw.units import show, significant
+from ironlaw.units import percent, show, significant
 
 READER = ("reader", "attack", "epsilon", "left", "worst")
 PLAN = (
@@ -34,7 +34,7 @@ def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    rows = [("Reader, attacked", f"{significant(100 * one['left'])} %" if one else "open", "")]
+    rows = [("Reader, attacked", percent(one["left"]) if one else "open", "")]
     if not two:
         return [*rows, ("A batch", "open", ""), ("Plan", "open", "")]
     hit = two["constraint_hit"]

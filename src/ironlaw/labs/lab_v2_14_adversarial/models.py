@@ -79,8 +79,8 @@ def models(data: str) -> tuple[Model, ...]:
     rows = published(TABLE).where(dataset=data)
     return tuple(
         Model(
-            str(row["model"]), data, _year(str(row["year"])), float(row["clean"]), float(row["autoattack"]),
-            None if math.isnan(float(row["reported"])) else float(row["reported"]), str(row["architecture"]),
+            str(row["model"]), data, year=_year(str(row["year"])), clean=float(row["clean"]), attacked=float(row["autoattack"]),
+            reported=None if math.isnan(float(row["reported"])) else float(row["reported"]), architecture=str(row["architecture"]),
         )
         for row in rows
     )  # fmt: skip

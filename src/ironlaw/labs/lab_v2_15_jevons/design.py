@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_15_jevons.act1 import slots as first
 from ironlaw.labs.lab_v2_15_jevons.act2 import slots as second
 from ironlaw.registry.publications import published
-from ironlaw.units import show, significant
+from ironlaw.units import percent, show, significant
 
 ONE = ("gain", "elasticity_low", "elasticity_high", "share", "pass_through", "cost_change", "energy_ratio")
 TWO = (
@@ -54,7 +54,7 @@ def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     ratio = float(one.get("energy_ratio") or 0.0)
-    rows = [("Energy", f"{significant(100 * ratio)} %" if one else "open", "fail" if ratio > 1 else "")]
+    rows = [("Energy", percent(ratio) if one else "open", "fail" if ratio > 1 else "")]
     if not two:
         return [*rows, ("Carbon", "open", ""), ("Power", "open", "")]
     hit = two["constraint_hit"]

@@ -5,10 +5,35 @@ from __future__ import annotations
 from ironlaw import kit
 from ironlaw.kit.own_keys import designs, events_before
 from ironlaw.lab_names import name
-from ironlaw.systems.whole import Design
-from ironlaw.systems.whole.starts import FIELDS, Start, start
+from ironlaw.systems.whole import Design, starts
+from ironlaw.systems.whole.starts import Designs, Start
 
 HOUSE = "house"
+# dial -> (lab, field of its design)
+FIELDS = {
+    "gpus": ("lab_v2_05_parallelism", "devices"),
+    "tensor": ("lab_v2_05_parallelism", "tensor"),
+    "pipeline": ("lab_v2_05_parallelism", "pipeline"),
+    "context": ("lab_v2_05_parallelism", "context_parallel"),
+    "virtual": ("lab_v2_05_parallelism", "virtual"),
+    "recompute": ("lab_v2_05_parallelism", "recompute"),
+    "zero": ("lab_v2_05_parallelism", "zero"),
+    "nics": ("lab_v2_02_interconnect", "nics"),
+    "thin": ("lab_v2_03_fabric", "leaf_thin"),
+    "scattered": ("lab_v2_03_fabric", "placed_scattered"),
+    "saving": ("lab_v2_07_checkpoint", "saving"),
+    "near": ("lab_v2_07_checkpoint", "near"),
+    "near_every": ("lab_v2_07_checkpoint", "near_interval_s"),
+    "far_every": ("lab_v2_07_checkpoint", "far_interval_s"),
+    "group": ("lab_v2_10_kv_serving", "devices"),
+    "most": ("lab_v2_10_kv_serving", "most"),
+    "budget": ("lab_v2_10_kv_serving", "budget"),
+    "weights": ("lab_v2_10_kv_serving", "weights"),
+    "cache": ("lab_v2_10_kv_serving", "cache"),
+    "hedge": ("lab_v2_12_slo", "hedge"),
+    "retries": ("lab_v2_12_slo", "retries"),
+    "noise": ("lab_v2_13_privacy", "noise"),
+}
 # lab -> what of the system it decides
 GIVES = {
     "lab_v2_02_interconnect": "the NICs of a box",
@@ -19,6 +44,10 @@ GIVES = {
     "lab_v2_12_slo": "copies and retries",
     "lab_v2_13_privacy": "the noise of the fine-tuning",
 }
+
+
+def start(designs: Designs) -> Start:
+    return starts.start(designs, FIELDS)
 
 
 def start_of(lab: kit.Lab) -> Start:

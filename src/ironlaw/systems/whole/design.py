@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.registry.publications import published
+from ironlaw.systems.fields import among
+from ironlaw.units import show
 
 MODEL, BOX, MACHINE, RUN = "llama3_70b", "grand_teton_h100", "h100_sxm", "llama3_2024"
 SEQ, BATCH = 8192, 2048  # tokens of a sequence, sequences of a step
@@ -51,35 +55,52 @@ def halls() -> dict[str, Hall]:
     }
 
 
+def _menu(options: Sequence[Any] | Mapping[Any, str], default: Any, label: str, shown: Callable[[Any], str] | None = None) -> Any:
+    """One of a few values, with the words for each."""
+    words = (
+        {} if isinstance(options, Mapping) else {"shown": shown or (lambda value: f"{value:,}" if isinstance(value, int) else f"{value:g}")}
+    )
+    return among(options, default, label, dial="select", **words)
+
+
+def _seconds(value: float) -> str:
+    return show(value, "s")
+
+
+def _unless(nothing: float, word: str, words: Callable[[float], str]) -> Callable[[float], str]:
+    return lambda value: word if value == nothing else words(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Seconds, bytes and shares; the labs that decide each part are in `starts`."""
+    """What is decided of a system; seconds, bytes and shares."""
 
-    gpus: int = 4096
-    tensor: int = 8
-    pipeline: int = 8
-    context: int = 1
-    virtual: int = 1
-    recompute: str = "none"
-    zero: int = 1
-    nics: int = 8
-    thin: float = 7.0  # oversubscription of the leaves
-    scattered: float = 0.3  # of the nodes
-    saving: str = SYNC
-    near: str = NONE
-    near_every: float = 60.0
-    far_every: float = 3600.0
-    group: int = 4  # devices of a replica
-    replicas: int = 4
-    spares: int = 0
-    most: int = 128
-    budget: int = 2048  # tokens of a step
-    weights: str = "bf16"
-    cache: str = "bf16"
-    hedge: float = 1.0  # a copy of each request after this quantile; 1: none
-    retries: int = 0
-    hall: str = "usual"
-    noise: float = 0.0  # noise multiplier of the fine-tuning; 0: none
+    gpus: int = _menu((1024, 2048, 4096, 8192), 4096, "GPUs that train")
+    tensor: int = _menu((1, 2, 4, 8), 8, "Tensor parallelism over")
+    pipeline: int = _menu((1, 2, 4, 8, 16), 8, "Pipeline stages")
+    context: int = _menu((1, 2, 4), 1, "Context parallelism over")
+    virtual: int = _menu((1, 2, 4, 5), 1, "Pieces of a stage")
+    recompute: str = _menu({"none": "nothing", "full": "all of a layer"}, "none", "Recomputed")
+    zero: int = _menu((1, 2), 1, "ZeRO stage")
+    nics: int = _menu((1, 2, 4, 8), 8, "NICs of a box")
+    thin: float = _menu((1.0, 1.5, 2.0, 3.0, 4.0, 7.0), 7.0, "Spine, one to")  # oversubscription of the leaves
+    scattered: float = _menu((0.0, 0.1, 0.3, 1.0), 0.3, "Nodes out of place", _unless(0.0, "none", lambda x: f"{100 * x:g} %"))
+    saving: str = _menu({SYNC: "until stored", ASYNC: "until in host memory"}, SYNC, "A far save stops the job")
+    near: str = _menu({NONE: "nowhere", HOST: "host memory", NEIGHBOUR: "a neighbour's too"}, NONE, "Near copies in")
+    near_every: float = _menu((30.0, 60.0, 120.0, 300.0, 600.0), 60.0, "Near copies every", _seconds)
+    far_every: float = _menu((30.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 10_800.0, 43_200.0), 3600.0, "Far saves every", _seconds)
+    group: int = _menu((2, 4, 8), 4, "GPUs of a replica")
+    replicas: int = _menu((2, 3, 4, 6, 8, 12), 4, "Replicas for the load")
+    spares: int = _menu((0, 1, 2, 3), 0, "Spare replicas")
+    most: int = _menu((16, 32, 64, 128, 256), 128, "Requests at once, at most")
+    budget: int = _menu((128, 256, 512, 1024, 2048), 2048, "Tokens a step, at most")
+    weights: str = _menu({"bf16": "BF16", "fp8": "FP8"}, "bf16", "Weights served in")
+    cache: str = _menu({"bf16": "BF16", "fp8": "FP8"}, "bf16", "Cache in")
+    hedge: float = _menu((0.9, 0.95, 0.99, 1.0), 1.0, "A copy of a request after", _unless(1.0, "never", lambda x: f"P{100 * x:g}"))
+    retries: int = _menu((0, 1, 2, 3), 0, "Retries")
+    hall: str = _menu({slug: name for slug, (name, *_) in HALLS.items()}, "usual", "Where")
+    # noise multiplier of the fine-tuning
+    noise: float = _menu((0.0, 0.5, 0.6, 0.7, 0.8, 1.0, 1.5), 0.0, "Noise of the fine-tuning", _unless(0.0, "none", "{:g}".format))
 
     @property
     def layout(self) -> Layout:

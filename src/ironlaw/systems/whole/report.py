@@ -11,7 +11,7 @@ from ironlaw.engine.cluster.search import Candidate
 from ironlaw.systems.training.layout_steps import training_job
 from ironlaw.systems.whole import serving, training
 from ironlaw.systems.whole.design import ASYNC, BATCH, BOX, MODEL, SEQ, TOKENS, Design, Faster, halls
-from ironlaw.systems.whole.training import CHECKPOINT, KV_SERVING, Factor
+from ironlaw.systems.whole.training import Factor
 
 DAY = 86400.0
 TTFT, TBT = 2.0, 0.05  # seconds promised: to the first token, and between tokens
@@ -74,8 +74,8 @@ def _evaluate(design: Design, faster: Faster) -> Report:
     }
     parts = training.factors(design, one, faster) if one else ()
     lasting = (
-        Factor("work that lasts", goodput, CHECKPOINT), Factor("first tokens in time", first, KV_SERVING),
-        Factor("next tokens in time", following, KV_SERVING),
+        Factor("work that lasts", goodput), Factor("first tokens in time", first),
+        Factor("next tokens in time", following),
     )  # fmt: skip
     return Report(
         design, values, (*parts, *lasting), training.peak_tokens(design, faster), one, saves, "" if one else training.refusal(design)

@@ -10,39 +10,14 @@ from itertools import combinations, product
 from typing import Any
 
 from ironlaw.engine.levers import Fix, cheapest_fix
-from ironlaw.systems.whole.design import ASYNC, HALLS, HOST, NEIGHBOUR, NONE, SYNC, Design, Faster
+from ironlaw.systems.fields import parameters
+from ironlaw.systems.whole.design import Design, Faster
 from ironlaw.systems.whole.limits import LIMITS, broken
 from ironlaw.systems.whole.report import evaluate
 from ironlaw.systems.whole.serving import answered, served, spent
 
 # where the dials stop
-DIALS: Mapping[str, tuple[Any, ...]] = {
-    "gpus": (1024, 2048, 4096, 8192),
-    "tensor": (1, 2, 4, 8),
-    "pipeline": (1, 2, 4, 8, 16),
-    "context": (1, 2, 4),
-    "virtual": (1, 2, 4, 5),
-    "recompute": ("none", "full"),
-    "zero": (1, 2),
-    "nics": (1, 2, 4, 8),
-    "thin": (1.0, 1.5, 2.0, 3.0, 4.0, 7.0),
-    "scattered": (0.0, 0.1, 0.3, 1.0),
-    "saving": (SYNC, ASYNC),
-    "near": (NONE, HOST, NEIGHBOUR),
-    "near_every": (30.0, 60.0, 120.0, 300.0, 600.0),
-    "far_every": (30.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 10_800.0, 43_200.0),
-    "group": (2, 4, 8),
-    "replicas": (2, 3, 4, 6, 8, 12),
-    "spares": (0, 1, 2, 3),
-    "most": (16, 32, 64, 128, 256),
-    "budget": (128, 256, 512, 1024, 2048),
-    "weights": ("bf16", "fp8"),
-    "cache": ("bf16", "fp8"),
-    "hedge": (0.9, 0.95, 0.99, 1.0),
-    "retries": (0, 1, 2, 3),
-    "hall": tuple(HALLS),
-    "noise": (0.0, 0.5, 0.6, 0.7, 0.8, 1.0, 1.5),
-}
+DIALS: Mapping[str, tuple[Any, ...]] = {name: one.stops for name, one in parameters(Design).items()}
 LAYOUT = ("gpus", "tensor", "pipeline", "context", "virtual", "recompute", "zero", "nics", "thin", "scattered")
 SAVES = ("saving", "near", "near_every", "far_every")
 SERVER = ("replicas", "most", "budget", "hedge", "retries", "group", "weights", "cache")

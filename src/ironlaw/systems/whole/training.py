@@ -40,17 +40,13 @@ from ironlaw.systems.whole.design import (
     Faster,
 )
 
-ROOFLINE, COLLECTIVES, PARALLELISM = "lab_11_roofline", "lab_v2_06_collectives", "lab_v2_05_parallelism"
-CHECKPOINT, KV_SERVING = "lab_v2_07_checkpoint", "lab_v2_10_kv_serving"
-
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One step of the waterfall: the share that is left of what came before it, and the lab whose law it is."""
+    """One step of the waterfall: the share that is left of what came before it."""
 
     name: str
     share: float
-    lab: str
 
 
 def tree(design: Design) -> Tree:
@@ -125,10 +121,10 @@ def factors(design: Design, one: Candidate, faster: Faster) -> tuple[Factor, ...
     busy = time.compute + time.recompute + time.update
     sent = time.tensor + time.context + time.expert + time.pipeline + time.data
     return (
-        Factor("kernels at the peak", ideal / time.compute, ROOFLINE),
-        Factor("passes done once", time.compute / busy, PARALLELISM),
-        Factor("without the wires", busy / (busy + sent), COLLECTIVES),
-        Factor("without the bubble", (busy + sent) / time.total, PARALLELISM),
+        Factor("kernels at the peak", ideal / time.compute),
+        Factor("passes done once", time.compute / busy),
+        Factor("without the wires", busy / (busy + sent)),
+        Factor("without the bubble", (busy + sent) / time.total),
     )
 
 
@@ -149,7 +145,7 @@ class Saves:
 
 @lru_cache(maxsize=4096)
 def saves(gpus: int, saving: str, near: str, near_every: float, far_every: float, mean: float, host: float, storage: float) -> Saves:
-    """As Lab V2-07 composes them. `mean`, `host`, `storage`: times what they are."""
+    """At two places, near and far. `mean`, `host`, `storage`: times what they are."""
     at = box(BOX)
     assert at.bridge is not None
     state = PER_PARAMETER * float(training_job(MODEL, BOX, BATCH, SEQ).shape.parameters)

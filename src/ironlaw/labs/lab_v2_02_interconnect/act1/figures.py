@@ -7,7 +7,7 @@ from functools import lru_cache
 from ironlaw import kit
 from ironlaw.engine.cluster.links import Box
 from ironlaw.labs.lab_v2_02_interconnect.act1 import local_runs
-from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, NAMES, REDUCE, SEND, WHAT, Setting
+from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, LARGEST, NAMES, REDUCE, SEND, SMALLEST, WHAT, Setting
 from ironlaw.pictures import reveal
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.wires import HEIGHT, WIDTH, Edge, Node, places, wires
@@ -15,7 +15,6 @@ from ironlaw.registry.publications import published
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-SMALLEST, LARGEST = 1e3, 4e9  # bytes of a message
 SIZES = (*(SMALLEST * 10 ** (i / 4) for i in range(27)), LARGEST)
 STOPS = [[size, size / 1e6] for size in SIZES]  # the dial counts megabytes
 RATES = (1e7, 1e13)
@@ -84,7 +83,7 @@ def _edges(setting: Setting, into: float) -> list[Edge]:
             wire.name,
         )
         colour = "overhead" if binding else COLOURS[kind]
-        found.append(Edge(str(a), str(b), NAMES[kind], text, colour, label, binding, min(1.0, done), hover))
+        found.append(Edge(str(a), str(b), NAMES[kind], text, colour=colour, label=label, binding=binding, done=min(1.0, done), hover=hover))
     return found
 
 
@@ -136,5 +135,5 @@ def staircase(lab: kit.Lab, setting: Setting) -> Figure:
     table = tuple((name, format_quantity(rate, "B/s"), exact(rate, "B/s")) for name, (rate, _) in rows.items())
     return Figure(
         "staircase", "The staircase", Axis("log", "bytes a second, one direction", "B/s", RATES), Axis("band", names=tuple(rows)),
-        tuple(marks), f"{words}.", Table(("step", "rate", "exactly"), table), note="what a long message reaches",
+        tuple(marks), f"{words}.", table=Table(("step", "rate", "exactly"), table), note="what a long message reaches",
     )  # fmt: skip

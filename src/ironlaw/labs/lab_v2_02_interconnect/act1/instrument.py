@@ -6,21 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.context import LOCAL
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_02_interconnect.act1 import figures
-from ironlaw.labs.lab_v2_02_interconnect.act1.ring import (
-    ALGORITHMS,
-    IN_ORDER,
-    NAMES,
-    ORDERS,
-    REDUCE,
-    SEND,
-    TWO_LEVEL,
-    WHAT,
-    Setting,
-    setting_of,
-)  # fmt: skip
+from ironlaw.labs.lab_v2_02_interconnect.act1.ring import NAMES, REDUCE, SEND, TWO_LEVEL, Setting, setting_of
 from ironlaw.labs.lab_v2_02_interconnect.act1.slots import cliffs
 from ironlaw.labs.lab_v2_02_interconnect.box_of_context import box_of, most_ranks, own_box
 from ironlaw.labs.tables import scrolling_table
@@ -41,19 +31,16 @@ def dials(lab: kit.Lab) -> Any:
         across = ranks > box.devices
         groups = what == REDUCE and (across or (box.group < box.devices and ranks > box.group))
         uneven = {TWO_LEVEL: "needs full boxes"} if ranks % box.devices else {}
+        port = {"high": max(1, box.nics), "value": max(1, box.nics), "hidden": not across or what == SEND}
+        swap = {"high": most - 1, "hidden": what != REDUCE}
         return [
-            kit.span("ranks", "Cards in use", 2, most, box.devices, whole=True),
-            kit.choice("what", "What they do", list(WHAT.items())),
-            kit.span("size", "Message", figures.SMALLEST / 1e6, figures.LARGEST / 1e6, 1000, log=True, unit="MB"),
-            kit.span(
-                "nics", "NICs of each box in use", 1, max(1, box.nics), max(1, box.nics), whole=True, hidden=not across or what == SEND
+            *settings.dials(
+                Setting, ranks={"high": most, "value": box.devices}, nics=port,
+                algorithm={"disabled": uneven, "hidden": not across or what != REDUCE}, order={"hidden": not groups},
+                first=swap, second=swap,
             ),
-            kit.choice("algorithm", "All-reduce by", list(ALGORITHMS.items()), disabled=uneven, hidden=not across or what != REDUCE),
-            kit.choice("order", "The ring goes", list(ORDERS.items()), IN_ORDER, hidden=not groups),
-            kit.span("first", "Swap card", 0, most - 1, 0, whole=True, hidden=what != REDUCE),
-            kit.span("second", "with card", 0, most - 1, 0, whole=True, hidden=what != REDUCE),
             kit.span("into", "Into a step", 0, 100, 40, step=2, unit="%", play=6, shows="wires"),
-        ]
+        ]  # fmt: skip
 
     return dials_at
 
@@ -70,7 +57,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         formula=formula(setting),
         note=kit.html(notes(lab, setting)),
         readouts={
-            "box": setting.box.slug, "ranks": setting.ranks, "nics": setting.used_nics, "what": setting.what,
+            **settings.values(setting, "ranks", "what"), "box": setting.box.slug, "nics": setting.used_nics,
             "bus_bytes_per_s": round(setting.bus), "beta_bytes_per_s": round(setting.binding[1]), "alpha_s": setting.start,
         },
         after=table(lab),

@@ -10,6 +10,8 @@ from ironlaw.engine.cluster.collectives import bus_factor, time
 from ironlaw.engine.cluster.exchange import Load, loads
 from ironlaw.engine.cluster.library import pipelined, ring_pace, start
 from ironlaw.engine.cluster.links import Box, Edge, Interconnect, ring_edges
+from ironlaw.kit import settings
+from ironlaw.systems.fields import among, figure, times, whole
 
 REDUCE, EXCHANGE, SEND = "all_reduce", "all_to_all", "send"
 WHAT = {REDUCE: "all-reduce", EXCHANGE: "all-to-all", SEND: "one to one"}
@@ -17,6 +19,7 @@ RING, TWO_LEVEL = "ring", "two_level"
 ALGORITHMS = {RING: "one ring", TWO_LEVEL: "inside, across, inside"}
 IN_ORDER, CROSSED = "in_order", "crossed"
 ORDERS = {IN_ORDER: "in order", CROSSED: "to and fro"}
+SMALLEST, LARGEST = 1e3, 4e9  # bytes of a message
 NAMES = {"link": "fast link", "bridge": "bridge", "nic": "NICs"}
 
 
@@ -25,12 +28,26 @@ class Setting:
     """Where the dials of Act I stand."""
 
     box: Box
-    ranks: int
-    size: float = 1e9
-    nics: int | None = None
-    what: str = REDUCE
-    algorithm: str = RING
-    order: tuple[int, ...] | None = None
+    ranks: int = whole(label="Cards in use", least=2, dial="span")
+    what: str = among(WHAT, REDUCE, "What they do")
+    size: float = figure(1000, "Message", "MB", low=SMALLEST / 1e6, high=LARGEST / 1e6, dial="span", log=True, means=times(1e6))
+    nics: int | None = whole(None, "NICs of each box in use", dial="span")
+    algorithm: str = among(ALGORITHMS, RING, "All-reduce by")
+    order: str = among(ORDERS, IN_ORDER, "The ring goes")
+    first: int = whole(0, "Swap card", least=0, dial="span")
+    second: int = whole(0, "with card", least=0, dial="span")
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The ring's order: to and fro between groups (or boxes), then two ranks swapped."""
+        unit = self.box.devices if self.ranks > self.box.devices else self.box.group
+        places = list(range(self.ranks))
+        if self.order == CROSSED:
+            places.sort(key=lambda rank: (rank % unit, rank // unit))
+        if self.first < self.ranks and self.second < self.ranks:
+            a, b = places.index(self.first), places.index(self.second)
+            places[a], places[b] = places[b], places[a]
+        return tuple(places)
 
     @property
     def boxes(self) -> int:
@@ -42,7 +59,7 @@ class Setting:
 
     @property
     def edges(self) -> tuple[Edge, ...]:
-        return ring_edges(self.box, self.ranks, self.used_nics, self.order)
+        return ring_edges(self.box, self.ranks, self.used_nics, self.places)
 
     @property
     def loads(self) -> tuple[Load, ...]:
@@ -63,7 +80,7 @@ class Setting:
             inside = ring_pace(self.box, self.box.devices)[1]
             return ("nic", across) if across < inside else ("link", inside)
         edge = min(self.edges, key=lambda each: each.rate)
-        rate = ring_pace(self.box, self.ranks, self.used_nics, self.order)[1]
+        rate = ring_pace(self.box, self.ranks, self.used_nics, self.places)[1]
         return edge.kind if rate >= edge.rate else "link", rate
 
     @property
@@ -114,18 +131,6 @@ class Setting:
         return replace(self, size=size)
 
 
-def order_of(box: Box, ranks: int, name: str, first: int, second: int) -> tuple[int, ...]:
-    """A ring's order: to and fro between groups (or boxes), then two ranks swapped."""
-    unit = box.devices if ranks > box.devices else box.group
-    places = sorted(range(ranks), key=lambda rank: (rank % unit, rank // unit)) if name == CROSSED else list(range(ranks))
-    if first < ranks and second < ranks:
-        a, b = places.index(first), places.index(second)
-        places[a], places[b] = places[b], places[a]
-    return tuple(places)
-
-
 def setting_of(box: Box, values: Mapping[str, Any]) -> Setting:
     ranks = min(round(values["ranks"]), box.devices * (2 if box.nic else 1))
-    order = order_of(box, ranks, values["order"], round(values["first"]), round(values["second"]))
-    nics = min(round(values["nics"]), box.nics) if box.nic else None
-    return Setting(box, ranks, 1e6 * float(values["size"]), nics, values["what"], values["algorithm"], order)
+    return settings.read(Setting, values, box=box, ranks=ranks, nics=min(round(values["nics"]), box.nics) if box.nic else None)

@@ -8,15 +8,15 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.cluster.links import Box
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_02_interconnect.box_of_context import BOXES
 from ironlaw.registry.boxes import box
+from ironlaw.registry.workloads import about
+from ironlaw.systems.fields import among, figure, hundredths, whole
 from ironlaw.systems.training.placed_steps import PlacedStep, placed_step
 
 MODELS = ("llama3_2_1b", "llama3_8b", "llama3_70b")
 TENSOR = (1, 2, 4, 8, 16)
-SEQUENCES = tuple(1024 * 2**i for i in range(6))
-MICRO = (1, 2, 4, 8)
-ZEROS = (0, 1, 2, 3)
 MOST_BOXES = 4
 STORY = "dgx_h100"  # the question's own boxes
 
@@ -26,14 +26,17 @@ class Case:
     """Where the dials of Act II stand."""
 
     box: Box
-    model: str = "llama3_8b"
-    boxes: int = 2
-    nics: int = 8
-    tensor: int = 8
-    micro: int = 1
-    seq: int = 8192
-    zero: int = 1
-    overlap: float = 1.0
+    model: str = among(MODELS, "llama3_8b", "Model", dial="select", shown=lambda name: str(about(name)["name"]))
+    boxes: int = whole(2, "Boxes", dial="span")
+    nics: int = whole(8, "NICs of each box in use", dial="span", fix="{} NICs of each box")
+    tensor: int = among(TENSOR, 8, "Tensor parallelism over", fix="tensor parallelism over {}")
+    micro: int = among((1, 2, 4, 8), 1, "Sequences in a micro-batch")
+    seq: int = among([1024 * 2**i for i in range(6)], 8192, "Tokens in a sequence", dial="select", shown="{:,}")
+    zero: int = among(range(4), 1, "ZeRO stage", fix="ZeRO-{}")
+    overlap: float = figure(
+        100, "Of what could be hidden of the sum", "%", low=0, high=100, dial="span", step=5, means=hundredths,
+        fix="hiding the sum behind the backward pass",
+    )  # fmt: skip
 
     @property
     def devices(self) -> int:
@@ -79,9 +82,6 @@ def premise(tensor: int = 16, nics: int = 1) -> Case:
 
 
 def case_of(at: Box, values: Mapping[str, Any]) -> Case:
-    boxes = min(round(values["boxes"]), boxes_at_most(at))
-    case = Case(
-        at, values["model"], boxes, min(round(values["nics"]), max(1, at.nics)), int(values["tensor"]), int(values["micro"]),
-        int(values["seq"]), int(values["zero"]), values["overlap"] / 100,
-    )  # fmt: skip
+    boxes, nics = min(round(values["boxes"]), boxes_at_most(at)), min(round(values["nics"]), max(1, at.nics))
+    case = settings.read(Case, values, box=at, boxes=boxes, nics=nics)
     return case if case.tensor in case.choices else case.with_tensor(case.choices[-1])

@@ -7,22 +7,11 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.cluster.volumes import tensor_bytes
+from ironlaw.kit import settings
 from ironlaw.kit.context import LOCAL
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_02_interconnect.act2 import figures, verdict
-from ironlaw.labs.lab_v2_02_interconnect.act2.groups import (
-    MICRO,
-    MODELS,
-    SEQUENCES,
-    TENSOR,
-    ZEROS,
-    Case,
-    box_for,
-    boxes_at_most,
-    case_of,
-    premise,
-)  # fmt: skip
-from ironlaw.registry.workloads import about
+from ironlaw.labs.lab_v2_02_interconnect.act2.groups import TENSOR, Case, box_for, boxes_at_most, case_of, premise
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("tensor_parallelism_stays_inside", "data_parallelism_hides", "tensor_group_is_free_on_nvlink")
@@ -36,17 +25,11 @@ def dials(lab: kit.Lab) -> Any:
         boxes = min(round(values.get("boxes") or 2), most)
         devices = boxes * at.devices
         barred = {size: f"does not divide {devices} devices" for size in TENSOR if devices % size}
-        usual = min(at.devices, 8)
-        return [
-            kit.select("model", "Model", [(name, about(name)["name"]) for name in MODELS], "llama3_8b"),
-            kit.span("boxes", "Boxes", 1, max(2, most), min(2, most), whole=True, hidden=most == 1),
-            kit.span("nics", "NICs of each box in use", 1, max(2, at.nics), max(1, at.nics), whole=True, hidden=boxes == 1),
-            kit.choice("tensor", "Tensor parallelism over", [(size, str(size)) for size in TENSOR], usual, disabled=barred),
-            kit.choice("micro", "Sequences in a micro-batch", [(count, str(count)) for count in MICRO]),
-            kit.select("seq", "Tokens in a sequence", [(count, f"{count:,}") for count in SEQUENCES], 8192),
-            kit.choice("zero", "ZeRO stage", [(stage, str(stage)) for stage in ZEROS], 1),
-            kit.span("overlap", "Of what could be hidden of the sum", 0, 100, 100, step=5, unit="%"),
-        ]
+        return settings.dials(
+            Case, boxes={"high": max(2, most), "value": min(2, most), "hidden": most == 1},
+            nics={"high": max(2, at.nics), "value": max(1, at.nics), "hidden": boxes == 1},
+            tensor={"value": min(at.devices, 8), "disabled": barred},
+        )  # fmt: skip
 
     return dials_at
 
@@ -61,7 +44,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(case),
         formula=formula(case),
-        banner=verdict.banner(lab, case),
+        banner=settings.verdict(lab, "act2", verdict.LIMITS, case),
         note=kit.html(notes(lab, case)),
         readouts=readouts(case),
     )  # fmt: skip
@@ -104,10 +87,10 @@ def notes(lab: kit.Lab, case: Case) -> str:
 
 
 def readouts(case: Case) -> dict[str, Any]:
-    hit, placed = verdict.state(case), case.placed
+    placed = case.placed
     return {
-        "model": case.model, "box": case.box.slug, "boxes": case.boxes, "nics": case.nics if case.box.nic else 0, "tensor": case.tensor,
-        "data": case.data, "micro": case.micro, "seq": case.seq, "zero": case.zero, "overlap": case.overlap,
+        **settings.values(case, "model", "boxes", "tensor", "data", "micro", "seq", "zero", "overlap"), "box": case.box.slug,
+        "nics": case.nics if case.box.nic else 0, "step_s": placed.step.total,
         "tensor_share": round(placed.step.tensor / placed.step.total, 6), "communication_share": round(placed.communication, 6),
-        "step_s": placed.step.total, "constraint_hit": hit if verdict.TONES[hit] == "fail" else None,
+        "constraint_hit": settings.broken(verdict.LIMITS, case),
     }  # fmt: skip

@@ -2,65 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ironlaw import kit
-from ironlaw.engine.serving.targets import least
-from ironlaw.labs.lab_v2_02_interconnect.act2.groups import ZEROS, Case
+from ironlaw.labs.lab_v2_02_interconnect.act2.groups import Case
+from ironlaw.systems.limits import either, fail, good, hit, single_fixes, warn
 
-FULL, CLIFF, STARVED, COSTLY, WORKS = "memory", "tp_over_cliff", "nic_starved", "costly", "works"
 TENSOR_MOST, ALL_MOST = 0.50, 0.25  # shares of the step: the tensor group's, and all communication's
-TONES = {FULL: "fail", CLIFF: "fail", STARVED: "fail", COSTLY: "warn", WORKS: "good"}
-TITLES = {
-    FULL: "It does not fit", CLIFF: "The group is over the cliff", STARVED: "The sum waits for its wires", COSTLY: "It runs, at a price",
-    WORKS: "It works",
-}  # fmt: skip
 
 
-def state(case: Case) -> str:
-    """The first limit that a placement hits; WORKS where it hits none."""
-    placed = case.placed
-    if not placed.fits:
-        return FULL
-    if placed.step.tensor > TENSOR_MOST * placed.step.total:
-        return CLIFF
-    if placed.step.data > placed.backward_s:
-        return STARVED
-    return WORKS if placed.communication <= ALL_MOST else COSTLY
+def works(case: Case) -> bool:
+    return hit(LIMITS, case).tone == "good"
 
 
-def banner(lab: kit.Lab, case: Case) -> dict[str, object]:
-    name = state(case)
-    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](case))))
+def fixes(case: Case) -> dict[str, Case]:
+    """Words -> the placement with that one setting turned as little as will do, all others as they are."""
+    smaller = [size for size in reversed(case.choices) if size < case.tensor]
+    larger = [size for size in case.choices if size > case.tensor]
+    others = {
+        "tensor": larger, "zero": range(case.zero + 1, 4), "nics": range(case.nics + 1, case.box.nics + 1) if case.boxes > 1 else (),
+        "overlap": (1.0,),
+    }  # fmt: skip
+    return single_fixes(case, works, ["tensor"], stops={"tensor": smaller}) | single_fixes(case, works, others, stops=others)
 
 
-def cures(case: Case) -> list[str]:
-    """The least of each setting that works with all others as they are, in words."""
-
-    def works(changed: Case) -> bool:
-        return state(changed) == WORKS
-
-    words = []
-    smaller = least([size for size in reversed(case.choices) if size < case.tensor], lambda size: works(case.with_tensor(size)))
-    larger = least([size for size in case.choices if size > case.tensor], lambda size: works(case.with_tensor(size)))
-    for size in (smaller, larger):
-        if size:
-            words.append(f"tensor parallelism over {size}")
-    zero = least([stage for stage in ZEROS if stage > case.zero], lambda stage: works(replace(case, zero=stage)))
-    if zero:
-        words.append(f"ZeRO-{zero}")
-    nics = least(range(case.nics + 1, case.box.nics + 1), lambda count: works(replace(case, nics=count))) if case.boxes > 1 else None
-    if nics:
-        words.append(f"{nics} NICs of each box")
-    if case.overlap < 1 and works(replace(case, overlap=1.0)):
-        words.append("hiding the sum behind the backward pass")
-    return words
-
-
-def _or(words: list[str]) -> str:
-    if not words:
-        return "no single dial; turn two, or take another box or a smaller model"
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}, or {words[-1]}"
+def _any_of(case: Case) -> str:
+    return either(list(fixes(case)), "no single dial; turn two, or take another box or a smaller model")
 
 
 def _full(case: Case) -> dict[str, object]:
@@ -70,7 +35,7 @@ def _full(case: Case) -> dict[str, object]:
         "needed": kit.amount(float(parts.total), "B"), "usable": kit.amount(placed.usable, "B"),
         "over": kit.amount(float(parts.total) - placed.usable, "B"), "weights": kit.amount(float(parts.weights), "B"),
         "gradients": kit.amount(float(parts.gradients), "B"), "optimiser": kit.amount(float(parts.optimiser), "B"),
-        "activations": kit.amount(float(parts.activations), "B"), "cures": _or(cures(case)),
+        "activations": kit.amount(float(parts.activations), "B"), "cures": _any_of(case),
     }  # fmt: skip
 
 
@@ -78,7 +43,7 @@ def _cliff(case: Case) -> dict[str, object]:
     step = case.placed.step
     return {
         "share": kit.amount(100 * step.tensor / step.total, "%"), "most": kit.amount(100 * TENSOR_MOST, "%"), "tensor": case.tensor,
-        "where": f"its {case.nics} of {case.box.nics} NICs" if case.crosses else "the slowest wire in its box", "cures": _or(cures(case)),
+        "where": f"its {case.nics} of {case.box.nics} NICs" if case.crosses else "the slowest wire in its box", "cures": _any_of(case),
     }  # fmt: skip
 
 
@@ -86,12 +51,12 @@ def _starved(case: Case) -> dict[str, object]:
     placed = case.placed
     return {
         "sum": kit.amount(placed.sum_s, "s"), "left": kit.amount(placed.step.data, "s"), "backward": kit.amount(placed.backward_s, "s"),
-        "cures": _or(cures(case)),
+        "cures": _any_of(case),
     }  # fmt: skip
 
 
 def _costly(case: Case) -> dict[str, object]:
-    return {"share": kit.amount(100 * case.placed.communication, "%"), "most": kit.amount(100 * ALL_MOST, "%"), "cures": _or(cures(case))}
+    return {"share": kit.amount(100 * case.placed.communication, "%"), "most": kit.amount(100 * ALL_MOST, "%"), "cures": _any_of(case)}
 
 
 def _works(case: Case) -> dict[str, object]:
@@ -102,4 +67,13 @@ def _works(case: Case) -> dict[str, object]:
     }  # fmt: skip
 
 
-SLOTS = {FULL: _full, CLIFF: _cliff, STARVED: _starved, COSTLY: _costly, WORKS: _works}
+LIMITS = (
+    fail("memory", "It does not fit", lambda case: not case.placed.fits, _full),
+    fail(
+        "tp_over_cliff", "The group is over the cliff",
+        lambda case: case.placed.step.tensor > TENSOR_MOST * case.placed.step.total, _cliff,
+    ),
+    fail("nic_starved", "The sum waits for its wires", lambda case: case.placed.step.data > case.placed.backward_s, _starved),
+    warn("costly", "It runs, at a price", lambda case: case.placed.communication > ALL_MOST, _costly),
+    good("works", "It works", _works),
+)  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ironlaw import kit
-from ironlaw.engine.cluster.topology import Tier
-from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, LOOPBACK, RAILS, TORUS, Setting, sides
+from ironlaw.engine.cluster.topology import Tier, sides
+from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, LOOPBACK, RAILS, TORUS, Setting
 from ironlaw.pictures import fabric as drawing
 from ironlaw.pictures import reveal
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
@@ -62,7 +62,7 @@ def by_tier(setting: Setting) -> Figure:
     return Figure(
         "by-tier", "Seconds of each tier", Axis("log", "bytes over rate, busiest link", "s", SECONDS), Axis("band", names=tuple(rows)),
         tuple(marks), f"{words}. Everything waits for what goes {slowest}.",
-        Table(("where", "bytes", "bytes a second", "takes", ""), tuple(table)), note=KINDS[setting.kind],
+        table=Table(("where", "bytes", "bytes a second", "takes", ""), tuple(table)), note=KINDS[setting.kind],
     )  # fmt: skip
 
 
@@ -81,5 +81,5 @@ def factors(lab: kit.Lab, setting: Setting) -> Figure:
     table = tuple((name, format_quantity(factor, "×"), exact(factor, "×")) for name, factor in rows.items())
     return Figure(
         "factors", "Who notices", Axis("log", "time over that of the ports alone", "×", FACTORS), Axis("band", names=tuple(rows)),
-        tuple(marks), f"{words}.", Table(("traffic", "times as long", "exactly"), table),
+        tuple(marks), f"{words}.", table=Table(("traffic", "times as long", "exactly"), table),
     )  # fmt: skip

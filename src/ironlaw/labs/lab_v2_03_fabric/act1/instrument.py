@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_03_fabric.act1 import figures, local_runs
-from ironlaw.labs.lab_v2_03_fabric.act1.setting import HOSTS, KINDS, LOOPBACK, RAILS, THIN, TORUS, Setting, setting_of
+from ironlaw.labs.lab_v2_03_fabric.act1.setting import LOOPBACK, RAILS, TORUS, Setting, setting_of
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.widget.figure import tabbed
 
@@ -24,15 +25,10 @@ def dials(lab: kit.Lab) -> Any:
         here = shape == LOOPBACK and local_runs.wire(lab) is not None
         tree = shape != TORUS and not here
         barred = {} if tree else {"two_level": "needs nodes of eight behind switches"}
-        return [
-            kit.select("kind", "What is sent", list(KINDS.items()), "ring", disabled=barred),
-            kit.span("thin", "Oversubscription", 1, 32, 4, unit=": 1", log=True, steps=list(THIN), hidden=not tree),
-            kit.span("scattered", "Ranks that sit elsewhere", 0, 100, 0, step=5, unit="%"),
-            kit.span("seed", "Draw", 1, 9, 1, whole=True, hidden=not values.get("scattered")),
-            kit.span("hosts", "Hosts", HOSTS[0], HOSTS[-1], 1024, log=True, whole=True, steps=list(HOSTS), hidden=here),
-            kit.choice("per_leaf", "Hosts on a leaf", [(count, str(count)) for count in (8, 16, 32, 64)], 32, hidden=not tree),
-            kit.span("size", "Message", 1, 10_000, 1000, log=True, unit="MB"),
-        ]
+        return settings.dials(
+            Setting, kind={"disabled": barred}, thin={"hidden": not tree}, seed={"hidden": not values.get("scattered")},
+            hosts={"hidden": here}, per_leaf={"hidden": not tree},
+        )  # fmt: skip
 
     return dials_at
 
@@ -49,8 +45,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         formula=formula(setting),
         note=kit.html(notes(lab, setting)),
         readouts={
-            "hosts": setting.hosts, "per_leaf": setting.per_leaf, "oversubscription": setting.thin, "kind": setting.kind,
-            "scattered": setting.scattered, "factor": round(setting.factor, 6), "seconds": setting.seconds,
+            **settings.values(setting, "hosts", "per_leaf", "kind", "scattered", "seconds"),
+            "oversubscription": setting.thin, "factor": round(setting.factor, 6),
         },
         after=table(setting),
     )  # fmt: skip

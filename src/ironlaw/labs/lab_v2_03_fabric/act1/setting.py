@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,9 +10,11 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.cluster.loads import Loads, flow_time, subtrees, traffic
 from ironlaw.engine.cluster.placement import fragmented
-from ironlaw.engine.cluster.topology import Fabric, leaf_spine, three_tiers, torus
+from ironlaw.engine.cluster.topology import Fabric, leaf_spine, sides, three_tiers, torus
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_03_fabric.act1 import local_runs
 from ironlaw.registry.interconnects import interconnect
+from ironlaw.systems.fields import among, figure, hundredths, times, whole
 
 LEAVES, TIERS, RAILS, TORUS, LOOPBACK = "leaf_spine", "three_tiers", "rails", "torus", "loopback"
 KINDS = {
@@ -22,8 +23,6 @@ KINDS = {
 }  # fmt: skip
 PER_NODE = 8
 POD = 8  # leaves
-HOSTS = tuple(2**i for i in range(6, 15))
-THIN = (1, 2, 3, 4, 7, 8, 16, 32)
 
 
 @dataclass(frozen=True)
@@ -31,13 +30,13 @@ class Setting:
     """Where the dials of Act I stand. The defaults are the question's own, on the thin spine."""
 
     shape: str = LEAVES
-    hosts: int = 1024
-    per_leaf: int = 32
-    thin: float = 4.0
-    kind: str = "ring"
-    scattered: float = 0.0
-    seed: int = 1
-    size: float = 1e9
+    kind: str = among(KINDS, "ring", "What is sent", dial="select")
+    thin: float = figure(4, "Oversubscription", ": 1", low=1, high=32, dial="span", log=True, steps=[1, 2, 3, 4, 7, 8, 16, 32])
+    scattered: float = figure(0, "Ranks that sit elsewhere", "%", low=0, high=100, dial="span", step=5, means=hundredths)
+    seed: int = whole(1, "Draw", most=9, dial="span")
+    hosts: int = among([2**i for i in range(6, 15)], 1024, "Hosts", dial="span", log=True, whole=True)
+    per_leaf: int = among((8, 16, 32, 64), 32, "Hosts on a leaf")
+    size: float = figure(1000, "Message", "MB", low=1, high=10_000, dial="span", log=True, means=times(1e6))
     rate: float = 0.0  # of one port; 0: as the registry has it
 
     @property
@@ -114,7 +113,9 @@ def _fabric(shape: str, hosts: int, per_leaf: int, thin: float, rate: float) -> 
 @lru_cache(maxsize=256)
 def _loads(shape: str, hosts: int, per_leaf: int, kind: str, scattered: float, seed: int) -> Loads:
     """Of a message of one byte: a spine's width changes nothing about them."""
-    one = Setting(shape, hosts, per_leaf, 1.0, kind, scattered, seed, 1.0, 1.0)
+    one = Setting(
+        shape, hosts=hosts, per_leaf=per_leaf, thin=1.0, kind=kind, scattered=scattered, seed=seed, size=1.0, rate=1.0
+    )  # fmt: skip
     return traffic(kind, one.fabric, 1.0, one.order, one._node)
 
 
@@ -131,19 +132,9 @@ def _order(hosts: int, kind: str, scattered: float, seed: int, node: int) -> tup
     return tuple(targets)
 
 
-def sides(hosts: int) -> tuple[int, int, int]:
-    """Of a torus: powers of two, as equal as they can be, the longest first."""
-    whole = round(math.log2(hosts))
-    return 2 ** -(-whole // 3), 2 ** -(-(whole - 1) // 3), 2 ** (whole // 3)
-
-
 def setting_of(lab: kit.Lab, values: Mapping[str, Any]) -> Setting:
-    hosts = 2 ** round(math.log2(values["hosts"]))
-    rest = {
-        "kind": values["kind"], "scattered": values["scattered"] / 100, "seed": round(values["seed"]), "size": 1e6 * float(values["size"]),
-    }  # fmt: skip
     shape = lab.current_context.slug
     own = local_runs.wire(lab) if shape == LOOPBACK else None
     if own is not None:  # ranks that are leaves of one, under one wire
-        return Setting(shape, own.ranks, 1, float(own.ranks), rate=own.rate, **rest)
-    return Setting(LEAVES if shape == LOOPBACK else shape, hosts, int(values["per_leaf"]), float(values["thin"]), **rest)
+        return settings.read(Setting, values, shape=shape, hosts=own.ranks, per_leaf=1, thin=float(own.ranks), rate=own.rate)
+    return settings.read(Setting, values, shape=LEAVES if shape == LOOPBACK else shape)

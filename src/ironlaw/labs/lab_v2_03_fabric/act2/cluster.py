@@ -12,14 +12,13 @@ from ironlaw.engine.cluster.jobs import Uplink, Waiting, uplinks
 from ironlaw.engine.cluster.placement import fragmented
 from ironlaw.engine.cluster.trees import NODE, Tree
 from ironlaw.registry.boxes import box, boxes
+from ironlaw.systems.fields import among, figure, hundredths, switch
 from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, HOSTS, NODES, PIPELINE, fabric_jobs, shared_fabric, shared_tree
 
 NAMES = {DENSE: "dense model", EXPERTS: "experts", PIPELINE: "pipeline"}
 RADIXES = (32, 64, 128)
 THIN = (1, 1.5, 2, 3, 4, 7, 8)
 GBITS = (200, 400, 800)
-EXPERT_COUNTS = (8, 64, 128, 256, 512)
-TOP_K = (1, 2, 4, 8)
 LAB_02 = "lab_v2_02_interconnect"
 
 
@@ -27,16 +26,18 @@ LAB_02 = "lab_v2_02_interconnect"
 class Case:
     """Where the dials of Act II stand. The defaults are the question's own, on the thin spine."""
 
-    radix: int = 64
-    tiers: int = 2
-    leaf_thin: float = 4.0
-    pod_thin: float = 1.0
-    rails: bool = False
-    gbits: int = 400
-    scattered: float = 0.0
-    collisions: float = 0.0
-    experts: int = 256
-    top_k: int = 2
+    radix: int = among(RADIXES, 64, "Ports of a switch", fix="switches of {} ports")
+    tiers: int = among({2: "two", 3: "three"}, 2, "Tiers", fix="a third tier")
+    leaf_thin: float = among(THIN, 4.0, "Oversubscription of a leaf", dial="select", shown="{:g}:1", fix="leaves of {:g}:1")
+    pod_thin: float = among(THIN, 1.0, "Oversubscription of a pod", dial="select", shown="{:g}:1")
+    rails: bool = switch(False, "Rails: NIC i of every node on plane i", fix="rails")
+    scattered: float = figure(0, "Nodes that sit elsewhere", "%", low=0, high=100, dial="span", step=5, means=hundredths, fix="rack order")
+    gbits: int = among(GBITS, 400, "A port, Gb/s", fix="ports of {} Gb/s")
+    experts: int = among((8, 64, 128, 256, 512), 256, "Experts, one a device", dial="select")
+    top_k: int = among((1, 2, 4, 8), 2, "Experts a token goes to")
+    collisions: float = figure(
+        0, "Flows that meet on a link", "%", low=0, high=30, dial="span", step=5, means=hundredths, fix="no collisions"
+    )
 
     @property
     def rate(self) -> float:
@@ -91,10 +92,3 @@ def saved_gbits(lab: kit.Lab) -> int | None:
     nic = box(slug).nic if slug in boxes() else None
     bits = round(8 * nic.per_direction / 1e9) if nic else 0
     return bits if bits in GBITS else None
-
-
-def case_of(values: Mapping[str, Any]) -> Case:
-    return Case(
-        int(values["radix"]), int(values["tiers"]), float(values["leaf_thin"]), float(values["pod_thin"]), bool(values["rails"]),
-        int(values["gbits"]), values["scattered"] / 100, values["collisions"] / 100, int(values["experts"]), int(values["top_k"]),
-    )  # fmt: skip

@@ -77,7 +77,8 @@ def ports(case: Case, budget: int) -> Figure:
     words = "; ".join(f"{name} {count:,}" for name, count in parts.items())
     return Figure(
         "ports", "Switch ports", Axis("linear", "ports in use", "", PORTS), Axis("band", names=tuple(parts)), tuple(marks),
-        f"{words}, of a budget of {budget:,}.", Table(("where", "ports"), tuple((name, f"{count:,}") for name, count in parts.items())),
+        f"{words}, of a budget of {budget:,}.",
+        table=Table(("where", "ports"), tuple((name, f"{count:,}") for name, count in parts.items())),
     )  # fmt: skip
 
 
@@ -99,6 +100,7 @@ def holds(case: Case) -> Figure:
     words = "; ".join(f"{name} {count:,}" for name, count in rows.items())
     return Figure(
         "holds", "What such switches hold", Axis("log", "hosts", "", (100.0, 1e7)), Axis("band", names=tuple(rows)), tuple(marks),
-        f"{words}; {HOSTS:,} hosts want a port.", Table(("tree", "hosts"), tuple((name, f"{count:,}") for name, count in rows.items())),
+        f"{words}; {HOSTS:,} hosts want a port.",
+        table=Table(("tree", "hosts"), tuple((name, f"{count:,}") for name, count in rows.items())),
         note=f"{case.radix} ports a switch",
     )  # fmt: skip

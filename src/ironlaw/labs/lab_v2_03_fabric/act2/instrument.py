@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_03_fabric.act2 import figures, verdict
-from ironlaw.labs.lab_v2_03_fabric.act2.cluster import EXPERT_COUNTS, GBITS, NAMES, RADIXES, THIN, TOP_K, Case, case_of, saved_gbits
+from ironlaw.labs.lab_v2_03_fabric.act2.cluster import NAMES, Case, saved_gbits
 from ironlaw.labs.lab_v2_03_fabric.act2.slots import deep
 from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, PIPELINE, device_flops
 from ironlaw.widget.figure import tabbed
@@ -18,29 +19,11 @@ FOLLOWS = ("leaf_thin", "rails", "scattered", "radix", "tiers")
 
 
 def dials(lab: kit.Lab) -> Any:
-    start = Case()
-
-    def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        widths = [(thin, f"{thin:g}:1") for thin in THIN]
-        counts = [(count, f"{count}") for count in EXPERT_COUNTS]
-        return [
-            kit.choice("radix", "Ports of a switch", [(radix, str(radix)) for radix in RADIXES], start.radix),
-            kit.choice("tiers", "Tiers", [(2, "two"), (3, "three")], start.tiers),
-            kit.select("leaf_thin", "Oversubscription of a leaf", widths, start.leaf_thin),
-            kit.select("pod_thin", "Oversubscription of a pod", widths, start.pod_thin, hidden=values.get("tiers") != 3),
-            kit.switch("rails", "Rails: NIC i of every node on plane i", start.rails),
-            kit.span("scattered", "Nodes that sit elsewhere", 0, 100, 0, step=5, unit="%"),
-            kit.choice("gbits", "A port, Gb/s", [(bits, str(bits)) for bits in GBITS], saved_gbits(lab) or start.gbits),
-            kit.select("experts", "Experts, one a device", counts, start.experts),
-            kit.choice("top_k", "Experts a token goes to", [(count, str(count)) for count in TOP_K], start.top_k),
-            kit.span("collisions", "Flows that meet on a link", 0, 30, 0, step=5, unit="%"),
-        ]
-
-    return dials_at
+    return lambda values: settings.dials(Case, pod_thin={"hidden": values.get("tiers") != 3}, gbits={"value": saved_gbits(lab)})
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case = case_of(values)
+    case = settings.read(Case, values)
     used = tabbed(figures.ports(case, verdict.BUDGET), "Ports")
     fits = tabbed(figures.holds(case), "What fits")
     pictures = (
@@ -50,7 +33,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         figures=pictures,
         cards=cards(case),
         formula=formula(case),
-        banner=verdict.banner(lab, case),
+        banner=settings.verdict(lab, "act2", verdict.LIMITS, case),
         note=kit.html(notes(lab, case)),
         readouts=readouts(case),
     )
@@ -85,16 +68,16 @@ def formula(case: Case) -> str:
 
 def notes(lab: kit.Lab, case: Case) -> str:
     bits = saved_gbits(lab)
-    texts = [lab.fill("act2.from_lab_02", bits=bits) if bits else lab.fill("act2.no_lab_02", bits=Case().gbits)]
+    texts = [lab.fill("act2.from_lab_02", bits=bits) if bits else lab.fill("act2.no_lab_02", bits=Case.gbits)]
     texts.append(lab.fill("act2.arithmetic", deep=deep(), flops=kit.amount(device_flops(), "FLOP/s")))
     return "\n\n".join(texts)
 
 
 def readouts(case: Case) -> dict[str, Any]:
-    hit, factors = verdict.state(case), case.factors
+    factors = case.factors
     return {
-        "radix": case.radix, "tiers": case.tiers, "leaf_thin": case.leaf_thin, "pod_thin": case.pod_thin, "rails": case.rails,
-        "link_bytes_per_s": case.rate, "placed_scattered": case.scattered, "collisions": case.collisions, "experts": case.experts,
-        "top_k": case.top_k, "ports": case.tree.ports, **{f"{name}_factor": round(factors[name], 6) for name in factors},
-        "exchange_share": round(case.waiting[EXPERTS].share, 6), "constraint_hit": hit if verdict.TONES[hit] == "fail" else None,
+        **settings.values(case, "radix", "tiers", "leaf_thin", "pod_thin", "rails", "collisions", "experts", "top_k"),
+        "link_bytes_per_s": case.rate, "placed_scattered": case.scattered, "ports": case.tree.ports,
+        **{f"{name}_factor": round(factors[name], 6) for name in factors},
+        "exchange_share": round(case.waiting[EXPERTS].share, 6), "constraint_hit": settings.broken(verdict.LIMITS, case),
     }  # fmt: skip

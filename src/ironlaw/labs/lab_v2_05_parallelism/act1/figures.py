@@ -45,7 +45,7 @@ def pieces(lab: kit.Lab, setting: Setting) -> Figure:
     return Figure(
         "pieces", "The bubble, by pieces of a stage", Axis("linear", "share of the pipeline's time", "%", (0.0, 100.0)),
         Axis("band", names=tuple(rows)), tuple(marks), f"{words}.",
-        Table(("stages", "bubble", "exactly"), tuple((name, f"{significant(v)} %", exact(v, "%")) for name, (v, _) in rows.items())),
+        table=Table(("stages", "bubble", "exactly"), tuple((name, f"{significant(v)} %", exact(v, "%")) for name, (v, _) in rows.items())),
         note=f"{setting.pipeline} stages, {setting.micro_batches:,} micro-batches",
     )  # fmt: skip
 
@@ -92,8 +92,9 @@ def more_gpus(setting: Setting) -> Figure:
         legend.append({"colour": "accent", "shape": "diamond", "label": "published MFU, Megatron-Core"})
     return Figure(
         "more-gpus", "Where the GPUs' time goes", Axis("linear", "of the step", "%", (0.0, 124.0), ticks=(0, 25, 50, 75, 100)),
-        Axis("band", names=tuple(names)), tuple(marks), "; ".join(words) + ".", Table(("GPUs", "part", "of the step"), tuple(table)),
-        f"{setting.batch:,} sequences a step, TP {setting.tensor} · PP {setting.pipeline}", tuple(legend), {"stacked": True, "row": 40},
+        Axis("band", names=tuple(names)), tuple(marks), "; ".join(words) + ".", table=Table(("GPUs", "part", "of the step"), tuple(table)),
+        note=f"{setting.batch:,} sequences a step, TP {setting.tensor} · PP {setting.pipeline}", legend=tuple(legend),
+        more={"stacked": True, "row": 40},
     )  # fmt: skip
 
 

@@ -7,19 +7,15 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.cluster.links import Box
+from ironlaw.kit import settings
 from ironlaw.kit.context import LOCAL
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_05_parallelism.act1 import figures
 from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import (
-    BATCHES,
-    MICRO,
-    MODELS,
     PIECES,
-    REPLICAS,
     SEQ,
     STAGES,
     STORY,
-    TENSOR,
     Setting,
     setting_of,
     why_not_pieces,
@@ -28,7 +24,7 @@ from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import (
 from ironlaw.labs.lab_v2_05_parallelism.box_of_context import BOXES
 from ironlaw.registry.boxes import box
 from ironlaw.systems.training.layout_steps import training_job
-from ironlaw.units import show, significant
+from ironlaw.units import percent, show
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("bubble_over_stages_and_batches", "mfu_collapses", "model_follows_strong_scaling")
@@ -43,22 +39,11 @@ def boxes(lab: kit.Lab) -> Box:
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        start = {
-            "model": "gpt3_core", "tensor": 8, "pipeline": 12, "data": 48, "virtual": 1, "micro": 1, "batch": 1152, **{
-                key: value for key, value in values.items() if value is not None
-            }
-        }  # fmt: skip
-        now = setting_of(boxes(lab), start)
+        now = setting_of(boxes(lab), {"data": Setting.data, **{key: value for key, value in values.items() if value is not None}})
         no_stages = {count: why for count in STAGES if (why := why_not_stages(now.model, count))}
         no_pieces = {count: why for count in PIECES if (why := why_not_pieces(now, count))}
         return [
-            kit.select("model", "Model", list(MODELS.items()), "gpt3_core"),
-            kit.choice("tensor", "Tensor parallelism over", [(size, str(size)) for size in TENSOR], 8),
-            kit.select("pipeline", "Pipeline stages", [(count, str(count)) for count in STAGES], 12, no_stages),
-            kit.span("data", "Replicas of the pipeline", 1, REPLICAS[-1], 48, log=True, whole=True, steps=list(REPLICAS)),
-            kit.choice("virtual", "Pieces of each stage", [(count, str(count)) for count in PIECES], 1, no_pieces),
-            kit.choice("micro", "Sequences in a micro-batch", [(count, str(count)) for count in MICRO]),
-            kit.choice("batch", "Sequences in a step", [(count, f"{count:,}") for count in BATCHES]),
+            *settings.dials(Setting, pipeline={"disabled": no_stages}, virtual={"disabled": no_pieces}),
             kit.span("into", "Into the step", 0, 100, 100, step=2, unit="%", play=6, shows="gantt"),
             kit.span("rank", "Whose groups", 0, 63, 0, whole=True, shows="devices"),
         ]
@@ -104,7 +89,7 @@ def formula(setting: Setting) -> str:
     p, v, m = setting.pipeline, setting.virtual, setting.micro_batches
     symbols = fraction("<i>p</i> − 1", "<i>v</i><i>m</i> + <i>p</i> − 1")
     figures_in = fraction(f"{p} − 1", f"{v} × {m:,} + {p} − 1")
-    return line("bubble =", symbols, "=", figures_in, "=", f"{significant(100 * setting.bubble)} %")
+    return line("bubble =", symbols, "=", figures_in, "=", percent(setting.bubble))
 
 
 def notes(lab: kit.Lab, setting: Setting) -> str:

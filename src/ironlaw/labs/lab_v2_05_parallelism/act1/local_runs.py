@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ironlaw import kit
 from ironlaw.measure.experiments import scaling
 from ironlaw.measure.experiments.scaling import Pair
-from ironlaw.units import significant
+from ironlaw.units import percent
 
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
@@ -26,7 +26,7 @@ def slots(run: kit.Measured) -> dict[str, object]:
     return {
         "small": f"{small.batch:,}", "large": f"{large.batch:,}", "small_one": kit.amount(small.alone, "s"),
         "small_two": kit.amount(small.two, "s"), "large_one": kit.amount(large.alone, "s"), "large_two": kit.amount(large.two, "s"),
-        "small_of": f"{significant(100 * small.efficiency, 2)} %", "large_of": f"{significant(100 * large.efficiency, 2)} %",
+        "small_of": percent(small.efficiency, 2), "large_of": percent(large.efficiency, 2),
         "wire": kit.amount(large.wire, "s"), "foretold": kit.amount(large.foretold, "s"),
         "gradients": kit.amount(float(scaling.SIZES[-1]), "B"),
     }  # fmt: skip

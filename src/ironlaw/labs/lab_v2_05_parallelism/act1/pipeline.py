@@ -13,16 +13,15 @@ from ironlaw.engine.cluster.pipelines import bubble
 from ironlaw.engine.cluster.search import Candidate
 from ironlaw.engine.cluster.stretches import Stretch, stretches
 from ironlaw.errors import BadValue
+from ironlaw.kit import settings
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
+from ironlaw.systems.fields import among
 from ironlaw.systems.training.layout_steps import layout_step
 
 MODELS = {"gpt3_core": "GPT-3 175B", "llama3_70b": "Llama-3-70B", "llama3_405b": "Llama 3 405B"}
-TENSOR = (1, 2, 4, 8)
 STAGES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 PIECES = (1, 2, 3, 4, 6, 8)
-MICRO = (1, 2, 4, 8)
-BATCHES = (1152, 2304, 4608)
 REPLICAS = (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 36, 48, 72, 144)  # each divides every batch, with any micro-batch
 SEQ = 4096
 STORY = "dgx_h100"
@@ -34,13 +33,13 @@ class Setting:
     """Where the dials of Act I stand."""
 
     box: Box
-    model: str = "gpt3_core"
-    tensor: int = 8
-    pipeline: int = 12
-    data: int = 48
-    virtual: int = 1
-    micro: int = 1
-    batch: int = 1152
+    model: str = among(MODELS, "gpt3_core", "Model", dial="select")
+    tensor: int = among((1, 2, 4, 8), 8, "Tensor parallelism over")
+    pipeline: int = among(STAGES, 12, "Pipeline stages", dial="select")
+    data: int = among(REPLICAS, 48, "Replicas of the pipeline", dial="span", log=True, whole=True)
+    virtual: int = among(PIECES, 1, "Pieces of each stage")
+    micro: int = among((1, 2, 4, 8), 1, "Sequences in a micro-batch")
+    batch: int = among((1152, 2304, 4608), 1152, "Sequences in a step", shown="{:,}")
 
     @property
     def layout(self) -> Layout:
@@ -119,9 +118,4 @@ def premise(data: int = 48, virtual: int = 1) -> Setting:
 
 def setting_of(at: Box, values: Mapping[str, Any]) -> Setting:
     replicas = min(REPLICAS, key=lambda count: abs(count - float(values["data"])))
-    return valid(
-        Setting(
-            at, values["model"], int(values["tensor"]), int(values["pipeline"]), replicas, int(values["virtual"]), int(values["micro"]),
-            int(values["batch"]),
-        )
-    )  # fmt: skip
+    return valid(settings.read(Setting, values, box=at, data=replicas))

@@ -7,14 +7,10 @@ from ironlaw.engine.cluster.pipelines import bubble, bubble_overhead
 from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import SEQ, premise
 from ironlaw.registry.publications import published
 from ironlaw.systems.training.layout_steps import layout_ranking
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 
 FEW, MANY = 96, 4608  # GPUs at both ends of the published run
 PIECES = 8
-
-
-def percent(share: float) -> str:
-    return f"{significant(100 * share)} %"
 
 
 def message(lab: kit.Lab) -> dict[str, object]:

@@ -101,8 +101,8 @@ def every(case: Case) -> Figure:
     return Figure(
         "layouts", "Every layout that fits", Axis("linear", "what the fullest device holds", "B", (0.0, MOST_MEMORY)),
         Axis("linear", "model FLOPs a second of a device", "FLOP/s", (0.0, MOST_RATE)), tuple(marks), "; ".join(words) + ".",
-        Table(("layout", "memory", "of a device"), tuple(table) or (("none", "–", "–"),)), name_of(case),
-        ({"colour": "ridge", "shape": "circle", "hollow": True, "label": "layouts of the search"},), {"height": 360},
+        table=Table(("layout", "memory", "of a device"), tuple(table) or (("none", "–", "–"),)), note=name_of(case),
+        legend=({"colour": "ridge", "shape": "circle", "hollow": True, "label": "layouts of the search"},), more={"height": 360},
     )  # fmt: skip
 
 

@@ -6,24 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.context import LOCAL
 from ironlaw.kit.formula import line
 from ironlaw.labs.lab_v2_05_parallelism.act2 import figures, verdict
-from ironlaw.labs.lab_v2_05_parallelism.act2.spread import (
-    ATTENTION,
-    CONTEXT,
-    DEVICES,
-    FUSED,
-    MICRO,
-    MODELS,
-    PIECES,
-    RECOMPUTE,
-    SEQUENCES,
-    STAGES,
-    TENSOR,
-    Case,
-    case_of,
-)  # fmt: skip
+from ironlaw.labs.lab_v2_05_parallelism.act2.spread import FUSED, Case, case_of
 from ironlaw.labs.lab_v2_05_parallelism.box_of_context import box_of, gradient_bytes, ports
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.units import show
@@ -37,32 +24,18 @@ STATE_BYTES = 14  # of a parameter in a checkpoint: BF16 weight, FP32 master cop
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         at = box_of(lab)
-        gated = (values.get("model") or "llama3_405b") != "gpt3_175b"
+        gated = (values.get("model") or Case.model) != "gpt3_175b"
         fused = gated or (values.get("attention") or FUSED) == FUSED
-        nothing = {"selective": "a fused kernel keeps no scores"} if fused else {}
         size, count = gradient_bytes(lab), ports(lab, at)
         from_06 = {"help": lab.fill("act2.begins_06", size=size)} if size else {}
         from_02 = {"help": lab.fill("act2.begins_02", count=count)} if count else {}
-        sizes = {"tensor": TENSOR, "pipeline": STAGES, "context": CONTEXT, "virtual": PIECES, "micro": MICRO}
-        options = {name: [(value, str(value)) for value in values] for name, values in sizes.items()}
         return [
-            kit.select("model", "Model", list(MODELS.items()), "llama3_405b"),
-            kit.select("devices", "Devices", [(n, f"{n:,}") for n in DEVICES], 16384),
-            kit.choice("seq", "Tokens in a sequence", [(n, f"{n:,}") for n in SEQUENCES], 8192),
-            kit.choice("tensor", "Tensor parallelism (TP)", options["tensor"], 8),
-            kit.choice("pipeline", "Pipeline stages (PP)", options["pipeline"], 4),
-            kit.choice("context", "Context parallelism (CP)", options["context"], 1),
-            kit.choice("virtual", "Pieces of each stage", options["virtual"], 1),
-            kit.choice("micro", "Sequences in a micro-batch", options["micro"], 1),
-            kit.choice("zero", "ZeRO stage", [(stage, str(stage)) for stage in range(4)], 1),
-            kit.choice("recompute", "Computed again", list(RECOMPUTE.items()), "none", nothing),
-            kit.choice("attention", "Attention", list(ATTENTION.items()), FUSED, hidden=gated),
-            kit.switch("sequence_parallel", "Sequence parallelism", True),
-            {**kit.choice("gradient_bytes", "Bytes of a gradient", [(4, "4, FP32"), (2, "2, BF16")], size or 4), **from_06},
-            kit.switch("overlap", "Gradients summed up beside the backward pass", True),
-            {**kit.span("nics", "NICs of each box in use", 1, max(2, at.nics), count or max(1, at.nics), whole=True), **from_02},
+            *settings.dials(
+                Case, recompute={"disabled": {"selective": "a fused kernel keeps no scores"} if fused else {}}, attention={"hidden": gated},
+                gradient_bytes={"value": size, **from_06}, nics={"high": max(2, at.nics), "value": count or max(1, at.nics), **from_02},
+            ),
             kit.span("rank", "Whose groups", 0, 127, 0, whole=True, shows="devices"),
-        ]
+        ]  # fmt: skip
 
     return dials_at
 
@@ -79,7 +52,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(case),
         formula=formula(case),
-        banner=verdict.banner(lab, case),
+        banner=settings.verdict(lab, "act2", verdict.LIMITS, case),
         note=kit.html(notes(lab, case)),
         readouts=readouts(case),
         after=traffic(case),
@@ -135,17 +108,15 @@ def traffic(case: Case) -> str:
 
 
 def readouts(case: Case) -> dict[str, Any]:
-    hit, step, layout = verdict.state(case), case.step, case.layout
+    step, layout = case.step, case.layout
     count = case.job.shape.parameters
     measured = {
         "step_s": step.time.total, "tokens_per_s": step.speed.tokens_per_s, "mfu": round(step.speed.mfu, 6),
         "bubble_share": round(step.time.bubble / step.time.total, 6), "memory_bytes": round(float(step.memory.total)),
     } if step else {}  # fmt: skip
     return {
-        "model": case.model, "parameters": count, "box": case.box.slug, "devices": case.devices,
-        "boxes": -(-case.devices // case.box.devices), "nics": case.nics if case.box.nic else 0, "tensor": layout.tensor,
-        "pipeline": layout.pipeline, "context_parallel": layout.context, "data": layout.data, "virtual": layout.virtual,
-        "micro": layout.micro, "zero": layout.zero, "recompute": layout.recompute, "batch": case.batch, "seq": case.seq,
-        "state_bytes": STATE_BYTES * count, "state_bytes_per_device": STATE_BYTES * count / case.devices,
-        "constraint_hit": hit if verdict.TONES[hit] == "fail" else None, **measured,
+        **settings.values(case, "model", "devices", "tensor", "pipeline", "virtual", "micro", "zero", "recompute", "batch", "seq"),
+        "parameters": count, "box": case.box.slug, "boxes": -(-case.devices // case.box.devices), "nics": case.nics if case.box.nic else 0,
+        "context_parallel": layout.context, "data": layout.data, "state_bytes": STATE_BYTES * count,
+        "state_bytes_per_device": STATE_BYTES * count / case.devices, "constraint_hit": settings.broken(verdict.LIMITS, case), **measured,
     }  # fmt: skip

@@ -11,13 +11,9 @@ from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.labs.lab_v2_05_parallelism.act2.spread import MODELS, TOKENS, Case, premise
 from ironlaw.registry.runs import runs
 from ironlaw.systems.training.layout_steps import mfu_as_counted
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 
 LONG = 131072
-
-
-def percent(share: float) -> str:
-    return f"{significant(100 * share)} %"
 
 
 def _sizes(case: Case) -> dict[str, object]:

@@ -11,16 +11,14 @@ from ironlaw.engine.cluster.layouts import Layout, check
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.search import Candidate, Job
 from ironlaw.errors import BadValue
+from ironlaw.kit import settings
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import Run, runs
+from ironlaw.systems.fields import among, switch, whole
 from ironlaw.systems.training.layout_steps import layout_ranking, layout_step, training_job
 
 MODELS = {"llama3_405b": "Llama 3 405B", "llama3_70b": "Llama-3-70B", "gpt3_175b": "GPT-3 175B"}
 TOKENS = 2**24  # of a step
-DEVICES = (1024, 2048, 4096, 8192, 16384)
-SEQUENCES = (8192, 32768, 131072)
-TENSOR, CONTEXT, MICRO, PIECES = (1, 2, 4, 8, 16), (1, 2, 4, 8, 16), (1, 2, 4), (1, 2, 4, 8)
-STAGES = (1, 2, 4, 8, 16, 32, 64)
 RECOMPUTE = {"none": "nothing", "selective": "the scores", "full": "all of a layer"}
 FUSED, SCORES = "fused", "scores"
 ATTENTION = {FUSED: "one fused kernel", SCORES: "scores in memory"}
@@ -31,21 +29,28 @@ class Case:
     """Where the dials of Act II stand."""
 
     box: Box
-    model: str = "llama3_405b"
-    devices: int = 16384
-    seq: int = 8192
-    tensor: int = 8
-    pipeline: int = 4
-    context: int = 1
-    virtual: int = 1
-    micro: int = 1
-    recompute: str = "none"
-    sequence_parallel: bool = True
-    zero: int = 1
-    gradient_bytes: int = 4
-    overlap: bool = True
-    nics: int = 8
-    fused: bool = True
+    model: str = among(MODELS, "llama3_405b", "Model", dial="select")
+    devices: int = among((1024, 2048, 4096, 8192, 16384), 16384, "Devices", dial="select", shown="{:,}")
+    seq: int = among((8192, 32768, 131072), 8192, "Tokens in a sequence", shown="{:,}")
+    tensor: int = among((1, 2, 4, 8, 16), 8, "Tensor parallelism (TP)", fix="tensor parallelism over {}")
+    pipeline: int = among((1, 2, 4, 8, 16, 32, 64), 4, "Pipeline stages (PP)", fix="{} stages")
+    context: int = among((1, 2, 4, 8, 16), 1, "Context parallelism (CP)", fix="context parallelism over {}")
+    virtual: int = among((1, 2, 4, 8), 1, "Pieces of each stage", fix="{} pieces of a stage")
+    micro: int = among((1, 2, 4), 1, "Sequences in a micro-batch")
+    zero: int = among(range(4), 1, "ZeRO stage", fix="ZeRO-{}")
+    recompute: str = among(RECOMPUTE, "none", "Computed again", tried=("full",), fix="recomputing all of a layer")
+    attention: str = among(ATTENTION, FUSED, "Attention")
+    sequence_parallel: bool = switch(True, "Sequence parallelism")
+    gradient_bytes: int = among({4: "4, FP32", 2: "2, BF16"}, 4, "Bytes of a gradient")
+    overlap: bool = switch(
+        True, "Gradients summed up beside the backward pass", tried=(True,), fix="summing gradients up beside the backward pass"
+    )
+    nics: int = whole(8, "NICs of each box in use", dial="span", fix="{} NICs of each box")
+
+    @property
+    def fused(self) -> bool:
+        """Models with gated layers are only run with a fused kernel."""
+        return self.model != "gpt3_175b" or self.attention == FUSED
 
     @property
     def batch(self) -> int:
@@ -96,11 +101,6 @@ class Case:
         )  # fmt: skip
 
     @property
-    def memory(self) -> Parts | None:
-        step = self.step
-        return step.memory if step else None
-
-    @property
     def ranking(self) -> tuple[Candidate, ...]:
         """Layouts of the search on the same devices, the fastest first; empty where none fits."""
         try:
@@ -139,11 +139,5 @@ def premise() -> Case:
 
 
 def case_of(at: Box, values: Mapping[str, Any]) -> Case:
-    gated = values["model"] != "gpt3_175b"
-    fused = gated or values["attention"] == FUSED
-    recompute = "none" if fused and values["recompute"] == "selective" else values["recompute"]
-    return Case(
-        at, values["model"], int(values["devices"]), int(values["seq"]), int(values["tensor"]), int(values["pipeline"]),
-        int(values["context"]), int(values["virtual"]), int(values["micro"]), recompute, bool(values["sequence_parallel"]),
-        int(values["zero"]), int(values["gradient_bytes"]), bool(values["overlap"]), min(round(values["nics"]), max(1, at.nics)), fused,
-    )  # fmt: skip
+    case = settings.read(Case, values, box=at, nics=min(round(values["nics"]), max(1, at.nics)))
+    return replace(case, recompute="none") if case.fused and case.recompute == "selective" else case

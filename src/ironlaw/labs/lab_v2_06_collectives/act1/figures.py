@@ -9,7 +9,7 @@ from itertools import pairwise
 from ironlaw import kit
 from ironlaw.labs.lab_v2_06_collectives.act1 import local_runs
 from ironlaw.labs.lab_v2_06_collectives.act1.playback import playback
-from ironlaw.labs.lab_v2_06_collectives.act1.setting import NAMES, Setting
+from ironlaw.labs.lab_v2_06_collectives.act1.setting import LARGEST, NAMES, SMALLEST, Setting
 from ironlaw.labs.lab_v2_06_collectives.wires_of_context import BOX, NVLINK
 from ironlaw.pictures import reveal
 from ironlaw.pictures.lines import COLOURS, lines
@@ -18,7 +18,6 @@ from ironlaw.registry.publications import published
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity, share
 
-SMALLEST, LARGEST = 1e3, 16e9  # bytes of a message
 SIZES = (*(SMALLEST * 10 ** (i / 5) for i in range(36)), LARGEST)
 STOPS = [[size, size / 1e6] for size in SIZES]  # the dial counts megabytes
 TIMES = (1e-6, 1e3)

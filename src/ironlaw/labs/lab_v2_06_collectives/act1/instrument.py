@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.cluster.collectives import BEST
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_06_collectives.act1 import figures
 from ironlaw.labs.lab_v2_06_collectives.act1.playback import drawn, playback
-from ironlaw.labs.lab_v2_06_collectives.act1.setting import ALL, FIXED, LINES, NAMES, PER_NODE, PIECES, TWO, Setting, setting_of
-from ironlaw.labs.lab_v2_06_collectives.wires_of_context import ALPHAS, BETAS, HERE, NVLINK, RANKS, SAVED, lab_02, own_fit, wires_of
+from ironlaw.labs.lab_v2_06_collectives.act1.setting import ALL, FIXED, NAMES, Setting, setting_of
+from ironlaw.labs.lab_v2_06_collectives.wires_of_context import HERE, NVLINK, SAVED, Wires, lab_02, own_fit, wires_of
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.registry.timed_wires import timed_wire
 from ironlaw.units import show, significant
@@ -24,26 +24,22 @@ FOLLOWS = ("ranks", "alpha", "beta", "per_node")
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         start = wires_of(lab)
-        ranks = round(values.get("ranks") or start.ranks)
-        uneven = {} if not ranks & (ranks - 1) else {"rabenseifner": "needs a power of two"}
+        count = round(values.get("ranks") or start.ranks)
+        uneven = {} if not count & (count - 1) else {"rabenseifner": "needs a power of two"}
         per_node = int(values.get("per_node") or start.per_node)
-        if ranks % per_node:
-            uneven["two_level"] = f"{ranks:,} ranks do not fill nodes of {per_node}"
-        algorithms = list(NAMES.items())
+        if count % per_node:
+            uneven["two_level"] = f"{count:,} ranks do not fill nodes of {per_node}"
         trees = "double_tree" in (values.get("first"), values.get("second")) or values.get("lines") == ALL
-        return [
-            kit.span("ranks", "Ranks", *RANKS, start.ranks, log=True, whole=True, steps=[2**i for i in range(1, 13)]),
-            kit.span("size", "Message", figures.SMALLEST / 1e6, figures.LARGEST / 1e6, 1, log=True, unit="MB"),
-            kit.select("first", "Algorithm", algorithms, "ring", uneven),
-            kit.select("second", "Beside", algorithms, "binomial", uneven),
-            kit.choice("lines", "Lines", list(LINES.items()), TWO),
-            kit.span("alpha", "A step takes", 1e6 * ALPHAS[0], 1e6 * ALPHAS[1], _tidy(1e6 * start.alpha), log=True, unit="µs"),
-            kit.span("beta", "A wire carries", BETAS[0] / 1e9, BETAS[1] / 1e9, _tidy(start.beta / 1e9), log=True, unit="GB/s"),
-            kit.choice("per_node", "Ranks in a node", [(count, str(count)) for count in PER_NODE], start.per_node),
-            kit.choice("pieces", "The double tree's pieces", list(PIECES.items()), BEST, hidden=not trees),
-            kit.span("chunk", "A piece", 4, 16_000, 256, log=True, unit="KB", hidden=not trees or values.get("pieces") != FIXED),
-            kit.span("into", "Into the sum", 0, 100, 10, step=1, unit="%", play=10, shows="steps"),
-        ]
+        chunk = {"hidden": not trees or values.get("pieces") != FIXED}
+        ranks, *wires = settings.dials(
+            Wires, ranks={"value": start.ranks}, alpha={"value": _tidy(1e6 * start.alpha)}, beta={"value": _tidy(start.beta / 1e9)},
+            per_node={"value": start.per_node},
+        )  # fmt: skip
+        *algorithms, pieces, piece = settings.dials(
+            Setting, first={"disabled": uneven}, second={"disabled": uneven}, pieces={"hidden": not trees}, chunk=chunk
+        )
+        into = kit.span("into", "Into the sum", 0, 100, 10, step=1, unit="%", play=10, shows="steps")
+        return [ranks, *algorithms, *wires, pieces, piece, into]
 
     return dials_at
 
@@ -67,7 +63,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         formula=formula(setting),
         note=kit.html(notes(lab, setting)),
         readouts={"ranks": setting.wires.ranks, "alpha_s": setting.wires.alpha, "beta_bytes_per_s": round(setting.wires.beta),
-                  "size_bytes": round(setting.size), "first": setting.first, "second": setting.second,
+                  "size_bytes": round(setting.size), **settings.values(setting, "first", "second"),
                   "crossing_bytes": round(setting.crossing[0]) if setting.crossing else None},
         after=table(setting),
     )  # fmt: skip

@@ -65,7 +65,7 @@ def playback(setting: Setting, name: str) -> Playback:
     per_node = (NODE if w.ranks > w.per_node and ranks == MOST else w.per_node) if name == "two_level" and w.per_node > 1 else 1
     per_node = math.gcd(per_node, ranks)
     inside = Inside(per_node, setting.further["alpha_inner"], setting.further["beta_inner"]) if per_node > 1 else None
-    schedule, ends = _ends(name, ranks, per_node, setting.size, w.alpha, w.beta, inside)
+    schedule, ends = _ends(name, ranks, per_node, size=setting.size, alpha=w.alpha, beta=w.beta, inside=inside)
     return Playback(name, ranks, per_node, schedule, ends, setting.size)
 
 

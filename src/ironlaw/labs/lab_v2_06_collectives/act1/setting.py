@@ -9,7 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from ironlaw.engine.cluster.collectives import BEST, POWERS_OF_TWO, Terms, bus_bandwidth, crossover, time
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_06_collectives.wires_of_context import Wires
+from ironlaw.systems.fields import among, figure, times
 
 KIND = "all_reduce"
 NAMES = {
@@ -21,17 +23,18 @@ TWO, ALL = "two", "all"
 LINES = {TWO: "these two", ALL: "all"}
 FIXED, FREE = "fixed", "free"
 PIECES = {BEST: "the best for each size", FIXED: "of one size", FREE: "as if they cost nothing"}
-PER_NODE = (1, 2, 4, 8)
+SMALLEST, LARGEST = 1e3, 16e9  # bytes of a message
 
 
 @dataclass(frozen=True)
 class Setting:
     wires: Wires
-    size: float = 1e6
-    first: str = "ring"
-    second: str = "binomial"
-    lines: str = TWO
-    chunk: float | str | None = BEST
+    size: float = figure(1, "Message", "MB", low=SMALLEST / 1e6, high=LARGEST / 1e6, dial="span", log=True, means=times(1e6))
+    first: str = among(NAMES, "ring", "Algorithm", dial="select")
+    second: str = among(NAMES, "binomial", "Beside", dial="select")
+    lines: str = among(LINES, TWO, "Lines")
+    pieces: str = among(PIECES, BEST, "The double tree's pieces")
+    chunk: float = figure(256, "A piece", "KB", low=4, high=16_000, dial="span", log=True, means=times(1e3))
 
     def why_not(self, name: str) -> str:
         """Why an algorithm can't run on these ranks; empty where it can."""
@@ -51,8 +54,8 @@ class Setting:
 
     @property
     def further(self) -> dict[str, Any]:
-        w = self.wires
-        return {"per_node": w.per_node, "beta_inner": w.beta_inner or w.beta, "alpha_inner": w.alpha_inner or w.alpha, "chunk": self.chunk}
+        w, chunk = self.wires, {BEST: BEST, FIXED: self.chunk, FREE: None}[self.pieces]
+        return {"per_node": w.per_node, "beta_inner": w.beta_inner or w.beta, "alpha_inner": w.alpha_inner or w.alpha, "chunk": chunk}
 
     def terms(self, name: str, size: float | None = None) -> Terms:
         message = self.size if size is None else size
@@ -86,13 +89,7 @@ def _crossing(setting: Setting) -> tuple[float, str] | None:
 
 def setting_of(start: Wires, values: Mapping[str, Any]) -> Setting:
     """The dials as they stand; an algorithm that can't run on these ranks gives way to the ring or the tree."""
-    wires = Wires(
-        round(values["ranks"]), 1e-6 * float(values["alpha"]), 1e9 * float(values["beta"]), int(values["per_node"]), start.alpha_inner,
-        start.beta_inner,
-    )  # fmt: skip
-    sizes: dict[str, float | str | None] = {BEST: BEST, FIXED: 1e3 * float(values["chunk"]), FREE: None}
-    chunk = sizes[values["pieces"]]
-    asked = Setting(wires, 1e6 * float(values["size"]), values["first"], values["second"], values["lines"], chunk)
+    wires = settings.read(Wires, values, alpha_inner=start.alpha_inner, beta_inner=start.beta_inner)
+    asked = settings.read(Setting, values, wires=wires)
     first = "ring" if asked.why_not(asked.first) else asked.first
-    second = "binomial" if asked.why_not(asked.second) else asked.second
-    return Setting(wires, asked.size, first, second, asked.lines, chunk)
+    return replace(asked, first=first, second="binomial" if asked.why_not(asked.second) else asked.second)

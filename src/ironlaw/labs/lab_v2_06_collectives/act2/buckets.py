@@ -11,14 +11,15 @@ from ironlaw import kit
 from ironlaw.engine.cluster.footprint import memory
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.links import Box
-from ironlaw.labs.lab_v2_06_collectives.wires_of_context import ALPHA, LAB_02
+from ironlaw.labs.lab_v2_06_collectives.wires_of_context import ALPHA, ALPHAS, LAB_02
 from ironlaw.registry.boxes import box, boxes
 from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.machines import hardware
+from ironlaw.registry.workloads import about
+from ironlaw.systems.fields import among, figure, times
 from ironlaw.systems.training.bucketed_steps import SUMS, TUNER, BucketedStep, bucketed_step
 
 MODELS = ("llama3_2_1b", "llama3_8b", "llama3_70b")
-DEVICES = tuple(8 * 2**i for i in range(10))
 TENSOR, MICRO, ZEROS = (1, 2, 4, 8), (1, 2, 4, 8), (0, 1)
 SEQUENCES = tuple(1024 * 2**i for i in range(6))
 FORMATS = {2: "BF16", 4: "FP32"}
@@ -38,18 +39,23 @@ class Case:
     """Where the dials of Act II stand."""
 
     box: Box
-    model: str = "llama3_8b"
-    devices: int = ASKED
-    tensor: int = 1
-    micro: int = 1
-    seq: int = 8192
-    zero: int = 1
-    width: int = 2  # bytes of a gradient
-    bucket: float = BUCKET
-    algorithm: str = "ring"
-    alpha: float = ALPHA
-    beta: float = 50e9
-    order: str = AS_MADE
+    model: str = among(MODELS, "llama3_8b", "Model", dial="select", shown=lambda name: str(about(name)["name"]))
+    devices: int = among([8 * 2**i for i in range(10)], ASKED, "Devices", dial="select", shown="{:,}")
+    bucket: float = figure(
+        BUCKET / 1e6, "Bucket", "MB", low=BUCKETS[0] / 1e6, high=BUCKETS[1] / 1e6, dial="span", log=True, means=times(1e6),
+        fix=lambda size: f"buckets of {kit.amount(size, 'B')}",
+    )  # fmt: skip
+    algorithm: str = among(ALGORITHMS, "ring", "Summed by", dial="select", fix=lambda name: f"sums by {ALGORITHMS[name]}")
+    width: int = among(FORMATS, 2, "Gradients in", fix=lambda width: f"gradients in {FORMATS[width]}")  # bytes of a gradient
+    order: str = among(ORDERS, AS_MADE, "Buckets go out", fix="buckets as they are made")
+    tensor: int = among(TENSOR, 1, "Tensor parallelism over")
+    micro: int = among(MICRO, 1, "Sequences a replica")
+    seq: int = among(SEQUENCES, 8192, "Tokens in a sequence", dial="select", shown="{:,}")
+    zero: int = among({0: "on each device", 1: "split (ZeRO-1)"}, 1, "Optimiser's state")
+    alpha: float = figure(
+        1e6 * ALPHA, "A step takes", "µs", low=1e6 * ALPHAS[0], high=1e6 * ALPHAS[1], dial="span", log=True, means=times(1e-6)
+    )
+    beta: float = figure(50, "A port carries", "GB/s", low=1, high=400, dial="span", log=True, means=times(1e9))
 
     @property
     def data(self) -> int:
@@ -79,7 +85,7 @@ def premise(**settings: Any) -> Case:
     """The question's own step."""
     at = box(STORY)
     assert at.nic is not None
-    return Case(at, beta=at.nic.per_direction, **settings)
+    return Case(at, **{"alpha": ALPHA, "beta": at.nic.per_direction, **settings})
 
 
 def exposed_by_bucket(case: Case) -> list[tuple[float, float]]:
@@ -111,18 +117,8 @@ def first_case(lab: kit.Lab) -> Case:
     at, design = box_for(lab), design_02(lab)
     assert at.nic is not None
     if design is None:
-        return Case(at, beta=at.nic.per_direction)
+        return Case(at, alpha=ALPHA, beta=at.nic.per_direction)
     saved = design.get("zero")
     zero = min(1, saved) if isinstance(saved, int) else 1
-    return Case(
-        at, str(design["model"]), tensor=design["tensor"], micro=design["micro"], seq=design["seq"], zero=zero, beta=at.nic.per_direction
-    )
-
-
-def case_of(at: Box, values: Mapping[str, Any]) -> Case:
-    return Case(
-        at, values["model"], int(values["devices"]), int(values["tensor"]), int(values["micro"]), int(values["seq"]), int(values["zero"]),
-        int(values["width"]), 1e6 * float(values["bucket"]), values["algorithm"], 1e-6 * float(values["alpha"]),
-        1e9 * float(values["beta"]),
-        values["order"],
-    )  # fmt: skip
+    groups = {name: design[name] for name in ("tensor", "micro", "seq")}
+    return Case(at, str(design["model"]), **groups, zero=zero, alpha=ALPHA, beta=at.nic.per_direction)

@@ -36,13 +36,14 @@ def over_time(case: Case) -> Figure:
     marks: list[Mark] = []
     for index, (first, last) in enumerate(groups):
         made = _made(queue, first - 1), _made(queue, last)
-        marks.append(_bar(f"pass-{index}", PASS, made, whole, "compute", first, last, index % 2 == 0))
+        marks.append(_bar(f"pass-{index}", PASS, made, whole, "compute", first=first, last=last, emphasis=index % 2 == 0))
         start, end = queue.start(first), queue.end(last)
         for after, (low, high) in ((False, (start, min(end, queue.backward))), (True, (max(start, queue.backward), end))):
             if high > low:
                 marks.append(
-                    _bar(f"sum-{index}{'-after' * after}", SUM, (low, high), whole, "overhead" if after else "memory", first, last,
-                         index % 2 == 0, after)
+                    _bar(f"sum-{index}{'-after' * after}", SUM, (low, high), whole, "overhead" if after else "memory", first=first,
+                    last=last,
+                         emphasis=index % 2 == 0, after=after)
                 )  # fmt: skip
     ends = mark("rule", "ink", x=100 * queue.backward / whole, dash=True, id="pass-ends", label="pass ends", name="pass ends",
                 hover=[("backward pass", exact(queue.backward, "s"))])  # fmt: skip
@@ -62,8 +63,10 @@ def over_time(case: Case) -> Figure:
     )  # fmt: skip
     return Figure(
         "timeline", "Buckets behind the backward pass", Axis("linear", "time, of the pass and its sums", "%", (0.0, 100.0)),
-        Axis("band", names=(PASS, SUM)), (*marks, ends), text, Table(("buckets", "made by", "first sum starts", "last one ends"), table),
-        f"{name_of(case)}: {queue.count:,} buckets, {each}; 100 % is {format_quantity(whole, 's')}", legend, {"stacked": True, "row": 48},
+        Axis("band", names=(PASS, SUM)), (*marks, ends), text,
+        table=Table(("buckets", "made by", "first sum starts", "last one ends"), table),
+        note=f"{name_of(case)}: {queue.count:,} buckets, {each}; 100 % is {format_quantity(whole, 's')}", legend=legend,
+        more={"stacked": True, "row": 48},
     )  # fmt: skip
 
 

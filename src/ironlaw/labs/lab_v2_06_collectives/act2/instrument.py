@@ -6,29 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_06_collectives.act2 import figures, verdict
-from ironlaw.labs.lab_v2_06_collectives.act2.buckets import (
-    ALGORITHMS,
-    AS_MADE,
-    BUCKET,
-    BUCKETS,
-    DEVICES,
-    FORMATS,
-    MICRO,
-    MODELS,
-    ORDERS,
-    SEQUENCES,
-    TENSOR,
-    Case,
-    box_for,
-    case_of,
-    design_02,
-    first_case,
-    premise,
-)  # fmt: skip
-from ironlaw.labs.lab_v2_06_collectives.wires_of_context import ALPHAS
-from ironlaw.registry.workloads import about
+from ironlaw.labs.lab_v2_06_collectives.act2.buckets import ALGORITHMS, Case, box_for, design_02, first_case, premise
 from ironlaw.systems.training.bucketed_steps import TUNER
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
@@ -40,26 +21,16 @@ def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         first = first_case(lab)
         begins = {"help": lab.fill("act2.begins")} if design_02(lab) else {}
-        return [
-            {**kit.select("model", "Model", [(name, about(name)["name"]) for name in MODELS], first.model), **begins},
-            kit.select("devices", "Devices", [(count, f"{count:,}") for count in DEVICES], first.devices),
-            kit.span("bucket", "Bucket", BUCKETS[0] / 1e6, BUCKETS[1] / 1e6, BUCKET / 1e6, log=True, unit="MB"),
-            kit.select("algorithm", "Summed by", list(ALGORITHMS.items()), first.algorithm),
-            kit.choice("width", "Gradients in", list(FORMATS.items()), first.width),
-            kit.choice("order", "Buckets go out", list(ORDERS.items()), AS_MADE),
-            kit.choice("tensor", "Tensor parallelism over", [(size, str(size)) for size in TENSOR], first.tensor),
-            kit.choice("micro", "Sequences a replica", [(count, str(count)) for count in MICRO], first.micro),
-            kit.select("seq", "Tokens in a sequence", [(count, f"{count:,}") for count in SEQUENCES], first.seq),
-            kit.choice("zero", "Optimiser's state", [(0, "on each device"), (1, "split (ZeRO-1)")], first.zero),
-            kit.span("alpha", "A step takes", 1e6 * ALPHAS[0], 1e6 * ALPHAS[1], 1e6 * first.alpha, log=True, unit="µs"),
-            kit.span("beta", "A port carries", 1, 400, first.beta / 1e9, log=True, unit="GB/s"),
-        ]
+        return settings.dials(
+            Case, model={"value": first.model, **begins}, tensor={"value": first.tensor}, micro={"value": first.micro},
+            seq={"value": first.seq}, zero={"value": first.zero}, alpha={"value": 1e6 * first.alpha}, beta={"value": first.beta / 1e9},
+        )  # fmt: skip
 
     return dials_at
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case = case_of(box_for(lab), values)
+    case = settings.read(Case, values, box=box_for(lab))
     own = figures.said(lab, shares())
     return kit.View(
         figures=[
@@ -69,7 +40,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(case),
         formula=formula(case),
-        banner=verdict.banner(lab, case),
+        banner=settings.verdict(lab, "act2", verdict.LIMITS, case),
         note=kit.html(notes(lab, case)),
         readouts=readouts(case),
     )  # fmt: skip
@@ -116,11 +87,11 @@ def notes(lab: kit.Lab, case: Case) -> str:
 
 
 def readouts(case: Case) -> dict[str, Any]:
-    hit, step = verdict.state(case), case.step
+    step = case.step
     return {
-        "model": case.model, "box": case.box.slug, "devices": case.devices, "tensor": case.tensor, "data": case.data, "micro": case.micro,
-        "seq": case.seq, "zero": case.zero, "gradient_bytes": case.width, "bucket_bytes": round(case.bucket), "algorithm": case.algorithm,
-        "order": case.order, "network_alpha_s": case.alpha, "network_beta_bytes_per_s": round(case.beta),
-        "exposed_s": step.queue.exposed, "exposed_share": round(step.exposed_share, 6), "latency_share": round(step.latency_share, 6),
-        "step_s": step.step.total, "constraint_hit": hit if verdict.TONES[hit] == "fail" else None,
+        **settings.values(case, "model", "devices", "tensor", "data", "micro", "seq", "zero", "algorithm", "order"),
+        "box": case.box.slug, "gradient_bytes": case.width, "bucket_bytes": round(case.bucket), "network_alpha_s": case.alpha,
+        "network_beta_bytes_per_s": round(case.beta), "exposed_s": step.queue.exposed, "exposed_share": round(step.exposed_share, 6),
+        "latency_share": round(step.latency_share, 6), "step_s": step.step.total,
+        "constraint_hit": settings.broken(verdict.LIMITS, case),
     }  # fmt: skip

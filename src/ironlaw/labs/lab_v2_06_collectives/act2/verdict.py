@@ -2,56 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_06_collectives.act2.buckets import ALGORITHMS, AS_MADE, FORMATS, SIZES, TENSOR, ZEROS, Case
-from ironlaw.units import significant
+from ironlaw.labs.lab_v2_06_collectives.act2.buckets import ALGORITHMS, AS_MADE, SIZES, TENSOR, ZEROS, Case
+from ironlaw.systems.limits import either, fail, good, hit, single_fixes, warn
+from ironlaw.units import percent
 
-IMPOSSIBLE, LATENCY, BUFFERS, EXPOSED, COSTLY, PASSED = "impossible", "latency_bound", "buffers", "exposed", "costly", "passed"
 LATENCY_MOST, EXPOSED_MOST, GOAL = 0.50, 0.10, 0.05  # of the communication; of the step; of the step
-TONES = {IMPOSSIBLE: "fail", LATENCY: "fail", BUFFERS: "fail", EXPOSED: "fail", COSTLY: "warn", PASSED: "good"}
-TITLES = {
-    IMPOSSIBLE: "It does not fit", LATENCY: "The wires wait for steps", BUFFERS: "The buckets pile up",
-    EXPOSED: "The step waits for the sum",
-    COSTLY: "Nearly hidden", PASSED: "It hides",
-}  # fmt: skip
 
 
-def state(case: Case) -> str:
-    """The first limit that a step hits; PASSED where it hits none."""
-    step = case.step
-    if step.free < 0:
-        return IMPOSSIBLE
-    if step.latency_share > LATENCY_MOST:
-        return LATENCY
-    if step.queue.waiting > step.free:
-        return BUFFERS
-    if step.exposed_share > EXPOSED_MOST:
-        return EXPOSED
-    return PASSED if step.exposed_share <= GOAL else COSTLY
+def passes(case: Case) -> bool:
+    return hit(LIMITS, case).tone == "good"
 
 
-def banner(lab: kit.Lab, case: Case) -> dict[str, object]:
-    name = state(case)
-    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](case))))
-
-
-def cures(case: Case) -> Iterator[tuple[str, Case]]:
-    """Single dials that, turned with all others as they are, make it pass: in words, and the setting."""
-    turned: list[tuple[str, Case]] = []
+def fixes(case: Case) -> dict[str, Case]:
+    """Words -> the step with a single dial turned, which passes with all others as they are."""
     sizes = sorted(SIZES, key=lambda size: abs(size / case.bucket - 1))
-    turned += [(f"buckets of {kit.amount(float(f'{size:.3g}'), 'B')}", replace(case, bucket=float(f"{size:.3g}"))) for size in sizes]
-    turned += [(f"sums by {ALGORITHMS[name]}", replace(case, algorithm=name)) for name in ALGORITHMS if name != case.algorithm]
-    turned += [("buckets as they are made", replace(case, order=AS_MADE))] if case.order != AS_MADE else []
-    turned += [(f"gradients in {FORMATS[2]}", replace(case, width=2))] if case.width != 2 else []
-    kinds = set()
-    for words, changed in turned:
-        kind = words.split()[0] + words.split()[1]
-        if kind not in kinds and state(changed) == PASSED:
-            kinds.add(kind)
-            yield words, changed
+    stops: dict[str, list[Any]] = {
+        "bucket": [float(f"{size:.3g}") for size in sizes], "algorithm": [name for name in ALGORITHMS if name != case.algorithm],
+        "order": [AS_MADE], "width": [2],
+    }  # fmt: skip
+    return single_fixes(case, passes, stops, stops=stops)
 
 
 def layout_that_fits(case: Case) -> str:
@@ -67,14 +40,8 @@ def layout_that_fits(case: Case) -> str:
     return "fewer sequences, shorter ones, or a smaller model"
 
 
-def _or(words: list[str]) -> str:
-    if not words:
-        return "no single dial; turn two"
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}, or {words[-1]}"
-
-
-def _cures(case: Case) -> kit.Markup:
-    return kit.Markup(_or([words for words, _ in cures(case)][:4]))
+def _any_of(case: Case) -> kit.Markup:
+    return kit.Markup(either(list(fixes(case))[:4], "no single dial; turn two"))
 
 
 def _impossible(case: Case) -> dict[str, object]:
@@ -92,13 +59,13 @@ def _latency(case: Case) -> dict[str, object]:
     step = case.step
     return {
         "share": kit.amount(100 * step.latency_share, "%"), "most": kit.amount(100 * LATENCY_MOST, "%"), "count": f"{step.queue.count:,}",
-        "cures": _cures(case),
+        "cures": _any_of(case),
     }  # fmt: skip
 
 
 def _buffers(case: Case) -> dict[str, object]:
     step = case.step
-    return {"waiting": kit.amount(step.queue.waiting, "B"), "free": kit.amount(step.free, "B"), "cures": _cures(case)}
+    return {"waiting": kit.amount(step.queue.waiting, "B"), "free": kit.amount(step.free, "B"), "cures": _any_of(case)}
 
 
 def _exposed(case: Case) -> dict[str, object]:
@@ -106,13 +73,13 @@ def _exposed(case: Case) -> dict[str, object]:
     return {
         "share": kit.amount(100 * step.exposed_share, "%"), "left": kit.amount(step.queue.exposed, "s"),
         "most": kit.amount(100 * EXPOSED_MOST, "%"), "sum": kit.amount(step.queue.seconds, "s"),
-        "backward": kit.amount(step.queue.backward, "s"), "cures": _cures(case),
+        "backward": kit.amount(step.queue.backward, "s"), "cures": _any_of(case),
     }  # fmt: skip
 
 
 def _costly(case: Case) -> dict[str, object]:
     step = case.step
-    return {"share": kit.amount(100 * step.exposed_share, "%"), "goal": kit.amount(100 * GOAL, "%"), "cures": _cures(case)}
+    return {"share": kit.amount(100 * step.exposed_share, "%"), "goal": kit.amount(100 * GOAL, "%"), "cures": _any_of(case)}
 
 
 def _passed(case: Case) -> dict[str, object]:
@@ -120,8 +87,15 @@ def _passed(case: Case) -> dict[str, object]:
     return {
         "share": kit.amount(100 * step.exposed_share, "%"), "goal": kit.amount(100 * GOAL, "%"),
         "left": kit.amount(step.queue.exposed, "s"),
-        "latency": f"{significant(100 * step.latency_share)} %", "sum": kit.amount(step.queue.seconds, "s"),
+        "latency": percent(step.latency_share), "sum": kit.amount(step.queue.seconds, "s"),
     }  # fmt: skip
 
 
-SLOTS = {IMPOSSIBLE: _impossible, LATENCY: _latency, BUFFERS: _buffers, EXPOSED: _exposed, COSTLY: _costly, PASSED: _passed}
+LIMITS = (
+    fail("impossible", "It does not fit", lambda case: case.step.free < 0, _impossible),
+    fail("latency_bound", "The wires wait for steps", lambda case: case.step.latency_share > LATENCY_MOST, _latency),
+    fail("buffers", "The buckets pile up", lambda case: case.step.queue.waiting > case.step.free, _buffers),
+    fail("exposed", "The step waits for the sum", lambda case: case.step.exposed_share > EXPOSED_MOST, _exposed),
+    warn("costly", "Nearly hidden", lambda case: case.step.exposed_share > GOAL, _costly),
+    good("passed", "It hides", _passed),
+)

@@ -9,7 +9,7 @@ from ironlaw.labs.lab_v2_07_checkpoint.act1.interval import DAY, GRID, LAWS, LON
 from ironlaw.pictures import reveal
 from ironlaw.pictures.lifeline import lifeline
 from ironlaw.pictures.lines import lines
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -53,7 +53,7 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
     for name, seconds in rows:
         shares = setting.at(seconds).shares
         parts = (1 - float(shares.goodput), float(shares.writing), float(shares.lost), float(shares.restart))
-        cells.append((name, format_quantity(seconds, "s"), *(f"{significant(100 * part)} %" for part in parts)))
+        cells.append((name, format_quantity(seconds, "s"), *(percent(part) for part in parts)))
     text = (
         f"Saved every {format_quantity(setting.interval, 's')}, {significant(own)} % of the time is wasted; at best, every "
         f"{format_quantity(setting.best, 's')}, it is {significant(best)} %. From {format_quantity(low * MINUTE, 's')} to "
@@ -67,13 +67,13 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
     return Figure(
         "waste", "What an interval costs", Axis("log", "minutes between saves", "", (SHORTEST, LONGEST), ticks=TICKS),
         Axis("linear", "of the time", "%", (0.0, 100.0)), tuple(marks), text,
-        Table(("interval", "minutes", "waste", "saving", "lost", "restarts"), tuple(cells)),
-        f"failures {LAWS[setting.shape]}, {format_quantity(setting.between, 's')} between them", legend,
+        table=Table(("interval", "minutes", "waste", "saving", "lost", "restarts"), tuple(cells)),
+        note=f"failures {LAWS[setting.law]}, {format_quantity(setting.between, 's')} between them", legend=legend,
     )  # fmt: skip
 
 
 def day(setting: Setting, hours: float) -> Figure:
-    note = f"one draw, failures {LAWS[setting.shape]}; {format_quantity(setting.between, 's')} between them on average"
+    note = f"one draw, failures {LAWS[setting.law]}; {format_quantity(setting.between, 's')} between them on average"
     return lifeline(setting.day, DAY, 3600.0 * hours, note=note)
 
 

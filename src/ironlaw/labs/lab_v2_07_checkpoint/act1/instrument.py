@@ -6,17 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.cluster.failures import waste
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_07_checkpoint.act1 import figures, local_runs
-from ironlaw.labs.lab_v2_07_checkpoint.act1.interval import (
-    LAWS,
-    LONGEST,
-    MINUTE,
-    SHORTEST,
-    Setting,
-    band,
-    setting_of,
-)  # fmt: skip
+from ironlaw.labs.lab_v2_07_checkpoint.act1.interval import MINUTE, SHORTEST, Setting, band
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import FEWEST, HOUR, MOST, RSC, SAVED, cluster_of, earlier
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed
@@ -30,13 +24,9 @@ def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         cluster = cluster_of(lab)
         stops = [FEWEST * 2**k for k in range(12) if FEWEST * 2**k <= MOST]
+        gpus = {"value": cluster.gpus, "steps": sorted({*stops, cluster.gpus})}
         return [
-            kit.span("gpus", "GPUs", FEWEST, MOST, cluster.gpus, whole=True, log=True, steps=sorted({*stops, cluster.gpus})),
-            kit.span("unit", "One GPU fails every", 2000, 500_000, round(cluster.unit / HOUR), unit="h", log=True),
-            kit.span("save", "A save takes", 0.1, 3600, 60, unit="s", log=True),
-            kit.span("restart", "Detecting and restarting take", 0, 120, 5, unit="min"),
-            kit.span("interval", "Saved every", SHORTEST, LONGEST, 60, unit="min", log=True),
-            kit.choice("law", "Failures come", list(LAWS.items())),
+            *settings.dials(Setting, gpus=gpus, unit={"value": round(cluster.unit / HOUR)}),
             kit.span("into", "Into the day", 0, 24, 24, step=0.25, unit="h", play=8, shows="day"),
         ]
 
@@ -44,7 +34,7 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    setting = setting_of(values)
+    setting = settings.read(Setting, values)
     run = lab.local_run(local_runs.NAME)
     return kit.View(
         figures=[
@@ -80,13 +70,13 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
 
 
 def formula(setting: Setting) -> str:
-    if setting.shape != 1.0:
+    if setting.law != 1.0:
         return line(
             "work that lasts =", fraction("<i>τ</i>", "<i>M</i>"),
             "· Σ<sub><i>n</i></sub> <i>S</i>(<i>R</i> + <i>n</i>(<i>τ</i> + <i>δ</i>)) =",
             kit.amount(100 * (1 - setting.wasted), "%"),
         )  # fmt: skip
-    first = 100 * (setting.save / setting.interval + setting.interval / (2 * setting.between) + setting.restart / setting.between)
+    first = 100 * float(waste(setting.interval, setting.save, setting.restart, setting.between))
     exact = line(
         "wall time a second of work =", fraction("<i>M</i>", "<i>τ</i>"),
         "e<sup><i>R</i>/<i>M</i></sup> (e<sup>(<i>τ</i>+<i>δ</i>)/<i>M</i></sup> − 1) =",
@@ -112,7 +102,7 @@ def notes(lab: kit.Lab, setting: Setting) -> str:
         texts.append(lab.fill("act1.saved", gpus=f"{cluster_of(lab).gpus:,}") if design else lab.fill("act1.saved_open"))
     if slug == RSC:
         texts.append(lab.fill("act1.research"))
-    if setting.shape != 1.0:
+    if setting.law != 1.0:
         texts.append(lab.fill("act1.laws"))
     if setting.interval < MINUTE * SHORTEST * 2:
         texts.append(lab.fill("act1.often", share=kit.amount(100 * float(setting.shares.writing), "%")))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from ironlaw.engine.cluster import renewals
 from ironlaw.engine.cluster.failures import Shares, daly, draw, mtbf, young
 from ironlaw.engine.cluster.strips import Stretch, strip
-from ironlaw.labs.lab_v2_07_checkpoint.clusters import HOUR
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import FEWEST, HOUR, MOST
+from ironlaw.systems.fields import among, figure, times, whole
 
 MINUTE, DAY = 60.0, 86400.0
 SHORTEST, LONGEST = 0.1, 1440.0  # minutes between saves
@@ -24,12 +23,12 @@ SEED = 6
 class Setting:
     """Where the dials of Act I stand, in seconds."""
 
-    gpus: int
-    unit: float
-    save: float = 60.0
-    restart: float = 300.0
-    interval: float = 3600.0
-    shape: float = renewals.RANDOM
+    gpus: int = whole(label="GPUs", least=FEWEST, most=MOST, dial="span", log=True)
+    unit: float = figure(label="One GPU fails every", unit="h", low=2000, high=500_000, dial="span", log=True, means=times(HOUR))
+    save: float = figure(60, "A save takes", "s", low=0.1, high=3600, dial="span", log=True)
+    restart: float = figure(5, "Detecting and restarting take", "min", low=0, high=120, dial="span", means=times(MINUTE))
+    interval: float = figure(60, "Saved every", "min", low=SHORTEST, high=LONGEST, dial="span", log=True, means=times(MINUTE))
+    law: float = among(LAWS, renewals.RANDOM, "Failures come")
 
     @property
     def between(self) -> float:
@@ -63,17 +62,17 @@ class Setting:
 
 @lru_cache(maxsize=4096)
 def shares(setting: Setting) -> Shares:
-    return renewals.goodput(setting.interval, setting.save, setting.restart, setting.between, setting.shape)
+    return renewals.goodput(setting.interval, setting.save, setting.restart, setting.between, setting.law)
 
 
 @lru_cache(maxsize=256)
 def best(setting: Setting) -> float:
-    return renewals.optimum(setting.save, setting.restart, setting.between, setting.shape)
+    return renewals.optimum(setting.save, setting.restart, setting.between, setting.law)
 
 
 @lru_cache(maxsize=32)
 def day(setting: Setting) -> tuple[Stretch, ...]:
-    moments = draw(SEED, setting.between, DAY, setting.shape)
+    moments = draw(SEED, setting.between, DAY, setting.law)
     return tuple(strip(moments, setting.interval, setting.save, setting.restart, DAY))
 
 
@@ -94,10 +93,3 @@ def near_best(setting: Setting) -> tuple[float, float]:
     """The intervals that cost at most a tenth more of the waste that no interval avoids: restarts are left out."""
     base = float(setting.shares.restart)
     return band(setting.at(1.0), base + NEAR * (setting.at(setting.best).wasted - base))
-
-
-def setting_of(values: Mapping[str, Any]) -> Setting:
-    return Setting(
-        round(values["gpus"]), HOUR * float(values["unit"]), float(values["save"]), MINUTE * float(values["restart"]),
-        MINUTE * float(values["interval"]), float(values["law"]),
-    )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import HOST, NEIGHBOUR, NONE, Plan
+from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import FEWEST, HOST, NEIGHBOUR, NONE, Plan
 from ironlaw.labs.lab_v2_07_checkpoint.act2.verdict import TARGET
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import MOST
 from ironlaw.pictures.lines import lines
@@ -14,7 +14,6 @@ from ironlaw.pictures.waterfall import Part
 from ironlaw.widget.figure import Axis, Figure, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-FEWEST = 256  # GPUs of this act
 COUNTS = tuple(FEWEST * 2 ** (k / 2) for k in range(19) if FEWEST * 2 ** (k / 2) <= 1.001 * MOST)
 LEAST = 1e-4  # a share of the time that can't be seen
 OWN, BEST, FAR, NEAR_HOST, NEAR_OTHER = "as set", "at the best intervals", "far saves alone", "with host memory", "with a neighbour's"

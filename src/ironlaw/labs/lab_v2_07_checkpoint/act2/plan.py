@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -13,13 +13,18 @@ from ironlaw.engine.cluster import two_levels
 from ironlaw.engine.cluster.failures import Level, Shares, mtbf, optimum, young
 from ironlaw.engine.cluster.spares import waiting
 from ironlaw.engine.cluster.two_levels import Period
-from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, GPUS, HOUR, LARGE, RUN, bridge_rate, host_rate, llama
+from ironlaw.kit import settings
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, GPUS, HOUR, LARGE, MOST, RUN, bridge_rate, host_rate, llama
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import about
+from ironlaw.systems.fields import among, figure, hundredths, times, whole
+from ironlaw.units import show
 
 MINUTE = 60.0
+FEWEST = 256  # GPUs of this act
 NONE, HOST, NEIGHBOUR = "none", "host", "neighbour"
 NEAR = {NONE: "nowhere", HOST: "host memory", NEIGHBOUR: "a neighbour's too"}
+NEAR_FIXES = {NONE: "no near copies", HOST: "copies in host memory", NEIGHBOUR: "copies at a neighbour's"}
 SYNC, ASYNC = "sync", "async"
 SAVING = {SYNC: "until it is stored", ASYNC: "until it is in host memory"}
 COPIES = {NONE: 0, HOST: 2, NEIGHBOUR: 4}  # the last whole one and the one in the making; for a neighbour as well
@@ -31,27 +36,38 @@ def storage_rate() -> float:
     return float(about(RUN)["storage"]["sustained"])
 
 
+def _amount(words: str, unit: str) -> Callable[[float], str]:
+    return lambda value: f"{words} {show(value, unit)}"
+
+
 @dataclass(frozen=True)
 class Plan:
     """Where the dials of Act II stand; seconds, bytes, and bytes a second."""
 
-    gpus: int
-    unit: float
-    parameters: float
-    per_parameter: float = PER_PARAMETER
-    saving: str = SYNC
-    near: str = NONE
-    near_every: float = 60.0
-    host_up: float = 0.6
-    one_host: float = 0.95
-    far_every: float = 3600.0
-    storage: float = field(default_factory=storage_rate)
-    memory: float = 500e9
-    detect: float = 120.0
-    restart: float = 180.0
-    pause: float = 1.0
-    spares: int = 0
-    away: float = 0.0  # seconds until a failed host is back; 0: another takes its place at once
+    gpus: int = whole(label="GPUs", least=FEWEST, most=MOST, dial="span", log=True)
+    unit: float = figure(label="One GPU fails every", unit="h", low=2000, high=500_000, dial="span", log=True, means=times(HOUR))
+    parameters: float = figure(label="Parameters, in billions", low=1, high=2000, dial="span", log=True, means=times(1e9))
+    bytes: float = figure(PER_PARAMETER, "Saved of each parameter", "B", low=6, high=18, dial="span", step=2)
+    saving: str = among(SAVING, SYNC, "A far save stops the job", fix="saves that drain while the job goes on")
+    far_every: float = figure(
+        60, "Far saves every", "min", low=0.1, high=1440, dial="span", log=True, means=times(MINUTE), fix=_amount("a far save every", "s")
+    )
+    near: str = among(NEAR, NONE, "Near copies in", fix=NEAR_FIXES)
+    near_every: float = figure(60, "Near copies every", "s", low=5, high=3600, dial="span", log=True)
+    host_up: float = figure(60, "Failures that leave the host up", "%", low=0, high=99, dial="span", means=hundredths)
+    one_host: float = figure(95, "Failures that take one host at most", "%", low=0, high=99, dial="span", means=hundredths)
+    pause: float = figure(1, "Pause around any save", "s", low=0.1, high=60, dial="span", log=True)
+    detect: float = figure(120, "Detecting a failure takes", "s", low=1, high=1800, dial="span", log=True, fix=_amount("detecting in", "s"))
+    restart: float = figure(180, "Restarting takes", "s", low=1, high=3600, dial="span", log=True, fix=_amount("restarting in", "s"))
+    spares: int = whole(0, "Spare hosts", least=0, most=1024, dial="span", fix="{} spare hosts")
+    away: float = figure(  # 0: another takes a failed host's place at once
+        24, "A failed host is away for", "h", low=0, high=168, dial="span", means=times(HOUR), fix=_amount("hosts that are back after", "s")
+    )
+    storage: float = figure(
+        lambda: storage_rate() / 1e12, "File system takes in", "TB/s", low=0.01, high=7, dial="span", log=True, means=times(1e12),
+        fix=_amount("a file system of", "B/s"),
+    )  # fmt: skip
+    memory: float = figure(500, "Free memory of a host", "GB", low=20, high=2000, dial="span", log=True, means=times(1e9))
     host: float = field(default_factory=bridge_rate)
 
     @property
@@ -64,7 +80,7 @@ class Plan:
 
     @property
     def state(self) -> float:
-        return self.parameters * self.per_parameter
+        return self.parameters * self.bytes
 
     @property
     def drain(self) -> float:
@@ -151,14 +167,9 @@ def shares(plan: Plan) -> Shares:
 def premise() -> Plan:
     """The question's own job: eight times Llama 3's GPUs, far saves alone, at the best interval."""
     job = llama()
-    plan = Plan(GPUS[LARGE], job.unit, job.parameters, pause=0.0)
+    plan = Plan(GPUS[LARGE], job.unit, job.parameters, pause=0.0, away=0.0)
     return plan.at_best
 
 
 def plan_of(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
-    return Plan(
-        round(values["gpus"]), HOUR * float(values["unit"]), 1e9 * float(values["parameters"]), float(values["bytes"]), values["saving"],
-        values["near"], float(values["near_every"]), values["host_up"] / 100, values["one_host"] / 100, MINUTE * float(values["far_every"]),
-        1e12 * float(values["storage"]), 1e9 * float(values["memory"]), float(values["detect"]), float(values["restart"]),
-        float(values["pause"]), round(values["spares"]), HOUR * float(values["away"]), host_rate(lab),
-    )  # fmt: skip
+    return settings.read(Plan, values, host=host_rate(lab))

@@ -10,7 +10,7 @@ from ironlaw.engine.cluster.spares import waiting
 from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import NEIGHBOUR, PER_PARAMETER, Plan, premise
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import HOUR, RUN, llama
 from ironlaw.registry.runs import about
-from ironlaw.units import significant
+from ironlaw.units import percent
 
 NAMES = {"writing": "saving", "lost": "lost work", "restart": "detecting and restarting", "storage": "the file system"}
 SURVIVE = 0.9  # of failures, of the reflection
@@ -50,7 +50,7 @@ def distance(lab: kit.Lab) -> str:
     if option is None or lab.correct("act2"):
         return "right" if option else ""
     share = premise().drain / premise().far_every if option.value == "storage" else float(getattr(parts, str(option.value)))
-    return f"off: that is {significant(100 * share, 2)} % of the time"
+    return f"off: that is {percent(share, 2)} of the time"
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:

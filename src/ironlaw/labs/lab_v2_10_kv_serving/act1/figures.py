@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.labs.lab_v2_10_kv_serving.act1 import local_runs
-from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import Setting
+from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import ASKED, CONTEXTS, Setting
 from ironlaw.measure.experiments import kv_decode
 from ironlaw.pictures.blocks import MOST, Piece, blocks
 from ironlaw.pictures.lines import Points, lines, upright
@@ -15,9 +15,7 @@ from ironlaw.systems.serving.kv_capacity import step_bytes
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-CONTEXTS = tuple(2**n for n in range(9, 21))
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-ASKED = 131_072  # tokens of the question
 SHORT = 1024  # contexts up to here may stand beside a chat's
 
 

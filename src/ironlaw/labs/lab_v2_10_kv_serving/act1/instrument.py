@@ -7,13 +7,15 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.types import bytes_per_element
+from ironlaw.kit import settings
 from ironlaw.kit.context import LOCAL
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_10_kv_serving.act1 import figures
-from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import BLOCKS, CACHES, FIXED, LAWS, MODELS, WEIGHTS, Setting, setting_of
+from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import FIXED, MODELS, Setting
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import machine_of
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.registry.workloads import about
+from ironlaw.systems.limits import fail
 from ironlaw.systems.serving.kv_capacity import token_bytes
 from ironlaw.widget.figure import tabbed
 
@@ -25,21 +27,11 @@ FOLLOWS = ("devices", "context")
 
 
 def dials(lab: kit.Lab) -> Any:
-    return lambda values: [
-        kit.select("model", "Model", [(name, about(name)["name"]) for name in MODELS]),
-        kit.span("devices", "Devices", 1, 8, 8, whole=True),
-        kit.choice("weights", "Weights in", list(WEIGHTS.items())),
-        kit.choice("cache", "Cache in", list(CACHES.items())),
-        kit.span("context", "Tokens of a request, at most", figures.CONTEXTS[0], figures.CONTEXTS[-1], figures.ASKED, log=True, whole=True,
-                 steps=list(figures.CONTEXTS)),
-        kit.choice("law", "Requests are", list(LAWS.items()), FIXED),
-        kit.select("block", "Cache is handed out in", list(BLOCKS.items()), 16),
-        kit.span("share", "Memory the engine may take", 50, 100, 100, step=5, unit="%"),
-    ]  # fmt: skip
+    return lambda values: settings.dials(Setting)
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    setting = setting_of(machine_of(lab), values)
+    setting = settings.read(Setting, values, machine=machine_of(lab))
     own = figures.here(lab)
     return kit.View(
         figures=[
@@ -48,12 +40,11 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(setting),
         formula=formula(setting),
-        banner=banner(lab, setting),
+        banner=None if setting.slots else settings.verdict(lab, "act1", LIMITS, setting),
         note=kit.html(notes(lab, setting)),
         readouts={
-            "model": setting.model, "machine": setting.machine.slug, "devices": setting.devices,
-            "weights": setting.weights or setting.dtype,
-            "cache": setting.dtype, "block": setting.block, "context_tokens": setting.context, "slots": setting.slots,
+            **settings.values(setting, "model", "devices", "block", "slots"), "machine": setting.machine.slug,
+            "weights": setting.weights or setting.dtype, "cache": setting.dtype, "context_tokens": setting.context,
             "cache_bytes": round(max(0.0, setting.room)),
         },
         after=table(),
@@ -85,21 +76,23 @@ def formula(setting: Setting) -> str:
     return kept + fit
 
 
-def banner(lab: kit.Lab, setting: Setting) -> dict[str, object] | None:
-    if setting.slots:
-        return None
-    slots: dict[str, object]
-    if setting.room <= 0:
-        usable = setting.share * setting.total
-        slots = {
-            "weights": kit.amount(setting.weight_bytes, "B"),
-            "usable": kit.amount(usable, "B"),
-            "over": kit.amount(-setting.room, "B"),
-        }
-        return kit.banner("fail", "The weights do not fit", kit.html(lab.fill("act1.too_large", **slots)))
+def _too_large(setting: Setting) -> dict[str, object]:
+    return {
+        "weights": kit.amount(setting.weight_bytes, "B"), "usable": kit.amount(setting.share * setting.total, "B"),
+        "over": kit.amount(-setting.room, "B"),
+    }  # fmt: skip
+
+
+def _no_slot(setting: Setting) -> dict[str, object]:
     needed = setting.context * setting.shape.token_bytes
-    slots = {"room": kit.amount(setting.room, "B"), "needed": kit.amount(needed, "B"), "context": f"{setting.context:,}"}
-    return kit.banner("fail", "Not one request fits", kit.html(lab.fill("act1.no_slot", **slots)))
+    return {"room": kit.amount(setting.room, "B"), "needed": kit.amount(needed, "B"), "context": f"{setting.context:,}"}
+
+
+# of a setting in which nothing fits
+LIMITS = (
+    fail("too_large", "The weights do not fit", lambda setting: setting.room <= 0, _too_large),
+    fail("no_slot", "Not one request fits", slots=_no_slot),
+)
 
 
 def notes(lab: kit.Lab, setting: Setting) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.serving.llm.cache import CacheShape, Paging, blocks, contiguous, latent, paged
@@ -13,6 +11,8 @@ from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import STORY
 from ironlaw.registry.decoders import decoder, weight_bytes
 from ironlaw.registry.machines import registered
+from ironlaw.registry.workloads import about
+from ironlaw.systems.fields import among, figure, hundredths, whole
 from ironlaw.systems.serving.deployments import arithmetic
 from ironlaw.systems.serving.kv_capacity import cache_shape
 from ironlaw.systems.serving.served_cases import CHAT, drawn
@@ -21,6 +21,7 @@ MODELS = ("llama3_70b", "llama3_8b", "llama3_2_1b")
 WEIGHTS = {"": "16 bits", "fp8": "FP8", "int4": "INT4"}
 CACHES = {"": "16 bits", "fp8": "FP8"}
 BLOCKS = {1: "1 token", 16: "16 tokens", 64: "64 tokens", 256: "256 tokens", 0: "all at once: room for the longest"}
+CONTEXTS, ASKED = tuple(2**n for n in range(9, 21)), 131_072  # tokens; and those of the question
 FIXED, CHAT_LAW = "fixed", "chat"
 LAWS = {FIXED: "as long as allowed", CHAT_LAW: "as in Azure's chats"}
 LATENT = 512, 64  # numbers a layer keeps of a token: DeepSeek-V2's compressed vector and rotary key
@@ -30,14 +31,16 @@ DRAWN = 2048  # requests of the trace, taken again from the first when they are 
 @dataclass(frozen=True)
 class Setting:
     machine: Hardware
-    model: str = "llama3_70b"
-    devices: int = 8
-    weights: str = ""
-    cache: str = ""
-    context: int = 131_072
-    share: float = 1.0  # of the memory that the engine may take
-    block: int = 16  # 0: each request has room for the longest at once
-    law: str = FIXED
+    model: str = among(MODELS, "llama3_70b", "Model", dial="select", shown=lambda name: str(about(name)["name"]))
+    devices: int = whole(8, "Devices", most=8, dial="span")
+    weights: str = among(WEIGHTS, "", "Weights in")
+    cache: str = among(CACHES, "", "Cache in")
+    context: int = whole(
+        ASKED, "Tokens of a request, at most", least=CONTEXTS[0], most=CONTEXTS[-1], dial="span", log=True, steps=list(CONTEXTS)
+    )
+    law: str = among(LAWS, FIXED, "Requests are")
+    block: int = among(BLOCKS, 16, "Cache is handed out in", dial="select")  # 0: each request has room for the longest at once
+    share: float = figure(100, "Memory the engine may take", "%", low=50, high=100, dial="span", step=5, means=hundredths)
 
     @property
     def decoder(self) -> Decoder:
@@ -113,10 +116,3 @@ class Setting:
 def premise() -> Setting:
     """The question's own: all the memory of eight H100, contexts as long as allowed."""
     return Setting(registered(STORY))
-
-
-def setting_of(machine: Hardware, values: Mapping[str, Any]) -> Setting:
-    return Setting(
-        machine, values["model"], round(values["devices"]), values["weights"], values["cache"], round(values["context"]),
-        values["share"] / 100, int(values["block"]), values["law"],
-    )  # fmt: skip

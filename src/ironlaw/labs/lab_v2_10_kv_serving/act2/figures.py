@@ -142,5 +142,5 @@ def said(lab: kit.Lab, ratios: dict[str, float]) -> Figure | None:
     rows = tuple((name, f"{significant(value)} ×", exact(value, "×")) for name, value in ratios.items())
     return Figure(
         "said", "Prompts in pieces against whole ones", Axis("log", "P99 in pieces over P99 whole", "×", (0.05, 10.0)),
-        Axis("band", names=(gap, first)), (*bars, *rules), text, Table(("P99 of", "ratio", "exactly"), rows),
+        Axis("band", names=(gap, first)), (*bars, *rules), text, table=Table(("P99 of", "ratio", "exactly"), rows),
     )  # fmt: skip

@@ -6,30 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.context import LOCAL
 from ironlaw.kit.formula import fraction, line
-from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import BLOCKS, CACHES, WEIGHTS
 from ironlaw.labs.lab_v2_10_kv_serving.act2 import figures, verdict
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import (
-    BUDGETS,
     CHUNKED,
-    GROUPS,
     LAB_08,
     LAB_13,
-    MODELS,
     MOST,
     PROMISE,
-    TRACES,
-    WHOLE,
     WINDOW,
-    case_of,
+    Setting,
     groups,
     premise,
     starts,
     usual_group,
 )
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import machine_of
-from ironlaw.registry.workloads import about
 from ironlaw.systems.serving.served_cases import ServedCase
 from ironlaw.widget.figure import tabbed
 
@@ -38,8 +32,6 @@ CLAIMS = (
     "floods_as_predicted",
 )  # fmt: skip
 FOLLOWS = ("rate", "budget", "devices", "replicas")
-PROMPTS = {WHOLE: "whole, decoding waits", CHUNKED: "in pieces, beside decoding"}
-RATES = (0.1, 0.2, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 5, 10, 20)
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -47,36 +39,28 @@ def dials(lab: kit.Lab) -> Any:
         machine, begin = machine_of(lab), starts(lab)
         static = values.get("scheduling") == "static"
         pieces = values.get("prompts") == CHUNKED and not static
-        paged = [(size, words) for size, words in BLOCKS.items() if size]
-        every = [
-            kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8),
-            kit.span("rate", "Requests, times the trace's rate", RATES[0], RATES[-1], 1, log=True, unit="×", steps=list(RATES)),
-            kit.select("trace", "Requests like", list(TRACES.items())),
-            kit.choice("prompts", "Prompts go in", list(PROMPTS.items()), hidden=static),
-            kit.select("budget", "Tokens a step, at most", [(size, f"{size:,}") for size in BUDGETS], 2048, hidden=static),
-            kit.choice("scheduling", "Requests join", [("continuous", "a running batch"), ("static", "only a new batch")]),
-            kit.select("most", "Sequences at once, at most", [(size, str(size)) for size in MOST], begin.get("most", 256),
-                       {size: "more than the tokens of a step" for size in MOST if pieces and size > int(values.get("budget") or 2048)}),
-            kit.select("model", "Model", [(name, about(name)["name"]) for name in MODELS], begin.get("model", MODELS[0])),
-            kit.choice("devices", "Devices a replica", [(size, str(size)) for size in GROUPS], usual_group(machine), groups(machine)),
-            kit.span("replicas", "Replicas", 1, 8, begin.get("replicas", 1), whole=True),
-            kit.choice("weights", "Weights in", list(WEIGHTS.items())),
-            kit.choice("cache", "Cache in", list(CACHES.items())),
-            kit.select("block", "Cache is handed out in", paged, 16),
-            kit.choice("preemption", "Who makes room", [("recompute", "computes its prompt again"), ("swap", "moves to the host")]),
-            kit.span("share", "Memory the engine may take", 50, 95, 90, step=5, unit="%"),
+        budget = int(values.get("budget") or Setting.budget)
+        barred = {size: "more than the tokens of a step" for size in MOST if pieces and size > budget}
+        return [
+            kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8, shows="cache"),
+            *settings.dials(
+                Setting, prompts={"hidden": static}, budget={"hidden": static}, most={"value": begin.get("most"), "disabled": barred},
+                model={"value": begin.get("model")}, devices={"value": usual_group(machine), "disabled": groups(machine)},
+                replicas={"value": begin.get("replicas")},
+            ),
         ]  # fmt: skip
-        shows = {"at": "cache", "rate": "over-time", "prompts": "times", "budget": "times", "block": "cache", "share": "cache"}
-        return [{**dial, "shows": shows[dial["id"]]} if dial["id"] in shows else dial for dial in every]
 
     return dials_at
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case = case_of(machine_of(lab), values)
+    case = settings.read(Setting, values, machine=machine_of(lab)).case
     own = figures.said(lab, ratios())
     answer = [tabbed(own, "Your answer")] if own else []
-    shown: dict[str, Any] = {"banner": verdict.banner(lab, case, bool(values.get("moving"))), "note": kit.html(notes(lab, case))}
+    hint = verdict.hint(case, bool(values.get("moving")))
+    shown: dict[str, Any] = {
+        "banner": settings.verdict(lab, "act2", verdict.LIMITS, case, **hint), "note": kit.html(notes(lab, case)),
+    }  # fmt: skip
     if case.rig is None:
         return kit.View(figures=answer, cards=[], readouts=readouts(case), **shown)
     at = float(values["at"])
@@ -140,13 +124,11 @@ def notes(lab: kit.Lab, case: ServedCase) -> str:
 
 
 def readouts(case: ServedCase) -> dict[str, Any]:
-    hit, out = verdict.state(case), case.outcome if case.rig else None
-    policy = case.policy
+    out, policy = case.outcome if case.rig else None, case.policy
     return {
-        "model": case.model, "machine": case.machine, "devices": case.devices, "replicas": case.replicas, "rate": round(case.per_second, 4),
-        "most": policy.most, "budget": policy.budget, "chunked": policy.chunked, "scheduling": policy.scheduling,
-        "preemption": policy.preemption, "ttft_p99_s": out.ttft(PROMISE.share) if out else None,
-        "tbt_p99_s": out.tbt(PROMISE.share) if out else None, "tokens_per_s": out.tokens_per_s if out else None,
-        "device_s_per_million": case.device_seconds if out else None,
-        "preempted": out.preempted / len(out.requests) if out else None, "constraint_hit": None if hit == verdict.KEPT else hit,
+        **settings.values(case, "model", "machine", "devices", "replicas"),
+        **settings.values(policy, "most", "budget", "chunked", "scheduling", "preemption"), "rate": round(case.per_second, 4),
+        "ttft_p99_s": out.ttft(PROMISE.share) if out else None, "tbt_p99_s": out.tbt(PROMISE.share) if out else None,
+        "tokens_per_s": out.tokens_per_s if out else None, "device_s_per_million": case.device_seconds if out else None,
+        "preempted": out.preempted / len(out.requests) if out else None, "constraint_hit": settings.broken(verdict.LIMITS, case),
     }  # fmt: skip

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Promise
+from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import BLOCKS, CACHES, WEIGHTS
+from ironlaw.registry.workloads import about
+from ironlaw.systems.fields import among, figure, hundredths, whole
 from ironlaw.systems.serving.served_cases import CHAT, ServedCase, most_devices
 
 MODELS = ("llama3_70b", "llama3_8b")
@@ -17,10 +20,50 @@ BUDGETS = (128, 256, 512, 1024, 2048, 4096, 8192)
 MOST = (8, 16, 32, 64, 128, 256, 512)
 TRACES = {CHAT: "chats", "azure_code_2023": "code completions"}
 CHUNKED, WHOLE = "chunked", "whole"
+PROMPTS = {WHOLE: "whole, decoding waits", CHUNKED: "in pieces, beside decoding"}
+RATES = (0.1, 0.2, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 5, 10, 20)
 PROMISE = Promise(ttft=2.0, tbt=0.05)
 WINDOW = 40.0  # seconds that the pictures of time show
 LAB_08, LAB_13 = "lab_08_ledger", "lab_13_line"
 STORY_BUDGET = 512
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where the dials of Act II stand."""
+
+    machine: Hardware
+    rate: float = figure(
+        1, "Requests, times the trace's rate", "×", low=RATES[0], high=RATES[-1], dial="span", log=True, steps=list(RATES),
+        shows="over-time",
+    )  # fmt: skip
+    trace: str = among(TRACES, CHAT, "Requests like", dial="select")
+    prompts: str = among(PROMPTS, WHOLE, "Prompts go in", shows="times")
+    budget: int = among(BUDGETS, 2048, "Tokens a step, at most", dial="select", shown="{:,}", shows="times")
+    scheduling: str = among({"continuous": "a running batch", "static": "only a new batch"}, "continuous", "Requests join")
+    most: int = among(MOST, 256, "Sequences at once, at most", dial="select")
+    model: str = among(MODELS, MODELS[0], "Model", dial="select", shown=lambda name: str(about(name)["name"]))
+    devices: int = among(GROUPS, 4, "Devices a replica")
+    replicas: int = whole(1, "Replicas", most=8, dial="span")
+    weights: str = among(WEIGHTS, "", "Weights in")
+    cache: str = among(CACHES, "", "Cache in")
+    block: int = among({size: words for size, words in BLOCKS.items() if size}, 16, "Cache is handed out in", dial="select", shows="cache")
+    preemption: str = among({"recompute": "computes its prompt again", "swap": "moves to the host"}, "recompute", "Who makes room")
+    share: float = figure(90, "Memory the engine may take", "%", low=50, high=95, dial="span", step=5, means=hundredths, shows="cache")
+
+    @property
+    def policy(self) -> Policy:
+        chunked = self.prompts == CHUNKED and self.scheduling != "static"
+        most = min(self.most, self.budget) if chunked else self.most
+        return Policy(self.scheduling, most, self.budget, chunked, self.block, self.preemption)
+
+    @property
+    def case(self) -> ServedCase:
+        devices = self.devices if self.devices <= most_devices(self.machine.slug) else 1
+        return ServedCase(
+            self.model, self.machine.slug, devices, self.replicas, trace=self.trace, rate=self.rate, weights=self.weights,
+            cache=self.cache, memory=self.share, policy=self.policy,
+        )  # fmt: skip
 
 
 def premise(chunked: bool = False) -> ServedCase:
@@ -49,18 +92,3 @@ def starts(lab: kit.Lab) -> dict[str, Any]:
     if isinstance(replicas, int) and 1 <= replicas <= 8:
         found["replicas"] = replicas
     return found
-
-
-def case_of(machine: Hardware, values: Mapping[str, Any]) -> ServedCase:
-    static = values["scheduling"] == "static"
-    budget = int(values["budget"])
-    chunked = values["prompts"] == CHUNKED and not static
-    most = min(int(values["most"]), budget) if chunked else int(values["most"])
-    policy = Policy(
-        "static" if static else "continuous", most, budget, chunked, int(values["block"]), values["preemption"]
-    )  # fmt: skip
-    devices = int(values["devices"])
-    return ServedCase(
-        values["model"], machine.slug, devices if devices <= most_devices(machine.slug) else 1, round(values["replicas"]), values["trace"],
-        float(values["rate"]), values["weights"], values["cache"], values["share"] / 100, policy,
-    )  # fmt: skip

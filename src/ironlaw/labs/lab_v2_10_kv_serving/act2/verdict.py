@@ -7,71 +7,58 @@ from dataclasses import replace
 from ironlaw import kit
 from ironlaw.engine.serving.llm.promise import THRASHING
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import BUDGETS, GROUPS, PROMISE
+from ironlaw.systems.limits import fail, good, hit
 from ironlaw.systems.serving.served_cases import ServedCase, most_devices
 
-OOM, THRASH, UNSTABLE, TTFT, TBT, KEPT = "oom", "thrash", "unstable", "ttft", "tbt", "kept"
-TONES = {OOM: "fail", THRASH: "fail", UNSTABLE: "fail", TTFT: "fail", TBT: "fail", KEPT: "good"}
-TITLES = {
-    OOM: "It does not fit", THRASH: "The cache thrashes", UNSTABLE: "The line grows without end", TTFT: "First tokens come too late",
-    TBT: "Answers stutter", KEPT: "The promise is kept",
-}  # fmt: skip
+OOM, THRASH, TTFT, TBT = "oom", "thrash", "ttft", "tbt"
 TRIED = 3  # changes that are simulated for a hint
 
 
-def state(case: ServedCase) -> str:
-    """The first limit that a server hits; KEPT where it hits none."""
-    if case.rig is None:
-        return OOM
-    out = case.outcome
-    if out.preempted > THRASHING * len(out.requests):
-        return THRASH
-    if case.falls_behind:
-        return UNSTABLE
-    if out.ttft(PROMISE.share) > PROMISE.ttft:
-        return TTFT
-    return TBT if out.tbt(PROMISE.share) > PROMISE.tbt else KEPT
+def keeps(case: ServedCase) -> bool:
+    return hit(LIMITS, case).tone == "good"
 
 
-def banner(lab: kit.Lab, case: ServedCase, moving: bool = False) -> dict[str, object]:
-    name = state(case)
-    hint = {} if name == KEPT else {"cure": "let go of the dial to see" if moving else cure(case, name)}
-    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](case), **hint)))
+def hint(case: ServedCase, moving: bool) -> dict[str, object]:
+    """What would do; not while a dial is turned, as each try is a run."""
+    if keeps(case):
+        return {}
+    return {"cure": "let go of the dial to see" if moving else cure(case, hit(LIMITS, case).name)}
 
 
-def changes(case: ServedCase, hit: str) -> list[tuple[str, ServedCase]]:
+def changes(case: ServedCase, limit: str) -> list[tuple[str, ServedCase]]:
     """Single changes worth a try, the likeliest first."""
     larger = [size for size in GROUPS if case.devices < size <= most_devices(case.machine)]
     policy = case.policy
     found: list[tuple[str, ServedCase]] = []
     if policy.scheduling == "static":
         found.append(("let requests join a running batch", replace(case, policy=replace(policy, scheduling="continuous"))))
-    elif hit == TBT and not policy.chunked:
+    elif limit == TBT and not policy.chunked:
         pieces = replace(policy, chunked=True, budget=512, most=min(policy.most, 512))
         found.append(("prompts in pieces of 512", replace(case, policy=pieces)))
-    elif hit == TBT:
+    elif limit == TBT:
         found += [
             (f"a budget of {size}", replace(case, policy=replace(policy, budget=size, most=min(policy.most, size))))
             for size in reversed(BUDGETS)
             if size < policy.budget
         ][:1]
-    elif hit == TTFT and policy.chunked:
+    elif limit == TTFT and policy.chunked:
         found += [(f"a budget of {size}", replace(case, policy=replace(policy, budget=size))) for size in BUDGETS if size > policy.budget][
             :1
         ]
     if larger:
         found.append((f"{larger[0]} devices a replica", replace(case, devices=larger[0])))
-    if hit != OOM:
+    if limit != OOM:
         found += [(f"{count} replicas", replace(case, replicas=count)) for count in (case.replicas + 1, 2 * case.replicas) if count <= 8]
-    if hit in (OOM, THRASH) and not case.weights:
+    if limit in (OOM, THRASH) and not case.weights:
         found.insert(0, ("weights in INT4", replace(case, weights="int4")))
-    if hit == THRASH and not case.cache:
+    if limit == THRASH and not case.cache:
         found.insert(0, ("a cache in FP8", replace(case, cache="fp8")))
     return found
 
 
-def cure(case: ServedCase, hit: str) -> str:
-    for words, changed in changes(case, hit)[:TRIED]:
-        if state(changed) == KEPT:
+def cure(case: ServedCase, limit: str) -> str:
+    for words, changed in changes(case, limit)[:TRIED]:
+        if keeps(changed):
             return words
     return "no single one of the changes tried here; turn two dials"
 
@@ -129,4 +116,11 @@ def _kept(case: ServedCase) -> dict[str, object]:
     }  # fmt: skip
 
 
-SLOTS = {OOM: _oom, THRASH: _thrash, UNSTABLE: _unstable, TTFT: _late, TBT: _stutter, KEPT: _kept}
+LIMITS = (
+    fail(OOM, "It does not fit", lambda case: case.rig is None, _oom),
+    fail(THRASH, "The cache thrashes", lambda case: case.outcome.preempted > THRASHING * len(case.outcome.requests), _thrash),
+    fail("unstable", "The line grows without end", lambda case: case.falls_behind, _unstable),
+    fail(TTFT, "First tokens come too late", lambda case: case.outcome.ttft(PROMISE.share) > PROMISE.ttft, _late),
+    fail(TBT, "Answers stutter", lambda case: case.outcome.tbt(PROMISE.share) > PROMISE.tbt, _stutter),
+    good("kept", "The promise is kept", _kept),
+)

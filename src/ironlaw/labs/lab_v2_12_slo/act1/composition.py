@@ -11,12 +11,15 @@ from ironlaw import kit
 from ironlaw.engine.serving.laws import Law, Slowest, law, measured
 from ironlaw.engine.serving.sums import Total, total
 from ironlaw.engine.serving.tails import at_least_one
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_12_slo.act1 import local_runs
-from ironlaw.labs.lab_v2_12_slo.services import ANSWER, EXPONENTIAL, LOGNORMAL, MEASURED
+from ironlaw.labs.lab_v2_12_slo.services import ANSWER, EXPONENTIAL, LAWS, LOGNORMAL, MEASURED
+from ironlaw.systems.fields import among, figure, hundredths, thousandths, whole
 from ironlaw.units import significant
 
 MOST_STEPS, MOST_CALLS = 50, 1000
 COUNTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # services of the picture; a row of more than fifty is not drawn
+LEVELS = {0.5: "P50", 0.9: "P90", 0.95: "P95", 0.99: "P99", 0.999: "P99.9"}
 COARSE = 256  # steps of a line's sums, where the picture needs no more
 
 
@@ -24,21 +27,27 @@ COARSE = 256  # steps of a line's sums, where the picture needs no more
 class Setting:
     """Where the dials of Act I stand; seconds. `first`: P99 of a first token that comes after all services; 0 for none."""
 
-    steps: int = 5
-    calls: int = 1
-    kind: str = EXPONENTIAL
-    shape: float = 1.0
-    p99: float = 0.1
-    dependence: float = 0.0
-    p: float = 0.99
-    first: float = 0.0
+    steps: int = whole(5, "Services in a row", most=MOST_STEPS, dial="span", log=True, steps=[n for n in COUNTS if n <= MOST_STEPS])
+    calls: int = whole(1, "Calls at once, in each", most=MOST_CALLS, dial="span", log=True, steps=list(COUNTS))
+    dependence: float = figure(0, "Requests in which one cause slows all", "%", low=0, high=100, dial="span", means=hundredths)
+    p: float = among(LEVELS, 0.99, "Look at")
+    law: str = among(LAWS, EXPONENTIAL, "Times of a call", dial="select")
+    spread: float = figure(1, "Spread of the logarithm", low=0.1, high=3, dial="span", step=0.1)
+    index: float = figure(1.5, "Index of the tail", low=0.6, high=4, dial="span", step=0.1)
+    p99: float = figure(100, "P99 of one call", "ms", low=1, high=1000, dial="span", log=True, means=thousandths)
+    first: float = figure(0, "Then a first token, P99", "s", low=0.01, high=60, dial="span", log=True)
     quantiles: tuple[float, ...] = ()
     fine: int = 0  # steps of the sums; 0 for what is enough
 
     @property
     def one(self) -> Law:
         """A single call."""
-        return measured(self.quantiles) if self.kind == MEASURED else law(self.kind, self.p99, self.shape)
+        return measured(self.quantiles) if self.law == MEASURED else law(self.law, self.p99, self.shape)
+
+    @property
+    def shape(self) -> float:
+        """Of the law that has one."""
+        return self.spread if self.law == LOGNORMAL else self.index
 
     @property
     def last(self) -> tuple[Law, ...]:
@@ -108,12 +117,9 @@ def in_a_row(setting: Setting) -> tuple[tuple[int, float], ...]:
 
 
 def setting_of(lab: kit.Lab, values: Mapping[str, Any]) -> Setting:
-    kind = str(values["law"])
-    run = lab.local_run(local_runs.NAME) if kind == MEASURED else None
+    run = lab.local_run(local_runs.NAME) if values["law"] == MEASURED else None
     quantiles = local_runs.quantiles(run) if run else ()
-    return Setting(
-        round(values["steps"]), round(values["calls"]), kind if kind != MEASURED or quantiles else EXPONENTIAL,
-        float(values["spread"] if kind == LOGNORMAL else values["index"]), float(values["p99"]) / 1000, float(values["dependence"]) / 100,
-        float(values["p"]), float(values["first"]) if lab.current_context.slug == ANSWER else 0.0, quantiles,
-        COARSE if values.get("moving") else 0,
+    return settings.read(
+        Setting, values, quantiles=quantiles, law=EXPONENTIAL if values["law"] == MEASURED and not quantiles else values["law"],
+        first=float(values["first"]) if lab.current_context.slug == ANSWER else 0.0, fine=COARSE if values.get("moving") else 0,
     )  # fmt: skip

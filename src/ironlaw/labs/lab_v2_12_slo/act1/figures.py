@@ -60,7 +60,7 @@ def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density",
     top = min(100.0, up_to(1.15 * max(share for points in series.values() for _, share in points)))
     return Figure(
         id, title, Axis("log", "time to the answer", "s", (low, high)), Axis("linear", "of the requests, by time", "%", (0.0, top)),
-        (*marks, *extra), words, Table(("time", ONE, WHOLE), tuple(cells)), "", legend, {"height": 340},
+        (*marks, *extra), words, table=Table(("time", ONE, WHOLE), tuple(cells)), note="", legend=legend, more={"height": 340},
     )  # fmt: skip
 
 
@@ -134,5 +134,5 @@ def here(run: kit.Measured) -> Figure:
     return Figure(
         "here", "P99 on this machine", Axis("linear", "P99", "s", (0.0, up_to(1.2 * most))),
         Axis("band", names=tuple(bar.name for bar in bars)),
-        tuple(bar.mark for bar in bars), f"{values}.", Table(("calls", "P99", "exactly"), table), run.source, (), {"row": 34},
+        tuple(bar.mark for bar in bars), f"{values}.", table=Table(("calls", "P99", "exactly"), table), note=run.source, more={"row": 34},
     )  # fmt: skip

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.formula import line
 from ironlaw.labs.lab_v2_12_slo.act1 import figures, local_runs
-from ironlaw.labs.lab_v2_12_slo.act1.composition import MOST_CALLS, MOST_STEPS, Setting, setting_of
+from ironlaw.labs.lab_v2_12_slo.act1.composition import Setting, setting_of
 from ironlaw.labs.lab_v2_12_slo.act1.slots import CASE
 from ironlaw.labs.lab_v2_12_slo.services import (
     ANSWER,
     HERE,
-    LAWS,
     LOGNORMAL,
     MEASURED,
     PARETO,
@@ -21,34 +21,25 @@ from ironlaw.labs.lab_v2_12_slo.services import (
     has_first_token,
     story,
 )  # fmt: skip
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("percentiles_add_up", "misses_compound", "slow_together_is_better", "tail_63", "leaves_are_independent")
 FOLLOWS = ("steps", "calls", "law", "p99", "first")
-LEVELS = ((0.5, "P50"), (0.9, "P90"), (0.95, "P95"), (0.99, "P99"), (0.999, "P99.9"))
 
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         run = lab.local_run(local_runs.NAME)
         seen = bool(run and local_runs.quantiles(run))
-        begin, chosen = story(lab.current_context.slug, seen), values.get("law")
-        kind = chosen or begin.law
+        begin, slug = story(lab.current_context.slug, seen), lab.current_context.slug
+        law = values.get("law") or begin.law
         barred = {} if seen else {MEASURED: "run “Five calls in a row” below, and come back"}
-        stops = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000]
-        return [
-            kit.span("steps", "Services in a row", 1, MOST_STEPS, begin.steps, whole=True, log=True, steps=stops[:7]),
-            kit.span("calls", "Calls at once, in each", 1, MOST_CALLS, begin.calls, whole=True, log=True, steps=stops),
-            kit.span("dependence", "Requests in which one cause slows all", 0, 100, 0, unit="%"),
-            kit.choice("p", "Look at", list(LEVELS), 0.99),
-            kit.select("law", "Times of a call", list(LAWS.items()), begin.law, barred),
-            kit.span("spread", "Spread of the logarithm", 0.1, 3, 1, step=0.1, hidden=kind != LOGNORMAL),
-            kit.span("index", "Index of the tail", 0.6, 4, 1.5, step=0.1, hidden=kind != PARETO),
-            kit.span("p99", "P99 of one call", 1, 1000, round(1000 * begin.p99), unit="ms", log=True, hidden=kind == MEASURED),
-            kit.span("first", "Then a first token, P99", 0.01, 60, first_token(lab), unit="s", log=True,
-                     hidden=lab.current_context.slug != ANSWER),
-        ]  # fmt: skip
+        return settings.dials(
+            Setting, steps={"value": begin.steps}, calls={"value": begin.calls}, law={"value": begin.law, "disabled": barred},
+            spread={"hidden": law != LOGNORMAL}, index={"hidden": law != PARETO},
+            p99={"value": round(1000 * begin.p99), "hidden": law == MEASURED}, first={"value": first_token(lab), "hidden": slug != ANSWER},
+        )  # fmt: skip
 
     return dials_at
 
@@ -65,8 +56,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         formula=formula(setting),
         note=kit.html(notes(lab, setting)),
         readouts={
-            "steps": setting.steps, "calls": setting.calls, "law": setting.kind, "dependence": setting.dependence, "quantile": setting.p,
-            "one_s": round(setting.single, 9), "whole_s": round(setting.seconds, 9), "over": setting.over,
+            **settings.values(setting, "steps", "calls", "law", "dependence", "over"),
+            "quantile": setting.p, "one_s": round(setting.single, 9), "whole_s": round(setting.seconds, 9),
         },
     )  # fmt: skip
 
@@ -74,7 +65,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 def cards(setting: Setting) -> list[dict[str, Any]]:
     within = 1 - setting.whole.tail(setting.single)
     ratio = setting.seconds / setting.added
-    enough = f"{significant(100 * ratio)} % of it is enough" if ratio <= 1 else f"not enough: {significant(ratio)} times as much"
+    enough = f"{percent(ratio)} of it is enough" if ratio <= 1 else f"not enough: {significant(ratio)} times as much"
     return [
         kit.card(f"{setting.name} of one call", setting.single, "s"),
         kit.card(f"{setting.name} of the whole", setting.seconds, "s"),
@@ -108,10 +99,10 @@ def notes(lab: kit.Lab, setting: Setting) -> str:
     if slug == ANSWER:
         where = "act1.first_saved" if has_first_token(lab) else "act1.first_open"
         texts.append(lab.fill(where, first=kit.amount(first_token(lab), "s")))
-    if slug == HERE and setting.kind != MEASURED:
+    if slug == HERE and setting.law != MEASURED:
         texts.append(lab.fill("act1.here_open"))
     if setting.dependence:
         texts.append(lab.fill("act1.dependence"))
-    if setting.kind == PARETO and setting.shape <= 1:
+    if setting.law == PARETO and setting.shape <= 1:
         texts.append(lab.fill("act1.no_mean"))
     return "\n\n".join(texts)

@@ -14,7 +14,7 @@ from ironlaw.labs.lab_v2_12_slo.services import EXPONENTIAL, LOGNORMAL, PARETO
 CASE = Setting()  # five in a row, exponential, P99 of each 100 ms
 PAGE = replace(CASE, steps=1, calls=100)
 PAIR = replace(CASE, steps=2)
-HEAVY = replace(CASE, kind=PARETO, shape=0.8)
+HEAVY = replace(CASE, law=PARETO, index=0.8)
 
 
 def message(lab: kit.Lab) -> dict[str, object]:
@@ -56,13 +56,13 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
 
 
 def peek(lab: kit.Lab) -> dict[str, object]:
-    wide = replace(CASE, kind=LOGNORMAL, shape=3.0)
+    wide = replace(CASE, law=LOGNORMAL, spread=3.0)
     return {
         "mean": kit.amount(CASE.p99 / math.log(100), "s"), "each": kit.amount(CASE.p99, "s"), "whole": kit.amount(CASE.seconds, "s", 4),
         "over": kit.amount(100 * CASE.over, "%"), "services": _count(CASE.steps), "bound": kit.amount(100 * CASE.bound, "%"),
         "page": kit.amount(100 * at_least_one(0.01, 100), "%", 4), "added": kit.amount(CASE.added, "s"),
         "wide": kit.amount(wide.seconds, "s"), "index": f"{HEAVY.shape:g}", "heavy": kit.amount(HEAVY.seconds, "s"),
-        "narrow": kit.amount(replace(wide, shape=2.0).seconds, "s"), "median": kit.amount(law(EXPONENTIAL, CASE.p99).quantile(0.5), "s"),
+        "narrow": kit.amount(replace(wide, spread=2.0).seconds, "s"), "median": kit.amount(law(EXPONENTIAL, CASE.p99).quantile(0.5), "s"),
     }  # fmt: skip
 
 

@@ -8,12 +8,11 @@ from itertools import pairwise
 
 from ironlaw import kit
 from ironlaw.engine.serving.availability import replicated
-from ironlaw.engine.serving.layers import Layers
 from ironlaw.engine.serving.sums import Total
 from ironlaw.labs.lab_v2_12_slo.act2.plan import BEGINS, EVERY, LASTS, LATENCY, ONE, PREMISE, PROMISED, SPIKE, UNTIL, WITHIN, Plan
 from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines, upright
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -43,7 +42,7 @@ def spike(plan: Plan, moment: float) -> Figure:
     return lines(
         series, Axis("linear", "time", "s", (0.0, UNTIL)), Axis("linear", "of what can be done", "%", (0.0, MOST)), "Through a spike",
         extra=extra, id="spike", more={"height": 340},
-        note=f"{significant(100 * SPIKE)} % of capacity for {significant(LASTS)} s; what is sent beyond {MOST:.0f} % is drawn there",
+        note=f"{percent(SPIKE)} of capacity for {significant(LASTS)} s; what is sent beyond {MOST:.0f} % is drawn there",
     )  # fmt: skip
 
 
@@ -56,7 +55,7 @@ def latencies(plan: Plan) -> Figure:
     """Shares that take longer on a calm day, log-log: one layer, all of them, and all without copies."""
     calm = plan.calm
     extra: list[Mark] = [
-        mark("rule", "ridge", y=100 * (1 - WITHIN), dash=True, id="share", label=f"{significant(100 * (1 - WITHIN))} %",
+        mark("rule", "ridge", y=100 * (1 - WITHIN), dash=True, id="share", label=percent(1 - WITHIN),
              name="may be late"),
         upright(LATENCY, f"promise {format_quantity(LATENCY, 's')}", "the promise", "s",
                 "good" if plan.latency <= LATENCY else "fail", "promise"),
@@ -66,7 +65,7 @@ def latencies(plan: Plan) -> Figure:
     else:
         one = calm.one(calm.load * (1 + calm.copies))
         series = {"one layer": _seen([(t, one.tail(t)) for t in TIMES]), "all layers": _tail(calm.whole)}
-        plain = Layers(plan.layers, plan.load, calm.service, None, plan.timeout, plan.retries, plan.budget, plan.steps)
+        plain = replace(calm, hedge=None)
         if calm.hedge is not None and plain.whole is not None:
             series["without copies"] = _tail(plain.whole)
         if math.isfinite(plan.latency):
@@ -116,8 +115,8 @@ def added(plan: Plan) -> Figure:
     words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in rows.items())
     return Figure(
         "added", "What is sent", Axis("log", "of what can be done", "%", (1.0, max(top, 1000.0))), Axis("band", names=tuple(rows)),
-        tuple(marks), f"{words}.", Table(("when", "sent", "exactly"), table),
-        "from 100 % on a line of late work keeps itself up", (), {"row": 36},
+        tuple(marks), f"{words}.", table=Table(("when", "sent", "exactly"), table),
+        note="from 100 % on a line of late work keeps itself up", more={"row": 36},
     )  # fmt: skip
 
 

@@ -7,25 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_12_slo.act2 import figures, verdict
-from ironlaw.labs.lab_v2_12_slo.act2.plan import (
-    BREAKERS,
-    BUDGETS,
-    HEDGES,
-    LATENCY,
-    LIMITS,
-    MOST_COPIES,
-    NONE,
-    ORDERS,
-    PROMISED,
-    SERVICE,
-    UNTIL,
-    WHERE,
-    Plan,
-    plan_of,
-)  # fmt: skip
+from ironlaw.labs.lab_v2_12_slo.act2.plan import HEDGES, LATENCY, MOST_COPIES, PROMISED, SERVICE, UNTIL, Plan, plan_of
 from ironlaw.labs.lab_v2_12_slo.services import LAYERS
+from ironlaw.systems.limits import hit
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
@@ -35,30 +22,16 @@ FOLLOWS = ("layers",)
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        single = round(values.get("replicas") or 2) == 1
-        alone = round(values.get("layers") or LAYERS[lab.current_context.slug]) == 1
-        every = [
-            kit.span("moment", "Moment", 0, UNTIL, UNTIL, step=2, unit="s", play=8),
-            kit.span("load", "Load, of what can be done", 10, 200, 80, step=5, unit="%"),
-            kit.span("layers", "Layers", 1, 6, LAYERS[lab.current_context.slug], whole=True),
-            kit.span("retries", "Retries of each call", 0, 5, 3, whole=True),
-            kit.choice("where", "Who tries again", list(WHERE.items()), hidden=alone),
-            kit.select("budget", "Retries per hundred requests, at most", list(BUDGETS.items()), NONE),
-            kit.span("backoff", "First wait before a retry", 0, 2, 0, step=0.1, unit="s"),
-            kit.span("timeout", "Timeout of the last layer", 0.05, 2, 0.5, unit="s", log=True),
-            kit.span("growth", "Each caller waits, times that", 0.8, 2, 1.2, step=0.05, unit="×", hidden=alone),
-            kit.select("limit", "Requests that may wait", list(LIMITS.items()), NONE),
-            kit.choice("order", "The line is served", list(ORDERS.items())),
-            kit.select("breaker", "Clients stop for a second when", list(BREAKERS.items()), NONE),
-            kit.select("hedge", "A copy is sent after", list(HEDGES.items()), NONE,
-                       {level: "a copy needs a second replica" for level in HEDGES if level and single}),
-            kit.span("replicas", "Replicas of a layer", 1, 5, 2, whole=True),
-            kit.span("up", "One replica is up", 99, 99.99, 99.9, step=0.01, unit="%"),
-            kit.span("common", "Failures that take all replicas", 0, 100, 10, unit="%", hidden=single),
+        layers = LAYERS[lab.current_context.slug]
+        single, alone = round(values.get("replicas") or 2) == 1, round(values.get("layers") or layers) == 1
+        barred = {level: "a copy needs a second replica" for level in HEDGES if level and single}
+        return [
+            kit.span("moment", "Moment", 0, UNTIL, UNTIL, step=2, unit="s", play=8, shows="spike"),
+            *settings.dials(
+                Plan, layers={"value": layers}, where={"hidden": alone}, growth={"hidden": alone}, hedge={"disabled": barred},
+                common={"hidden": single},
+            ),
         ]  # fmt: skip
-        shows = {"moment": "spike", "backoff": "spike", "limit": "spike", "order": "spike", "breaker": "spike", "budget": "spike",
-                 "hedge": "latencies", "up": "down", "common": "down"}  # fmt: skip
-        return [{**dial, "shows": shows[dial["id"]]} if dial["id"] in shows else dial for dial in every]
 
     return dials_at
 
@@ -74,7 +47,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(plan),
         formula=formula(plan),
-        banner=verdict.banner(lab, plan, moving),
+        banner=settings.verdict(lab, "act2", verdict.LIMITS, plan, **verdict.hint(plan, moving)),
         note=kit.html(notes(lab, plan, moving)),
         readouts=readouts(plan),
     )  # fmt: skip
@@ -122,11 +95,11 @@ def notes(lab: kit.Lab, plan: Plan, moving: bool) -> str:
 
 
 def readouts(plan: Plan) -> dict[str, Any]:
-    hit = verdict.state(plan)
+    limit = hit(verdict.LIMITS, plan)
     return {
-        "layers": plan.layers, "load": plan.load, "retries": plan.retries, "retry_layers": plan.where, "retry_budget": plan.budget,
-        "timeout_s": plan.timeout, "line_limit": plan.limit, "hedge": plan.hedged, "replicas": plan.replicas,
+        **settings.values(plan, "layers", "load", "retries", "replicas"), "retry_layers": plan.where, "retry_budget": plan.budget,
+        "timeout_s": plan.timeout, "line_limit": plan.limit, "hedge": plan.hedged,
         "latency_p999_s": None if math.isinf(plan.latency) else round(plan.latency, 6), "availability": round(plan.available, 9),
         "back_s": None if math.isinf(plan.course.back) else plan.course.back, "late_load": round(plan.late_load, 6),
-        "copies": round(plan.copies, 6), "constraint_hit": None if hit == verdict.WORKS else hit,
+        "copies": round(plan.copies, 6), "constraint_hit": None if limit.tone == "good" else limit.name,
     }  # fmt: skip

@@ -12,6 +12,8 @@ from ironlaw.engine.serving.availability import in_series, replicated
 from ironlaw.engine.serving.layers import Layers
 from ironlaw.engine.serving.retries import attempts, stuck
 from ironlaw.engine.serving.storms import Outcome, Storm, run_storm
+from ironlaw.kit import settings
+from ironlaw.systems.fields import among, figure, hundredths, whole
 
 SERVICE = 0.010  # seconds that a replica works on a request
 SPIKE, BEGINS, LASTS, AFTER = 1.5, 10.0, 10.0, 60.0  # of what a replica can do; seconds
@@ -26,31 +28,35 @@ OLDEST, NEWEST = "fifo", "lifo"
 ORDERS = {OLDEST: "oldest first", NEWEST: "newest first"}
 NONE = 0  # of a menu: no limit, no budget, no breaker, no copies
 BUDGETS = {NONE: "none", 1: "1 %", 5: "5 %", 10: "10 %", 20: "20 %", 50: "50 %", 100: "100 %"}
-LIMITS = {NONE: "none", 5: "5", 10: "10", 20: "20", 40: "40", 100: "100", 400: "400"}
+LINES = {NONE: "none", 5: "5", 10: "10", 20: "20", 40: "40", 100: "100", 400: "400"}
 BREAKERS = {NONE: "none", 25: "25 % fail", 50: "50 % fail", 75: "75 % fail"}
 HEDGES = {NONE: "never", 50: "P50", 80: "P80", 90: "P90", 95: "P95", 99: "P99", 99.9: "P99.9"}
 MOST_RETRIES, SENT = 10, 4.0  # that are simulated, and the load of what can be done from which more of them change nothing
+
+
+def _share_or_none(percents: float) -> float | None:
+    return percents / 100 if percents else None
 
 
 @dataclass(frozen=True)
 class Plan:
     """Where the dials of Act II stand; seconds and shares. `growth`: each caller's timeout over that of the one it calls."""
 
-    layers: int = 5
-    load: float = 0.8
-    retries: int = 3
-    where: str = EVERY
-    budget: float | None = None
-    backoff: float = 0.0
-    timeout: float = 0.5
-    growth: float = 1.2
-    limit: int | None = None
-    order: str = OLDEST
-    breaker: float | None = None
-    hedge: float | None = None
-    replicas: int = 2
-    up: float = 0.999
-    common: float = 0.1
+    load: float = figure(80, "Load, of what can be done", "%", low=10, high=200, dial="span", step=5, means=hundredths)
+    layers: int = whole(5, "Layers", most=6, dial="span")
+    retries: int = whole(3, "Retries of each call", least=0, most=5, dial="span")
+    where: str = among(WHERE, EVERY, "Who tries again")
+    budget: float | None = among(BUDGETS, NONE, "Retries per hundred requests, at most", dial="select", means=_share_or_none, shows="spike")
+    backoff: float = figure(0, "First wait before a retry", "s", low=0, high=2, dial="span", step=0.1, shows="spike")
+    timeout: float = figure(0.5, "Timeout of the last layer", "s", low=0.05, high=2, dial="span", log=True)
+    growth: float = figure(1.2, "Each caller waits, times that", "×", low=0.8, high=2, dial="span", step=0.05)
+    limit: int | None = among(LINES, NONE, "Requests that may wait", dial="select", means=lambda count: count or None, shows="spike")
+    order: str = among(ORDERS, OLDEST, "The line is served", shows="spike")
+    breaker: float | None = among(BREAKERS, NONE, "Clients stop for a second when", dial="select", means=_share_or_none, shows="spike")
+    hedge: float | None = among(HEDGES, NONE, "A copy is sent after", dial="select", means=_share_or_none, shows="latencies")
+    replicas: int = whole(2, "Replicas of a layer", most=5, dial="span")
+    up: float = figure(99.9, "One replica is up", "%", low=99, high=99.99, dial="span", step=0.01, means=hundredths, shows="down")
+    common: float = figure(10, "Failures that take all replicas", "%", low=0, high=100, dial="span", means=hundredths, shows="down")
     after: float = AFTER
     steps: int = 0
 
@@ -81,7 +87,10 @@ class Plan:
 
     @property
     def calm(self) -> Layers:
-        return calm(Layers(self.layers, self.load, SERVICE, self.hedged, self.timeout, self.retries, self.budget, self.steps))
+        return calm(Layers(
+            self.layers, self.load, SERVICE, hedge=self.hedged, timeout=self.timeout, retries=self.retries, budget=self.budget,
+            steps=self.steps,
+        ))  # fmt: skip
 
     @property
     def latency(self) -> float:
@@ -114,8 +123,9 @@ class Plan:
     def storm(self) -> Storm:
         """What one replica of the last layer goes through."""
         return Storm(
-            1 / SERVICE, self.load, max(SPIKE, self.load), BEGINS, LASTS, BEGINS + LASTS + self.after, self.timeout,
-            self.simulated, self.budget, self.backoff, self.limit, self.order, self.breaker,
+            1 / SERVICE, load=self.load, spike=max(SPIKE, self.load), begins=BEGINS, lasts=LASTS, until=BEGINS + LASTS + self.after,
+            timeout=self.timeout, retries=self.simulated, budget=self.budget, backoff=self.backoff, limit=self.limit, order=self.order,
+            breaker=self.breaker,
         )  # fmt: skip
 
     @property
@@ -165,13 +175,4 @@ PREMISE = Plan(layers=1, where=ONE, replicas=1)  # the question's own: one servi
 
 def plan_of(values: Mapping[str, Any]) -> Plan:
     moving = bool(values.get("moving"))
-    return Plan(
-        round(values["layers"]), float(values["load"]) / 100, round(values["retries"]), values["where"], _share(values["budget"]),
-        float(values["backoff"]), float(values["timeout"]), float(values["growth"]), int(values["limit"]) or None, values["order"],
-        _share(values["breaker"]), _share(values["hedge"]), round(values["replicas"]), float(values["up"]) / 100,
-        float(values["common"]) / 100, SHORT if moving else AFTER, COARSE if moving else 0,
-    )  # fmt: skip
-
-
-def _share(percent: Any) -> float | None:
-    return float(percent) / 100 if float(percent) else None
+    return settings.read(Plan, values, after=SHORT if moving else AFTER, steps=COARSE if moving else 0)

@@ -23,7 +23,7 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
     Plan,
 )  # fmt: skip
 from ironlaw.registry.publications import published
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 
 LONG = Storm()  # the same for longer: what comes back later than a minute is seen to
 LAYERS = 3  # of the reflection
@@ -108,4 +108,4 @@ def takeaways(lab: kit.Lab) -> dict[str, object]:
 
 
 def _nines(share: float) -> kit.Markup:
-    return kit.dress(f"{significant(100 * share, 6)} %")
+    return kit.dress(percent(share, 6))

@@ -14,50 +14,34 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
     BUDGETS,
     HEDGES,
     LATENCY,
-    LIMITS,
+    LINES,
     MOST_COPIES,
     PROMISED,
     SERVICE,
     WITHIN,
     Plan,
 )  # fmt: skip
-from ironlaw.units import show, significant
-
-INVERTED, STORM, SLOW, LATE, DOWN, COSTLY, WORKS = "timeout_inversion", "storm", "slow_return", "slo", "availability", "hedge_cost", "works"
-TONES = {INVERTED: "fail", STORM: "fail", SLOW: "fail", LATE: "fail", DOWN: "fail", COSTLY: "warn", WORKS: "good"}
-TITLES = {
-    INVERTED: "A caller gives up before the one it calls", STORM: "It does not come back", SLOW: "It comes back too late",
-    LATE: "Too many wait too long", DOWN: "It is down too often", COSTLY: "Too many copies", WORKS: "Every promise is kept",
-}  # fmt: skip
+from ironlaw.systems.limits import either, fail, good, hit, warn
+from ironlaw.units import percent, show, significant
 
 
-def state(plan: Plan) -> str:
-    """The first promise that is broken; WORKS where none is."""
-    if plan.layers > 1 and not keeps(plan, INVERTED):
-        return INVERTED
-    if not keeps(plan, STORM):
-        return STORM if plan.stuck else SLOW
-    return next((hit for hit in (LATE, DOWN, COSTLY) if not keeps(plan, hit)), WORKS)
+def hint(plan: Plan, moving: bool) -> dict[str, object]:
+    """What would do; not while a dial is turned, as each try is a run."""
+    limit = hit(LIMITS, plan)
+    if limit.tone == "good":
+        return {}
+    return {"cures": "let go of the dial to see" if moving else either(list(fixes(plan, limit.name))[:4], "no single dial; turn two")}
 
 
-def banner(lab: kit.Lab, plan: Plan, moving: bool = False) -> dict[str, object]:
-    name = state(plan)
-    hint = {} if name == WORKS else {"cures": "let go of the dial to see" if moving else _or(cures(plan, name))}
-    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](plan), **hint)))
-
-
-def keeps(plan: Plan, hit: str) -> bool:
+def keeps(plan: Plan, name: str) -> bool:
     """Whether a plan keeps the promise that is named for its breach, whatever else it breaks."""
-    if hit in (STORM, SLOW):
-        return plan.course.back <= plan.after
-    if hit == LATE:
-        return plan.latency <= LATENCY
-    return {INVERTED: plan.growth > 1, COSTLY: plan.copies <= MOST_COPIES + 1e-9, DOWN: plan.available >= PROMISED}[hit]
+    promise = "slow_return" if name == "storm" else name  # either way it has to be back in time
+    return not next(limit for limit in LIMITS if limit.name == promise).hit(plan)
 
 
-def cures(plan: Plan, hit: str) -> dict[str, Plan]:
+def fixes(plan: Plan, name: str) -> dict[str, Plan]:
     """Words -> the plan with that one change, which keeps this promise with all else as it is; the least of each kind."""
-    firsts = (next(((words, changed) for words, changed in tries if keeps(changed, hit)), None) for tries in CHANGES[hit](plan))
+    firsts = (next(((words, changed) for words, changed in tries if keeps(changed, name)), None) for tries in CHANGES[name](plan))
     return dict(first for first in firsts if first)
 
 
@@ -81,7 +65,7 @@ def _storm(plan: Plan) -> list[Tries]:
     """Few are tried: each is a run."""
     harmless = 100 * largest_retries(plan.load)
     budgets = [percent for percent in BUDGETS if 0 < percent <= harmless / 2]
-    limits = [count for count in LIMITS if 0 < count * SERVICE < plan.timeout]
+    limits = [count for count in LINES if 0 < count * SERVICE < plan.timeout]
     return [
         [(f"a budget of {percent} % for retries", replace(plan, budget=percent / 100)) for percent in budgets[-1:]],
         [(f"a line of at most {count}", replace(plan, limit=count)) for count in limits[-1:]],
@@ -110,14 +94,9 @@ def _costly(plan: Plan) -> list[Tries]:
     ]
 
 
-CHANGES = {INVERTED: _inverted, STORM: _storm, SLOW: _storm, LATE: _late, DOWN: _down, COSTLY: _costly}
-
-
-def _or(changes: dict[str, Plan]) -> str:
-    words = list(changes)[:4]
-    if not words:
-        return "no single dial; turn two"
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}, or {words[-1]}"
+CHANGES = {
+    "timeout_inversion": _inverted, "storm": _storm, "slow_return": _storm, "slo": _late, "availability": _down, "hedge_cost": _costly,
+}  # fmt: skip
 
 
 def _inverted_slots(plan: Plan) -> dict[str, object]:
@@ -168,10 +147,21 @@ def _works_slots(plan: Plan) -> dict[str, object]:
 
 
 def _nines(share: float) -> kit.Markup:
-    return kit.dress(f"{significant(100 * share, 6)} %")
+    return kit.dress(percent(share, 6))
 
 
-SLOTS = {
-    INVERTED: _inverted_slots, STORM: _storm_slots, SLOW: _slow_slots, LATE: _late_slots, DOWN: _down_slots, COSTLY: _costly_slots,
-    WORKS: _works_slots,
-}  # fmt: skip
+def _returns_late(plan: Plan) -> bool:
+    return plan.course.back > plan.after
+
+
+LIMITS = (
+    fail(
+        "timeout_inversion", "A caller gives up before the one it calls", lambda plan: plan.layers > 1 and plan.growth <= 1, _inverted_slots
+    ),
+    fail("storm", "It does not come back", lambda plan: plan.stuck and _returns_late(plan), _storm_slots),
+    fail("slow_return", "It comes back too late", _returns_late, _slow_slots),
+    fail("slo", "Too many wait too long", lambda plan: plan.latency > LATENCY, _late_slots),
+    fail("availability", "It is down too often", lambda plan: plan.available < PROMISED, _down_slots),
+    warn("hedge_cost", "Too many copies", lambda plan: plan.copies > MOST_COPIES + 1e-9, _costly_slots),
+    good("works", "Every promise is kept", _works_slots),
+)

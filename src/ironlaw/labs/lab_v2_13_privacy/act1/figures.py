@@ -15,7 +15,7 @@ from ironlaw.pictures import reveal
 from ironlaw.pictures.curve import DASHES
 from ironlaw.pictures.lines import lines
 from ironlaw.registry.publications import published
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact
 
@@ -31,7 +31,7 @@ def inside(epsilon: float) -> float:
 
 
 def about(run: Run) -> str:
-    return f"{significant(100 * run.rate)} % a step, noise {significant(run.noise)}, {run.steps:,.0f} steps, δ = {tiny(run.delta)}"
+    return f"{percent(run.rate)} a step, noise {significant(run.noise)}, {run.steps:,.0f} steps, δ = {tiny(run.delta)}"
 
 
 def budgets(lab: kit.Lab, run: Run) -> Figure:
@@ -55,11 +55,12 @@ def budgets(lab: kit.Lab, run: Run) -> Figure:
     return Figure(
         "budgets", "One run, as each proves it", Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS),
         Axis("band", names=tuple(rows)), tuple(marks), f"{text}. The Gaussian limit is not a bound.",
-        Table(("accountant", "ε", "is it a bound"), tuple((name, significant(e), "no" if name == NAMES[LIMIT] else "yes")
+        table=Table(("accountant", "ε", "is it a bound"), tuple((name, significant(e), "no" if name == NAMES[LIMIT] else "yes")
                                                           for name, e in rows.items())),
-        about(run),
-        ({"colour": "accent", "shape": "circle", "label": "as chosen"}, {"colour": "ink", "shape": "circle", "label": "upper bounds"},
-         {"colour": "muted", "shape": "circle", "hollow": True, "label": "not a bound"}),
+        note=about(run),
+        legend=({"colour": "accent", "shape": "circle", "label": "as chosen"},
+                {"colour": "ink", "shape": "circle", "label": "upper bounds"},
+                {"colour": "muted", "shape": "circle", "hollow": True, "label": "not a bound"}),
     )  # fmt: skip
 
 
@@ -93,8 +94,8 @@ def by_steps(run: Run, moving: bool) -> Figure:
     return Figure(
         "by-steps", "ε by steps", Axis("log", "steps", "", (STEPS[0], STEPS[-1]), ticks=(1.0, 100.0, 1e4, 1e6, 1e8)),
         Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS), tuple(marks), text + ".",
-        Table(("accountant", "1 step", "10,000 steps", "10⁸ steps"), rows), f"{significant(100 * run.rate)} % a step, noise "
-        f"{significant(run.noise)}, δ = {tiny(run.delta)}", legend,
+        table=Table(("accountant", "1 step", "10,000 steps", "10⁸ steps"), rows), note=f"{percent(run.rate)} a step, noise "
+        f"{significant(run.noise)}, δ = {tiny(run.delta)}", legend=legend,
     )  # fmt: skip
 
 
@@ -108,19 +109,19 @@ def attack(run: Run) -> Figure:
         mark("point", "good", x=100 * _corner(run), y=100 * missed(_corner(run), run.epsilon, run.delta), shape="diamond", size=7,
              id="corner", name="most right guesses", hover=[("right guesses", exact(100 * run.attack, "%"))]),
         mark("point", "accent", x=100 * run.alarms, y=100 * run.missed, size=8, id="now", name="as set",
-             label=f"{significant(100 * run.missed)} %", drag={"dial": "alarms", "axis": "x"},
+             label=percent(run.missed), drag={"dial": "alarms", "axis": "x"},
              hover=[("false alarms", exact(100 * run.alarms, "%")), ("missed at least", exact(100 * run.missed, "%"))]),
     ]  # fmt: skip
     text = (
-        f"ε = {significant(run.epsilon)}: a test with {significant(100 * run.alarms)} % false alarms misses at least "
-        f"{significant(100 * run.missed)} % of the members; at best {significant(100 * run.attack)} % of all guesses are right."
+        f"ε = {significant(run.epsilon)}: a test with {percent(run.alarms)} false alarms misses at least "
+        f"{percent(run.missed)} of the members; at best {percent(run.attack)} of all guesses are right."
     )
     table = tuple((f"{x:g} %", f"{significant(y)} %") for x, y in bound if x % 10 == 0)
     return Figure(
         "attack", "What the best attack is left with", Axis("linear", "false alarms", "%", (0.0, 100.0)),
-        Axis("linear", "members missed", "%", (0.0, 100.0)), tuple(marks), text, Table(("false alarms", "missed at least"), table),
-        f"ε = {significant(run.epsilon)} by {NAMES[run.accountant]}, δ = {tiny(run.delta)}",
-        ({"colour": "ink", "shape": "line", "label": "the best test"},
+        Axis("linear", "members missed", "%", (0.0, 100.0)), tuple(marks), text, table=Table(("false alarms", "missed at least"), table),
+        note=f"ε = {significant(run.epsilon)} by {NAMES[run.accountant]}, δ = {tiny(run.delta)}",
+        legend=({"colour": "ink", "shape": "line", "label": "the best test"},
          {"colour": "ridge", "shape": "line", "dash": True, "label": "guessing"},
          {"colour": "good", "shape": "diamond", "label": "most right guesses"}),
     )  # fmt: skip

@@ -8,36 +8,29 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.privacy.accountants import ADVANCED, BASIC, LIMIT, RDP, limit_mu, step_epsilon
 from ironlaw.engine.privacy.renyi import divergence
+from ironlaw.kit import settings
 from ironlaw.kit.formula import line
 from ironlaw.labs.lab_v2_13_privacy.act1 import figures, local_runs
-from ironlaw.labs.lab_v2_13_privacy.act1.run import Run, run_of
+from ironlaw.labs.lab_v2_13_privacy.act1.run import Run
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, records_of, tiny
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("tutorial_epsilon", "private_training_ruins_accuracy", "small_epsilon_stops_attacks", "the_limit_is_a_bound")
 FOLLOWS = ("records", "batch", "one_in")
-ONE_IN = [10**k for k in range(2, 10)]
 
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         records = records_of(lab)
-        return [
-            kit.span("records", "Records", 1_000, 1_000_000, records, whole=True, log=True),
-            kit.span("batch", "Batch, on average", 10, 100_000, records // 100, whole=True, log=True),
-            kit.span("noise", "Noise multiplier", 0.3, 16, 4, log=True),
-            kit.span("epochs", "Epochs", 1, 1_000, 100, log=True),
-            kit.span("one_in", "δ is one in", 100, 10**9, max(10**5, 10 * records), whole=True, log=True, steps=ONE_IN),
-            kit.choice("accountant", "Accountant", list(ACCOUNTANTS.items()), RDP),
-            kit.span("alarms", "False alarms of an attack", 0, 100, 10, unit="%", shows="attack"),
-        ]
+        one_in = {"value": max(10**5, 10 * records)}
+        return settings.dials(Run, records={"value": records}, batch={"value": records // 100}, one_in=one_in)
 
     return dials_at
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    run, here = run_of(values), lab.local_run(local_runs.NAME)
+    run, here = settings.read(Run, values), lab.local_run(local_runs.NAME)
     moving = bool(values.get("moving"))
     return kit.View(
         figures=[
@@ -49,8 +42,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         formula=formula(run),
         note=kit.html(notes(lab, run)),
         readouts={
-            "run_records": run.records, "run_rate": run.rate, "run_noise": run.noise, "run_steps": run.steps, "run_delta": run.delta,
-            "run_accountant": run.accountant, "run_epsilon": round(run.epsilon, 6),
+            **{f"run_{name}": getattr(run, name) for name in ("records", "rate", "noise", "steps", "delta", "accountant")},
+            "run_epsilon": round(run.epsilon, 6),
         },
     )  # fmt: skip
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from ironlaw.engine.privacy.accountants import ACCOUNTANTS, ADVANCED, MOMENTS, RDP
 from ironlaw.engine.privacy.attacks import accuracy, missed
 from ironlaw.engine.privacy.renyi import best_order, divergence, moments_conversion, tight_conversion
+from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS as NAMES
 from ironlaw.labs.lab_v2_13_privacy.runs import spent
+from ironlaw.systems.fields import among, figure, hundredths, whole
 
 CONVERSIONS = {MOMENTS: moments_conversion, RDP: tight_conversion}
 STEPS = tuple(10 ** (k / 2) for k in range(17))  # along an axis of steps
@@ -21,13 +21,17 @@ ORDERS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256)
 class Run:
     """Where the dials of Act I stand."""
 
-    records: int
-    batch: int
-    noise: float = 4.0
-    epochs: float = 100.0
-    delta: float = 1e-5
-    accountant: str = RDP
-    alarms: float = 0.1
+    records: int = whole(label="Records", least=1_000, most=1_000_000, dial="span", log=True)
+    batch: int = whole(label="Batch, on average", least=10, most=100_000, dial="span", log=True)
+    noise: float = figure(4, "Noise multiplier", low=0.3, high=16, dial="span", log=True)
+    epochs: float = figure(100, "Epochs", low=1, high=1_000, dial="span", log=True)
+    one_in: int = whole(10**5, "δ is one in", least=100, most=10**9, dial="span", log=True, steps=[10**k for k in range(2, 10)])
+    accountant: str = among(NAMES, RDP, "Accountant")
+    alarms: float = figure(10, "False alarms of an attack", "%", low=0, high=100, dial="span", shows="attack", means=hundredths)
+
+    @property
+    def delta(self) -> float:
+        return 1 / self.one_in
 
     @property
     def rate(self) -> float:
@@ -79,10 +83,3 @@ def orders(rate: float, noise: float, steps: float, delta: float, accountant: st
     """(order, ε that it proves)"""
     conversion = CONVERSIONS[accountant]
     return tuple((order, conversion(steps * divergence(rate, noise, order), order, delta)) for order in ORDERS)
-
-
-def run_of(values: Mapping[str, Any]) -> Run:
-    return Run(
-        round(values["records"]), round(values["batch"]), float(values["noise"]), float(values["epochs"]), 1 / float(values["one_in"]),
-        values["accountant"], float(values["alarms"]) / 100,
-    )  # fmt: skip

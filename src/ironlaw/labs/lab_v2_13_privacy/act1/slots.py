@@ -14,7 +14,7 @@ from ironlaw.registry.publications import published
 
 def story() -> Run:
     """The question's own run."""
-    return Run(60_000, 600, 4.0, 100.0, 1e-5)
+    return Run(60_000, 600)
 
 
 def tutorial() -> tuple[float, float, float, float]:

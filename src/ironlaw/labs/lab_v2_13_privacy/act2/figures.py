@@ -11,7 +11,7 @@ from ironlaw.labs.lab_v2_13_privacy.act2.plan import Plan, changes, front, premi
 from ironlaw.labs.lab_v2_13_privacy.act2.verdict import BUDGET, LEAST
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, tiny
 from ironlaw.registry.private_runs import NOISES, RATES, SEEDS
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact
 
@@ -61,7 +61,7 @@ def designs(plan: Plan, kept: Kept, moving: bool) -> Figure:
         x, y = _on(epsilon, EPSILONS), _on(100 * accuracy, ACCURACIES)
         steps += [(x, steps[-1][1]), (x, y)] if steps else [(x, y)]
     steps.append((EPSILONS[1], steps[-1][1]))
-    floor, own = 100 * LEAST, f"{significant(100 * plan.trained.accuracy)} %"
+    floor, own = 100 * LEAST, percent(plan.trained.accuracy)
     marks = [
         mark("area", "good", x0=EPSILONS[0], x1=BUDGET, y0=floor, y1=ACCURACIES[1], id="box", name="what is asked for"),
         mark("rule", "ridge", x=BUDGET, dash=True, id="budget", name="budget", label=f"budget {BUDGET:g}",
@@ -73,19 +73,19 @@ def designs(plan: Plan, kept: Kept, moving: bool) -> Figure:
         marks += [_spread(other, "memory", f"kept-{i}"), _dot(other, "memory", f"kept-{i}-dot", name, 6, "square")]
     marks += [_spread(plan, "accent", "own"), _dot(plan, "accent", "now", own, 8, "circle")]
     within = [accuracy for epsilon, accuracy in best if epsilon <= BUDGET]
-    most = f"The best trained design within ε = {BUDGET:g} has {significant(100 * max(within, default=0.0))} %."
+    most = f"The best trained design within ε = {BUDGET:g} has {percent(max(within, default=0.0))}."
     text = f"As set: ε = {significant(plan.epsilon)}, accuracy {own}. " + (most if within else f"No trained design keeps ε = {BUDGET:g}.")
     rows = tuple(
-        (name, significant(one.epsilon), f"{significant(100 * one.trained.accuracy)} %",
+        (name, significant(one.epsilon), percent(one.trained.accuracy),
          f"{significant(200 * one.trained.error, 2)} points", _words(one))
         for name, one in (("as set", plan), *kept)
     )  # fmt: skip
     return Figure(
         "designs", "Accuracy against ε", Axis("log", "ε of all runs", "", EPSILONS, ticks=(0.1, 1.0, 10.0, 100.0)),
         Axis("linear", "read right", "%", ACCURACIES), tuple(marks), text,
-        Table(("design", "ε", "accuracy", "± two standard errors", "settings"), rows),
-        f"{_data(plan)}, {_runs(plan)}, δ = {tiny(plan.delta)}, by {ACCOUNTANTS[plan.accountant]}",
-        ({"colour": "ink", "shape": "line", "label": "the best of all that were trained"},
+        table=Table(("design", "ε", "accuracy", "± two standard errors", "settings"), rows),
+        note=f"{_data(plan)}, {_runs(plan)}, δ = {tiny(plan.delta)}, by {ACCOUNTANTS[plan.accountant]}",
+        legend=({"colour": "ink", "shape": "line", "label": "the best of all that were trained"},
          {"colour": "accent", "shape": "circle", "label": "as set"},
          {"colour": "good", "label": f"what is asked for: ε ≤ {BUDGET:g}, at least {floor:g} %"},
          *([{"colour": "memory", "shape": "square", "label": "kept"}] if kept else [])),
@@ -109,11 +109,11 @@ def by_noise(plan: Plan) -> Figure:
     marks.append(mark("point", "accent", x=plan.noise, y=own, size=8, id="now", name="as set", label=f"{significant(own)} %",
                       drag={"dial": "noise", "axis": "x"},
                       hover=[("noise multiplier", f"{plan.noise:g}"), ("accuracy", exact(own, "%"))]))  # fmt: skip
-    means = "; ".join(f"noise {noise:g}: {significant(100 * run.accuracy)} %" for noise, run in each.items())
+    means = "; ".join(f"noise {noise:g}: {percent(run.accuracy)}" for noise, run in each.items())
     rows = tuple(
         (
             f"{noise:g}",
-            *(f"{significant(100 * accuracy)} %" for accuracy in run.accuracies),
+            *(percent(accuracy) for accuracy in run.accuracies),
             significant(replace(plan, noise=noise).epsilon),
         )
         for noise, run in each.items()
@@ -122,9 +122,9 @@ def by_noise(plan: Plan) -> Figure:
         "by-noise", "Accuracy by noise", Axis("log", "noise multiplier", "", (NOISES[0], NOISES[-1]), ticks=(0.5, 1.0, 2.0, 4.0, 8.0)),
         Axis("linear", "read right", "%", (0.0, 100.0)), tuple(marks),
         f"Without noise and clipping {significant(plain)} % are read right. {means}.",
-        Table(("noise", *(f"seed {seed}" for seed in SEEDS), "ε of all runs"), rows),
-        f"{_data(plan)}, {plan.trained.tested:,} to test; clip norm {plan.clip:g}, learning rate {plan.speed:g}, epochs {plan.epochs}",
-        ({"colour": "ink", "shape": "line", "label": "mean of three"}, {"colour": "ridge", "shape": "circle", "label": "one seed"},
+        table=Table(("noise", *(f"seed {seed}" for seed in SEEDS), "ε of all runs"), rows),
+        note=f"{_data(plan)}, {plan.trained.tested:,} to test; clip norm {plan.clip:g}, learning rate {plan.speed:g}, epochs {plan.epochs}",
+        legend=({"colour": "ink", "shape": "line", "label": "mean of three"}, {"colour": "ridge", "shape": "circle", "label": "one seed"},
          {"colour": "memory", "shape": "line", "dash": True, "label": "without noise and clipping"}),
     )  # fmt: skip
 
@@ -144,7 +144,7 @@ def answer(lab: kit.Lab) -> Figure | None:
     return Figure(
         "answer", "Your answer", Axis("linear", "ε", "", (0.0, 4.0)), Axis("band", names=tuple(rows)), tuple(marks),
         "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items()) + ".",
-        Table(("change", "ε"), tuple((name, significant(epsilon)) for name, epsilon in rows.items())),
-        f"{100 * one.rate:g} % a step, noise {one.noise:g}, {one.epochs} epochs, δ = {tiny(one.delta)}",
-        ({"colour": "accent", "label": "your answer"}, {"colour": "good", "label": "what costs nothing"}),
+        table=Table(("change", "ε"), tuple((name, significant(epsilon)) for name, epsilon in rows.items())),
+        note=f"{100 * one.rate:g} % a step, noise {one.noise:g}, {one.epochs} epochs, δ = {tiny(one.delta)}",
+        legend=({"colour": "accent", "label": "your answer"}, {"colour": "good", "label": "what costs nothing"}),
     )  # fmt: skip

@@ -6,21 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_14_adversarial.act1 import figures
-from ironlaw.labs.lab_v2_14_adversarial.act1.setting import (
-    ATTACKS,
-    EVERY,
-    FIRST_YEAR,
-    LAST_YEAR,
-    READERS,
-    ROWS,
-    Setting,
-    setting_of,
-)  # fmt: skip
+from ironlaw.labs.lab_v2_14_adversarial.act1.setting import Setting
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, FELL, data_of
-from ironlaw.registry.adversarial_tables import EPSILONS, FGSM, PLAIN, RESTARTS, STEPS
-from ironlaw.units import significant
+from ironlaw.registry.adversarial_tables import FGSM
+from ironlaw.systems.limits import warn
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("chance_is_the_floor", "robustness_costs_26_points", "accurate_or_robust", "claims_stand", "more_steps_suffice")
@@ -30,32 +23,23 @@ NARROW = 5.0  # points: an attack that leaves more than the worst by so much fla
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        single = (values.get("attack") or FGSM) == FGSM
-        return [
-            kit.choice("rows", "Rows of the table", list(ROWS.items()), EVERY, shows="table"),
-            kit.span("until", "Published until", FIRST_YEAR, LAST_YEAR, LAST_YEAR, whole=True, shows="table"),
-            kit.choice("confidence", "Interval", [("90", "90 %"), ("95", "95 %"), ("99", "99 %")], "95", shows="table"),
-            kit.choice("reader", "The reader of digits", list(READERS.items()), PLAIN, shows="readers"),
-            kit.choice("attack", "Attacked in", list(ATTACKS.items()), FGSM, shows="readers"),
-            kit.choice("steps", "Steps", [(str(n), str(n)) for n in STEPS], "20", hidden=single, shows="readers"),
-            kit.choice("restarts", "Random starts", [(str(n), str(n)) for n in RESTARTS], "1", hidden=single, shows="readers"),
-            kit.span("epsilon", "A pixel may change by", 0, EPSILONS[-1], 0.1, step=0.02, shows="readers"),
-        ]
+        single = {"hidden": (values.get("attack") or FGSM) == FGSM}
+        return settings.dials(Setting, steps=single, restarts=single)
 
     return dials_at
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    setting = setting_of(data_of(lab), values)
+    setting = settings.read(Setting, values, data=data_of(lab))
     return kit.View(
         figures=[tabbed(figures.table(lab, setting), "The table"), tabbed(figures.readers(lab, setting), "A reader of digits")],
         cards=cards(setting),
         formula=formula(setting) + figures.pictures(setting),
-        banner=banner(lab, setting),
+        banner=settings.verdict(lab, "act1", [FLATTERS], setting) if FLATTERS.hit(setting) else None,
         note=kit.html(notes(lab, setting)),
         readouts={
-            "reader": setting.reader, "attack": setting.attack, "steps": 1 if setting.attack == FGSM else setting.steps,
-            "epsilon": setting.epsilon, "left": round(setting.left.value, 6), "worst": round(setting.worst.value, 6),
+            **settings.values(setting, "reader", "attack", "epsilon"), "steps": 1 if setting.attack == FGSM else setting.steps,
+            "left": round(setting.left.value, 6), "worst": round(setting.worst.value, 6),
         },
     )  # fmt: skip
 
@@ -70,7 +54,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
             "Reader, attacked so",
             left,
             "%",
-            note=f"surely {significant(100 * setting.left.low)} to {significant(100 * setting.left.high)} %",
+            note=f"surely {significant(100 * setting.left.low)} to {percent(setting.left.high)}",
         ),
         kit.card("Under the worst we tried", worst, "%", tone="bad" if left - worst > NARROW else ""),
         kit.card("The attack takes", setting.passes, "passes", note="forward, an image"),
@@ -87,15 +71,18 @@ def formula(setting: Setting) -> str:
     return share + line("passes = 2 <i>K</i> · starts + 1 =", f"2 × {steps} × {starts} + 1 = {setting.passes:.0f}")
 
 
-def banner(lab: kit.Lab, setting: Setting) -> dict[str, object] | None:
-    gap = 100 * (setting.left.value - setting.worst.value)
-    if gap <= NARROW:
-        return None
-    words = lab.fill(
-        "act1.flatters", left=kit.amount(100 * setting.left.value, "%"), worst=kit.amount(100 * setting.worst.value, "%"),
-        gap=kit.amount(gap, "points", 2),
-    )  # fmt: skip
-    return kit.banner("warn", "This attack flatters the reader", kit.html(words))
+def _gap(setting: Setting) -> float:
+    return 100 * (setting.left.value - setting.worst.value)
+
+
+def _flatters(setting: Setting) -> dict[str, object]:
+    return {
+        "left": kit.amount(100 * setting.left.value, "%"), "worst": kit.amount(100 * setting.worst.value, "%"),
+        "gap": kit.amount(_gap(setting), "points", 2),
+    }  # fmt: skip
+
+
+FLATTERS = warn("flatters", "This attack flatters the reader", lambda setting: _gap(setting) > NARROW, _flatters)
 
 
 def notes(lab: kit.Lab, setting: Setting) -> str:

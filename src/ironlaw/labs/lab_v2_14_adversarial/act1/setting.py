@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ironlaw.engine.numerics.shares import Share
 from ironlaw.engine.robustness import evaluation_cost
 from ironlaw.labs.lab_v2_14_adversarial.models import FELL, Model, models
 from ironlaw.registry.adversarial_tables import EPSILONS, FGSM, HARDENED, MARGIN, MASKED, PGD, PLAIN, RESTARTS, STEPS, attacked
+from ironlaw.systems.fields import among, figure, whole
 
 READERS = {PLAIN: "as trained", MASKED: "with a defence", HARDENED: "trained on attacks"}
 ATTACKS = {FGSM: "one step", PGD: "steps along the loss", MARGIN: "steps along the margin"}
@@ -23,14 +22,19 @@ class Setting:
     """Where the dials of Act I stand."""
 
     data: str
-    rows: str = EVERY
-    until: int = LAST_YEAR
-    confidence: float = 0.95
-    reader: str = PLAIN
-    attack: str = FGSM
-    steps: int = 20
-    restarts: int = 1
-    epsilon: float = 0.1
+    rows: str = among(ROWS, EVERY, "Rows of the table", shows="table")
+    until: int = whole(LAST_YEAR, "Published until", least=FIRST_YEAR, most=LAST_YEAR, dial="span", shows="table")
+    confidence: float = among(
+        {"90": "90 %", "95": "95 %", "99": "99 %"}, "95", "Interval", means=lambda percents: float(percents) / 100, shows="table"
+    )
+    reader: str = among(READERS, PLAIN, "The reader of digits", shows="readers")
+    attack: str = among(ATTACKS, FGSM, "Attacked in", shows="readers")
+    steps: int = among([str(n) for n in STEPS], "20", "Steps", means=int, shows="readers")
+    restarts: int = among([str(n) for n in RESTARTS], "1", "Random starts", means=int, shows="readers")
+    epsilon: float = figure(
+        0.1, "A pixel may change by", low=0, high=EPSILONS[-1], dial="span", step=0.02, shows="readers",
+        means=lambda epsilon: min(EPSILONS, key=lambda each: abs(each - epsilon)),
+    )  # fmt: skip
 
     @property
     def shown(self) -> tuple[Model, ...]:
@@ -55,10 +59,3 @@ class Setting:
     def passes(self) -> float:
         """Forward passes' worth of arithmetic that the attack takes, an image."""
         return evaluation_cost(1 if self.attack == FGSM else self.steps, 1 if self.attack == FGSM else self.restarts)
-
-
-def setting_of(data: str, values: Mapping[str, Any]) -> Setting:
-    return Setting(
-        data, str(values["rows"]), round(values["until"]), float(values["confidence"]) / 100, str(values["reader"]), str(values["attack"]),
-        int(values["steps"]), int(values["restarts"]), min(EPSILONS, key=lambda each: abs(each - float(values["epsilon"]))),
-    )  # fmt: skip

@@ -39,11 +39,11 @@ def places(plan: Plan) -> Figure:
                 one.name,
                 seconds,
                 one.attacked,
-                100 * sure.low,
-                100 * sure.high,
-                one.reported,
-                bool(one.uncounted),
-                ((one.architecture, ""),),
+                low=100 * sure.low,
+                high=100 * sure.high,
+                claimed=one.reported,
+                partly=bool(one.uncounted),
+                more=((one.architecture, ""),),
             )
         )
     limits = [

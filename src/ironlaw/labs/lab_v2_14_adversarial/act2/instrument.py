@@ -7,11 +7,12 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.robustness import attack_cost
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_14_adversarial.act2 import figures, verdict
-from ironlaw.labs.lab_v2_14_adversarial.act2.plan import DEVICES, FORMATS, MODES, TRAINING_BATCH, Plan, plan_of, target
+from ironlaw.labs.lab_v2_14_adversarial.act2.plan import TRAINING_BATCH, Plan, plan_of, target
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, STANDARD, data_of, models
-from ironlaw.registry.machines import hardware
+from ironlaw.systems.limits import hit
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("k_plus_one", "arithmetic_is_time", "training_step_is_foretold", "a_hundred_copies_certify")
@@ -25,18 +26,13 @@ def dials(lab: kit.Lab) -> Any:
         rows = [(one.slug, f"{one.name}: {one.architecture}") for one in models(data)]
         closed = {one.slug: f"no graph of ours stands for {one.architecture}" for one in models(data) if not one.graph}
         noise = (values.get("noise") or "off") == "on"
+        *running, samples, sigma = settings.dials(Plan, samples={"value": 100, "hidden": not noise}, sigma={"hidden": not noise})
         return [
             kit.select("model", "Model", rows, FIRST.get(data, STANDARD[data]), disabled=closed),
-            kit.select("device", "Answers on", [(slug, hardware(slug).name) for slug in DEVICES], "l4"),
-            kit.span("batch", "Images in a batch", 1, 256, 32, whole=True, log=True, steps=[2**k for k in range(9)]),
-            kit.choice("dtype", "Numbers", list(FORMATS.items()), "fp16"),
-            kit.choice("mode", "Runs", list(MODES.items()), "eager"),
-            kit.span("members", "Networks that vote", 1, 5, 1, whole=True, shows="places"),
-            kit.span("steps", "Steps of attack in training", 1, 20, 10, whole=True, shows="step"),
-            kit.span("images", "Images trained on, in millions", 10, 1000, 100, log=True, steps=[10, 20, 50, 100, 200, 500, 1000]),
+            *running,
             kit.choice("noise", "Noisy copies", [("off", "none"), ("on", "vote on each image")], "off", shows="certificate"),
-            kit.span("samples", "Copies of each image", 10, 100_000, 100, whole=True, log=True, hidden=not noise, shows="certificate"),
-            kit.span("sigma", "Noise, of the range of a pixel", 0.1, 1.5, 0.25, step=0.05, hidden=not noise, shows="certificate"),
+            samples,
+            sigma,
         ]
 
     return dials_at
@@ -51,7 +47,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(plan),
         formula=formula(plan),
-        banner=verdict.banner(lab, plan, bool(values.get("moving"))),
+        banner=settings.verdict(lab, "act2", verdict.LIMITS, plan, **verdict.hint(plan, bool(values.get("moving")))),
         note=kit.html(notes(lab, plan)),
         readouts=readouts(plan),
     )  # fmt: skip
@@ -93,11 +89,10 @@ def notes(lab: kit.Lab, plan: Plan) -> str:
 
 
 def readouts(plan: Plan) -> dict[str, Any]:
-    hit = verdict.state(plan)
+    limit = hit(verdict.LIMITS, plan)
     return {
-        "model": plan.model.slug, "clean": plan.model.clean, "attacked": plan.model.attacked, "reported": plan.model.reported,
-        "device": plan.device, "batch": plan.batch, "dtype": plan.dtype, "mode": plan.mode, "batch_s": round(plan.seconds, 6),
-        "slo_s": plan.slo, "attack_steps": plan.attack_steps, "training_images": 1e6 * plan.images, "training_h": round(plan.hours, 3),
-        "members": plan.members, "samples": plan.samples, "sigma": plan.sigma, "radius": round(plan.radius, 4),
-        "constraint_hit": None if hit == verdict.WORKS else hit,
+        **settings.values(plan.model, "clean", "attacked", "reported"), "model": plan.model.slug,
+        **settings.values(plan, "device", "batch", "dtype", "mode", "attack_steps", "members", "samples", "sigma"),
+        "batch_s": round(plan.seconds, 6), "slo_s": plan.slo, "training_images": 1e6 * plan.images, "training_h": round(plan.hours, 3),
+        "radius": round(plan.radius, 4), "constraint_hit": None if limit.tone == "good" else limit.name,
     }  # fmt: skip

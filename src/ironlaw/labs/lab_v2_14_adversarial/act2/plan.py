@@ -14,9 +14,11 @@ from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.numerics.fronts import LESS, MORE, Candidate, dominators
 from ironlaw.engine.robustness import attack_cost, largest_radius
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, EPSILON, IMAGENET, SIDE, STANDARD, Model, model, models
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
+from ironlaw.systems.fields import among, figure, whole
 
 SENSES = {"clean": MORE, "attacked": MORE, "seconds": LESS, "hours": LESS}
 DEVICES = ("h100_sxm", "a100_80gb_sxm", "l4", "t4", "agx_orin_64gb")
@@ -49,15 +51,17 @@ class Plan:
     """`steps` of attack before each training step; `images` that are trained on, in millions; `samples`: noisy copies, 0 for none."""
 
     model: Model
-    device: str = "l4"
-    batch: int = 32
-    dtype: str = "fp16"
-    mode: str = "eager"
-    steps: int = 10
-    images: float = 100.0
-    members: int = 1
-    samples: int = 0
-    sigma: float = 0.25
+    device: str = among(DEVICES, "l4", "Answers on", dial="select", shown=lambda slug: hardware(slug).name)
+    batch: int = whole(32, "Images in a batch", most=256, dial="span", log=True, steps=[2**k for k in range(9)])
+    dtype: str = among(FORMATS, "fp16", "Numbers")
+    mode: str = among(MODES, "eager", "Runs")
+    members: int = whole(1, "Networks that vote", most=5, dial="span", shows="places")
+    steps: int = whole(10, "Steps of attack in training", most=20, dial="span", shows="step")
+    images: float = figure(
+        100, "Images trained on, in millions", low=10, high=1000, dial="span", log=True, steps=[10, 20, 50, 100, 200, 500, 1000]
+    )
+    samples: int = whole(0, "Copies of each image", least=10, most=100_000, dial="span", log=True, shows="certificate")
+    sigma: float = figure(0.25, "Noise, of the range of a pixel", low=0.1, high=1.5, dial="span", step=0.05, shows="certificate")
     slo: float = SLO
 
     @property
@@ -138,8 +142,7 @@ def target(lab: kit.Lab) -> tuple[float, bool]:
 def plan_of(lab: kit.Lab, data: str, values: Mapping[str, Any]) -> Plan:
     chosen = values["model"]
     known = [one.slug for one in models(data)]
-    return Plan(
-        model(data, chosen if chosen in known else STANDARD[data]), str(values["device"]), round(values["batch"]), str(values["dtype"]),
-        str(values["mode"]), round(values["steps"]), float(values["images"]), round(values["members"]),
-        round(values["samples"]) if values["noise"] == "on" else 0, float(values["sigma"]), target(lab)[0],
-    )  # fmt: skip
+    samples = round(values["samples"]) if values["noise"] == "on" else 0
+    return settings.read(
+        Plan, values, model=model(data, chosen if chosen in known else STANDARD[data]), samples=samples, slo=target(lab)[0]
+    )

@@ -10,47 +10,18 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_14_adversarial.act2.plan import DEVICES, Plan
 from ironlaw.labs.lab_v2_14_adversarial.models import FELL, STANDARD, models
 from ironlaw.registry.machines import hardware
+from ironlaw.systems.limits import either, fail, good, hit, warn
 
-UNPROVEN, NOISY, THIN, BELOW, DOMINATED, LATE, DEAR, OPEN, WORKS = (
-    "unproven", "noisy", "thin", "below", "dominated", "latency", "budget", "open", "works",
-)  # fmt: skip
-TONES = {
-    UNPROVEN: "fail",
-    NOISY: "fail",
-    THIN: "fail",
-    BELOW: "fail",
-    DOMINATED: "warn",
-    LATE: "fail",
-    DEAR: "fail",
-    OPEN: "warn",
-    WORKS: "good",
-}
-TITLES = {
-    UNPROVEN: "Its claim did not stand", NOISY: "Nobody measured it with noise", THIN: "Trained on too little",
-    BELOW: "Not accurate enough, surely",
-    DOMINATED: "Another is as good for less", LATE: "Too slow", DEAR: "Training costs too much", OPEN: "Its time is not counted whole",
-    WORKS: "It works",
-}  # fmt: skip
+THIN, LATE, DEAR = "thin", "latency", "budget"
 
 
-def state(plan: Plan) -> str:
-    """The first limit that a plan hits; WORKS where it hits none."""
-    goal, robust = plan.goal, plan.model.slug not in STANDARD.values()
-    if plan.model.lost > FELL:
-        return UNPROVEN
-    if plan.samples:
-        return NOISY
-    if robust and (plan.steps < goal.steps or plan.images < goal.images):
-        return THIN
-    if short(plan):
-        return BELOW
-    if plan.dominators:
-        return DOMINATED
-    if plan.seconds > plan.slo:
-        return LATE
-    if plan.hours > goal.hours:
-        return DEAR
-    return OPEN if plan.model.uncounted else WORKS
+def works(plan: Plan) -> bool:
+    return hit(LIMITS, plan).tone == "good"
+
+
+def hint(plan: Plan, moving: bool) -> dict[str, object]:
+    """What would do; it is looked for when the dials rest."""
+    return {} if works(plan) else {"cures": "…" if moving else _any_of(plan)}
 
 
 def short(plan: Plan) -> tuple[str, float, float] | None:
@@ -62,24 +33,17 @@ def short(plan: Plan) -> tuple[str, float, float] | None:
     return None
 
 
-def banner(lab: kit.Lab, plan: Plan, moving: bool = False) -> dict[str, object]:
-    """What would do is looked for when the dials rest."""
-    name = state(plan)
-    slots = SLOTS[name](plan) | ({} if name == WORKS else {"cures": "…" if moving else _or(plan)})
-    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **slots)))
-
-
 def changes(plan: Plan) -> Iterator[tuple[str, Plan]]:
     """Words and the plan with that one change, the least first: only such as bear on the limit that it hits."""
-    hit = state(plan)
+    limit = hit(LIMITS, plan).name
     if plan.samples:
         yield "no noisy copies", replace(plan, samples=0)
     if plan.members > 1:
         yield "one network alone", replace(plan, members=1)
-    if hit in (THIN, DEAR):
+    if limit in (THIN, DEAR):
         yield f"{plan.goal.steps} steps of attack", replace(plan, steps=plan.goal.steps)
         yield f"{plan.goal.images:g} million images", replace(plan, images=plan.goal.images)
-    if hit == LATE:
+    if limit == LATE:
         yield from faster(plan)
     for one in models(plan.model.data):
         if one.graph and one != plan.model:
@@ -102,9 +66,9 @@ def faster(plan: Plan) -> Iterator[tuple[str, Plan]]:
         yield f"batches of {cured.batch}", cured
 
 
-def cures(plan: Plan) -> Iterator[tuple[str, Plan]]:
+def fixes(plan: Plan) -> Iterator[tuple[str, Plan]]:
     """Single changes after which the plan works."""
-    return ((words, changed) for words, changed in changes(plan) if changed != plan and state(changed) == WORKS)
+    return ((words, changed) for words, changed in changes(plan) if changed != plan and works(changed))
 
 
 def pairs(plan: Plan) -> Iterator[tuple[str, Plan]]:
@@ -112,16 +76,19 @@ def pairs(plan: Plan) -> Iterator[tuple[str, Plan]]:
     for first, changed in changes(plan):
         if changed.model == plan.model or changed.model.uncounted:
             continue
-        for second, both in cures(changed):
+        for second, both in fixes(changed):
             if both.model == changed.model:
                 yield f"{first} and {second}", both
 
 
-def _or(plan: Plan) -> str:
-    words = [one for one, _ in islice(cures(plan), 3)] or [both for both, _ in islice(pairs(plan), 1)]
-    if not words:
-        return "no two changes; smaller batches on a faster device, too"
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}, or {words[-1]}"
+def _any_of(plan: Plan) -> str:
+    words = [one for one, _ in islice(fixes(plan), 3)] or [both for both, _ in islice(pairs(plan), 1)]
+    return either(words, "no two changes; smaller batches on a faster device, too")
+
+
+def _trained_on_little(plan: Plan) -> bool:
+    robust = plan.model.slug not in STANDARD.values()
+    return robust and (plan.steps < plan.goal.steps or plan.images < plan.goal.images)
 
 
 def _unproven(plan: Plan) -> dict[str, object]:
@@ -191,7 +158,14 @@ def _works(plan: Plan) -> dict[str, object]:
     }  # fmt: skip
 
 
-SLOTS = {
-    UNPROVEN: _unproven, NOISY: _noisy, THIN: _thin, BELOW: _below, DOMINATED: _dominated, LATE: _late, DEAR: _dear, OPEN: _open,
-    WORKS: _works,
-}  # fmt: skip
+LIMITS = (
+    fail("unproven", "Its claim did not stand", lambda plan: plan.model.lost > FELL, _unproven),
+    fail("noisy", "Nobody measured it with noise", lambda plan: plan.samples > 0, _noisy),
+    fail(THIN, "Trained on too little", _trained_on_little, _thin),
+    fail("below", "Not accurate enough, surely", lambda plan: short(plan) is not None, _below),
+    warn("dominated", "Another is as good for less", lambda plan: bool(plan.dominators), _dominated),
+    fail(LATE, "Too slow", lambda plan: plan.seconds > plan.slo, _late),
+    fail(DEAR, "Training costs too much", lambda plan: plan.hours > plan.goal.hours, _dear),
+    warn("open", "Its time is not counted whole", lambda plan: bool(plan.model.uncounted), _open),
+    good("works", "It works", _works),
+)

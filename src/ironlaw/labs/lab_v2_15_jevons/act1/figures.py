@@ -12,7 +12,7 @@ from ironlaw.pictures.lines import lines
 from ironlaw.pictures.region import Case, region
 from ironlaw.registry import evidence
 from ironlaw.registry.publications import published
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -55,8 +55,8 @@ def change(lab: kit.Lab, setting: Setting) -> Figure:
         Axis("band", names=tuple(rows)),
         tuple(marks),
         f"{text}.",
-        Table(("case", "elasticity", "energy", "elasticity ", "energy "), tuple(cells)),
-        f"energy per token ÷ {significant(setting.gain)}; electricity is {significant(100 * setting.share)} % of the price",
+        table=Table(("case", "elasticity", "energy", "elasticity ", "energy "), tuple(cells)),
+        note=f"energy per token ÷ {significant(setting.gain)}; electricity is {percent(setting.share)} of the price",
         more={"row": 46},
     )
 
@@ -88,7 +88,7 @@ def by_gain(setting: Setting) -> Figure:
         "Energy by gain",
         extra=marks,
         id="by-gain",
-        note=f"all else costs {significant(100 * setting.cost)} % of before, {significant(100 * setting.passed)} % of savings passed on",
+        note=f"all else costs {percent(setting.cost)} of before, {percent(setting.passed)} of savings passed on",
     )
 
 

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.energy import KWH
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_15_jevons.act1 import figures, local_runs
-from ironlaw.labs.lab_v2_15_jevons.act1.setting import (
-    BACKFIRES,
-    BILL,
-    DEPENDS,
-    HAND,
-    LEAST,
-    LESS,
-    MOST,
-    STEEPEST,
-    Setting,
-    setting_of,
-)  # fmt: skip
-from ironlaw.labs.lab_v2_15_jevons.fleets import DEAREST, DEVICES, HIGHEST, RENTED, SAVED, TRAINING, WORLD, context_of, earlier
+from ironlaw.labs.lab_v2_15_jevons.act1.setting import BILL, HAND, Bill, Setting, setting_of
+from ironlaw.labs.lab_v2_15_jevons.fleets import DEVICES, RENTED, SAVED, TRAINING, WORLD, context_of, earlier
 from ironlaw.labs.lab_v2_15_jevons.story import given
 from ironlaw.registry.publications import published
+from ironlaw.systems.limits import Limit, fail, warn
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
@@ -32,36 +23,23 @@ CLAIMS = (
     "a_generation_is_six_times_as_efficient",
 )  # fmt: skip
 FOLLOWS = ("gain", "by", "share", "watts", "hour", "high")
-TONES = {LESS: "good", DEPENDS: "warn", BACKFIRES: "fail"}
-TITLES = {
-    LESS: "Less energy, over your whole band",
-    DEPENDS: "It depends on the elasticity",
-    BACKFIRES: "It backfires over your whole band",
-}
 
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         case = context_of(lab)
         by = values.get("by") or (BILL if case.by_bill else HAND)
-        high = round(case.elasticity, 2) if case.elasticity else given("elasticity")
-        return [
-            kit.span(
-                "gain", "Energy per token falls by a factor of", LEAST, MOST, round(case.gain, 2), log=True, step=0.05, presets=[2, 10]
-            ),
-            kit.span("low", "Elasticity, at least", 0, STEEPEST, 0.5, step=0.05),
-            kit.span("high", "Elasticity, at most", 0, STEEPEST, high, step=0.05),
-            kit.choice(
-                "by", "Electricity's share of the price", [(HAND, "by hand"), (BILL, "from the bill")], BILL if case.by_bill else HAND
-            ),
-            kit.span("share", "Electricity in the price", 0, 100, round(case.share, 1), step=0.5, unit="%", hidden=by == BILL),
-            kit.span("watts", "A device draws", 50, HIGHEST, round(case.watts), step=5, unit="W", hidden=by == HAND),
-            kit.span("pue", "The building's PUE", 1, 2, given("pue"), step=0.05, hidden=by == HAND),
-            kit.span("cents", "A kWh costs, in US cents", 2, 50, given("cents"), hidden=by == HAND),
-            kit.span("hour", "A device-hour costs, in USD", 0.1, DEAREST, round(case.hour, 2), log=True, hidden=by == HAND),
-            kit.span("passed", "Savings passed on to the price", 0, 100, 100, step=5, unit="%"),
-            kit.span("cost", "Machine time of a token, of before", 1, 150, 100, unit="%", presets=[50, 100]),
-        ]
+        most = round(case.elasticity, 2) if case.elasticity else given("elasticity")
+        gain, low, high, share, passed, cost = settings.dials(
+            Setting, gain={"value": round(case.gain, 2)}, high={"value": most},
+            share={"value": round(case.share, 1), "hidden": by == BILL},
+        )  # fmt: skip
+        hidden = {"hidden": by == HAND}
+        source, *bill = settings.dials(
+            Bill, by={"value": BILL if case.by_bill else HAND}, watts={"value": round(case.watts), **hidden}, pue=hidden, cents=hidden,
+            hour={"value": round(case.hour, 2), **hidden},
+        )  # fmt: skip
+        return [gain, low, high, source, share, *bill, passed, cost]
 
     return dials_at
 
@@ -80,7 +58,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(setting),
         formula=formula(setting),
-        banner=banner(lab, setting),
+        banner=settings.verdict(lab, "act1", LIMITS, setting),
         note=kit.html(notes(lab)),
         readouts={
             "gain": round(setting.gain, 4),
@@ -119,18 +97,30 @@ def energy_after(setting: Setting) -> dict[str, Any]:
     return {"value": significant(after / size), "unit": name, "note": f"{significant(before / size)} {name} before"}
 
 
-def banner(lab: kit.Lab, setting: Setting) -> dict[str, object]:
-    state = setting.state
-    low, high = (kit.amount(100 * setting.energy(each), "%") for each in (setting.low, setting.high))
-    slots = {
-        "low": low,
-        "high": high,
-        "first": significant(setting.low),
-        "last": significant(setting.high),
-        "limit": significant(setting.limit),
-    }
-    used = {LESS: ("low", "high", "first", "last"), DEPENDS: tuple(slots), BACKFIRES: ("low", "first", "limit")}[state]
-    return kit.banner(TONES[state], TITLES[state], kit.html(lab.fill(f"act1.{state}", **{name: slots[name] for name in used})))
+def _slots(*names: str) -> Callable[[Setting], dict[str, object]]:
+    def slots(setting: Setting) -> dict[str, object]:
+        low, high = (kit.amount(100 * setting.energy(each), "%") for each in (setting.low, setting.high))
+        known = {
+            "low": low, "high": high, "first": significant(setting.low), "last": significant(setting.high),
+            "limit": significant(setting.limit),
+        }  # fmt: skip
+        return {name: known[name] for name in names}
+
+    return slots
+
+
+# less energy at any elasticity of the band, at some, or at none
+LIMITS = (
+    Limit(
+        "less", "good", "Less energy, over your whole band", lambda setting: setting.energy(setting.high) <= 1,
+        _slots("low", "high", "first", "last"),
+    ),
+    warn(
+        "depends", "It depends on the elasticity", lambda setting: setting.energy(setting.low) <= 1,
+        _slots("low", "high", "first", "last", "limit"),
+    ),
+    fail("backfires", "It backfires over your whole band", slots=_slots("low", "first", "limit")),
+)  # fmt: skip
 
 
 def formula(setting: Setting) -> str:

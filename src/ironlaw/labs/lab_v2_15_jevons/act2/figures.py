@@ -12,7 +12,7 @@ from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -104,10 +104,10 @@ def levers(plan: Plan) -> Figure:
         Axis("band", names=tuple(name for name, *_ in SERVERS.values())),
         tuple(marks),
         f"{text}.",
-        Table(("server", "energy a token, of before", "price, of before", "backfires from"), tuple(cells)),
-        f"{significant(100 * plan.passed)} % of savings passed on; what is beyond {significant(STEEPEST)} ends at the edge",
-        ({"colour": "fail", "label": "backfires within your band"}, {"colour": "good", "label": "does not"}),
-        {"row": 36},
+        table=Table(("server", "energy a token, of before", "price, of before", "backfires from"), tuple(cells)),
+        note=f"{percent(plan.passed)} of savings passed on; what is beyond {significant(STEEPEST)} ends at the edge",
+        legend=({"colour": "fail", "label": "backfires within your band"}, {"colour": "good", "label": "does not"}),
+        more={"row": 36},
     )
 
 

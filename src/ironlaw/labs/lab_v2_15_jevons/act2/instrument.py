@@ -7,14 +7,13 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.energy import KWH, YEAR, of_run
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_15_jevons.act2 import figures, verdict
 from ironlaw.labs.lab_v2_15_jevons.act2.plan import (
-    BEFORE,
+    MOST,
     MS,
-    REGIONS,
     SERVERS,
-    SUN,
     TONNE,
     Plan,
     earlier_rate,
@@ -30,26 +29,13 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("a_prompt_takes_three_watt_hours", "embodied_carbon_is_negligible", "batching_halves_energy")
 FOLLOWS = ("requests", "servers")
-MOST = 4000  # servers
 
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         requests = requests_of(lab)
         servers = max(1, min(MOST, round(given("servers") * requests / story_requests())))
-        return [
-            kit.select("server", "Servers", [(key, label[0]) for key, label in SERVERS.items()], BEFORE),
-            kit.span("servers", "How many of them", 1, MOST, servers, whole=True, log=True),
-            kit.choice("region", "The site runs on", list(REGIONS.items()), SUN),
-            kit.span("passed", "Savings passed on to the price", 0, 100, 100, step=5, unit="%"),
-            kit.span("low", "Elasticity, at least", 0, 3, 0.5, step=0.05),
-            kit.span("high", "Elasticity, at most", 0, 3, given("second"), step=0.05),
-            kit.span("deferrable", "Work that can wait for a clean hour", 0, 100, 0, step=5, unit="%"),
-            kit.span("pue", "The building's PUE", 1, 2, given("pue"), step=0.05),
-            kit.span("years", "Machines are kept, in years", 1, 10, given("kept")),
-            kit.span("limit", "99 of 100 tokens within", 20, 1000, given("limit"), step=5, unit="ms", log=True),
-            kit.span("requests", "Requests a second, at the old price", 10, 10_000, round(requests), log=True),
-        ]
+        return settings.dials(Plan, servers={"value": servers}, requests={"value": round(requests)})
 
     return dials_at
 
@@ -64,7 +50,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(plan),
         formula=formula(plan),
-        banner=verdict.banner(lab, plan, bool(values.get("moving"))),
+        banner=settings.verdict(lab, "act2", verdict.LIMITS, plan, **verdict.hint(plan, bool(values.get("moving")))),
         note=kit.html(notes(lab, plan)),
         readouts=readouts(plan),
     )  # fmt: skip
@@ -137,24 +123,12 @@ def notes(lab: kit.Lab, plan: Plan) -> str:
 
 def readouts(plan: Plan) -> dict[str, Any]:
     _, machine, model, limit = SERVERS[plan.server]
-    fleet, hit = plan.fleet, verdict.state(plan)
+    fleet, limit_hit = plan.fleet, verdict.state(plan)
     return {
-        "machine": machine,
-        "model": model,
-        "limit": limit,
-        "servers": plan.servers,
-        "devices": plan.servers * fleet.after.devices,
-        "region": plan.region,
-        "grams_per_kwh": round(fleet.intensity(plan.most), 3),
-        "pue": plan.pue,
-        "passed": plan.passed,
-        "deferrable": plan.deferrable,
-        "years": plan.years,
-        "joules_per_token": round(fleet.after.joules, 6),
+        **settings.values(plan, "servers", "region", "pue", "passed", "deferrable", "years"),
+        "machine": machine, "model": model, "limit": limit, "devices": plan.servers * fleet.after.devices,
+        "grams_per_kwh": round(fleet.intensity(plan.most), 3), "joules_per_token": round(fleet.after.joules, 6),
         "kwh_year": round(of_run(YEAR, fleet.demand(plan.most) * fleet.after.joules, plan.pue) / KWH),
-        "power_w": round(fleet.peak_power),
-        "p99_s": plan.p99,
-        "tonnes_low": round(plan.carbon(plan.least).total / TONNE, 3),
-        "tonnes": round(plan.tonnes, 3),
-        "constraint_hit": None if hit == verdict.WORKS else hit,
-    }
+        "power_w": round(fleet.peak_power), "p99_s": plan.p99, "tonnes_low": round(plan.carbon(plan.least).total / TONNE, 3),
+        "tonnes": round(plan.tonnes, 3), "constraint_hit": None if limit_hit == verdict.WORKS else limit_hit,
+    }  # fmt: skip

@@ -10,11 +10,13 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.fleets import Carbon, Fleet
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_15_jevons.fleets import SAVED, SERVING
 from ironlaw.labs.lab_v2_15_jevons.story import given
 from ironlaw.registry.publications import published
 from ironlaw.registry.traces import trace
 from ironlaw.systems.energy_fleets import TRACE, fleet_year, tokens_per_second
+from ironlaw.systems.fields import among, figure, hundredths, times, whole
 
 TONNE, KILO, MS = 1e6, 1e3, 1e-3
 BEFORE = "70b-64"
@@ -31,24 +33,31 @@ SERVERS = {
 }
 HYDRO, SUN, GAS, COAL = "hydro", "sun", "gas", "coal"
 REGIONS = {SUN: "gas and sun", HYDRO: "water", GAS: "gas", COAL: "coal"}
+MOST = 4000  # servers
 SPARE = 0.8  # busy share that a fleet is sized for
+
+
+def story_requests() -> float:
+    return given("growth") * trace(TRACE).rate
 
 
 @dataclass(frozen=True)
 class Plan:
     """Where the dials of Act II stand; shares from 0 to 1, seconds, requests a second."""
 
-    server: str = BEFORE
-    requests: float = 0.0
-    servers: int = 0
-    region: str = SUN
-    limit: float = 0.0
-    pue: float = 0.0
-    passed: float = 1.0
-    deferrable: float = 0.0
-    years: float = 0.0
-    low: float = 0.5
-    high: float = 0.0
+    server: str = among(tuple(SERVERS), BEFORE, "Servers", dial="select", shown=lambda key: SERVERS[key][0])
+    servers: int = whole(0, "How many of them", least=1, most=MOST, dial="span", log=True)
+    region: str = among(REGIONS, SUN, "The site runs on")
+    passed: float = figure(100, "Savings passed on to the price", "%", low=0, high=100, dial="span", step=5, means=hundredths)
+    low: float = figure(0.5, "Elasticity, at least", low=0, high=3, dial="span", step=0.05)
+    high: float = figure(lambda: given("second"), "Elasticity, at most", low=0, high=3, dial="span", step=0.05)
+    deferrable: float = figure(0, "Work that can wait for a clean hour", "%", low=0, high=100, dial="span", step=5, means=hundredths)
+    pue: float = figure(lambda: given("pue"), "The building's PUE", low=1, high=2, dial="span", step=0.05)
+    years: float = figure(lambda: given("kept"), "Machines are kept, in years", low=1, high=10, dial="span")
+    limit: float = figure(
+        lambda: given("limit"), "99 of 100 tokens within", "ms", low=20, high=1000, dial="span", step=5, log=True, means=times(MS)
+    )
+    requests: float = figure(story_requests, "Requests a second, at the old price", low=10, high=10_000, dial="span", log=True)
 
     @property
     def fleet(self) -> Fleet:
@@ -111,16 +120,9 @@ def fleet(plan: Plan) -> Fleet:
     )  # fmt: skip
 
 
-def story_requests() -> float:
-    return given("growth") * trace(TRACE).rate
-
-
 def premise() -> Plan:
     """The question's own fleet, before anything is changed."""
-    return Plan(
-        requests=story_requests(), servers=round(given("servers")), limit=MS * given("limit"), pue=given("pue"), years=given("kept"),
-        low=given("second"), high=given("second"),
-    )  # fmt: skip
+    return Plan(servers=round(given("servers")), low=given("second"))
 
 
 def changes() -> dict[str, Plan]:
@@ -154,16 +156,4 @@ def requests_of(lab: kit.Lab) -> float:
 
 def plan_of(values: Mapping[str, Any]) -> Plan:
     low, high = sorted((float(values["low"]), float(values["high"])))
-    return Plan(
-        values["server"],
-        float(values["requests"]),
-        round(values["servers"]),
-        values["region"],
-        MS * float(values["limit"]),
-        float(values["pue"]),
-        values["passed"] / 100,
-        values["deferrable"] / 100,
-        float(values["years"]),
-        low,
-        high,
-    )
+    return settings.read(Plan, values, low=low, high=high)

@@ -10,34 +10,19 @@ from itertools import combinations
 from ironlaw import kit
 from ironlaw.labs.lab_v2_15_jevons.act2.plan import REGIONS, SERVERS, Plan, before
 from ironlaw.labs.lab_v2_15_jevons.story import given
+from ironlaw.systems.limits import either, fail, good, hit, warn
 from ironlaw.units import significant
 
-SLO, SHORT, POWER, IDLE, BACKFIRE, OVER, WORKS = "slo", "short", "power", "idle", "backfire", "over_budget", "works"
+SLO, SHORT, POWER, IDLE, WORKS = "slo", "short", "power", "idle", "works"
 LEAST_BUSY = 0.3
 SHOWN = 2  # changes that a banner names
-TONES = {SLO: "fail", SHORT: "fail", POWER: "fail", IDLE: "warn", BACKFIRE: "fail", OVER: "warn", WORKS: "good"}
-TITLES = {
-    SLO: "Tokens come too late", SHORT: "The fleet is too small", POWER: "The site can't feed it", IDLE: "Most machines idle",
-    BACKFIRE: "It backfires", OVER: "Over the budget", WORKS: "It works",
-}  # fmt: skip
 Change = tuple[str, Callable[[Plan], Plan]]  # words, and what it does
 
 
 @lru_cache(maxsize=8192)
 def state(plan: Plan) -> str:
-    """The first limit that a plan hits; WORKS where it hits none. Demand is judged at the end of the band that is worse."""
-    fleet = plan.fleet
-    if plan.p99 > plan.limit:
-        return SLO
-    if fleet.utilisation(plan.most) > 1:
-        return SHORT
-    if fleet.peak_power > plan.feed:
-        return POWER
-    if fleet.utilisation(plan.least) < LEAST_BUSY:
-        return IDLE
-    if fleet.gain > 1 and plan.high > fleet.threshold:
-        return BACKFIRE
-    return WORKS if plan.tonnes <= given("budget") else OVER
+    """The first limit that a plan hits; kept, as many plans are tried for a remedy."""
+    return hit(LIMITS, plan).name
 
 
 def steps(plan: Plan) -> Iterator[tuple[str, list[Change]]]:
@@ -64,7 +49,7 @@ def _set(**change: object) -> Callable[[Plan], Plan]:
 
 
 @lru_cache(maxsize=256)
-def cures(plan: Plan, pairs: bool = True) -> dict[str, Plan]:
+def fixes(plan: Plan, pairs: bool = True) -> dict[str, Plan]:
     """Words -> a plan that works: one dial turned, or one with the fleet sized anew; where none does, two, if `pairs` are asked for."""
     found: dict[str, Plan] = {}
     options = list(steps(plan))
@@ -85,18 +70,12 @@ def cures(plan: Plan, pairs: bool = True) -> dict[str, Plan]:
     return dict(sorted(found.items(), key=lambda each: each[1].model != plan.model))
 
 
-def banner(lab: kit.Lab, plan: Plan, moving: bool = False) -> dict[str, object]:
-    """`moving`: while a dial is turned, two dials at once are not searched."""
-    name = state(plan)
-    slots = SLOTS[name](plan) | ({} if name == WORKS else {"cures": _or(plan, moving)})
-    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **slots)))
-
-
-def _or(plan: Plan, moving: bool) -> str:
-    words = list(cures(plan, pairs=not moving))[:SHOWN]
-    if not words:
-        return "two dials at once" if moving else "no two dials; turn three"
-    return words[0] if len(words) == 1 else f"{'; '.join(words[:-1])}; or {words[-1]}"
+def hint(plan: Plan, moving: bool) -> dict[str, object]:
+    """What would do; while a dial is turned, two dials at once are not searched."""
+    if state(plan) == WORKS:
+        return {}
+    nothing = "two dials at once" if moving else "no two dials; turn three"
+    return {"cures": either(list(fixes(plan, pairs=not moving))[:SHOWN], nothing, "; ")}
 
 
 def _slo(plan: Plan) -> dict[str, object]:
@@ -144,4 +123,13 @@ def _works(plan: Plan) -> dict[str, object]:
     }  # fmt: skip
 
 
-SLOTS = {SLO: _slo, SHORT: _short, POWER: _power, IDLE: _idle, BACKFIRE: _backfire, OVER: _over, WORKS: _works}
+# demand is judged at the end of the band that is worse
+LIMITS = (
+    fail(SLO, "Tokens come too late", lambda plan: plan.p99 > plan.limit, _slo),
+    fail(SHORT, "The fleet is too small", lambda plan: plan.fleet.utilisation(plan.most) > 1, _short),
+    fail(POWER, "The site can't feed it", lambda plan: plan.fleet.peak_power > plan.feed, _power),
+    warn(IDLE, "Most machines idle", lambda plan: plan.fleet.utilisation(plan.least) < LEAST_BUSY, _idle),
+    fail("backfire", "It backfires", lambda plan: plan.fleet.gain > 1 and plan.high > plan.fleet.threshold, _backfire),
+    warn("over_budget", "Over the budget", lambda plan: plan.tonnes > given("budget"), _over),
+    good(WORKS, "It works", _works),
+)

@@ -55,9 +55,9 @@ def dots(record: Record, level: int) -> Figure | None:
     return Figure(
         "dots", "Every prediction", Axis("linear", "stated", "%", (15.0, 108.0), ticks=(25.0, 45.0, 65.0, 80.0, 95.0)),
         Axis("band", names=names), tuple(marks), f"{len(rows)} predictions in {len(labs)} labs; {missed} were missed.",
-        Table(("lab", "asked", "stated", "was", "off"), cells), "a dot opens its question",
-        ({"colour": "good", "shape": "circle", "label": "right"}, {"colour": "fail", "shape": "triangle", "label": "missed"}),
-        {"row": 34},
+        table=Table(("lab", "asked", "stated", "was", "off"), cells), note="a dot opens its question",
+        legend=({"colour": "good", "shape": "circle", "label": "right"}, {"colour": "fail", "shape": "triangle", "label": "missed"}),
+        more={"row": 34},
     )  # fmt: skip
 
 
@@ -92,8 +92,8 @@ def themes(record: Record) -> Figure | None:
         "themes", "How far off, by lab",
         Axis("linear", "stated minus right, points", "", (-100.0, 130.0), ticks=(-100.0, -50.0, 0.0, 50.0, 100.0)),
         Axis("band", names=tuple(row[0] for row in rows)), tuple(marks), text,
-        Table(("lab", "stated", "right", "Brier score"), rows), "",
-        ({"colour": "warn", "label": "too sure"}, {"colour": "accent", "label": "not sure enough"}), {"row": 34},
+        table=Table(("lab", "stated", "right", "Brier score"), rows), note="",
+        legend=({"colour": "warn", "label": "too sure"}, {"colour": "accent", "label": "not sure enough"}), more={"row": 34},
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from ironlaw.kit.own_keys import events_before
 from ironlaw.labs.lab_v2_17_synthesis.record import labs_to_do, record
 from ironlaw.recall.confidence import EVEN_ODDS, PROBABILITY
 from ironlaw.recall.standing import EVERY, NOBODY, SURE_ONES, Standing, standing
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 
 HIT, MISS = 16, 4  # predictions of the reflection
 
@@ -17,10 +17,6 @@ HIT, MISS = 16, 4  # predictions of the reflection
 def asked_about(lab: kit.Lab) -> Standing:
     """What the question is about."""
     return standing(events_before(lab.ledger.events(), lab.slug, "act1"), lab.slug)
-
-
-def _percent(share: float) -> str:
-    return f"{significant(100 * share)} %"
 
 
 def message(lab: kit.Lab) -> dict[str, object]:
@@ -45,7 +41,7 @@ def lock(lab: kit.Lab) -> dict[str, object]:
 
 def truth(lab: kit.Lab) -> str:
     own = asked_about(lab)
-    share = _percent(float(lab.question("act1").answer))
+    share = percent(float(lab.question("act1").answer))
     return f"{share}, {own.right} of {len(own.counted)}" if own.counted else share
 
 
@@ -58,15 +54,15 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     own, share = asked_about(lab), float(lab.question("act1").answer)
     count, score = len(own.counted), record(lab).brier
     if not count or score is None:
-        standing = lab.fill("act1.standing_nobody", share=_percent(share), even=f"{EVEN_ODDS:g}")
-        return {"share": _percent(share), "beside": "", "standing": standing}
+        standing = lab.fill("act1.standing_nobody", share=percent(share), even=f"{EVEN_ODDS:g}")
+        return {"share": percent(share), "beside": "", "standing": standing}
     interval = wilson(own.right, count)
     stated = sum(PROBABILITY[one.confidence] for one in own.counted) / count
     standing = lab.fill(
-        "act1.standing_own", share=_percent(share), stated=_percent(stated), count=str(count), low=_percent(interval.low),
-        high=_percent(interval.high), score=significant(score.score), even=f"{EVEN_ODDS:g}", side=_side(stated - share),
+        "act1.standing_own", share=percent(share), stated=percent(stated), count=str(count), low=percent(interval.low),
+        high=percent(interval.high), score=significant(score.score), even=f"{EVEN_ODDS:g}", side=_side(stated - share),
     )  # fmt: skip
-    return {"share": _percent(share), "beside": f", where your confidences stood for {_percent(stated)}", "standing": standing}
+    return {"share": percent(share), "beside": f", where your confidences stood for {percent(stated)}", "standing": standing}
 
 
 def _side(gap: float) -> str:
@@ -84,7 +80,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     scores = {name: brier(pairs) for name, pairs in cases.items()}
     return {
         **{name: significant(score.score) for name, score in scores.items() if score}, "all": str(HIT + MISS), "misses": str(MISS),
-        "sure": _percent(sure), "low": _percent(low), "mid": _percent(half),
+        "sure": percent(sure), "low": percent(low), "mid": percent(half),
     }  # fmt: skip
 
 
@@ -93,7 +89,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     assert parts is not None
     interval = wilson(6, 8)
     return {
-        **{f"p{level}": _percent(share) for level, share in PROBABILITY.items()}, "score": significant(parts.score),
+        **{f"p{level}": percent(share) for level, share in PROBABILITY.items()}, "score": significant(parts.score),
         "reliability": significant(parts.reliability), "resolution": significant(parts.resolution),
-        "uncertainty": significant(parts.uncertainty), "low": _percent(interval.low), "high": _percent(interval.high),
+        "uncertainty": significant(parts.uncertainty), "low": percent(interval.low), "high": percent(interval.high),
     }  # fmt: skip

@@ -12,7 +12,7 @@ from ironlaw.registry.runs import about, between_failures, runs
 from ironlaw.systems.training.layout_steps import layout_step
 from ironlaw.systems.whole import halls
 from ironlaw.systems.whole.design import DETECT, RESTART
-from ironlaw.units import show, significant
+from ironlaw.units import percent, show, significant
 
 RUN, MODEL = "llama3_2024", "llama3_405b"
 SAVE = 10.0  # seconds of a save; the paper does not say
@@ -35,7 +35,7 @@ def rows() -> list[tuple[str, str, str, str]]:
     return [
         ("FLOP/s of a GPU", show(rate, "FLOP/s"), show(causal, "FLOP/s"), f"layout {run.layout} on {run.layout.devices:,} H100"),
         ("Between failures", show(between, "s"), show(between, "s"), "the failures counted, over the days; the model takes it as it is"),
-        ("Work that lasts", f"over {significant(100 * effective)} %", f"{significant(100 * lasts)} %",
+        ("Work that lasts", f"over {percent(effective)}", percent(lasts),
          f"saves of {show(SAVE, 's')}, {show(DETECT + RESTART, 's')} until it runs again: premises of this page, not of the paper"),
         ("GPU-hours", f"{significant(float(whole['hours']) / 1e6, 4)} million", f"{significant(hours / 1e6, 4)} million",
          f"{show(flops, 'FLOP')}, six for each parameter and token, at the rate and the share above"),

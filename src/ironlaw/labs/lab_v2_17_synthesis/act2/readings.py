@@ -6,7 +6,7 @@ import math
 
 from ironlaw.pictures.margins import Margin
 from ironlaw.systems.whole import LIMITS, Report, margins
-from ironlaw.units import show, significant
+from ironlaw.units import percent, show, significant
 
 NAMES = {
     "memory": "Memory", "days": "Days to train", "goodput": "Work that lasts", "drain": "File system busy", "ports": "Switch ports a GPU",
@@ -19,9 +19,9 @@ def reading(name: str, value: float) -> str:
     if math.isinf(value):
         return {"epsilon": "no promise", "days": "never"}.get(name, "does not fit" if name in ("memory", "ttft", "tbt") else "without end")
     if name in ("memory", "goodput", "drain"):
-        return f"{significant(100 * value)} %"
+        return percent(value)
     if name == "availability":
-        return f"{significant(100 * value, 5)} %"
+        return percent(value, 5)
     if name == "days":
         return f"{significant(value)} days"
     if name == "ports":

@@ -12,7 +12,7 @@ from ironlaw.systems.whole import LIMITS, Design, Faster, broken, evaluate, marg
 from ironlaw.systems.whole import design as premises
 from ironlaw.systems.whole.levers import ASKED, CHANGE, tornado
 from ironlaw.systems.whole.serving import power
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 
 NOBODYS = "the house's: you saved no design of these labs yet"
 UNKNOWN = "not known yet: your ledger has no other lab"
@@ -112,6 +112,6 @@ def takeaways(lab: kit.Lab) -> dict[str, object]:
         "binding": NAMES[tight], "value": reading(tight, report.values[tight]), "limit": limit(tight),
         "state": "broken" if broken(report) else "what binds, and it holds",
         "lever": LEVERS[bars[0].name] if bars else "none: the layout does not divide",
-        "gain": f"{significant(100 * abs(bars[0].lever), 2)} %" if bars else "nothing",
+        "gain": percent(abs(bars[0].lever), 2) if bars else "nothing",
         "theme": f"{lab_names.name(worst.lab)}, {worst.right} of {worst.answers} right; review that first" if worst else UNKNOWN,
     }  # fmt: skip
