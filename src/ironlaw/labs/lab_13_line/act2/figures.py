@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 
 from ironlaw import kit
-from ironlaw.labs.lab_13_line.act2.server import ONE, POLICIES, RATES, TIMEOUT, Case, Outcome
+from ironlaw.engine.serving.batch_outcomes import Outcome
+from ironlaw.labs.lab_13_line.act2.server import MODES, ONE, POLICIES, RATES, TIMEOUT, Case
 from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.registry.workloads import about
@@ -15,7 +16,6 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 SPAN, NARROW = 3000, 20  # the times on the axes go from one pass to so many, at the least
-MODES = {"eager": "eager", "compiled": "compiled", "graphs": "graph replay"}
 CLOSE = 0.3  # two points so near, as logarithms, have no room for two labels
 AGAIN, NOW = 10_000.0, 1_000.0  # requests a second, of the question
 
@@ -51,17 +51,17 @@ def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure
 
 
 def _target(case: Case, low: float, high: float) -> Mark:
-    at = min(max(case.target, low), high)
-    label = f"target {format_quantity(case.target, 's')}"
+    at = min(max(case.target_s, low), high)
+    label = f"target {format_quantity(case.target_s, 's')}"
     return mark(
-        "rule", "warn", y=at, dash=True, label=label, name="target on P99", id="target", hover=[("target", exact(case.target, "s"))]
+        "rule", "warn", y=at, dash=True, label=label, name="target on P99", id="target", hover=[("target", exact(case.target_s, "s"))]
     )
 
 
 def _point(case: Case, outcome: Outcome, high: float) -> Mark:
     """The learner's own; a line without end stands at the top."""
     endless = math.isinf(outcome.p99)
-    good = not endless and outcome.p99 <= case.target
+    good = not endless and outcome.p99 <= case.target_s
     label = "no end" if endless else format_quantity(outcome.p99, "s")
     return mark(
         "point", "good" if good else "fail", x=case.rate, y=min(outcome.p99, high), size=8, emphasis=True, id="point", name="as set",
@@ -121,7 +121,7 @@ def distribution(case: Case, outcome: Outcome) -> Figure | None:
         Axis("log", "requests that take longer", "%", (0.1, 100.0)), "Who takes longer than that",
         extra=[
             upright(outcome.p99, "P99", "P99", "s"),
-            *([upright(case.target, "target", "target on P99", "s", "warn")] if low <= case.target <= top else []),
+            *([upright(case.target_s, "target", "target on P99", "s", "warn")] if low <= case.target_s <= top else []),
         ],
         note=name_of(case), id="distribution",
     )  # fmt: skip
