@@ -139,11 +139,11 @@ def test_the_questions_own_server(bench):
 
 # state -> (a setting that shows it, the same with one dial turned, and what that shows)
 BOTH_SIDES = {
-    "does_not_fit": ({"device": ORIN, "model": "llama3_2_1b", "most": 256, "target": 500}, {"most": 64}),
-    "never": ({"target": 2}, {"target": 20}),
+    "does_not_fit": ({"device": ORIN, "model": "llama3_2_1b", "most": 256, "target": 0.5}, {"most": 64}),
+    "never": ({"target": 0.002}, {"target": 0.02}),
     "line_without_end": ({"rate": 50_000.0}, {"rate": 10_000.0}),
     "too_late": ({"rate": 100.0, "policy": "fixed"}, {"rate": 10_000.0}),
-    "waiting_for_nothing": ({"rate": 1_000.0, "policy": "timeout", "timeout": 10}, {"timeout": 0}),
+    "waiting_for_nothing": ({"rate": 1_000.0, "policy": "timeout", "timeout": 0.01}, {"timeout": 0.0}),
     "works": ({}, {"replicas": 1, "rate": 90_000.0}),
 }  # fmt: skip
 
@@ -165,7 +165,7 @@ def test_a_sweep_of_the_dials_meets_every_state():
     seen = {
         state(case(device=device, model=model, rate=rate, policy=policy, most=most, target=target))
         for device, model in ((H200, "resnet50"), (ORIN, "llama3_2_1b"))
-        for rate in (100.0, 3_000.0, 60_000.0) for policy in ("one", "waiting", "fixed") for most in (4, 256) for target in (4, 500)
+        for rate in (100.0, 3_000.0, 60_000.0) for policy in ("one", "waiting", "fixed") for most in (4, 256) for target in (0.004, 0.5)
     }  # fmt: skip
     assert seen == set(BOTH_SIDES)
 
@@ -196,10 +196,10 @@ def test_a_target_that_nothing_on_the_dials_meets():
 
 
 def test_headroom_meets_the_target_and_a_little_more_does_not():
-    calm = case(target=12)
+    calm = case(target=0.012)
     assert 1_000 < calm.headroom < calm.capacity
-    assert calm.at(0.97 * calm.headroom, 20_000).p99 <= calm.target_s
-    assert replace(calm, target=1).headroom == 0.0
+    assert calm.at(0.97 * calm.headroom, 20_000).p99 <= calm.target
+    assert replace(calm, target=0.001).headroom == 0.0
 
 
 def test_one_by_one_is_exact_and_batches_are_the_engines():

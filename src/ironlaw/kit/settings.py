@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from ironlaw.kit.banner import banner
@@ -19,7 +20,7 @@ def dials(setting: type, names: Sequence[str] = (), **changes: Mapping[str, Any]
     """A dial for each field that has one, in their order (or for those named).
 
     `changes`: what depends on the lab and on the other dials, as `nics={"value": 4, "help": "…"}`; `options` there are those of the list
-    that are offered, `disabled` says why some can't be chosen.
+    that are offered, `shown` their words, `disabled` says why some can't be chosen.
     """
     declared = parameters(setting)
     listed = [declared[name] for name in names] if names else [one for one in declared.values() if one.dial]
@@ -27,7 +28,8 @@ def dials(setting: type, names: Sequence[str] = (), **changes: Mapping[str, Any]
 
 
 def _dial(one: Parameter, change: dict[str, Any]) -> Dial:
-    value = change.pop("value", one.default)
+    value = change.pop("value", None)
+    value = one.start if value is None else value
     more = {**one.more, **change}
     label = str(more.pop("label", one.label))
     if one.dial == "switch":
@@ -35,9 +37,9 @@ def _dial(one: Parameter, change: dict[str, Any]) -> Dial:
     if one.dial == "span":
         low, high = more.pop("low", one.low), more.pop("high", one.high)
         return widget.span(one.name, label, low, high, value, unit=one.unit, **more)
-    offered = more.pop("options", one.stops)
+    offered, words = more.pop("options", one.stops), replace(one, shown=more.pop("shown", one.shown)).words
     make = widget.select if one.dial == "select" else widget.choice
-    return make(one.name, label, [(option, one.words(option)) for option in offered], value, more.pop("disabled", None), **more)
+    return make(one.name, label, [(option, words(option)) for option in offered], value, more.pop("disabled", None), **more)
 
 
 def read(setting: type[S], values: Mapping[str, Any], **fixed: Any) -> S:
@@ -46,7 +48,18 @@ def read(setting: type[S], values: Mapping[str, Any], **fixed: Any) -> S:
     return setting(**turned, **fixed)
 
 
-def verdict(lab: Any, act: str, limits: Sequence[Limit], setting: Any) -> dict[str, Any]:
-    """The banner of the first limit that the setting hits: its sentence is `act.<limit>` in words.md."""
+def values(setting: Any, *names: str) -> dict[str, Any]:
+    """What the setting has under these names: readouts that are fields or answers as they are."""
+    return {name: getattr(setting, name) for name in names}
+
+
+def verdict(lab: Any, act: str, limits: Sequence[Limit], setting: Any, **slots: object) -> dict[str, Any]:
+    """The banner of the first limit that the setting hits: its sentence is `act.<limit>` in words.md. `slots`: those of every sentence."""
     limit = hit(limits, setting)
-    return banner(limit.tone, limit.title, html(lab.fill(f"{act}.{limit.name}", **limit.slots(setting))))
+    return banner(limit.tone, limit.title, html(lab.fill(f"{act}.{limit.name}", **limit.slots(setting), **slots)))
+
+
+def broken(limits: Sequence[Limit], setting: Any) -> str | None:
+    """The limit that it fails, for the ledger; None where it hits none or only a warning."""
+    limit = hit(limits, setting)
+    return limit.name if limit.tone == "fail" else None

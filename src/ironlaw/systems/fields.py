@@ -33,6 +33,7 @@ class Parameter:
     """`read` turns what somebody wrote into the value, or refuses it. `options`: all that it may be, where that is a list.
 
     `shown` and `fix` are the words for one of them, on a dial and as a remedy ("{} stages"). `flag`: a command's option, if not the name.
+    `means`: what a dial's value is in the field, such as minutes in seconds; default, limits and stops are then the dial's.
     """
 
     read: Read
@@ -46,15 +47,21 @@ class Parameter:
     fix: Words = ""
     tried: tuple[Any, ...] = ()  # of a range, the values that a search for a remedy tries
     flag: str = ""
-    column: str = "double"  # its type in a table of results: string, int64, double, bool
+    column: str = "double"  # its type in a table of results: string, int64, double, bool; number: as the dial has it
     dial: str = ""  # choice, select, span or switch; "" where it has none
     more: Mapping[str, Any] = field(default_factory=dict)  # what else the dial takes: log, step, steps, hidden, presets …
-    default: Any = REQUIRED
+    means: Callable[[Any], Any] | None = None
+    default: Any = REQUIRED  # or what gives it, where it is worked out
     name: str = ""
 
     @property
+    def start(self) -> Any:
+        """Where its dial begins."""
+        return self.default() if callable(self.default) else self.default
+
+    @property
     def numeric(self) -> bool:
-        return self.column in ("int64", "double")
+        return self.column in ("int64", "double", "number")
 
     @property
     def stops(self) -> tuple[Any, ...]:
@@ -72,9 +79,26 @@ class Parameter:
         """What a dial that stands there means: the nearest stop, where it only has those."""
         if self.dial == "span" and self.options is not None:
             value = min(self.options(), key=lambda stop: abs(math.log(stop / value)))
-        if self.column == "int64":
-            return round(value)
-        return float(value) if self.column == "double" else bool(value) if self.column == "bool" else value
+        value = TYPES[self.column](value)
+        return self.means(value) if self.means else value
+
+
+TYPES: Mapping[str, Read] = {"int64": round, "double": float, "bool": bool, "string": lambda value: value, "number": lambda value: value}
+
+
+def times(factor: float) -> Callable[[float], float]:
+    """Of a dial in another unit: `means=times(60)` for minutes in a field of seconds."""
+    return lambda value: factor * value
+
+
+def hundredths(value: float) -> float:
+    """Of a dial in per cent."""
+    return value / 100
+
+
+def thousandths(value: float) -> float:
+    """Of a dial in milliseconds."""
+    return value / 1e3
 
 
 def parameters(question: type) -> dict[str, Parameter]:
@@ -101,7 +125,12 @@ def parameter(question: type, name: str) -> Parameter:
 def declare(one: Parameter) -> Any:
     """The field of a dataclass that has this parameter."""
     metadata = {"parameter": one}
-    return field(metadata=metadata) if one.default is REQUIRED else field(default=one.default, metadata=metadata)
+    if one.default is REQUIRED:
+        return field(metadata=metadata)
+    means = one.means or (lambda value: value)
+    return field(default_factory=lambda: means(one.start), metadata=metadata) if callable(one.default) else field(
+        default=means(one.default), metadata=metadata
+    )  # fmt: skip
 
 
 def whole(default: Any = REQUIRED, label: str = "", *, least: int = 1, most: int = LARGEST, dial: str = "", **rest: Any) -> Any:
@@ -172,7 +201,7 @@ def switch(default: bool = False, label: str = "", **rest: Any) -> Any:
 
 def _split(rest: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What Parameter knows, and what only a dial does."""
-    own = ("about", "shown", "fix", "tried", "flag", "column", "dial")
+    own = ("about", "shown", "fix", "tried", "flag", "column", "dial", "means")
     return {name: rest[name] for name in own if name in rest}, {name: value for name, value in rest.items() if name not in own}
 
 

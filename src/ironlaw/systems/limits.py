@@ -68,12 +68,17 @@ def nearest(setting: Any, name: str, stops: Sequence[Any] = (), by: str = "place
     return sorted(others, key=lambda stop: abs(listed.index(stop) - place))
 
 
-def single_fixes(setting: S, holds: Callable[[S], bool], names: Iterable[str], by: str = "place") -> dict[str, S]:
-    """Words -> the setting with that one parameter turned as little as will do, all others as they are."""
+def single_fixes(
+    setting: S, holds: Callable[[S], bool], names: Iterable[str], by: str = "place", stops: Mapping[str, Sequence[Any]] | None = None
+) -> dict[str, S]:
+    """Words -> the setting with that one parameter turned as little as will do, all others as they are.
+
+    `stops`: of those whose places depend on the setting.
+    """
     fixes: dict[str, S] = {}
     for name in names:
         one = parameter(type(setting), name)
-        for stop in nearest(setting, name, by=by):
+        for stop in nearest(setting, name, (stops or {}).get(name, ()), by):
             changed: S = replace(setting, **{name: stop})  # type: ignore[type-var]
             if holds(changed):
                 fixes[one.remedy(stop)] = changed

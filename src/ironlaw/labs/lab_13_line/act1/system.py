@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from ironlaw.engine.serving.batching import poisson
 from ironlaw.engine.serving.line import Run, simulate
+from ironlaw.engine.serving.services import two_kinds
 from ironlaw.engine.streams import exponential, lognormal, split, uniform
 from ironlaw.systems.fields import among, figure, whole
 
@@ -78,6 +79,5 @@ def _services(system: System) -> tuple[float, ...]:
     if system.service == "lognormal":
         return lognormal(seed, n, mean, system.sigma)
     if system.service == "two":
-        short = mean / (1 - RARE + RARE * LONGER)
-        return tuple(short * (LONGER if draw < RARE else 1) for draw in uniform(seed, n))
+        return tuple(two_kinds(uniform(seed, n), mean, RARE, LONGER))
     return (mean,) * n

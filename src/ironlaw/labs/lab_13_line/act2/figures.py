@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.engine.serving.batch_outcomes import Outcome
-from ironlaw.labs.lab_13_line.act2.server import MODES, ONE, POLICIES, RATES, TIMEOUT, Case
+from ironlaw.labs.lab_13_line.act2.server import MODES, ONE, RATES, TIMEOUT, Case
+from ironlaw.labs.policies import POLICIES
 from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.registry.workloads import about
@@ -51,17 +52,17 @@ def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure
 
 
 def _target(case: Case, low: float, high: float) -> Mark:
-    at = min(max(case.target_s, low), high)
-    label = f"target {format_quantity(case.target_s, 's')}"
+    at = min(max(case.target, low), high)
+    label = f"target {format_quantity(case.target, 's')}"
     return mark(
-        "rule", "warn", y=at, dash=True, label=label, name="target on P99", id="target", hover=[("target", exact(case.target_s, "s"))]
+        "rule", "warn", y=at, dash=True, label=label, name="target on P99", id="target", hover=[("target", exact(case.target, "s"))]
     )
 
 
 def _point(case: Case, outcome: Outcome, high: float) -> Mark:
     """The learner's own; a line without end stands at the top."""
     endless = math.isinf(outcome.p99)
-    good = not endless and outcome.p99 <= case.target_s
+    good = not endless and outcome.p99 <= case.target
     label = "no end" if endless else format_quantity(outcome.p99, "s")
     return mark(
         "point", "good" if good else "fail", x=case.rate, y=min(outcome.p99, high), size=8, emphasis=True, id="point", name="as set",
@@ -121,7 +122,7 @@ def distribution(case: Case, outcome: Outcome) -> Figure | None:
         Axis("log", "requests that take longer", "%", (0.1, 100.0)), "Who takes longer than that",
         extra=[
             upright(outcome.p99, "P99", "P99", "s"),
-            *([upright(case.target_s, "target", "target on P99", "s", "warn")] if low <= case.target_s <= top else []),
+            *([upright(case.target, "target", "target on P99", "s", "warn")] if low <= case.target <= top else []),
         ],
         note=name_of(case), id="distribution",
     )  # fmt: skip

@@ -58,7 +58,7 @@ def cards(case: Case, outcome: Outcome) -> list[dict[str, Any]]:
     if case.load >= 1:
         times = [{"label": name, "value": "no end", "unit": "", "tone": "bad"} for name in ("Mean", "P99")]
     else:
-        tone = "good" if outcome.p99 <= case.target_s else "bad"
+        tone = "good" if outcome.p99 <= case.target else "bad"
         times = [kit.card("Mean", outcome.mean, "s"), kit.card("P99", outcome.p99, "s", tone=tone)]
     return [
         *times,
@@ -90,7 +90,7 @@ def readouts(case: Case, outcome: Outcome) -> dict[str, Any]:
     limit, stable = hit(verdict.LIMITS, case), case.load < 1
     return {
         "policy": case.policy, "most": case.most, "replicas": case.replicas, "rate": case.rate, "workload": case.model, "mode": case.mode,
-        "timeout_s": case.servers.timeout, "target_p99_s": case.target_s,
+        "timeout_s": case.servers.timeout, "target_p99_s": case.target,
         "p99_s": outcome.p99 if stable else None, "mean_s": outcome.mean if stable else None,
         "load": round(case.load, 6), "busy": round(outcome.busy, 6), "constraint_hit": limit.name if limit.tone == "fail" else None,
     }  # fmt: skip

@@ -11,13 +11,13 @@ from ironlaw.engine.device import memory
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.serving.batch_outcomes import BatchServers, Outcome
+from ironlaw.labs.policies import POLICIES
 from ironlaw.registry.workloads import about, workload
-from ironlaw.systems.fields import among, figure, whole
+from ironlaw.systems.fields import among, figure, thousandths, whole
 
 SIZES = (1, 8, 32, 64, 96, 128, 256)  # batches whose time is predicted; straight lines between
 MOSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 MODELS: dict[str, dict[str, Any]] = {"resnet50": {}, "bert_base": {}, "vit_l16": {}, "llama3_2_1b": {"phase": "prefill", "seq": 512}}
-POLICIES = {"one": "one by one", "fixed": "full batches", "waiting": "what waits", "timeout": "what waits, or a timeout"}
 ONE, FIXED, WAITING, TIMEOUT = POLICIES
 LINES = {"one": "one line for all", "split": "a line each"}
 MODES = {"eager": "eager", "compiled": "compiled", "graphs": "graph replay"}
@@ -58,14 +58,14 @@ class Case:
     """Where the dials of Act II stand."""
 
     hardware: Hardware = field(compare=False, hash=False)
-    rate: float = figure(10_000, "Requests per second", "/s", low=1, high=100_000, dial="span", log=True)
+    rate: float = figure(10_000, "Requests per second", "/s", low=1, high=100_000, dial="span", log=True, column="number")
     policy: str = among(POLICIES, WAITING, "A free server takes", dial="select")
-    timeout: float = figure(5, "and holds back for at most", "ms", zero=True, low=0, high=50, dial="span")
+    timeout: float = figure(5, "and holds back for at most", "ms", zero=True, low=0, high=50, dial="span", means=thousandths)
     most: int = whole(64, "At most at once", most=MOSTS[-1], dial="span", log=True, steps=list(MOSTS))
     replicas: int = whole(1, "Replicas", most=REPLICAS, dial="span", log=True)
     line: str = among(LINES, "one", "Where requests queue")
     burst: int = whole(1, "Requests in a burst", most=50, dial="span", log=True)
-    target: float = figure(20, "Target on P99", "ms", low=2, high=500, dial="span", log=True)
+    target: float = figure(20, "Target on P99", "ms", low=2, high=500, dial="span", log=True, means=thousandths)
     model: str = among(tuple(MODELS), "resnet50", "Model", dial="select", shown=lambda name: str(about(name)["name"]))
     mode: str = among(MODES, "compiled", "Execution")
     fmt: str = "fp16"
@@ -85,13 +85,9 @@ class Case:
         """T(1): what a request takes with nobody else there."""
         return self.times[1]
 
-    @property
-    def target_s(self) -> float:
-        return self.target / 1e3
-
     @cached_property
     def servers(self) -> BatchServers:
-        held = self.timeout / 1e3 if self.policy == TIMEOUT else 0.0
+        held = self.timeout if self.policy == TIMEOUT else 0.0
         split = self.line == "split" and self.replicas > 1
         return BatchServers(tuple(self.times.items()), self.taken, self.policy, held, self.replicas, split_lines=split, burst=self.burst)
 
@@ -140,11 +136,11 @@ class Case:
     def headroom(self) -> float:
         """The highest rate that meets the target, from the curve: its last point that does, then straight on a log scale; 0: none."""
         points = [(rate, outcome.p99) for rate, outcome in self.curve] + [(self.capacity, math.inf)]
-        good = [i for i, (_, p99) in enumerate(points) if p99 <= self.target_s]
+        good = [i for i, (_, p99) in enumerate(points) if p99 <= self.target]
         if not good:
             return 0.0
         (low, before), (high, after) = points[good[-1]], points[good[-1] + 1]
         if math.isinf(after):
             return low
-        share = math.log(self.target_s / before) / math.log(after / before) if after > before else 0.0
+        share = math.log(self.target / before) / math.log(after / before) if after > before else 0.0
         return float(low * (high / low) ** min(1.0, max(0.0, share)))

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.engine.serving.targets import least, least_rising
-from ironlaw.labs.lab_13_line.act2.server import FIXED, MANY, MOSTS, ONE, POLICIES, REPLICAS, SOME, TIMEOUT, WAITING, Case
+from ironlaw.labs.lab_13_line.act2.server import FIXED, MANY, MOSTS, ONE, REPLICAS, SOME, TIMEOUT, WAITING, Case
+from ironlaw.labs.policies import POLICIES
 from ironlaw.systems.limits import either, fail, good, warn
 from ironlaw.units import significant
 
@@ -19,7 +20,7 @@ def fixes(case: Case) -> list[str]:
     n = SOME if case.moving else MANY
 
     def meets(changed: Case) -> bool:
-        return changed.load < 1 and changed.footprint.fits and changed.at(changed.rate, n).p99 <= changed.target_s
+        return changed.load < 1 and changed.footprint.fits and changed.at(changed.rate, n).p99 <= changed.target
 
     words = []
     batching = replace(case, policy=WAITING) if case.policy == ONE else case
@@ -50,7 +51,7 @@ def _full(case: Case) -> dict[str, object]:
 
 
 def _never(case: Case) -> dict[str, object]:
-    return {"alone": kit.amount(case.alone, "s"), "target": kit.amount(case.target_s, "s")}
+    return {"alone": kit.amount(case.alone, "s"), "target": kit.amount(case.target, "s")}
 
 
 def _endless(case: Case) -> dict[str, object]:
@@ -64,7 +65,7 @@ def _endless(case: Case) -> dict[str, object]:
 def _late(case: Case) -> dict[str, object]:
     p99 = case.outcome.p99
     return {
-        "p99": kit.amount(p99, "s"), "target": kit.amount(case.target_s, "s"), "over": kit.times(p99 / case.target_s),
+        "p99": kit.amount(p99, "s"), "target": kit.amount(case.target, "s"), "over": kit.times(p99 / case.target),
         "cures": _any_of(case),
     }  # fmt: skip
 
@@ -75,7 +76,7 @@ def _idle(case: Case) -> dict[str, object]:
 
 def _works(case: Case) -> dict[str, object]:
     return {
-        "p99": kit.amount(case.outcome.p99, "s"), "target": kit.amount(case.target_s, "s"),
+        "p99": kit.amount(case.outcome.p99, "s"), "target": kit.amount(case.target, "s"),
         "headroom": significant(max(case.rate, case.headroom), 2), "load": kit.amount(100 * case.load, "%"),
     }  # fmt: skip
 
@@ -87,9 +88,9 @@ def _held_back(case: Case) -> bool:
 # from what no dial changes to what one does
 LIMITS = (
     fail("does_not_fit", "It does not fit", lambda case: not case.footprint.fits, _full),
-    fail("never", "Never: one request alone takes longer", lambda case: case.alone > case.target_s, _never),
+    fail("never", "Never: one request alone takes longer", lambda case: case.alone > case.target, _never),
     fail("line_without_end", "A line without end", lambda case: case.load >= 1, _endless),
-    fail("too_late", "Too late", lambda case: case.outcome.p99 > case.target_s, _late),
+    fail("too_late", "Too late", lambda case: case.outcome.p99 > case.target, _late),
     warn("waiting_for_nothing", "Waiting for nothing", _held_back, _idle),
     good("works", "It works", _works),
 )
