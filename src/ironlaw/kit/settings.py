@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from ironlaw.kit.banner import banner
@@ -20,7 +19,7 @@ def dials(setting: type, names: Sequence[str] = (), **changes: Mapping[str, Any]
     """A dial for each field that has one, in their order (or for those named).
 
     `changes`: what depends on the lab and on the other dials, as `nics={"value": 4, "help": "…"}`; `options` there are those of the list
-    that are offered, `shown` their words, `disabled` says why some can't be chosen.
+    that are offered (a mapping has their words), `disabled` says why some can't be chosen.
     """
     declared = parameters(setting)
     listed = [declared[name] for name in names] if names else [one for one in declared.values() if one.dial]
@@ -37,7 +36,8 @@ def _dial(one: Parameter, change: dict[str, Any]) -> Dial:
     if one.dial == "span":
         low, high = more.pop("low", one.low), more.pop("high", one.high)
         return widget.span(one.name, label, low, high, value, unit=one.unit, **more)
-    offered, words = more.pop("options", one.stops), replace(one, shown=more.pop("shown", one.shown)).words
+    offered = more.pop("options", one.stops)
+    words = offered.__getitem__ if isinstance(offered, Mapping) else one.words
     make = widget.select if one.dial == "select" else widget.choice
     return make(one.name, label, [(option, words(option)) for option in offered], value, more.pop("disabled", None), **more)
 

@@ -60,7 +60,7 @@ def dials(lab: kit.Lab) -> Any:
             *settings.dials(LlamaCase, own[LlamaCase], **dict.fromkeys(own[LlamaCase], of_llama)),
             *settings.dials(Setting, **reader_dials),
             *settings.dials(DigitCase, own[DigitCase], **dict.fromkeys(own[DigitCase], of_digits)),
-            *settings.dials(Case, harm={"shown": harms}),
+            *settings.dials(Case, harm={"options": harms}),
         ]
 
     return dials_at

@@ -54,7 +54,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.select("pass", "The pass", [(each.slug, each.label) for each in known.values()], FIRST),
             *settings.dials(
                 Change,
-                part={"shown": kinds | {kind: KINDS[kind][0] for kind in KINDS}, "disabled": {} if own else missing, "hidden": own},
+                part={"options": kinds | {kind: KINDS[kind][0] for kind in KINDS}, "disabled": {} if own else missing, "hidden": own},
                 stage={"hidden": not own},
                 way={"disabled": {} if chosen.overlaps else {OVERLAP: ONE_LANE}},
             ),

@@ -24,7 +24,7 @@ CLAIMS = ("test_sees_users_p99", "p99_from_mean", "average_of_p99s")
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         works = {"asked": "as in the question", "device": f"an image on {the(lab.current_context)}", "own": "as set"}
-        return settings.dials(Case, work={"shown": works}, service={"hidden": values.get("work", "asked") != "own"})
+        return settings.dials(Case, work={"options": works}, service={"hidden": values.get("work", "asked") != "own"})
 
     return dials_at
 

@@ -31,7 +31,7 @@ def dials(lab: kit.Lab) -> Any:
             quantile={"hidden": hedge == OFF},
             budget={"hidden": hedge != BUDGET},
             leaf={"disabled": unmeasured},
-            work={"shown": works, "hidden": values.get("leaf") == "here"},
+            work={"options": works, "hidden": values.get("leaf") == "here"},
         )
 
     return dials_at
