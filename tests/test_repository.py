@@ -120,6 +120,7 @@ def test_contract_holds_in_the_copy(copy: Path):
         ("registry", "import torch", "PyTorch only in"),
         ("registry", "import marimo", "marimo only in"),
         ("registry", "import sqlite3", "SQL only in"),
+        ("labs/lab_14_tail", "import ironlaw.labs.lab_13_line.design", "A lab knows no other lab"),
         ("newroom", "", "Imports go one way"),
     ],
 )

@@ -12,13 +12,14 @@ from ironlaw.kit.check import complete
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import Setting as Grid
 from ironlaw.labs.lab_10_frontier.act2 import case as cases
-from ironlaw.labs.lab_10_frontier.act2.banners import TITLES
+from ironlaw.labs.lab_10_frontier.act2.banners import LIMITS
 from ironlaw.labs.lab_10_frontier.reader import NETS, ZEROS, Setting, layers, no_kernel
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import compression
 from ironlaw.measure.host import machine
 from ironlaw.measure.squeeze import load
 from ironlaw.registry.compression_tables import BITS, SHARES, SPREADS, at_bits
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_10_frontier"
 DEVICES = ("h200_sxm", "orin_nx_16gb", "a17_npu", "cortex_m7")
@@ -138,9 +139,9 @@ def test_time_follows_the_kernel():
         return float(Setting(**more).terms(device).sequential)
 
     assert seconds(gpu, bits=8) > 1.9 * seconds(gpu)  # twice the launches, to unpack
-    assert seconds(gpu, bits=8, kernel="int8") <= seconds(gpu)
+    assert seconds(gpu, bits=8, product="int8") <= seconds(gpu)
     assert seconds(tiny, bits=8) < seconds(tiny)  # flash is slow, and the launch is paid once
-    assert seconds(tiny, bits=4, share=90, zeros="csr8", kernel="sparse") < seconds(tiny, bits=4, kernel="int8")
+    assert seconds(tiny, bits=4, share=90, zeros="csr8", product="sparse") < seconds(tiny, bits=4, product="int8")
     assert set(no_kernel(Setting(bits=8, share=90, zeros="csr8"), gpu)) == {"int8"} and set(no_kernel(Setting(), gpu)) == {"int8", "sparse"}
     assert "no unit" in no_kernel(Setting(bits=8), replace(gpu, peaks={"fp32": 1e12}))["int8"]
     plain = llama.seconds("F16", 2048, gpu)
@@ -160,7 +161,7 @@ def verdicts(data, **ranges):
     def sweep(names, values):
         if not names:
             for device in DEVICES[:3] if data == "llama" else DEVICES:
-                found.setdefault(cases.case_of(hardware(device), values).verdict, (device, values))
+                found.setdefault(hit(LIMITS, cases.case_of(hardware(device), values)).name, (device, values))
             return
         for value in ranges[names[0]]:
             sweep(names[1:], {**values, names[0]: value})
@@ -184,14 +185,14 @@ def test_every_failure_state_and_the_goal_is_reached_by_some_setting():
         "digits", net=["mlp", "eighth"], bits=[2, 4, 8, 32], product=["plain", "int8"], room=(4, 64, 256), floor=(80, 96, 99.5)
     )
     assert set(of_digits) == {"oom", "floor", "slower", "dominated", "unsure", "good"}
-    assert set(of_llama) | set(of_digits) | {"unsure"} == set(TITLES) == set(cases.TONES)
+    assert set(of_llama) | set(of_digits) | {"unsure"} == {limit.name for limit in LIMITS}
 
 
 def test_each_limit_has_two_sides():
     phone, gpu = hardware("a17_npu"), hardware("h200_sxm")
 
     def verdict(device, **change):
-        return cases.case_of(device, {**START, **change}).verdict
+        return hit(LIMITS, cases.case_of(device, {**START, **change})).name
 
     assert (
         verdict(phone, row="Q4_0", most_ppl=30, limit_ms=400) == "oom" != verdict(phone, row="Q3_K_M, imatrix", most_ppl=30, limit_ms=400)

@@ -13,14 +13,19 @@ from ironlaw.engine.scaling.amdahl import amdahl, halvings, karp_flatt
 from ironlaw.engine.scaling.stages import in_turn, pipelined
 from ironlaw.labs.lab_12_amdahl import passes
 from ironlaw.labs.lab_12_amdahl.act2 import challenge, local_runs
-from ironlaw.labs.lab_12_amdahl.act2.figures import MOST
-from ironlaw.labs.lab_12_amdahl.act2.job import LIMITS, STATES, Job, Story, cheapest
+from ironlaw.labs.lab_12_amdahl.act2.job import MOST, Job, Story, cheapest
+from ironlaw.labs.lab_12_amdahl.act2.verdict import LIMITS
 from ironlaw.labs.lab_12_amdahl.passes import CPU, DEVICE, GPU, HOST, KINDS, measured
 from ironlaw.ledger import open_ledger
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_12_amdahl"
 STORY = Story(100.0, 40.0, 500.0)
-JOB = Job(64, 1 / 9, 0.0, 0, 12.0, 1.0, 5000.0, STORY)
+JOB = Job(story=STORY, workers=64, known="share", pair=2.0, share=1 / 9, target=12.0, price=1.0, week_price=5000.0)
+
+
+def state(job):
+    return hit(LIMITS, job).name
 
 
 class Figures(dict):
@@ -187,30 +192,30 @@ def test_every_state_of_a_design_is_reached_from_both_sides():
     """A sweep of the dials finds each state, and beside it a setting that differs in one dial and is not in it."""
     dials = {
         "workers": (1, 2, 8, 18, 34, 64, 200, 1024), "share": (0.0, 0.01, 1 / 9, 0.3), "kappa": (0.0, 0.0005, 0.01), "weeks": (0, 2, 8),
-        "target": (2.0, 12.0, 200.0), "price": (0.1, 1.0, 10.0), "grown": (False, True),
+        "target": (2.0, 12.0, 200.0), "price": (0.1, 1.0, 10.0), "job": ("fixed", "grows"),
     }  # fmt: skip
-    settings = {values: replace(JOB, **dict(zip(dials, values, strict=True))).state for values in product(*dials.values())}
-    assert set(settings.values()) == set(STATES)
-    for state in STATES:
+    settings = {values: state(replace(JOB, **dict(zip(dials, values, strict=True)))) for values in product(*dials.values())}
+    assert set(settings.values()) == {limit.name for limit in LIMITS}
+    for limit in set(settings.values()):
         edges = set()
         for values, found in settings.items():
-            if found != state:
+            if found != limit:
                 continue
             for i, name in enumerate(dials):
                 others = (settings[(*values[:i], other, *values[i + 1 :])] for other in dials[name])
-                edges |= {name for other in others if other != state}
-        assert len(edges) >= 3, (state, edges)
+                edges |= {name for other in others if other != limit}
+        assert len(edges) >= 3, (limit, edges)
 
 
 def test_states_by_hand():
-    assert JOB.state == "out_of_reach" and JOB.weeks_needed == halvings(1 / 9, 12, 64) == 1 and math.isinf(JOB.needed)
-    assert replace(JOB, weeks=1).state == "waiting" and replace(JOB, weeks=1).needed == 34
-    assert replace(JOB, weeks=1, workers=33).state == "too_few" and replace(JOB, weeks=1, workers=34).speedup >= 12
-    assert replace(JOB, weeks=2, workers=18).state == "good" and replace(JOB, weeks=2, workers=18).cost == pytest.approx(397, abs=0.5)
-    assert replace(JOB, weeks=1, workers=400).state == "not_worth"
+    assert state(JOB) == "out_of_reach" and JOB.weeks_needed == halvings(1 / 9, 12, 64) == 1 and math.isinf(JOB.needed)
+    assert state(replace(JOB, weeks=1)) == "waiting" and replace(JOB, weeks=1).needed == 34
+    assert state(replace(JOB, weeks=1, workers=33)) == "too_few" and replace(JOB, weeks=1, workers=34).speedup >= 12
+    assert state(replace(JOB, weeks=2, workers=18)) == "good" and replace(JOB, weeks=2, workers=18).cost == pytest.approx(397, abs=0.5)
+    assert state(replace(JOB, weeks=1, workers=400)) == "not_worth"
     talking = replace(JOB, share=0.02, kappa=0.001, target=10.0, workers=40)
-    assert talking.state == "backwards" and talking.best == 31 and talking.speedup_on(41) < talking.speedup
-    assert replace(talking, grown=True).state in ("good", "waiting") and replace(talking, grown=True).best == math.inf
+    assert state(talking) == "backwards" and talking.best == 31 and talking.speedup_on(41) < talking.speedup
+    assert state(replace(talking, job="grows")) in ("good", "waiting") and replace(talking, job="grows").best == math.inf
     assert replace(JOB, target=80.0).weeks_needed == math.inf  # more than there are workers
 
 
@@ -230,7 +235,7 @@ def test_a_banner_for_every_state(revealed):
         view = turned(revealed, "act2", **dials)
         assert view["banner"]["title"] == title, dials
         assert "{{" not in view["banner"]["text"] and view["banner"]["text"].strip()
-    assert revealed.lab.readouts["act2"]["constraint_hit"] is True and revealed.lab.readouts["act2"]["state"] in LIMITS
+    assert revealed.lab.readouts["act2"]["constraint_hit"] is True and revealed.lab.readouts["act2"]["state"] == "backwards"
 
 
 def test_every_dial_of_act_ii_changes_something(revealed):

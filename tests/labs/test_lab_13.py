@@ -10,11 +10,13 @@ from ironlaw import claims, hardware
 from ironlaw.engine.device import memory
 from ironlaw.engine.serving.batching import batch_server
 from ironlaw.engine.serving.queues import md1, mm1, mmc
+from ironlaw.kit import settings
 from ironlaw.labs.lab_13_line.act1 import system
 from ironlaw.labs.lab_13_line.act2 import server, verdict
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import batches, line
 from ironlaw.registry.workloads import workload
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_13_line"
 H200, ORIN = "h200_sxm", "orin_nx_16gb"
@@ -137,28 +139,31 @@ def test_the_questions_own_server(bench):
 
 # state -> (a setting that shows it, the same with one dial turned, and what that shows)
 BOTH_SIDES = {
-    verdict.FULL: ({"device": ORIN, "model": "llama3_2_1b", "most": 256, "target": 0.5}, {"most": 64}),
-    verdict.NEVER: ({"target": 0.002}, {"target": 0.02}),
-    verdict.ENDLESS: ({"rate": 50_000.0}, {"rate": 10_000.0}),
-    verdict.LATE: ({"rate": 100.0, "policy": "fixed"}, {"rate": 10_000.0}),
-    verdict.IDLE: ({"rate": 1_000.0, "policy": "timeout", "timeout": 0.01}, {"timeout": 0.0}),
-    verdict.WORKS: ({}, {"replicas": 1, "rate": 90_000.0}),
+    "does_not_fit": ({"device": ORIN, "model": "llama3_2_1b", "most": 256, "target": 0.5}, {"most": 64}),
+    "never": ({"target": 0.002}, {"target": 0.02}),
+    "line_without_end": ({"rate": 50_000.0}, {"rate": 10_000.0}),
+    "too_late": ({"rate": 100.0, "policy": "fixed"}, {"rate": 10_000.0}),
+    "waiting_for_nothing": ({"rate": 1_000.0, "policy": "timeout", "timeout": 0.01}, {"timeout": 0.0}),
+    "works": ({}, {"replicas": 1, "rate": 90_000.0}),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("state", BOTH_SIDES)
-def test_every_state_is_reached_from_both_sides(bench, state):
-    there, away = BOTH_SIDES[state]
+def state(one):
+    return hit(verdict.LIMITS, one).name
+
+
+@pytest.mark.parametrize("limit", verdict.LIMITS, ids=lambda limit: limit.name)
+def test_every_limit_is_reached_from_both_sides(bench, limit):
+    there, away = BOTH_SIDES[limit.name]
     one = case(**there)
-    other = replace(one, **away)
-    assert verdict.state(one) == state != verdict.state(other)
-    shown = verdict.banner(bench.lab, one)
-    assert shown["tone"] == verdict.TONES[state] and bench.shows(f"act2.{state}", shown["text"])
+    assert hit(verdict.LIMITS, one) == limit != hit(verdict.LIMITS, replace(one, **away))
+    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, one)
+    assert shown["tone"] == limit.tone and bench.shows(f"act2.{limit.name}", shown["text"])
 
 
 def test_a_sweep_of_the_dials_meets_every_state():
     seen = {
-        verdict.state(case(device=device, model=model, rate=rate, policy=policy, most=most, target=target))
+        state(case(device=device, model=model, rate=rate, policy=policy, most=most, target=target))
         for device, model in ((H200, "resnet50"), (ORIN, "llama3_2_1b"))
         for rate in (100.0, 3_000.0, 60_000.0) for policy in ("one", "waiting", "fixed") for most in (4, 256) for target in (0.004, 0.5)
     }  # fmt: skip
@@ -169,25 +174,25 @@ def test_a_sweep_of_the_dials_meets_every_state():
 def test_what_would_do_does(late):
     """Each change that the banner names meets the target, and one step less does not."""
     failing = case(**late)
-    assert verdict.state(failing) in (verdict.ENDLESS, verdict.LATE)
+    assert state(failing) in ("line_without_end", "too_late")
     for words in verdict.fixes(failing):
         if "replicas" in words:
             many = int(words.split()[0])
-            assert verdict.state(replace(failing, replicas=many)) in (verdict.WORKS, verdict.IDLE)
-            assert verdict.state(replace(failing, replicas=many - 1)) in (verdict.ENDLESS, verdict.LATE)
+            assert state(replace(failing, replicas=many)) in ("works", "waiting_for_nothing")
+            assert state(replace(failing, replicas=many - 1)) in ("line_without_end", "too_late")
         elif "batches of up to" in words:
             most = int(words.split()[4])
             changed = replace(failing, most=most, policy="waiting" if failing.policy == "one" else failing.policy)
-            assert verdict.state(changed) in (verdict.WORKS, verdict.IDLE)
+            assert state(changed) in ("works", "waiting_for_nothing")
         else:
-            assert verdict.state(failing.with_policy("waiting")) == verdict.WORKS
+            assert state(failing.with_policy("waiting")) == "works"
     assert verdict.fixes(failing)
 
 
 def test_a_target_that_nothing_on_the_dials_meets():
     hopeless = case(rate=100_000.0, policy="one")
     assert not [words for words in verdict.fixes(replace(hopeless, most=1)) if "replicas" in words]
-    assert "nothing on these dials" in str(verdict.SLOTS[verdict.ENDLESS](case(rate=100_000.0, mode="eager", device=ORIN))["cures"])
+    assert "nothing on these dials" in str(verdict._endless(case(rate=100_000.0, mode="eager", device=ORIN))["cures"])
 
 
 def test_headroom_meets_the_target_and_a_little_more_does_not():
@@ -201,7 +206,7 @@ def test_one_by_one_is_exact_and_batches_are_the_engines():
     alone = case(policy="one", rate=200.0)
     exact = md1(200.0, alone.alone)
     assert (alone.outcome.mean, alone.outcome.p99) == (exact.mean, exact.quantile(0.99))
-    split = case(policy="one", rate=400.0, replicas=2, split=True)
+    split = case(policy="one", rate=400.0, replicas=2, line="split")
     assert split.outcome.p99 == pytest.approx(exact.quantile(0.99))
     shared = case(rate=4_000.0, replicas=2)
     engine = batch_server(4_000.0, shared.times, 64, replicas=2, n=4_000)

@@ -9,10 +9,12 @@ from measured import keep
 
 from ironlaw.claims import NAMESPACE
 from ironlaw.engine.parity.rates import fpr_of
-from ironlaw.labs.lab_15_parity.act2.policy import LIMITS, STATES, Policy
+from ironlaw.labs.lab_15_parity.act2.policy import Policy
+from ironlaw.labs.lab_15_parity.act2.verdicts import LIMITS
 from ironlaw.labs.lab_15_parity.data import CUTS, points
 from ironlaw.ledger import open_ledger
 from ironlaw.registry.scored_groups import groups
+from ironlaw.systems.limits import hit
 
 SLUG = "lab_15_parity"
 
@@ -176,6 +178,10 @@ def test_nobody_flagged_is_no_error(revealed):
 # --- Act II
 
 
+def state(**dials):
+    return hit(LIMITS, Policy(**dials)).name
+
+
 def test_every_state_is_reached_from_both_sides():
     dials = {
         "rule": ("one_threshold", "equal_selection", "equal_opportunity", "equal_odds"),
@@ -185,29 +191,27 @@ def test_every_state_is_reached_from_both_sides():
         "keep": (0.5, 0.75, 0.99),
     }
     names = list(dials)
-    settings = {v: Policy(**dict(zip(names, v, strict=True))).state for v in product(*dials.values())}
-    assert set(settings.values()) == set(STATES)
-    for state in set(settings.values()):
+    settings = {v: state(**dict(zip(names, v, strict=True))) for v in product(*dials.values())}
+    assert set(settings.values()) == {limit.name for limit in LIMITS}
+    for limit in set(settings.values()):
         edges = set()
         for values, found in settings.items():
-            if found == state:
+            if found == limit:
                 for i, name in enumerate(names):
-                    if any(settings[(*values[:i], other, *values[i + 1 :])] != state for other in dials[name]):
+                    if any(settings[(*values[:i], other, *values[i + 1 :])] != limit for other in dials[name]):
                         edges.add(name)
-        assert len(edges) >= 2, (state, edges)
+        assert len(edges) >= 2, (limit, edges)
 
 
 def test_states_by_hand():
-    assert Policy("equal_selection", 0.82).state == "below_floor" and Policy("equal_selection", 0.82, keep=0.7).state == "too_far"
-    far = Policy("equal_selection", 0.82, keep=0.7)
+    assert state(rule="equal_selection") == "below_floor" and state(rule="equal_selection", keep=0.7) == "too_far"
+    far = Policy(rule="equal_selection", keep=0.7)
     widest = max(far.gaps.values(), key=lambda gap: abs(gap.value))
-    assert replace(far, within=max(abs(widest.low), abs(widest.high)) + 0.001).state == "good"
+    assert hit(LIMITS, replace(far, within=max(abs(widest.low), abs(widest.high)) + 0.001)).name == "good"
     edge = replace(far, within=abs(widest.value) + 0.001)
-    assert edge.state == "cant_tell" and edge.people_needed == pytest.approx((widest.width / 2 / 0.001) ** 2, rel=1e-6)
-    assert Policy("equal_opportunity", 0.82).state == "four_fifths" and Policy("equal_opportunity", 0.82).profit == pytest.approx(
-        0.929, abs=1e-3
-    )
-    assert Policy("equal_odds", 0.82, within=0.02, floor=0.4).state == "impossible"
+    assert hit(LIMITS, edge).name == "cant_tell" and edge.people_needed == pytest.approx((widest.width / 2 / 0.001) ** 2, rel=1e-6)
+    assert state(rule="equal_opportunity") == "four_fifths" and Policy(rule="equal_opportunity").profit == pytest.approx(0.929, abs=1e-3)
+    assert state(rule="equal_odds", within=0.02, floor=0.4) == "impossible"
 
 
 def test_the_law_leaves_one_rule(revealed):
@@ -250,4 +254,4 @@ def test_the_whole_lab_leaves_its_design(page):
     )
     assert saved["data"] == "compas" and len(saved["thresholds"]) == 4 and saved["gap_selected"] == pytest.approx(0, abs=1e-4)
     assert saved["justification"] == "groups get equal shares" and saved["act1_correct"] is saved["act2_correct"] is True
-    assert not {"state"} & set(saved) and set(LIMITS) <= set(STATES)
+    assert not {"state"} & set(saved)

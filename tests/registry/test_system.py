@@ -10,6 +10,7 @@ from ironlaw.engine.levers import LEAST
 from ironlaw.errors import BadValue
 from ironlaw.labs.lab_v2_05_parallelism.act2.spread import Case
 from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import Plan
+from ironlaw.labs.lab_v2_17_synthesis.starts import FIELDS, start
 from ironlaw.registry import machines
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import about, runs, unit_between_failures
@@ -23,7 +24,6 @@ from ironlaw.systems.whole import design as premises
 from ironlaw.systems.whole import levers as system_levers
 from ironlaw.systems.whole import report as reports
 from ironlaw.systems.whole.search import DIALS, MOVES, fix, nearest, snapped, turned
-from ironlaw.labs.lab_v2_17_synthesis.starts import FIELDS, start
 
 MEETS = Design(
     pipeline=4, virtual=2, thin=2.0, scattered=0.0, spares=1, budget=512, retries=1, hall="new", noise=0.7,

@@ -20,7 +20,7 @@ def dials(setting: type, names: Sequence[str] = (), **changes: Mapping[str, Any]
     """A dial for each field that has one, in their order (or for those named).
 
     `changes`: what depends on the lab and on the other dials, as `nics={"value": 4, "help": "…"}`; `options` there are those of the list
-    that are offered, `shown` their words, `disabled` says why some can't be chosen.
+    that are offered (a mapping has their words, or `shown`), `disabled` says why some can't be chosen.
     """
     declared = parameters(setting)
     listed = [declared[name] for name in names] if names else [one for one in declared.values() if one.dial]
@@ -37,10 +37,8 @@ def _dial(one: Parameter, change: dict[str, Any]) -> Dial:
     if one.dial == "span":
         low, high = more.pop("low", one.low), more.pop("high", one.high)
         return widget.span(one.name, label, low, high, value, unit=one.unit, **more)
-    offered, words = (
-        more.pop("options", tuple(one.options() if one.options else ())),
-        replace(one, shown=more.pop("shown", one.shown)).words,
-    )
+    offered = more.pop("options", tuple(one.options() if one.options else ()))
+    words = replace(one, shown=more.pop("shown", offered if isinstance(offered, Mapping) else one.shown)).words
     make = widget.select if one.dial == "select" else widget.choice
     return make(one.name, label, [(option, words(option)) for option in offered], value, more.pop("disabled", None), **more)
 

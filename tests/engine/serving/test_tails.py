@@ -13,6 +13,7 @@ from ironlaw.engine.serving.tails import (
     fan_out_quantile,
     hedge_load,
     hedged,
+    joined_tail,
     lognormal_quantile,
     merged_quantile,
     normal_quantile,
@@ -134,3 +135,11 @@ def test_what_makes_no_sense_is_refused_with_what_to_do(call: Callable[[], objec
     with pytest.raises(BadValue) as refusal:
         call()
     assert str(refusal.value).startswith(words)
+
+
+def test_a_page_that_joins_is_as_slow_as_its_slowest() -> None:
+    ordered = [float(i) for i in range(1, 1001)]
+    one, ten = joined_tail(ordered, 1), joined_tail(ordered, 10)
+    assert one[0] == (1.0, 1.0) and one[-1] == (1000.0, pytest.approx(0.001))  # all are slower or as slow; the slowest is one of them
+    assert all(share == pytest.approx((1001 - seconds) / 1000) for seconds, share in one)
+    assert [share for _, share in ten] == [pytest.approx(1 - (1 - share) ** 10) for _, share in one]

@@ -105,3 +105,10 @@ def _share(p: float) -> None:
 def _calls(k: float) -> None:
     if not (k >= 1 and math.isfinite(k)):
         raise BadValue(f"a page that joins {k!r} calls; give 1 or more")
+
+
+def joined_tail(ordered: Sequence[float], k: int, count: int = 60) -> list[tuple[float, float]]:
+    """(seconds, share slower) of pages that join k of these requests, by rank: it ends with the slowest one. `ordered`: rising."""
+    n = len(ordered)
+    ranks = sorted({round(n ** (i / (count - 1))) for i in range(count)}, reverse=True)
+    return [(ordered[n - rank], at_least_one(rank / n, k)) for rank in ranks]

@@ -17,7 +17,6 @@ from ironlaw.registry.workloads import workload
 
 WORKLOADS = ("resnet50", "mobilenet_v2", "dscnn_kws")
 FORMATS = ("fp32", "fp16", "int8")
-CONVENTIONS = ("weights", "fused", "ops")  # which bytes cross memory
 BATCHES = tuple(2**n for n in range(9))
 
 

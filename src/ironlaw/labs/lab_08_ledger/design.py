@@ -7,7 +7,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.labs.lab_08_ledger.act1 import slots as first
 from ironlaw.labs.lab_08_ledger.act2 import slots as second
-from ironlaw.labs.lab_08_ledger.act2.banners import TITLES
+from ironlaw.labs.lab_08_ledger.act2.banners import LIMITS
 from ironlaw.widget.quantities import format_quantity
 
 FIELDS = ("model", "recipe", "optimiser", "micro_batch", "checkpoint", "peak_bytes", "static_bytes", "headroom_bytes")
@@ -36,5 +36,5 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     rows = [("Over the weights", f"{one['multiple']:.3g} ×" if one else "open", "")]
     if not two:
         return [*rows, ("Peak", "open", ""), ("Design", "open", "")]
-    tone, title = TITLES[str(two["verdict"])]
-    return [*rows, ("Peak", format_quantity(float(two["peak_bytes"]), "B"), ""), ("Design", title, tone)]
+    limit = next(limit for limit in LIMITS if limit.name == two["verdict"])
+    return [*rows, ("Peak", format_quantity(float(two["peak_bytes"]), "B"), ""), ("Design", limit.title, limit.tone)]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from ironlaw import kit
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.training import setup as setups
 from ironlaw.engine.training.growth import Growth
@@ -20,6 +19,7 @@ from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.mountain import NEAR, Layer, Step, mountain
 from ironlaw.pictures.waterfall import Limit, Part, waterfall
 from ironlaw.registry.workloads import about, workload
+from ironlaw.systems.fields import among, whole
 from ironlaw.widget.figure import Figure, Mark
 
 # model -> the longest sequence that its dial offers; 0: it takes none
@@ -117,26 +117,60 @@ def layer_count(model: str) -> int:
     return len(layers(graph_of(model, LONGEST[0] if MODELS[model] else 0, 1, "fp32")))
 
 
-def model_dials(model: str, first: str, seq: int) -> list[Any]:
-    """Which model, and for one that reads tokens how many: each limit has a dial of its own, and one is shown."""
-    spans = [
-        kit.span(f"seq_{most}", "Tokens in a sequence", 128, most, min(seq, most), log=True, whole=True, hidden=MODELS[model] != most,
-                 steps=[n for n in (128, 256, 512, 1024, 2048, 4096, 8192) if n <= most])
-        for most in LONGEST
-    ]  # fmt: skip
-    return [kit.select("model", "Model", [(slug, str(about(slug)["name"])) for slug in MODELS], first), *spans]
+# --- fields that both acts have
 
 
-def recipe_dials(recipe: str) -> list[Any]:
-    return [
-        kit.select("recipe", "Recipe", [(name, item.label) for name, item in RECIPES.items()], recipe),
-        kit.select("optimiser", "Optimiser", [(name, item.label) for name, item in OPTIMISERS.items()], "adamw"),
-    ]
+def model_field(default: str) -> Any:
+    return among(tuple(MODELS), default, "Model", dial="select", shown=lambda slug: str(about(slug)["name"]))
 
 
-def seq_of(values: Mapping[str, Any]) -> int:
-    most = MODELS[values["model"]]
-    return round(values[f"seq_{most}"]) if most else 0
+def tokens_field(most: int, seq: int) -> Any:
+    """Each limit has a dial of its own, and one is shown."""
+    steps = [n for n in (128, 256, 512, 1024, 2048, 4096, 8192) if n <= most]
+    return whole(min(seq, most), "Tokens in a sequence", least=128, most=most, dial="span", log=True, steps=steps)
+
+
+def recipe_field(default: str) -> Any:
+    return among({name: item.label for name, item in RECIPES.items()}, default, "Recipe", dial="select")
+
+
+def optimiser_field() -> Any:
+    return among({name: item.label for name, item in OPTIMISERS.items()}, "adamw", "Optimiser", dial="select")
+
+
+def attention_field() -> Any:
+    return among(ATTENTION, "fused", "Attention")
+
+
+def chunks_field() -> Any:
+    return whole(1, "Chunks of the loss", most=32, dial="span", log=True, steps=CHUNKS)
+
+
+class Dialled:
+    """What both acts read off these fields."""
+
+    model: str
+    attention: str
+    chunks: int
+
+    @property
+    def seq(self) -> int:
+        most = MODELS[self.model]
+        return int(getattr(self, f"seq_{most}")) if most else 0
+
+    @property
+    def levers(self) -> dict[str, Any]:
+        """Of a model that has none, as if there were no dial."""
+        return {
+            "loss_chunks": self.chunks if has_head(self.model) else 1,
+            "attention": self.attention if has_attention(self.model) else "fused",
+        }
+
+
+def hidden_for(model: str) -> dict[str, Any]:
+    """Dials that a model has no use for."""
+    spans = {f"seq_{most}": {"hidden": MODELS[model] != most} for most in LONGEST}
+    return {**spans, "attention": {"hidden": not has_attention(model)}, "chunks": {"hidden": not has_head(model)}}
 
 
 @lru_cache(maxsize=16_384)

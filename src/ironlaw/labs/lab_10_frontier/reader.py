@@ -9,8 +9,9 @@ from itertools import pairwise
 from ironlaw.engine.device.iron_law import Terms, iron_law
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.numerics.storage import bitmap_bytes, csr_bytes
-from ironlaw.registry.compression_tables import Squeezed
+from ironlaw.registry.compression_tables import BITS, SHARES, Squeezed
 from ironlaw.registry.compression_tables import reader as answers
+from ironlaw.systems.fields import among
 
 IMAGE, DIGITS = 64, 10
 WIDTHS = {"mlp": 1, "half": 2, "quarter": 4, "eighth": 8}
@@ -35,14 +36,14 @@ def layers(net: str) -> tuple[tuple[int, int], ...]:
 
 @dataclass(frozen=True)
 class Setting:
-    """`share`: of the weights that are zero, in %. `zeros`: how a pruned matrix is stored. `kernel`: what multiplies it."""
+    """`share`: of the weights that are zero, in %. `zeros`: how a pruned matrix is stored. `product`: what multiplies it."""
 
-    net: str = "mlp"
-    bits: int = 32
-    scale: str = "channel"
-    share: int = 0
-    zeros: str = DENSE
-    kernel: str = "plain"
+    net: str = among(NETS, "mlp", "Width", dial="select")
+    bits: int = among({bits: str(bits) for bits in BITS} | {32: "FP32"}, 32, "Bits a weight")
+    scale: str = among(SCALES, "channel", "Scales")
+    share: int = among(SHARES, 0, "Weights pruned", shown="{} %")
+    zeros: str = among(ZEROS, DENSE, "Zeros are stored")
+    product: str = among(KERNELS, "plain", "Multiplied by")
 
     @property
     def name(self) -> str:
@@ -83,12 +84,12 @@ class Setting:
         """D/BW, O/R and L of one image. Weights that no kernel can multiply as they are get unpacked first, in a kernel of its own."""
         fmt = plain_format(machine)
         width = machine.level(machine.activations).bandwidth if machine.activations else machine.bandwidth
-        unpacks = self.kernel == "plain" and (self.bits < 32 or self.stored_sparse)
+        unpacks = self.product == "plain" and (self.bits < 32 or self.stored_sparse)
         total = Terms(0.0, 0.0, 0.0)
         for inputs, outputs in layers(self.net):
             count, stored = inputs * outputs, self._layer(inputs, outputs)
-            work = 2.0 * (count - round(self.share / 100 * count) if self.kernel == "sparse" else count)
-            rate = machine.rate(fmt, "vector") if self.kernel == "sparse" else machine.peak("int8" if self.kernel == "int8" else fmt)
+            work = 2.0 * (count - round(self.share / 100 * count) if self.product == "sparse" else count)
+            rate = machine.rate(fmt, "vector") if self.product == "sparse" else machine.peak("int8" if self.product == "int8" else fmt)
             total += iron_law(stored, work, machine.bandwidth, rate)
             if unpacks:
                 total += Terms(2.0 * count * PLAIN_BYTES[fmt] / width, 0.0)

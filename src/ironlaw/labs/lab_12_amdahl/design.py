@@ -8,8 +8,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_12_amdahl.act1 import slots as first
 from ironlaw.labs.lab_12_amdahl.act2 import local_runs
 from ironlaw.labs.lab_12_amdahl.act2 import slots as second
-from ironlaw.labs.lab_12_amdahl.act2.instrument import TITLES
-from ironlaw.labs.lab_12_amdahl.act2.job import GOOD, WAITING
+from ironlaw.labs.lab_12_amdahl.act2.verdict import LIMITS
 
 PART = ("pass", "part", "part_share", "part_factor", "part_speedup", "ceiling")
 JOB = ("serial_share", "sigma", "kappa", "workers", "speedup_predicted", "speedup_target", "weeks", "constraint_hit")
@@ -42,6 +41,6 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     first_row = ("The whole", f"{part['part_speedup']:.3g}×" + (f" of {ceiling:.3g}× at most" if ceiling else "") if part else "open", "")
     if not job:
         return [first_row, ("Speed-up", "open", ""), ("Design", "open", "")]
-    tone = "good" if job["state"] == GOOD else "warn" if job["state"] == WAITING else "fail"
+    limit = next(limit for limit in LIMITS if limit.name == job["state"])
     speedup = f"{job['speedup_predicted']:.3g}× on {job['workers']:,}"
-    return [first_row, ("Speed-up", speedup, ""), ("Design", TITLES[job["state"]].lower(), tone)]
+    return [first_row, ("Speed-up", speedup, ""), ("Design", limit.title.lower(), limit.tone)]

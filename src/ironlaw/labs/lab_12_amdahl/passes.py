@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from ironlaw import kit
 from ironlaw.backends.rows import Row
-from ironlaw.engine.scaling.stages import in_turn, pipelined, share_after
+from ironlaw.engine.scaling.parts import Parted
 from ironlaw.registry import evidence
 from ironlaw.registry.workloads import about
 
@@ -54,7 +53,7 @@ class Pass:
 
     @property
     def seconds(self) -> float:
-        return sum(part.seconds for part in self.parts)
+        return self._parted.seconds
 
     @property
     def overlaps(self) -> bool:
@@ -69,40 +68,25 @@ class Pass:
     def name_of(self, target: str) -> str:
         return all_kernels(self) if target == DEVICE else next(part.name for part in self.parts if part.id == target)
 
+    @cached_property
+    def _parted(self) -> Parted:
+        return Parted(tuple((part.id, part.seconds) for part in self.parts), self.lanes, (HOST, self.queued))
+
     def share(self, target: str) -> float:
         """Of the pass as measured."""
-        ids = self.targets()[target]
-        return sum(part.seconds for part in self.parts if part.id in ids) / self.seconds
+        return self._parted.share(self.targets()[target])
 
     def after(self, target: str, factor: float) -> list[float]:
-        return [part.seconds / f for part, f in zip(self.parts, self.factors(target, factor), strict=True)]
-
-    def factors(self, target: str, factor: float) -> list[float]:
-        ids = self.targets()[target]
-        return [factor if part.id in ids else 1.0 for part in self.parts]
+        return self._parted.after(self.targets()[target], factor)
 
     def speedup(self, target: str, factor: float, overlap: bool = False) -> float:
-        """The whole's; inf is a factor, too."""
-        factors = self.factors(target, factor)
-        if not overlap:
-            return float(in_turn([part.seconds for part in self.parts], factors))
-        before, now = self.lane_times(target, 1.0), self.lane_times(target, factor)
-        return float(pipelined(list(before.values()), [_over(before[lane], now[lane]) for lane in before]))
+        return self._parted.speedup(self.targets()[target], factor, overlap)
 
     def lane_times(self, target: str, factor: float) -> dict[str, float]:
-        """How long each lane takes by itself."""
-        after = dict(zip([part.id for part in self.parts], self.after(target, factor), strict=True))
-        host = self.queued / (factor if target == HOST else 1.0)
-        return {lane: host if lane == HOST else sum(after[part] for part in parts) for lane, parts in self.lanes}
+        return self._parted.lane_times(self.targets()[target], factor)
 
     def gain_of_one_percent(self, target: str, factor: float) -> float:
-        """The part's share after the change, which is what 1 % more on its factor brings, in percent."""
-        times, factors, ids = [part.seconds for part in self.parts], self.factors(target, factor), self.targets()[target]
-        return sum(float(share_after(times, factors, i)) for i, part in enumerate(self.parts) if part.id in ids)
-
-
-def _over(before: float, now: float) -> float:
-    return before / now if now else math.inf
+        return self._parted.gain_of_one_percent(self.targets()[target], factor)
 
 
 def all_kernels(one: Pass) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ironlaw import kit
 from ironlaw.engine.parity.chance import Gap, gap
 from ironlaw.engine.parity.curves import Group, normals
 from ironlaw.engine.parity.rates import Table
@@ -70,18 +68,6 @@ def made_up(base_a: float, base_b: float, separation: float) -> tuple[Group, Gro
         Group(group.name, group.scores, tuple(PEOPLE * n for n in group.people), tuple(PEOPLE * n for n in group.positives))
         for group in pair
     )
-    return one, other
-
-
-def pair(lab: kit.Lab, values: Mapping[str, Any]) -> tuple[Group, Group]:
-    """The two groups that are compared, as the dials stand."""
-    slug = lab.current_context.slug
-    if slug == MADE_UP:
-        return made_up(values["base_a"] / 100, values["base_b"] / 100, float(values["separation"]))
-    known = {group.name: group for group in groups(slug)}
-    if slug == CREDIT:
-        return known[values["a"]], known[values["b"]]
-    one, other = known.values()
     return one, other
 
 

@@ -8,8 +8,7 @@ from ironlaw import kit
 from ironlaw.engine.parity.rules import RULES
 from ironlaw.labs.lab_15_parity.act1 import slots as first
 from ironlaw.labs.lab_15_parity.act2 import slots as second
-from ironlaw.labs.lab_15_parity.act2.policy import CANT_TELL, GOOD
-from ironlaw.labs.lab_15_parity.act2.verdicts import TITLES
+from ironlaw.labs.lab_15_parity.act2.verdicts import LIMITS
 from ironlaw.labs.lab_15_parity.data import points
 from ironlaw.registry.scored_groups import COMPAS, groups
 
@@ -40,10 +39,10 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one = ("False positives, gap", f"{points(gap)} points" if gap is not None else "open", "")
     if not rule:
         return [one, ("Rule", "open", ""), ("Profit", "open", ""), ("Design", "open", "")]
-    tone = {GOOD: "good", CANT_TELL: "warn"}.get(rule["state"], "fail")
+    limit = next(limit for limit in LIMITS if limit.name == rule["state"])
     return [
         one,
         ("Rule", RULES[rule["rule"]], ""),
         ("Profit", f"{100 * rule['profit_share']:.3g} %", ""),
-        ("Design", TITLES[rule["state"]].lower(), tone),
+        ("Design", limit.title.lower(), limit.tone),
     ]

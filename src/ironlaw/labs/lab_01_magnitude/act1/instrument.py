@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.context import Context, pick, the
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.ladder import QUANTITIES, ladder, unit_of, value_of
 from ironlaw.pictures.reveal import rules
+from ironlaw.systems.fields import among
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed
 
@@ -43,24 +45,27 @@ def unit(context: Context, axis: str, formats: str = HEADLINE) -> str:
     return unit_of(in_format(context, formats) or context, axis)
 
 
+@dataclass(frozen=True)
+class Setting:
+    a: Context
+    b: Context
+    formats: str = among({HEADLINE: "each device's headline", COMMON: "INT8 for all"}, HEADLINE, "Number format of the rates")
+    scale: str = among({LOG: "log: equal factors", LINEAR: "linear: true lengths"}, LOG, "Scale of the bars")
+
+
 def dials(lab: kit.Lab) -> Any:
     devices = [(c.slug, c.menu_label) for c in lab.contexts]
-    formats = [(HEADLINE, "each device's headline"), (COMMON, "INT8 for all")]
-    fixed = [
-        kit.select("a", "Device A", devices, CLOUD),
-        kit.select("b", "Device B", devices, TINY),
-        kit.choice("formats", "Number format of the rates", formats, HEADLINE),
-        kit.choice("scale", "Scale of the bars", [(LOG, "log: equal factors"), (LINEAR, "linear: true lengths")], LOG),
-    ]
-    return lambda values: fixed
+    pair = [kit.select("a", "Device A", devices, CLOUD), kit.select("b", "Device B", devices, TINY)]
+    return lambda values: [*pair, *settings.dials(Setting)]
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    a, b, formats = pick(lab.contexts, values["a"]), pick(lab.contexts, values["b"]), values["formats"]
+    setting = settings.read(Setting, values, a=pick(lab.contexts, values["a"]), b=pick(lab.contexts, values["b"]))
+    a, b, formats = setting.a, setting.b, setting.formats
     gaps = {axis: gap(a, b, axis, formats) for axis in QUANTITIES}
     rated = [context for context in (in_format(c, formats) for c in lab.contexts) if context]
     marks = marks_of(lab) if formats == HEADLINE else ()
-    drawn: dict[str, Any] = {"chosen": lab.current_context.slug, "scale": values["scale"], "tags": _tags(a, b)}
+    drawn: dict[str, Any] = {"chosen": lab.current_context.slug, "scale": setting.scale, "tags": _tags(a, b)}
     return kit.View(
         figures=[
             ladder(rated, "compute", extra=marks, foot=felt(a, b, gaps["compute"]), **drawn),

@@ -15,8 +15,11 @@ from ironlaw.labs.lab_01_magnitude.models import BATCHES, FORMATS, WORKLOADS, Fa
 from ironlaw.registry import evidence
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
+from ironlaw.systems.fields import among, whole
 
 ONE, EACH = "one", "each"  # launch modes
+LAUNCH = {ONE: "one launch", EACH: "kernel by kernel"}
+CONVENTIONS = {"weights": "weights and I/O only", "fused": "fused graph", "ops": "every op's tensors"}  # which bytes cross memory
 # The Iron Law at the datasheet's figures, every launch counted: how a queue hides launches is Lab 07's subject.
 PLAN = Plan(calibrated=False, dispatch="synchronous")
 
@@ -26,11 +29,11 @@ class Case:
     """Where the dials of Act II stand."""
 
     hardware: Hardware
-    workload: str = "resnet50"
-    batch: int = 1
-    dtype: str = "fp16"
-    convention: str = "weights"
-    launch: str = ONE
+    workload: str = among(WORKLOADS, "resnet50", "Model", dial="select", shown=lambda name: str(about(name)["name"]))
+    batch: int = whole(1, "Batch", most=BATCHES[-1], dial="span", log=True)
+    dtype: str = among(FORMATS, "fp16", "Number format", shown=str.upper)
+    convention: str = among(CONVENTIONS, "weights", "Bytes that cross memory")
+    launch: str = among(LAUNCH, ONE, "Launch mode")
 
     @property
     def facts(self) -> Facts:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ironlaw.engine.device.memory import Memory
 from ironlaw.labs.lab_01_magnitude import models
-from ironlaw.labs.lab_01_magnitude.act2.case import Case, premise
+from ironlaw.labs.lab_01_magnitude.act2.case import CONVENTIONS, Case, premise
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD
 from ironlaw.pictures.curve import Position, curve
 from ironlaw.pictures.terms import terms as term_bars
@@ -16,7 +16,6 @@ from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 FLASH = "weights, in flash"
-CONVENTIONS = {"weights": "weights and I/O only", "fused": "fused graph", "ops": "every op's tensors"}
 
 
 @cache
@@ -60,5 +59,5 @@ def _parts(memory: Memory) -> dict[str, Any]:
 
 
 def curves(case: Case) -> Figure:
-    lines = {CONVENTIONS[c]: models.works(case.workload, case.dtype, c, case.batch) for c in models.CONVENTIONS}
+    lines = {CONVENTIONS[c]: models.works(case.workload, case.dtype, c, case.batch) for c in CONVENTIONS}
     return curve(lines, case.hardware, case.dtype, Position(CONVENTIONS[case.convention], case.batch), drag="batch")

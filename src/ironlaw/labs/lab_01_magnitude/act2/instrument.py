@@ -8,21 +8,21 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.formats import intensity_unit, operation
+from ironlaw.kit import settings
 from ironlaw.kit.context import pick, the
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_01_magnitude.act2 import figures, local_runs, slots
-from ironlaw.labs.lab_01_magnitude.act2.case import EACH, ONE, Case, models_by_fit, premise
-from ironlaw.labs.lab_01_magnitude.act2.figures import CONVENTIONS
+from ironlaw.labs.lab_01_magnitude.act2.case import CONVENTIONS, EACH, LAUNCH, Case, models_by_fit, premise
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD
 from ironlaw.pictures.beside import beside as with_measured
 from ironlaw.pictures.terms import terms as term_bars
 from ironlaw.registry.workloads import about
+from ironlaw.systems.limits import fail, good, hit, warn
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed
 
 NAMES = {"memory": "Memory, D/BW", "compute": "Compute, O/R", "overhead": "Overhead, L"}
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
-LAUNCH = {ONE: "one launch", EACH: "kernel by kernel"}
 FOLLOWS = ("device",)
 CLAIMS = ("resnet_memory_outweighs", "overhead_negligible", "resnet_4_gflop", "batching_makes_compute_bound", "mobilenet_100_to_200_kb")
 
@@ -36,25 +36,13 @@ def dials(lab: kit.Lab) -> Any:
         context = pick(lab.contexts, slug)
         has = ", ".join(fmt.upper() for fmt in models.FORMATS if fmt in context.hardware.peaks)
         lacking = {f: f"{the(context)} has no {f.upper()} unit; it has {has}" for f in models.FORMATS if f not in context.hardware.peaks}
-        return [
-            kit.select("device", "Device", devices, slug),
-            kit.select("workload", "Model", [(name, about(name)["name"]) for name in models.WORKLOADS]),
-            kit.span("batch", "Batch", 1, models.BATCHES[-1], 1, log=True, whole=True),
-            kit.choice("dtype", "Number format", [(f, f.upper()) for f in models.FORMATS], "fp16", lacking),
-            kit.choice("convention", "Bytes that cross memory", list(CONVENTIONS.items()), "weights"),
-            kit.choice("launch", "Launch mode", list(LAUNCH.items()), ONE),
-        ]
+        return [kit.select("device", "Device", devices, slug), *settings.dials(Case, dtype={"disabled": lacking})]
 
     return dials_at
 
 
-def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
-    machine = pick(lab.contexts, values["device"]).hardware
-    return Case(machine, values["workload"], round(values["batch"]), values["dtype"], values["convention"], values["launch"])
-
-
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case = case_of(lab, values)
+    case = settings.read(Case, values, hardware=pick(lab.contexts, values["device"]).hardware)
     at_premise = case == premise(CLOUD)
     option = lab.choice("act2")
     claim = str(option.value) if option else None
@@ -100,22 +88,43 @@ def formula(case: Case) -> str:
     return kit.iron_law(work.bytes, machine.bandwidth, done, rate, case.launches, machine.launch, seconds, operation(case.dtype))
 
 
-def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
+def _needs(case: Case) -> dict[str, object]:
     need = case.footprint
-    slots = {"required": kit.amount(need.total, "B"), "available": kit.amount(need.usable, "B")}
-    if need.fits:
-        room = kit.amount(need.headroom, "B")
-        if kit.tone("memory", need.total / need.usable) == "middling":
-            return kit.banner(
-                "warn",
-                "It fits, barely",
-                kit.inline(lab.fill("act2.tight", **slots, room=room, share=kit.share(need.total, need.usable))),
-            )
-        slots |= {"room": room, "weights": kit.amount(case.facts.needs.weights, "B")}
-        activations = {} if case.from_flash else {"activations": kit.amount(need.activations, "B")}
-        text = lab.fill("act2.fits_sram" if case.from_flash else "act2.fits", **slots, **activations)
-        return kit.banner("good", "It fits", kit.inline(text))
-    return kit.banner("fail", "Out of memory: there is no room to run it", kit.html(_too_much(lab, case, slots)))
+    return {"required": kit.amount(need.total, "B"), "available": kit.amount(need.usable, "B")}
+
+
+def _room(case: Case) -> dict[str, object]:
+    return _needs(case) | {"room": kit.amount(case.footprint.headroom, "B")}
+
+
+def _weights(case: Case) -> dict[str, object]:
+    return {"weights": kit.amount(case.facts.needs.weights, "B")}
+
+
+def _fits(case: Case) -> dict[str, object]:
+    activations = {} if case.from_flash else {"activations": kit.amount(case.footprint.activations, "B")}
+    return _room(case) | _weights(case) | activations
+
+
+def _fits_barely(case: Case) -> bool:
+    return kit.tone("memory", case.footprint.total / case.footprint.usable) == "middling"
+
+
+LIMITS = (
+    fail("oom", "Out of memory: there is no room to run it", lambda case: not case.footprint.fits),
+    warn("tight", "It fits, barely", _fits_barely,
+         lambda case: _room(case) | {"share": kit.share(case.footprint.total, case.footprint.usable)}),
+    good("fits", "It fits", _fits),
+)  # fmt: skip
+
+
+def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
+    """A microcontroller's SRAM has sentences of its own."""
+    limit = hit(LIMITS, case)
+    if limit.tone == "fail":
+        return kit.banner(limit.tone, limit.title, kit.html(_too_much(lab, case, _needs(case))))
+    section = "act2.fits_sram" if case.from_flash and limit.tone == "good" else f"act2.{limit.name}"
+    return kit.banner(limit.tone, limit.title, kit.inline(lab.fill(section, **limit.slots(case))))
 
 
 def _too_much(lab: kit.Lab, case: Case, slots: Mapping[str, object]) -> str:
@@ -124,9 +133,7 @@ def _too_much(lab: kit.Lab, case: Case, slots: Mapping[str, object]) -> str:
     factor = kit.times(need.total / need.usable)
     if case.from_flash:
         per = ", ".join(f"{kit.times(c.footprint.total / need.usable)} in {f.upper()}" for f, c in each.items() if f in case.hardware.peaks)
-        text = lab.fill(
-            "act2.oom_sram", **slots, factor=factor, per_format=kit.Markup(per), weights=kit.amount(case.facts.needs.weights, "B")
-        )
+        text = lab.fill("act2.oom_sram", **slots, factor=factor, per_format=kit.Markup(per), **_weights(case))
     else:
         per = ", ".join(f"{kit.times(c.footprint.weights / need.usable)} in {f.upper()}" for f, c in each.items())
         text = lab.fill("act2.oom", **slots, factor=factor, per_format=kit.Markup(per))

@@ -11,34 +11,45 @@ from ironlaw import kit
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.formats import rate_unit
-from ironlaw.kit.context import pick, the
+from ironlaw.kit import settings
+from ironlaw.kit.context import Context, pick, the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
 from ironlaw.labs.lab_01_magnitude.act2.reuse import Use
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.roofs import LEVELS
 from ironlaw.registry.workloads import about
+from ironlaw.systems.fields import among, figure, hundredths, whole
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark, tabbed
 
 FOLLOWS = ("device",)
 WHICH = {"mean": "an average one", "most": "the most used", "least": "the least used"}
-BATCHES = (1, 256)
 ACROSS = (0.1, 1e7)  # of the axis: it holds still while the dials move
 UNIT, USED = "multiply-adds", "used so far"
+
+
+def _pass(model: str) -> str:
+    return f"{about(model)['name']}, {'a decoding step' if 'phase' in reuse.PASSES[model] else 'an image'}"
 
 
 @dataclass(frozen=True)
 class Walk:
     """Where the dials stand."""
 
-    hardware: Hardware
-    label: str
-    named: str  # in a sentence
-    model: str
-    batch: int
-    which: str
-    progress: float  # of the pass, 0 to 1
+    context: Context
+    model: str = among(tuple(reuse.PASSES), "resnet50", "Model", dial="select", shown=_pass)
+    which: str = among(WHICH, "mean", "Which weight")
+    batch: int = whole(1, "Batch", most=256, dial="span", log=True)
+    progress: float = figure(100, "Progress of the pass", "%", zero=True, low=0, high=100, dial="span", whole=True, means=hundredths)
+
+    @property
+    def hardware(self) -> Hardware:
+        return self.context.hardware
+
+    @property
+    def label(self) -> str:
+        return self.context.label
 
     @property
     def fmt(self) -> str:
@@ -91,30 +102,14 @@ def dials(lab: kit.Lab) -> Any:
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug = values.get("device") or lab.current_context.slug
-        return [
-            kit.select("model", "Model", [(name, _pass(name)) for name in reuse.PASSES]),
-            kit.choice("which", "Which weight", list(WHICH.items()), "mean"),
-            kit.span("batch", "Batch", *BATCHES, 1, log=True, whole=True),
-            kit.select("device", "Device", devices, slug),
-            kit.span("progress", "Progress of the pass", 0, 100, 100, unit="%", whole=True),
-        ]
+        device = kit.select("device", "Device", devices, slug)
+        return [*settings.dials(Walk, ("model", "which", "batch")), device, *settings.dials(Walk, ("progress",))]
 
     return dials_at
 
 
-def _pass(model: str) -> str:
-    return f"{about(model)['name']}, {'a decoding step' if 'phase' in reuse.PASSES[model] else 'an image'}"
-
-
-def walk_of(lab: kit.Lab, values: Mapping[str, Any]) -> Walk:
-    context = pick(lab.contexts, values["device"])
-    return Walk(
-        context.hardware, context.label, the(context), values["model"], round(values["batch"]), values["which"], values["progress"] / 100
-    )
-
-
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    walk = walk_of(lab, values)
+    walk = settings.read(Walk, values, context=pick(lab.contexts, values["device"]))
     return kit.View(
         [tabbed(trip(walk), "The trip and its uses"), tabbed(layers(walk), "Layer by layer")],
         cards(walk),
@@ -202,7 +197,9 @@ def formula(walk: Walk) -> str:
 
 def note(lab: kit.Lab, walk: Walk) -> str:
     texts = [
-        lab.fill("act2.walk.trip", memory=walk.main, device=walk.named, needed=kit.dress(count(walk.needed)), format=walk.fmt.upper()),
+        lab.fill(
+            "act2.walk.trip", memory=walk.main, device=the(walk.context), needed=kit.dress(count(walk.needed)), format=walk.fmt.upper()
+        ),
         _steps(lab, walk) if "phase" in reuse.PASSES[walk.model] else _slides(lab, walk),
         lab.fill("act2.walk.pays" if walk.mean >= walk.needed else "act2.walk.owes", memory=walk.main),
     ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import jobs
@@ -16,6 +18,7 @@ from ironlaw.pictures.meter import marks, meter
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.textbooks import textbook
+from ironlaw.systems.fields import among, figure, thousandths
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
@@ -33,8 +36,19 @@ def key(model: str) -> str:
     return model.replace("graph:", "g_")
 
 
+@dataclass(frozen=True)
+class Setting:
+    """Where the dials stand, but for the launches of each model, which have dials of their own."""
+
+    model: str = among(jobs.MODELS, jobs.MODELS[0], "Model", dial="select", shown=jobs.name_of)
+    mode: str = among(MODES, EAGER, "Execution")
+    dispatch: str = among(DISPATCH, SYNC, "Launches")
+    speed: float = figure(1, "GPU speed", "×", low=0.5, high=4, dial="span", step=0.25)
+    memory: float = figure(0, "Memory time beside the kernels", "ms", low=0, high=20, dial="span", step=0.5, means=thousandths)
+
+
 def dials(lab: kit.Lab) -> Any:
-    models = kit.select("model", "Model", [(model, jobs.name_of(model)) for model in jobs.MODELS])
+    (models,) = settings.dials(Setting, ("model",))
     for option in models["options"]:
         option["group"] = "Real graphs of the registry" if is_graph(option["value"]) else "Textbook: equal kernels"
 
@@ -44,11 +58,9 @@ def dials(lab: kit.Lab) -> Any:
         return [
             models,
             *(_kernels(m, m != model) for m in jobs.MODELS),
-            kit.choice("mode", "Execution", list(MODES.items()), EAGER),
+            *settings.dials(Setting, ("mode",)),
             *(_removed(m, m != model or not fuses) for m in jobs.MODELS),
-            kit.choice("dispatch", "Launches", list(DISPATCH.items()), SYNC),
-            kit.span("speed", "GPU speed", 0.5, 4, 1, step=0.25, unit="×"),
-            kit.span("memory", "Memory time beside the kernels", 0, 20, 0, step=0.5, unit="ms", hidden=is_graph(model)),
+            *settings.dials(Setting, ("dispatch", "speed", "memory"), memory={"hidden": is_graph(model)}),
         ]
 
     return dials_at
@@ -69,11 +81,13 @@ def _removed(model: str, hidden: bool) -> Any:
 
 def job_of(lab: kit.Lab, values: Mapping[str, Any], model: str) -> Job:
     count, removed = round(values[f"kernels_{key(model)}"]), values[f"removed_{key(model)}"] / 100
-    return Job(model, lab.current_context, count, removed, values["speed"], 0.0 if is_graph(model) else values["memory"] / 1e3)
+    setting = settings.read(Setting, values)
+    return Job(model, lab.current_context, count, removed, setting.speed, 0.0 if is_graph(model) else setting.memory)
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    job, mode, dispatch = job_of(lab, values, values["model"]), values["mode"], values["dispatch"]
+    setting = settings.read(Setting, values)
+    job, mode, dispatch = job_of(lab, values, setting.model), setting.mode, setting.dispatch
     chosen = row_name(mode, dispatch)
     runs = {(m, d): job.run(m, d) for m in dict.fromkeys((EAGER, mode)) for d in DISPATCH}
     rows = {row_name(m, d): parts(run) for (m, d), run in runs.items()}

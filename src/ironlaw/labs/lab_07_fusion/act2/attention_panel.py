@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
 from ironlaw.claims import claim
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion.act2 import fusion
 from ironlaw.labs.lab_07_fusion.act2 import fusion_figures as figures
+from ironlaw.systems.fields import among, figure
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
 HEADS = (64, 128)
 
 
-def dials(lab: kit.Lab) -> Any:
-    return lambda values: [
-        kit.span("seq", "Sequence length", 256, 16384, 2048, log=True, whole=True, steps=list(fusion.SEQUENCES), unit="tokens"),
-        kit.choice("head", "Head size", [(head, str(head)) for head in HEADS], 128),
-    ]
-
-
-def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    seq, head = nearest(values["seq"]), int(values["head"])
-    pictures = [tabbed(figures.attention_bytes(seq, head), "Bytes, counted"), tabbed(figures.attention_times(seq), "Time, measured")]
-    return kit.View(pictures, cards(seq, head), formula(seq, head), after=kit.html(lab.fill("act2.flash", **slots(lab, seq, head))))
-
-
 def nearest(seq: float) -> int:
     """Sequences are those that the slider stops at; one that was typed goes to the nearest."""
     return min(fusion.SEQUENCES, key=lambda stop: abs(stop / seq - 1) if seq else stop)
+
+
+@dataclass(frozen=True)
+class Setting:
+    seq: int = figure(
+        2048,
+        "Sequence length",
+        "tokens",
+        low=256,
+        high=16384,
+        dial="span",
+        log=True,
+        whole=True,
+        steps=list(fusion.SEQUENCES),
+        means=nearest,
+    )
+    head: int = among(HEADS, 128, "Head size")
+
+
+def dials(lab: kit.Lab) -> Any:
+    return lambda values: settings.dials(Setting)
+
+
+def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    setting = settings.read(Setting, values)
+    seq, head = setting.seq, setting.head
+    pictures = [tabbed(figures.attention_bytes(seq, head), "Bytes, counted"), tabbed(figures.attention_times(seq), "Time, measured")]
+    return kit.View(pictures, cards(seq, head), formula(seq, head), after=kit.html(lab.fill("act2.flash", **slots(lab, seq, head))))
 
 
 def cards(seq: int, head: int) -> list[dict[str, Any]]:

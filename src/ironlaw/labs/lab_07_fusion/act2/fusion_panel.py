@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.chains import PALETTE
 from ironlaw.formats import intensity_unit
-from ironlaw.kit.context import the
+from ironlaw.kit import settings
+from ironlaw.kit.context import Context, the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion.act2 import counters, fusion, local_runs
 from ironlaw.labs.lab_07_fusion.act2 import fusion_figures as figures
 from ironlaw.labs.lab_07_fusion.act2.fusion import THREE, Case
 from ironlaw.labs.lab_07_fusion.act2.fusion_figures import FUSED, UNFUSED, ledger_lines
 from ironlaw.labs.tables import scrolling_table
+from ironlaw.systems.fields import among, switch, whole
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 from ironlaw.widget.quantities import format_quantity
@@ -24,31 +27,37 @@ FOLLOWS = ("bandwidth",)  # what goes where the context goes
 BANDWIDTHS = (1.0e12, fusion.COURSE_BANDWIDTH, 3.35e12, 4.8e12)
 
 
+def _bandwidth(value: float | str) -> str:
+    return "device's" if value == DEVICE else f"{float(value) / 1e12:g} TB/s"
+
+
+@dataclass(frozen=True)
+class Setting:
+    chain: tuple[str, ...] = THREE
+    fusion: bool = switch(False, "Fusion")
+    rows: int = whole(1024, "Rows of the tensor", least=64, most=16384, dial="span", log=True)
+    cols: int = whole(768, "Columns", least=64, most=8192, dial="span", log=True)
+    training: bool = switch(False, "Training: dropout keeps a mask")
+    bandwidth: float | str = among((DEVICE, *BANDWIDTHS), DEVICE, "Memory bandwidth", shown=_bandwidth)
+
+    def case(self, context: Context) -> Case:
+        bandwidth = None if self.bandwidth == DEVICE else float(self.bandwidth)
+        return fusion.case(context, self.chain, (self.rows, self.cols), bandwidth, self.training)
+
+
 def dials(lab: kit.Lab) -> Any:
-    choices = [(DEVICE, "device's"), *((value, f"{value / 1e12:g} TB/s") for value in BANDWIDTHS)]
     palette = [(kind, fusion.LABELS[kind]) for kind in PALETTE]
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        cloud = lab.current_context.regime == "cloud"
-        return [
-            kit.chain("chain", "The chain", palette, THREE),
-            kit.switch("fusion", "Fusion", False),
-            kit.span("rows", "Rows of the tensor", 64, 16384, 1024, log=True, whole=True),
-            kit.span("cols", "Columns", 64, 8192, 768, log=True, whole=True),
-            kit.switch("training", "Training: dropout keeps a mask", False),
-            kit.choice("bandwidth", "Memory bandwidth", choices, fusion.COURSE_BANDWIDTH if cloud else DEVICE),
-        ]
+        start = fusion.COURSE_BANDWIDTH if lab.current_context.regime == "cloud" else DEVICE
+        return [kit.chain("chain", "The chain", palette, THREE), *settings.dials(Setting, bandwidth={"value": start})]
 
     return dials_at
 
 
-def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
-    bandwidth = None if values["bandwidth"] == DEVICE else float(values["bandwidth"])
-    return fusion.case(lab.current_context, values["chain"], (round(values["rows"]), round(values["cols"])), bandwidth, values["training"])
-
-
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case, fused = case_of(lab, values), bool(values["fusion"])
+    setting = settings.read(Setting, values, chain=tuple(values["chain"]))
+    case, fused = setting.case(lab.current_context), setting.fusion
     pictures = [
         tabbed(figures.byte_ledger(case, fused), "Bytes"),
         tabbed(figures.times(case, fused), "Time"),

@@ -10,9 +10,10 @@ from ironlaw.kit.context import Context
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.registry.textbooks import textbook
 
-__all__ = ["DAY", "ONE_RUN", "SPANS", "Case", "challenge", "days_of", "eager_rate"]
+__all__ = ["COMPILE", "DAY", "ONE_RUN", "SPANS", "STAY", "Case", "challenge", "days_of", "eager_rate"]
 
 ONE_RUN = "run"
+COMPILE, STAY = "compile", "eager"
 SPANS = {ONE_RUN: "one run", "1": "1 day", "7": "1 week", "30": "30 days", "365": "1 year", "other": "other"}
 
 
@@ -26,6 +27,7 @@ class Case:
     per_day: float
     days: float  # one run is a fraction of a day with one call in it
     eager_rate: float
+    decision: str = COMPILE
 
     @property
     def compiled_rate(self) -> float:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.compilation import devices_needed
-from ironlaw.kit.context import the
+from ironlaw.kit import settings
+from ironlaw.kit.context import Context, the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.act2 import payback
-from ironlaw.labs.lab_07_fusion.act2.payback import Case
+from ironlaw.labs.lab_07_fusion.act2.payback import COMPILE, STAY, Case
 from ironlaw.pictures.reveal import rules
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.registry.textbooks import textbook
+from ironlaw.systems.fields import among, figure, hundredths
+from ironlaw.systems.limits import Limit, fail, good, hit, warn
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark, tabbed
 from ironlaw.widget.quantities import exact, format_quantity
 
-COMPILE, STAY = "compile", "eager"
 FOLLOWS = ("volume", "span")  # what goes where the context goes
 VOLUMES = [digit * 10**power for power in range(2, 8) for digit in (1, 2, 5)] + [10**8]
 
@@ -33,71 +35,65 @@ def start(lab: kit.Lab) -> tuple[int, str]:
     return int(entry["per_day"]), str(entry["days"])
 
 
+def _label(model: str) -> str:
+    return f"{jobs.name_of(model)}, measured" if jobs.is_graph(model) else f"{jobs.name_of(model)}, textbook"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Where the dials stand. What has no default begins as the course or the context has it."""
+
+    model: str = among(
+        ("resnet50", "kws", "gpt2_layer", *jobs.GRAPHS), "resnet50", "Model: sets the eager rate", dial="select", shown=_label
+    )
+    compile: float = figure(label="Compile time", unit="s", low=5, high=300, dial="span", presets=[10, 48, 120, 300])
+    gain: float = figure(label="Throughput gain", unit="%", low=5, high=100, dial="span", means=hundredths)
+    volume: float = figure(label="Calls a day", low=100, high=1e8, dial="span", log=True, whole=True, presets=[1e3, 1e4, 1e6, 1e8])
+    span: str = among(payback.SPANS, label="Deployment")
+    days: float = figure(90, "Days", low=1, high=3650, dial="span", log=True, whole=True)
+    decision: str = among({COMPILE: "compile", STAY: "stay eager"}, COMPILE, "Your decision")
+
+    def case(self, context: Context) -> Case:
+        days = payback.days_of(self.span, self.days, self.volume)
+        rate = payback.eager_rate(self.model, context)
+        return Case(self.model, self.compile, self.gain, self.volume, days, eager_rate=rate, decision=self.decision)
+
+
 def dials(lab: kit.Lab) -> Any:
-    models = [(model, _label(model)) for model in ("resnet50", "kws", "gpt2_layer", *jobs.GRAPHS)]
     course = textbook("resnet50")
     assert course.compile_s and course.gain
     compile_s, gain = course.compile_s, round(100 * course.gain)
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         volume, span = start(lab)
-        return [
-            kit.select("model", "Model: sets the eager rate", models, "resnet50"),
-            kit.span("compile", "Compile time", 5, 300, compile_s, unit="s", presets=[10, 48, 120, 300]),
-            kit.span("gain", "Throughput gain", 5, 100, gain, unit="%"),
-            kit.span(
-                "volume",
-                "Calls a day",
-                100,
-                1e8,
-                volume,
-                log=True,
-                whole=True,
-                steps=sorted({*VOLUMES, volume}),
-                presets=[1e3, 1e4, 1e6, 1e8],
-            ),
-            kit.choice("span", "Deployment", list(payback.SPANS.items()), span),
-            kit.span("days", "Days", 1, 3650, 90, log=True, whole=True, hidden=(values.get("span") or span) != "other"),
-            kit.choice("decision", "Your decision", [(COMPILE, "compile"), (STAY, "stay eager")], COMPILE),
-        ]
+        return settings.dials(
+            Setting,
+            compile={"value": compile_s},
+            gain={"value": gain},
+            volume={"value": volume, "steps": sorted({*VOLUMES, volume})},
+            span={"value": span},
+            days={"hidden": (values.get("span") or span) != "other"},
+        )
 
     return dials_at
 
 
-def _label(model: str) -> str:
-    return f"{jobs.name_of(model)}, measured" if jobs.is_graph(model) else f"{jobs.name_of(model)}, textbook"
-
-
-def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
-    per_day = float(values["volume"])
-    days = payback.days_of(values["span"], float(values["days"]), per_day)
-    rate = payback.eager_rate(values["model"], lab.current_context)
-    return Case(values["model"], float(values["compile"]), values["gain"] / 100, per_day, days, rate)
-
-
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case, decision = case_of(lab, values), values["decision"]
+    case = settings.read(Setting, values).case(lab.current_context)
     figures = [
         tabbed(counts(lab, case), "Break-even"),
         tabbed(saving(case.net, case.days, Crossing(case.breakeven_days, case.breakeven_calls), duration(case)), "Saved, day by day"),
     ]
-    return kit.View(
-        figures,
-        cards(case),
-        formula(case),
-        banner(lab, case, decision),
-        notes(lab, case),
-        readouts(case, decision),
-    )
+    return kit.View(figures, cards(case), formula(case), banner(lab, case), notes(lab, case), readouts(case))
 
 
-def readouts(case: Case, decision: str) -> dict[str, Any]:
+def readouts(case: Case) -> dict[str, Any]:
     return {
         "compilation_roi_positive": case.pays,
         "breakeven_inferences": case.breakeven_calls,
         "act2_result": case.breakeven,
-        "act2_decision": decision,
-        "constraint_hit": decision == COMPILE and not case.pays,
+        "act2_decision": case.decision,
+        "constraint_hit": settings.broken(LIMITS, case) is not None,
     }
 
 
@@ -157,34 +153,40 @@ def formula(case: Case) -> str:
     )
 
 
-def banner(lab: kit.Lab, case: Case, decision: str) -> dict[str, Any]:
-    slots = {
-        "calls": f"{case.breakeven_calls:,}", "day": kit.amount(case.breakeven_days * payback.DAY, "s"), "days": duration(case),
-        "served": significant(case.served, 6), "net": kit.amount(abs(case.net(case.days)), "s"),
-    }  # fmt: skip
-    if case.pays and decision == COMPILE:
-        tone, title = "good", "Compilation pays"
-        text = lab.fill("act2.pays", **_but(slots, "served"), left=duration(case, case.breakeven_days))
-    elif case.pays:
-        tone, title = "warn", "Staying eager forgoes a gain"
-        text = lab.fill("act2.forgone", **_but(slots, "served", "calls"))
-    elif decision == COMPILE:
-        tone, title = "fail", "Compilation not justified"
-        text = (
-            lab.fill("act2.fails_once", **_but(slots, "day", "days", "served"))
-            if case.once
-            else lab.fill("act2.fails", **slots, **ways(case))
-        )
-    else:
-        tone, title = "good", "Staying eager is right here"
-        text = lab.fill("act2.stays", **slots)
+def _slots(*names: str) -> Callable[[Case], dict[str, object]]:
+    def slots(case: Case) -> dict[str, object]:
+        every = {
+            "calls": f"{case.breakeven_calls:,}", "day": kit.amount(case.breakeven_days * payback.DAY, "s"), "days": duration(case),
+            "served": significant(case.served, 6), "net": kit.amount(abs(case.net(case.days)), "s"),
+            "left": duration(case, case.breakeven_days),
+        }  # fmt: skip
+        return {name: every[name] for name in names}
+
+    return slots
+
+
+ALL = ("calls", "day", "days", "served", "net")
+LIMITS = (
+    Limit(
+        "pays",
+        "good",
+        "Compilation pays",
+        lambda case: case.pays and case.decision == COMPILE,
+        _slots("calls", "day", "days", "net", "left"),
+    ),
+    warn("forgone", "Staying eager forgoes a gain", lambda case: case.pays, _slots("day", "days", "net")),
+    fail("fails_once", "Compilation not justified", lambda case: case.decision == COMPILE and case.once, _slots("calls", "net")),
+    fail("fails", "Compilation not justified", lambda case: case.decision == COMPILE, lambda case: _slots(*ALL)(case) | ways(case)),
+    good("stays", "Staying eager is right here", _slots(*ALL)),
+)
+
+
+def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
+    limit = hit(LIMITS, case)
+    text = lab.fill(f"act2.{limit.name}", **limit.slots(case))
     if case.devices > 1:
         text += "\n\n" + lab.fill("act2.devices", **device_slots(case))
-    return kit.banner(tone, title, kit.html(text))
-
-
-def _but(slots: Mapping[str, object], *names: str) -> dict[str, object]:
-    return {name: value for name, value in slots.items() if name not in names}
+    return kit.banner(limit.tone, limit.title, kit.html(text))
 
 
 def ways(case: Case) -> dict[str, object]:

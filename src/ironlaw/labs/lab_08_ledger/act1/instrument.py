@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
@@ -11,12 +12,14 @@ from ironlaw.engine.training.ledger import ROWS
 from ironlaw.engine.training.loss import with_loss
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
 from ironlaw.engine.training.setup import Setup
+from ironlaw.kit import settings
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import line, term
 from ironlaw.labs.lab_08_ledger import step
 from ironlaw.labs.lab_08_ledger.step import Case
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.reveal import rules
+from ironlaw.systems.fields import whole
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark, tabbed
 from ironlaw.widget.quantities import exact, format_quantity
@@ -30,32 +33,29 @@ STAIRS = (("weights",), ("optimiser",), ("kept",), ("head", "passing"))
 STAIR_NAMES = ("the weights", "+ optimiser", "+ kept for backward", "+ head and loss")
 
 
+@dataclass(frozen=True)
+class Setting(step.Dialled):
+    model: str = step.model_field(PREMISE.model)
+    seq_512: int = step.tokens_field(512, PREMISE.seq)
+    seq_1024: int = step.tokens_field(1024, PREMISE.seq)
+    seq_8192: int = step.tokens_field(8192, PREMISE.seq)
+    batch: int = whole(PREMISE.setup.batch, "Batch", most=256, dial="span", log=True, steps=step.BATCHES)
+    recipe: str = step.recipe_field(PREMISE.setup.recipe)
+    optimiser: str = step.optimiser_field()
+    attention: str = step.attention_field()
+    chunks: int = step.chunks_field()
+
+    @property
+    def case(self) -> Case:
+        return Case(self.model, self.seq, Setup(self.recipe, self.optimiser, self.batch, **self.levers))
+
+
 def dials(lab: kit.Lab) -> Any:
-    def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        model = values.get("model") or PREMISE.model
-        return [
-            *step.model_dials(model, PREMISE.model, PREMISE.seq),
-            kit.span("batch", "Batch", 1, 256, PREMISE.setup.batch, log=True, whole=True, steps=step.BATCHES),
-            *step.recipe_dials(PREMISE.setup.recipe),
-            kit.choice("attention", "Attention", list(step.ATTENTION.items()), "fused", hidden=not step.has_attention(model)),
-            kit.span("chunks", "Chunks of the loss", 1, 32, 1, log=True, whole=True, steps=step.CHUNKS, hidden=not step.has_head(model)),
-        ]
-
-    return dials_at
-
-
-def case_of(values: Mapping[str, Any]) -> Case:
-    model = values["model"]
-    setup = Setup(
-        values["recipe"], values["optimiser"], round(values["batch"]),
-        loss_chunks=round(values["chunks"]) if step.has_head(model) else 1,
-        attention=values["attention"] if step.has_attention(model) else "fused",
-    )  # fmt: skip
-    return Case(model, step.seq_of(values), setup)
+    return lambda values: settings.dials(Setting, **step.hidden_for(values.get("model") or PREMISE.model))
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case, device = case_of(values), lab.current_context
+    case, device = settings.read(Setting, values).case, lab.current_context
     usable = float(device.hardware.usable)
     return kit.View(
         figures=[

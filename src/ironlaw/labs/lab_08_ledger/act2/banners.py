@@ -2,73 +2,72 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from math import floor, log2
+from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.numerics.lost_updates import largest_lost
+from ironlaw.engine.serving.targets import least_rising
 from ironlaw.engine.training import setup as setups
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
 from ironlaw.engine.training.recompute import recompute
+from ironlaw.kit import settings
 from ironlaw.labs.lab_08_ledger import step
 from ironlaw.labs.lab_08_ledger.step import Case
+from ironlaw.systems.limits import fail, good, hit, warn
 
-STATIC, KEPT, HEAD, IDLE, VANISH, WORKS = "static", "kept", "head", "idle", "vanish", "works"
-FAILS = (STATIC, KEPT, HEAD)
 UPDATE = 64  # sequences an update
 ENOUGH = 0.95  # of the memory: below it nothing needs to be recomputed
 WEIGHT = 0.02  # a typical weight of a trained network
-SIGNIFICAND = 8  # bits of BF16, the hidden one included
 
 
-def judge(case: Case, usable: float) -> str:
-    """The state of a design: a failure, a warning, or that it works."""
-    now = case.ledger
-    if now.static.total >= usable or now.update.total > usable:
-        return STATIC
-    if now.peak > usable:  # the head is the wall where all else would fit
-        return HEAD if now.at_peak("head") >= now.peak - usable else KEPT
-    if case.setup.checkpoint and case.with_(checkpoint=0).peak <= ENOUGH * usable:
-        return IDLE
-    return VANISH if case.setup.recipe == "pure" else WORKS
+@dataclass(frozen=True)
+class Fit:
+    """A training step, and the bytes that there are for it."""
 
+    case: Case
+    usable: float
 
-def vanishing(weight: float = WEIGHT) -> float:
-    """The largest step that BF16 rounds to nothing: half the distance to the next number."""
-    return float(2.0 ** (floor(log2(weight)) - SIGNIFICAND))
+    @property
+    def fits(self) -> bool:
+        return bool(self.case.ledger.peak <= self.usable)
 
+    @property
+    def never_fits(self) -> bool:
+        """Whatever the batch."""
+        now = self.case.ledger
+        return bool(now.static.total >= self.usable or now.update.total > self.usable)
 
-def banner(lab: kit.Lab, case: Case, usable: float, verdict: str) -> dict[str, Any]:
-    tone, title = TITLES[verdict]
-    return kit.banner(tone, title, kit.html(lab.fill(f"act2.{verdict}", **SLOTS[verdict](lab, case, usable))))
+    @property
+    def fits_but_for_the_head(self) -> bool:
+        now = self.case.ledger
+        return bool(now.at_peak("head") >= now.peak - self.usable)
 
-
-TITLES = {
-    STATIC: ("fail", "No batch helps"),
-    KEPT: ("fail", "Kept too much"),
-    HEAD: ("fail", "The head is the wall"),
-    IDLE: ("warn", "It fits, and does not pay"),
-    VANISH: ("warn", "Updates that vanish"),
-    WORKS: ("good", "It fits"),
-}
+    @property
+    def recomputes_for_nothing(self) -> bool:
+        return bool(self.case.setup.checkpoint) and self.case.with_(checkpoint=0).peak <= ENOUGH * self.usable
 
 
 def _bytes(value: float) -> str:
     return kit.amount(float(value), "B")
 
 
-def _static(lab: kit.Lab, case: Case, usable: float) -> dict[str, object]:
-    now = case.ledger
+def _static(fit: Fit) -> dict[str, object]:
+    now, usable = fit.case.ledger, fit.usable
     needed = max(float(now.static.total), float(now.update.total))
+    return {"needed": _bytes(needed), "usable": _bytes(usable), "over": _bytes(needed - usable)}
+
+
+def _static_way(lab: kit.Lab, fit: Fit) -> str:
+    case = fit.case
     ways = [
         f"{RECIPES[recipe].label} with {OPTIMISERS[optimiser].label}"
         for recipe in RECIPES
         for optimiser in OPTIMISERS
         if (recipe, optimiser) != (case.setup.recipe, case.setup.optimiser)
-        and case.with_(batch=1, recipe=recipe, optimiser=optimiser).update < usable
+        and case.with_(batch=1, recipe=recipe, optimiser=optimiser).update < fit.usable
     ]
-    way = lab.fill("act2.static_way", ways="; ".join(ways[:3])) if ways else lab.fill("act2.static_none")
-    return {"needed": _bytes(needed), "usable": _bytes(usable), "over": _bytes(needed - usable), "way": way}
+    return lab.fill("act2.static_way", ways="; ".join(ways[:3])) if ways else lab.fill("act2.static_none")
 
 
 def _freed(case: Case) -> str:
@@ -80,38 +79,58 @@ def _freed(case: Case) -> str:
     return kit.Markup(", ".join(words) or "nothing more")
 
 
-def _kept(lab: kit.Lab, case: Case, usable: float) -> dict[str, object]:
-    now = case.ledger
-    largest = case.largest(usable)
+def _kept(fit: Fit) -> dict[str, object]:
+    now = fit.case.ledger
+    largest = fit.case.largest(fit.usable)
     return {
-        "op": step.plain(now.peak_at.op), "phase": step.PHASES[now.peak_at.phase], "peak": _bytes(now.peak), "usable": _bytes(usable),
-        "over": _bytes(float(now.peak) - usable), "largest": f"{largest:,}" if largest else "none", "freed": _freed(case),
+        "op": step.plain(now.peak_at.op), "phase": step.PHASES[now.peak_at.phase], "peak": _bytes(now.peak), "usable": _bytes(fit.usable),
+        "over": _bytes(float(now.peak) - fit.usable), "largest": f"{largest:,}" if largest else "none", "freed": _freed(fit.case),
     }  # fmt: skip
 
 
-def _head(lab: kit.Lab, case: Case, usable: float) -> dict[str, object]:
-    more = [n for n in step.CHUNKS if n > case.setup.loss_chunks]
-    place = bisect_left(more, True, key=lambda n: case.with_(loss_chunks=n).peak <= usable)  # the smaller a chunk, the lower the peak
-    enough = more[place] if place < len(more) else None
-    way = lab.fill("act2.head_chunks", chunks=str(enough)) if enough else lab.fill("act2.head_more")
-    return {**_kept(lab, case, usable), "way": way, "head": _bytes(case.ledger.at_peak("head"))}
+def enough_chunks(fit: Fit) -> int | None:
+    """The fewest chunks of the loss with which it fits: the smaller a chunk, the lower the peak."""
+    more = [n for n in step.CHUNKS if n > fit.case.setup.loss_chunks]
+    return least_rising(more, lambda n: fit.case.with_(loss_chunks=n).peak <= fit.usable)
 
 
-def _idle(lab: kit.Lab, case: Case, usable: float) -> dict[str, object]:
-    twice = float(recompute(case.graph, case.setup.checkpoint))
-    without = case.with_(checkpoint=0).peak
-    return {"without": _bytes(without), "share": kit.share(without, usable), "wasted": kit.share(twice / (1 + twice), 1.0)}
+def _head_way(lab: kit.Lab, fit: Fit) -> str:
+    enough = enough_chunks(fit)
+    return lab.fill("act2.head_chunks", chunks=str(enough)) if enough else lab.fill("act2.head_more")
 
 
-def _vanish(lab: kit.Lab, case: Case, usable: float) -> dict[str, object]:
-    return {"weight": str(WEIGHT), "step": kit.amount(vanishing()), "room": _bytes(usable - case.peak)}
+def _head(fit: Fit) -> dict[str, object]:
+    return _kept(fit) | {"head": _bytes(fit.case.ledger.at_peak("head"))}
 
 
-def _works(lab: kit.Lab, case: Case, usable: float) -> dict[str, object]:
+def _idle(fit: Fit) -> dict[str, object]:
+    twice = float(recompute(fit.case.graph, fit.case.setup.checkpoint))
+    without = fit.case.with_(checkpoint=0).peak
+    return {"without": _bytes(without), "share": kit.share(without, fit.usable), "wasted": kit.share(twice / (1 + twice), 1.0)}
+
+
+def _vanish(fit: Fit) -> dict[str, object]:
+    return {"weight": str(WEIGHT), "step": kit.amount(largest_lost(WEIGHT)), "room": _bytes(fit.usable - fit.case.peak)}
+
+
+def _works(fit: Fit) -> dict[str, object]:
+    case = fit.case
     tokens = f"{UPDATE * case.seq:,} tokens" if case.seq else f"{UPDATE} samples"
-    largest = case.largest(usable)
-    return {"room": _bytes(usable - case.peak), "tokens": tokens, "count": str(case.setup.accumulate), "micro": str(case.setup.batch),
-            "largest": f"{largest:,}"}  # fmt: skip
+    micro = {"count": str(case.setup.accumulate), "micro": str(case.setup.batch), "largest": f"{case.largest(fit.usable):,}"}
+    return {"room": _bytes(fit.usable - case.peak), "tokens": tokens, **micro}
 
 
-SLOTS = {STATIC: _static, KEPT: _kept, HEAD: _head, IDLE: _idle, VANISH: _vanish, WORKS: _works}
+LIMITS = (
+    fail("static", "No batch helps", lambda fit: fit.never_fits, _static),
+    fail("head", "The head is the wall", lambda fit: not fit.fits and fit.fits_but_for_the_head, _head),
+    fail("kept", "Kept too much", lambda fit: not fit.fits, _kept),
+    warn("idle", "It fits, and does not pay", lambda fit: fit.recomputes_for_nothing, _idle),
+    warn("vanish", "Updates that vanish", lambda fit: fit.case.setup.recipe == "pure", _vanish),
+    good("works", "It fits", _works),
+)
+WAYS = {"static": _static_way, "head": _head_way}  # what to change, in sections of their own
+
+
+def banner(lab: kit.Lab, fit: Fit) -> dict[str, Any]:
+    way = WAYS.get(hit(LIMITS, fit).name)
+    return settings.verdict(lab, "act2", LIMITS, fit, **({"way": way(lab, fit)} if way else {}))

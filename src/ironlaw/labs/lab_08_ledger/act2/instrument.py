@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.training import setup as setups
 from ironlaw.engine.training.recompute import recompute
 from ironlaw.engine.training.setup import Setup
+from ironlaw.kit import settings
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_08_ledger import step
 from ironlaw.labs.lab_08_ledger.act2 import banners
-from ironlaw.labs.lab_08_ledger.act2.banners import UPDATE
+from ironlaw.labs.lab_08_ledger.act2.banners import LIMITS, UPDATE, Fit
 from ironlaw.labs.lab_08_ledger.step import Case
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.lines import upright
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
+from ironlaw.systems.fields import among, whole
+from ironlaw.systems.limits import Limit, hit
 from ironlaw.units import significant
 from ironlaw.widget.figure import Figure, tabbed
 from ironlaw.widget.quantities import format_quantity
@@ -38,23 +42,55 @@ RECOMPUTE = {NONE: "nothing", EVERY: "every layer", SOME: "segments of layers"}
 STAGES = {0: "off", 1: "1: optimiser", 2: "2: + gradients", 3: "3: + weights"}
 
 
+@dataclass(frozen=True)
+class Setting(step.Dialled):
+    model: str = step.model_field(START.model)
+    seq_512: int = step.tokens_field(512, START.seq)
+    seq_1024: int = step.tokens_field(1024, START.seq)
+    seq_8192: int = step.tokens_field(8192, START.seq)
+    batch: int = whole(START.setup.batch, "Micro-batch", most=UPDATE, dial="span", log=True)
+    recipe: str = step.recipe_field(START.setup.recipe)
+    optimiser: str = step.optimiser_field()
+    recompute: str = among(RECOMPUTE, NONE, "Recompute")
+    segments: int = whole(4, "Segments", most=32, dial="span")
+    chunks: int = step.chunks_field()
+    attention: str = step.attention_field()
+    offload: bool = among({False: "on the device", True: "in the host's memory"}, False, "Optimiser's state")
+    zero: int = among(STAGES, 0, "ZeRO stage", dial="select")
+    devices: int = whole(8, "Devices that share", most=64, dial="span", log=True, steps=[1, 2, 4, 8, 16, 32, 64])
+
+    @property
+    def checkpoint(self) -> int:
+        """Segments that are recomputed."""
+        count = step.layer_count(self.model)
+        return {NONE: 0, EVERY: count, SOME: min(self.segments, count)}[self.recompute]
+
+    @property
+    def case(self) -> Case:
+        setup = Setup(
+            self.recipe,
+            self.optimiser,
+            self.batch,
+            accumulate=-(-UPDATE // self.batch),
+            checkpoint=self.checkpoint,
+            zero_stage=self.zero,
+            devices=self.devices if self.zero else 1,
+            offload=self.offload,
+            **self.levers,
+        )
+        return Case(self.model, self.seq, setup)
+
+
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        model = values.get("model") or START.model
         no_link = {} if host_link(lab) else {True: f"the registry has no link from {the(lab.current_context)} to its host"}
-        return [
-            *step.model_dials(model, START.model, START.seq),
-            kit.span("batch", "Micro-batch", 1, UPDATE, START.setup.batch, log=True, whole=True),
-            *step.recipe_dials(START.setup.recipe),
-            kit.choice("recompute", "Recompute", list(RECOMPUTE.items()), NONE),
-            kit.span("segments", "Segments", 1, 32, 4, whole=True, hidden=(values.get("recompute") or NONE) != SOME),
-            kit.span("chunks", "Chunks of the loss", 1, 32, 1, log=True, whole=True, steps=step.CHUNKS, hidden=not step.has_head(model)),
-            kit.choice("attention", "Attention", list(step.ATTENTION.items()), "fused", hidden=not step.has_attention(model)),
-            kit.choice("offload", "Optimiser's state", [(False, "on the device"), (True, "in the host's memory")], False, no_link),
-            kit.select("zero", "ZeRO stage", list(STAGES.items()), 0),
-            kit.span("devices", "Devices that share", 1, 64, 8, log=True, whole=True, steps=[1, 2, 4, 8, 16, 32, 64],
-                     hidden=not (values.get("zero") or 0)),
-        ]  # fmt: skip
+        return settings.dials(
+            Setting,
+            segments={"hidden": (values.get("recompute") or NONE) != SOME},
+            offload={"disabled": no_link},
+            devices={"hidden": not (values.get("zero") or 0)},
+            **step.hidden_for(values.get("model") or START.model),
+        )
 
     return dials_at
 
@@ -65,28 +101,10 @@ def host_link(lab: kit.Lab) -> float:
     return float(links[0].per_direction) if links else 0.0
 
 
-def segments_of(values: Mapping[str, Any]) -> int:
-    count = step.layer_count(values["model"])
-    if values["recompute"] == EVERY:
-        return count
-    return min(round(float(values["segments"])), count) if values["recompute"] == SOME else 0
-
-
-def case_of(values: Mapping[str, Any]) -> Case:
-    model, micro = values["model"], round(values["batch"])
-    setup = Setup(
-        values["recipe"], values["optimiser"], micro, accumulate=-(-UPDATE // micro), checkpoint=segments_of(values),
-        loss_chunks=round(values["chunks"]) if step.has_head(model) else 1,
-        attention=values["attention"] if step.has_attention(model) else "fused",
-        zero_stage=int(values["zero"]), devices=round(values["devices"]) if values["zero"] else 1, offload=bool(values["offload"]),
-    )  # fmt: skip
-    return Case(model, step.seq_of(values), setup)
-
-
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case, device = case_of(values), lab.current_context
+    case, device = settings.read(Setting, values).case, lab.current_context
     usable = float(device.hardware.usable)
-    verdict = banners.judge(case, usable)
+    limit = hit(LIMITS, Fit(case, usable))
     return kit.View(
         figures=[
             *([tabbed(prediction(lab), "Your prediction")] if lab.choice("act2") else []),
@@ -95,19 +113,19 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(lab, case, usable),
         formula=formula(lab, case, usable),
-        banner=banners.banner(lab, case, usable, verdict),
+        banner=banners.banner(lab, Fit(case, usable)),
         note=kit.html(lab.fill("act2.note", link=kit.amount(host_link(lab), "B/s") if host_link(lab) else "no link")),
         after=changes(case),
-        readouts=readouts(case, usable, verdict),
+        readouts=readouts(case, usable, limit),
     )  # fmt: skip
 
 
-def readouts(case: Case, usable: float, verdict: str) -> dict[str, Any]:
+def readouts(case: Case, usable: float, limit: Limit) -> dict[str, Any]:
     now, setup = case.ledger, case.setup
     return {
         "model": case.model, "seq": case.seq, "recipe": setup.recipe, "optimiser": setup.optimiser, "micro_batch": setup.batch,
         "checkpoint": setup.checkpoint, "peak_bytes": round(float(now.peak)), "static_bytes": round(float(now.static.total)),
-        "headroom_bytes": round(usable - float(now.peak)), "constraint_hit": verdict in banners.FAILS, "verdict": verdict,
+        "headroom_bytes": round(usable - float(now.peak)), "constraint_hit": limit.tone == "fail", "verdict": limit.name,
     }  # fmt: skip
 
 

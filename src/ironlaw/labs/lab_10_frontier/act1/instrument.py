@@ -7,10 +7,11 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.numerics.grids import levels, noise_power, step
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_10_frontier.act1 import figures
-from ironlaw.labs.lab_10_frontier.act1.setting import CLIPS, FIRST, FORMATS, LAST, NETS, SCALES, ZEROS, Setting, setting_of, tested
-from ironlaw.registry.compression_tables import BITS, SPREADS, weights_seen
+from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, FORMATS, LAST, Setting, tested
+from ironlaw.registry.compression_tables import weights_seen
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import Figure
 
@@ -19,22 +20,14 @@ CLAIMS = ("four_times_a_bit", "int4_cliff", "int8_free", "llama_in_two_gigabytes
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        plain = int(values.get("bits") or 8) in FORMATS
-        bits = [(b, str(b)) for b in BITS] + list(FORMATS.items())
-        return [
-            kit.choice("net", "Net", list(NETS.items())),
-            kit.choice("bits", "Bits a weight", bits, 8),
-            kit.choice("scale", "One scale for", list(SCALES.items()), "channel", hidden=plain),
-            kit.choice("clip", "The grid reaches to", list(CLIPS.items()), hidden=plain),
-            kit.choice("zero", "Grid", list(ZEROS.items()), False, hidden=plain),
-            kit.choice("spread", "Channels spread by", [(s, f"×{s}") for s in SPREADS], 1),
-        ]
+        plain = {"hidden": int(values.get("bits") or 8) in FORMATS}
+        return settings.dials(Setting, scale=plain, clip=plain, zero=plain)
 
     return dials_at
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    setting = setting_of(values)
+    setting = settings.read(Setting, values)
     option = lab.choice("act1")
     pictures: list[Figure] = [
         figures.divergence(setting, float(option.value) if option else None), figures.accuracy(setting), figures.weights(setting),

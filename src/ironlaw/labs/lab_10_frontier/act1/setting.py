@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ironlaw.engine.numerics.decay import decay
 from ironlaw.engine.numerics.storage import stored_bits
-from ironlaw.registry.compression_tables import BITS, Squeezed, at_bits
+from ironlaw.registry.compression_tables import BITS, SPREADS, Squeezed, at_bits
 from ironlaw.registry.trained_nets import trained
+from ironlaw.systems.fields import among
 
 NETS = {"mlp": "fully connected", "ds_cnn": "depthwise convolutions"}
 SCALES = {"tensor": "a tensor", "channel": "a channel", "64": "64 weights", "32": "32", "16": "16"}
@@ -23,12 +22,12 @@ SCALE_BITS = 16
 
 @dataclass(frozen=True)
 class Setting:
-    net: str = "mlp"
-    bits: int = 8
-    scale: str = "channel"
-    clip: str = "max"
-    zero: bool = False
-    spread: int = 1
+    net: str = among(NETS, "mlp", "Net")
+    bits: int = among({bits: str(bits) for bits in BITS} | FORMATS, 8, "Bits a weight")
+    scale: str = among(SCALES, "channel", "One scale for")
+    clip: str = among(CLIPS, "max", "The grid reaches to")
+    zero: bool = among(ZEROS, False, "Grid")
+    spread: int = among(SPREADS, 1, "Channels spread by", shown="×{}")
 
     @property
     def narrow(self) -> bool:
@@ -67,7 +66,3 @@ class Setting:
 
 def tested() -> int:
     return trained("digits").tested
-
-
-def setting_of(values: Mapping[str, Any]) -> Setting:
-    return Setting(values["net"], int(values["bits"]), values["scale"], values["clip"], bool(values["zero"]), int(values["spread"]))

@@ -6,24 +6,31 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.labs.lab_10_frontier import llama
-from ironlaw.labs.lab_10_frontier.act2.case import DOMINATED, FLOOR, GOOD, LATE, OOM, SLOWER, TONES, UNSURE, DigitCase, LlamaCase, tested
+from ironlaw.labs.lab_10_frontier.act2.case import DigitCase, LlamaCase, tested
+from ironlaw.systems.limits import fail, good, hit, warn
 from ironlaw.units import significant
 
-TITLES = {
-    OOM: "It does not fit", FLOOR: "Below the floor", SLOWER: "Smaller, and slower", LATE: "Too slow", DOMINATED: "Off the frontier",
-    UNSURE: "Can't tell yet", GOOD: "Worth having",
-}  # fmt: skip
+LIMITS = (
+    fail("oom", "It does not fit", lambda case: not case.fits),
+    fail("floor", "Below the floor", lambda case: case.is_worse),
+    fail("slower", "Smaller, and slower", lambda case: case.is_slower),
+    fail("late", "Too slow", lambda case: case.is_late),
+    warn("dominated", "Off the frontier", lambda case: case.winner is not None),
+    warn("unsure", "Can't tell yet", lambda case: case.is_unsure),
+    good("good", "Worth having"),
+)
 
 
 def banner(lab: kit.Lab, case: LlamaCase | DigitCase) -> dict[str, Any]:
-    verdict = case.verdict
+    limit = hit(LIMITS, case)
     kind = "llama" if isinstance(case, LlamaCase) else "reader"
-    section = f"act2.{verdict}_{kind}" if f"act2.{verdict}_{kind}" in lab.words else f"act2.{verdict}"
+    own = f"act2.{limit.name}_{kind}"
+    section = own if own in lab.words else f"act2.{limit.name}"
     slots = llama_slots(case) if isinstance(case, LlamaCase) else reader_slots(case)
     slots |= {"winner": case.winner.name if case.winner else ""}
     asked = lab.words.slots(section)
     text = lab.fill(section, **{name: value for name, value in slots.items() if name in asked})
-    return kit.banner(TONES[verdict], TITLES[verdict], kit.html(text))
+    return kit.banner(limit.tone, limit.title, kit.html(text))
 
 
 def llama_slots(case: LlamaCase) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Where the dials of Act II stand: a format of Llama-3-8B or a digit reader, on a device, within a budget; and the verdict on it."""
+"""Where the dials of Act II stand: a format of Llama-3-8B or a digit reader, on a device, within a budget."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from functools import cached_property
 from typing import Any
 
 from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.memory import Memory
 from ironlaw.engine.numerics.frontier import Point, dominated_by, frontier
 from ironlaw.engine.numerics.shares import trials_needed
+from ironlaw.kit import settings
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.reader import DENSE, NETS, Setting, no_kernel
 from ironlaw.registry.compression_tables import BITS
 from ironlaw.registry.trained_nets import trained
+from ironlaw.systems.fields import among, figure, hundredths, one_of, times
+from ironlaw.units import significant
 
 LLAMA, DIGITS = "llama", "digits"
 BYTES, TIME = "bytes", "time"
 ERRORS, KL = "errors", "kl"
 KB = 1e3
 TINIEST_KL = 1e-7  # the foot of the axis: the full reader's own is 0
-# verdicts, the gravest first
-OOM, FLOOR, SLOWER, LATE, DOMINATED, UNSURE, GOOD = "oom", "floor", "slower", "late", "dominated", "unsure", "good"
-TONES = {OOM: "fail", FLOOR: "fail", SLOWER: "fail", LATE: "fail", DOMINATED: "warn", UNSURE: "warn", GOOD: "good"}
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,20 @@ class Case:
     """One configuration and its neighbours. Less is better in `cost` (bytes or seconds) and in `harm`."""
 
     machine: Hardware
-    cost: str
-    harm: str
+    cost: str = among({BYTES: "bytes", TIME: "time"}, BYTES, "Across")
+    harm: str = among({ERRORS: "wrong answers", KL: "divergence"}, ERRORS, "Upwards")
 
-    name: str = ""
+    @property
+    def is_late(self) -> bool:
+        return False
 
-    # what a subclass answers
-    points: tuple[Point, ...] = ()
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        raise NotImplementedError
 
     @property
     def point(self) -> Point:
@@ -53,72 +61,79 @@ class Case:
 
 @dataclass(frozen=True)
 class LlamaCase(Case):
-    context: int = 2048
-    kernel: str = "format"
-    most_ppl: float = 7.0
-    limit_s: float = 0.1
+    row: str = one_of(llama.rows, "Q4_0", "Format", dial="select", shown=lambda row: f"{row}, {significant(llama.size(row) / 1e9)} GB")
+    context: int = among(llama.CONTEXTS, 2048, "Context, tokens", shown="{:,}")
+    kernel: str = among(llama.KERNELS, "format", "The product")
+    most_ppl: float = figure(7, "Perplexity at most", low=6, high=30, dial="span", step=0.1, log=True)
+    limit_ms: float = figure(100, "A token within", "ms", low=1, high=400, dial="span", log=True)
 
-    @classmethod
-    def of(cls, machine: Hardware, values: Mapping[str, Any]) -> LlamaCase:
-        case = cls(
-            machine, values["cost"], values["harm"], str(values["row"]), (), int(values["context"]), values["kernel"],
-            float(values["most_ppl"]), float(values["limit_ms"]) / 1e3,
-        )  # fmt: skip
-        return replace(case, points=tuple(case._point(row) for row in llama.rows()))
+    @property
+    def name(self) -> str:
+        return self.row
+
+    @property
+    def limit_s(self) -> float:
+        return self.limit_ms / 1e3
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        return tuple(self._point(row) for row in llama.rows())
 
     def _point(self, row: str) -> Point:
         cost = llama.size(row) if self.cost == BYTES else self.seconds(row)
         return Point(row, cost, float(llama.rows()[row]["ppl_rise" if self.harm == ERRORS else "kl"]))
 
     def seconds(self, row: str = "") -> float:
-        return llama.seconds(row or self.name, self.context, self.machine, self.kernel)
+        return llama.seconds(row or self.row, self.context, self.machine, self.kernel)
 
     @property
-    def footprint(self) -> Any:
-        return llama.footprint(self.name, self.context, self.machine)
+    def footprint(self) -> Memory:
+        return llama.footprint(self.row, self.context, self.machine)
 
     @property
     def plain_s(self) -> float:
         return llama.seconds(llama.PLAIN, self.context, self.machine)
 
     @property
-    def verdict(self) -> str:
-        _, low, high = llama.perplexity(self.name)
-        if not self.footprint.fits:
-            return OOM
-        if low > self.most_ppl:
-            return FLOOR
-        if self.name != llama.PLAIN and self.seconds() > self.plain_s:
-            return SLOWER
-        if self.seconds() > self.limit_s:
-            return LATE
-        if self.winner:
-            return DOMINATED
-        return UNSURE if high > self.most_ppl else GOOD
+    def fits(self) -> bool:
+        return bool(self.footprint.fits)
+
+    @property
+    def is_worse(self) -> bool:
+        return llama.perplexity(self.row)[1] > self.most_ppl
+
+    @property
+    def is_slower(self) -> bool:
+        return self.row != llama.PLAIN and self.seconds() > self.plain_s
+
+    @property
+    def is_late(self) -> bool:
+        return self.seconds() > self.limit_s
+
+    @property
+    def is_unsure(self) -> bool:
+        return llama.perplexity(self.row)[2] > self.most_ppl
 
 
 @dataclass(frozen=True)
 class DigitCase(Case):
     setting: Setting = field(default_factory=Setting)
-    room: float = 64 * KB
-    floor: float = 0.95
+    room: float = figure(64, "Room for the file", "kB", low=1, high=256, dial="span", log=True, whole=True, means=times(KB))
+    floor: float = figure(95, "Right answers at least", "%", low=80, high=99.5, dial="span", step=0.5, means=hundredths)
 
-    @classmethod
-    def of(cls, machine: Hardware, values: Mapping[str, Any]) -> DigitCase:
-        share = int(values["share"])
-        setting = Setting(
-            values["net"], int(values["bits"]), values["scale"], share, values["zeros"] if share else DENSE, values["product"]
-        )
-        case = cls(
-            machine, values["cost"], values["harm"], setting.name, (), setting, float(values["room"]) * KB, float(values["floor"]) / 100
-        )
-        return replace(case, points=tuple(case._point(one) for one in case.neighbours()))
+    @property
+    def name(self) -> str:
+        return self.setting.name
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        return tuple(self._point(one) for one in self.neighbours())
 
     def neighbours(self) -> list[Setting]:
         """Every reader at every number of bits, with and without the zeros of the dial; each by the chosen kernel where it can be."""
         shares = dict.fromkeys((0, self.setting.share))
         every = [replace(self.setting, net=net, bits=bits, share=share) for net in NETS for bits in (*BITS, 32) for share in shares]
-        return [replace(one, kernel="plain") if one.kernel in no_kernel(one, self.machine) else one for one in every]
+        return [replace(one, product="plain") if one.product in no_kernel(one, self.machine) else one for one in every]
 
     def _point(self, setting: Setting) -> Point:
         cost = setting.bytes if self.cost == BYTES else float(setting.terms(self.machine).sequential)
@@ -137,21 +152,32 @@ class DigitCase(Case):
         return trials_needed(self.setting.answers.accuracy.value, self.floor)
 
     @property
-    def verdict(self) -> str:
-        share = self.setting.answers.accuracy
-        if self.setting.bytes > self.room:
-            return OOM
-        if share.high < self.floor:
-            return FLOOR
-        if self.setting != Setting() and self.seconds() > self.plain_s * (1 + 1e-9):
-            return SLOWER
-        if self.winner:
-            return DOMINATED
-        return UNSURE if share.low < self.floor else GOOD
+    def fits(self) -> bool:
+        return self.setting.bytes <= self.room
+
+    @property
+    def is_worse(self) -> bool:
+        return self.setting.answers.accuracy.high < self.floor
+
+    @property
+    def is_slower(self) -> bool:
+        return self.setting != Setting() and self.seconds() > self.plain_s * (1 + 1e-9)
+
+    @property
+    def is_unsure(self) -> bool:
+        return self.setting.answers.accuracy.low < self.floor
 
 
 def case_of(machine: Hardware, values: Mapping[str, Any]) -> LlamaCase | DigitCase:
-    return LlamaCase.of(machine, values) if values["data"] == LLAMA else DigitCase.of(machine, values)
+    if values["data"] == LLAMA:
+        return settings.read(LlamaCase, values, machine=machine)
+    return settings.read(DigitCase, values, machine=machine, setting=setting_of(values))
+
+
+def setting_of(values: Mapping[str, Any]) -> Setting:
+    """The reader of the dials, where they stand yet."""
+    turned = {"bits": 8, **{name: value for name, value in values.items() if value is not None}}
+    return settings.read(Setting, turned if turned.get("share") else {**turned, "zeros": DENSE})
 
 
 def tested() -> int:

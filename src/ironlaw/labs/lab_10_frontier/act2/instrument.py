@@ -6,28 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.formula import line, term
 from ironlaw.labs.lab_10_frontier import llama, reader
 from ironlaw.labs.lab_10_frontier.act2 import figures
-from ironlaw.labs.lab_10_frontier.act2.banners import banner
-from ironlaw.labs.lab_10_frontier.act2.case import (
-    BYTES,
-    DIGITS,
-    ERRORS,
-    GOOD,
-    KL,
-    LLAMA,
-    TIME,
-    TONES,
-    DigitCase,
-    LlamaCase,
-    case_of,
-    tested,
-)
-from ironlaw.labs.lab_10_frontier.reader import DENSE, KERNELS, NETS, SCALES, ZEROS, Setting, no_kernel
+from ironlaw.labs.lab_10_frontier.act2.banners import LIMITS, banner
+from ironlaw.labs.lab_10_frontier.act2.case import DIGITS, ERRORS, KL, LLAMA, Case, DigitCase, LlamaCase, case_of, setting_of, tested
+from ironlaw.labs.lab_10_frontier.reader import Setting, no_kernel
 from ironlaw.pictures.theme import SYMBOLS
-from ironlaw.registry.compression_tables import BITS, SHARES
 from ironlaw.registry.workloads import about, workloads
+from ironlaw.systems.fields import parameters
+from ironlaw.systems.limits import hit
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
@@ -50,55 +39,31 @@ def begins_with(lab: kit.Lab) -> str:
 
 
 def dials(lab: kit.Lab) -> Any:
+    own = {which: [name for name in parameters(which) if name not in parameters(Case)] for which in (LlamaCase, DigitCase)}
+
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         machine = lab.current_context.hardware
         refusal = llama.why_not(machine)
         data = DIGITS if refusal else values.get("data") or begins_with(lab)
-        setting = _setting(values)
+        setting = setting_of(values)
+        of_llama, of_digits = {"hidden": data != LLAMA}, {"hidden": data != DIGITS}
+        reader_dials: dict[str, Any] = dict.fromkeys(parameters(Setting), of_digits) | {
+            "bits": {"value": 8, **of_digits},
+            "scale": {"hidden": data != DIGITS or setting.bits == 32},
+            "zeros": {"hidden": data != DIGITS or not setting.share},
+            "product": {"disabled": no_kernel(setting, machine), **of_digits},
+        }
+        kinds = [(LLAMA, "Llama-3-8B"), (DIGITS, "the digit reader")]
+        harms = {ERRORS: "perplexity" if data == LLAMA else "wrong answers", KL: "divergence"}
         return [
-            kit.choice(
-                "data", "What is squeezed", [(LLAMA, "Llama-3-8B"), (DIGITS, "the digit reader")], data, {LLAMA: refusal} if refusal else {}
-            ),
-            *_llama_dials(data != LLAMA),
-            *_digit_dials(data != DIGITS, setting, no_kernel(setting, machine)),
-            kit.choice("cost", "Across", [(BYTES, "bytes"), (TIME, "time")]),
-            kit.choice("harm", "Upwards", [(ERRORS, "perplexity" if data == LLAMA else "wrong answers"), (KL, "divergence")]),
+            kit.choice("data", "What is squeezed", kinds, data, {LLAMA: refusal} if refusal else {}),
+            *settings.dials(LlamaCase, own[LlamaCase], **dict.fromkeys(own[LlamaCase], of_llama)),
+            *settings.dials(Setting, **reader_dials),
+            *settings.dials(DigitCase, own[DigitCase], **dict.fromkeys(own[DigitCase], of_digits)),
+            *settings.dials(Case, harm={"options": harms}),
         ]
 
     return dials_at
-
-
-def _llama_dials(hidden: bool) -> list[Any]:
-    return [
-        kit.select(
-            "row", "Format", [(row, f"{row}, {significant(llama.size(row) / 1e9)} GB") for row in llama.rows()], "Q4_0", hidden=hidden
-        ),
-        kit.choice("context", "Context, tokens", [(c, f"{c:,}") for c in llama.CONTEXTS], 2048, hidden=hidden),
-        kit.choice("kernel", "The product", list(llama.KERNELS.items()), hidden=hidden),
-        kit.span("most_ppl", "Perplexity at most", 6, 30, 7, step=0.1, log=True, hidden=hidden),
-        kit.span("limit_ms", "A token within", 1, 400, 100, log=True, unit="ms", hidden=hidden),
-    ]
-
-
-def _digit_dials(hidden: bool, setting: Setting, refused: dict[str, str]) -> list[Any]:
-    return [
-        kit.select("net", "Width", list(NETS.items()), hidden=hidden),
-        kit.choice("bits", "Bits a weight", [(b, str(b)) for b in BITS] + [(32, "FP32")], 8, hidden=hidden),
-        kit.choice("scale", "Scales", list(SCALES.items()), "channel", hidden=hidden or setting.bits == 32),
-        kit.choice("share", "Weights pruned", [(s, f"{s} %") for s in SHARES], 0, hidden=hidden),
-        kit.choice("zeros", "Zeros are stored", list(ZEROS.items()), DENSE, hidden=hidden or not setting.share),
-        kit.choice("product", "Multiplied by", list(KERNELS.items()), "plain", refused, hidden=hidden),
-        kit.span("room", "Room for the file", 1, 256, 64, log=True, whole=True, unit="kB", hidden=hidden),
-        kit.span("floor", "Right answers at least", 80, 99.5, 95, step=0.5, unit="%", hidden=hidden),
-    ]
-
-
-def _setting(values: Mapping[str, Any]) -> Setting:
-    share = int(values.get("share") or 0)
-    return Setting(
-        values.get("net") or "mlp", int(values.get("bits") or 8), values.get("scale") or "channel", share,
-        (values.get("zeros") or DENSE) if share else DENSE,
-    )  # fmt: skip
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
@@ -162,17 +127,17 @@ def note(lab: kit.Lab, case: LlamaCase | DigitCase) -> str:
 
 
 def readouts(case: LlamaCase | DigitCase) -> dict[str, Any]:
-    verdict = case.verdict
-    shared = {"seconds": case.seconds(), "on_frontier": case.winner is None, "verdict": verdict, "constraint_hit": TONES[verdict] == "fail"}
+    limit = hit(LIMITS, case)
+    shared = {"seconds": case.seconds(), "on_frontier": case.winner is None, "verdict": limit.name, "constraint_hit": limit.tone == "fail"}
     if isinstance(case, LlamaCase):
         row = llama.rows()[case.name]
         return {
             "model": llama.MODEL, "bits": round(llama.bits(case.name), 2), "scheme": case.name, "sparsity": 0, "width": 1.0,
-            "bytes": llama.size(case.name), "kl": float(row["kl"]), "accuracy": None, "flips": None, "met": verdict == GOOD, **shared,
+            "bytes": llama.size(case.name), "kl": float(row["kl"]), "accuracy": None, "flips": None, "met": limit.tone == "good", **shared,
         }  # fmt: skip
     setting, answers = case.setting, case.setting.answers
     return {
         "model": "digits", "bits": setting.bits, "scheme": setting.scale, "sparsity": setting.share / 100,
         "width": 1 / reader.WIDTHS[setting.net.removesuffix("_distilled")], "bytes": setting.bytes, "kl": answers.kl,
-        "accuracy": round(100 * answers.accuracy.value, 2), "flips": answers.flips, "met": verdict == GOOD, **shared,
+        "accuracy": round(100 * answers.accuracy.value, 2), "flips": answers.flips, "met": limit.tone == "good", **shared,
     }  # fmt: skip

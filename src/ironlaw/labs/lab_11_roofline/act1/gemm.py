@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
 
 from ironlaw.backends.rows import Row
 from ironlaw.calibration.roofline_gap import RooflineGap, gemm_gap
@@ -18,6 +16,7 @@ from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE, short
 from ironlaw.pictures.roofs import Roof
 from ironlaw.registry import evidence
 from ironlaw.registry.machines import hardware
+from ironlaw.systems.fields import among, switch, whole
 
 FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "int8")
 SMALLEST, LARGEST, STEP, FIRST = 128, 8192, 128, 512
@@ -27,6 +26,8 @@ TABLE = tuple(SMALLEST * 2**i for i in range(7))
 TICKS = tuple(map(float, TABLE))
 PREMISE_N, PREMISE_FORMAT = 256, "fp16"  # the message's product; questions.toml states the same
 EVIDENCE = "h200_sxm/micro"
+NONE = "none"
+OVERLAYS = {NONE: "none", "python": "from Python", "graph": "graph replay", "both": "both"}
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,35 @@ class Case:
         return [(float(self.sized(n).work.intensity), n) for n in SIZES]
 
 
-def case_of(machine: Hardware, values: Mapping[str, Any]) -> Case:
-    n = round(values["n"])
-    if values["shape"] == "square":
-        return Case(machine, n, n, n, values["dtype"])
-    return Case(machine, round(values["m"]), n, round(values["k"]), values["dtype"])
+@dataclass(frozen=True)
+class Setting:
+    """Where the dials of Act I stand."""
+
+    hardware: Hardware
+    n: int = whole(FIRST, "N", least=SMALLEST, most=LARGEST, dial="span", log=True)
+    shape: str = among({"square": "square", "apart": "M, N, K apart"}, "square", "Shape")
+    m: int = whole(FIRST, "M", most=LARGEST, dial="span", log=True)
+    k: int = whole(FIRST, "K", least=SMALLEST, most=LARGEST, dial="span", log=True)
+    dtype: str = among(FORMATS, "fp16", "Number format", shown=str.upper)
+    levels: str = among({"main": "main", "cache": "with caches", "all": "all"}, "main", "Memory levels")
+    formats: bool = switch(False, "Roofs of every format")
+    measured: str = among(OVERLAYS, "python", "Measured on an H200")
+    here: bool = switch(True, "Measured on this machine")
+
+    @property
+    def case(self) -> Case:
+        m, k = (self.n, self.n) if self.shape == "square" else (self.m, self.k)
+        return Case(self.hardware, m, self.n, k, self.dtype)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Those that the picture shows."""
+        replayed = {NONE: (), "python": (False,), "graph": (True,), "both": (False, True)}[self.measured]
+        return tuple(run for run in runs(self.dtype) if run.replayed in replayed)
+
+    @property
+    def nearest(self) -> Run:
+        return run(self.dtype, self.n, self.measured == "graph")
 
 
 def premise(machine: Hardware) -> Case:

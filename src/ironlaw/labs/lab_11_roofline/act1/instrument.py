@@ -8,19 +8,19 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.formats import intensity_unit, operation
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.kit.instrument import stand
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act1 import figures, gemm, local_runs
 from ironlaw.labs.lab_11_roofline.act1.figures import INNER, Layers
-from ironlaw.labs.lab_11_roofline.act1.gemm import Case, Run, case_of, runs
+from ironlaw.labs.lab_11_roofline.act1.gemm import NONE, OVERLAYS, Case, Run, Setting, runs
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.labs.lab_11_roofline.machines import machine, missing_formats, named, options, short
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
-NONE = "none"
 BOUND = "a bound, not a measured MFU"
 FOLLOWS = ("device",)
 CLAIMS = (
@@ -28,7 +28,6 @@ CLAIMS = (
     "h200_n512_roof", "h200_n512_python", "gemm_16384_at_peak",
 )  # fmt: skip
 PINNED = ("device", "dtype", "shape", "n", "m", "k")
-OVERLAYS = ((NONE, "none"), ("python", "from Python"), ("graph", "graph replay"), ("both", "both"))
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -37,23 +36,29 @@ def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug = values.get("device") or lab.current_context.slug
         chosen = machine(lab, slug)
-        square = values.get("shape", "square") == "square"
-        when_apart = {"hidden": square}
+        when_apart = {"hidden": values.get("shape", "square") == "square"}
         suggest = f"{short(slug)} {str(values.get('dtype', '')).upper()} {round(values.get('n') or gemm.FIRST)}"
-        unmeasured = {} if runs(values.get("dtype") or "fp16") else {key: "not measured in this format" for key, _ in OVERLAYS[1:]}
-        low, high = gemm.SMALLEST, gemm.LARGEST
+        measured = runs(values.get("dtype") or "fp16")
+        unmeasured = {} if measured else {key: "not measured in this format" for key in OVERLAYS if key != NONE}
+        product = settings.dials(
+            Setting,
+            ("n", "shape", "m", "k", "dtype"),
+            m=when_apart,
+            k=when_apart,
+            dtype={"disabled": missing_formats(chosen, gemm.FORMATS)},
+        )
+        shown = settings.dials(
+            Setting,
+            ("levels", "formats", "measured", "here"),
+            levels={"disabled": _levels(chosen)},
+            measured={"disabled": unmeasured},
+            here={"hidden": lab.local_run("gemm_sweep") is None},
+        )
         every = [
-            kit.span("n", "N", low, high, gemm.FIRST, log=True, whole=True),
-            kit.choice("shape", "Shape", [("square", "square"), ("apart", "M, N, K apart")], "square"),
-            {**kit.span("m", "M", 1, high, gemm.FIRST, log=True, whole=True), **when_apart},
-            {**kit.span("k", "K", low, high, gemm.FIRST, log=True, whole=True), **when_apart},
-            kit.choice("dtype", "Number format", [(f, f.upper()) for f in gemm.FORMATS], "fp16", missing_formats(chosen, gemm.FORMATS)),
+            *product,
             kit.select("device", "Device", devices, slug),
             kit.select("beside", "Compare with", [(NONE, "no other device"), *devices], NONE, {slug: "is the device itself"}),
-            kit.choice("levels", "Memory levels", [("main", "main"), ("cache", "with caches"), ("all", "all")], "main", _levels(chosen)),
-            kit.switch("formats", "Roofs of every format"),
-            kit.choice("measured", "Measured on an H200", OVERLAYS, "python", unmeasured),
-            {**kit.switch("here", "Measured on this machine", True), "hidden": lab.local_run("gemm_sweep") is None},
+            *shown,
             kit.pins("pins", "Pinned points", PINNED, suggest),
         ]
         return [{"shows": "gap" if dial["id"] == "measured" else "roofs", **dial} for dial in every]
@@ -68,18 +73,18 @@ def _levels(chosen: Any) -> dict[str, str]:
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case = case_of(machine(lab, values["device"]), values)
-    measured = _runs(values)
+    setting = settings.read(Setting, values, hardware=machine(lab, values["device"]))
+    case, measured = setting.case, setting.runs
     beside = None if values["beside"] == NONE else machine(lab, values["beside"])
-    local_dots = local_runs.dots(lab, case) if values["here"] else ()
-    layers = Layers(beside, values["levels"], values["formats"], measured, _pins(lab, values), local_dots)
+    local_dots = local_runs.dots(lab, case) if setting.here else ()
+    layers = Layers(beside, setting.levels, setting.formats, measured, _pins(lab, values), local_dots)
     option = lab.choice("act1")
     own_case = figures.own_case(premise_case(lab), option.id if option else None, _claimed(lab))
     growth = tabbed(figures.growth(case, beside), "Growth with N")
-    gap = [tabbed(figures.gap(_nearest(case, values)), "From the roof to the point")] if measured else []
+    gap = [tabbed(figures.gap(setting.nearest), "From the roof to the point")] if measured else []
     pictures = [tabbed(own_case, "Your prediction"), *gap, tabbed(figures.picture(case, layers), "Roofs"), growth]
     after = sizes(case) + formats(case)
-    return kit.View(pictures, cards(case), formula(case), None, notes(lab, case, values), readouts(case), after)
+    return kit.View(pictures, cards(case), formula(case), None, notes(lab, setting), readouts(case), after)
 
 
 def premise_case(lab: kit.Lab) -> Case:
@@ -93,21 +98,12 @@ def _claimed(lab: kit.Lab) -> str:
     return lab.words[f"act1.place.{option.id}"] if option else ""
 
 
-def _runs(values: Mapping[str, Any]) -> tuple[Run, ...]:
-    replayed = {NONE: (), "python": (False,), "graph": (True,), "both": (False, True)}[values["measured"]]
-    return tuple(run for run in runs(values["dtype"]) if run.replayed in replayed)
-
-
-def _nearest(case: Case, values: Mapping[str, Any]) -> Run:
-    return gemm.run(case.fmt, case.n, values["measured"] == "graph")
-
-
 def _pins(lab: kit.Lab, values: Mapping[str, Any]) -> list[tuple[str, Case]]:
     """Each pin is a setting of some dials; one that can't stand where it was is put where it can, as the dials are."""
     pins = []
     for pin in values["pins"]:
         _, at, _ = stand(dials(lab), pin["values"])
-        pins.append((pin["name"], case_of(machine(lab, at["device"]), at)))
+        pins.append((pin["name"], settings.read(Setting, at, hardware=machine(lab, at["device"])).case))
     return pins
 
 
@@ -152,12 +148,13 @@ def formula(case: Case) -> str:
 # --- notes under the picture
 
 
-def notes(lab: kit.Lab, case: Case, values: Mapping[str, Any]) -> str:
+def notes(lab: kit.Lab, setting: Setting) -> str:
+    case = setting.case
     paragraphs = [_precision(lab, case)]
-    if values["levels"] != "main":
+    if setting.levels != "main":
         paragraphs.append(_cached(lab, case))
-    if values["measured"] != NONE:
-        paragraphs += [_gap_words(lab, _nearest(case, values)), _power_words(lab, case.fmt)]
+    if setting.measured != NONE:
+        paragraphs += [_gap_words(lab, setting.nearest), _power_words(lab, case.fmt)]
     return kit.html("\n\n".join(paragraphs))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_11_roofline.act2 import budget, layer
 from ironlaw.labs.lab_11_roofline.act2.budget import FACTOR, WAYS, Budget
@@ -32,13 +33,14 @@ def dials(lab: kit.Lab) -> Any:
     devices = options(lab)
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        return [
-            kit.choice("phase", "Phase", [("decode", "decode"), ("prefill", "prefill")]),
-            kit.span("batch", "Batch", 1, 64, budget.BATCH, log=True, whole=True),
-            kit.span("context", "Context", 256, 32768, budget.CONTEXT, log=True, whole=True, unit="tokens"),
-            kit.select("model", "Model", [(name, about(name)["name"]) for name in layer.MODELS]),
-            kit.select("device", "Device", devices, budget.DEVICE),
-        ]
+        turned = settings.dials(
+            layer.Case,
+            ("phase", "batch", "context", "model"),
+            phase={"options": ("decode", "prefill"), "value": "decode"},
+            batch={"high": 64, "value": budget.BATCH},
+            context={"value": budget.CONTEXT},
+        )
+        return [*turned, kit.select("device", "Device", devices, budget.DEVICE)]
 
     return dials_at
 
@@ -46,8 +48,7 @@ def dials(lab: kit.Lab) -> Any:
 def budget_of(lab: kit.Lab, values: Mapping[str, Any]) -> Budget:
     """By measured curves where the machine has them, else by other machines'."""
     chosen = machine(lab, values["device"])
-    sizes = {"batch": round(values["batch"]), "context": round(values["context"])}
-    return Budget(layer.Case(chosen, values["model"], values["phase"], **sizes, measured=best_kind(chosen) != "bound"))
+    return Budget(settings.read(layer.Case, values, hardware=chosen, measured=best_kind(chosen) != "bound"))
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:

@@ -9,17 +9,17 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.device.roofline import roofline
 from ironlaw.formats import intensity_unit
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act2 import figures, kernels, layer
-from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts
-from ironlaw.labs.lab_11_roofline.act2.notes import FUSION, first_fusion, lab_07_design, notes, start
+from ironlaw.labs.lab_11_roofline.act2.layer import FUSION, Case, parts
+from ironlaw.labs.lab_11_roofline.act2.notes import first_fusion, lab_07_design, notes, start
 from ironlaw.labs.lab_11_roofline.machines import KINDS, best_kind, machine, no_curves, options
-from ironlaw.registry.workloads import about
+from ironlaw.systems.limits import fail, good, hit, warn
 from ironlaw.units import counted, show, significant
 from ironlaw.widget.figure import tabbed
 
-ATTENTION = ((False, "scores through memory"), (True, "tiled"))
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
 KERNELS = {"projection": "Projection GEMM", "norm": "Norm", "softmax": "Softmax", "attention": "Attention, softmax inside"}
 FOLLOWS = ("device",)
@@ -42,34 +42,20 @@ def dials(lab: kit.Lab) -> Any:
         curves = {True: no_curves(slug)} if best == "bound" else {}
         every = [
             kit.select("device", "Device", devices, slug),
-            kit.select("model", "Model", [(name, about(name)["name"]) for name in layer.MODELS]),
-            kit.choice("phase", "Phase", [("prefill", "prefill"), ("decode", "decode")]),
-            kit.span("batch", "Batch", 1, figures.BATCHES[-1], 8, log=True, whole=True),
-            kit.span("context", "Context", 256, 32768, 512, log=True, whole=True, unit="tokens"),
-            kit.choice("weights", "Weights stored in", [(f, f.upper()) for f in layer.WEIGHTS], "fp16"),
-            kit.choice("cache", "Keys and values stored in", [(f, f.upper()) for f in layer.CACHES], "fp16"),
-            {**kit.choice("fusion", "Fusion", list(FUSION.items()), fusion), **from_lab_07},
-            kit.choice("tiled", "Attention", ATTENTION, False),
-            kit.choice("measured", "Rates", rates(best), False, curves),
+            *settings.dials(Case, fusion={"value": fusion, **from_lab_07}, measured={"options": rates(best), "disabled": curves}),
         ]
         return [{"shows": "layer", **dial} for dial in every]
 
     return dials_at
 
 
-def rates(best: str) -> list[tuple[bool, str]]:
+def rates(best: str) -> dict[bool, str]:
     """What the dial of rates offers: the datasheet, and the nearest that there is beside it."""
-    return [(False, KINDS["bound"]), (True, KINDS["calibrated" if best == "bound" else best])]
-
-
-def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
-    v = values
-    sizes = (round(v["batch"]), round(v["context"]))
-    return Case(machine(lab, v["device"]), v["model"], v["phase"], *sizes, v["weights"], v["cache"], v["fusion"], v["tiled"], v["measured"])
+    return {False: KINDS["bound"], True: KINDS["calibrated" if best == "bound" else best]}
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case = case_of(lab, values)
+    case = settings.read(Case, values, hardware=machine(lab, values["device"]))
     option = lab.choice("act2")
     own_case = kernels.picture(option.id if option else None)
     pictures = [
@@ -141,22 +127,45 @@ def formula(case: Case) -> str:
 # --- the banner
 
 
-def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
+def _sizes(case: Case) -> dict[str, object]:
     need = case.footprint
     parts = [float(size) for size in (need.weights, need.kv_cache, need.activations, need.total)]
     sizes = kit.amounts(parts, "B") if need.fits else [kit.amount(size, "B") for size in parts]  # else one may be a thousand times another
-    slots: dict[str, object] = dict(zip(("weights", "cache", "activations", "required"), sizes, strict=True))
-    slots["available"] = kit.dress(kit.capacity(float(need.usable)))
-    if not need.fits:
-        over = kit.amount(float(-need.headroom), "B")
-        text = lab.fill("act2.oom", **slots, over=over) + "\n\n" + way_out(lab, case)
-        return kit.banner("fail", "Out of memory: it can't be served like this", kit.html(text))
-    slots["room"] = kit.amount(float(need.headroom), "B")
-    if kit.tone("memory", float(need.total / need.usable)) == "middling":
-        text = lab.fill("act2.tight", **slots, share=kit.share(need.total, need.usable))
-        return kit.banner("warn", "It fits, barely", kit.html(text))
-    text = lab.fill("act2.fits", **slots, batch=f"{case.largest_batch:,}", context=f"{case.largest_context:,}")
-    return kit.banner("good", "It fits", kit.html(text))
+    named = dict(zip(("weights", "cache", "activations", "required"), sizes, strict=True))
+    return {**named, "available": kit.dress(kit.capacity(float(need.usable)))}
+
+
+def _oom(case: Case) -> dict[str, object]:
+    return _sizes(case) | {"over": kit.amount(float(-case.footprint.headroom), "B")}
+
+
+def _room(case: Case) -> dict[str, object]:
+    return _sizes(case) | {"room": kit.amount(float(case.footprint.headroom), "B")}
+
+
+def _tight(case: Case) -> dict[str, object]:
+    return _room(case) | {"share": kit.share(case.footprint.total, case.footprint.usable)}
+
+
+def _fits(case: Case) -> dict[str, object]:
+    return _room(case) | {"batch": f"{case.largest_batch:,}", "context": f"{case.largest_context:,}"}
+
+
+def _fits_barely(case: Case) -> bool:
+    return kit.tone("memory", float(case.footprint.total / case.footprint.usable)) == "middling"
+
+
+LIMITS = (
+    fail("oom", "Out of memory: it can't be served like this", lambda case: not case.footprint.fits, _oom),
+    warn("tight", "It fits, barely", _fits_barely, _tight),
+    good("fits", "It fits", _fits),
+)
+
+
+def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
+    limit = hit(LIMITS, case)
+    text = lab.fill(f"act2.{limit.name}", **limit.slots(case))
+    return kit.banner(limit.tone, limit.title, kit.html(f"{text}\n\n{way_out(lab, case)}" if limit.tone == "fail" else text))
 
 
 def way_out(lab: kit.Lab, case: Case) -> str:

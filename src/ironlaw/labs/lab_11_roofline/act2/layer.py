@@ -15,10 +15,12 @@ from ironlaw.engine.device.predict import OpRow, predict
 from ironlaw.engine.device.types import Graph, Work, bytes_per_element
 from ironlaw.labs.lab_11_roofline.act2.served import activations, fused, serving_graph, weight_bytes
 from ironlaw.registry.workloads import about, kv_cache
+from ironlaw.systems.fields import among, figure, whole
 
 MODELS = ("llama3_8b", "llama3_2_1b", "qwen2_0_5b", "llama3_70b")
 WEIGHTS = ("fp16", "fp8", "int8", "int4")
 CACHES = ("fp16", "fp8", "int8")
+FUSION = {"separate": "separate kernels", "adjacent": "adjacent element-wise", "all": "all element-wise, norm and bias too"}
 TOO_LONG = 1 << 20  # tokens or sequences that nobody asks for
 DEEP = 3  # layers that stand for all: the middle one is like every other
 
@@ -37,15 +39,15 @@ class Case:
     """Where the dials of Act II stand."""
 
     hardware: Hardware
-    model: str = "llama3_8b"
-    phase: str = "prefill"
-    batch: int = 8
-    context: int = 512
-    weights: str = "fp16"
-    cache: str = "fp16"
-    fusion: str = "separate"
-    tiled: bool = False
-    measured: bool = False  # what was measured instead of its datasheet: of the machine, or else of others
+    model: str = among(MODELS, "llama3_8b", "Model", dial="select", shown=lambda name: str(about(name)["name"]))
+    phase: str = among(("prefill", "decode"), "prefill", "Phase")
+    batch: int = whole(8, "Batch", most=256, dial="span", log=True)
+    context: int = figure(512, "Context", "tokens", low=256, high=32768, dial="span", log=True, whole=True, column="int64")
+    weights: str = among(WEIGHTS, "fp16", "Weights stored in", shown=str.upper)
+    cache: str = among(CACHES, "fp16", "Keys and values stored in", shown=str.upper)
+    fusion: str = among(FUSION, "separate", "Fusion")
+    tiled: bool = among({False: "scores through memory", True: "tiled"}, False, "Attention")
+    measured: bool = among((False, True), False, "Rates")  # what was measured instead of its datasheet: of the machine, or else of others
 
     @property
     def _plan(self) -> Plan:

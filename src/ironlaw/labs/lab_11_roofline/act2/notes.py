@@ -9,14 +9,13 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.labs.lab_11_roofline.act2 import layer
-from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts
+from ironlaw.labs.lab_11_roofline.act2.layer import FUSION, Case, parts
 from ironlaw.labs.lab_11_roofline.act2.op_names import plain
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.units import significant
 
 LAB_07 = "lab_07_fusion"
-FUSION = {"separate": "separate kernels", "adjacent": "adjacent element-wise", "all": "all element-wise, norm and bias too"}
 KINDS = {
     "calibrated": "estimates from the machine's measured curves",
     "transferred": "estimates from machines that were measured, as the laws of kernels carry them over, good to some tens of percent",

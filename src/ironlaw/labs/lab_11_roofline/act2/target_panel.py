@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line, term
-from ironlaw.labs.lab_11_roofline.act2 import figures, layer, target, target_figures
-from ironlaw.labs.lab_11_roofline.act2.instrument import ATTENTION
+from ironlaw.labs.lab_11_roofline.act2 import figures, target, target_figures
 from ironlaw.labs.lab_11_roofline.act2.layer import Case
-from ironlaw.labs.lab_11_roofline.act2.notes import FUSION
 from ironlaw.labs.lab_11_roofline.act2.served import weights_read
 from ironlaw.registry.workloads import about, kv_cache
 from ironlaw.units import significant
@@ -48,23 +47,14 @@ def sealed(lab: kit.Lab) -> kit.Estimate:
 
 
 def dials(lab: kit.Lab) -> Any:
-    def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        return [
-            kit.span("batch", "Batch", 1, target.BATCHES[-1], target.BATCH, log=True, whole=True),
-            kit.choice("weights", "Weights stored in", [(f, f.upper()) for f in layer.WEIGHTS], "fp16"),
-            kit.choice("cache", "Keys and values stored in", [(f, f.upper()) for f in layer.CACHES], "fp16"),
-            kit.choice("fusion", "Fusion", list(FUSION.items()), "separate"),
-            kit.choice("tiled", "Attention", ATTENTION, False),
-        ]
-
-    return dials_at
+    names = ("batch", "weights", "cache", "fusion", "tiled")
+    return lambda values: settings.dials(Case, names, batch={"high": target.BATCHES[-1], "value": target.BATCH})
 
 
 def design_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
     """Of the dials, or of a committed design: one from an import may hold what no dial can."""
-    values, _ = settle(dials(lab)({}), values)
-    fields = {name: values[name] for name in ("weights", "cache", "fusion", "tiled")}
-    return replace(target.today(), batch=round(values["batch"]), **fields)
+    today, (values, _) = target.today(), settle(dials(lab)({}), values)
+    return settings.read(Case, values, hardware=today.hardware, model=today.model, phase=today.phase, context=today.context)
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:

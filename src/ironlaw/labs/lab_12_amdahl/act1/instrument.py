@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_12_amdahl import passes
 from ironlaw.labs.lab_12_amdahl.act1 import figures, local_runs
 from ironlaw.labs.lab_12_amdahl.passes import DEVICE, HOST, KINDS, PIPELINE, STAGES, Pass
 from ironlaw.pictures.reveal import rules
+from ironlaw.systems.fields import among, figure
 from ironlaw.widget.figure import tabbed
 
 FOLLOWS = ("pass", "part")
@@ -21,36 +24,49 @@ FIRST = "resnet50_1"
 ONE_LANE = "A processor runs the framework and the operators itself: they take turns."
 
 
+@dataclass(frozen=True)
+class Change:
+    """Where the dials stand: the pass that they chose, what of it gets faster, by how much, and whether its parts overlap."""
+
+    chosen: Pass
+    part: str = among((DEVICE, HOST, *KINDS), DEVICE, "What gets faster", dial="select")
+    stage: str = among({name: words for name, (words, *_) in STAGES.items()}, "model", "What gets faster", dial="select")
+    factor: float = figure(10, "How much faster it is", "×", low=1, high=1000, dial="span", log=True, presets=[2, 10, 100, 1000])
+    way: str = among({TURNS: "take turns", OVERLAP: "overlap"}, TURNS, "The parts")
+
+    @property
+    def target(self) -> str:
+        return self.stage if self.chosen.slug == PIPELINE else self.part
+
+    @property
+    def overlap(self) -> bool:
+        return self.way == OVERLAP and self.chosen.overlaps
+
+
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         known = passes.of_context(lab)
         slug = values.get("pass") if values.get("pass") in known else FIRST
         chosen = known[str(slug)]
         own = chosen.slug == PIPELINE
-        kinds = [(DEVICE, passes.all_kernels(chosen)), (HOST, "host and launches" if chosen.overlaps else "the framework")]
+        kinds = {DEVICE: passes.all_kernels(chosen), HOST: "host and launches" if chosen.overlaps else "the framework"}
         missing = {kind: "This pass has no such kernel." for kind in KINDS if kind not in chosen.targets()}
         return [
             kit.select("pass", "The pass", [(each.slug, each.label) for each in known.values()], FIRST),
-            kit.select("part", "What gets faster", [*kinds, *((kind, KINDS[kind][0]) for kind in KINDS)], DEVICE, {} if own else missing,
-                       hidden=own),
-            kit.select("stage", "What gets faster", [(name, STAGES[name][0]) for name in STAGES], "model", hidden=not own),
-            kit.span("factor", "How much faster it is", 1, 1000, 10, log=True, unit="×", presets=[2, 10, 100, 1000]),
-            kit.choice("way", "The parts", [(TURNS, "take turns"), (OVERLAP, "overlap")], TURNS,
-                       {} if chosen.overlaps else {OVERLAP: ONE_LANE}),
-        ]  # fmt: skip
+            *settings.dials(
+                Change,
+                part={"options": kinds | {kind: KINDS[kind][0] for kind in KINDS}, "disabled": {} if own else missing, "hidden": own},
+                stage={"hidden": not own},
+                way={"disabled": {} if chosen.overlaps else {OVERLAP: ONE_LANE}},
+            ),
+        ]
 
     return dials_at
 
 
-def setting(lab: kit.Lab, values: Mapping[str, Any]) -> tuple[Pass, str, float, bool]:
-    """The pass, the part, the factor, and whether parts overlap."""
-    chosen = passes.of_context(lab)[values["pass"]]
-    part = values["stage" if chosen.slug == PIPELINE else "part"]
-    return chosen, part, float(values["factor"]), values["way"] == OVERLAP and chosen.overlaps
-
-
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    chosen, part, factor, overlap = setting(lab, values)
+    change = settings.read(Change, values, chosen=passes.of_context(lab)[values["pass"]])
+    chosen, part, factor, overlap = change.chosen, change.target, change.factor, change.overlap
     local = local_runs.points(lab) if chosen.slug == PIPELINE and part == "model" else {}
     return kit.View(
         figures=[

@@ -8,10 +8,9 @@ from functools import cache
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.scaling.amdahl import karp_flatt
-from ironlaw.labs.lab_12_amdahl.act2.figures import MOST
-from ironlaw.labs.lab_12_amdahl.act2.instrument import dials, given, money, story
-from ironlaw.labs.lab_12_amdahl.act2.job import Job, Story, cheapest
+from ironlaw.labs.lab_12_amdahl.act2.instrument import STATED, dials, given, story
+from ironlaw.labs.lab_12_amdahl.act2.job import MOST, Job, Story, cheapest
+from ironlaw.labs.lab_12_amdahl.act2.verdict import money
 from ironlaw.widget.dials import settle
 
 NEAR = 1.1  # a design this close to the cheapest counts
@@ -19,13 +18,13 @@ WEEKS = 8
 
 
 @cache
-def _best(tale: Story, pair: float, target: float, price: float, week_price: float) -> Job:
-    return cheapest(Job(2, float(karp_flatt(pair, 2.0)), 0.0, 0, target, price, week_price, tale), WEEKS, MOST)
+def _best(tale: Story, **stated: float) -> Job:
+    return cheapest(Job(story=tale, workers=2, **stated), WEEKS, MOST)  # type: ignore[arg-type]
 
 
 def best(lab: kit.Lab) -> Job:
     """The cheapest design for the story's own figures."""
-    return _best(story(lab), given(lab, "pair"), given(lab, "target"), given(lab, "price"), given(lab, "week_price"))
+    return _best(story(lab), **{name: given(lab, name) for name in STATED})
 
 
 def design_of(lab: kit.Lab, values: Mapping[str, Any]) -> Job:

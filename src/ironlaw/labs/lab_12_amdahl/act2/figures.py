@@ -6,13 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ironlaw.labs.lab_12_amdahl.act2.job import EFFICIENT, Job
+from ironlaw.labs.lab_12_amdahl.act2.job import EFFICIENT, MOST, Job
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import THIN, exact, format_quantity
 
-MOST = 1024
 COUNTS = tuple(sorted({round(2 ** (k / 4)) for k in range(41)}))  # 1 to 1,024
 TICKS = tuple(float(2**k) for k in range(0, 11, 2))
 WORKERS = Axis("log", "workers", "", (1.0, float(MOST)), ticks=TICKS)

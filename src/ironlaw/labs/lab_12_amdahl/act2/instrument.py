@@ -7,21 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.scaling.amdahl import karp_flatt
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line, term
-from ironlaw.labs.lab_12_amdahl.act2 import figures, local_runs
-from ironlaw.labs.lab_12_amdahl.act2.job import BACKWARDS, GOOD, LIMITS, NOT_WORTH, OUT_OF_REACH, TOO_FEW, WAITING, Job, Story
+from ironlaw.labs.lab_12_amdahl.act2 import figures, local_runs, verdict
+from ironlaw.labs.lab_12_amdahl.act2.job import PAIR, SHARE, Job, Story
+from ironlaw.labs.lab_12_amdahl.act2.verdict import LIMITS, money
 from ironlaw.pictures.reveal import rules
+from ironlaw.systems.limits import hit
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("two_workers_foretell_sixteen", "gustafson_54", "r_formula_3_9", "efficiency_dial")
-SHARE, PAIR = "share", "pair"
-FIXED, GROWS = "fixed", "grows"
-TITLES = {
-    OUT_OF_REACH: "Out of reach", BACKWARDS: "Backwards", TOO_FEW: "Too few workers", NOT_WORTH: "Not worth it",
-    WAITING: "Paid for waiting", GOOD: "The target is met",
-}  # fmt: skip
-TONES = {WAITING: "warn", GOOD: "good"}
+STATED = ("pair", "target", "price", "week_price")  # by the story
 
 
 def story(lab: kit.Lab) -> Story:
@@ -36,32 +32,15 @@ def given(lab: kit.Lab, name: str) -> float:
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         by_share = (values.get("known") or PAIR) == SHARE
-        return [
-            kit.span("workers", "Workers", 1, figures.MOST, round(given(lab, "cluster")), log=True, whole=True),
-            kit.choice("known", "What is known", [(PAIR, "two workers' speed-up"), (SHARE, "the serial share")], PAIR),
-            kit.span("pair", "Speed-up on two workers", 1.4, 2, given(lab, "pair"), step=0.01, unit="×", hidden=by_share),
-            kit.span("share", "Serial share", 0, 30, 10, step=0.1, unit="%", hidden=not by_share),
-            kit.span("kappa", "Crosstalk κ, in thousandths", 0, 10, 0, step=0.1),
-            kit.span("weeks", "Weeks of work, each halves the serial share", 0, 8, 0, whole=True),
-            kit.span("target", "Target", 2, 200, given(lab, "target"), log=True, unit="×"),
-            kit.choice("job", "The job", [(FIXED, "stays as it is"), (GROWS, "grows with the workers")], FIXED),
-            kit.span("price", "A worker-hour, in USD", 0.1, 10, given(lab, "price"), log=True),
-            kit.span("week_price", "A week of work, in USD", 1000, 50_000, given(lab, "week_price"), log=True),
-        ]
+        begins: dict[str, Any] = {name: {"value": given(lab, name)} for name in STATED}
+        begins["pair"]["hidden"] = by_share
+        return settings.dials(Job, workers={"value": round(given(lab, "cluster"))}, share={"hidden": not by_share}, **begins)
 
     return dials_at
 
 
-def job_of(lab: kit.Lab, values: Mapping[str, Any]) -> Job:
-    share = float(karp_flatt(values["pair"], 2.0)) if values["known"] == PAIR else values["share"] / 100
-    return Job(
-        round(values["workers"]), share, values["kappa"] / 1e3, round(values["weeks"]), float(values["target"]), float(values["price"]),
-        float(values["week_price"]), story(lab), values["job"] == GROWS,
-    )  # fmt: skip
-
-
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    job = job_of(lab, values)
+    job = settings.read(Job, values, story=story(lab))
     measured, on = local_runs.recorded()
     return kit.View(
         figures=[
@@ -72,7 +51,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(job),
         formula=formula(job),
-        banner=banner(lab, job),
+        banner=verdict.banner(lab, job),
         note=notes(lab, job),
         readouts=readouts(job),
     )
@@ -85,14 +64,10 @@ def marks(lab: kit.Lab) -> tuple[Any, ...]:
 
 def readouts(job: Job) -> dict[str, Any]:
     return {
-        "serial_share": round(job.share, 5), "sigma": round(job.sigma, 6), "kappa": job.kappa, "workers": job.workers,
+        "serial_share": round(job.serial, 5), "sigma": round(job.sigma, 6), "kappa": job.kappa, "workers": job.workers,
         "speedup_predicted": round(job.speedup, 3), "speedup_target": round(job.target, 3), "weeks": job.weeks,
-        "constraint_hit": job.state in LIMITS, "state": job.state,
+        "constraint_hit": settings.broken(LIMITS, job) is not None, "state": hit(LIMITS, job).name,
     }  # fmt: skip
-
-
-def money(value: float) -> kit.Markup:
-    return kit.dress(f"{value:,.0f} USD")
 
 
 def cards(job: Job) -> list[dict[str, Any]]:
@@ -119,52 +94,6 @@ def formula(job: Job) -> str:
         top, bottom = "<i>N</i>", f"1 + {term('overhead', 'σ')}(<i>N</i> − 1) + κ<i>N</i>(<i>N</i> − 1)"
         filled = fraction(n, f"1 + {term('overhead', sigma)} · ({n} − 1) + {job.kappa:.4g} · {n} · ({n} − 1)")
     return line("<i>S</i> =", fraction(top, bottom), "=", filled, "=", result)
-
-
-def banner(lab: kit.Lab, job: Job) -> dict[str, Any]:
-    slots: dict[str, object] = {"speedup": kit.times(job.speedup), "target": kit.times(job.target)}
-    workers = f"{job.workers:,}"
-    if job.state == OUT_OF_REACH:
-        text = lab.fill("act2.out_of_reach", most=_most(job), target=slots["target"], way=_way(lab, job))
-    elif job.state == BACKWARDS:
-        lost = 100 * (1 - job.speedup_on(job.workers + 1) / job.speedup)
-        best = {"best": f"{job.best:,.0f}", "peak": kit.times(job.speedup_on(job.best))}
-        text = lab.fill("act2.backwards", speedup=slots["speedup"], workers=workers, lost=kit.amount(lost, "%", 2), **best)
-    elif job.state == TOO_FEW:
-        weeks = _weeks(lab, job)
-        text = lab.fill("act2.too_few", **slots, workers=workers, needed=f"{job.needed:,.0f}", weeks=weeks)
-    elif job.state == NOT_WORTH:
-        text = lab.fill("act2.not_worth", **slots, cost=money(job.cost), alone=money(job.alone), worth=money(job.story.worth),
-                        over=money(job.too_dear))  # fmt: skip
-    elif job.state == WAITING:
-        waits = kit.amount(100 * (1 - job.efficiency), "%", 2)
-        text = lab.fill("act2.waiting", **slots, waits=waits, needed=f"{job.needed:,.0f}", cost=money(job.cost), room=money(-job.too_dear))
-    else:
-        text = lab.fill(
-            "act2.met", **slots, efficiency=kit.amount(100 * job.efficiency, "%"), cost=money(job.cost), room=money(-job.too_dear)
-        )
-    return kit.banner(TONES.get(job.state, "fail"), TITLES[job.state], kit.html(text))
-
-
-def _most(job: Job) -> object:
-    return kit.times(job.ceiling) if math.isfinite(job.ceiling) else "what the job allows"
-
-
-def _way(lab: kit.Lab, job: Job) -> str:
-    """What would do it: weeks at this number of workers, if any."""
-    if math.isinf(job.weeks_needed):
-        return lab.fill("act2.way_none", workers=f"{job.workers:,}")
-    return lab.fill("act2.way_weeks", weeks=_count(job.weeks_needed), workers=f"{job.workers:,}")
-
-
-def _weeks(lab: kit.Lab, job: Job) -> str:
-    if math.isinf(job.weeks_needed):
-        return lab.fill("act2.no_weeks")
-    return lab.fill("act2.or_weeks", weeks=_count(job.weeks_needed))
-
-
-def _count(weeks: float) -> str:
-    return "one week" if weeks == 1 else f"{weeks:.0f} weeks"
 
 
 def notes(lab: kit.Lab, job: Job) -> str:

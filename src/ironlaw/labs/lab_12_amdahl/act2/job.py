@@ -1,16 +1,17 @@
-"""A job over workers: what it gains, what a result costs, and which limit a design hits."""
+"""A job over workers: what it gains, and what a result costs."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 
-from ironlaw.engine.scaling.amdahl import amdahl_ceiling, workers_needed
+from ironlaw.engine.scaling.amdahl import amdahl_ceiling, karp_flatt, workers_needed
 from ironlaw.engine.scaling.usl import best_workers, usl, usl_grown
+from ironlaw.systems.fields import among, figure, hundredths, thousandths, whole
 
-OUT_OF_REACH, BACKWARDS, TOO_FEW, NOT_WORTH, WAITING, GOOD = "out_of_reach", "backwards", "too_few", "not_worth", "waiting", "good"
-STATES = (OUT_OF_REACH, BACKWARDS, TOO_FEW, NOT_WORTH, WAITING, GOOD)
-LIMITS = (OUT_OF_REACH, BACKWARDS, TOO_FEW, NOT_WORTH)  # what no design may hit; waiting is only a waste
+SHARE, PAIR = "share", "pair"
+FIXED, GROWS = "fixed", "grows"
+MOST = 1024  # workers on the dial
 EFFICIENT = 0.5  # less, and most of the bill is for waiting
 MOST_WEEKS = 40
 LARGEST = 2**20  # workers; beyond that nobody looks
@@ -25,22 +26,35 @@ class Story:
     worth: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
-    workers: int
-    share: float  # serial, before any week of work
-    kappa: float
-    weeks: int
-    target: float
-    price: float  # of a worker-hour
-    week_price: float
+    """Where the dials of Act II stand. What has no default begins as the story has it."""
+
     story: Story
-    grown: bool = False
+    workers: int = whole(label="Workers", most=MOST, dial="span", log=True)
+    known: str = among({PAIR: "two workers' speed-up", SHARE: "the serial share"}, PAIR, "What is known")
+    pair: float = figure(label="Speed-up on two workers", unit="×", low=1.4, high=2, dial="span", step=0.01)
+    share: float = figure(10, "Serial share", "%", low=0, high=30, dial="span", step=0.1, means=hundredths)
+    kappa: float = figure(0, "Crosstalk κ, in thousandths", low=0, high=10, dial="span", step=0.1, means=thousandths)
+    weeks: int = whole(0, "Weeks of work, each halves the serial share", least=0, most=8, dial="span")
+    target: float = figure(label="Target", unit="×", low=2, high=200, dial="span", log=True)
+    job: str = among({FIXED: "stays as it is", GROWS: "grows with the workers"}, FIXED, "The job")
+    price: float = figure(label="A worker-hour, in USD", low=0.1, high=10, dial="span", log=True)
+    week_price: float = figure(label="A week of work, in USD", low=1000, high=50_000, dial="span", log=True)
+
+    @property
+    def grown(self) -> bool:
+        return self.job == GROWS
+
+    @property
+    def serial(self) -> float:
+        """The serial share before any week of work."""
+        return float(karp_flatt(self.pair, 2.0)) if self.known == PAIR else self.share
 
     @property
     def sigma(self) -> float:
         """The serial share that is left: every week halves it."""
-        return float(self.share / 2**self.weeks)
+        return float(self.serial / 2**self.weeks)
 
     def speedup_on(self, n: float) -> float:
         return float((usl_grown if self.grown else usl)(float(n), self.sigma, self.kappa))
@@ -105,18 +119,6 @@ class Job:
     def too_dear(self) -> float:
         """By how much a result costs more than it is worth to have it in time; below 0 is room."""
         return self.cost - self.alone - self.story.worth
-
-    @property
-    def state(self) -> str:
-        if math.isinf(self.needed):
-            return OUT_OF_REACH
-        if self.workers > self.best:
-            return BACKWARDS
-        if self.workers < self.needed:
-            return TOO_FEW
-        if self.too_dear > 0:
-            return NOT_WORTH
-        return WAITING if self.efficiency < EFFICIENT else GOOD
 
 
 def cheapest(job: Job, most_weeks: int, most_workers: int) -> Job:

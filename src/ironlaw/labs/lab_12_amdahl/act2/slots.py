@@ -7,7 +7,8 @@ from ironlaw.engine.scaling.amdahl import amdahl, amdahl_ceiling, gustafson, kar
 from ironlaw.engine.scaling.usl import usl, usl_peak
 from ironlaw.labs.lab_12_amdahl.act1 import slots as first
 from ironlaw.labs.lab_12_amdahl.act2.challenge import best
-from ironlaw.labs.lab_12_amdahl.act2.instrument import given, money, story
+from ironlaw.labs.lab_12_amdahl.act2.instrument import given, story
+from ironlaw.labs.lab_12_amdahl.act2.verdict import money
 from ironlaw.labs.lab_12_amdahl.passes import DEVICE, HOST
 
 SECOND = ((2.0, 1.8), (4.0, 2.4))  # the reflection's program: workers and speed-up

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from ironlaw.engine.serving.batching import poisson
 from ironlaw.engine.serving.line import Run, simulate
+from ironlaw.engine.serving.services import two_kinds
 from ironlaw.engine.streams import exponential, lognormal, split, uniform
+from ironlaw.systems.fields import among, figure, whole
 
 IN_FLIGHT, RATE, SECONDS = 48, 2.0, 24.0  # the engineer's dashboard, and a service that gives it
 TICK = 1e-9
@@ -19,34 +19,45 @@ SERVICES = {"fixed": "all the same", "exponential": "exponential", "lognormal": 
 ORDERS = {"fifo": "first come", "lifo": "last come", "random": "at random", "shortest": "shortest first"}
 
 
+CUTS = {"columns": "columns", "rows": "rows"}
+WINDOWS = {"empty": "empty to empty", "cut": "any cut"}
+
+
 @dataclass(frozen=True)
 class System:
-    """Where the dials of Act I stand."""
+    """Where the dials of Act I stand: a line, and how its area is looked at."""
 
-    arrivals: str = "poisson"
-    rate: float = RATE
-    burst: int = 10
-    service: str = "exponential"
-    mean_s: float = SECONDS
-    sigma: float = 0.8
-    servers: int = 64
-    order: str = "fifo"
-    requests: int = 3000
-    seed: int = 0
+    cut: str = among(CUTS, "columns", "Cut the area into")
+    arrivals: str = among(ARRIVALS, "poisson", "Arrivals")
+    burst: int = whole(10, "Requests in a burst", most=50, dial="span")
+    rate: float = figure(RATE, "Requests per second", "/s", low=0.1, high=1000, dial="span", log=True)
+    service: str = among(SERVICES, "exponential", "Service times", dial="select")
+    sigma: float = figure(0.8, "Spread σ of their logarithm", low=0.1, high=1.5, dial="span", step=0.1)
+    mean: float = figure(SECONDS, "Mean service time", "s", low=0.001, high=60, dial="span", log=True)
+    servers: int = whole(64, "Servers", most=64, dial="span", log=True)
+    order: str = among(ORDERS, "fifo", "Who is next", dial="select")
+    requests: int = whole(3000, "Requests", least=50, most=5000, dial="span", log=True)
+    window: str = among(WINDOWS, "empty", "Look at it from")
+    opens: float = figure(25, "The window opens after", "%", low=0, high=90, dial="span")
+    closes: float = figure(60, "and closes after", "%", low=10, high=100, dial="span")
+    seed: int = whole(0, "Another day", least=0, most=20, dial="span")
 
     @property
     def load(self) -> float:
-        return self.rate * self.mean_s / self.servers
+        return self.rate * self.mean / self.servers
 
     @property
     def run(self) -> Run:
-        return _run(self)
+        """The same however it is looked at."""
+        return _run(replace(self, cut="columns", window="empty", opens=25, closes=60))
 
-
-def system_of(values: Mapping[str, Any]) -> System:
-    whole = {name: round(values[name]) for name in ("burst", "servers", "requests", "seed")}
-    return System(values["arrivals"], values["rate"], service=values["service"], mean_s=values["mean"], sigma=values["sigma"],
-                  order=values["order"], **whole)  # fmt: skip
+    @property
+    def edges(self) -> tuple[int, int] | None:
+        """Nanoseconds after the first arrival at which the window opens and closes; None from empty to empty."""
+        if self.window == "empty":
+            return None
+        opens, closes = (round(self.run.span * share / 100) for share in sorted((self.opens, self.closes)))
+        return opens, max(closes, opens + 1)
 
 
 @lru_cache(maxsize=32)
@@ -62,12 +73,11 @@ def _arrivals(system: System) -> tuple[float, ...]:
 
 
 def _services(system: System) -> tuple[float, ...]:
-    seed, n, mean = split(system.seed, 2), system.requests, system.mean_s
+    seed, n, mean = split(system.seed, 2), system.requests, system.mean
     if system.service == "exponential":
         return tuple(mean * draw for draw in exponential(seed, n))
     if system.service == "lognormal":
         return lognormal(seed, n, mean, system.sigma)
     if system.service == "two":
-        short = mean / (1 - RARE + RARE * LONGER)
-        return tuple(short * (LONGER if draw < RARE else 1) for draw in uniform(seed, n))
+        return tuple(two_kinds(uniform(seed, n), mean, RARE, LONGER))
     return (mean,) * n

@@ -6,7 +6,9 @@ import math
 from dataclasses import replace
 
 from ironlaw import kit
-from ironlaw.labs.lab_13_line.act2.server import ONE, POLICIES, RATES, TIMEOUT, Case, Outcome
+from ironlaw.engine.serving.batch_outcomes import Outcome
+from ironlaw.labs.lab_13_line.act2.server import MODES, ONE, RATES, TIMEOUT, Case
+from ironlaw.labs.policies import POLICIES
 from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.registry.workloads import about
@@ -15,7 +17,6 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 SPAN, NARROW = 3000, 20  # the times on the axes go from one pass to so many, at the least
-MODES = {"eager": "eager", "compiled": "compiled", "graphs": "graph replay"}
 CLOSE = 0.3  # two points so near, as logarithms, have no room for two labels
 AGAIN, NOW = 10_000.0, 1_000.0  # requests a second, of the question
 

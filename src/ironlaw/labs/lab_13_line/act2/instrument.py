@@ -7,17 +7,18 @@ from functools import lru_cache
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.serving.batch_outcomes import Outcome
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_13_line.act2 import figures, verdict
-from ironlaw.labs.lab_13_line.act2.server import MODELS, MOSTS, ONE, POLICIES, TIMEOUT, WAITING, Case, Outcome, case_of
+from ironlaw.labs.lab_13_line.act2.server import ONE, TIMEOUT, WAITING, Case
 from ironlaw.registry.machines import hardware
-from ironlaw.registry.workloads import about
+from ironlaw.systems.limits import hit
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("gpu_utilisation_is_load", "serve_at_half", "batch_formation_31ms", "mm1_is_lower_bound")
 DEVICE = "h200_sxm"  # the question's own
-LINES = {"one": "one line for all", "split": "a line each"}
 
 
 @lru_cache(maxsize=1)
@@ -29,25 +30,14 @@ def premise() -> Case:
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         policy, replicas = values.get("policy") or WAITING, round(values.get("replicas") or 1)
-        return [
-            kit.span("rate", "Requests per second", 1, 100_000, 10_000, log=True, unit="/s"),
-            kit.select("policy", "A free server takes", list(POLICIES.items()), WAITING),
-            kit.span("timeout", "and holds back for at most", 0, 50, 5, step=1, unit="ms", hidden=policy != TIMEOUT),
-            kit.span("most", "At most at once", 1, 256, 64, log=True, whole=True, steps=list(MOSTS), hidden=policy == ONE),
-            kit.span("replicas", "Replicas", 1, 32, 1, log=True, whole=True),
-            kit.choice("line", "Where requests queue", list(LINES.items()), hidden=replicas == 1),
-            kit.span("burst", "Requests in a burst", 1, 50, 1, log=True, whole=True),
-            kit.span("target", "Target on P99", 2, 500, 20, log=True, unit="ms"),
-            kit.select("model", "Model", [(name, about(name)["name"]) for name in MODELS]),
-            kit.choice("mode", "Execution", list(figures.MODES.items()), "compiled"),
-        ]
+        return settings.dials(Case, timeout={"hidden": policy != TIMEOUT}, most={"hidden": policy == ONE}, line={"hidden": replicas == 1})
 
     return dials_at
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     context = lab.current_context
-    case = case_of(context.hardware, context.format, values)
+    case = settings.read(Case, values, hardware=context.hardware, fmt=context.format, moving=bool(values.get("moving")))
     outcome = case.outcome
     spread = figures.distribution(case, outcome)
     return kit.View(
@@ -58,7 +48,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(case, outcome),
         formula=formula(case),
-        banner=verdict.banner(lab, case),
+        banner=settings.verdict(lab, "act2", verdict.LIMITS, case),
         note=kit.html(notes(lab, case)),
         readouts=readouts(case, outcome),
     )
@@ -97,10 +87,10 @@ def notes(lab: kit.Lab, case: Case) -> str:
 
 
 def readouts(case: Case, outcome: Outcome) -> dict[str, Any]:
-    hit = verdict.state(case)
+    limit, stable = hit(verdict.LIMITS, case), case.load < 1
     return {
         "policy": case.policy, "most": case.most, "replicas": case.replicas, "rate": case.rate, "workload": case.model, "mode": case.mode,
-        "timeout_s": case.timeout if case.policy == TIMEOUT else 0.0, "target_p99_s": case.target,
-        "p99_s": outcome.p99 if case.load < 1 else None, "mean_s": outcome.mean if case.load < 1 else None,
-        "load": round(case.load, 6), "busy": round(outcome.busy, 6), "constraint_hit": None if verdict.TONES[hit] != "fail" else hit,
+        "timeout_s": case.servers.timeout, "target_p99_s": case.target,
+        "p99_s": outcome.p99 if stable else None, "mean_s": outcome.mean if stable else None,
+        "load": round(case.load, 6), "busy": round(outcome.busy, 6), "constraint_hit": limit.name if limit.tone == "fail" else None,
     }  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -11,18 +10,20 @@ from typing import Any
 from ironlaw.engine.device import memory
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import predict
-from ironlaw.engine.serving.batching import batch_server, full_times
-from ironlaw.engine.serving.queues import md1
-from ironlaw.registry.workloads import workload
+from ironlaw.engine.serving.batch_outcomes import BatchServers, Outcome
+from ironlaw.labs.policies import POLICIES
+from ironlaw.registry.workloads import about, workload
+from ironlaw.systems.fields import among, figure, thousandths, whole
 
 SIZES = (1, 8, 32, 64, 96, 128, 256)  # batches whose time is predicted; straight lines between
 MOSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 MODELS: dict[str, dict[str, Any]] = {"resnet50": {}, "bert_base": {}, "vit_l16": {}, "llama3_2_1b": {"phase": "prefill", "seq": 512}}
-POLICIES = {"one": "one by one", "fixed": "full batches", "waiting": "what waits", "timeout": "what waits, or a timeout"}
 ONE, FIXED, WAITING, TIMEOUT = POLICIES
+LINES = {"one": "one line for all", "split": "a line each"}
+MODES = {"eager": "eager", "compiled": "compiled", "graphs": "graph replay"}
+REPLICAS = 32
 RATES = (1.0, 10.0, 30.0, *(100 * 10 ** (k / 3) for k in range(10)))  # to 100,000 a second: closer where something happens
 TAIL = tuple(1 - 10 ** (-k / 8) for k in range(1, 25))  # shares at which the distribution is drawn
-P = 0.99
 NEAR = 0.95  # of the capacity: where a curve ends
 SOME, MANY = 800, 4_000  # requests behind a point of a curve, and behind the learner's own
 _times: dict[tuple[int, str, str, str], tuple[Hardware, dict[int, float]]] = {}
@@ -53,35 +54,21 @@ def _growth(model: str, fmt: str) -> tuple[memory.Memory, tuple[float, ...], tup
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What requests see. Times are infinite where the line grows without end."""
-
-    mean: float
-    p99: float
-    busy: float
-    batch: float
-    tail: tuple[tuple[float, float], ...] = ()  # (seconds, share of requests that take longer)
-
-
-ENDLESS = Outcome(math.inf, math.inf, 1.0, math.nan)
-
-
-@dataclass(frozen=True)
 class Case:
     """Where the dials of Act II stand."""
 
     hardware: Hardware = field(compare=False, hash=False)
-    rate: float = 10_000.0
-    model: str = "resnet50"
-    mode: str = "compiled"
+    rate: float = figure(10_000, "Requests per second", "/s", low=1, high=100_000, dial="span", log=True, column="number")
+    policy: str = among(POLICIES, WAITING, "A free server takes", dial="select")
+    timeout: float = figure(5, "and holds back for at most", "ms", zero=True, low=0, high=50, dial="span", means=thousandths)
+    most: int = whole(64, "At most at once", most=MOSTS[-1], dial="span", log=True, steps=list(MOSTS))
+    replicas: int = whole(1, "Replicas", most=REPLICAS, dial="span", log=True)
+    line: str = among(LINES, "one", "Where requests queue")
+    burst: int = whole(1, "Requests in a burst", most=50, dial="span", log=True)
+    target: float = figure(20, "Target on P99", "ms", low=2, high=500, dial="span", log=True, means=thousandths)
+    model: str = among(tuple(MODELS), "resnet50", "Model", dial="select", shown=lambda name: str(about(name)["name"]))
+    mode: str = among(MODES, "compiled", "Execution")
     fmt: str = "fp16"
-    policy: str = WAITING
-    most: int = 64
-    timeout: float = 0.005
-    replicas: int = 1
-    split: bool = False
-    burst: int = 1
-    target: float = 0.02
     moving: bool = field(default=False, compare=False)  # a dial is being turned
 
     @cached_property
@@ -98,14 +85,20 @@ class Case:
         """T(1): what a request takes with nobody else there."""
         return self.times[1]
 
+    @cached_property
+    def servers(self) -> BatchServers:
+        held = self.timeout if self.policy == TIMEOUT else 0.0
+        split = self.line == "split" and self.replicas > 1
+        return BatchServers(tuple(self.times.items()), self.taken, self.policy, held, self.replicas, split_lines=split, burst=self.burst)
+
     @property
     def full(self) -> float:
         """T(B)."""
-        return full_times(self.times, self.taken)[self.taken]
+        return self.servers.full
 
     @property
     def capacity(self) -> float:
-        return self.replicas * self.taken / self.full
+        return self.servers.capacity
 
     @property
     def load(self) -> float:
@@ -126,10 +119,8 @@ class Case:
         return self.at(self.rate, MANY)
 
     def at(self, rate: float, n: int = SOME) -> Outcome:
-        """The same servers at another rate."""
-        timeout = self.timeout if self.policy == TIMEOUT else 0.0
-        return _outcome(rate, tuple(self.times.items()), self.taken, self.policy, timeout, self.replicas, self.split and self.replicas > 1,
-                        self.burst, n)  # fmt: skip
+        """The same servers at another rate; for the learner's own point a whole distribution."""
+        return self.servers.outcome(rate, n, 30, TAIL) if n > SOME else self.servers.outcome(rate, n, 12)
 
     @property
     def curve(self) -> tuple[tuple[float, Outcome], ...]:
@@ -153,44 +144,3 @@ class Case:
             return low
         share = math.log(self.target / before) / math.log(after / before) if after > before else 0.0
         return float(low * (high / low) ** min(1.0, max(0.0, share)))
-
-
-@lru_cache(maxsize=8192)
-def _outcome(
-    rate: float, times: tuple[tuple[int, float], ...], most: int, policy: str, timeout: float, replicas: int, split: bool, burst: int,
-    n: int,
-) -> Outcome:  # fmt: skip
-    seconds = dict(times)
-    full = full_times(seconds, most)[most]
-    if rate >= replicas * most / full:
-        return ENDLESS
-    if most == 1 and policy != TIMEOUT and burst == 1 and (split or replicas == 1):
-        line = md1(rate / replicas, full)
-        return Outcome(
-            line.mean, line.quantile(P), rate * full / replicas, 1.0, tuple((line.quantile(p), 1 - p) for p in TAIL) if n > SOME else ()
-        )
-    if split and burst == 1:  # Poisson requests that are dealt at random are Poisson in each line, and all lines are alike
-        return _outcome(rate / replicas, times, most, policy, timeout, 1, False, 1, n)
-    working = min(replicas, 2 + math.ceil(2 * rate * full / most))  # servers that full batches keep at work, with room for chance
-    enough = max(
-        n,
-        (_batches(n) if rate * seconds[1] > 1 else 0) * most,
-        3 * most * (replicas if split else working) if policy == FIXED else 0,
-        100 * replicas if split else 0,
-    )
-    served = batch_server(rate, seconds, most, policy=policy, timeout=timeout, replicas=replicas, split_lines=split, burst=burst, n=enough)
-    tail = tuple((served.quantile(p), 1 - p) for p in TAIL) if n > SOME else ()
-    return Outcome(served.mean, served.quantile(P), served.busy, served.batch, tail)
-
-
-def _batches(n: int) -> int:
-    """How many full batches a simulation sees at least."""
-    return 30 if n > SOME else 12
-
-
-def case_of(machine: Hardware, fmt: str, values: Mapping[str, Any]) -> Case:
-    return Case(
-        machine, values["rate"], values["model"], values["mode"], fmt, values["policy"], round(values["most"]), values["timeout"] / 1e3,
-        round(values["replicas"]), values["line"] == "split", round(values["burst"]), values["target"] / 1e3,
-        bool(values.get("moving")),
-    )  # fmt: skip

@@ -6,40 +6,13 @@ from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.engine.serving.targets import least, least_rising
-from ironlaw.labs.lab_13_line.act2.server import FIXED, MANY, MOSTS, ONE, POLICIES, SOME, TIMEOUT, WAITING, Case
+from ironlaw.labs.lab_13_line.act2.server import FIXED, MANY, MOSTS, ONE, REPLICAS, SOME, TIMEOUT, WAITING, Case
+from ironlaw.labs.policies import POLICIES
+from ironlaw.systems.limits import either, fail, good, warn
 from ironlaw.units import significant
 
-FULL, NEVER, ENDLESS, LATE, IDLE, WORKS = "does_not_fit", "never", "line_without_end", "too_late", "waiting_for_nothing", "works"
 HOUR = 3600.0
-REPLICAS = 32
 SOONER = 0.95  # a P99 that much lower is worth a word
-
-
-def state(case: Case) -> str:
-    """The first limit that a design hits, from what no dial changes to what one does; WORKS where it hits none."""
-    if not case.footprint.fits:
-        return FULL
-    if case.alone > case.target:
-        return NEVER
-    if case.load >= 1:
-        return ENDLESS
-    if case.outcome.p99 > case.target:
-        return LATE
-    if case.policy in (FIXED, TIMEOUT) and case.with_policy(WAITING).outcome.p99 < SOONER * case.outcome.p99:
-        return IDLE
-    return WORKS
-
-
-TONES = {FULL: "fail", NEVER: "fail", ENDLESS: "fail", LATE: "fail", IDLE: "warn", WORKS: "good"}
-TITLES = {
-    FULL: "It does not fit", NEVER: "Never: one request alone takes longer", ENDLESS: "A line without end", LATE: "Too late",
-    IDLE: "Waiting for nothing", WORKS: "It works",
-}  # fmt: skip
-
-
-def banner(lab: kit.Lab, case: Case) -> dict[str, object]:
-    name = state(case)
-    return kit.banner(TONES[name], TITLES[name], kit.html(lab.fill(f"act2.{name}", **SLOTS[name](case))))
 
 
 def fixes(case: Case) -> list[str]:
@@ -64,10 +37,8 @@ def fixes(case: Case) -> list[str]:
     return words
 
 
-def _or(words: list[str]) -> str:
-    if not words:
-        return "nothing on these dials; take another mode, another device or fewer requests"
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}, or {words[-1]}"
+def _any_of(case: Case) -> str:
+    return either(fixes(case), "nothing on these dials; take another mode, another device or fewer requests")
 
 
 def _full(case: Case) -> dict[str, object]:
@@ -87,7 +58,7 @@ def _endless(case: Case) -> dict[str, object]:
     waiting = case.growth * HOUR
     return {
         "rate": significant(case.rate), "capacity": significant(case.capacity), "growth": significant(case.growth),
-        "waiting": significant(waiting), "wait": kit.amount(waiting / case.capacity, "s"), "cures": _or(fixes(case)),
+        "waiting": significant(waiting), "wait": kit.amount(waiting / case.capacity, "s"), "cures": _any_of(case),
     }  # fmt: skip
 
 
@@ -95,7 +66,7 @@ def _late(case: Case) -> dict[str, object]:
     p99 = case.outcome.p99
     return {
         "p99": kit.amount(p99, "s"), "target": kit.amount(case.target, "s"), "over": kit.times(p99 / case.target),
-        "cures": _or(fixes(case)),
+        "cures": _any_of(case),
     }  # fmt: skip
 
 
@@ -110,4 +81,16 @@ def _works(case: Case) -> dict[str, object]:
     }  # fmt: skip
 
 
-SLOTS = {FULL: _full, NEVER: _never, ENDLESS: _endless, LATE: _late, IDLE: _idle, WORKS: _works}
+def _held_back(case: Case) -> bool:
+    return case.policy in (FIXED, TIMEOUT) and case.with_policy(WAITING).outcome.p99 < SOONER * case.outcome.p99
+
+
+# from what no dial changes to what one does
+LIMITS = (
+    fail("does_not_fit", "It does not fit", lambda case: not case.footprint.fits, _full),
+    fail("never", "Never: one request alone takes longer", lambda case: case.alone > case.target, _never),
+    fail("line_without_end", "A line without end", lambda case: case.load >= 1, _endless),
+    fail("too_late", "Too late", lambda case: case.outcome.p99 > case.target, _late),
+    warn("waiting_for_nothing", "Waiting for nothing", _held_back, _idle),
+    good("works", "It works", _works),
+)

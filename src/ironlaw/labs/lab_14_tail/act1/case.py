@@ -9,11 +9,15 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.serving.testers import Stalls, Test, back_fill, closed_loop, load, open_loop
+from ironlaw.kit import settings
 from ironlaw.labs.lab_14_tail import work
+from ironlaw.systems.fields import among, figure, hundredths, switch, thousandths, whole
 
 PERCENTILES = (0.5, 0.9, 0.99, 0.999)
 LARGEST = 29_956  # requests that bound one in ten thousand
 MOVING = 10_000  # requests counted while a dial moves
+COUNTS = (100, 200, 300, 368, 1_000, 2_995, 10_000, LARGEST)
+FAR = 2.0  # the tester is wrong where the users' P99 is this many times as long
 MOST_FILLED = 40_000  # answers that filling in may add
 
 
@@ -21,13 +25,14 @@ MOST_FILLED = 40_000  # answers that filling in may add
 class Case:
     """`stopped`: the share of each period that the server stands still, at its end. The defaults are the question's."""
 
-    rate: float = 100.0
-    service: float = 0.001
-    period: float = 10.0
-    stopped: float = 0.1
-    connections: int = 1
-    n: int = 10_000
-    corrected: bool = False
+    rate: float = figure(100.0, "Users come at", "/s", low=10, high=1000, dial="span", log=True, whole=True, column="number")
+    work: str = among(("asked", "device", "own"), "asked", "A request takes")
+    service: float = figure(1, "Service", "ms", low=0.1, high=50, dial="span", step=0.1, log=True, means=thousandths)
+    stopped: float = figure(10.0, "Stopped, share of the time", "%", zero=True, low=0, high=60, dial="span", means=hundredths)
+    period: float = figure(10.0, "One stall in every", "s", low=1, high=200, dial="span", log=True, whole=True)
+    connections: int = whole(1, "Connections of the tester", most=64, dial="span", log=True)
+    n: int = whole(10_000, "Requests counted", least=COUNTS[0], most=LARGEST, dial="span", log=True, presets=list(COUNTS[2:]))
+    corrected: bool = switch(False, "Fill in what the tester left out")
 
     @property
     def stall(self) -> float:
@@ -62,6 +67,12 @@ class Case:
         """Requests that were due while the tester waited, and were never sent."""
         return max(0, round(self.polite.sent[-1] * self.rate) + 1 - self.n)
 
+    def is_missed(self) -> bool:
+        return self.users.quantile(0.99) > FAR * self.tester.quantile(0.99)
+
+    def is_overfilled(self) -> bool:
+        return self.tester.quantile(0.99) > FAR * self.users.quantile(0.99)
+
     @property
     def saw_a_stall(self) -> bool:
         return self.stall > 0 and self.polite.sent[-1] + self.polite.seconds[-1] > self.stalls.first
@@ -87,12 +98,8 @@ def _filled(rate: float, service: float, stalls: Stalls, n: int, connections: in
 
 def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
     """Of the dials."""
-    service = {"asked": Case.service, "device": work.seconds(lab), "own": values["service"] / 1e3}[values["work"]]
-    return Case(
-        values["rate"], service, values["period"], values["stopped"] / 100, round(values["connections"]),
-        min(round(values["n"]), MOVING if values.get("moving") else LARGEST),
-        bool(values["corrected"]),
-    )  # fmt: skip
+    service = {"asked": Case.service, "device": work.seconds(lab), "own": thousandths(values["service"])}[values["work"]]
+    return settings.read(Case, values, service=service, n=min(round(values["n"]), MOVING if values.get("moving") else LARGEST))
 
 
 def tene() -> Case:

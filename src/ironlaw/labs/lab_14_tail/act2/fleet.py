@@ -9,16 +9,18 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.serving.hedging import STUCK, HedgedRun, hedge_fate, hedging_run
 from ironlaw.engine.serving.samples import least_count
-from ironlaw.engine.serving.tails import at_least_one, fan_out_quantile
+from ironlaw.engine.serving.services import curve_mean, from_quantiles, two_kinds
+from ironlaw.engine.serving.tails import fan_out_quantile, joined_tail
 from ironlaw.engine.streams import split, uniform
+from ironlaw.kit import settings
 from ironlaw.labs.lab_14_tail import work
 from ironlaw.measure.experiments import fan_out
+from ironlaw.systems.fields import among, figure, hundredths, thousandths, whole
 
 ASKED_SERVICE = 0.010  # seconds; the question's
 SHARDS = 50  # simulated: a page asks as many as the dial says, each as independent as these
@@ -27,6 +29,15 @@ PAUSED_MOVING = (3_000, 6)  # and while a dial moves: as long, and less smooth
 MOVING = 3_000  # requests while a dial moves
 RARE, TIMES = 0.01, 100.0  # of two kinds: one in a hundred takes a hundred times as long
 OFF, ALL, BUDGET, CALLED_BACK = "off", "all", "budget", "called_back"
+HEDGES = {OFF: "off", ALL: "no limit", BUDGET: "with a budget", CALLED_BACK: "loser called back"}
+LEAVES = {
+    "exponential": "spread, exponential",
+    "fixed": "the same for all",
+    "two": "two kinds, one in a hundred long",
+    "here": "as measured here",
+}
+LOADS = [10, 20, 30, 40, 45, 49, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95]  # percent
+COUNTS = [1_000, 3_000, 10_000, 29_956]
 PAUSES = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 Curve = tuple[float, ...]
 
@@ -35,15 +46,22 @@ Curve = tuple[float, ...]
 class Fleet:
     """`curve`: the service times measured here as quantiles. The defaults are the question's, without copies."""
 
-    leaf: str = "exponential"
-    k: int = 100
-    rho: float = 0.7
-    hedge: str = OFF
-    quantile: float = 0.95
-    budget: float = 0.05
-    pause: float = 1.0
-    n: int = 29_956
-    target: float = 0.5
+    k: int = whole(100, "Shards that a page asks", most=2000, dial="span", log=True, shows="tails")
+    rho: float = figure(70.0, "Utilisation", "%", low=LOADS[0], high=LOADS[-1], dial="span", steps=LOADS, means=hundredths)
+    hedge: str = among(HEDGES, OFF, "A copy for the late", shows="over-time")
+    quantile: float = figure(
+        95, "Late: slower than", "%", low=50, high=99.9, dial="span", step=0.1, steps=[50, 75, 90, 95, 99, 99.9], means=hundredths
+    )
+    budget: float = figure(
+        5, "Copies at most", "%", low=0, high=20, dial="span", steps=[0, 1, 2, 5, 10, 20], shows="over-time", means=hundredths
+    )
+    pause: float = figure(1.0, "Pause of all shards", "s", low=0, high=5, dial="span", step=0.1, steps=list(PAUSES), shows="over-time")
+    leaf: str = among(LEAVES, "exponential", "A shard's work", dial="select")
+    work: str = among(("asked", "device"), "asked", "How long it takes")
+    n: int = whole(COUNTS[-1], "Requests counted", least=COUNTS[0], most=COUNTS[-1], dial="span", log=True, steps=COUNTS)
+    target: float = figure(
+        500, "Target for the page's P99", "ms", low=20, high=2000, dial="span", log=True, whole=True, shows="tails", means=thousandths
+    )
     service: float = ASKED_SERVICE
     curve: Curve = ()
     moving: bool = False
@@ -61,27 +79,30 @@ class Fleet:
     @property
     def plain(self) -> HedgedRun:
         """Without copies."""
-        return _run(self.leaf, self.curve, self.rho, OFF, 0.0, 0.0, 0.0, self.counted, SHARDS)
+        return self._without_copies(self.counted)
 
     @property
     def run(self) -> HedgedRun:
         """An ordinary day: as set, without a pause."""
-        return _run(self.leaf, self.curve, self.rho, self.hedge, self._delay, self._limit, 0.0, self.counted, SHARDS)
+        return self._run(self.counted, SHARDS)
 
     @property
     def paused(self) -> HedgedRun:
         return self.after_a_pause(self.pause)
 
     def after_a_pause(self, seconds: float) -> HedgedRun:
-        n, shards = PAUSED_MOVING if self.moving else PAUSED
-        return _run(self.leaf, self.curve, self.rho, self.hedge, self._delay, self._limit, seconds / self.service, n, shards)
+        return self._run(*(PAUSED_MOVING if self.moving else PAUSED), pause=seconds / self.service)
+
+    def _run(self, n: int, shards: int, pause: float = 0.0) -> HedgedRun:
+        return _run(self.leaf, self.curve, self.rho, n, shards, hedge=self.hedge, delay=self._delay, limit=self._limit, pause=pause)
+
+    def _without_copies(self, n: int) -> HedgedRun:
+        return _run(self.leaf, self.curve, self.rho, n, SHARDS)
 
     @property
     def _delay(self) -> float:
         """In services: the quantile of a day without copies. Taken from the short run, so that it stays while dials move."""
-        if self.hedge == OFF:
-            return 0.0
-        return _run(self.leaf, self.curve, self.rho, OFF, 0.0, 0.0, 0.0, MOVING, SHARDS).quantile(self.quantile)
+        return 0.0 if self.hedge == OFF else self._without_copies(MOVING).quantile(self.quantile)
 
     @property
     def delay(self) -> float:
@@ -142,9 +163,7 @@ class Fleet:
 
 
 def stays_late(fleet: Fleet, pause: float) -> bool:
-    return fleet.after_a_pause(pause).last_median() > _run(fleet.leaf, fleet.curve, fleet.rho, OFF, 0.0, 0.0, 0.0, MOVING, SHARDS).quantile(
-        0.99
-    )
+    return fleet.after_a_pause(pause).last_median() > fleet._without_copies(MOVING).quantile(0.99)
 
 
 def tipping_pause(fleet: Fleet) -> float | None:
@@ -157,12 +176,28 @@ def tipping_pause(fleet: Fleet) -> float | None:
 
 @lru_cache(maxsize=96)
 def _run(
-    leaf: str, curve: Curve, rho: float, hedge: str, delay: float, limit: float, pause: float, n: int, shards: int
-) -> HedgedRun:  # fmt: skip
+    leaf: str,
+    curve: Curve,
+    rho: float,
+    n: int,
+    shards: int,
+    *,
+    hedge: str = OFF,
+    delay: float = 0.0,
+    limit: float = 0.0,
+    pause: float = 0.0,
+) -> HedgedRun:
     return hedging_run(
-        rho, None if hedge == OFF else delay, None if limit < 0 else limit, hedge == CALLED_BACK, pause, 1.0, shards, n,
+        rho,
+        None if hedge == OFF else delay,
+        None if limit < 0 else limit,
+        hedge == CALLED_BACK,
+        pause,
+        service=1.0,
+        shards=shards,
+        n=n,
         works=_works(leaf, curve, n),
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=16)
@@ -174,19 +209,9 @@ def _works(leaf: str, curve: Curve, n: int) -> Sequence[float] | None:
         return [1.0] * (2 * n)
     draws = uniform(split(0, 7), 2 * n)
     if leaf == "two":
-        short = 1 / (1 - RARE + RARE * TIMES)
-        return [short * TIMES if u < RARE else short for u in draws]
-    mean, last = _mean(curve), len(curve) - 1
-    return [_between(curve, u * last) / mean for u in draws]
-
-
-def _between(curve: Curve, at: float) -> float:
-    low = min(int(at), len(curve) - 2)
-    return curve[low] + (at - low) * (curve[low + 1] - curve[low])
-
-
-def _mean(curve: Curve) -> float:
-    return sum(a + b for a, b in pairwise(curve)) / 2 / (len(curve) - 1)
+        return two_kinds(draws, 1.0, RARE, TIMES)
+    mean = curve_mean(curve)
+    return [seconds / mean for seconds in from_quantiles(draws, curve)]
 
 
 def here(lab: kit.Lab) -> Curve:
@@ -196,20 +221,16 @@ def here(lab: kit.Lab) -> Curve:
     return tuple(map(float, leaf["params"]["quantiles"])) if leaf else ()
 
 
-def tail_of(run: HedgedRun, service: float, k: int, count: int = 60) -> list[tuple[float, float]]:
-    """(t, share slower than t, in %) of pages that join k, by rank: it ends with the slowest request counted."""
-    ranks = sorted({round(run.n ** (i / (count - 1))) for i in range(count)}, reverse=True)
-    return [(run.ordered[run.n - j] * service, 100 * at_least_one(j / run.n, k)) for j in ranks]
+def tail_of(run: HedgedRun, service: float, k: int) -> list[tuple[float, float]]:
+    """(t, share slower than t, in %) of pages that join k."""
+    return [(seconds * service, 100 * share) for seconds, share in joined_tail(run.ordered, k)]
 
 
 def fleet_of(lab: kit.Lab, values: Mapping[str, Any]) -> Fleet:
     """Of the dials."""
     curve = here(lab) if values["leaf"] == "here" else ()
-    service = _mean(curve) if curve else ASKED_SERVICE if values["work"] == "asked" else work.seconds(lab)
-    return Fleet(
-        values["leaf"], round(values["k"]), values["rho"] / 100, values["hedge"], values["quantile"] / 100, values["budget"] / 100,
-        values["pause"], round(values["n"]), values["target"] / 1e3, service, curve, bool(values.get("moving")),
-    )  # fmt: skip
+    service = curve_mean(curve) if curve else ASKED_SERVICE if values["work"] == "asked" else work.seconds(lab)
+    return settings.read(Fleet, values, service=service, curve=curve, moving=bool(values.get("moving")))
 
 
 def is_stuck(fleet: Fleet) -> bool:

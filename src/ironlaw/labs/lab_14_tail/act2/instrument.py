@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.kit import settings
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import line
 from ironlaw.labs.lab_14_tail.act2 import figures, fleet, verdicts
@@ -15,39 +16,23 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("tail_63", "tail_18", "leaf_table", "bigtable_hedge", "hedge_costs_5")
 LAB_13 = "lab_13_line"
-LEAVES = {
-    "exponential": "spread, exponential",
-    "fixed": "the same for all",
-    "two": "two kinds, one in a hundred long",
-    "here": "as measured here",
-}
-HEDGES = {OFF: "off", ALL: "no limit", BUDGET: "with a budget", CALLED_BACK: "loser called back"}
-STEPS_RHO = [10, 20, 30, 40, 45, 49, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95]
-COUNTS = [1_000, 3_000, 10_000, 29_956]
 
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        first, start = Fleet(), start_rho(lab)
-        hedge = values.get("hedge", ALL)
-        unmeasured = {} if fleet.here(lab) else {"here": "measure “This machine's own tail” below first"}
-        works = [("asked", "as in the question"), ("device", f"an image on {the(lab.current_context)}")]
+        start, hedge = start_rho(lab), values.get("hedge", ALL)
         begins = {"help": lab.fill("act2.begins", load=f"{start:g} %")} if lab_13(lab) else {}
-        every = [
-            kit.span("k", "Shards that a page asks", 1, 2000, first.k, log=True, whole=True),
-            {**kit.span("rho", "Utilisation", STEPS_RHO[0], STEPS_RHO[-1], start, unit="%", steps=STEPS_RHO), **begins},
-            kit.choice("hedge", "A copy for the late", list(HEDGES.items()), ALL),
-            {**kit.span("quantile", "Late: slower than", 50, 99.9, 95, step=0.1, unit="%", steps=[50, 75, 90, 95, 99, 99.9]),
-             "hidden": hedge == OFF},
-            {**kit.span("budget", "Copies at most", 0, 20, 5, unit="%", steps=[0, 1, 2, 5, 10, 20]), "hidden": hedge != BUDGET},
-            kit.span("pause", "Pause of all shards", 0, 5, first.pause, step=0.1, unit="s", steps=list(fleet.PAUSES)),
-            kit.select("leaf", "A shard's work", list(LEAVES.items()), "exponential", unmeasured),
-            {**kit.choice("work", "How long it takes", works, "asked"), "hidden": values.get("leaf") == "here"},
-            kit.span("n", "Requests counted", COUNTS[0], COUNTS[-1], first.n, log=True, whole=True, steps=COUNTS),
-            kit.span("target", "Target for the page's P99", 20, 2000, 500, unit="ms", log=True, whole=True),
-        ]  # fmt: skip
-        shows = {"pause": "over-time", "hedge": "over-time", "budget": "over-time", "k": "tails", "target": "tails"}
-        return [{**dial, "shows": shows[dial["id"]]} if dial["id"] in shows else dial for dial in every]
+        unmeasured = {} if fleet.here(lab) else {"here": "measure “This machine's own tail” below first"}
+        works = {"asked": "as in the question", "device": f"an image on {the(lab.current_context)}"}
+        return settings.dials(
+            Fleet,
+            rho={"value": start, **begins},
+            hedge={"value": ALL},
+            quantile={"hidden": hedge == OFF},
+            budget={"hidden": hedge != BUDGET},
+            leaf={"disabled": unmeasured},
+            work={"options": works, "hidden": values.get("leaf") == "here"},
+        )
 
     return dials_at
 
@@ -63,7 +48,7 @@ def start_rho(lab: kit.Lab) -> float:
     """Where the utilisation begins: the nearest step to Lab 13's load, else the question's."""
     design = lab_13(lab)
     load = 100 * design["load"] if design else 100 * Fleet().rho
-    return float(min(STEPS_RHO, key=lambda step: abs(step - load)))
+    return float(min(fleet.LOADS, key=lambda step: abs(step - load)))
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
@@ -81,26 +66,24 @@ def readouts(set_at: Fleet) -> dict[str, Any]:
         "shards": set_at.k, "utilisation": round(set_at.rho, 4), "hedge": set_at.hedge,
         "hedge_quantile": set_at.quantile if hedges else None, "hedge_budget": set_at.limit if hedges else 0.0,
         "page_p99_s": round(set_at.page_p99, 6) if set_at.known else None, "leaf_percentile": round(100 * set_at.leaf_quantile, 6),
-        "requests_counted": set_at.n, "fate": set_at.fate, "constraint_hit": verdicts.state(set_at) in verdicts.FAILURES,
+        "requests_counted": set_at.n, "fate": set_at.fate, "constraint_hit": settings.broken(verdicts.LIMITS, set_at) is not None,
     }  # fmt: skip
 
 
 def cards(set_at: Fleet) -> list[dict[str, Any]]:
-    state = verdicts.state(set_at)
+    stuck = fleet.is_stuck(set_at)
     p99 = kit.card("Page's P99", set_at.page_p99, "s", tone="good" if set_at.in_time else "bad")
     word = "not known" if not set_at.known else "in time" if set_at.in_time else "too late"
     needed = {"label": "Shard's percentile", "value": f"P{significant(100 * set_at.leaf_quantile, 6)}", "unit": "",
               "note": f"takes {set_at.needed:,} requests to know"}  # fmt: skip
     extra = 100 * set_at.run.extra
-    after, tone = (
-        ("comes back", "good") if not set_at.tipped else ("stays late", "bad") if state == verdicts.STUCK else ("catches up", "middling")
-    )
+    after, tone = ("comes back", "good") if not set_at.tipped else ("stays late", "bad") if stuck else ("catches up", "middling")
     return [
         {**p99, "word": word, "tone": "bad" if not set_at.known else p99["tone"]},
         needed,
         kit.card("Copies", extra, "%", note="of the requests, without a pause"),
         {"label": "After the pause", "value": after, "unit": "", "tone": tone,
-         "word": "can get stuck" if state == verdicts.STUCK else "safe" if set_at.proven else "not proven", "note": "this run"},
+         "word": "can get stuck" if stuck else "safe" if set_at.proven else "not proven", "note": "this run"},
     ]  # fmt: skip
 
 

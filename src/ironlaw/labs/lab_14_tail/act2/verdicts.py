@@ -7,77 +7,77 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.serving.hedging import largest_budget
 from ironlaw.kit.context import the
-from ironlaw.labs.lab_13_line.act2.server import POLICIES
 from ironlaw.labs.lab_14_tail import work
 from ironlaw.labs.lab_14_tail.act2 import fleet
 from ironlaw.labs.lab_14_tail.act2.fleet import MOVING, OFF, PAUSED, PAUSED_MOVING, SHARDS, Fleet
+from ironlaw.labs.policies import POLICIES
+from ironlaw.systems.limits import fail, good, hit, warn
 from ironlaw.units import significant
 
-STUCK, UNKNOWN, LATE, WASTED, WORKS = "stuck", "unknown", "late", "wasted", "works"
-FAILURES = (STUCK, UNKNOWN, LATE)
-TITLES = {
-    STUCK: "It can get stuck", UNKNOWN: "Not known", LATE: "Pages are too late", WASTED: "Paid for nothing", WORKS: "Pages are in time",
-}  # fmt: skip
-TONES = {STUCK: "fail", UNKNOWN: "fail", LATE: "fail", WASTED: "warn", WORKS: "good"}
 LITTLE = 0.05  # of the page's P99: hedging that gains less is not worth its copies
 LEVELS = {"faster": 5.0, "same": 5.0, "slower": 5.25, "stuck": 100.0}  # late requests that each answer expects, in percent
 
 
-def state(set_at: Fleet) -> str:
-    if fleet.is_stuck(set_at):
-        return STUCK
-    if not set_at.known:
-        return UNKNOWN
-    if not set_at.in_time:
-        return LATE
-    return WASTED if set_at.hedge != OFF and set_at.gain < LITTLE else WORKS
-
-
-def banner(lab: kit.Lab, set_at: Fleet) -> dict[str, Any]:
-    now = state(set_at)
-    says = {STUCK: _stuck, UNKNOWN: _unknown, LATE: _late, WASTED: _wasted, WORKS: _works}[now]
-    return kit.banner(TONES[now], TITLES[now], kit.html(says(lab, set_at)))
-
-
-def _ms(value: float) -> str:
+def _s(value: float) -> str:
     return kit.amount(value, "s")
 
 
-def _stuck(lab: kit.Lab, set_at: Fleet) -> str:
+def _percentile(set_at: Fleet) -> str:
+    return f"P{significant(100 * set_at.leaf_quantile, 6)}"
+
+
+def _stuck(set_at: Fleet) -> dict[str, object]:
     most = 1.0 if set_at.limit is None else min(1.0, set_at.limit)
-    slots = {"worst": kit.amount(100 * set_at.rho * (1 + most), "%"), "budget": kit.amount(100 * largest_budget(set_at.rho), "%")}
-    text = lab.fill("act2.stuck", **slots)
-    if set_at.moving:
-        return text
-    pause = fleet.tipping_pause(set_at)
-    if pause is None:
-        return text + " " + lab.fill("act2.stuck_none", longest=_ms(fleet.PAUSES[-1]))
-    return text + " " + (lab.fill("act2.stuck_pause", pause=_ms(pause)) if pause else lab.fill("act2.stuck_itself"))
+    return {"worst": kit.amount(100 * set_at.rho * (1 + most), "%"), "budget": kit.amount(100 * largest_budget(set_at.rho), "%")}
 
 
-def _unknown(lab: kit.Lab, set_at: Fleet) -> str:
-    return lab.fill(
-        "act2.unknown", percentile=f"P{significant(100 * set_at.leaf_quantile, 6)}", n=f"{set_at.n:,}", needed=f"{set_at.needed:,}"
-    )
+def _unknown(set_at: Fleet) -> dict[str, object]:
+    return {"percentile": _percentile(set_at), "n": f"{set_at.n:,}", "needed": f"{set_at.needed:,}"}
 
 
-def _late(lab: kit.Lab, set_at: Fleet) -> str:
-    slots = {
-        "p99": _ms(set_at.page_p99), "target": _ms(set_at.target), "over": kit.times(set_at.page_p99 / set_at.target),
-        "percentile": f"P{significant(100 * set_at.leaf_quantile, 6)}", "leaf": _ms(set_at.leaf_p99),
+def _late(set_at: Fleet) -> dict[str, object]:
+    return {
+        "p99": _s(set_at.page_p99), "target": _s(set_at.target), "over": kit.times(set_at.page_p99 / set_at.target),
+        "percentile": _percentile(set_at), "leaf": _s(set_at.leaf_p99),
     }  # fmt: skip
-    return lab.fill("act2.late", **slots)
 
 
-def _wasted(lab: kit.Lab, set_at: Fleet) -> str:
-    return lab.fill("act2.wasted", p99=_ms(set_at.page_p99), plain=_ms(set_at.plain_p99), extra=kit.amount(100 * set_at.run.extra, "%"))
+def _gains(set_at: Fleet) -> dict[str, object]:
+    return {"plain": _s(set_at.plain_p99), "extra": kit.amount(100 * set_at.run.extra, "%")}
 
 
-def _works(lab: kit.Lab, set_at: Fleet) -> str:
-    text = lab.fill("act2.works", p99=_ms(set_at.page_p99), target=_ms(set_at.target), room=_ms(set_at.target - set_at.page_p99))
-    if set_at.hedge == OFF:
-        return text
-    return text + " " + lab.fill("act2.gains", plain=_ms(set_at.plain_p99), extra=kit.amount(100 * set_at.run.extra, "%"))
+def _works(set_at: Fleet) -> dict[str, object]:
+    return {"p99": _s(set_at.page_p99), "target": _s(set_at.target), "room": _s(set_at.target - set_at.page_p99)}
+
+
+LIMITS = (
+    fail("stuck", "It can get stuck", fleet.is_stuck, _stuck),
+    fail("unknown", "Not known", lambda set_at: not set_at.known, _unknown),
+    fail("late", "Pages are too late", lambda set_at: not set_at.in_time, _late),
+    warn(
+        "wasted",
+        "Paid for nothing",
+        lambda set_at: set_at.hedge != OFF and set_at.gain < LITTLE,
+        lambda set_at: {"p99": _s(set_at.page_p99), **_gains(set_at)},
+    ),
+    good("works", "Pages are in time", _works),
+)
+
+
+def banner(lab: kit.Lab, set_at: Fleet) -> dict[str, Any]:
+    limit = hit(LIMITS, set_at)
+    said = [lab.fill(f"act2.{limit.name}", **limit.slots(set_at))]
+    if limit.name == "stuck" and not set_at.moving:
+        said.append(_tips(lab, fleet.tipping_pause(set_at)))
+    if limit.name == "works" and set_at.hedge != OFF:
+        said.append(lab.fill("act2.gains", **_gains(set_at)))
+    return kit.banner(limit.tone, limit.title, kit.html(" ".join(said)))
+
+
+def _tips(lab: kit.Lab, pause: float | None) -> str:
+    if pause is None:
+        return lab.fill("act2.stuck_none", longest=_s(fleet.PAUSES[-1]))
+    return lab.fill("act2.stuck_pause", pause=_s(pause)) if pause else lab.fill("act2.stuck_itself")
 
 
 def prediction(lab: kit.Lab) -> tuple[str, float | None]:
@@ -94,8 +94,8 @@ def notes(lab: kit.Lab, set_at: Fleet, lab_13: dict[str, Any] | None) -> str:
     slots = {"n": f"{set_at.counted:,}", "shards": f"{SHARDS}", "paused": f"{paused:,}", "paused_shards": f"{paused_shards}"}
     paragraphs.append(lab.fill("act2.simulated", **slots))
     if set_at.hedge != OFF:
-        paragraphs.append(lab.fill("act2.delay", quantile=f"P{significant(100 * set_at.quantile, 4)}", delay=_ms(set_at.delay)))
-    paragraphs.append(lab.fill("act2.work", device=the(lab.current_context), image=_ms(work.seconds(lab)), now=_ms(set_at.service)))
+        paragraphs.append(lab.fill("act2.delay", quantile=f"P{significant(100 * set_at.quantile, 4)}", delay=_s(set_at.delay)))
+    paragraphs.append(lab.fill("act2.work", device=the(lab.current_context), image=_s(work.seconds(lab)), now=_s(set_at.service)))
     paragraphs.append(_start(lab, lab_13))
     return kit.html("\n\n".join(paragraphs))
 

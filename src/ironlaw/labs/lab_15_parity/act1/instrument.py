@@ -9,10 +9,11 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.parity.curves import Group
 from ironlaw.engine.parity.rates import Table, odds
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_15_parity import data
 from ironlaw.labs.lab_15_parity.act1 import figures, verdicts
-from ironlaw.labs.lab_15_parity.act1.verdicts import FURTHEST, STEP
+from ironlaw.labs.lab_15_parity.act1.setting import EACH, ONE, SIDES, Setting
 from ironlaw.labs.lab_15_parity.data import CUTS, MADE_UP, SPEECH, as_points, points
 from ironlaw.pictures.people import people
 from ironlaw.pictures.rays import Line, rays
@@ -22,51 +23,28 @@ from ironlaw.widget.figure import tabbed
 from ironlaw.widget.quantities import THIN
 
 CLAIMS = ("compas_fpr_twice", "compas_ppv_equal", "accuracy_is_fairness", "auc_equal", "impossible_always")
-ONE, EACH = "one", "each"
 GAPS = {"fpr": "False positives", "fnr": "Misses", "ppv": "Precision"}
-SIDES = {"fpr": "false positives: the reporters", "ppv": "precision: the vendor", "fnr": "misses: asked by nobody"}
 
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug, apart = lab.current_context.slug, values.get("linked") == EACH
-        credit, toy = slug == CREDIT, slug == MADE_UP
-        pairs = [(name, name) for name in data.names(CREDIT)]
-        cuts = [
-            kit.span(
-                f"cut_{name}_{side}", label, cut.low, cut.high, cut.start, step=cut.step, hidden=name != slug or (side == "b" and not apart)
-            )
-            for name, cut in CUTS.items()
-            for side, label in (("a", "Threshold of the first group" if apart else "Threshold"), ("b", "Threshold of the second group"))
-        ]
-        return [
-            kit.select("a", "First group", pairs, "White", hidden=not credit),
-            kit.select("b", "Second group", pairs, "Black", hidden=not credit),
-            kit.choice("linked", "Thresholds", [(ONE, "one for both"), (EACH, "one each")], ONE),
-            *cuts,
-            kit.span("base_a", "Base rate of A", 5, 95, 30, unit="%", hidden=not toy),
-            kit.span("base_b", "Base rate of B", 5, 95, 10, unit="%", hidden=not toy),
-            kit.span("separation", "How well the score separates", 0, FURTHEST, 2, step=STEP, hidden=not toy),
-            kit.span("ppv", "Precision to hold", 5, 100, 60, unit="%"),
-            kit.select("side", "Light up the people who count for", list(SIDES.items()), "fpr"),
-        ]
+        credit, toy = {"hidden": slug != CREDIT}, {"hidden": slug != MADE_UP}
+        cuts: dict[str, Any] = {}
+        for name in CUTS:
+            cuts[f"cut_{name}_a"] = {"hidden": name != slug, "label": "Threshold of the first group" if apart else "Threshold"}
+            cuts[f"cut_{name}_b"] = {"hidden": name != slug or not apart}
+        return settings.dials(Setting, a=credit, b=credit, base_a=toy, base_b=toy, separation=toy, **cuts)
 
     return dials_at
 
 
-def tables(lab: kit.Lab, values: Mapping[str, Any]) -> tuple[tuple[Group, Group], tuple[Table, Table]]:
-    slug, (one, other) = lab.current_context.slug, data.pair(lab, values)
-    cut_a = float(values[f"cut_{slug}_a"])
-    cut_b = float(values[f"cut_{slug}_b"]) if values["linked"] == EACH else cut_a
-    return (one, other), (one.at(cut_a), other.at(cut_b))
-
-
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    pair, counts = tables(lab, values)
-    slug, held = lab.current_context.slug, values["ppv"] / 100
-    speech = SPEECH[slug]
+    slug = lab.current_context.slug
+    setting, speech = settings.read(Setting, values, slug=slug), SPEECH[slug]
+    pair, counts = setting.pair, setting.tables
     lines = [
-        Line(_name(pair, i), group.roc, group.base, (table.fpr, table.tpr), _drag(slug, values, group, "ab"[i]))
+        Line(_name(pair, i), group.roc, group.base, (table.fpr, table.tpr), _drag(setting, group, "ab"[i]))
         for i, (group, table) in enumerate(zip(pair, counts, strict=True))
     ]
     return kit.View(
@@ -75,8 +53,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
             tabbed(
                 rays(
                     lines,
-                    held,
-                    f"One precision, {values['ppv']:.0f} %",
+                    setting.held,
+                    f"One precision, {setting.ppv:.0f} %",
                     flagged=speech.flagged,
                     true=speech.true,
                     other=speech.other,
@@ -89,8 +67,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
                     {_name(pair, i): counts[i] for i in (0, 1)},
                     speech.kinds,
                     "A hundred people of each group",
-                    rate=str(values["side"]),
-                    note=f"behind each bar: {SIDES[values['side']].split(':')[0]}, as a share of those lit",
+                    rate=setting.side,
+                    note=f"behind each bar: {SIDES[setting.side].split(':')[0]}, as a share of those lit",
                 ),
                 "People",
             ),
@@ -98,7 +76,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(pair, counts),
         formula=formula(pair[0], counts[0]),
-        banner=verdicts.banner(lab, pair, held),
+        banner=verdicts.banner(lab, setting),
         note=kit.html(
             "\n\n".join([lab.fill("act1.from", source=data.source(slug)), lab.words[f"act1.about_{slug}"], lab.fill("act1.mark")])
         ),
@@ -110,14 +88,14 @@ def _name(pair: tuple[Group, Group], i: int) -> str:
     return pair[i].name if pair[0].name != pair[1].name else f"{pair[i].name}, {'first' if i == 0 else 'second'}"
 
 
-def _drag(slug: str, values: Mapping[str, Any], group: Group, side: str) -> dict[str, Any] | None:
+def _drag(setting: Setting, group: Group, side: str) -> dict[str, Any] | None:
     """A point turns its threshold along the curve."""
-    if side == "b" and values["linked"] == ONE:
+    if side == "b" and setting.linked == ONE:
         return None
-    cut = CUTS[slug]
+    cut = CUTS[setting.slug]
     steps = round((cut.high - cut.low) / cut.step)
     places = {round(100 * group.at(cut.low + cut.step * i).fpr, 4): round(cut.low + cut.step * i, 4) for i in range(steps + 1)}
-    return {"dial": f"cut_{slug}_{side}", "axis": "x", "stops": [[at, value] for at, value in sorted(places.items())]}
+    return {"dial": f"cut_{setting.slug}_{side}", "axis": "x", "stops": [[at, value] for at, value in sorted(places.items())]}
 
 
 def marks(lab: kit.Lab) -> tuple[Any, ...]:

@@ -8,30 +8,39 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.engine.parity.curves import Group
 from ironlaw.engine.parity.forced import separation_needed
+from ironlaw.labs.lab_15_parity.act1.setting import FLOOR, FURTHEST, STEP, Setting, reach
 from ironlaw.labs.lab_15_parity.data import MADE_UP, made_up
-
-FLOOR = 0.05  # of a group: a precision that only fewer people would have is no use
-FURTHEST, STEP = 6.0, 0.1  # of made-up scores, how far apart
+from ironlaw.systems.limits import Limit, fail, hit, warn
 
 
-def reach(group: Group) -> float:
-    """The best precision that a threshold has which still flags a twentieth of the group."""
-    return max(table.ppv for table in group.tables if table.selected >= FLOOR)
+def _held(setting: Setting) -> dict[str, object]:
+    return {"held": kit.amount(100 * setting.held, "%")}
 
 
-def banner(lab: kit.Lab, pair: tuple[Group, Group], held: float) -> dict[str, Any]:
-    short = [group for group in pair if reach(group) < held - 1e-4]
-    slots: dict[str, object] = {"held": kit.amount(100 * held, "%"), "floor": kit.amount(100 * FLOOR, "%")}
-    if short:
-        worst = min(short, key=reach)
-        most = kit.dress(f"{math.floor(1000 * reach(worst)) / 10:.1f} %")
-        text = lab.fill("act1.off_curve", **slots, group=worst.name, most=most) + " " + lab.words["act1.better"] + _needed(lab, worst, held)
-        return kit.banner("fail", "Not on the curve", kit.html(text))
-    if abs(pair[0].base - pair[1].base) < 1e-9:
-        return kit.banner("good", "One ray", kit.html(lab.fill("act1.one_ray", base=kit.amount(100 * pair[0].base, "%"))))
-    if held >= 1.0:
-        return kit.banner("good", "Perfect flags", kit.html(lab.fill("act1.perfect")))
-    return kit.banner("warn", "Two rays, one corner", kit.html(lab.fill("act1.two_rays", held=slots["held"])))
+def _off_curve(setting: Setting) -> dict[str, object]:
+    worst = min(setting.short, key=reach)
+    most = kit.dress(f"{math.floor(1000 * reach(worst)) / 10:.1f} %")
+    return _held(setting) | {"floor": kit.amount(100 * FLOOR, "%"), "group": worst.name, "most": most}
+
+
+def _same_base(setting: Setting) -> bool:
+    return abs(setting.pair[0].base - setting.pair[1].base) < 1e-9
+
+
+LIMITS = (
+    fail("off_curve", "Not on the curve", lambda setting: bool(setting.short), _off_curve),
+    Limit("one_ray", "good", "One ray", _same_base, lambda setting: {"base": kit.amount(100 * setting.pair[0].base, "%")}),
+    Limit("perfect", "good", "Perfect flags", lambda setting: setting.held >= 1.0),
+    warn("two_rays", "Two rays, one corner", slots=_held),
+)
+
+
+def banner(lab: kit.Lab, setting: Setting) -> dict[str, Any]:
+    limit = hit(LIMITS, setting)
+    text = lab.fill(f"act1.{limit.name}", **limit.slots(setting))
+    if limit.tone == "fail":
+        text += " " + lab.words["act1.better"] + _needed(lab, min(setting.short, key=reach), setting.held)
+    return kit.banner(limit.tone, limit.title, kit.html(text))
 
 
 def _needed(lab: kit.Lab, group: Group, held: float) -> str:

@@ -7,28 +7,20 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.parity.rules import ONE, OPPORTUNITY, RULES
+from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
-from ironlaw.labs.lab_15_parity.act2 import figures
-from ironlaw.labs.lab_15_parity.act2.policy import FIFTHS, LIMITS, WINDOWED, Policy
-from ironlaw.labs.lab_15_parity.act2.verdicts import banner
+from ironlaw.labs.lab_15_parity.act2 import figures, verdicts
+from ironlaw.labs.lab_15_parity.act2.policy import ALL_ALIKE, FIFTHS, WHY, WINDOWED, Policy
 from ironlaw.labs.lab_15_parity.data import as_points
 from ironlaw.pictures.meter import marks as percent_marks
 from ironlaw.registry.scored_groups import CREDIT
+from ironlaw.systems.limits import hit
 from ironlaw.units import significant
 from ironlaw.widget.dials import settle
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("fairness_costs_3_to_5", "opportunity_passes_four_fifths")
-BY_GROUP, ALL_ALIKE = "by_group", "alike"
 FORBIDDEN = "This rule takes a threshold for each group."
-WHY = {
-    "able": "the able have equal chances",
-    "equal": "groups get equal shares",
-    "errors": "errors fall on all alike",
-    "flags": "a yes means the same for all",
-    "same": "same score, same answer",
-    "profit": "the bank lives on it",
-}
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -36,24 +28,16 @@ def dials(lab: kit.Lab) -> Any:
         alike = values.get("law") == ALL_ALIKE
         rule = ONE if alike else values.get("rule") or OPPORTUNITY
         barred = {name: FORBIDDEN for name in RULES if name != ONE} if alike else {}
-        return [
-            kit.choice("law", "Thresholds", [(BY_GROUP, "may differ by group"), (ALL_ALIKE, "one for all, by law")], BY_GROUP),
-            kit.select("rule", "Rule", list(RULES.items()), ONE if alike else OPPORTUNITY, barred),
-            kit.span("breakeven", "Repayment at which a loan breaks even", 50, 95, 82, unit="%"),
-            kit.span("window", "The rule's rate may differ by", 0, 40, 0, unit="points", hidden=rule not in WINDOWED),
-            kit.span("within", "All three rates within", 1, 40, 20, unit="points"),
-            kit.span("floor", "Accept of each group at least", 1, 50, 10, unit="%"),
-            kit.span("keep", "Keep of the largest profit at least", 50, 100, 75, unit="%"),
-            kit.select("why", "Because", list(WHY.items()), "able"),
-        ]
+        return settings.dials(
+            Policy, rule={"value": ONE if alike else OPPORTUNITY, "disabled": barred}, window={"hidden": rule not in WINDOWED}
+        )
 
     return dials_at
 
 
 def policy_of(lab: kit.Lab, values: Mapping[str, Any]) -> Policy:
     stand, _ = settle(dials(lab)(values), values)
-    shares = (stand[name] / 100 for name in ("breakeven", "window", "within", "floor", "keep"))
-    return Policy(stand["rule"], *shares)
+    return settings.read(Policy, stand)
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
@@ -67,9 +51,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(policy),
         formula=formula(policy),
-        banner=banner(lab, policy),
+        banner=settings.verdict(lab, "act2", verdicts.LIMITS, policy),
         note=notes(lab),
-        readouts=readouts(policy, str(values["why"])),
+        readouts=readouts(policy),
     )
 
 
@@ -87,15 +71,15 @@ def _gap(policy: Policy, rate: str) -> float | None:
     return round(gap.value, 4) if gap else None
 
 
-def readouts(policy: Policy, why: str) -> dict[str, Any]:
+def readouts(policy: Policy) -> dict[str, Any]:
     return {
         "rule": policy.rule,
         "thresholds": [[round(x, 4), round(y, 4)] for x, y in policy.decision.points],
         **{f"gap_{rate}": _gap(policy, rate) for rate in ("fpr", "fnr", "ppv", "selected")},
         "profit_share": round(policy.profit, 4),
-        "constraint_hit": policy.state in LIMITS,
-        "justification": WHY[why],
-        "state": policy.state,
+        "constraint_hit": settings.broken(verdicts.LIMITS, policy) is not None,
+        "justification": WHY[policy.why],
+        "state": hit(verdicts.LIMITS, policy).name,
     }
 
 

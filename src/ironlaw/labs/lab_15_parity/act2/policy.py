@@ -10,14 +10,21 @@ from ironlaw.engine.parity.chance import Gap
 from ironlaw.engine.parity.curves import Group
 from ironlaw.engine.parity.forced import least_gap
 from ironlaw.engine.parity.rates import Table
-from ironlaw.engine.parity.rules import NONE, OPPORTUNITY, SELECTION, Decision, best
+from ironlaw.engine.parity.rules import NONE, OPPORTUNITY, RULES, SELECTION, Decision, best
 from ironlaw.labs.lab_15_parity.data import gap_of
 from ironlaw.registry.scored_groups import CREDIT, groups
+from ironlaw.systems.fields import among, figure, hundredths
 
-IMPOSSIBLE, BELOW_FLOOR, FOUR_FIFTHS = "impossible", "below_floor", "four_fifths"
-TOO_FAR, CANT_TELL, GOOD = "too_far", "cant_tell", "good"
-STATES = (IMPOSSIBLE, BELOW_FLOOR, FOUR_FIFTHS, TOO_FAR, CANT_TELL, GOOD)
-LIMITS = (IMPOSSIBLE, BELOW_FLOOR, FOUR_FIFTHS, TOO_FAR)
+BY_GROUP, ALL_ALIKE = "by_group", "alike"
+LAWS = {BY_GROUP: "may differ by group", ALL_ALIKE: "one for all, by law"}
+WHY = {
+    "able": "the able have equal chances",
+    "equal": "groups get equal shares",
+    "errors": "errors fall on all alike",
+    "flags": "a yes means the same for all",
+    "same": "same score, same answer",
+    "profit": "the bank lives on it",
+}
 FIFTHS = 0.8
 WINDOWED = (SELECTION, OPPORTUNITY)  # the rules that a tolerance is defined for
 THREE = ("fpr", "fnr", "ppv")
@@ -25,15 +32,17 @@ THREE = ("fpr", "fnr", "ppv")
 
 @dataclass(frozen=True)
 class Policy:
-    """Shares, not percent. `window`: how far the rule's own rate may differ. `within`: how near all three rates are wanted.
-    `floor`: of each group, accepted at least. `keep`: of the largest profit."""
+    """Where the dials of Act II stand, in shares. `window`: how far the rule's own rate may differ. `within`: how near all three rates are
+    wanted. `floor`: of each group, accepted at least. `keep`: of the largest profit."""
 
-    rule: str
-    breakeven: float
-    window: float = 0.0
-    within: float = 0.2
-    floor: float = 0.1
-    keep: float = 0.75
+    law: str = among(LAWS, BY_GROUP, "Thresholds")
+    rule: str = among(RULES, OPPORTUNITY, "Rule", dial="select")
+    breakeven: float = figure(82, "Repayment at which a loan breaks even", "%", low=50, high=95, dial="span", means=hundredths)
+    window: float = figure(0, "The rule's rate may differ by", "points", low=0, high=40, dial="span", means=hundredths)
+    within: float = figure(20, "All three rates within", "points", low=1, high=40, dial="span", means=hundredths)
+    floor: float = figure(10, "Accept of each group at least", "%", low=1, high=50, dial="span", means=hundredths)
+    keep: float = figure(75, "Keep of the largest profit at least", "%", low=50, high=100, dial="span", means=hundredths)
+    why: str = among(WHY, "able", "Because", dial="select")
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -89,18 +98,6 @@ class Policy:
         """Rates of which nobody can say whether they do."""
         ends = {rate: sorted((abs(gap.low), abs(gap.high))) for rate, gap in self.gaps.items()}
         return [rate for rate, (near, far) in ends.items() if far > self.within and (near <= self.within or self.gaps[rate].may_be_chance)]
-
-    @property
-    def state(self) -> str:
-        if self.least > self.within:
-            return IMPOSSIBLE
-        if self.profit < self.keep:
-            return BELOW_FLOOR
-        if self.selection_ratio < FIFTHS:
-            return FOUR_FIFTHS
-        if self.too_far:
-            return TOO_FAR
-        return CANT_TELL if self.unsure else GOOD
 
     @property
     def people_needed(self) -> float:

@@ -1,0 +1,84 @@
+"""Which limit a design hits, and what would do."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.kit import settings
+from ironlaw.labs.lab_12_amdahl.act2.job import EFFICIENT, Job
+from ironlaw.systems.limits import fail, good, hit, warn
+
+
+def money(value: float) -> kit.Markup:
+    return kit.dress(f"{value:,.0f} USD")
+
+
+def _reached(job: Job) -> dict[str, object]:
+    return {"speedup": kit.times(job.speedup), "target": kit.times(job.target)}
+
+
+def _out_of_reach(job: Job) -> dict[str, object]:
+    most = kit.times(job.ceiling) if math.isfinite(job.ceiling) else "what the job allows"
+    return {"most": most, "target": kit.times(job.target)}
+
+
+def _backwards(job: Job) -> dict[str, object]:
+    lost = 100 * (1 - job.speedup_on(job.workers + 1) / job.speedup)
+    best = {"best": f"{job.best:,.0f}", "peak": kit.times(job.speedup_on(job.best))}
+    return {"speedup": kit.times(job.speedup), "workers": f"{job.workers:,}", "lost": kit.amount(lost, "%", 2), **best}
+
+
+def _too_few(job: Job) -> dict[str, object]:
+    return _reached(job) | {"workers": f"{job.workers:,}", "needed": f"{job.needed:,.0f}"}
+
+
+def _not_worth(job: Job) -> dict[str, object]:
+    worth = {"alone": money(job.alone), "worth": money(job.story.worth), "over": money(job.too_dear)}
+    return _reached(job) | {"cost": money(job.cost), **worth}
+
+
+def _paid(job: Job) -> dict[str, object]:
+    return _reached(job) | {"cost": money(job.cost), "room": money(-job.too_dear)}
+
+
+def _waiting(job: Job) -> dict[str, object]:
+    return _paid(job) | {"waits": kit.amount(100 * (1 - job.efficiency), "%", 2), "needed": f"{job.needed:,.0f}"}
+
+
+def _good(job: Job) -> dict[str, object]:
+    return _paid(job) | {"efficiency": kit.amount(100 * job.efficiency, "%")}
+
+
+LIMITS = (
+    fail("out_of_reach", "Out of reach", lambda job: math.isinf(job.needed), _out_of_reach),
+    fail("backwards", "Backwards", lambda job: job.workers > job.best, _backwards),
+    fail("too_few", "Too few workers", lambda job: job.workers < job.needed, _too_few),
+    fail("not_worth", "Not worth it", lambda job: job.too_dear > 0, _not_worth),
+    warn("waiting", "Paid for waiting", lambda job: job.efficiency < EFFICIENT, _waiting),
+    good("good", "The target is met", _good),
+)
+
+
+def banner(lab: kit.Lab, job: Job) -> dict[str, Any]:
+    name = hit(LIMITS, job).name
+    more = {"way": _way(lab, job)} if name == "out_of_reach" else {"weeks": _weeks(lab, job)} if name == "too_few" else {}
+    return settings.verdict(lab, "act2", LIMITS, job, **more)
+
+
+def _way(lab: kit.Lab, job: Job) -> str:
+    """What would do it: weeks at this number of workers, if any."""
+    if math.isinf(job.weeks_needed):
+        return lab.fill("act2.way_none", workers=f"{job.workers:,}")
+    return lab.fill("act2.way_weeks", weeks=_count(job.weeks_needed), workers=f"{job.workers:,}")
+
+
+def _weeks(lab: kit.Lab, job: Job) -> str:
+    if math.isinf(job.weeks_needed):
+        return lab.fill("act2.no_weeks")
+    return lab.fill("act2.or_weeks", weeks=_count(job.weeks_needed))
+
+
+def _count(weeks: float) -> str:
+    return "one week" if weeks == 1 else f"{weeks:.0f} weeks"
