@@ -3,8 +3,8 @@
     python scripts/record record before.json                       all: about ten minutes on two cores
     python scripts/record record before.json --settings 20         fewer settings of the dials: about two minutes
     python scripts/record compare before.json                      record again and list what differs; exit 1 where something does
-    python scripts/record compare before.json --only labs:lab_05,cli
-    python scripts/record show before.json "labs/lab_05"           the values under a key
+    python scripts/record compare before.json --only labs:lab_v2_05,cli:serve
+    python scripts/record show before.json labs/lab_07_fusion/own/opened      the values under a key
 
 It asks from outside: the page that a lab's host serves and what a learner does there, the command line, the public figures. Groups are
 labs:<slug>, ledger, cli, help, schemas, grammar and figures; help may change in a step that changes words, so it stands alone. The clock
@@ -23,13 +23,14 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent.parent / "src"), str(HERE)]
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(ROOT / "src"), str(HERE)]
 
 import book as books  # noqa: E402
-from tasks import NEEDS_LEDGER, ROOT, run, tasks  # noqa: E402
+from tasks import NEEDS_LEDGER, run, tasks  # noqa: E402
 
 SETTINGS = 200
-SHOWN = 25  # differences that are printed in full
+SHOWN = 3  # items of a lab or command that are printed, and parts of an item
 
 
 def wanted(names: list[str], only: list[str]) -> list[str]:
@@ -40,7 +41,7 @@ def record(out: Path, only: list[str], settings: int, old: dict[str, Any], jobs:
     """Into `out` and the values beside it; `old` has what a comparison takes over."""
     import commands
 
-    examples = old.get("examples") or commands.examples(ROOT)
+    examples = old.get("examples") or commands.examples()
     names = wanted(tasks(examples), only)
     if not old.get("ledger") and any(name.startswith(NEEDS_LEDGER) for name in names):
         names = list(dict.fromkeys(["ledger", *names]))
@@ -61,28 +62,30 @@ def compare(path: Path, out: Path, only: list[str], jobs: int) -> int:
     old = json.loads(path.read_text(encoding="utf-8"))
     new = record(out, only, old["settings"], old, jobs)
     before, now = books.chosen(old["items"], only), books.chosen(new["items"], only)
+    added = [key for key in now if key not in before]
+    if added:
+        print(f"{len(added):,} items are new, such as {', '.join(added[:4])}")
     return report(list(books.differences(before, now)), len(before), path, out)
 
 
-def report(found: list[tuple[str, str, str | None, str | None]], count: int, old: Path, new: Path) -> int:
-    if not found:
-        print(f"{count:,} items are the same")
-        return 0
-    first = found[:SHOWN]
-    before = books.look_up(books.values_of(old), {one for _, _, one, _ in first if one})
-    now = books.look_up(books.values_of(new), {one for _, _, _, one in first if one})
-    for key, part, was, is_ in first:
-        print(f"{key}  {part}")
-        if was is None or is_ is None:
-            print(f"    {'new' if was is None else 'gone'}")
-        elif was and is_:
-            print("\n".join(f"    {line}" for line in books.diff(before[was], now[is_])))
-    places: dict[str, int] = {}
-    for key in dict.fromkeys(key for key, *_ in found):
-        place = "/".join(key.split("/")[:2])
-        places[place] = places.get(place, 0) + 1
-    print(f"\n{len({key for key, *_ in found}):,} of {count:,} items differ: " + ", ".join(f"{n} of {one}" for one, n in places.items()))
-    return 1
+def report(found: list[books.Difference], count: int, old: Path, new: Path) -> int:
+    """The first differences of each lab and command in full, then how many there are."""
+    places: dict[str, dict[str, list[books.Difference]]] = {}
+    for one in found:
+        places.setdefault(one.place, {}).setdefault(one.key, []).append(one)
+    first = [one for keys in places.values() for some in list(keys.values())[:SHOWN] for one in some[:SHOWN]]
+    before = books.look_up(books.values_of(old), {one.before for one in first if one.before})
+    now = books.look_up(books.values_of(new), {one.now for one in first if one.now})
+    for one in first:
+        print(f"{one.key}  {one.part}")
+        if one.before and one.now:
+            print("\n".join(f"    {line}" for line in books.diff(before[one.before], now[one.now])))
+        else:
+            print("    gone" if one.now is None else "    new")
+    for place, keys in places.items():
+        print(f"{place}: {len(keys):,} items differ")
+    print(f"{sum(map(len, places.values())):,} of {count:,} items differ")
+    return 1 if found else 0
 
 
 def show(path: Path, key: str) -> int:

@@ -12,12 +12,26 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from still import blanked
 
 Items = dict[str, dict[str, str]]
 WIDE = 150  # characters of a line of a difference
+
+
+class Difference(NamedTuple):
+    """`before` and `now` are hashes, None where there is nothing."""
+
+    key: str
+    part: str
+    before: str | None
+    now: str | None
+
+    @property
+    def place(self) -> str:
+        """Its group, and which lab or command of that."""
+        return "/".join(self.key.split("/")[:2])
 
 
 class Book:
@@ -59,16 +73,16 @@ def look_up(path: Path, hashes: set[str]) -> dict[str, Any]:
     return found
 
 
-def differences(old: Items, new: Items) -> Iterator[tuple[str, str, str | None, str | None]]:
-    """(key, part, hash before, hash now) of all that is not the same."""
-    for key in [*old, *(key for key in new if key not in old)]:
-        before, now = old.get(key), new.get(key)
-        if before is None or now is None:
-            yield key, "", "" if before else None, "" if now else None
+def differences(old: Items, new: Items) -> Iterator[Difference]:
+    """All that is no longer the same. An item that the old record does not have is not a difference: something was added."""
+    for key, before in old.items():
+        now = new.get(key)
+        if now is None:
+            yield Difference(key, "", "", None)
             continue
         for part in [*before, *(part for part in now if part not in before)]:
             if before.get(part) != now.get(part):
-                yield key, part, before.get(part), now.get(part)
+                yield Difference(key, part, before.get(part), now.get(part))
 
 
 def diff(old: Any, new: Any, most: int = 6) -> list[str]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import shlex
 from collections.abc import Iterator
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import seams
 from book import Book
+from seams import run
 
 EXAMPLE = re.compile(r"^  (ironlaw .+)$", re.MULTILINE)
 # a server, a measurement of this machine, a cluster, a site's whole folder, and what tests/labs does for every lab
@@ -29,9 +30,9 @@ model = torch.nn.Sequential(
 STUDY = '[study]\nquestion = "predict"\n[over]\nmodel = "mlp8_1024"\nmachine = ["t4", "h100"]\nbatch = { from = 1, to = 4, times = 2 }\n'
 
 
-def examples(root: Path) -> list[str]:
+def examples() -> list[str]:
     """The lines of docs/cli.md, each once."""
-    listed = EXAMPLE.findall((root / "docs/cli.md").read_text(encoding="utf-8"))
+    listed = EXAMPLE.findall((seams.ROOT / "docs/cli.md").read_text(encoding="utf-8"))
     kept = [line.removeprefix("ironlaw ") for line in dict.fromkeys(listed) if not line.startswith(LEFT_OUT)]
     return [line for line in kept if "--dask" not in line]
 
@@ -39,16 +40,6 @@ def examples(root: Path) -> list[str]:
 def commands() -> list[str]:
     """As `ironlaw --help` lists them."""
     return re.findall(r"^  (\w+) +\S", run(["--help"])[1].partition("commands:\n")[2].partition("\n\n")[0], re.MULTILINE)
-
-
-def run(argv: list[str]) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error, in this process."""
-    from ironlaw.cli import main
-
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        code = main(argv)
-    return code, out.getvalue(), err.getvalue()
 
 
 def ask(book: Book, key: str, argv: list[str]) -> None:
@@ -135,10 +126,10 @@ def record_schemas(book: Book) -> None:
         ask(book, f"schemas/{name}", ["schema", name])
 
 
-def record_grammar(book: Book, root: Path) -> None:
+def record_grammar(book: Book) -> None:
     """What a shell completes by: every command's options and what each takes."""
-    grammar = json.loads((root / "src/ironlaw/cli/grammar.json").read_text(encoding="utf-8"))
-    for command, options in grammar.items() if isinstance(grammar, dict) else [("all", grammar)]:
+    (text,) = (write() for name, write in seams.pages().items() if name.endswith("grammar.json"))
+    for command, options in json.loads(text).items():
         book.keep(f"grammar/{command}", {"options": options})
     for shell in ("bash", "zsh", "fish"):
         ask(book, f"grammar/completion {shell}", ["completion", shell])

@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import json
-from pathlib import Path
 from typing import Any
 
+import seams
 from book import Book
-from commands import ask, run
+from commands import ask
+from seams import run
 
 SEEDS = 12  # variants of a card
 
 
-def record(book: Book, root: Path) -> None:
+def record(book: Book) -> None:
     for line in ("validate", "validate --rows", "claims", "claims --check", "hardware", "hardware check", "workload"):
         ask(book, f"figures/{line}", [*line.split(), "--json"])
     for command, rows, name in (("claims", "claims", "id"), ("hardware", "machines", "slug"), ("workload", "workloads", "slug")):
         for row in json.loads(run([command, "--json"])[1])[rows]:
             ask(book, f"figures/{command} {row[name]}", [command, row[name], "--json"])
     _cards(book)
-    _pages(book, root)
-    _api(book)
+    _pages(book)
+    for name, kind in seams.public_names().items():
+        book.keep(f"figures/api {name}", {"kind": kind})
 
 
 def _cards(book: Book) -> None:
-    from ironlaw.recall.templates import templates
-    from ironlaw.recall.variants import variant
-
-    for name, template in templates().items():
+    for name, variant in seams.cards().items():
         for seed in range(SEEDS):
-            fields = {field.name: getattr(one, field.name) for one in [variant(template, seed)] for field in dataclasses.fields(one)}
-            fields["template"] = name
-            book.keep(f"figures/card {name} {seed}", {key: _plain(value) for key, value in fields.items()})
+            fields = {**_plain(variant(seed)), "template": name}
+            book.keep(f"figures/card {name} {seed}", fields)
 
 
 def _plain(value: Any) -> Any:
@@ -46,21 +43,9 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
 
 
-def _pages(book: Book, root: Path) -> None:
+def _pages(book: Book) -> None:
     """What scripts/docs.py would write now, but for the commands' help, which has its own group; and the errata."""
-    spec = importlib.util.spec_from_file_location("docs_script", root / "scripts/docs.py")
-    assert spec is not None and spec.loader is not None
-    docs = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(docs)
-    for name, write in docs.PAGES.items():
+    for name, write in seams.pages().items():
         if not name.endswith(("cli.md", "grammar.json")):
             book.keep(f"figures/page {name}", {"text": write()})
-    book.keep("figures/page docs/errata.md", {"text": (root / "docs/errata.md").read_text(encoding="utf-8")})
-
-
-def _api(book: Book) -> None:
-    import ironlaw
-
-    for name in dir(ironlaw):
-        if not name.startswith("_"):
-            book.keep(f"figures/api {name}", {"kind": type(getattr(ironlaw, name)).__name__})
+    book.keep("figures/page docs/errata.md", {"text": (seams.ROOT / "docs/errata.md").read_text(encoding="utf-8")})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import seams
 from book import Book
 from dials import turn
 from learner import walk
@@ -11,47 +12,50 @@ from review import sit
 from visits import Visit, ledger_at
 
 Export = dict[str, Any]
-
-
-def catalogue() -> dict[str, Any]:
-    """Slug -> lab, in the order of the course."""
-    from ironlaw.pages.catalogue import catalogue as labs
-
-    return {lab.slug: lab for lab in labs()}
+REVIEW = "review"
+UNCHAINED = "ironlaw-ledger/1"
+CARD = ("slug", "title", "teaches", "minutes", "starts_from", "error")  # of the gallery
 
 
 def record(book: Book, slug: str, settings: int, full: Export | None) -> None:
-    lab = catalogue()[slug]
-    book.keep(f"labs/{slug}/card", {"card": {name: value for name, value in vars(lab).items() if name != "folder"}})
+    lab = seams.labs()[slug]
+    book.keep(f"labs/{slug}/card", {"card": {name: getattr(lab, name) for name in CARD}})
     half = (settings + 1) // 2
     for whose, right, first, count in (("own", True, 0, half), ("full", False, half, settings - half)):
         with ledger_at(book.place / f"{whose}.db") as ledger:
             if whose == "full" and full is not None:
                 ledger.import_(without(full, slug))
-            key = f"labs/{slug}/{whose}"
-            visit = Visit(lab, ledger)
-            book.keep(f"{key}/opened", visit.shown())
-            if slug == "review":
-                sit(visit, book, key)
-            walk(visit, book, f"{key}/walk", right)
-            visit.close()
-            visit = Visit(lab, ledger)
-            book.keep(f"{key}/complete", visit.shown())
-            turn(visit, book, f"{key}/turned", first, count)
-            visit.close()
+            play(book, lab, ledger, f"labs/{slug}/{whose}", right, first, count)
+
+
+def play(book: Book, lab: Any, ledger: Any, key: str, right: bool | None, first: int, count: int) -> None:
+    """From the opening to the end, then the dials at so many settings."""
+    visit = Visit(lab, ledger)
+    book.keep(f"{key}/opened", visit.shown())
+    if lab.slug == REVIEW:
+        sit(visit, book, key)
+    walk(visit, book, f"{key}/walk", right)
+    visit.close()
+    visit = Visit(lab, ledger)
+    book.keep(f"{key}/complete", visit.shown())
+    turn(visit, book, f"{key}/turned", first, count)
+    visit.close()
 
 
 def without(full: Export, slug: str) -> Export:
-    """The ledger of somebody who has done all labs but this one; a chain with a gap would be refused, so it goes without."""
-    return {name: value for name, value in full.items() if name != "chain"} | {
-        "events": [event for event in full["events"] if event["lab"] != slug]
-    }
+    """The ledger of somebody who has done all labs but this one: as a version without a chain exported it, since this one has a gap."""
+    head = {name: full[name] for name in ("exported", "learner")}
+    return {**head, "format": UNCHAINED, "events": [_unchained(event) for event in full["events"] if event["lab"] != slug]}
+
+
+def _unchained(event: Export) -> Export:
+    return {name: value for name, value in event.items() if name != "hash"}
 
 
 def full_ledger(book: Book, settings: int) -> Export:
     """All labs done by one learner, one after the other, each saved after its dials were turned a few times."""
     with ledger_at(book.place / "all.db") as ledger:
-        for slug, lab in catalogue().items():
+        for slug, lab in seams.labs().items():
             visit = Visit(lab, ledger)
             walk(visit, book, f"ledger/{slug}/walk", None)
             turn(visit, book, f"ledger/{slug}/turned", 1000, settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dates
+import hashlib
 import os
 import re
 import sys
@@ -10,6 +11,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +39,14 @@ class Noon(Real, metaclass=_AnyDate):
 
 
 @contextmanager
-def still() -> Iterator[Path]:
-    """A new home folder in which nothing was measured, noon, and ids that count up, for all that is imported already or later."""
+def still(name: str = "") -> Iterator[Path]:
+    """A new home folder in which nothing was measured, noon, and ids that count up, for all that is imported already or later.
+
+    `name` tells its ids from those of others.
+    """
     before = dict(os.environ)
-    ids = iter(range(1, 1 << 60))
+    first = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") << 64
+    ids = count(first)
 
     def next_id() -> uuid.UUID:
         return uuid.UUID(int=next(ids), version=4)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import multiprocessing
 import sys
 import time
+import traceback
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
+import seams
 from book import Book, Items
 from still import still
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 FULL = 5  # settings of each lab in the full ledger
 NEEDS_LEDGER = ("labs:", "cli:")
 LONGEST = ("ledger", "figures", "cli:coverage", "cli:analyze", "lab_v2_17", "lab_07", "lab_13", "lab_14")  # to be begun first
@@ -20,10 +21,8 @@ LONGEST = ("ledger", "figures", "cli:coverage", "cli:analyze", "lab_v2_17", "lab
 
 def tasks(examples: list[str]) -> list[str]:
     """What there is to record; first what takes longest."""
-    import labs
-
     of_commands = dict.fromkeys(f"cli:{line.partition(' ')[0]}" for line in examples)
-    listed = ["ledger", *(f"labs:{slug}" for slug in labs.catalogue()), *of_commands, "help", "schemas", "grammar", "figures"]
+    listed = ["ledger", *(f"labs:{slug}" for slug in seams.labs()), *of_commands, "help", "schemas", "grammar", "figures"]
     return sorted(listed, key=lambda name: not any(part in name for part in LONGEST))
 
 
@@ -55,28 +54,38 @@ def run(names: list[str], folder: Path, settings: int, old: dict[str, Any], jobs
 
 
 def task(name: str, values: Path, settings: int, old: dict[str, Any]) -> tuple[Items, Any]:
-    """One group in a process of its own."""
-    with still() as place:
-        import commands
-        import figures
-        import labs
-
+    """One group. Where it fails, what it had until then is kept, and why."""
+    with still(name) as place:
         book, extra = Book(values, place), None
-        group, _, slug = name.partition(":")
-        if group == "labs":
-            labs.record(book, slug, settings, old.get("ledger"))
-        elif group == "ledger":
-            extra = labs.full_ledger(book, FULL)
-        elif group == "cli":
-            lines = [line for line in old.get("examples") or commands.examples(ROOT) if line.partition(" ")[0] == slug]
-            commands.record_examples(book, lines, old.get("ledger"))
-        elif group == "help":
-            commands.record_help(book)
-        elif group == "schemas":
-            commands.record_schemas(book)
-        elif group == "grammar":
-            commands.record_grammar(book, ROOT)
-        else:
-            figures.record(book, ROOT)
+        try:
+            extra = _record(book, name, settings, old)
+        except Exception:
+            book.keep(f"{name.replace(':', '/')}/failed", {"failed": traceback.format_exc()})
+            traceback.print_exc()
         book.close()
     return book.items, extra
+
+
+def _record(book: Book, name: str, settings: int, old: dict[str, Any]) -> Any:
+    import commands
+    import figures
+    import labs
+
+    group, _, which = name.partition(":")
+    match group:
+        case "labs":
+            labs.record(book, which, settings, old.get("ledger"))
+        case "ledger":
+            return labs.full_ledger(book, FULL)
+        case "cli":
+            lines = [line for line in old["examples"] if line.partition(" ")[0] == which]
+            commands.record_examples(book, lines, old.get("ledger"))
+        case "help":
+            commands.record_help(book)
+        case "schemas":
+            commands.record_schemas(book)
+        case "grammar":
+            commands.record_grammar(book)
+        case "figures":
+            figures.record(book)
+    return None

@@ -1,4 +1,4 @@
-"""A lab's page as its host serves it, and what a learner does there. This file alone knows what the page is made of:
+"""A lab's page as its host serves it, and what a learner does there. This file knows what a page is made of:
 
     cells     name -> HTML; a piece is an empty element with its name in it
     pieces    name -> kind, spec, state, view
@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import seams
+
 PIECE = re.compile(r'data-piece="(\w+)"')
 HERE = {"seconds": "", "why": ""}  # of an experiment: what this machine takes, and what is installed on it
 Parts = dict[str, Any]
@@ -22,9 +24,7 @@ Parts = dict[str, Any]
 
 @contextmanager
 def ledger_at(path: Path) -> Iterator[Any]:
-    from ironlaw.ledger import open_ledger
-
-    with open_ledger(path) as ledger:
+    with seams.open_ledger(path) as ledger:
         ledger.path = path
         yield ledger
 
@@ -48,10 +48,8 @@ class Visit:
     """One page of one lab."""
 
     def __init__(self, lab: Any, ledger: Any) -> None:
-        from ironlaw.kit.host.plain import Page
-
         self.lab, self.ledger = lab, ledger
-        self.page = Page(lab.folder, ledger)
+        self.page = seams.page(lab, ledger)
         self.page.open()
 
     @property
