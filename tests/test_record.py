@@ -8,7 +8,7 @@ import pytest
 from ironlaw.widget import piece
 
 FOLDER = Path(__file__).parent.parent / "scripts" / "record"
-SLUG = "lab_12_amdahl"
+SLUG = "lab_15_parity"
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def played(scripts, values: Path):
     with still.still() as place:
         record = book.Book(values, place)
         with visits.ledger_at(place / "ledger.db") as ledger:
-            labs.play(record, seams.labs()[SLUG], ledger, f"labs/{SLUG}/own", None, 0, 2)
+            labs.play(record, seams.labs()[SLUG], ledger, f"labs/{SLUG}/own", None, range(2))
         record.close()
     return record.items
 
@@ -43,7 +43,7 @@ def test_two_records_agree_and_a_changed_figure_is_named(scripts, tmp_path, monk
     first, again = played(scripts, tmp_path / "first.gz"), played(scripts, tmp_path / "again.gz")
     assert list(book.differences(first, again)) == [] and len(first) > 15
     kept = " ".join(first)
-    assert all(words in kept for words in ("opened", "walk/00 lock act1", "save save", "complete", "instrument act2 001"))
+    assert all(words in kept for words in ("opened", "walk/00 lock act1", "save save", "complete", "turned/001 instrument act2"))
 
     def one_more(value, plain=piece.plain):
         view = plain(value)
@@ -53,8 +53,8 @@ def test_two_records_agree_and_a_changed_figure_is_named(scripts, tmp_path, monk
 
     monkeypatch.setattr(piece, "plain", one_more)
     changed = list(book.differences(first, played(scripts, tmp_path / "changed.gz")))
-    assert {one.part for one in changed} == {"instrument act1 view.cards", "instrument act2 view.cards"}
-    one = next(one for one in changed if one.key.endswith("turned/instrument act2 001"))
+    assert {one.part for one in changed} == {"instrument act1 view.cards", "instrument act2 view.cards", "view"}
+    one = next(one for one in changed if one.key.endswith("turned/001 instrument act2"))
     assert one.place == f"labs/{SLUG}"
     before, now = (book.look_up(tmp_path / f"{name}.gz", {one.before, one.now}) for name in ("first", "changed"))
     told = book.diff(before[one.before], now[one.now])
@@ -67,5 +67,7 @@ def test_what_is_gone_or_another_text_is_a_difference_and_what_is_new_is_not(scr
     new = {"cli/a": {"out": "3", "err": "2"}, "cli/c": {"out": "1"}}
     assert [(one.key, one.part) for one in book.differences(old, new)] == [("cli/a", "out"), ("cli/b", "")]
     assert book.chosen({**old, "labs/lab_12/own": {}}, ["labs:lab_12"]) == {"labs/lab_12/own": {}}
+    turned = {f"labs/lab_12/own/turned/{number:03d} saved": {} for number in range(9)}
+    assert list(book.chosen({**old, **turned}, (), 4)) == [*old, *list(turned)[:4]]
     assert book.diff('{"x":[1,2]}', '{"x":[1,3]}') == [".x[1]: 2 -> 3"]
     assert book.diff("one\ntwo", "one\nthree") == [" -two", " +three"]

@@ -1,8 +1,8 @@
 """Record what ironlaw shows and says, then change the code, then see whether it still does.
 
     python scripts/record record before.json                       all: about ten minutes on two cores
-    python scripts/record record before.json --settings 20         fewer settings of the dials: about two minutes
     python scripts/record compare before.json                      record again and list what differs; exit 1 where something does
+    python scripts/record compare before.json --settings 20        the first settings alone
     python scripts/record compare before.json --only labs:lab_v2_05,cli:serve
     python scripts/record show before.json labs/lab_07_fusion/own/opened      the values under a key
 
@@ -58,10 +58,11 @@ def record(out: Path, only: list[str], settings: int, old: dict[str, Any], jobs:
     return book
 
 
-def compare(path: Path, out: Path, only: list[str], jobs: int) -> int:
+def compare(path: Path, out: Path, only: list[str], settings: int, jobs: int) -> int:
     old = json.loads(path.read_text(encoding="utf-8"))
-    new = record(out, only, old["settings"], old, jobs)
-    before, now = books.chosen(old["items"], only), books.chosen(new["items"], only)
+    settings = min(settings, old["settings"])
+    new = record(out, only, settings, old, jobs)
+    before, now = books.chosen(old["items"], only, settings), books.chosen(new["items"], only)
     added = [key for key in now if key not in before]
     if added:
         print(f"{len(added):,} items are new, such as {', '.join(added[:4])}")
@@ -115,7 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
     if args.do == "record":
         record(out, only, args.settings, {}, args.jobs)
         return 0
-    return compare(args.path, out, only, args.jobs)
+    return compare(args.path, out, only, args.settings, args.jobs)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import difflib
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -134,7 +135,13 @@ def _short(value: Any) -> str:
     return text if len(text) <= WIDE else text[:WIDE] + "…"
 
 
-def chosen(items: Items, groups: Iterable[str]) -> Items:
-    """Those of some groups: `cli`, or `labs:lab_05`, the start of what follows the first slash."""
-    wanted = [group.replace(":", "/") for group in groups]
-    return {key: parts for key, parts in items.items() if not wanted or any(key == one or key.startswith(one) for one in wanted)}
+def chosen(items: Items, groups: Iterable[str], settings: int = 1000) -> Items:
+    """Those of some groups (`cli`, or `labs:lab_07`, the start of what follows the first slash), and of the labs' settings the first."""
+    wanted = tuple(group.replace(":", "/") for group in groups)
+    return {key: parts for key, parts in items.items() if (not wanted or key.startswith(wanted)) and _number(key) < settings}
+
+
+def _number(key: str) -> int:
+    """Of a setting of a lab's dials; -1 for anything else."""
+    match = re.match(r"labs/.*/turned/(\d+) ", key)
+    return int(match[1]) if match else -1

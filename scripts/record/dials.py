@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from typing import Any
 
 from book import Book
 from visits import Visit
 
-EVERY = 5  # setting, that is: also asked for as a dial passes through it, and saved
+TOGGLE, SAVE = "toggle context", "save save"
+EVERY = 5  # setting in a row is also asked for as a dial passes through it, and saved; then comes the next context
 
 
-def turn(visit: Visit, book: Book, key: str, first: int, count: int) -> None:
-    """Every instrument of the page at so many settings, in all contexts one after the other; then what would be saved there."""
-    contexts = [option["value"] for option in visit.traits("toggle context")["spec"]["options"]] if "toggle context" in visit.names else []
+def turn(visit: Visit, book: Book, key: str, numbers: Sequence[int]) -> None:
+    """Every instrument of the page at these settings, the contexts one after the other. Fewer numbers are the beginning of more."""
+    contexts = [option["value"] for option in visit.traits(TOGGLE)["spec"]["options"]] if TOGGLE in visit.names else []
     instruments = [name for name in visit.names if name.startswith("instrument ")]
-    for number in range(first, first + count):
-        context = contexts[(number - first) * len(contexts) // count] if contexts else None
-        if context and visit.traits("toggle context")["state"]["value"] != context:
-            book.keep(f"{key}/context {context}", visit.act("toggle context", value=context))
+    for place, number in enumerate(numbers):
+        where = f"{key}/turned/{number:03d}"
+        context = contexts[place // EVERY % len(contexts)] if contexts else None
+        if context and visit.traits(TOGGLE)["state"]["value"] != context:
+            book.keep(f"{where} context {context}", visit.act(TOGGLE, value=context))
         for name in instruments:
-            where = f"{key}/{name} {number:03d}"
             asked = setting(visit.traits(name)["spec"]["dials"], random.Random(f"{visit.lab.slug} {name} {number}"))
-            if number % EVERY == 0:
-                book.keep(f"{where} moving", {"asked": asked, **visit.look(name, {"dials": asked})})
-            book.keep(where, {"asked": asked, **visit.act(name, dials=asked)})
-        if number % EVERY == 0 and "save save" in visit.names:
+            if place % EVERY == 0:
+                book.keep(f"{where} {name} moving", {"asked": asked, **visit.look(name, {"dials": asked})})
+            book.keep(f"{where} {name}", {"asked": asked, **visit.act(name, dials=asked)})
+        if place % EVERY == 0 and SAVE in visit.names:
             before = len(visit.events())
-            parts = visit.press("save save")
+            parts = visit.press(SAVE)
             saves = {part: value for part, value in parts.items() if part.startswith(("cell ", "save "))}
-            book.keep(f"{key}/saved {number:03d}", {**saves, "events": visit.events(before)})
+            book.keep(f"{where} saved", {**saves, "events": visit.events(before)})
 
 
 def setting(dials: list[dict[str, Any]], source: random.Random) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import seams
@@ -20,16 +21,15 @@ CARD = ("slug", "title", "teaches", "minutes", "starts_from", "error")  # of the
 def record(book: Book, slug: str, settings: int, full: Export | None) -> None:
     lab = seams.labs()[slug]
     book.keep(f"labs/{slug}/card", {"card": {name: getattr(lab, name) for name in CARD}})
-    half = (settings + 1) // 2
-    for whose, right, first, count in (("own", True, 0, half), ("full", False, half, settings - half)):
+    for whose, right, first in (("own", True, 0), ("full", False, 1)):
         with ledger_at(book.place / f"{whose}.db") as ledger:
             if whose == "full" and full is not None:
                 ledger.import_(without(full, slug))
-            play(book, lab, ledger, f"labs/{slug}/{whose}", right, first, count)
+            play(book, lab, ledger, f"labs/{slug}/{whose}", right, range(first, settings, 2))
 
 
-def play(book: Book, lab: Any, ledger: Any, key: str, right: bool | None, first: int, count: int) -> None:
-    """From the opening to the end, then the dials at so many settings."""
+def play(book: Book, lab: Any, ledger: Any, key: str, right: bool | None, numbers: Sequence[int]) -> None:
+    """From the opening to the end, then the dials at the settings of these numbers."""
     visit = Visit(lab, ledger)
     book.keep(f"{key}/opened", visit.shown())
     if lab.slug == REVIEW:
@@ -38,7 +38,7 @@ def play(book: Book, lab: Any, ledger: Any, key: str, right: bool | None, first:
     visit.close()
     visit = Visit(lab, ledger)
     book.keep(f"{key}/complete", visit.shown())
-    turn(visit, book, f"{key}/turned", first, count)
+    turn(visit, book, key, numbers)
     visit.close()
 
 
@@ -58,7 +58,7 @@ def full_ledger(book: Book, settings: int) -> Export:
         for slug, lab in seams.labs().items():
             visit = Visit(lab, ledger)
             walk(visit, book, f"ledger/{slug}/walk", None)
-            turn(visit, book, f"ledger/{slug}/turned", 1000, settings)
+            turn(visit, book, f"ledger/{slug}", range(settings))
             visit.close()
         export: Export = ledger.export()
     return export

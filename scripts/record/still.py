@@ -53,22 +53,22 @@ def still(name: str = "") -> Iterator[Path]:
 
     swaps = {id(Real): Noon, id(uuid.uuid4): next_id}
     kept: list[tuple[Any, str, Any]] = []
-    for module in [dates, uuid, *(module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "ironlaw")]:
-        for name, value in list(vars(module).items()):
+    for module in [dates, uuid, *(module for key, module in list(sys.modules.items()) if key.partition(".")[0] == "ironlaw")]:
+        for key, value in list(vars(module).items()):
             if id(value) in swaps:
-                kept.append((module, name, value))
-                setattr(module, name, swaps[id(value)])
+                kept.append((module, key, value))
+                setattr(module, key, swaps[id(value)])
     with tempfile.TemporaryDirectory(prefix="ironlaw-record-") as place:
         os.environ.update(SETTINGS, IRONLAW_HOME=str(Path(place, "home")))
-        for name in UNSET:
-            os.environ.pop(name, None)
+        for variable in UNSET:
+            os.environ.pop(variable, None)
         try:
             yield Path(place)
         finally:
             os.environ.clear()
             os.environ.update(before)
-            for module, name, value in kept:
-                setattr(module, name, value)
+            for module, key, value in kept:
+                setattr(module, key, value)
 
 
 def blanked(text: str, place: Path) -> str:

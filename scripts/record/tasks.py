@@ -14,9 +14,9 @@ import seams
 from book import Book, Items
 from still import still
 
-FULL = 5  # settings of each lab in the full ledger
+FULL = 1  # setting of each lab in the full ledger, which is saved there
 NEEDS_LEDGER = ("labs:", "cli:")
-LONGEST = ("ledger", "figures", "cli:coverage", "cli:analyze", "lab_v2_17", "lab_07", "lab_13", "lab_14")  # to be begun first
+LONGEST = ("ledger", "figures", "lab_v2_17", "lab_07", "lab_13", "lab_14")  # to be begun first
 
 
 def tasks(examples: list[str]) -> list[str]:
