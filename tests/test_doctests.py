@@ -2,6 +2,7 @@
 
 import doctest
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -17,3 +18,9 @@ MODULES = (
 def test_examples_run(name):
     tried = doctest.testmod(import_module(name), optionflags=doctest.ELLIPSIS)
     assert tried.attempted >= 2 and not tried.failed
+
+
+def test_the_page_about_python_is_true():
+    place = Path(__file__).parent.parent / "docs" / "python.md"
+    tried = doctest.testfile(str(place), module_relative=False, encoding="utf-8")
+    assert tried.attempted >= 10 and not tried.failed
