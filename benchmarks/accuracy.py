@@ -19,7 +19,7 @@ from open_set import MACHINE, captured_models
 
 import ironlaw as il
 from ironlaw.backends.rows import Row
-from ironlaw.calibration.calibration import Calibration
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.scatter import Outcome, by_mode, holds
 from ironlaw.compare import Comparison, Speedup, comparisons, speedups
 from ironlaw.engine.device.intervals import HOST, judged

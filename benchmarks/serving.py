@@ -8,10 +8,10 @@ import time
 
 from ironlaw import Plan, hardware
 from ironlaw.engine.serving.llm.cache import blocks, pool_blocks
-from ironlaw.engine.serving.llm.load import Spread, arriving
 from ironlaw.engine.serving.llm.policy import PREEMPTIONS, Policy, Speculation
 from ironlaw.engine.serving.llm.replica import serve
 from ironlaw.engine.serving.llm.replicas import apart
+from ironlaw.engine.serving.llm.requests import Spread, arriving
 from ironlaw.registry.decoders import decoder, steps, weight_bytes
 
 POLICIES = {

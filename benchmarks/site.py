@@ -23,7 +23,7 @@ import psutil
 from labs import ARGUMENTS, HERE, WATCH, turn
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from ironlaw.site.build import build
+from ironlaw.site.build_site import build
 from ironlaw.site.serve import server
 
 LAB = "lab/lab_01_magnitude/"

@@ -20,10 +20,10 @@ import numpy as np
 from scipy.optimize import minimize
 from transfer_rows import OWN, Rows, families
 
-from ironlaw.calibration.transfer import attention, products, rows, streams
-from ironlaw.calibration.transfer.chip import group
-from ironlaw.calibration.transfer.laws import TILES, helps, product_constants, stream_constants
+from ironlaw.calibration.transfer import attention_law, product_law, stream_law, transfer_rows
+from ironlaw.calibration.transfer.chip_traits import group
 from ironlaw.calibration.transfer.power import sustained
+from ironlaw.calibration.transfer.transfer_laws import TILES, helps, product_constants, stream_constants
 
 STORED = Path(__file__).parents[1] / "src/ironlaw/registry/transfer/constants.json"
 OWN_FLOOR = 2.5e-6  # seconds
@@ -52,7 +52,7 @@ class Family:
 
     source: str
     start: dict[str, float]
-    seconds: Callable[[dict[str, float], Rows, streams.StreamConstants], Any]
+    seconds: Callable[[dict[str, float], Rows, stream_law.StreamConstants], Any]
     held: tuple[str, ...] = ()  # constants that few machines' rows say anything of
 
 
@@ -62,38 +62,38 @@ def floor(c: Any, r: Rows) -> float:
 
 
 def product(fmt: str, tiles: Sequence[tuple[int, int]]) -> Callable[..., Any]:
-    def seconds(c: dict[str, float], r: Rows, s: streams.StreamConstants) -> Any:
+    def seconds(c: dict[str, float], r: Rows, s: stream_law.StreamConstants) -> Any:
         k = product_constants(c, tiles, r.chip)
         sizes = tuple(r.sizes[name] for name in ("batch", "m", "n", "k"))
         share = sustained(r.chip, fmt, k.share, WATTS)
-        return products.product_s(sizes, r.sizes["data"], r.chip, fmt, k, streams.bandwidth(r.chip, s), share)[2] + floor(k, r)
+        return product_law.product_s(sizes, r.sizes["data"], r.chip, fmt, k, stream_law.bandwidth(r.chip, s), share)[2] + floor(k, r)
 
     return seconds
 
 
-def row_seconds(c: dict[str, float], r: Rows, s: streams.StreamConstants) -> Any:
-    k = rows.RowConstants(**c)
-    return rows.rows_s(r.sizes["rows"], r.sizes["width"], 4.0, r.chip, k, streams.bandwidth(r.chip, s))[2] + floor(k, r)
+def row_seconds(c: dict[str, float], r: Rows, s: stream_law.StreamConstants) -> Any:
+    k = transfer_rows.RowConstants(**c)
+    return transfer_rows.rows_s(r.sizes["rows"], r.sizes["width"], 4.0, r.chip, k, stream_law.bandwidth(r.chip, s))[2] + floor(k, r)
 
 
-def prefill_seconds(c: dict[str, float], r: Rows, s: streams.StreamConstants) -> Any:
-    k, z = attention.PrefillConstants(**c), r.sizes
+def prefill_seconds(c: dict[str, float], r: Rows, s: stream_law.StreamConstants) -> Any:
+    k, z = attention_law.PrefillConstants(**c), r.sizes
     return (
-        attention.prefill_s(z["heads"], z["queries"], z["keys"], z["d"], True, z["data"], r.chip, "bf16", k, streams.bandwidth(r.chip, s))[
-            2
-        ]
+        attention_law.prefill_s(
+            z["heads"], z["queries"], z["keys"], z["d"], True, z["data"], r.chip, "bf16", k, stream_law.bandwidth(r.chip, s)
+        )[2]
         + k.floor
     )
 
 
-def decode_seconds(c: dict[str, float], r: Rows, s: streams.StreamConstants) -> Any:
-    k, z = attention.DecodeConstants(**c), r.sizes
-    return attention.decode_s(z["heads"], z["groups"], z["keys"], z["data"], r.chip, k, streams.bandwidth(r.chip, s))[2] + k.floor
+def decode_seconds(c: dict[str, float], r: Rows, s: stream_law.StreamConstants) -> Any:
+    k, z = attention_law.DecodeConstants(**c), r.sizes
+    return attention_law.decode_s(z["heads"], z["groups"], z["keys"], z["data"], r.chip, k, stream_law.bandwidth(r.chip, s))[2] + k.floor
 
 
 def stream_seconds(c: dict[str, float], r: Rows, _: Any) -> Any:
     k = stream_constants(c)
-    return streams.stream_s(r.sizes["data"], r.chip, k) + k.floor
+    return stream_law.stream_s(r.sizes["data"], r.chip, k) + k.floor
 
 
 SMALLER = {"tile_128x64": 0.92, "tile_64x64": 0.85, "tile_64x32": 0.7, "tile_32x32": 0.5}
@@ -150,7 +150,7 @@ def start(family: Family) -> Any:
     return np.log([value - (LEAST_P if name == "p" else 0.0) for name, value in family.start.items()])
 
 
-def fit(family: Family, machines: Sequence[Rows], s: streams.StreamConstants | None, first: Any = None, tries: int = 2000) -> Any:
+def fit(family: Family, machines: Sequence[Rows], s: stream_law.StreamConstants | None, first: Any = None, tries: int = 2000) -> Any:
     """The logarithms of the constants. Each machine weighs the same; a constant that nothing pulls on stays where it began."""
     origin, weights = start(family), [NOISY if r.slug in RESTLESS else 1.0 for r in machines]
     pull = np.array([HELD if name in family.held else LOOSE for name in family.start])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import ironlaw as il
-from ironlaw.calibration.transfer.chip import Chip, chip
+from ironlaw.calibration.transfer.chip_traits import Chip, chip
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.registry.evidence import evidence
 

@@ -12,7 +12,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from ironlaw.measure import evidence_file, host
+from ironlaw.measure import evidence_file, software_host
 from ironlaw.measure.clock import Clock, Timing
 from ironlaw.measure.experiments.workers import WAYS, Crew, label
 from ironlaw.measure.noise import Watch
@@ -32,7 +32,7 @@ def main() -> int:
     parser.add_argument("--hardware", required=True, help="the slug of the machine whose host this is")
     parser.add_argument("--items", type=int, default=240)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--most", type=int, default=host.cores(), help="workers, at the most")
+    parser.add_argument("--most", type=int, default=software_host.cores(), help="workers, at the most")
     args = parser.parse_args()
     clock, watch = Clock(), Watch()
     samples: dict[tuple[str, int], list[float]] = {(way, n): [] for way in WAYS for n in range(1, args.most + 1)}
@@ -49,7 +49,7 @@ def main() -> int:
         case_row(way, label(way, n), {"workers": n, "items": args.items}, Timing.of(times).row()) for (way, n), times in samples.items()
     ]
     path = evidence_file.write(
-        args.out / "workers.json", machine={**host.machine(), "hardware": args.hardware}, software=host.software(),
+        args.out / "workers.json", machine={**software_host.machine(), "hardware": args.hardware}, software=software_host.software(),
         method=METHOD.format(items=args.items, rounds=args.rounds), rows=typed(rows), noise=watch.verdict().as_json(),
     )  # fmt: skip
     for way in WAYS:

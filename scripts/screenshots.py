@@ -24,7 +24,7 @@ from labs import serving  # noqa: E402
 from playwright.sync_api import Page, expect  # noqa: E402
 
 from ironlaw import kit  # noqa: E402
-from ironlaw.kit.check import complete  # noqa: E402
+from ironlaw.kit.lab_check import complete  # noqa: E402
 from ironlaw.ledger import open_ledger  # noqa: E402
 
 LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from ironlaw.measure.experiments import batches, collectives, compression, trials, workers
+from ironlaw.measure.experiments import batches, collectives_trial, compression, trials, workers
 
 SIZES = {
     trials: {"SHAPES": ((64, 64), (128, 256)), "WIDE": (256, 256), "SIZES": (32, 64), "OPS": 10, "BATCHES": (1, 2)},
-    collectives: {"SIZES": {collectives.FREE: {2: (1 << 10,)}, collectives.PACED: {2: (1 << 10, 1 << 14)}}},
+    collectives_trial: {"SIZES": {collectives_trial.FREE: {2: (1 << 10,)}, collectives_trial.PACED: {2: (1 << 10, 1 << 14)}}},
     compression: {"SIDE": 256},
     batches: {"WIDTH": 256, "SECONDS": 0.1},
     workers: {"ITEMS": 4},

@@ -9,8 +9,8 @@ import ironlaw as il
 from ironlaw import compare as comparing
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.rows import Row
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.compare import FUNCTIONS, KINDS, Comparison, comparisons, speedups, summary
 from ironlaw.engine.device.host import Host
 from ironlaw.registry.evidence import measured

@@ -15,7 +15,7 @@ from ironlaw.backends.backend import Backend
 from ironlaw.engine.device import work
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import elements
-from ironlaw.engine.device.work.count import Kinds
+from ironlaw.engine.device.work.op_count import Kinds
 from ironlaw.engine.training.autograd import kept
 from ironlaw.engine.training.rewrites import autocast
 

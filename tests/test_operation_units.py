@@ -10,13 +10,13 @@ from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.errors import BadRegistry
 from ironlaw.formats import FORMATS, intensity_unit, operation, rate_unit
-from ironlaw.pages.explore.sections import sections
-from ironlaw.pictures.curve import curve
+from ironlaw.pages.explore.explore_sections import sections
+from ironlaw.pictures.curve_picture import curve
 from ironlaw.pictures.ladder import Rung, ladder
-from ironlaw.pictures.roofline import roofline
+from ironlaw.pictures.roofline_picture import roofline
 from ironlaw.pictures.roofs import Dot, Roof, roofs
-from ironlaw.recall.templates import templates
-from ironlaw.recall.variants import variant
+from ironlaw.recall.card_templates import templates
+from ironlaw.recall.card_variants import variant
 
 INTEGERS = ("int4", "int8", "int16", "int32", "int64", "bool")
 FLOATS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "complex64", "complex128")

@@ -100,7 +100,7 @@ def in_format(entry, run, dtype, ways=slice(1)):
 def called(model, entry, run, dtype, way):
     import ironlaw as il
     from corpus import catalogue
-    from ironlaw.worker.values import encode
+    from ironlaw.worker.json_values import encode
 
     try:
         args, kwargs = catalogue.call(model, entry, "meta", batch_of(entry, run), dtype, **way)

@@ -16,7 +16,7 @@ from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.errors import IronlawError
-from ironlaw.worker.values import decode
+from ironlaw.worker.json_values import decode
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

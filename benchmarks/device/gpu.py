@@ -8,8 +8,8 @@ import torch
 
 from ironlaw.formats import FORMATS
 from ironlaw.measure import evidence_file
-from ironlaw.measure.host import software
 from ironlaw.measure.rows import typed
+from ironlaw.measure.software_host import software
 from ironlaw.measure.suites.cuda.launches import gpu_or_processor
 
 GPU = gpu_or_processor()

@@ -119,7 +119,7 @@ def work(models, count, until, lock, queue, ready, read, wanted):
     import torch
     from gpu import GPU
 
-    from ironlaw.measure.host import software
+    from ironlaw.measure.software_host import software
 
     signal.signal(signal.SIGALRM, out_of_time)
     compiled = [compile_first(model, until[0], wanted) for model in models]

@@ -14,14 +14,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def labs() -> dict[str, Any]:
     """Slug -> lab, in the order of the course."""
-    from ironlaw.pages.catalogue import catalogue
+    from ironlaw.pages.lab_catalogue import catalogue
 
     return {lab.slug: lab for lab in catalogue()}
 
 
 def page(lab: Any, ledger: Any) -> Any:
     """One page of a lab, not yet opened."""
-    from ironlaw.kit.host.plain import Page
+    from ironlaw.kit.page_host.plain import Page
 
     return Page(lab.folder, ledger)
 
@@ -44,8 +44,8 @@ def run(argv: list[str]) -> tuple[int, str, str]:
 
 def cards() -> Mapping[str, Callable[[int], Any]]:
     """A card of the review -> its variant for a seed."""
-    from ironlaw.recall.templates import templates
-    from ironlaw.recall.variants import variant
+    from ironlaw.recall.card_templates import templates
+    from ironlaw.recall.card_variants import variant
 
     return {name: lambda seed, template=template: variant(template, seed) for name, template in templates().items()}  # type: ignore[misc]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ironlaw.registry.workloads import kv_cache, workload, workloads
     from ironlaw.report.analyze import analyze
     from ironlaw.report.predictions import Predictions as predictions
-    from ironlaw.study.outcome import run_study
+    from ironlaw.study.study_outcome import run_study
     from ironlaw.systems.advice import advise
     from ironlaw.systems.questions.capacity import Capacity as capacity
     from ironlaw.systems.questions.cluster import Cluster as cluster
@@ -55,7 +55,7 @@ HOMES = {
     "registry.machines": ("hardware", "machines"),
     "registry.workloads": ("kv_cache", "workload", "workloads"),
     "report.analyze": ("analyze",),
-    "study.outcome": ("run_study",),
+    "study.study_outcome": ("run_study",),
     "tracing": ("capture", "register_cost"),
 }  # what each module gives this one, on first use: a command that needs little of it starts at once
 QUESTIONS = {

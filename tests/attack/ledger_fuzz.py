@@ -6,8 +6,8 @@ from functools import singledispatch
 from hypothesis import strategies as st
 
 from ironlaw.ledger import KINDS
-from ironlaw.ledger.fields import ByKind, Field, Flag, Id, Items, Maybe, Moment, Name, OneOf, Positive, Record, Text, Whole
-from ironlaw.measure.host import machine
+from ironlaw.ledger.payload_fields import ByKind, Field, Flag, Id, Items, Maybe, Moment, Name, OneOf, Positive, Record, Text, Whole
+from ironlaw.measure.software_host import machine
 
 OWNER = "00000000-0000-4000-8000-00000000000a"
 LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline", "review", "lab_99_gone", "..", "é" * 200, "é<b>")

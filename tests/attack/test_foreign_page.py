@@ -15,7 +15,7 @@ from labs_entry import TOKEN
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from ironlaw.ledger import open_ledger
-from ironlaw.measure.host import machine
+from ironlaw.measure.software_host import machine
 from ironlaw.server import secret
 
 SESSION = "/lab/lab_01_magnitude/sse?session_id=s_evil"

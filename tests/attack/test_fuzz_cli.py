@@ -191,7 +191,7 @@ def place(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise BadValue("nothing is begun in this test")
 
-    for name in ("server.serve", "cli.measure.choose", "cli.model_run.run_model", "worker.run", "kit.check.problems"):
+    for name in ("server.serve", "cli.measure.choose", "cli.model_run.run_model", "worker.run", "kit.lab_check.problems"):
         monkeypatch.setattr(f"ironlaw.{name}", refuse)
     monkeypatch.setattr("ironlaw.cli.lab.labs", lambda: tmp_path / "labs")
     monkeypatch.setattr("ironlaw.compare.comparisons", lambda *_: iter(()))

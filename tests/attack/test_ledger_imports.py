@@ -20,15 +20,15 @@ from ledger_fuzz import ledgers
 
 from ironlaw import kit
 from ironlaw.errors import BadExport
-from ironlaw.kit.check import complete
+from ironlaw.kit.lab_check import complete
 from ironlaw.labs.review import review
 from ironlaw.labs.review.lab import app as review_app
 from ironlaw.ledger import open_ledger
 from ironlaw.ledger.append import append_events
 from ironlaw.ledger.events import Event
 from ironlaw.pages import gallery, records
-from ironlaw.pages.catalogue import catalogue
-from ironlaw.recall.session import state
+from ironlaw.pages.lab_catalogue import catalogue
+from ironlaw.recall.review_session import state
 
 LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_08_ledger", "lab_11_roofline")
 

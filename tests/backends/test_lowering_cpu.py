@@ -12,9 +12,9 @@ from ironlaw.backends.cpu.lowering import TRANSCENDENTAL
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.fit import calibrate
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.engine.device.fusion import fuse, merge
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Plan

@@ -11,9 +11,9 @@ from ironlaw import backends
 from ironlaw.backends import Backend
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.fit import calibrate
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.engine.device.fusion_rules import POINTWISE
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Plan

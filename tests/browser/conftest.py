@@ -22,7 +22,7 @@ from site_runtime import release
 from stalls import pytest_runtest_call, pytest_runtest_protocol, pytest_runtest_teardown
 
 from ironlaw.ledger import Ledger, open_ledger
-from ironlaw.site.build import build
+from ironlaw.site.build_site import build
 from ironlaw.site.serve import server
 
 __all__ = ["pytest_runtest_call", "pytest_runtest_protocol", "pytest_runtest_teardown"]  # pytest finds them here

@@ -8,7 +8,7 @@ from axe import serious
 from playwright.sync_api import Locator, Page, expect
 
 from ironlaw.kit.lab import LABS
-from ironlaw.kit.questions import Question, load
+from ironlaw.kit.question_sheet import Question, load
 from ironlaw.ledger import Ledger
 
 PATIENCE = 120_000  # ms: a loaded machine is slow, not wrong

@@ -3,15 +3,15 @@ figures arrive, and tests/measure whether they are right. The rows are the same,
 
 import sys
 
-from ironlaw.measure.experiments import batches, checkpointing, collectives, compression, scaling, workers
-from ironlaw.measure.experiments.run import main
+from ironlaw.measure.experiments import batches, checkpointing, collectives_trial, compression, scaling_trial, workers
+from ironlaw.measure.experiments.run_experiment import main
 
 FEWER = {
     batches: {"SECONDS": 0.1},
     checkpointing: {"STATE": 1 << 20, "KILLS": 2, "TRIALS": 2},
-    collectives: {"ROUNDS": 1},
+    collectives_trial: {"ROUNDS": 1},
     compression: {"SIDE": 256},
-    scaling: {"ROUNDS": 1},
+    scaling_trial: {"ROUNDS": 1},
     workers: {"ITEMS": 4},
 }
 

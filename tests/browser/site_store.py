@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from ironlaw.ledger import Ledger
-from ironlaw.ledger.memory import MemoryStore
+from ironlaw.ledger.memory_store import MemoryStore
 from ironlaw.site.desk import new_learner
 
 # takes what `stored` gives

@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from ironlaw.errors import BadValue
-from ironlaw.recall import answers
+from ironlaw.recall import card_answers
 from ironlaw.widget import dials
 from ironlaw.widget.assets import script
-from ironlaw.widget.schema import LONGEST_NAME, SCHEMA, conforms
+from ironlaw.widget.dial_schema import LONGEST_NAME, SCHEMA, conforms
 
 OPTIONS = [("a", "A"), ("b", "B"), (1, "one"), (False, "no")]
 DIALS = {
@@ -81,7 +81,7 @@ def test_a_dial_and_a_card_of_the_review_read_a_number_alike(blank: Page):
 
     def read(text: str) -> list[float]:
         try:
-            return list(answers.read(text, ""))
+            return list(card_answers.read(text, ""))
         except BadValue:
             return []
 

@@ -9,8 +9,8 @@ from lab_steps import LOST, answer, commit, expect_short, go_on, label, patient,
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from ironlaw import kit
-from ironlaw.kit.check import answer_all, complete
 from ironlaw.kit.lab import LABS
+from ironlaw.kit.lab_check import answer_all, complete
 from ironlaw.ledger import Ledger
 
 SLUG = "lab_07_fusion"

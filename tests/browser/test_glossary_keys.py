@@ -6,7 +6,7 @@ import re
 from playwright.sync_api import Browser, expect
 
 from ironlaw.widget.assets import GLOSSARY, script
-from ironlaw.widget.glossary import explanations, mark
+from ironlaw.widget.glossary_words import explanations, mark
 
 PAGE = """<main>
 <div class="il-step" id="one">{0}{1}<details><summary>more</summary>{2}</details></div>

@@ -27,7 +27,7 @@ from lab_steps import (
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from ironlaw import kit
-from ironlaw.kit.check import complete
+from ironlaw.kit.lab_check import complete
 from ironlaw.ledger import Ledger
 
 SLUG = "lab_11_roofline"

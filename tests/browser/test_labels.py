@@ -14,14 +14,14 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from ironlaw import kit
-from ironlaw.kit.check import complete
 from ironlaw.kit.lab import LABS
+from ironlaw.kit.lab_check import complete
 from ironlaw.labs.review import ladder, review, roof
 from ironlaw.labs.review.conceptmap import conceptmap
 from ironlaw.ledger import open_ledger
-from ironlaw.pages.explore import settings
+from ironlaw.pages.explore import explore_settings
 from ironlaw.pages.explore.view import view
-from ironlaw.pictures.calibration import calibration
+from ironlaw.pictures.calibration_picture import calibration
 from ironlaw.recall import confidence
 from ironlaw.widget.assets import DRAWING, script, typeface
 from ironlaw.widget.dials import settle
@@ -147,7 +147,7 @@ def pictures(instrument: Any, chance: random.Random, often: int) -> Iterator[str
 def explored(chance: random.Random) -> set[str]:
     """What /explore draws: every option of every dial, and each workload on a machine and in a mode of its own. The largest takes
     seconds and draws the same kinds of words as its smaller sisters."""
-    every = settings.usual()
+    every = explore_settings.usual()
     start = {dial["id"]: dial["value"] for dial in every}
     light = [option["value"] for option in every[0]["options"] if "llama3_70b" not in option["value"]]
     known = {dial["id"]: [option["value"] for option in dial.get("options", ())] for dial in every}

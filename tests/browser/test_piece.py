@@ -150,7 +150,7 @@ CELLS = [
 SERVE = """
 import sys
 from pathlib import Path
-from ironlaw.server.serving import serve
+from ironlaw.server.start_server import serve
 serve(int(sys.argv[2]), open_browser=False, folder=Path(sys.argv[1]), token="")
 """
 Start = Callable[[], subprocess.Popen[bytes]]

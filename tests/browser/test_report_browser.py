@@ -18,7 +18,7 @@ from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.report.analysis import Analysis, Compiling
 from ironlaw.report.kineto import read
-from ironlaw.report.page import write
+from ironlaw.report.report_page import write
 from ironlaw.report.trace_join import join
 
 TRACE = Path(__file__).parent.parent / "report" / "data" / "cuda.json"

@@ -12,9 +12,9 @@ from playwright.sync_api import Locator, Page, expect
 from ironlaw.claims.glossary import terms
 from ironlaw.labs.review.walker import START, walk_from
 from ironlaw.ledger import Ledger
+from ironlaw.recall.card_templates import templates
+from ironlaw.recall.card_variants import Variant, variant
 from ironlaw.recall.pairs import pair
-from ironlaw.recall.templates import templates
-from ironlaw.recall.variants import Variant, variant
 from ironlaw.recall.walk import truth
 
 REVIEW = "/lab/review/"

@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 from site_store import FILL, stored
 
 from ironlaw import kit
-from ironlaw.kit.check import complete
+from ironlaw.kit.lab_check import complete
 
 LAB = "lab_13_line"  # its simulations are the longest that a browser's Python runs; the others are read from the server
 # address -> what is there once Python has answered, if the page asks it

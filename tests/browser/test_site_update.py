@@ -8,7 +8,7 @@ import time
 import pytest
 
 from ironlaw.site import bundle, runtime
-from ironlaw.site.build import build
+from ironlaw.site.build_site import build
 from ironlaw.site.serve import Files, ThreadingHTTPServer
 
 PAGES = ("", "explore/", "certificate/", "glossary/", "lab/lab_01_magnitude/")

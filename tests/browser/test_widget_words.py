@@ -9,12 +9,12 @@ from playwright.sync_api import Browser, Page
 
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
-from ironlaw.kit.claims import panel
+from ironlaw.kit.claim_panel import panel
 from ironlaw.kit.prose import html
 from ironlaw.kit.reveal import reveal
-from ironlaw.pictures.roofline import roofline
+from ironlaw.pictures.roofline_picture import roofline
+from ironlaw.recall.concept_layers import layers
 from ironlaw.recall.concepts import concept_map
-from ironlaw.recall.layers import layers
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.widget.assets import CSS, script

@@ -12,8 +12,8 @@ from small_graphs import MACHINE, chain, graphs, tensor
 
 import ironlaw as il
 from ironlaw.backends.kernel import Kernel
-from ironlaw.calibration.calibration import BOOST, Calibration
 from ironlaw.calibration.curve import Curve, norm
+from ironlaw.calibration.machine_calibration import BOOST, Calibration
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Cost, Plan
 from ironlaw.engine.device.predict import predict

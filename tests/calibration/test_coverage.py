@@ -7,9 +7,9 @@ from small_graphs import MACHINE
 
 import ironlaw as il
 from ironlaw.backends.kernel import Kernel
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.coverage import DOUBLINGS, INSIDE, NOTHING, PLACES, beyond, coverage, place, shares
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.neighbours import NEAR
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Plan

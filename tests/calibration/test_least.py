@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import ironlaw as il
 from ironlaw.backends.evidence_ops import OPS
-from ironlaw.engine.device.least import least, least_arithmetic, least_data, needed, touched, visible
+from ironlaw.engine.device.lower_bound import least, least_arithmetic, least_data, needed, touched, visible
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op

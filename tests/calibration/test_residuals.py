@@ -12,12 +12,12 @@ from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.rows import Row
 from ironlaw.backends.signatures import signature
 from ironlaw.calibration import fit as fitting
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.learn import FEWEST
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.neighbours import Family
 from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.least import least_arithmetic
+from ironlaw.engine.device.lower_bound import least_arithmetic
 from ironlaw.engine.device.machine import Plan
 
 H200 = il.hardware("h200_sxm")

@@ -8,8 +8,8 @@ import pytest
 
 import ironlaw as il
 from ironlaw.backends import names, require
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import KINDS

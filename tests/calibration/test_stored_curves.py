@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.stored_curves import arguments, host_json
 from ironlaw.engine.device.host import Host
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from ironlaw.backends.kernel import Kernel
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.engine.device.host import Host
 
 

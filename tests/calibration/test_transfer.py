@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ironlaw as il
-from ironlaw.calibration.transfer.chip import chip
+from ironlaw.calibration.transfer.chip_traits import chip
 from ironlaw.calibration.transfer.families import law
 from ironlaw.engine.device.machine import Figure
 from ironlaw.engine.device.types import Tensor

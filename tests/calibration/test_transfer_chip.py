@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import ironlaw as il
-from ironlaw.calibration.transfer.chip import chip, memory_kind, missing
+from ironlaw.calibration.transfer.chip_traits import chip, memory_kind, missing
 from ironlaw.errors import BadValue
 
 

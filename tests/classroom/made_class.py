@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from uuid import UUID
 
-from ironlaw.kit.questions import load
-from ironlaw.ledger import exchange
+from ironlaw.kit.question_sheet import load
+from ironlaw.ledger import export_format
 from ironlaw.ledger.chain import genesis, link
 from ironlaw.ledger.events import Event, check, utc
 from ironlaw.recall.beliefs import LABS
@@ -113,9 +113,9 @@ def export(one: Plan, listed: list[Event] | None = None, exported: str = "2026-0
     since = utc(BEGIN)
     digest, hashes = genesis(one.learner, since), []
     for event in listed:
-        digest = link(digest, exchange.stored(event))
+        digest = link(digest, export_format.stored(event))
         hashes.append(digest)
-    return {**exchange.pack(one.learner, one.name, listed, exchange.Chain(since, hashes)), "exported": exported}
+    return {**export_format.pack(one.learner, one.name, listed, export_format.Chain(since, hashes)), "exported": exported}
 
 
 def text(data: dict) -> str:

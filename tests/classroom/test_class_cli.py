@@ -9,7 +9,7 @@ from described import json_is_described  # noqa: F401
 from made_class import Plan, events, export, hand_in, plan, renamed, text
 
 from ironlaw.classroom import hand_ins
-from ironlaw.classroom.tables import TABLES, safe
+from ironlaw.classroom.class_tables import TABLES, safe
 from ironlaw.cli import main
 
 EVIL = '=HYPERLINK("http://evil","<script>alert(1)</script>")'

@@ -11,8 +11,8 @@ from made_class import STATED, again, asked, broken, export, hand_in, plan, text
 from scipy import stats as scipy_stats
 
 from ironlaw.classroom import collect, count, write
+from ironlaw.classroom.class_tables import TABLES
 from ironlaw.classroom.stats import fisher, point_biserial, quartiles, wilson
-from ironlaw.classroom.tables import TABLES
 
 
 @pytest.fixture(scope="module")

@@ -60,8 +60,8 @@ def quick(monkeypatch, tmp_path):
 
     for place in (
         "ironlaw.worker.run", "ironlaw.server.serve", "ironlaw.cli.measure.choose", "ironlaw.cli.measure_host.choose",
-        "ironlaw.cli.measure_model.measured", "ironlaw.cli.coverage.corpus", "ironlaw.site.build.build",
-        "ironlaw.kit.check.problems", "ironlaw.compare.comparisons",
+        "ironlaw.cli.measure_model.measured", "ironlaw.cli.coverage.corpus", "ironlaw.site.build_site.build",
+        "ironlaw.kit.lab_check.problems", "ironlaw.compare.comparisons",
     ):  # fmt: skip
         monkeypatch.setattr(place, refuse)
 

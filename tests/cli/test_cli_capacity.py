@@ -9,16 +9,16 @@ import pytest
 
 from ironlaw import hardware
 from ironlaw.cli.capacity import EXAMPLE
-from ironlaw.engine.serving.llm.load import Request, Spread, arriving
 from ironlaw.engine.serving.llm.outcome import Moment, Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Promise, fewest
+from ironlaw.engine.serving.llm.requests import Request, Spread, arriving
 from ironlaw.registry.decoders import decoder, steps
 from ironlaw.registry.traces import trace
 from ironlaw.systems.questions.capacity import Capacity
 from ironlaw.systems.serving import deployments
 from ironlaw.systems.serving.deployments import deployment
-from ironlaw.systems.serving.search.rows import slices
+from ironlaw.systems.serving.search.choice_rows import slices
 from ironlaw.systems.serving.search.search import sizes
 
 MODEL = "qwen2_0_5b"

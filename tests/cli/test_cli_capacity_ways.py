@@ -3,9 +3,9 @@
 import pytest
 
 from ironlaw import hardware
-from ironlaw.engine.serving.llm.load import Spread, alike, arriving
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
 from ironlaw.engine.serving.llm.promise import Promise
+from ironlaw.engine.serving.llm.requests import Spread, alike, arriving
 from ironlaw.registry.decoders import decoder, steps
 from ironlaw.systems.serving import deployments
 from ironlaw.systems.serving.deployments import deployment

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ironlaw.cli import ALIASES, COMMANDS, completion, parser, tab
+from ironlaw.cli import ALIASES, COMMANDS, completion, completion_server, parser
 
 # what takes figures, texts of the user's own, or names that depend on what else was given
 FREE = {
@@ -57,12 +57,19 @@ def test_zsh_and_fish_get_words_of_explanation_and_wait_for_no_command(tmp_path,
     done = subprocess.run(program, env=os.environ | asked, capture_output=True, text=True, timeout=180, check=True)
     assert place.read_text() == answer
     loaded = {text.rpartition("|")[2].strip() for text in done.stderr.splitlines()}
-    assert "ironlaw.cli.tab" in loaded and not loaded & {"ironlaw.cli.options", "ironlaw.cli.predict", "rich", "numpy", "torch", "marimo"}
+    assert "ironlaw.cli.completion_server" in loaded and not loaded & {
+        "ironlaw.cli.options",
+        "ironlaw.cli.predict",
+        "rich",
+        "numpy",
+        "torch",
+        "marimo",
+    }
     assert not [name for name in loaded if name.startswith("ironlaw.engine")]
 
 
 def options():
-    known = tab.parser(COMMANDS, ALIASES)._subparsers._group_actions[0].choices
+    known = completion_server.parser(COMMANDS, ALIASES)._subparsers._group_actions[0].choices
     for command in COMMANDS:
         for action, one in zip(parser(command)._actions, known[command]._actions, strict=True):
             yield command, action, one
@@ -87,9 +94,9 @@ def test_every_option_that_takes_a_name_offers_some():
 
 
 def test_a_list_does_not_offer_twice():
-    complete = tab.completer(["eager", "compiled", "graphs"], several=True)
+    complete = completion_server.completer(["eager", "compiled", "graphs"], several=True)
     assert complete("eager,") == ["eager,compiled", "eager,graphs"]
-    assert tab.completer(["fp16", "fp8"], several=False)("f") == ["fp16", "fp8"]
+    assert completion_server.completer(["fp16", "fp8"], several=False)("f") == ["fp16", "fp8"]
 
 
 def test_a_script_for_each_shell(sh):

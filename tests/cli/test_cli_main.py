@@ -11,8 +11,8 @@ import pytest
 
 import ironlaw
 from ironlaw.cli import COMMANDS, main, parser
-from ironlaw.kit.check import problems
 from ironlaw.kit.lab import LABS
+from ironlaw.kit.lab_check import problems
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,7 +64,7 @@ CHECKED = {path.parent.name for path in LABS.glob("[!_]*/lab.py")}
 @pytest.mark.parametrize("line", list(examples()))
 def test_the_examples_work(sh, line, monkeypatch):
     program, *argv = shlex.split(line)
-    monkeypatch.setattr("ironlaw.kit.check.problems", lambda name: [] if name in CHECKED else problems(name))
+    monkeypatch.setattr("ironlaw.kit.lab_check.problems", lambda name: [] if name in CHECKED else problems(name))
     if argv[0] == "ledger":
         sh.out("ledger", "show")  # there has to be one
     assert program == "ironlaw" and sh.out(*argv)

@@ -3,7 +3,7 @@
 import pytest
 
 from ironlaw import hardware
-from ironlaw.engine.training.ledger import training_ledger
+from ironlaw.engine.training.training_ledger import training_ledger
 from ironlaw.registry.workloads import workload
 
 GPT2 = ("memory", "gpt2", "--batch", "8", "--seq", "1024")

@@ -164,7 +164,7 @@ def test_lines_keep_within_the_terminal_and_no_figure_is_cut(sh, monkeypatch, wi
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_an_interval_has_its_column(sh, monkeypatch, width):
-    from ironlaw.cli.show.prediction import report
+    from ironlaw.cli.show.prediction_lines import report
 
     monkeypatch.setenv("COLUMNS", str(width))
     graph = il.workload("resnet50")
@@ -195,7 +195,7 @@ def test_no_kind_of_time_looks_like_another(sh):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_what_lies_outside_is_said_and_named(sh, monkeypatch, width):
-    from ironlaw.cli.show.prediction import report
+    from ironlaw.cli.show.prediction_lines import report
 
     monkeypatch.setenv("COLUMNS", str(width))
     x, w, y, z = (Tensor("x", (2**20, 7)), Tensor("w", (2**20 + 1, 7), role="weight"), Tensor("y", (2**20, 2**20 + 1)), Tensor("z", (64,)))

@@ -15,10 +15,10 @@ import pytest
 
 from ironlaw.ledger import open_ledger
 from ironlaw.recall import beliefs, record
+from ironlaw.recall.card_templates import template
+from ironlaw.recall.card_variants import variant
 from ironlaw.recall.grade import Grade
-from ironlaw.recall.session import Session
-from ironlaw.recall.templates import template
-from ironlaw.recall.variants import variant
+from ironlaw.recall.review_session import Session
 
 COMMAND = [sys.executable, "-m", "ironlaw", "review"]
 

@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from ironlaw.cli.study import EXAMPLE
-from ironlaw.study.questions import QUESTIONS
+from ironlaw.study.study_questions import QUESTIONS
 
 FILE = """
 [study]

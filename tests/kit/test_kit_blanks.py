@@ -6,10 +6,10 @@ from as_browser import send
 from ironlaw.errors import BadRegistry, BadValue
 from ironlaw.kit.blanks import blanks
 from ironlaw.kit.challenge import challenge, entry
-from ironlaw.kit.check import problems
 from ironlaw.kit.context import Context, toggle
 from ironlaw.kit.instrument import Instrument, View
-from ironlaw.kit.questions import Option, Question, load
+from ironlaw.kit.lab_check import problems
+from ironlaw.kit.question_sheet import Option, Question, load
 from ironlaw.kit.reveal import points
 from ironlaw.registry.machines import hardware
 from ironlaw.widget import dials

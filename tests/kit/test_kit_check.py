@@ -8,8 +8,8 @@ import pytest
 
 from ironlaw.cli import lab as command
 from ironlaw.cli import main
-from ironlaw.kit.check import problems
 from ironlaw.kit.lab import LABS
+from ironlaw.kit.lab_check import problems
 from ironlaw.slots import hard_coded_figures
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from ironlaw.kit.instrument import Instrument, View
-from ironlaw.widget import direct
+from ironlaw.widget import direct_answers
 from ironlaw.widget.dials import choice, span
 from ironlaw.widget.piece import Piece
 
@@ -17,17 +17,17 @@ SPEC = {"id": "act1", "dials": [{"id": "batch", "value": 1}]}
 @pytest.fixture(autouse=True)
 def served(monkeypatch):
     """A server that has the socket."""
-    monkeypatch.setattr(direct, "OFFERED", threading.Event())
-    direct.OFFERED.set()
+    monkeypatch.setattr(direct_answers, "OFFERED", threading.Event())
+    direct_answers.OFFERED.set()
 
 
 def test_without_such_a_server_nothing_is_offered():
-    direct.OFFERED.clear()
+    direct_answers.OFFERED.clear()
     assert "direct" not in Piece("instrument", SPEC, lambda state: {}).spec
 
 
 def ask(token: str, state: dict) -> dict:
-    return json.loads(direct.reply(json.dumps({"piece": token, "state": state})))
+    return json.loads(direct_answers.reply(json.dumps({"piece": token, "state": state})))
 
 
 def test_the_view_is_the_one_that_the_ordinary_way_gives():
@@ -107,7 +107,7 @@ def test_where_a_dial_could_not_stay_there_is_no_view_ahead():
     "text", ["", "no json", "[]", "{}", '{"piece": 1}', '{"piece": "x", "state": 3}', '{"piece": "stranger", "state": {}}']
 )
 def test_what_is_no_question_gets_no_view(text):
-    assert json.loads(direct.reply(text)).keys() == {"error"}
+    assert json.loads(direct_answers.reply(text)).keys() == {"error"}
 
 
 def test_only_instruments_can_be_asked_and_only_while_they_are_there():

@@ -6,12 +6,12 @@ import time
 import pytest
 from as_browser import send
 
-from ironlaw.kit import claims, experiment, local_runs
+from ironlaw.kit import claim_panel, experiment, local_runs
 from ironlaw.kit.local_runs import Measured
 from ironlaw.kit.process import JobRunner
 from ironlaw.measure.devices.choice import available
-from ironlaw.measure.experiments import catalogue
-from ironlaw.measure.host import machine
+from ironlaw.measure.experiments import experiment_list
+from ironlaw.measure.software_host import machine
 
 OPS = {"kind": "launch", "op": "add", "wall_s": 2e-6, "low_s": 1.9e-6, "high_s": 2.4e-6, "sync_s": 3e-6, "sync_low_s": 3e-6,
        "sync_high_s": 4e-6, "samples": 40}  # fmt: skip
@@ -185,14 +185,16 @@ def test_on_a_gpu_the_waited_calls_are_a_line_of_their_own():
 
 
 def test_claims_gain_a_column_once_something_was_measured():
-    plain = claims.panel(["three_op_fusion_5x", "a100_bandwidth"])
-    told = claims.panel(["three_op_fusion_5x", "a100_bandwidth"], {"three_op_fusion_5x": claims.LocalFigure(1.25, "×", "NumPy, here")})
-    assert "Measured here" not in plain and plain == claims.panel(["three_op_fusion_5x", "a100_bandwidth"], {})
+    plain = claim_panel.panel(["three_op_fusion_5x", "a100_bandwidth"])
+    told = claim_panel.panel(
+        ["three_op_fusion_5x", "a100_bandwidth"], {"three_op_fusion_5x": claim_panel.LocalFigure(1.25, "×", "NumPy, here")}
+    )
+    assert "Measured here" not in plain and plain == claim_panel.panel(["three_op_fusion_5x", "a100_bandwidth"], {})
     assert told.count('<span class="il-label">Measured here</span>') == 2 and "NumPy, here" in told and "1.25" in told
 
 
 def test_every_experiment_can_be_offered():
-    for name in catalogue.EXPERIMENTS:
+    for name in experiment_list.EXPERIMENTS:
         item = experiment.Item(name, str)
         assert item.title and item.runs.endswith(".") and item.seconds > 0
         assert bool(item.why) == (name == "ds_cnn" and not available("torch"))

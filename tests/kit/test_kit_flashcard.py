@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from as_browser import send
 
-from ironlaw.kit.absent import AbsentLedger
+from ironlaw.kit.missing_ledger import AbsentLedger
 from ironlaw.labs.review.flashcard import ReviewDesk, flashcard
+from ironlaw.recall.card_templates import KINDS, template, templates
 from ironlaw.recall.grade import Grade
+from ironlaw.recall.review_session import Session
 from ironlaw.recall.schedule import time_until
-from ironlaw.recall.session import Session
-from ironlaw.recall.templates import KINDS, template, templates
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 

@@ -1,7 +1,7 @@
 """The seam between the kit and the page that it draws on: whatever page it is given, or none."""
 
 from ironlaw import kit
-from ironlaw.kit import host, parts
+from ironlaw.kit import lab_parts, page_host
 from ironlaw.widget.piece import OPEN, Piece
 
 
@@ -46,10 +46,10 @@ class Recorder:
 
 def test_a_lab_draws_on_whatever_page_it_is_given(ledger):
     page = Recorder()
-    with host.using(page):
+    with page_host.using(page):
         lab = kit.open("_template", ledger)
         lab.states("act1")
-        text = parts.lock(lab, "act1")
+        text = lab_parts.lock(lab, "act1")
     assert page.asked == ["state", "element", "html"]
     assert "[lock]" in text and 'id="act1-lock"' in text
-    assert host.current() is not page
+    assert page_host.current() is not page

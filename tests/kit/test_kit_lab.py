@@ -5,7 +5,7 @@ from as_browser import send
 
 from ironlaw import kit
 from ironlaw.errors import UnknownName
-from ironlaw.kit import frame, parts
+from ironlaw.kit import frame, lab_parts
 from ironlaw.kit.lab import Lab
 from ironlaw.labs._template import act1 as instrument
 from ironlaw.labs.review import review
@@ -16,8 +16,8 @@ from ironlaw.ledger import open_ledger
 def shown(lab):
     lab.states("act1", "act1_reflection", "context", "readouts")
     frame.toggle(lab)
-    parts.lock(lab, "act1")
-    parts.instrument(lab, "act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
+    lab_parts.lock(lab, "act1")
+    lab_parts.instrument(lab, "act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
     return lab
 
 
@@ -51,7 +51,7 @@ def test_committing_opens_the_instrument_at_once(shown):
 def test_a_reload_finds_it_open(shown, ledger):
     commit(shown)
     again = kit.open("_template", ledger)
-    parts.instrument(again, "act1", instrument.dials(again), lambda values: instrument.view(again, values))
+    lab_parts.instrument(again, "act1", instrument.dials(again), lambda values: instrument.view(again, values))
     assert again.prediction("act1") and again.instruments["act1"].piece.view["figures"]
 
 
@@ -92,7 +92,7 @@ def test_states_change_only_when_their_value_does(lab):
 
 def finish(lab: Lab, ledger) -> None:
     """Answer the last question, go to the end, and save."""
-    parts.reflect(lab, "act1")
+    lab_parts.reflect(lab, "act1")
     send(piece(lab, "act1_reflection"), choice=0, answer=1)
     frame.save_button(lab, lambda: {"x": 1})
     assert ledger.design("_template") is None
@@ -124,8 +124,8 @@ def test_turning_a_dial_after_saving_is_said_and_not_written(shown, ledger):
 def show(ledger) -> Lab:
     lab = kit.open("_template", ledger)
     lab.states("act1", "act1_reflection", "act1.claims", "progress", "context", "readouts")
-    frame.toggle(lab), frame.header(lab), parts.lock(lab, "act1")
-    parts.instrument(lab, "act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
+    frame.toggle(lab), frame.header(lab), lab_parts.lock(lab, "act1")
+    lab_parts.instrument(lab, "act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
     return lab
 
 
@@ -185,7 +185,7 @@ def test_places_open_one_by_one(shown, ledger):
     assert open_places()[-1] == "act1.reflect" and frame.go_on(shown, "act1.reflect") == ""  # an answer leads on there
     send(piece(shown, "act1.instrument.next"), act=2)
     assert len(ledger.events(kind="step")) == 2  # going back and on again is not another step
-    parts.reflect(shown, "act1")
+    lab_parts.reflect(shown, "act1")
     send(piece(shown, "act1_reflection"), choice=1, answer=1)
     assert open_places()[-1] == "act1.peek" and kit.open("_template", ledger).is_open("act1.peek")
 
@@ -194,7 +194,7 @@ def test_a_second_attempt_is_made_with_the_answer_in_sight(shown):
     commit(shown, 0)
     send(piece(shown, "act1"), choice=1, confidence=5, commit=2, again=1)
     assert shown.holds("act1") and shown.correct("act1") is False and shown.confidence("act1") == 3
-    assert "with the answer in sight" in parts.reveal(shown, "act1", "", "", {"gap": ""})
+    assert "with the answer in sight" in lab_parts.reveal(shown, "act1", "", "", {"gap": ""})
     assert "missed at first" in frame.hud(shown, [], {})
 
 
@@ -203,7 +203,7 @@ def test_a_ledger_that_can_t_be_opened_is_said_in_the_page(tmp_path, monkeypatch
     monkeypatch.setenv("IRONLAW_LEDGER", str(tmp_path / "file" / "ledger.db"))
     lab = kit.open("_template")
     assert "can&#x27;t be opened" in frame.header(lab) and "IRONLAW_LEDGER" in lab.trouble
-    parts.lock(lab, "act1")
+    lab_parts.lock(lab, "act1")
     assert "nothing was committed" in commit(lab)["error"]["message"]
 
 

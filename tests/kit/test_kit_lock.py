@@ -6,8 +6,8 @@ import pytest
 from as_browser import send
 
 from ironlaw.errors import LedgerUnavailable
-from ironlaw.kit.absent import AbsentLedger
 from ironlaw.kit.lock import lock
+from ironlaw.kit.missing_ledger import AbsentLedger
 
 
 @pytest.fixture

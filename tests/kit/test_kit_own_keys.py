@@ -6,8 +6,8 @@ import pytest
 
 from ironlaw.errors import BadRegistry, BadValue
 from ironlaw.kit import hint as hints
-from ironlaw.kit.own_keys import bound
-from ironlaw.kit.questions import load
+from ironlaw.kit.learner_keys import bound
+from ironlaw.kit.question_sheet import load
 from ironlaw.recall.standing import EVERY, FEWEST, NOBODY, SURE_ONES
 
 LAB = "lab_90_asking"

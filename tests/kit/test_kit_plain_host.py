@@ -13,12 +13,12 @@ from marimo._ast.load import get_notebook_status, load_app
 from ironlaw.errors import BadValue
 from ironlaw.kit import lab as labs
 from ironlaw.kit import shared_ledger
-from ironlaw.kit.check import complete
 from ironlaw.kit.lab import LABS
+from ironlaw.kit.lab_check import complete
 from ironlaw.kit.notebook import LabWidget
 from ironlaw.kit.page import Page
 from ironlaw.ledger import Ledger
-from ironlaw.ledger.memory import MemoryStore
+from ironlaw.ledger.memory_store import MemoryStore
 
 LEARNER, SINCE = "01234567-89ab-4def-8123-456789abcdef", "2026-01-05T12:00:00.000000Z"
 PARTS = """

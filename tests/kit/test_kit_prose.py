@@ -6,8 +6,8 @@ import pytest
 
 from ironlaw.errors import BadRegistry
 from ironlaw.kit.check_prose import prose
+from ironlaw.kit.lab_words import Words
 from ironlaw.kit.prose import amount, amounts, capacity, html, inline, power_of_ten, times
-from ironlaw.kit.words import Words
 
 
 def shape(page: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from ironlaw import claims
 from ironlaw.errors import BadRegistry, BadValue
-from ironlaw.kit.questions import is_hard_coded, leading, load
+from ironlaw.kit.question_sheet import is_hard_coded, leading, load
 
 OPTIONS = """
 options = [

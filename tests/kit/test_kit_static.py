@@ -10,7 +10,7 @@ from ironlaw.claims import claim
 from ironlaw.claims import claims as all_claims
 from ironlaw.engine.device.machine import Figure
 from ironlaw.errors import UnknownName
-from ironlaw.kit import cards, claims, context, ending, formula, header, hud, message, peek, prose, rail, reveal, step
+from ironlaw.kit import cards, claim_panel, context, ending, formula, header, hud, message, peek, prose, rail, reveal, step
 from ironlaw.kit.banner import banner, notice
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.save import Receipt
@@ -139,13 +139,13 @@ def test_reveal_explains_also_when_right():
 
 
 def test_a_reading_that_does_not_judge_its_claim_says_so_in_the_row():
-    beside, judging, none = (bare(claims.panel([name])) for name in ("kws_eager_utilization", "resnet_4_gflop", "capacity_gap"))
-    assert claims.OTHER_CASE in beside and "judges nothing" in beside
-    assert claims.OTHER_CASE not in judging + none and "Measured" in judging
+    beside, judging, none = (bare(claim_panel.panel([name])) for name in ("kws_eager_utilization", "resnet_4_gflop", "capacity_gap"))
+    assert claim_panel.OTHER_CASE in beside and "judges nothing" in beside
+    assert claim_panel.OTHER_CASE not in judging + none and "Measured" in judging
 
 
 def test_claims_stand_side_by_side_with_sources_and_the_reason():
-    text = bare(claims.panel(["h100_peak_1979", "capacity_gap"])).replace("\u202f", " ")
+    text = bare(claim_panel.panel(["h100_peak_1979", "capacity_gap"])).replace("\u202f", " ")
     for words in (
         "Does not hold",
         "1.979 PFLOP/s",
@@ -178,7 +178,7 @@ def test_claims_stand_side_by_side_with_sources_and_the_reason():
 )
 def test_a_claim_s_figures_have_three_digits_unless_more_are_the_point(name, claimed, model):
     assert (claim(name).claimed, claim(name).model) == (claimed, model)
-    assert model.replace(" ", "\u202f") in re.sub(r"<[^>]+>", "", claims.panel([name]))
+    assert model.replace(" ", "\u202f") in re.sub(r"<[^>]+>", "", claim_panel.panel([name]))
 
 
 def test_no_claim_shows_more_digits_than_it_needs():

@@ -7,7 +7,7 @@ import pytest
 
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.kit import prose
-from ironlaw.kit.words import Words, load
+from ironlaw.kit.lab_words import Words, load
 
 
 @pytest.fixture

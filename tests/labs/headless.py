@@ -13,8 +13,8 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit import page as plain
-from ironlaw.kit.host import using
 from ironlaw.kit.lab import folder
+from ironlaw.kit.page_host import using
 from ironlaw.ledger import open_ledger
 from ironlaw.slots import SLOT
 

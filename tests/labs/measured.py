@@ -1,8 +1,8 @@
 """Runs of the experiments with figures that a hand can check, as the ledger of this machine would hold them."""
 
 from ironlaw.measure.experiments import fan_out, omission, trials
-from ironlaw.measure.host import machine
 from ironlaw.measure.rows import case_row, figure_row
+from ironlaw.measure.software_host import machine
 
 
 def timing(seconds):

@@ -7,8 +7,8 @@ import pytest
 from headless import bare
 
 from ironlaw import claims, hardware
-from ironlaw.kit.check import problems
 from ironlaw.kit.frame import receipt
+from ironlaw.kit.lab_check import problems
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
 
 SLUG = "lab_01_magnitude"

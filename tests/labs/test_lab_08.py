@@ -8,7 +8,7 @@ from headless import Page, Stages, bare, figure
 
 from ironlaw import hardware
 from ironlaw.engine.numerics.lost_updates import largest_lost
-from ironlaw.engine.training.ledger import training_ledger
+from ironlaw.engine.training.training_ledger import training_ledger
 from ironlaw.labs.lab_08_ledger import step
 from ironlaw.labs.lab_08_ledger.act1.instrument import PREMISE
 from ironlaw.labs.lab_08_ledger.act2 import banners, slots
@@ -119,7 +119,7 @@ def test_the_start_is_the_key_s():
 
 
 def test_the_reflection_s_key_moves_with_the_recipe():
-    from ironlaw.engine.training.ledger import static_bytes
+    from ironlaw.engine.training.training_ledger import static_bytes
 
     graph = workload("gpt2")
     assert static_bytes(graph, "fp32") / static_bytes(graph, "mixed") == 1

@@ -8,16 +8,16 @@ from measured import timing
 
 from ironlaw import claims, hardware
 from ironlaw.engine.numerics.grids import factor_per_bit
-from ironlaw.kit.check import complete
+from ironlaw.kit.lab_check import complete
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import Setting as Grid
 from ironlaw.labs.lab_10_frontier.act2 import case as cases
 from ironlaw.labs.lab_10_frontier.act2.banners import LIMITS
 from ironlaw.labs.lab_10_frontier.reader import NETS, ZEROS, Setting, layers, no_kernel
 from ironlaw.ledger import open_ledger
+from ironlaw.measure.compression import load
 from ironlaw.measure.experiments import compression
-from ironlaw.measure.host import machine
-from ironlaw.measure.squeeze import load
+from ironlaw.measure.software_host import machine
 from ironlaw.registry.compression_tables import BITS, SHARES, SPREADS, at_bits
 from ironlaw.systems.limits import hit
 

@@ -7,7 +7,7 @@ from headless import Page, bare
 
 from ironlaw import hardware
 from ironlaw.errors import BadValue
-from ironlaw.kit.check import complete
+from ironlaw.kit.lab_check import complete
 from ironlaw.kit.sealed import Estimate, sealed_part
 from ironlaw.labs.lab_11_roofline.act2 import target, target_panel
 from ironlaw.ledger import open_ledger

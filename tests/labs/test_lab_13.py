@@ -14,7 +14,7 @@ from ironlaw.kit import settings
 from ironlaw.labs.lab_13_line.act1 import system
 from ironlaw.labs.lab_13_line.act2 import server, verdict
 from ironlaw.ledger import open_ledger
-from ironlaw.measure.experiments import batches, line
+from ironlaw.measure.experiments import batches, line_trial
 from ironlaw.registry.workloads import workload
 from ironlaw.systems.limits import hit
 
@@ -287,7 +287,7 @@ def stream(name, load, p99, batch=1.0, busy=0.5):
 
 @pytest.fixture
 def runs(monkeypatch):
-    monkeypatch.setitem(measured.ROWS, "line", [stream(line.NAME, load, 0.02) for load in line.LOADS])
+    monkeypatch.setitem(measured.ROWS, "line", [stream(line_trial.NAME, load, 0.02) for load in line_trial.LOADS])
     sizes = [
         {"kind": "case", "name": batches.TIME, "label": f"{n}", "params": {"batch": n}, **measured.timing(1e-3)} for n in batches.SIZES
     ]

@@ -9,7 +9,7 @@ from measured import keep
 
 from ironlaw.claims import compute
 from ironlaw.engine.serving.services import curve_mean
-from ironlaw.kit.check import complete
+from ironlaw.kit.lab_check import complete
 from ironlaw.labs.lab_14_tail.act1.case import Case, tene
 from ironlaw.labs.lab_14_tail.act2 import fleet, verdicts
 from ironlaw.labs.lab_14_tail.act2.fleet import ALL, BUDGET, CALLED_BACK, OFF, Fleet

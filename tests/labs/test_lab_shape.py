@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from ironlaw.kit.check import problems
 from ironlaw.kit.lab import LABS
+from ironlaw.kit.lab_check import problems
 from ironlaw.kit.runner import module
 
 SLUGS = sorted(path.parent.name for path in LABS.glob("*/lab.py") if path.parent.name != "review")

@@ -8,14 +8,14 @@ from headless import Page, bare, cards, figure
 
 from ironlaw import claims
 from ironlaw.engine.cluster.collectives import bus_bandwidth
-from ironlaw.engine.cluster.exchange import all_to_all
+from ironlaw.engine.cluster.expert_exchange import all_to_all
 from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.cluster.links import ring_bandwidth
 from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_02_interconnect.act1 import ring, slots
 from ironlaw.labs.lab_v2_02_interconnect.act2 import groups, verdict
 from ironlaw.ledger import open_ledger
-from ironlaw.measure.experiments import staircase
+from ironlaw.measure.experiments import staircase_trial
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.boxes import box
 from ironlaw.registry.interconnects import interconnect
@@ -298,10 +298,13 @@ def run(monkeypatch):
     """A gigabyte a second at every step but the cache, and a millisecond to start."""
     rows = [
         case_row(
-            way, label, {"bytes": size}, measured.timing(1e-3 if size == staircase.SMALL else size / (1e10 if way == "cache" else 1e9))
+            way,
+            label,
+            {"bytes": size},
+            measured.timing(1e-3 if size == staircase_trial.SMALL else size / (1e10 if way == "cache" else 1e9)),
         )
-        for way, (label, _) in staircase.STEPS.items()
-        for size in staircase.sizes(way)
+        for way, (label, _) in staircase_trial.STEPS.items()
+        for size in staircase_trial.sizes(way)
     ]
     monkeypatch.setitem(measured.ROWS, "staircase", rows)
 

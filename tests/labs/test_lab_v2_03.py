@@ -12,7 +12,7 @@ from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, Setting
 from ironlaw.labs.lab_v2_03_fabric.act2 import verdict
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import Case
 from ironlaw.ledger import open_ledger
-from ironlaw.measure.experiments import collectives
+from ironlaw.measure.experiments import collectives_trial
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.interconnects import interconnect
 from ironlaw.systems.fields import parameter
@@ -211,9 +211,9 @@ def run(monkeypatch):
     """A star as long as a ring on one wire, and eight times as long where each rank has its own."""
     rows = [
         case_row(way, name, {"algorithm": name, "ranks": count, "bytes": size, "steps": 1, "busiest_bytes": size},
-                 measured.timing(0.08 if way == collectives.PACED and name == "star" else 0.01))
-        for way, by_ranks in collectives.SIZES.items() for count, sizes in by_ranks.items() for size in sizes
-        for name in collectives.ALGORITHMS
+                 measured.timing(0.08 if way == collectives_trial.PACED and name == "star" else 0.01))
+        for way, by_ranks in collectives_trial.SIZES.items() for count, sizes in by_ranks.items() for size in sizes
+        for name in collectives_trial.ALGORITHMS
     ]  # fmt: skip
     monkeypatch.setitem(measured.ROWS, "collectives", rows)
 

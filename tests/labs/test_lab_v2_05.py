@@ -12,7 +12,7 @@ from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_05_parallelism.act1 import pipeline, slots
 from ironlaw.labs.lab_v2_05_parallelism.act2 import spread, verdict
 from ironlaw.ledger import open_ledger
-from ironlaw.measure.experiments import scaling
+from ironlaw.measure.experiments import scaling_trial
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import runs
@@ -224,11 +224,19 @@ def test_it_begins_where_the_labs_before_it_ended(page):
 
 
 def test_the_learners_own_processes(page, monkeypatch):
-    rows = [case_row(scaling.RING, "ring", {"ranks": 2, "bytes": size}, measured.timing(1e-3 + size / 1e8)) for size in scaling.SIZES]
+    rows = [
+        case_row(scaling_trial.RING, "ring", {"ranks": 2, "bytes": size}, measured.timing(1e-3 + size / 1e8))
+        for size in scaling_trial.SIZES
+    ]
     for batch, one, two in ((64, 0.02, 0.06), (1024, 0.2, 0.125)):
         for count, seconds in ((1, one), (2, two)):
-            params = {"ranks": count, "batch": batch, "bytes": scaling.SIZES[-1] if count > 1 else 0, "wire_s": 0.04 if count > 1 else 0.0}
-            rows.append(case_row(scaling.STEP, "step", params, measured.timing(seconds)))
+            params = {
+                "ranks": count,
+                "batch": batch,
+                "bytes": scaling_trial.SIZES[-1] if count > 1 else 0,
+                "wire_s": 0.04 if count > 1 else 0.0,
+            }
+            rows.append(case_row(scaling_trial.STEP, "step", params, measured.timing(seconds)))
     monkeypatch.setitem(measured.ROWS, "scaling", rows)
     measured.keep(page.ledger, SLUG, "scaling")
     first_act(page.reload())

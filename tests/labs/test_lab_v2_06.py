@@ -15,7 +15,7 @@ from ironlaw.labs.lab_v2_06_collectives import wires_of_context
 from ironlaw.labs.lab_v2_06_collectives.act1 import playback, setting
 from ironlaw.labs.lab_v2_06_collectives.act2 import buckets, verdict
 from ironlaw.ledger import open_ledger
-from ironlaw.measure.experiments import collectives
+from ironlaw.measure.experiments import collectives_trial
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.timed_wires import timed_wire
 from ironlaw.systems.limits import hit
@@ -324,14 +324,14 @@ def test_the_ledger_keeps_what_later_labs_start_from(page):
 def run(monkeypatch):
     """A millisecond a step and 50 MB/s: rows as the law makes them, free ones steps alone."""
     rows = []
-    for way, by_ranks in collectives.SIZES.items():
+    for way, by_ranks in collectives_trial.SIZES.items():
         for count, sizes in by_ranks.items():
             for size in sizes:
-                for name in collectives.ALGORITHMS:
-                    terms = time("all_reduce", name, count, float(size), 1e-3, collectives.RATE)
-                    seconds = terms.total if way == collectives.PACED else terms.latency
+                for name in collectives_trial.ALGORITHMS:
+                    terms = time("all_reduce", name, count, float(size), 1e-3, collectives_trial.RATE)
+                    seconds = terms.total if way == collectives_trial.PACED else terms.latency
                     params = {"algorithm": name, "ranks": count, "bytes": size, "steps": round(terms.latency / 1e-3),
-                              "busiest_bytes": terms.bandwidth * collectives.RATE}  # fmt: skip
+                              "busiest_bytes": terms.bandwidth * collectives_trial.RATE}  # fmt: skip
                     rows.append(case_row(way, name, params, measured.timing(float(seconds))))
     monkeypatch.setitem(measured.ROWS, "collectives", rows)
     return rows
@@ -347,7 +347,7 @@ def test_the_learners_own_ranks(page, run):
     dials, view = start_of(page, "act1"), page.piece("act1.instrument").view
     assert (dials["ranks"], dials["alpha"], dials["beta"]) == (8, 1000, 0.05)
     dots = [mark for mark in figure(view, "by-size")["marks"] if mark.get("name") == "here: ring"]
-    one = setting.Setting(replace(wires_of_context.question(), ranks=8, alpha=1e-3, beta=collectives.RATE))
+    one = setting.Setting(replace(wires_of_context.question(), ranks=8, alpha=1e-3, beta=collectives_trial.RATE))
     assert dots and all(one.seconds("ring", mark["x"]) == pytest.approx(mark["y"]) for mark in dots)
     assert page.shows("act1.own_machine", view["note"]) and "4.67 ×" in bare(page.parts["act1_claims"].text)  # 14 steps against 3
 

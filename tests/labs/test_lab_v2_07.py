@@ -8,7 +8,7 @@ from headless import Page, bare, cards, figure
 
 from ironlaw import claims
 from ironlaw.engine.cluster.failures import goodput, optimum, young
-from ironlaw.engine.cluster.strips import shares
+from ironlaw.engine.cluster.job_timeline import shares
 from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_07_checkpoint import clusters
 from ironlaw.labs.lab_v2_07_checkpoint.act1 import interval, slots

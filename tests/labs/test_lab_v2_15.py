@@ -14,7 +14,7 @@ from ironlaw.labs.lab_v2_15_jevons import fleets, story
 from ironlaw.labs.lab_v2_15_jevons.act1 import instrument, setting
 from ironlaw.labs.lab_v2_15_jevons.act2 import plan, verdict
 from ironlaw.ledger import open_ledger
-from ironlaw.measure.experiments import energy
+from ironlaw.measure.experiments import energy_trial
 from ironlaw.measure.rows import case_row, figure_row
 from ironlaw.systems.limits import hit
 
@@ -309,11 +309,17 @@ def rows(counter):
     """A row takes 50 mJ alone and 2 mJ among 64; seconds fall by 32."""
     about = {"zones": ["package-0"] if counter else [], "why": "" if counter else "there is no RAPL counter"}
     times = [
-        case_row(energy.TIME, "a batch", {"batch": batch, **about}, measured.timing(seconds)) for batch, seconds in ((1, 1e-3), (64, 2e-3))
+        case_row(energy_trial.TIME, "a batch", {"batch": batch, **about}, measured.timing(seconds))
+        for batch, seconds in ((1, 1e-3), (64, 2e-3))
     ]
     if not counter:
         return times
-    figures = [(energy.IDLE, 0, 10.0, "W"), (energy.JOULES, 1, 0.05, "J"), (energy.JOULES, 64, 0.002, "J"), (energy.POWER, 64, 80.0, "W")]
+    figures = [
+        (energy_trial.IDLE, 0, 10.0, "W"),
+        (energy_trial.JOULES, 1, 0.05, "J"),
+        (energy_trial.JOULES, 64, 0.002, "J"),
+        (energy_trial.POWER, 64, 80.0, "W"),
+    ]
     return times + [figure_row(name, name, value, value, value, unit, 5, batch=batch) for name, batch, value, unit in figures]
 
 

@@ -11,8 +11,8 @@ from ironlaw.labs.lab_v2_17_synthesis.act2 import dialled, llama, readings, verd
 from ironlaw.ledger import open_ledger
 from ironlaw.recall.standing import EVERY, NOBODY, SURE_ONES
 from ironlaw.systems.whole import LIMITS, Design, broken, evaluate
-from ironlaw.systems.whole.levers import tornado
-from ironlaw.systems.whole.search import fix
+from ironlaw.systems.whole.whole_levers import tornado
+from ironlaw.systems.whole.whole_search import fix
 
 SLUG = "lab_v2_17_synthesis"
 MEETS = Design(pipeline=4, virtual=2, thin=2.0, scattered=0.0, spares=1, budget=512, retries=1, hall="new", noise=0.7)

@@ -9,7 +9,7 @@ from measured import ROWS, keep
 
 from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import trials
-from ironlaw.measure.host import machine
+from ironlaw.measure.software_host import machine
 from ironlaw.registry.loader import folder
 
 LABS = {

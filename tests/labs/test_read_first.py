@@ -6,7 +6,7 @@ import pytest
 
 from ironlaw.claims.glossary import terms
 from ironlaw.kit.lab import LABS
-from ironlaw.kit.words import load
+from ironlaw.kit.lab_words import load
 
 LINK = re.compile(r"\]\(([^)]*)\)")
 

@@ -8,12 +8,12 @@ import pytest
 from headless import bare, parts
 
 from ironlaw.kit import page as plain
-from ironlaw.kit.check import problems
 from ironlaw.kit.lab import LABS
+from ironlaw.kit.lab_check import problems
 from ironlaw.labs.review import capture, ladder, loop, review, roof, sections
 from ironlaw.ledger import open_ledger
-from ironlaw.recall.templates import templates
-from ironlaw.recall.variants import variant
+from ironlaw.recall.card_templates import templates
+from ironlaw.recall.card_variants import variant
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ironlaw.errors import AlreadyCommitted, BadExport, BadValue, IronlawError, LedgerNewer, LedgerUnavailable
-from ironlaw.ledger import Event, open_ledger, schema, tables
+from ironlaw.ledger import Event, open_ledger, opening, sql_tables
 
 LAB, OTHER = "lab_01_magnitude", "lab_07_fusion"
 SOURCE = Path(__file__).parents[2] / "src"
@@ -676,15 +676,15 @@ def test_the_order_is_that_of_the_ledger_and_not_the_clock_s(ledger, told, monke
 
 
 def test_the_revisions_are_those_of_the_folder():
-    files = sorted(path.name for path in (schema.MIGRATIONS / "versions").glob("*.py"))
-    assert [f"n{number}_" for number in schema.REVISIONS] == [name[:6] for name in files]
+    files = sorted(path.name for path in (opening.MIGRATIONS / "versions").glob("*.py"))
+    assert [f"n{number}_" for number in opening.REVISIONS] == [name[:6] for name in files]
 
 
 def test_the_tables_are_as_the_migrations_leave_them(ledger):
     from sqlalchemy import inspect
 
     with ledger.store.database.reading() as connection:
-        for table in (tables.events, tables.learner, tables.head):
+        for table in (sql_tables.events, sql_tables.learner, sql_tables.head):
             found = {column["name"]: (str(column["type"]), column["nullable"]) for column in inspect(connection).get_columns(table.name)}
             assert found == {column.name: (str(column.type), bool(column.nullable)) for column in table.columns}
 
@@ -713,12 +713,12 @@ def upgrade():
 @contextmanager
 def next_version(folder, migration):
     """ironlaw as it may be one day, with another migration."""
-    shutil.copytree(schema.MIGRATIONS, folder)
+    shutil.copytree(opening.MIGRATIONS, folder)
     (folder / "versions" / "n0003_more.py").write_text(migration)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", folder)
-        patch.setattr(schema, "REVISIONS", (*schema.REVISIONS, "0003"))
-        patch.setattr(schema, "HEAD", "0003")
+        patch.setattr(opening, "MIGRATIONS", folder)
+        patch.setattr(opening, "REVISIONS", (*opening.REVISIONS, "0003"))
+        patch.setattr(opening, "HEAD", "0003")
         yield
 
 

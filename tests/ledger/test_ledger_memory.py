@@ -9,7 +9,7 @@ import pytest
 from ironlaw.errors import AlreadyCommitted, BadExport, LedgerDamaged
 from ironlaw.ledger import Ledger, open_ledger
 from ironlaw.ledger import chain as chains
-from ironlaw.ledger.memory import MemoryStore
+from ironlaw.ledger.memory_store import MemoryStore
 
 LAB = "lab_01_magnitude"
 ME, SINCE = "0f0e0d0c-0000-4000-8000-000000000001", "2026-01-01T00:00:00.000000Z"

@@ -2,14 +2,14 @@
 
 import pytest
 
-from ironlaw.manual import accuracy, reference, sources
+from ironlaw.manual import accuracy_page, page_sources, reference
 from ironlaw.manual.contents import navigation
 from ironlaw.manual.docstrings import fence
-from ironlaw.manual.links import anchors, broken, turn
+from ironlaw.manual.page_links import anchors, broken, turn
 from ironlaw.registry.machines import hardware
 
-ROOT = sources.root()
-PAGES = sources.pages(ROOT)
+ROOT = page_sources.root()
+PAGES = page_sources.pages(ROOT)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -51,7 +51,7 @@ def test_links_are_turned_for_one_folder_of_pages():
 
 
 def test_the_pages_are_laid_out_with_the_pictures_they_show(tmp_path):
-    names = sources.lay_out(ROOT, tmp_path)
+    names = page_sources.lay_out(ROOT, tmp_path)
     assert {"index.md", "cli.md", "errata.md", "accuracy.md", "CONTRIBUTING.md", "reference/ironlaw.md", "reference/ironlaw.kit.md"} <= set(
         names
     )
@@ -66,7 +66,7 @@ def test_the_pages_are_laid_out_with_the_pictures_they_show(tmp_path):
 
 
 def test_accuracy_is_a_table_of_the_file():
-    page = accuracy.page({"machines": {"h200_sxm": {"gemm": {"bias": -0.014, "count": 2248, "mean": 0.033, "worst": 0.507}}}})
+    page = accuracy_page.page({"machines": {"h200_sxm": {"gemm": {"bias": -0.014, "count": 2248, "mean": 0.033, "worst": 0.507}}}})
     assert f"## {hardware('h200_sxm').name}" in page and "| gemm | 2,248 | 3.3% | −1.4% | +50.7% |" in page
 
 
@@ -82,9 +82,9 @@ def test_examples_of_docstrings_are_code_once():
 
 
 def test_without_sources_it_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(sources, "README", "NOT-THERE.md")
+    monkeypatch.setattr(page_sources, "README", "NOT-THERE.md")
     with pytest.raises(LookupError, match="clone"):
-        sources.root()
+        page_sources.root()
 
 
 def test_a_wheel_carries_every_source():
@@ -92,6 +92,6 @@ def test_a_wheel_carries_every_source():
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     carried = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    place = sources.CARRIED.relative_to(sources.HERE.parents[1]).as_posix()
+    place = page_sources.CARRIED.relative_to(page_sources.HERE.parents[1]).as_posix()
     assert {path: target.removeprefix(f"{place}/") for path, target in carried.items()} == {path: path for path in carried}
     assert set(carried) == {"docs", *(str(page.relative_to(ROOT)) for page in PAGES if page.parent == ROOT)}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from ironlaw.measure.clock import Clock
 from ironlaw.measure.devices.device import Case, Device, Unsupported
-from ironlaw.measure.devices.kinds import KINDS
+from ironlaw.measure.devices.device_kinds import KINDS
 from ironlaw.measure.noise import Reading, Watch
 
 CALL = 2e-6

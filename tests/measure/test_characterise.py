@@ -5,13 +5,13 @@ from fake import CALL, LEVELS, RATES, FakeDevice, Quiet
 
 from ironlaw.backends.rows import Row
 from ironlaw.measure.clock import Timing
-from ironlaw.measure.devices.kinds import KINDS
-from ironlaw.measure.machine import sections
+from ironlaw.measure.devices.device_kinds import KINDS
+from ironlaw.measure.machine import machine_sections
 from ironlaw.measure.machine.characterise import characterise, with_rows, worst
 from ironlaw.measure.machine.datasheet import figures
-from ironlaw.measure.machine.sizes import QUICK, SHORT, Sizes
+from ironlaw.measure.machine.machine_sizes import QUICK, SHORT, Sizes
 from ironlaw.measure.noise import Noise
-from ironlaw.measure.progress import Cancelled, quiet
+from ironlaw.measure.progress_lines import Cancelled, quiet
 
 SMALL = Sizes("small", each=0.002, longest=0.05, streams=2)
 
@@ -62,7 +62,7 @@ def test_a_side_that_would_take_too_long_is_left_out():
     sides = [row.params["n"] for row in run().rows if row.kind == "op" and row.op == "matmul" and row.dtype == "fp32"]
     assert sides == sorted(sides)
     assert 2 * sides[-1] ** 3 / RATES["fp32"] < SMALL.longest
-    assert 2 * sections.SIDES[sections.SIDES.index(sides[-1]) + 1] ** 3 / RATES["fp32"] > SMALL.longest
+    assert 2 * machine_sections.SIDES[machine_sections.SIDES.index(sides[-1]) + 1] ** 3 / RATES["fp32"] > SMALL.longest
 
 
 def test_the_short_measurement_leaves_ops_and_compiling_out():
@@ -135,8 +135,8 @@ def test_the_worst_of_all_parts_counts():
 
 def test_long_calls_are_timed_three_times():
     backend = FakeDevice()
-    assert sections.brief(backend.takes(1.0), backend, 0.1).count == 3
-    assert sections.brief(backend.takes(1e-4), backend, 0.1).count > 100
+    assert machine_sections.brief(backend.takes(1.0), backend, 0.1).count == 3
+    assert machine_sections.brief(backend.takes(1e-4), backend, 0.1).count > 100
 
 
 def test_an_op_that_fails_is_noted_and_the_rest_goes_on():
@@ -147,7 +147,7 @@ def test_an_op_that_fails_is_noted_and_the_rest_goes_on():
 
             return {"conv2d": fail, **super().launches()}
 
-    part = sections.launches(Broken(), SMALL, quiet, lambda: False)
+    part = machine_sections.launches(Broken(), SMALL, quiet, lambda: False)
     assert part.notes == ["conv2d can't be run here (not on this device)"]
     assert len(part.rows) == 4
 
@@ -174,7 +174,7 @@ def test_a_device_is_waited_for_and_graphs_are_replayed():
         def record(self, call, times=1):
             return self.takes(times * CALL / 10)
 
-    part = sections.launches(Queued(), SMALL, quiet, lambda: False)
+    part = machine_sections.launches(Queued(), SMALL, quiet, lambda: False)
     rows = {row["op"]: row for row in part.rows}
     assert rows["add"]["sync_s"] > 4 * rows["add"]["wall_s"]
     assert rows["add"]["graph_s"] < rows["add"]["wall_s"]
@@ -196,8 +196,8 @@ def test_kernel_times_are_put_into_the_rows_some_at_a_time():
 
     rows = [{"op": str(i)} for i in range(40)]
     work = [(row, lambda: backend.takes(1)) for row in rows[:-1]] + [(rows[-1], too_large)]
-    notes = sections.kernels(work, backend, quiet, lambda: False)
-    assert sizes == [sections.AT_ONCE, 40 - sections.AT_ONCE - 1]
+    notes = machine_sections.kernels(work, backend, quiet, lambda: False)
+    assert sizes == [machine_sections.AT_ONCE, 40 - machine_sections.AT_ONCE - 1]
     assert rows[1]["busy_s"] == 1e-6 and "busy_s" not in rows[0] and "busy_s" not in rows[-1]
     assert notes == ["the profiler gave no device time for 3 of 40 rows"]
 

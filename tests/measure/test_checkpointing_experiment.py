@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from ironlaw.engine.cluster.failures import goodput, young
-from ironlaw.engine.cluster.strips import shares, strip
+from ironlaw.engine.cluster.job_timeline import shares, strip
 from ironlaw.measure.experiments import checkpoint_job, checkpointing, folder_guard
 from ironlaw.measure.experiments.checkpoint_job import Saved
-from ironlaw.measure.experiments.run import run
-from ironlaw.measure.progress import Cancelled
+from ironlaw.measure.experiments.run_experiment import run
+from ironlaw.measure.progress_lines import Cancelled
 
 SMALL = 1 << 16
 

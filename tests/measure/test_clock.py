@@ -6,7 +6,7 @@ import pytest
 
 from ironlaw.errors import BadValue
 from ironlaw.measure.clock import RESOLUTION, Clock, Timing, quantile, step, timed
-from ironlaw.measure.progress import Cancelled
+from ironlaw.measure.progress_lines import Cancelled
 
 
 class FakeClock(Clock):

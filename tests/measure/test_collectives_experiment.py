@@ -12,17 +12,17 @@ import pytest
 from ironlaw.engine.cluster.collectives import time
 from ironlaw.engine.cluster.schedules import steps
 from ironlaw.errors import BadValue
-from ironlaw.measure.experiments import collectives
-from ironlaw.measure.experiments.run import run
+from ironlaw.measure.experiments import collectives_trial
+from ironlaw.measure.experiments.run_experiment import run
 
-SMALL = {collectives.FREE: {2: (1 << 10,)}, collectives.PACED: {3: (3 << 8, 3 << 14)}}
+SMALL = {collectives_trial.FREE: {2: (1 << 10,)}, collectives_trial.PACED: {3: (3 << 8, 3 << 14)}}
 
 
 @pytest.fixture(scope="module")
 def measured():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(collectives, "ROUNDS", 2)
-        patch.setattr(collectives, "SIZES", SMALL)
+        patch.setattr(collectives_trial, "ROUNDS", 2)
+        patch.setattr(collectives_trial, "SIZES", SMALL)
         return run("collectives", seconds=0.0)
 
 
@@ -39,7 +39,7 @@ def test_real_processes_reach_the_sum_and_carry_what_the_model_says(measured) ->
 
 
 def test_two_numbers_explain_the_rows(measured) -> None:
-    wire, seen, foretold = collectives.compare(measured["rows"])
+    wire, seen, foretold = collectives_trial.compare(measured["rows"])
     assert wire.alpha >= 0 and wire.beta > 0 and math.isfinite(seen) and math.isfinite(foretold)
 
 
@@ -50,7 +50,7 @@ def test_a_paced_rank_pays_for_each_byte_in_each_direction() -> None:
 
     clock = Still()
     clock.moment = 10.0
-    pace = collectives.Pace(100.0, clock)
+    pace = collectives_trial.Pace(100.0, clock)
     assert pace.wait("out") == 0.0
     pace.spend("out", 50)
     pace.spend("out", 50)
@@ -68,7 +68,7 @@ def test_two_ranks_that_both_send_first_do_not_wait_for_each_other() -> None:
         a, b = (held.enter_context(end) for end in socket.socketpair())
         for line in (a, b):
             line.setblocking(False)
-        ranks = [collectives.Rank(0, {1: a}), collectives.Rank(1, {0: b})]
+        ranks = [collectives_trial.Rank(0, {1: a}), collectives_trial.Rank(1, {0: b})]
         buffers = [np.full(1 << 21, rank + 1, np.float32) for rank in range(2)]
         schedule = steps("recursive_doubling", 2)
         threads = [Thread(target=rank.all_reduce, args=(schedule, buffer)) for rank, buffer in zip(ranks, buffers, strict=True)]
@@ -83,17 +83,17 @@ def test_a_rank_that_is_gone_is_noticed() -> None:
     a, b = socket.socketpair()
     b.close()
     with a, pytest.raises(EOFError, match="gone"):
-        collectives.exchange({}, {a: memoryview(bytearray(8))})
+        collectives_trial.exchange({}, {a: memoryview(bytearray(8))})
 
 
 def test_a_wrong_sum_is_refused() -> None:
     class Line:
         def send(self, asked: object) -> None: ...
-        def recv(self) -> collectives.Answer:
-            return collectives.Answer([1.0], 2.0, 3.0, [8])
+        def recv(self) -> collectives_trial.Answer:
+            return collectives_trial.Answer([1.0], 2.0, 3.0, [8])
 
-    ranks = object.__new__(collectives.Ranks)
+    ranks = object.__new__(collectives_trial.Ranks)
     ranks.lines = [Line(), Line()]
     with pytest.raises(BadValue, match="ring over 2 ranks did not give the sum 3 on each"):
         ranks.time("ring", 2, 8, 0.0, 1)
-    assert collectives.elements(steps("ring", 3), 10) == 3
+    assert collectives_trial.elements(steps("ring", 3), 10) == 3

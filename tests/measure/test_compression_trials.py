@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ironlaw.measure.experiments import compression
-from ironlaw.measure.experiments.run import run
+from ironlaw.measure.experiments.run_experiment import run
 from ironlaw.registry.compression_tables import at_bits
 
 

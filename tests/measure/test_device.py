@@ -4,7 +4,7 @@ import pytest
 
 from ironlaw.errors import UnknownName
 from ironlaw.measure.devices.device import Device, Unsupported
-from ironlaw.measure.devices.kinds import KINDS, device_name, kind_of
+from ironlaw.measure.devices.device_kinds import KINDS, device_name, kind_of
 
 ANSWERS = {
     "label": lambda self: "Mine 1.0",

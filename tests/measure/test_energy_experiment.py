@@ -6,10 +6,10 @@ from ironlaw.errors import BadValue
 from ironlaw.measure import rapl
 from ironlaw.measure.clock import Clock
 from ironlaw.measure.devices import choice
-from ironlaw.measure.experiments import energy
+from ironlaw.measure.experiments import energy_trial
 from ironlaw.measure.experiments.bench import Bench
-from ironlaw.measure.experiments.run import run
-from ironlaw.measure.progress import Cancelled
+from ironlaw.measure.experiments.run_experiment import run
+from ironlaw.measure.progress_lines import Cancelled
 
 RANGE = 1_000_000_000
 WATTS = {0: 10, 1: 50, 64: 80}  # at rest, and with batches of so many rows
@@ -91,7 +91,7 @@ def rows_of(tmp_path, broken=False):
     bench = Bench(choice.choose(library="numpy"), seconds=0.1, clock=meter)
     bench.visit = lambda: None
     return list(
-        energy.rows(
+        energy_trial.rows(
             bench, tmp_path, lambda: lambda batch: meter.spend(seconds[batch], WATTS[batch]), lambda rest: meter.spend(rest, WATTS[0])
         )
     )
@@ -112,8 +112,8 @@ def test_counters_that_stand_still_count_for_nothing(tmp_path):
 
 
 def test_a_run_without_counters_has_times_and_the_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr(energy, "WIDTH", 64)
-    monkeypatch.setattr(energy.rows, "__defaults__", (tmp_path, *energy.rows.__defaults__[1:]))
+    monkeypatch.setattr(energy_trial, "WIDTH", 64)
+    monkeypatch.setattr(energy_trial.rows, "__defaults__", (tmp_path, *energy_trial.rows.__defaults__[1:]))
     rows = run("energy", seconds=0.01)["rows"]
     assert [(row["name"], row["params"]["batch"]) for row in rows] == [("time", 1), ("time", 64)]
     assert all(str(tmp_path) in row["params"]["why"] and not row["params"]["zones"] for row in rows)

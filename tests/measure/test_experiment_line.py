@@ -5,12 +5,12 @@ import pytest
 from ironlaw.engine.serving.batching import poisson
 from ironlaw.engine.serving.line import simulate
 from ironlaw.measure.clock import Clock
-from ironlaw.measure.experiments import batches, line
+from ironlaw.measure.experiments import batches, line_trial
 from ironlaw.measure.experiments.bench import Bench
-from ironlaw.measure.experiments.catalogue import EXPERIMENTS, takes
-from ironlaw.measure.experiments.run import run
+from ironlaw.measure.experiments.experiment_list import EXPERIMENTS, takes
+from ironlaw.measure.experiments.run_experiment import run
 from ironlaw.measure.noise import Reading, Watch
-from ironlaw.measure.progress import Cancelled
+from ironlaw.measure.progress_lines import Cancelled
 
 
 class Still(Clock):
@@ -49,15 +49,15 @@ def bench(clock, **more):
 
 
 def test_a_line_on_a_still_clock_is_the_simulated_one(clock):
-    rows = list(line.rows(bench(clock), clock.sleep))
-    assert [row["params"]["load"] for row in rows] == list(line.LOADS)
+    rows = list(line_trial.rows(bench(clock), clock.sleep))
+    assert [row["params"]["load"] for row in rows] == list(line_trial.LOADS)
     for row in rows:
-        load, n = row["params"]["load"], line.LOADS[row["params"]["load"]]
-        ideal = simulate(poisson(load / line.SERVICE_S, n, 1, line.SEED), [line.SERVICE_S] * n)
+        load, n = row["params"]["load"], line_trial.LOADS[row["params"]["load"]]
+        ideal = simulate(poisson(load / line_trial.SERVICE_S, n, 1, line_trial.SEED), [line_trial.SERVICE_S] * n)
         about = row["params"]
         assert (about["mean_s"], about["p99_s"]) == pytest.approx((ideal.mean, ideal.quantile(0.99)), rel=0.02)
         assert about["in_flight"] == pytest.approx(about["rate"] * about["mean_s"], rel=1e-4)
-        assert about["cv2"] < 1e-4 and about["busy"] == pytest.approx(n * line.SERVICE_S / ideal.span, rel=0.02)
+        assert about["cv2"] < 1e-4 and about["busy"] == pytest.approx(n * line_trial.SERVICE_S / ideal.span, rel=0.02)
 
 
 def test_a_server_that_batches_is_busy_and_serves_within_two_passes(clock):
@@ -80,12 +80,16 @@ def test_both_can_be_stopped(name, clock):
 
     with pytest.raises(Cancelled):
         made = bench(clock, stop=stop)
-        list(line.rows(made, clock.sleep) if name == "line" else batches.rows(made, clock.sleep, lambda: lambda size: clock.sleep(1e-3)))
+        list(
+            line_trial.rows(made, clock.sleep)
+            if name == "line"
+            else batches.rows(made, clock.sleep, lambda: lambda size: clock.sleep(1e-3))
+        )
 
 
 def test_for_real_in_a_blink(monkeypatch):
-    monkeypatch.setattr(line, "LOADS", {0.5: 6})
-    monkeypatch.setattr(line, "SERVICE_S", 5e-4)
+    monkeypatch.setattr(line_trial, "LOADS", {0.5: 6})
+    monkeypatch.setattr(line_trial, "SERVICE_S", 5e-4)
     monkeypatch.setattr(batches, "WIDTH", 32)
     monkeypatch.setattr(batches, "SECONDS", 0.001)
     monkeypatch.setattr(batches, "FEWEST", 10)

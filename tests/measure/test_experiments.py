@@ -11,15 +11,15 @@ from small_trials import shrink
 from ironlaw.errors import MissingExtra, UnknownName
 from ironlaw.measure.clock import Clock
 from ironlaw.measure.devices import choice
-from ironlaw.measure.devices.blocks import SCALE, SEED, SHIFT
 from ironlaw.measure.devices.device import Device
-from ironlaw.measure.devices.kinds import KINDS
+from ironlaw.measure.devices.device_kinds import KINDS
+from ironlaw.measure.devices.thread_blocks import SCALE, SEED, SHIFT
 from ironlaw.measure.experiments import trials
-from ironlaw.measure.experiments.catalogue import EXPERIMENTS, MACHINE, why_not
-from ironlaw.measure.experiments.run import main, run
+from ironlaw.measure.experiments.experiment_list import EXPERIMENTS, MACHINE, why_not
+from ironlaw.measure.experiments.run_experiment import main, run
 from ironlaw.measure.machine import characterise, keep
 from ironlaw.measure.noise import Noisy, Reading, Watch
-from ironlaw.measure.progress import Cancelled
+from ironlaw.measure.progress_lines import Cancelled
 
 NUMPY_ONLY = [name for name, found in EXPERIMENTS.items() if not found.needs]
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ironlaw.measure import host as describe
+from ironlaw.measure import software_host as describe
 
 
 def test_no_host_user_or_path_is_told():
@@ -33,7 +33,7 @@ def test_software():
 def test_neither_torch_nor_numpy_nor_rich_is_imported():
     code = (
         "import sys; import ironlaw.measure, ironlaw.measure.clock, ironlaw.measure.noise, ironlaw.measure.evidence_file;"
-        "from ironlaw.measure.host import machine, software; machine(), software();"
+        "from ironlaw.measure.software_host import machine, software; machine(), software();"
         "print([m for m in ('torch', 'numpy', 'rich') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

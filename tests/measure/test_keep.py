@@ -18,7 +18,7 @@ from ironlaw.measure.machine import keep as keeping
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.machine.datasheet import figures, toml
 from ironlaw.measure.machine.keep import as_evidence, as_toml, checked, keep, read_figures, source
-from ironlaw.measure.machine.sizes import Sizes
+from ironlaw.measure.machine.machine_sizes import Sizes
 from ironlaw.measure.noise import Noise, Noisy
 from ironlaw.registry.evidence import evidence, read
 from ironlaw.registry.hosts import host

@@ -7,9 +7,9 @@ import pytest
 
 from ironlaw.measure.experiments import kv_decode, tiny_decoder
 from ironlaw.measure.experiments.kv_decode import BYTES, CACHED, FLOPS, SAME, STEP, UNCACHED, WHOLE
-from ironlaw.measure.experiments.run import run
+from ironlaw.measure.experiments.run_experiment import run
 from ironlaw.measure.experiments.tiny_decoder import SIZES, Cache, TinyDecoder
-from ironlaw.measure.progress import Cancelled
+from ironlaw.measure.progress_lines import Cancelled
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from fake import FakeDevice, Quiet
 import ironlaw as il
 from ironlaw.cli import main, measure_host
 from ironlaw.errors import MissingExtra
-from ironlaw.measure.devices.kinds import KINDS
+from ironlaw.measure.devices.device_kinds import KINDS
 from ironlaw.measure.machine.launch_costs import judged, measure_launches
 from ironlaw.measure.noise import Noisy
 

@@ -2,24 +2,28 @@
 
 import pytest
 
-from ironlaw.measure.experiments import ledger
-from ironlaw.measure.experiments.run import run
+from ironlaw.measure.experiments import memory_trial
+from ironlaw.measure.experiments.run_experiment import run
 
 
 def test_numpy_counts_every_row_of_a_step():
     rows = run("ledger", library="numpy", seconds=0.01)["rows"]
     by_name = {(row["name"], row["params"]["batch"]): row for row in rows}
-    assert set(by_name) == {(name, batch) for name in (ledger.WEIGHTS, ledger.KEPT, ledger.GRADIENTS, ledger.STATE) for batch in (32, 64)}
+    assert set(by_name) == {
+        (name, batch)
+        for name in (memory_trial.WEIGHTS, memory_trial.KEPT, memory_trial.GRADIENTS, memory_trial.STATE)
+        for batch in (32, 64)
+    }
     for row in rows:
         assert row["params"]["expected"] <= row["value"] <= 1.02 * row["params"]["expected"], row["label"]
-    static = sum(by_name[name, 32]["params"]["expected"] for name in (ledger.WEIGHTS, ledger.GRADIENTS, ledger.STATE))
+    static = sum(by_name[name, 32]["params"]["expected"] for name in (memory_trial.WEIGHTS, memory_trial.GRADIENTS, memory_trial.STATE))
     assert static == 16 * 109_386
-    assert static + by_name[ledger.KEPT, 32]["params"]["expected"] == 1_876_384  # as a course's plan counts it
-    assert static + by_name[ledger.KEPT, 64]["params"]["expected"] == 2_002_592
+    assert static + by_name[memory_trial.KEPT, 32]["params"]["expected"] == 1_876_384  # as a course's plan counts it
+    assert static + by_name[memory_trial.KEPT, 64]["params"]["expected"] == 2_002_592
 
 
 def test_pytorch_counts_to_the_byte():
     pytest.importorskip("torch")
     rows = run("ledger", library="torch", seconds=0.01)["rows"]
-    assert len(rows) == len(ledger.MODELS) * len(ledger.FORMATS) + len(ledger.OPTIMISERS)
+    assert len(rows) == len(memory_trial.MODELS) * len(memory_trial.FORMATS) + len(memory_trial.OPTIMISERS)
     assert all(row["value"] == row["params"]["expected"] for row in rows)

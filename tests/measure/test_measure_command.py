@@ -15,7 +15,7 @@ from ironlaw import hardware
 from ironlaw.cli import main, parser
 from ironlaw.cli import measure as command
 from ironlaw.cli.show.progress_bar import ProgressBar
-from ironlaw.measure.devices.kinds import KINDS
+from ironlaw.measure.devices.device_kinds import KINDS
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.noise import Noise
 from ironlaw.measure.rows import typed
@@ -163,7 +163,7 @@ def test_full_knows_no_mps(here, capsys):
 def test_full_adds_the_wide_sweep(here, capsys, monkeypatch):
     row = {"kind": "op", "op": "relu", "params": {"numel": 4096, "dtype": "fp32"}, "wall_s": 3e-6}
     monkeypatch.setattr(
-        "ironlaw.measure.suites.sweep.sweep",
+        "ironlaw.measure.suites.suite_sweep.sweep",
         lambda device, progress, stop, seconds, parts: typed([row | {"asked": [device.kind.name, seconds]}]),
     )
     code, out, _ = ran(capsys, "--full", "--seconds", "7", "--json")
@@ -175,7 +175,7 @@ def test_what_the_sweep_could_not_measure_is_told(here, capsys, monkeypatch):
     row = {"kind": "op", "op": "relu", "params": {"numel": 4096, "dtype": "fp32"}, "wall_s": 3e-6}
     broken = {"kind": "op", "op": "gelu", "params": {"numel": 4096, "dtype": "fp32"}, "error": "out of memory"}
     monkeypatch.setattr(
-        "ironlaw.measure.suites.sweep.sweep", lambda *asked: typed([row, broken, {"kind": "error", "op": "launches", "error": "no"}])
+        "ironlaw.measure.suites.suite_sweep.sweep", lambda *asked: typed([row, broken, {"kind": "error", "op": "launches", "error": "no"}])
     )
     code, out, _ = ran(capsys, "--full", "--json")
     assert code == 0
@@ -240,7 +240,7 @@ import importlib.util
 real = importlib.util.find_spec
 importlib.util.find_spec = lambda name, package=None: None if name.partition(".")[0] in {hidden!r} else real(name, package)
 from ironlaw.cli import main, measure
-from ironlaw.measure.machine.sizes import Sizes
+from ironlaw.measure.machine.machine_sizes import Sizes
 measure.SHORT = Sizes("tiny", each=0.002, longest=0.01, streams=1, ops=False, patience=0.0)  # a real run, of seconds
 sys.exit(main({argv!r}))
 """

@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 
 from ironlaw.engine.parity.rates import fpr_of
-from ironlaw.ledger.kinds import ROW
+from ironlaw.ledger.event_kinds import ROW
 from ironlaw.measure.experiments import resample, train_here
-from ironlaw.measure.experiments.run import run
-from ironlaw.measure.progress import Cancelled
+from ironlaw.measure.experiments.run_experiment import run
+from ironlaw.measure.progress_lines import Cancelled
 from ironlaw.registry.scored_groups import groups
 
 

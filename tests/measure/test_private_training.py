@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ironlaw.engine.privacy.gaussian import mean_noise
-from ironlaw.measure.private import images, tables, training
-from ironlaw.measure.private.training import Design, clipped_sum, hits, norms, signal, softmax, train
+from ironlaw.measure.dp_training import images, tables, training
+from ironlaw.measure.dp_training.training import Design, clipped_sum, hits, norms, signal, softmax, train
 from ironlaw.registry import private_runs
 from ironlaw.registry.private_runs import private_run
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from ironlaw.measure.compression.nets import images, load
 from ironlaw.measure.experiments import dp_sgd, pgd
-from ironlaw.measure.experiments.run import run
-from ironlaw.measure.progress import Cancelled
-from ironlaw.measure.squeeze.nets import images, load
+from ironlaw.measure.experiments.run_experiment import run
+from ironlaw.measure.progress_lines import Cancelled
 
 
 def test_many_records_hide_the_noise():

@@ -9,16 +9,16 @@ import pytest
 
 from ironlaw.kit import experiment as page
 from ironlaw.kit.local_runs import Measured
-from ironlaw.ledger.kinds import ROW
-from ironlaw.measure.experiments import catalogue, stages, workers
-from ironlaw.measure.experiments.run import run
-from ironlaw.measure.progress import Cancelled
+from ironlaw.ledger.event_kinds import ROW
+from ironlaw.measure.experiments import experiment_list, stages_trial, workers
+from ironlaw.measure.experiments.run_experiment import run
+from ironlaw.measure.progress_lines import Cancelled
 
 
 @pytest.fixture(scope="module")
 def staged():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stages, "ROUNDS", 3)
+        patch.setattr(stages_trial, "ROUNDS", 3)
         return run("stages", seconds=0.0)
 
 
@@ -31,8 +31,8 @@ def worked():
 
 
 def test_the_image_comes_out_as_it_went_in():
-    packed = stages.picture()
-    image = stages.inflate(packed)
+    packed = stages_trial.picture()
+    image = stages_trial.inflate(packed)
     assert image.shape == (224, 224, 3) and image.tobytes() == zlib.decompress(packed)
     assert 0.2 < len(packed) / image.nbytes < 0.9  # noise that inflating has to work for
 
@@ -40,24 +40,24 @@ def test_the_image_comes_out_as_it_went_in():
 def test_a_small_pixel_is_the_mean_of_its_square():
     image = np.zeros((224, 224, 3), np.uint8)
     image[:7, :7] = 200
-    small = stages.resize(image)
+    small = stages_trial.resize(image)
     assert small.shape == (1, 1024) and small.mean() == pytest.approx(0, abs=1e-12) and small.std() == pytest.approx(1)
     assert small[0].argmax() == 0 and len(set(np.round(small[0][1:], 9))) == 1
 
 
 def test_narrower_and_shorter_formats_give_as_many_outputs():
-    row = stages.resize(stages.inflate(stages.picture()))
-    wide = {variant: stages.pipeline(variant)["model"](row) for variant in stages.VARIANTS}
-    assert {len(scores) for scores in wide.values()} == {stages.OUTPUTS}
+    row = stages_trial.resize(stages_trial.inflate(stages_trial.picture()))
+    wide = {variant: stages_trial.pipeline(variant)["model"](row) for variant in stages_trial.VARIANTS}
+    assert {len(scores) for scores in wide.values()} == {stages_trial.OUTPUTS}
     assert wide["fp64"].dtype == np.float64 and wide["tenth"].dtype == np.float32
     assert wide["fp32"] == pytest.approx(wide["fp64"], abs=1e-2 * np.abs(wide["fp64"]).max())  # the same weights
-    assert list(stages.best(np.array([3.0, 9.0, 1.0, 5.0, 7.0, 2.0]))) == [1, 4, 3, 0, 5]
+    assert list(stages_trial.best(np.array([3.0, 9.0, 1.0, 5.0, 7.0, 2.0]))) == [1, 4, 3, 0, 5]
 
 
 def test_every_stage_is_timed_alone_and_the_whole_in_every_variant(staged):
     named = {(row["name"], row["params"]["variant"]) for row in staged["rows"]}
     assert named == {("inflate", "fp64"), ("resize", "fp64"), ("best", "fp64")} | {
-        (name, variant) for name in ("model", "whole") for variant in stages.VARIANTS
+        (name, variant) for name in ("model", "whole") for variant in stages_trial.VARIANTS
     }
     assert all(row["samples"] == 3 and row["wall_s"] > 0 for row in staged["rows"])
 
@@ -97,12 +97,12 @@ def test_a_run_is_a_row_that_the_ledger_takes_and_the_page_shows(name, staged, w
         name, result["library"], tuple(result["rows"]), result["machine"], result["software"], result["noise"], "2026-11-16T19:00:00Z"
     )
     html = page.table(shown)
-    assert all(row["label"] in html for row in result["rows"]) and catalogue.experiment(name).title in html
+    assert all(row["label"] in html for row in result["rows"]) and experiment_list.experiment(name).title in html
 
 
 def test_they_need_numpy_and_say_so(monkeypatch):
-    monkeypatch.setattr(catalogue.choice, "available", lambda library: library == "torch")
-    assert all("pip install numpy" in catalogue.why_not(name) for name in ("stages", "workers"))
+    monkeypatch.setattr(experiment_list.choice, "available", lambda library: library == "torch")
+    assert all("pip install numpy" in experiment_list.why_not(name) for name in ("stages", "workers"))
 
 
 def test_stages_can_be_stopped_between_two_rounds():

@@ -11,7 +11,7 @@ from scipy import stats
 
 from ironlaw.engine.numerics.grids import noise_power
 from ironlaw.errors import BadValue, UnknownName
-from ironlaw.measure.squeeze import Layer, Net, compare, damage, images, load, logits, prune, quantise, rescale, to_half, with_weights
+from ironlaw.measure.compression import Layer, Net, compare, damage, images, load, logits, prune, quantise, rescale, to_half, with_weights
 from ironlaw.registry.trained_nets import trained
 
 NETS = tuple(trained("digits").nets)

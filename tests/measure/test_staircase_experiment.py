@@ -10,9 +10,9 @@ import pytest
 
 from ironlaw import home
 from ironlaw.kit.local_runs import Measured, _complete
-from ironlaw.measure.experiments import staircase
-from ironlaw.measure.experiments.run import run
-from ironlaw.measure.progress import Cancelled
+from ironlaw.measure.experiments import staircase_trial
+from ironlaw.measure.experiments.run_experiment import run
+from ironlaw.measure.progress_lines import Cancelled
 
 SIZE = 1 << 14
 
@@ -23,18 +23,18 @@ def pids() -> set[int]:
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(staircase, "STEPS", {way: (label, SIZE) for way, (label, _) in staircase.STEPS.items()})
+    monkeypatch.setattr(staircase_trial, "STEPS", {way: (label, SIZE) for way, (label, _) in staircase_trial.STEPS.items()})
 
 
 @pytest.fixture(scope="module")
 def neighbour():
     with ExitStack() as held:
-        yield staircase.Neighbour(SIZE, held)
+        yield staircase_trial.Neighbour(SIZE, held)
 
 
-@pytest.mark.parametrize("way", staircase.BETWEEN)
+@pytest.mark.parametrize("way", staircase_trial.BETWEEN)
 def test_the_other_process_has_every_byte(neighbour, way):
-    message = np.random.default_rng(staircase.BETWEEN.index(way)).integers(0, 256, SIZE, np.uint8)
+    message = np.random.default_rng(staircase_trial.BETWEEN.index(way)).integers(0, 256, SIZE, np.uint8)
     neighbour.send(way, message)
     assert neighbour.has(SIZE) == message.tobytes()
     neighbour.send(way, message[::-1].copy()[:100])
@@ -44,7 +44,7 @@ def test_the_other_process_has_every_byte(neighbour, way):
 def test_what_is_stored_is_on_the_disk_from_the_beginning(tmp_path):
     with open(tmp_path / "file", "w+b", buffering=0) as file:
         for message in (b"a longer message", b"short"):
-            staircase.store(file.fileno(), memoryview(message))
+            staircase_trial.store(file.fileno(), memoryview(message))
         assert (tmp_path / "file").read_bytes() == b"shorter message"[:5] + b"a longer message"[5:]
 
 
@@ -55,8 +55,8 @@ def test_every_step_has_its_rows_and_nothing_is_left(small, neighbour):
     assert list(home.path().iterdir()) == []
     sizes = {(row["name"], row["params"]["bytes"]) for row in result["rows"]}
     assert (
-        sizes == {(way, size) for way in staircase.STEPS for size in staircase.sizes(way)}
-        and (staircase.MEMORY, staircase.SMALL) not in sizes
+        sizes == {(way, size) for way in staircase_trial.STEPS for size in staircase_trial.sizes(way)}
+        and (staircase_trial.MEMORY, staircase_trial.SMALL) not in sizes
     )
     assert all(row["samples"] >= 5 and 0 < row["best_s"] <= row["wall_s"] for row in result["rows"])
     json.dumps(result, allow_nan=False)
@@ -75,7 +75,7 @@ def test_stopping_leaves_nothing(small, neighbour):
 def test_the_other_process_ends_when_nobody_asks_any_more():
     before = pids()
     with ExitStack() as held:
-        staircase.Neighbour(SIZE, held)
+        staircase_trial.Neighbour(SIZE, held)
         (pid,) = pids() - before
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

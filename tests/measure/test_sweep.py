@@ -5,10 +5,10 @@ from fake import FakeClock, FakeDevice
 
 from ironlaw.errors import BadValue
 from ironlaw.measure.devices.device import Case
-from ironlaw.measure.devices.kinds import KINDS
+from ironlaw.measure.devices.device_kinds import KINDS
 from ironlaw.measure.noise import Reading, Watch
-from ironlaw.measure.suites import sweep as suites
-from ironlaw.measure.suites.cpu import sweep
+from ironlaw.measure.suites import suite_sweep as suites
+from ironlaw.measure.suites.cpu import cpu_sweep
 
 
 def case(op, clock, seconds):
@@ -20,7 +20,7 @@ def case(op, clock, seconds):
 
 def test_rows_of_the_sweep():
     clock, told = FakeClock(), []
-    rows = sweep.run([case("relu", clock, 2e-3), case("gelu", clock, 5e-3)], lambda *step: told.append(step), clock=clock)
+    rows = cpu_sweep.run([case("relu", clock, 2e-3), case("gelu", clock, 5e-3)], lambda *step: told.append(step), clock=clock)
     assert [(row["kind"], row["op"], row["params"]["numel"]) for row in rows] == [("op", "relu", 8), ("op", "gelu", 8)]
     assert [row["wall_s"] for row in rows] == pytest.approx([2e-3, 5e-3], rel=1e-3)
     assert told == [(0.0, "relu 1 of 2"), (0.5, "gelu 2 of 2"), (1.0, "done")]
@@ -28,8 +28,8 @@ def test_rows_of_the_sweep():
 
 def test_time_that_is_up_ends_it(monkeypatch):
     clock, now = FakeClock(), iter((0.0, 5.0, 11.0))
-    monkeypatch.setattr(sweep.time, "monotonic", lambda: next(now))
-    rows = sweep.run([case(op, clock, 1e-3) for op in ("relu", "gelu", "silu")], seconds=10.0, clock=clock)
+    monkeypatch.setattr(cpu_sweep.time, "monotonic", lambda: next(now))
+    rows = cpu_sweep.run([case(op, clock, 1e-3) for op in ("relu", "gelu", "silu")], seconds=10.0, clock=clock)
     assert [row["op"] for row in rows] == ["relu"]
 
 
@@ -44,7 +44,7 @@ def test_the_quietest_turn_is_kept(others, turns, kept):
         made.append(Watch(lambda: next(read), lambda: 0.0))
         return made[-1]
 
-    timing, found = sweep.quietest(case("relu", clock, 1e-3).prepare(), clock=clock, watch=watch)
+    timing, found = cpu_sweep.quietest(case("relu", clock, 1e-3).prepare(), clock=clock, watch=watch)
     assert (len(made), found) == (turns, pytest.approx(kept))
     assert timing.median == pytest.approx(1e-3, rel=1e-3)
 

@@ -6,10 +6,10 @@ import pytest
 
 from ironlaw.kit import experiment as page
 from ironlaw.kit.local_runs import Measured, _complete, is_curve
-from ironlaw.ledger.kinds import ROW
-from ironlaw.measure.experiments import catalogue, fan_out, omission
-from ironlaw.measure.experiments.run import run
-from ironlaw.measure.progress import Cancelled
+from ironlaw.ledger.event_kinds import ROW
+from ironlaw.measure.experiments import experiment_list, fan_out, omission
+from ironlaw.measure.experiments.run_experiment import run
+from ironlaw.measure.progress_lines import Cancelled
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_a_run_is_a_row_that_the_ledger_takes_and_the_page_shows(name, tested, j
     shown = measured(result)
     assert _complete(shown)
     html = page.table(shown)
-    assert all(row["label"] in html for row in result["rows"]) and catalogue.experiment(name).title in html
+    assert all(row["label"] in html for row in result["rows"]) and experiment_list.experiment(name).title in html
     half = [row for row in result["rows"] if row["name"] not in (omission.OPEN, fan_out.LEAF)]
     assert not _complete(measured({**result, "rows": half}))
 

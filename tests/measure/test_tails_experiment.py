@@ -4,26 +4,26 @@ import threading
 
 import pytest
 
-from ironlaw.measure.experiments import tails
-from ironlaw.measure.experiments.run import run
-from ironlaw.measure.progress import Cancelled
+from ironlaw.measure.experiments import tails_trial
+from ironlaw.measure.experiments.run_experiment import run
+from ironlaw.measure.progress_lines import Cancelled
 
 
 def test_sums_and_shuffles():
-    assert tails.chains([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]) == [15.0, 40.0]
+    assert tails_trial.chains([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]) == [15.0, 40.0]
     seconds = [float(i) for i in range(100)]
-    mixed = tails.shuffled(seconds)
+    mixed = tails_trial.shuffled(seconds)
     assert sorted(mixed) == seconds != mixed
     slow_together = [1.0] * 95 + [100.0] * 5
-    assert max(tails.chains(slow_together)) == 500 > max(tails.chains(tails.shuffled(slow_together)))
+    assert max(tails_trial.chains(slow_together)) == 500 > max(tails_trial.chains(tails_trial.shuffled(slow_together)))
 
 
 def test_neighbours_leave(monkeypatch):
     before = threading.active_count()
-    with tails.neighbour():
+    with tails_trial.neighbour():
         assert threading.active_count() == before + 1
     assert threading.active_count() == before
-    monkeypatch.setattr(tails, "CALLS", 300)
+    monkeypatch.setattr(tails_trial, "CALLS", 300)
     rows = run("tails")["rows"]
     assert [(row["name"], row["params"]["neighbours"]) for row in rows] == [
         (name, count) for count in (0, 2) for name in ("one", "chain", "independent")

@@ -5,12 +5,12 @@ import re
 import pytest
 
 from ironlaw.ledger import Ledger
-from ironlaw.ledger.memory import MemoryStore
-from ironlaw.pages import certificate
+from ironlaw.ledger.memory_store import MemoryStore
+from ironlaw.pages import certificate_page
 from ironlaw.pages.calibration_picture import calibration_picture
-from ironlaw.pages.catalogue import catalogue
 from ironlaw.pages.certificate_rows import field
-from ironlaw.recall.certificate import issue
+from ironlaw.pages.lab_catalogue import catalogue
+from ironlaw.recall.certificate_facts import issue
 
 ME = "01234567-89ab-4def-8123-456789abcdef"
 LAB = "lab_01_magnitude"
@@ -23,7 +23,7 @@ def ledger():
 
 
 def page(ledger):
-    return certificate.page(issue(ledger.export(), "0.1"), catalogue())
+    return certificate_page.page(issue(ledger.export(), "0.1"), catalogue())
 
 
 def numbered():

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ironlaw.pages.catalogue import LABS, Lab, catalogue
 from ironlaw.pages.course_map import arcs, course_map, starts_from
+from ironlaw.pages.lab_catalogue import LABS, Lab, catalogue
 from ironlaw.pages.records import Records, Standing
 
 LAB = re.compile(r"lab_(v\d+_)?\d+_[a-z_]+")

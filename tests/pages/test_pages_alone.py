@@ -15,10 +15,10 @@ for name in {absent!r}:
 from ironlaw.kit import lab as labs
 from ironlaw.kit.page import Page
 from ironlaw.ledger import Ledger
-from ironlaw.ledger.memory import MemoryStore
+from ironlaw.ledger.memory_store import MemoryStore
 from ironlaw.pages import gallery, glossary, records
-from ironlaw.pages.catalogue import catalogue
-from ironlaw.pages.explore.page import page
+from ironlaw.pages.lab_catalogue import catalogue
+from ironlaw.pages.explore.explore_page import page
 learner = "01234567-89ab-4def-8123-456789abcdef"
 ledger = Ledger(MemoryStore(learner, "2026-01-05T12:00:00.000000Z"), learner)
 for lab in catalogue():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironlaw.errors import BadValue
-from ironlaw.pictures.blocks import MOST, Piece, blocks, merged
+from ironlaw.pictures.blocks_picture import MOST, Piece, blocks, merged
 from ironlaw.widget.quantities import THIN
 
 

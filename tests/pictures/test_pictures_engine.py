@@ -8,10 +8,10 @@ import pytest
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import one_launch, predict
 from ironlaw.errors import BadValue, UnknownName
-from ironlaw.pictures.curve import Position, curve
+from ironlaw.pictures.curve_picture import Position, curve
 from ironlaw.pictures.ladder import Rung, ladder, ladders, value_of
-from ironlaw.pictures.reveal import Distance, rules
-from ironlaw.pictures.roofline import roofline, spots
+from ironlaw.pictures.reveal_picture import Distance, rules
+from ironlaw.pictures.roofline_picture import roofline, spots
 from ironlaw.pictures.terms import TOTAL, row_name, terms
 from ironlaw.pictures.waterfall import Limit, Part, footprint, time, waterfall
 from ironlaw.registry.machines import hardware

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ironlaw.engine.numerics.frontier import Point
+from ironlaw.engine.numerics.pareto_2d import Point
 from ironlaw.errors import BadValue
-from ironlaw.pictures.frontier import Budget, scatter
+from ironlaw.pictures.frontier_picture import Budget, scatter
 from ironlaw.widget.figure import Axis
 
 POINTS = [Point("a", 1e9, 30.0), Point("b", 2e9, 10.0), Point("c", 2.5e9, 12.0), Point("d", 4e9, 5.0)]

@@ -3,8 +3,8 @@
 import pytest
 
 from ironlaw.engine.cluster.layouts import Layout
+from ironlaw.engine.cluster.pipeline_timeline import IDLE, stretches
 from ironlaw.engine.cluster.pipelines import bubble
-from ironlaw.engine.cluster.stretches import IDLE, stretches
 from ironlaw.errors import BadValue
 from ironlaw.pictures.devices import devices
 from ironlaw.pictures.gantt import COLOURS, STAGES, gantt, picked

@@ -3,7 +3,7 @@
 import pytest
 
 from ironlaw.engine.cluster.failures import draw
-from ironlaw.engine.cluster.strips import Stretch, shares, strip
+from ironlaw.engine.cluster.job_timeline import Stretch, shares, strip
 from ironlaw.errors import BadValue
 from ironlaw.pictures import lifeline
 from ironlaw.pictures.lifeline import LOOK

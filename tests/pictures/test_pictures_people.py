@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from ironlaw.errors import UnknownName
-from ironlaw.pictures.people import WHOM, Kinds, people
+from ironlaw.pictures.people_picture import WHOM, Kinds, people
 from ironlaw.registry.scored_groups import groups
 
 KINDS = Kinds(fn="missed", tp="rightly flagged", fp="wrongly flagged", tn="left alone")

@@ -1,8 +1,8 @@
 """The review's pictures say in words what they draw."""
 
 from ironlaw import hardware
-from ironlaw.engine.device.placement import ladder
-from ironlaw.pictures.calibration import calibration, verdict
+from ironlaw.engine.device.op_placement import ladder
+from ironlaw.pictures.calibration_picture import calibration, verdict
 from ironlaw.pictures.levels import levels
 from ironlaw.recall.confidence import Row
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ironlaw.engine.cluster.playing import step_ends
+from ironlaw.engine.cluster.schedule_replay import step_ends
 from ironlaw.engine.cluster.schedules import steps
 from ironlaw.errors import BadValue
-from ironlaw.pictures.answers import answers
+from ironlaw.pictures.answers_picture import answers
 from ironlaw.pictures.spacetime import ADDED, KEPT, spacetime
 
 NAMES = [str(rank) for rank in range(4)]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ironlaw.engine.serving.line import ORDERS, simulate
 from ironlaw.errors import UnknownName
-from ironlaw.pictures.staircase import SHOWN, staircase
+from ironlaw.pictures.staircase_picture import SHOWN, staircase
 
 lines = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 30)), min_size=1, max_size=30)
 

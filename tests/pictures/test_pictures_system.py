@@ -8,7 +8,7 @@ from ironlaw.engine.levers import Bar
 from ironlaw.errors import BadValue
 from ironlaw.pictures.cascade import Step, cascade
 from ironlaw.pictures.margins import Margin, margins
-from ironlaw.pictures.tornado import tornado
+from ironlaw.pictures.tornado_picture import tornado
 
 NAMES = {"flops": "FLOP/s", "wire": "the wire"}
 

@@ -7,7 +7,7 @@ from ironlaw.engine.device.memory import live_activations
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.timeline import timeline as schedule
 from ironlaw.pictures.live import live
-from ironlaw.pictures.timeline import BARS, ROWS, module, parts, stretches, timeline
+from ironlaw.pictures.timeline_picture import BARS, ROWS, module, parts, stretches, timeline
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 

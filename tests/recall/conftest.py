@@ -9,10 +9,10 @@ from functools import cache
 import pytest
 
 from ironlaw.ledger import open_ledger
+from ironlaw.recall.card_templates import template
+from ironlaw.recall.card_variants import Variant, variant
 from ironlaw.recall.grade import Grade
-from ironlaw.recall.session import Session
-from ironlaw.recall.templates import template
-from ironlaw.recall.variants import Variant, variant
+from ironlaw.recall.review_session import Session
 
 SEEDS = 200
 

@@ -15,7 +15,7 @@ import pytest
 
 from ironlaw import claims
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.recall import expressions
+from ironlaw.recall import card_expressions
 from ironlaw.registry import machines, workloads
 
 PLAIN = {"bandwidth": "B/s", "capacity": "B", "usable": "B", "power": "W", "launch": "s"}
@@ -143,12 +143,12 @@ def watch(scales: Mapping[tuple[str, str], float] | None = None) -> Iterator[Log
     with pytest.MonkeyPatch.context() as patch:
         for name, function in watched.items():
             patch.setitem(claims.NAMESPACE, name, function)
-            patch.setitem(expressions.EXTRA_NAMES, name, function)
-            patch.setattr(expressions, "cached_workload" if name == "workload" else name, function)
+            patch.setitem(card_expressions.EXTRA_NAMES, name, function)
+            patch.setattr(card_expressions, "cached_workload" if name == "workload" else name, function)
         yield log
 
 
 def compute(expression: str, values: Mapping[str, Any], scales: Mapping[tuple[str, str], float] | None = None) -> tuple[Any, Log]:
     """The expression's value, and what it read; nothing comes from a cache."""
     with watch(scales) as log:
-        return claims.compute(expression, "here", {**expressions.EXTRA_NAMES, **values}), log
+        return claims.compute(expression, "here", {**card_expressions.EXTRA_NAMES, **values}), log

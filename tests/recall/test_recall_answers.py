@@ -3,10 +3,10 @@
 import pytest
 
 from ironlaw.errors import BadValue
-from ironlaw.recall.answers import read
+from ironlaw.recall.card_answers import read
+from ironlaw.recall.card_templates import template
+from ironlaw.recall.card_variants import variant
 from ironlaw.recall.grade import grade
-from ironlaw.recall.templates import template
-from ironlaw.recall.variants import variant
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from ironlaw.errors import BadRegistry
-from ironlaw.recall import expressions, templates, variants
+from ironlaw.recall import card_expressions, card_templates, card_variants
+from ironlaw.recall.card_templates import load, template
+from ironlaw.recall.card_templates import templates as bank
+from ironlaw.recall.card_variants import variant
 from ironlaw.recall.grade import grade
-from ironlaw.recall.templates import load, template
-from ironlaw.recall.templates import templates as bank
-from ironlaw.recall.variants import variant
 from ironlaw.registry import machines
 
-LABS = Path(templates.HERE).parent / "labs"
+LABS = Path(card_templates.HERE).parent / "labs"
 NOUNS = "kernels|launches|tensors|layers|calls|bytes|devices|reads|writes|tokens|sequences|rows|days|ops|times|heads|elements"
 UGLY = re.compile(rf"\{{|\}}|\bnan\b|\binf\b|\bNone\b|\d\.\d{{5,}}|\de[+-]\d|\s[,.;:?]|\s\s|\b1 (?:{NOUNS})\b|(?<![\d.,])\d{{5,}}|\[\]|_")
 NAMES = re.compile(r"torch\._dynamo\.explain|TORCH_LOGS=\w+|export_chrome_trace|time\.perf_counter|torch\.\w+|\.item\(\)")
@@ -25,7 +25,7 @@ ALL = sorted(bank())
 def test_there_are_enough_of_every_kind_and_for_every_lab():
     assert len(bank()) >= 60
     kinds = [found.kind for found in bank().values()]
-    assert {kind: kinds.count(kind) >= 4 for kind in templates.KINDS} == dict.fromkeys(templates.KINDS, True)
+    assert {kind: kinds.count(kind) >= 4 for kind in card_templates.KINDS} == dict.fromkeys(card_templates.KINDS, True)
     assert {found.lab for found in bank().values()} == {path.parent.name for path in LABS.glob("[!_]*/lab.py")}
 
 
@@ -108,9 +108,9 @@ def test_most_draws_make_a_fair_question(name):
     source, fair = random.Random(name), 0
     for _ in range(100):
         try:
-            variants._variant(template(name), 0, source)
+            card_variants._variant(template(name), 0, source)
             fair += 1
-        except variants.Unfit:
+        except card_variants.Unfit:
             pass
     assert fair >= 15
 
@@ -204,12 +204,12 @@ def test_keys_follow_the_registry(monkeypatch):
 
     changed = replace(machines.hardware("a100_80gb_sxm"), bandwidth=1e12)
     monkeypatch.setitem(NAMESPACE, "hardware", lambda name: changed if name == "a100_80gb_sxm" else machines.hardware(name))
-    expressions.clear_caches()
+    card_expressions.clear_caches()
     try:
         after = variant(template("ridge_point"), before.seed)
         assert after.key == 312 != before.key and "1 TB/s" in after.text and after.answer == "312 FLOP/B"
     finally:
-        expressions.clear_caches()
+        card_expressions.clear_caches()
 
 
 # --- what is refused
@@ -275,7 +275,7 @@ def test_a_template_that_cannot_be_asked_says_where(tmp_path, old, new, words):
 def test_expressions_see_nothing_but_the_engine():
     for text in ("open('x')", "__import__('os')", "hardware('t4').__class__"):
         with pytest.raises(BadRegistry):
-            expressions.evaluate(text, "here")
+            card_expressions.evaluate(text, "here")
 
 
 def test_every_card_has_a_name_for_lists():

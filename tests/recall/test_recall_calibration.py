@@ -7,8 +7,8 @@ from scipy import stats
 
 from ironlaw.engine.numerics.forecasts import brier as murphy
 from ironlaw.ledger import Event
-from ironlaw.recall.calibration import brier, calibration, orders, orders_off, themes
 from ironlaw.recall.confidence import PROBABILITY
+from ironlaw.recall.learner_calibration import brier, calibration, orders, orders_off, themes
 
 
 def event(lab, question, confidence, correct, attempt=1, value=1e3, epoch=1):

@@ -6,8 +6,8 @@ import pytest
 
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.recall import checklist, concepts, record
+from ironlaw.recall.card_templates import templates as bank
 from ironlaw.recall.concepts import card_mastery, concept_map, mastery
-from ironlaw.recall.templates import templates as bank
 
 LABS = Path(concepts.HERE).parent / "labs"
 

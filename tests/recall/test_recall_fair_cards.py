@@ -9,11 +9,11 @@ from itertools import combinations
 import pytest
 from reads import Read, compute
 
-from ironlaw.recall import expressions, words
+from ironlaw.recall import card_expressions, card_words
+from ironlaw.recall.card_templates import template
+from ironlaw.recall.card_templates import templates as bank
+from ironlaw.recall.card_variants import overlap
 from ironlaw.recall.grade import hint, margin
-from ironlaw.recall.templates import template
-from ironlaw.recall.templates import templates as bank
-from ironlaw.recall.variants import overlap
 from ironlaw.units import show_capacity, significant
 
 ALL = sorted(bank())
@@ -68,11 +68,11 @@ def test_one_answer_is_right(drawn, name):
             assert [choice.id for choice in made.choices].count(made.key) == 1
             assert len({choice.label for choice in made.choices}) == len(made.choices)
             if made.mistakes:  # options that are figures: any two are apart
-                figures = [expressions.evaluate(found.key, name, made.values), *(mistake.value for mistake in made.mistakes)]
+                figures = [card_expressions.evaluate(found.key, name, made.values), *(mistake.value for mistake in made.mistakes)]
                 assert not any(overlap(a, b, found.tolerance) for a, b in combinations(figures, 2)), (name, made.seed)
         else:
             assert found.tolerance > 0, f"{name}: say how far apart the things to put in order are"
-            values = {item.id: float(expressions.evaluate(item.value, name, made.values)) for item in found.items}
+            values = {item.id: float(card_expressions.evaluate(item.value, name, made.values)) for item in found.items}
             assert not any(overlap(values[a], values[b], found.tolerance) for a, b in combinations(made.key, 2)), (name, made.seed)
 
 
@@ -108,7 +108,7 @@ def test_every_figure_that_the_key_is_computed_from_can_be_seen(drawn, name):
 def seen(read: Read, text: str) -> bool:
     """Whether the figure, or a group of figures that it follows from, is in the text."""
     units = {"FLOP/s": ("FLOP/s", "OP/s"), "FLOP/B": ("FLOP/B", "OP/B")}.get(read.unit, (read.unit,))
-    written = {words.amount(read.value, unit, digits) for unit in units for digits in (2, 3, 4)}
+    written = {card_words.amount(read.value, unit, digits) for unit in units for digits in (2, 3, 4)}
     written |= {"": {f"{significant(read.value)} "}, "B": {show_capacity(read.value)}}.get(read.unit, set())
     if any(re.search(rf"(?<![\d.,]){re.escape(figure)}(?![\d])", text) for figure in written):
         return True
@@ -125,7 +125,7 @@ def ridge_is_enough(read, log, found, made, text):
     ridge = Read(read.owner, "ridge", peaks[0].value / pair["bandwidth"].value, "FLOP/B")
     both = {(read.owner, peaks[0].name): 2.0, (read.owner, "bandwidth"): 2.0}
     same, _ = compute(found.key, made.values, both)
-    return seen(ridge, text) and same == pytest.approx(expressions.evaluate(found.key, found.id, made.values))
+    return seen(ridge, text) and same == pytest.approx(card_expressions.evaluate(found.key, found.id, made.values))
 
 
 @pytest.mark.parametrize("name", KEYED)
@@ -134,17 +134,17 @@ def test_every_drawn_value_that_the_key_uses_can_be_seen(name):
     found = template(name)
     visible = " ".join([found.ask, *(option.label for option in found.options), *(item.label for item in found.items)])
     facts = " ".join(entry if isinstance(entry, str) else f"{entry[0]} {entry[1]}" for entry in found.facts)
-    named = words.slots(f"{visible} {facts}")
+    named = card_words.slots(f"{visible} {facts}")
     sources = {slot: entry[0] if isinstance(entry, list) else entry for slot, entry in found.show.items()}
     expressed = [sources[slot] for slot in named if slot in sources] + [entry[1] for entry in found.facts if not isinstance(entry, str)]
-    readable = named | set().union(*map(expressions.names, expressed), re.findall(r"\b\w+\b", facts))
+    readable = named | set().union(*map(card_expressions.names, expressed), re.findall(r"\b\w+\b", facts))
     # a value that was drawn from others, as `model` from `case`, shows those; one that others were drawn from is shown by them
     for later, entry in found.draw.items():
         if isinstance(entry, str) and later in readable:
-            readable |= expressions.names(entry)
-    used = set().union(*map(expressions.names, expressions_of(found))) & set(found.draw)
+            readable |= card_expressions.names(entry)
+    used = set().union(*map(card_expressions.names, expressions_of(found))) & set(found.draw)
     for later, entry in reversed(found.draw.items()):
-        if isinstance(entry, str) and later in used and later not in readable and expressions.names(entry) & readable:
+        if isinstance(entry, str) and later in used and later not in readable and card_expressions.names(entry) & readable:
             used.discard(later)
     assert used <= readable, f"{name}: {sorted(used - readable)} is used by the key and cannot be seen"
 

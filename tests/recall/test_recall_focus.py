@@ -3,8 +3,8 @@
 import pytest
 
 from ironlaw.recall import focus, record
+from ironlaw.recall.card_templates import template
 from ironlaw.recall.concepts import concept_map
-from ironlaw.recall.templates import template
 
 
 @pytest.mark.parametrize(

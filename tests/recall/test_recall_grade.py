@@ -3,11 +3,11 @@
 import pytest
 
 from ironlaw.errors import BadValue
-from ironlaw.recall.answers import read
+from ironlaw.recall.card_answers import read
+from ironlaw.recall.card_templates import template
+from ironlaw.recall.card_templates import templates as bank
+from ironlaw.recall.card_variants import variant
 from ironlaw.recall.grade import grade, grade_explanation, hint, parse_points
-from ironlaw.recall.templates import template
-from ironlaw.recall.templates import templates as bank
-from ironlaw.recall.variants import variant
 
 
 def test_a_number_within_the_tolerance_is_right():

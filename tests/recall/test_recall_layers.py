@@ -1,7 +1,7 @@
 """The concept map in layers: everything once, sources above their targets, the spec's order kept."""
 
+from ironlaw.recall.concept_layers import layers
 from ironlaw.recall.concepts import Concept, Edge, Map, concept_map
-from ironlaw.recall.layers import layers
 
 
 def small(*edges):

@@ -10,11 +10,11 @@ import pytest
 from ironlaw.errors import BadValue
 from ironlaw.ledger import open_ledger
 from ironlaw.recall import record, schedule
+from ironlaw.recall.card_templates import template
+from ironlaw.recall.card_templates import templates as bank
+from ironlaw.recall.card_variants import variant
 from ironlaw.recall.grade import Grade
-from ironlaw.recall.session import Session, state
-from ironlaw.recall.templates import template
-from ironlaw.recall.templates import templates as bank
-from ironlaw.recall.variants import variant
+from ironlaw.recall.review_session import Session, state
 
 
 def order(session):

@@ -3,7 +3,7 @@
 import pytest
 
 from ironlaw.errors import BadRegistry
-from ironlaw.recall.words import amount, display, expected_input, fill, plural
+from ironlaw.recall.card_words import amount, display, expected_input, fill, plural
 
 
 @pytest.mark.parametrize(

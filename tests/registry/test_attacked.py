@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ironlaw.errors import BadRegistry
-from ironlaw.measure.attacked import tables
-from ironlaw.measure.attacked.attacks import attack, loss_error, margin_error
-from ironlaw.measure.attacked.readers import reader
-from ironlaw.measure.squeeze.nets import images
+from ironlaw.measure.adversarial import tables
+from ironlaw.measure.adversarial.attacks import attack, loss_error, margin_error
+from ironlaw.measure.adversarial.readers import reader
+from ironlaw.measure.compression.nets import images
 from ironlaw.registry.adversarial_tables import (
     ATTACKS,
     EPSILONS,

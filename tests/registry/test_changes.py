@@ -7,7 +7,7 @@ from ironlaw.engine.advice.action import GROUPS
 from ironlaw.engine.advice.advise import advise
 from ironlaw.engine.advice.program import Sources
 from ironlaw.errors import BadRegistry
-from ironlaw.registry.changes import change_words, load
+from ironlaw.registry.program_changes import change_words, load
 
 TITLED_BY_PROGRAM = {"kernel", "batch", "machine"}
 

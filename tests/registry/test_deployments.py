@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from ironlaw import hardware
-from ironlaw.engine.serving.llm.load import Request
 from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoders import decoder, weight_bytes

@@ -14,8 +14,8 @@ import ironlaw as il
 from ironlaw import home as home_of
 from ironlaw.backends.rows import Row
 from ironlaw.calibration import local_machine
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry import calibrations as curves
 from ironlaw.registry.evidence import evidence, measured

@@ -8,8 +8,8 @@ import pytest
 
 import ironlaw as il
 from ironlaw.backends.rows import Row
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.scatter import Outcome
 from ironlaw.calibration.stored_curves import host_json
 from ironlaw.engine.device.intervals import HOST

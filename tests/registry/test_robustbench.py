@@ -2,7 +2,7 @@
 
 import pytest
 
-from ironlaw.engine.numerics.fronts import Candidate, pareto
+from ironlaw.engine.numerics.pareto_nd import Candidate, pareto
 from ironlaw.registry.publications import published
 
 SENSES = {"clean": "more", "autoattack": "more"}

@@ -5,10 +5,10 @@ from statistics import median
 import pytest
 
 from ironlaw.engine.serving.llm.closed import waits
-from ironlaw.engine.serving.llm.load import Request
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.replica import serve
+from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.errors import BadValue
 from ironlaw.registry.publications import published
 from ironlaw.systems.serving.serving_runs import SIZES, SLUGS, replays

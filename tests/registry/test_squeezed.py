@@ -3,8 +3,8 @@
 import pytest
 
 from ironlaw.errors import BadRegistry
-from ironlaw.measure.squeeze import tables
-from ironlaw.measure.squeeze.nets import arrays
+from ironlaw.measure.compression import tables
+from ironlaw.measure.compression.nets import arrays
 from ironlaw.registry.compression_tables import (
     BITS,
     GROUPS,

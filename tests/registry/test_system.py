@@ -19,11 +19,11 @@ from ironlaw.systems.faster_machine import faster
 from ironlaw.systems.serving.served_cases import served
 from ironlaw.systems.training import shard_times
 from ironlaw.systems.training.layout_steps import training_job
-from ironlaw.systems.whole import LIMITS, Design, Faster, broken, evaluate, halls, margins, training
+from ironlaw.systems.whole import LIMITS, Design, Faster, broken, evaluate, halls, margins, whole_training
 from ironlaw.systems.whole import design as premises
-from ironlaw.systems.whole import levers as system_levers
 from ironlaw.systems.whole import report as reports
-from ironlaw.systems.whole.search import DIALS, MOVES, fix, nearest, snapped, turned
+from ironlaw.systems.whole import whole_levers as system_levers
+from ironlaw.systems.whole.whole_search import DIALS, MOVES, fix, nearest, snapped, turned
 
 MEETS = Design(
     pipeline=4, virtual=2, thin=2.0, scattered=0.0, spares=1, budget=512, retries=1, hall="new", noise=0.7,
@@ -74,8 +74,8 @@ def test_the_waterfall_multiplies_to_what_is_useful_and_its_factors_are_the_labs
 
 
 def test_a_crowded_spine_slows_the_ports_and_a_placed_ring_does_not():
-    assert training.crowding(4096, 7.0, 0.0) == pytest.approx(1.0) and training.crowding(4096, 1.0, 1.0) == pytest.approx(1.0)
-    assert training.crowding(4096, 7.0, 1.0) > 3 * training.crowding(4096, 1.5, 1.0) > 3.0
+    assert whole_training.crowding(4096, 7.0, 0.0) == pytest.approx(1.0) and whole_training.crowding(4096, 1.0, 1.0) == pytest.approx(1.0)
+    assert whole_training.crowding(4096, 7.0, 1.0) > 3 * whole_training.crowding(4096, 1.5, 1.0) > 3.0
     assert evaluate(replace(MEETS, thin=7.0, scattered=1.0)).values["days"] > evaluate(MEETS).values["days"]
 
 
@@ -165,10 +165,10 @@ def test_a_faster_memory_in_the_registry_does_what_the_bar_promised(monkeypatch)
     now = evaluate(MEETS).values["days"]
     real = machines.hardware
     monkeypatch.setattr(shard_times, "faster", lambda name, flops=1.0, bandwidth=1.0: faster(name, flops, 1.1 * bandwidth))
-    for cached in (shard_times._layer, shard_times._update, training.step, reports._evaluate):
+    for cached in (shard_times._layer, shard_times._update, whole_training.step, reports._evaluate):
         cached.cache_clear()
     changed = evaluate(MEETS).values["days"]
-    for cached in (shard_times._layer, shard_times._update, training.step, reports._evaluate):
+    for cached in (shard_times._layer, shard_times._update, whole_training.step, reports._evaluate):
         cached.cache_clear()
     assert changed == pytest.approx(bar.high, rel=1e-9) and changed < now and real is faster_machine.hardware
     assert changed / now - 1 == pytest.approx(bar.lever * 0.1, abs=0.002)

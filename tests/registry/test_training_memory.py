@@ -3,11 +3,11 @@
 import pytest
 
 from ironlaw.engine.training.autograd import kept
-from ironlaw.engine.training.layers import layers
-from ironlaw.engine.training.ledger import training_ledger
 from ironlaw.engine.training.loss import with_loss
 from ironlaw.engine.training.recipes import RECIPES
 from ironlaw.engine.training.rewrites import autocast
+from ironlaw.engine.training.training_layers import layers
+from ironlaw.engine.training.training_ledger import training_ledger
 from ironlaw.registry import evidence
 from ironlaw.registry.workloads import workload
 

@@ -6,8 +6,8 @@ import pytest
 from small_graphs import MACHINE
 
 import ironlaw as il
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.types import Tensor

@@ -10,8 +10,8 @@ from ironlaw.engine.device.stored_weights import OWN, quantised
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.report.model_variants import Variant, comparable, lines, matrix, names, ordered
-from ironlaw.report.page import html
-from ironlaw.report.sections.variants import batches_and_weights, machines_and_modes
+from ironlaw.report.report_page import html
+from ironlaw.report.sections.variants_section import batches_and_weights, machines_and_modes
 from ironlaw.units import significant
 
 

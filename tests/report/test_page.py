@@ -17,12 +17,12 @@ from ironlaw.errors import BadValue
 from ironlaw.registry.machines import compile_cost, hardware
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.kineto import read
-from ironlaw.report.page import html, write
-from ironlaw.report.sections.fusion import every_layer, shorter
+from ironlaw.report.report_page import html, write
+from ironlaw.report.sections.fusion_section import every_layer, shorter
 from ironlaw.report.sections.summary import summary
-from ironlaw.report.sections.trace import plain
+from ironlaw.report.sections.trace_section import plain
 from ironlaw.report.trace_join import join
-from ironlaw.widget.glossary import marked
+from ironlaw.widget.glossary_words import marked
 
 DATA = Path(__file__).parent / "data"
 
@@ -261,7 +261,7 @@ def test_write_says_why_it_can_not(analysed, tmp_path: Path):
 
 def test_neither_marimo_nor_torch_is_imported():
     code = (
-        "import sys; from ironlaw.report.page import html; from ironlaw.report.analysis import Analysis;"
+        "import sys; from ironlaw.report.report_page import html; from ironlaw.report.analysis import Analysis;"
         "from ironlaw import hardware, predict, workload; g = workload('gpt2_layer'); html(Analysis(g, (predict(g, hardware('t4')),)));"
         "print([m for m in sys.modules if m.split('.')[0] in ('marimo', 'torch', 'anywidget', 'numpy')])"
     )

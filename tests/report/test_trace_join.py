@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ironlaw.cli.show import trace as show_trace
+from ironlaw.cli.show import trace_text as show_trace
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.registry.machines import hardware
 from ironlaw.report.kineto import parse, read
-from ironlaw.report.sections.trace import section
+from ironlaw.report.sections.trace_section import section
 from ironlaw.report.trace_join import calls_predicted, family, join
 
 DATA = Path(__file__).parent / "data"

@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import ironlaw as il
-from ironlaw.pages.answers import grouped
+from ironlaw.pages.explore_answers import grouped
 
 CASES = [
     {"workload": "resnet50", "hardware": "h100_sxm", "batch": "1", "dtype": "fp16"},

@@ -8,9 +8,9 @@ from starlette.testclient import TestClient
 
 import ironlaw as il
 from ironlaw.pages.choices import choices
-from ironlaw.pages.explore import settings
-from ironlaw.pages.explore.formula import formula
-from ironlaw.pages.explore.page import piece
+from ironlaw.pages.explore import explore_settings
+from ironlaw.pages.explore.explore_formula import formula
+from ironlaw.pages.explore.explore_page import piece
 from ironlaw.pages.explore.view import view
 from ironlaw.widget.quantities import format_quantity
 
@@ -19,23 +19,23 @@ OURS = {"origin": "http://127.0.0.1:2718"}
 
 def turned(**values) -> dict:
     """The view after a dial was turned."""
-    return view({"dials": settings.strict(values)[1], "seq": 1})
+    return view({"dials": explore_settings.strict(values)[1], "seq": 1})
 
 
 def opened(**values) -> dict:
     """The view of an address."""
-    return view({"dials": settings.strict(values)[1]})
+    return view({"dials": explore_settings.strict(values)[1]})
 
 
 def test_every_model_and_machine_can_be_chosen():
-    listed = {dial["id"]: [option["value"] for option in dial["options"]] for dial in settings.dials({})[:2]}
+    listed = {dial["id"]: [option["value"] for option in dial["options"]] for dial in explore_settings.dials({})[:2]}
     assert set(listed["workload"]) == set(il.workloads())
     assert set(listed["hardware"]) == {machine["slug"] for machine in choices()["machines"]}
 
 
 def test_dials_are_there_where_the_model_takes_them():
     def shown(**values) -> set[str]:
-        return {dial["id"] for dial in settings.dials(values) if not dial.get("hidden")}
+        return {dial["id"] for dial in explore_settings.dials(values) if not dial.get("hidden")}
 
     assert not {"seq", "context", "phase"} & shown(workload="resnet50")
     assert {"seq", "phase"} <= shown(workload="gpt2") and "context" not in shown(workload="gpt2")
@@ -48,7 +48,7 @@ def test_dials_are_there_where_the_model_takes_them():
     [("h200_sxm", "measured", "From curves"), ("h100_sxm", "transferred", "≈ Nobody measured"), ("cortex_m7", None, "A bound from")],
 )
 def test_a_machine_nobody_measured_has_an_estimate_that_says_so(machine, dial, says):
-    named = next(each for each in settings.dials({"hardware": machine}) if each["id"] == "figures")
+    named = next(each for each in explore_settings.dials({"hardware": machine}) if each["id"] == "figures")
     assert bool(named.get("hidden")) is (dial is None)
     assert dial is None or named["options"][0]["label"] == dial
     workload = {"workload": "dscnn_kws", "dtype": "int8"} if machine == "cortex_m7" else {"workload": "gpt2"}
@@ -63,12 +63,14 @@ def test_another_host_launches_the_same_kernels():
     seconds = [float(shown["cards"][0]["exact"].split("\u202f")[0]) for shown in (usual, bare)]
     assert seconds[1] < 0.85 * seconds[0]  # its launches take 0.74 of the time, and the device waits for them
     assert "host" not in usual["query"] and bare["query"].endswith("&host=dgx_h100")
-    assert dict(settings.read([("host", "dgx_h100")])) == {"host": "dgx_h100"}
+    assert dict(explore_settings.read([("host", "dgx_h100")])) == {"host": "dgx_h100"}
     assert "8.14" in bare["dials"]["host"]["help"]  # µs for an element-wise operator
 
 
 def test_a_processor_has_no_host_to_choose():
-    hidden = {machine: next(d for d in settings.dials({"hardware": machine}) if d["id"] == "host")["hidden"] for machine in ("t4", "pi5")}
+    hidden = {
+        machine: next(d for d in explore_settings.dials({"hardware": machine}) if d["id"] == "host")["hidden"] for machine in ("t4", "pi5")
+    }
     assert hidden == {"t4": False, "pi5": True}
     assert opened(host="nobody")["error"]["dial"] == "host"
 
@@ -126,7 +128,7 @@ def test_the_view_says_what_the_engine_says():
 
 
 def test_tables_wait_until_the_dials_rest():
-    moving = view({"dials": settings.strict({})[1], "seq": 1, "moving": True})
+    moving = view({"dials": explore_settings.strict({})[1], "seq": 1, "moving": True})
     assert "sections" not in moving and moving["figures"] == turned()["figures"]
 
 

@@ -8,9 +8,9 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
-from ironlaw.pages.templates import STATIC
+from ironlaw.pages.page_templates import STATIC
 from ironlaw.server.app import announcement
-from ironlaw.server.files import Immutable
+from ironlaw.server.static_files import Immutable
 from ironlaw.widget.assets import CSS, script, theme, typeface
 
 

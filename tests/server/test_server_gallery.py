@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from ironlaw.cli.labs import known
 from ironlaw.errors import LedgerUnavailable, UnknownName
 from ironlaw.ledger import open_ledger
-from ironlaw.pages.catalogue import catalogue, resolve
+from ironlaw.pages.lab_catalogue import catalogue, resolve
 from ironlaw.pages.records import Records, standings
 from ironlaw.registry.loader import folder
 from ironlaw.server.app import create_app

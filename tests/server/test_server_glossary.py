@@ -7,8 +7,8 @@ import re
 from starlette.testclient import TestClient
 
 from ironlaw.claims.glossary import terms
-from ironlaw.server import glossary
-from ironlaw.server.labs import scripts
+from ironlaw.server import glossary_routes
+from ironlaw.server.lab_routes import scripts
 
 
 def test_the_page_has_every_term_with_its_figure(client: TestClient):
@@ -29,4 +29,4 @@ def test_a_labs_page_brings_the_script(client: TestClient):
     [address] = re.findall(r'src="(/glossary/\w+/glossary\.js)"', scripts())
     script = client.get(address)
     assert script.status_code == 200 and "startGlossary" in script.text and "immutable" in script.headers["cache-control"]
-    assert address == f"{glossary.address()}/glossary.js"
+    assert address == f"{glossary_routes.address()}/glossary.js"

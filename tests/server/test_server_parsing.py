@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from ironlaw.kit.lab import LABS
-from ironlaw.server.parsing import one_at_a_time
+from ironlaw.server.form_parsing import one_at_a_time
 
 
 class Loop:

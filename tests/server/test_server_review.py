@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ironlaw.ledger import open_ledger
-from ironlaw.pages.catalogue import find
 from ironlaw.pages.gallery import entry
+from ironlaw.pages.lab_catalogue import find
 from ironlaw.pages.records import Cards, Records, cards, standings
 from ironlaw.recall import record
+from ironlaw.recall.card_templates import template
+from ironlaw.recall.card_variants import variant
 from ironlaw.recall.grade import Grade
-from ironlaw.recall.templates import template
-from ironlaw.recall.variants import variant
 
 SOON = datetime(2026, 1, 5, 12, 30, tzinfo=UTC).astimezone()  # on the clock of the machine that runs this
 

@@ -17,7 +17,7 @@ import pytest
 
 from ironlaw.errors import BadValue
 from ironlaw.ledger import open_ledger
-from ironlaw.server import secret, serving
+from ironlaw.server import secret, start_server
 from ironlaw.server.door import Door
 
 
@@ -166,33 +166,33 @@ def test_a_chosen_token(served, monkeypatch: pytest.MonkeyPatch):
 def test_the_browser_is_opened_by_a_file_and_never_with_the_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     opened: list[str] = []
     monkeypatch.setenv("IRONLAW_HOME", str(tmp_path))
-    monkeypatch.setattr(serving.webbrowser, "open", lambda url: opened.append(url) or True)
-    monkeypatch.setattr(serving, "ARRIVAL_S", 0.01)
+    monkeypatch.setattr(start_server.webbrowser, "open", lambda url: opened.append(url) or True)
+    monkeypatch.setattr(start_server, "ARRIVAL_S", 0.01)
     door = Door("a-long-enough-token")
-    serving.show_page(2718, "http://127.0.0.1:2718/?token=a-long-enough-token", door)
+    start_server.show_page(2718, "http://127.0.0.1:2718/?token=a-long-enough-token", door)
     (place,) = opened
     assert place.startswith("file://") and door.token not in place
     file = Path(urllib.request.url2pathname(place.removeprefix("file://")))
     assert door.token in file.read_text() and file.stat().st_mode & 0o077 == 0
     assert "paste the address above" in capsys.readouterr().out
     door.entered.set()
-    serving.show_page(2718, "http://127.0.0.1:2718/?token=a-long-enough-token", door)
+    start_server.show_page(2718, "http://127.0.0.1:2718/?token=a-long-enough-token", door)
     assert capsys.readouterr().out == ""
 
 
 def test_loopback_only():
     for host in ("0.0.0.0", "192.168.0.2", "example.org"):
         with pytest.raises(BadValue, match="loopback"):
-            serving.listen(host, 0)
+            start_server.listen(host, 0)
 
 
 @pytest.mark.parametrize("port", [-1, 65536])
 def test_no_such_port(port: int):
     with pytest.raises(BadValue, match="not a valid port"):
-        serving.listen("127.0.0.1", port)
+        start_server.listen("127.0.0.1", port)
 
 
 def test_any_free_port():
-    with serving.listen("localhost", 0) as sock:
+    with start_server.listen("localhost", 0) as sock:
         assert sock.getsockname()[0] == "127.0.0.1"
         assert sock.getsockname()[1] > 0

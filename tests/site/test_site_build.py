@@ -15,7 +15,7 @@ import pytest
 from ironlaw.cli import main
 from ironlaw.errors import BadValue
 from ironlaw.site import bundle, runtime
-from ironlaw.site.build import build
+from ironlaw.site.build_site import build
 from ironlaw.site.listing import MARK
 
 
@@ -130,7 +130,7 @@ def test_the_documentation_is_a_folder_of_the_site_and_the_start_page_leads_ther
         (out / "search" / "search_index.json").write_text("{}")
         return out
 
-    monkeypatch.setattr("ironlaw.site.build.build_docs", written)
+    monkeypatch.setattr("ironlaw.site.build_site.build_docs", written)
     out = build(tmp_path / "out", release, docs=True).folder
     assert (out / "docs" / "index.html").read_text() == '<a href="../index.html">ironlaw</a>'
     assert 'href="./docs/index.html"' in (out / "index.html").read_text("utf-8")

@@ -24,8 +24,8 @@ def no_thread(self):
 threading.Thread.start = no_thread
 sys.path[:0] = [{place!r}]
 from ironlaw import kit
-from ironlaw.kit.check import complete
-from ironlaw.kit.host import using
+from ironlaw.kit.lab_check import complete
+from ironlaw.kit.page_host import using
 from ironlaw.site.desk import Desk, new_learner
 owner, sizes = new_learner(), {{}}
 from ironlaw.kit.lab import LABS

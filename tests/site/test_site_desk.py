@@ -6,9 +6,9 @@ import re
 import pytest
 
 from ironlaw.ledger import open_ledger
-from ironlaw.measure import host
-from ironlaw.measure.experiments import catalogue
-from ironlaw.recall.certificate import differences
+from ironlaw.measure import software_host
+from ironlaw.measure.experiments import experiment_list
+from ironlaw.recall.certificate_facts import differences
 from ironlaw.site.addresses import relative
 from ironlaw.site.desk import Desk, new_learner
 
@@ -208,5 +208,5 @@ def test_addresses_begin_where_the_site_begins():
 
 
 def test_in_a_browser_measuring_says_how_to_get_it_and_runs_of_an_import_are_shown(monkeypatch):
-    monkeypatch.setattr(host.sys, "platform", "emscripten")
-    assert "pip install ironlaw" in catalogue.why_not("tiny_ops") and "import" in catalogue.why_not(catalogue.MACHINE)
+    monkeypatch.setattr(software_host.sys, "platform", "emscripten")
+    assert "pip install ironlaw" in experiment_list.why_not("tiny_ops") and "import" in experiment_list.why_not(experiment_list.MACHINE)

@@ -10,7 +10,7 @@ import pytest
 
 from ironlaw.cli import COMMANDS
 from ironlaw.errors import BadRegistry
-from ironlaw.manual import build_docs, sources
+from ironlaw.manual import build_docs, page_sources
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +73,6 @@ def test_a_fault_in_a_page_stops_the_build(tmp_path, monkeypatch):
         (out / "index.md").write_text("# Home\n\n[gone](nowhere.md) and [no part](#nowhere)\n")
         return ["index.md"]
 
-    monkeypatch.setattr(sources, "lay_out", faulty)
+    monkeypatch.setattr(page_sources, "lay_out", faulty)
     with pytest.raises(BadRegistry, match=r"nowhere\.md.*#nowhere"):
         build_docs(tmp_path / "pages")

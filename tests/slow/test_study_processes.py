@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from ironlaw.errors import BadValue
-from ironlaw.study.run import run
-from ironlaw.study.store import open_store
 from ironlaw.study.study_file import study
+from ironlaw.study.study_run import run
+from ironlaw.study.study_store import open_store
 
 
 def grid(*batches):

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from ironlaw.errors import BadValue, IronlawError, UnknownName
-from ironlaw.study.rows import key
 from ironlaw.study.study_file import read_study, study
+from ironlaw.study.study_rows import key
 
 OVER = {"model": "gpt2", "machine": ["h100", "t4"]}
 
@@ -165,7 +165,7 @@ def test_the_file_of_the_documentation_is_one():
     example = re.search(r"```toml\n(.*?)```", text, flags=re.DOTALL)[1]
     assert study(tomllib.loads(example)).points == 2 * 4 * 5 * 2
     assert study(tomllib.loads(example.replace("# search", "search").replace("# points = 500", "points = 50"))).points == 50
-    from ironlaw.study.questions import QUESTIONS
+    from ironlaw.study.study_questions import QUESTIONS
 
     assert set(re.findall(r"^\| `(\w+)` \| a", text, flags=re.MULTILINE)) == set(QUESTIONS)
     from ironlaw.study import study_file

@@ -11,12 +11,12 @@ import pytest
 
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.study import on_cores
-from ironlaw.study.lock import locked
-from ironlaw.study.question import Question
-from ironlaw.study.questions import QUESTIONS
-from ironlaw.study.run import run
-from ironlaw.study.store import open_store, prepare
+from ironlaw.study.folder_lock import locked
 from ironlaw.study.study_file import study
+from ironlaw.study.study_question import Question
+from ironlaw.study.study_questions import QUESTIONS
+from ironlaw.study.study_run import run
+from ironlaw.study.study_store import open_store, prepare
 
 
 def grid(*batches, question="predict", **over):

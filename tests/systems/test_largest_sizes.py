@@ -7,7 +7,7 @@ import pytest
 from ironlaw.engine.device.memory import footprint
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
-from ironlaw.report.sections.capacity import section
+from ironlaw.report.sections.capacity_section import section
 from ironlaw.systems.largest_sizes import Capacity, Growth, capacities, growth, words
 
 T4, H200 = hardware("t4"), hardware("h200_sxm")

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 import triton
 import triton.language as tl
 
-from ironlaw.measure.kernels.attention import naive, tiled
+from ironlaw.measure.kernels.attention_kernels import naive, tiled
 from ironlaw.measure.kernels.norm_dropout_relu import draw, norm_dropout_relu
 from ironlaw.measure.kernels.softmax import softmax, step_by_step
 

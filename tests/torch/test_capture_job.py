@@ -19,7 +19,7 @@ from ironlaw.registry.machines import hardware  # noqa: E402
 from ironlaw.systems.captures import capture_all, capture_phases  # noqa: E402
 from ironlaw.tracing import capture, capture_job  # noqa: E402
 from ironlaw.tracing.graph_json import from_json, to_json  # noqa: E402
-from ironlaw.worker import session  # noqa: E402
+from ironlaw.worker import worker_session  # noqa: E402
 
 SMALL = {"num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4, "vocab_size": 100}
 
@@ -102,7 +102,7 @@ def test_a_worker_gives_what_this_process_gives(tmp_path, monkeypatch, capsys):
     (tmp_path / "my.py").write_text(FILE)
     args = asked(f"{tmp_path}/my.py:net", batch=[2, 4], set=[("width", 8)], dtype="fp16")
     here = capture_all(args)
-    monkeypatch.setattr("ironlaw.worker.run", session.run)
+    monkeypatch.setattr("ironlaw.worker.run", worker_session.run)
     capsys.readouterr()
     apart = capture_all(args)
     out, err = capsys.readouterr()
@@ -114,7 +114,7 @@ def test_a_worker_gives_what_this_process_gives(tmp_path, monkeypatch, capsys):
 def test_a_model_of_transformers_from_a_worker(monkeypatch):
     args = asked("hf:LlamaConfig", set=[*SMALL.items()], seq=16)
     here = capture_all(args)
-    monkeypatch.setattr("ironlaw.worker.run", session.run)
+    monkeypatch.setattr("ironlaw.worker.run", worker_session.run)
     apart = capture_all(args)
     assert apart == here and [growth.what for growth in apart.growths] == ["batch", "tokens"]
 

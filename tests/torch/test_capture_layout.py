@@ -13,7 +13,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 import ironlaw as il  # noqa: E402
-from ironlaw.tracing.layout import dense, nearest, strided  # noqa: E402
+from ironlaw.tracing.memory_layout import dense, nearest, strided  # noqa: E402
 
 transformers.logging.set_verbosity_error()
 

@@ -16,7 +16,7 @@ from torch import nn  # noqa: E402
 import ironlaw as il  # noqa: E402
 from ironlaw.engine.device.types import Graph  # noqa: E402
 from ironlaw.errors import BadValue, UnknownName  # noqa: E402
-from ironlaw.tracing.load import load  # noqa: E402
+from ironlaw.tracing.load_target import load  # noqa: E402
 from ironlaw.tracing.resize import resized  # noqa: E402
 
 SMALL = {"num_hidden_layers": 1, "hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 2, "vocab_size": 50}
@@ -169,7 +169,7 @@ def test_triton_kernels_need_no_driver() -> None:
     graph = il.capture(add, (x, x.clone()))
     assert [op.kind for op in graph.ops] == ["unknown", "scale"] and graph.settings["unknown"] == {"add_kernel": 1}
     assert graph.ops[0].work.bytes == 3 * 64 * 4 and graph.ops[1].inputs[0].name == graph.ops[0].outputs[0].name
-    from ironlaw.tracing.costs import COSTS
+    from ironlaw.tracing.registered_costs import COSTS
 
     il.register_cost("add_kernel", lambda x_ptr, n, **others: {"flops": n})
     try:

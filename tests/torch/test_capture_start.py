@@ -13,7 +13,7 @@ from torch import nn  # noqa: E402
 
 import ironlaw as il  # noqa: E402
 from ironlaw.tracing.initialisation import Start, mark, remembered, start_of  # noqa: E402
-from ironlaw.tracing.load import load  # noqa: E402
+from ironlaw.tracing.load_target import load  # noqa: E402
 
 DETECTOR = """
 import torch

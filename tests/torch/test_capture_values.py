@@ -231,7 +231,7 @@ def test_a_registered_cost_is_what_counts() -> None:
     try:
         graph = il.capture(lambda x: gpu_only(x, 3), (X,))
     finally:
-        from ironlaw.tracing.costs import COSTS
+        from ironlaw.tracing.registered_costs import COSTS
 
         del COSTS["odd::gpu_only"]
     (op,) = graph.ops
@@ -250,7 +250,7 @@ def test_a_registered_cost_is_what_counts() -> None:
     ],
 )
 def test_a_bad_cost_is_refused(cost: Any, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ironlaw.tracing.costs import COSTS
+    from ironlaw.tracing.registered_costs import COSTS
 
     monkeypatch.setitem(COSTS, "odd::mystery", cost)
     with pytest.raises(il.IronlawError, match=said):

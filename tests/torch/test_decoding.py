@@ -17,7 +17,7 @@ from ironlaw.errors import BadValue  # noqa: E402
 from ironlaw.registry.families import FAMILIES  # noqa: E402
 from ironlaw.tracing.capture import capture  # noqa: E402
 from ironlaw.tracing.decoding import kept_bytes  # noqa: E402
-from ironlaw.tracing.load import load  # noqa: E402
+from ironlaw.tracing.load_target import load  # noqa: E402
 from ironlaw.tracing.target import tensors_in  # noqa: E402
 
 SIZES = {"vocab": 1000, "layers": 2, "hidden": 256, "heads": 8, "kv_heads": 2, "head_dim": 32, "ffn": 512}

@@ -4,12 +4,12 @@ import pytest
 import torch
 from small_trials import shrink
 
-from ironlaw.measure.devices.blocks import SCALE, SHIFT
+from ironlaw.measure.devices.thread_blocks import SCALE, SHIFT
 from ironlaw.measure.devices.torch_cpu import TorchCpu
 from ironlaw.measure.experiments import trials
 from ironlaw.measure.experiments.bench import STEP, Bench
-from ironlaw.measure.experiments.catalogue import EXPERIMENTS
-from ironlaw.measure.experiments.run import run
+from ironlaw.measure.experiments.experiment_list import EXPERIMENTS
+from ironlaw.measure.experiments.run_experiment import run
 
 
 @pytest.fixture

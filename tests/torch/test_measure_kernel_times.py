@@ -11,7 +11,7 @@ from ironlaw.measure.clock import Clock  # noqa: E402
 from ironlaw.measure.devices import kernel_times  # noqa: E402
 from ironlaw.measure.devices.cuda import Cuda  # noqa: E402
 from ironlaw.measure.devices.torch_cpu import TorchCpu  # noqa: E402
-from ironlaw.measure.progress import Cancelled  # noqa: E402
+from ironlaw.measure.progress_lines import Cancelled  # noqa: E402
 from ironlaw.measure.suites.cuda import launches as launches_cuda  # noqa: E402
 
 

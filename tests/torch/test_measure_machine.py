@@ -19,7 +19,7 @@ from ironlaw.measure.devices.choice import choose
 from ironlaw.measure.devices.device import Unsupported
 from ironlaw.measure.devices.mps import Mps
 from ironlaw.measure.devices.torch_cpu import TorchCpu
-from ironlaw.measure.machine.sections import brief
+from ironlaw.measure.machine.machine_sections import brief
 from ironlaw.registry.evidence import read
 from ironlaw.registry.machines import load
 
@@ -127,7 +127,7 @@ def test_where_no_kernel_times_are_told_many_calls_are_queued_before_one_wait():
 
 
 def test_mps_is_not_the_processor(monkeypatch):
-    monkeypatch.setattr("ironlaw.measure.host.caches", lambda: {"l2": (2**22, 1)})
+    monkeypatch.setattr("ironlaw.measure.software_host.caches", lambda: {"l2": (2**22, 1)})
     device = Mps()
     assert device.queued and device.machine()["backend"] == "mps" and device.machine()["gpu"].endswith("integrated GPU")
     assert device.caches() == {} and "l2_bytes" not in device.machine() and device.machine()["host_caches"] == {"l2": 2**22}
@@ -153,7 +153,7 @@ from ironlaw.cli.show import draw, measured_machine
 from ironlaw.measure.devices.choice import choose
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.machine.keep import read_figures, keep
-from ironlaw.measure.machine.sizes import Sizes
+from ironlaw.measure.machine.machine_sizes import Sizes
 draw.rich = lambda: False
 device = choose("cpu")
 found = characterise(device, Sizes("tiny", each=0.001, longest=0.004, streams=1, ops=False, patience=0.0))

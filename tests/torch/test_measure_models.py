@@ -18,12 +18,12 @@ from ironlaw.engine.device.predict import Cost, OpRow  # noqa: E402
 from ironlaw.errors import BadValue, MissingExtra  # noqa: E402
 from ironlaw.measure.devices.cuda import Cuda  # noqa: E402
 from ironlaw.measure.devices.torch_cpu import TorchCpu  # noqa: E402
-from ironlaw.measure.host import compiler  # noqa: E402
 from ironlaw.measure.models import builders  # noqa: E402
+from ironlaw.measure.models import model_run as models  # noqa: E402
 from ironlaw.measure.models import profile as models_profile  # noqa: E402
-from ironlaw.measure.models import run as models  # noqa: E402
 from ironlaw.measure.noise import Noise  # noqa: E402
-from ironlaw.measure.progress import Cancelled  # noqa: E402
+from ironlaw.measure.progress_lines import Cancelled  # noqa: E402
+from ironlaw.measure.software_host import compiler  # noqa: E402
 from ironlaw.registry.evidence import evidence, measured  # noqa: E402
 from ironlaw.registry.loader import folder  # noqa: E402
 from ironlaw.report.trace_join import Pair, TraceJoin, Unmatched  # noqa: E402

@@ -13,12 +13,12 @@ torch = pytest.importorskip("torch")
 from ironlaw.backends.evidence_ops import OPS  # noqa: E402
 from ironlaw.errors import BadValue  # noqa: E402
 from ironlaw.measure.devices.torch_cpu import TorchCpu  # noqa: E402
-from ironlaw.measure.progress import Cancelled  # noqa: E402
-from ironlaw.measure.suites.cuda import sweep as sweep_cuda  # noqa: E402
+from ironlaw.measure.progress_lines import Cancelled  # noqa: E402
+from ironlaw.measure.suites.cuda import cuda_sweep as sweep_cuda  # noqa: E402
 from ironlaw.measure.suites.cuda.cases.shapes import conv, square  # noqa: E402
+from ironlaw.measure.suites.cuda.cuda_sweep import cases, main, sweep  # noqa: E402
 from ironlaw.measure.suites.cuda.inputs import Pool, SweepInputs  # noqa: E402
 from ironlaw.measure.suites.cuda.parts import PARTS, SweepPart, named  # noqa: E402
-from ironlaw.measure.suites.cuda.sweep import cases, main, sweep  # noqa: E402
 from ironlaw.registry.evidence import read  # noqa: E402
 
 SMALL: list[tuple[str, dict[str, Any]]] = [

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from ironlaw.backends.evidence_ops import OPS  # noqa: E402
 from ironlaw.measure.suites.cpu import cases as cases_cpu  # noqa: E402
-from ironlaw.measure.suites.cpu.products import POOL, Weights  # noqa: E402
+from ironlaw.measure.suites.cpu.cpu_products import POOL, Weights  # noqa: E402
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from torch import nn  # noqa: E402
 import ironlaw as il  # noqa: E402
 from ironlaw.cli import main  # noqa: E402
 from ironlaw.registry.evidence import evidence  # noqa: E402
-from ironlaw.tracing.load import load  # noqa: E402
+from ironlaw.tracing.load_target import load  # noqa: E402
 
 TESTS = Path(__file__).parents[1]
 HERE = "torch/test_tried_as_an_engineer.py"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ironlaw.claims.glossary import NAMED, terms
-from ironlaw.widget.glossary import explanations, mark, mark_text, marked
+from ironlaw.widget.glossary_words import explanations, mark, mark_text, marked
 
 
 def test_the_first_use_in_a_passage_is_marked_and_no_other():

@@ -9,8 +9,8 @@ import pytest
 from ironlaw.errors import BadValue
 from ironlaw.widget.assets import NOTEBOOK, SCRIPTS, script, style, theme
 from ironlaw.widget.colours import COLOURS
-from ironlaw.widget.kinds import KINDS
 from ironlaw.widget.piece import Piece, plain, wire
+from ironlaw.widget.piece_kinds import KINDS
 
 DIALS = [{"id": "batch", "type": "log", "label": "Batch", "min": 1, "max": 256, "value": 1}]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ironlaw.errors import BadValue, CaptureBreak
-from ironlaw.worker import process_group, session
-from ironlaw.worker.values import decode, encode
+from ironlaw.worker import process_group, worker_session
+from ironlaw.worker.json_values import decode, encode
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -109,7 +109,7 @@ def test_an_error_of_ours_keeps_its_class_and_field(job):
 
 def test_a_fault_of_ours_is_not_blamed_on_the_file(job):
     with pytest.raises(RuntimeError, match="ModuleNotFoundError: No module named 'no_such_module'"):
-        session.run("no_such_module:job", None, name="model.py", limit_s=30)
+        worker_session.run("no_such_module:job", None, name="model.py", limit_s=30)
 
 
 # ---- how it ends
@@ -192,7 +192,7 @@ def test_a_flood_of_output_is_cut(job, capsys):
     code = "def job(request, send):\n    for _ in range(200):\n        print('x' * 100_000)\n    return 1\n"
     assert job(code) == 1
     err = capsys.readouterr().err
-    assert session.RELAYED < len(err) < session.RELAYED + 200 and "the rest of what job_1.py prints is left out" in err
+    assert worker_session.RELAYED < len(err) < worker_session.RELAYED + 200 and "the rest of what job_1.py prints is left out" in err
 
 
 # ---- what it starts

@@ -11,7 +11,7 @@ from ironlaw.backends.evidence_moves import tensor as _x
 from ironlaw.engine.device.stored_weights import scales
 from ironlaw.engine.device.types import Op, Tensor
 from ironlaw.engine.device.work import KINDS, conv2d_shape, op
-from ironlaw.engine.device.work.recurrent import CELLS, widths
+from ironlaw.engine.device.work.recurrent_work import CELLS, widths
 
 
 def _linear(p: Params) -> Op:

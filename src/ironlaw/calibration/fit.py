@@ -18,11 +18,11 @@ from ironlaw.backends import require
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
 from ironlaw.backends.signatures import STREAMS
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.learn import Residual, families
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.scatter import four_in_five, stand_in_sd
-from ironlaw.engine.device.least import LASTING
+from ironlaw.engine.device.lower_bound import LASTING
 from ironlaw.engine.device.machine import Hardware, Plan
 
 EAGER = Plan()

@@ -24,8 +24,8 @@ from ironlaw import home
 from ironlaw.backends import find
 from ironlaw.backends.rows import Row
 from ironlaw.calibration import stored_curves
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.fit import calibrate
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.intervals import HOST

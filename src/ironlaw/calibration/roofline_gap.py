@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from ironlaw.calibration.calibration import BOOST, Calibration
+from ironlaw.calibration.machine_calibration import BOOST, Calibration
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.roofline import roofline
 from ironlaw.engine.device.types import bytes_per_element

@@ -7,7 +7,7 @@
 Nothing leaves the machine: files are read, files are written, and the page loads nothing.
 """
 
-from ironlaw.classroom.count import ClassFigures, count
+from ironlaw.classroom.answer_counts import ClassFigures, count
 from ironlaw.classroom.hand_ins import HandIn, HandIns, Refusal, collect
 from ironlaw.classroom.output import write
 

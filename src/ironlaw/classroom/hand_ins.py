@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadExport, BadValue, EditedExport
-from ironlaw.ledger import Event, exchange
+from ironlaw.ledger import Event, export_format
 from ironlaw.ledger.events import payload_fault
 
 LARGEST = 50_000_000  # bytes; a whole course is under one million
@@ -144,7 +144,7 @@ def _parse(content: bytes) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        if exchange.FORMAT[:-1] not in text[:1000]:
+        if export_format.FORMAT[:-1] not in text[:1000]:
             return "foreign", "it is not a ledger: it is not JSON"
         if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
             whole = text.count('"hash":')
@@ -158,23 +158,23 @@ def _parse(content: bytes) -> Any:
 
 def _ledger(data: Any, file: str) -> HandIn | Refusal:
     form = data.get("format") if isinstance(data, dict) else None
-    if not isinstance(form, str) or not form.startswith(exchange.FORMAT[:-1]):
+    if not isinstance(form, str) or not form.startswith(export_format.FORMAT[:-1]):
         return Refusal(file, "foreign", "it is JSON, but not a ledger; ask for the file that the lab's last page saves")
-    if form not in (exchange.FORMAT, exchange.UNCHAINED):
+    if form not in (export_format.FORMAT, export_format.UNCHAINED):
         return Refusal(
             file, "newer", f"its format is {printable(form)!r}, which a newer ironlaw wrote; upgrade ironlaw here, then run it again"
         )
     try:
-        events = exchange.unpack(data)
+        events = export_format.unpack(data)
     except EditedExport as error:
         return Refusal(file, "edited", printable(error.reason, 300), _name(data, ()))
     except (BadExport, RecursionError) as error:
-        reason = str(error).partition("; nothing was imported")[0].removesuffix(f"; {exchange.NEXT}")
+        reason = str(error).partition("; nothing was imported")[0].removesuffix(f"; {export_format.NEXT}")
         return Refusal(file, "invalid", f"{printable(reason, 300)}: ironlaw never writes that, so it was edited or damaged")
     usable = tuple(event for event in events if not payload_fault(event.kind, event.payload))
     name = _name(data, usable)
-    head = data["chain"]["head"] if form == exchange.FORMAT else ""
-    return HandIn(file, data["learner"]["id"], name, usable, exchange.parse_time(data["exported"], file), head)
+    head = data["chain"]["head"] if form == export_format.FORMAT else ""
+    return HandIn(file, data["learner"]["id"], name, usable, export_format.parse_time(data["exported"], file), head)
 
 
 def _name(data: Any, events: Iterable[Event]) -> str:

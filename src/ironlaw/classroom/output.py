@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ironlaw.classroom.count import ClassFigures, finished, own_brier
-from ironlaw.classroom.page import html
-from ironlaw.classroom.tables import TABLES
+from ironlaw.classroom.answer_counts import ClassFigures, finished, own_brier
+from ironlaw.classroom.class_page import html
+from ironlaw.classroom.class_tables import TABLES
 from ironlaw.errors import BadValue
 from ironlaw.files import output, replace_text
 

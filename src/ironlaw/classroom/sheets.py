@@ -12,8 +12,8 @@ from functools import cache
 
 from ironlaw import lab_names
 from ironlaw.errors import IronlawError
-from ironlaw.kit import places, questions, words
-from ironlaw.kit.asked import plain, text_of
+from ironlaw.kit import journey, lab_words, question_sheet
+from ironlaw.kit.question_texts import plain, text_of
 from ironlaw.recall.beliefs import LABS
 
 SLUG = re.compile(r"[A-Za-z0-9_]{1,100}")  # a name from a file may not be the name of a folder
@@ -77,16 +77,16 @@ def sheet(slug: str) -> LabSheet:
     if not SLUG.fullmatch(slug) or slug.startswith("_") or not (folder / "questions.toml").is_file():
         return LabSheet(slug, slug)
     try:
-        asked = questions.load(folder / "questions.toml")
-        text = words.load(folder / "words.md", asked.premises)
-        rail = {place.name: place.label for place in places.places(asked)}
+        asked = question_sheet.load(folder / "questions.toml")
+        text = lab_words.load(folder / "words.md", asked.premises)
+        rail = {place.name: place.label for place in journey.places(asked)}
     except IronlawError:  # a lab that someone is writing
         return LabSheet(slug, slug)
     items = {name: _item(slug, question, text) for name, question in asked.questions.items()}
     return LabSheet(slug, plain(text.sections.get("title", slug)), items, rail, True)
 
 
-def _item(lab: str, question: questions.Question, text: words.Words) -> Item:
+def _item(lab: str, question: question_sheet.Question, text: lab_words.Words) -> Item:
     choices = {option.id: Choice(plain(option.label), option.value, option.misconception) for option in question.options}
     try:
         answer, right = question.answer, question.right.id if choices else ""

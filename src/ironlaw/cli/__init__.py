@@ -118,7 +118,7 @@ def parser(command: str = "") -> Parser:
 
 def _run(args: list[str]) -> int:
     if "_ARGCOMPLETE" in os.environ:
-        from ironlaw.cli.tab import answer
+        from ironlaw.cli.completion_server import answer
 
         answer(COMMANDS, ALIASES)
     from ironlaw.cli.options import parse

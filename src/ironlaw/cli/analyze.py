@@ -23,7 +23,7 @@ from ironlaw.cli.options import (
     sizes,
 )
 from ironlaw.cli.price_options import add_costs
-from ironlaw.cli.show import analysis as terminal
+from ironlaw.cli.show import analysis_text as terminal
 from ironlaw.cli.show import draw
 from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.report.analyze import Analyze, read_storage
@@ -99,12 +99,12 @@ def add(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     asked = ask(Analyze, args)
     if args.html:
-        from ironlaw.report.page import place_of
+        from ironlaw.report.report_page import place_of
 
         place_of(args.html, asked.sources)
     analysis = asked.analysis()
     if args.html:
-        from ironlaw.report.page import write
+        from ironlaw.report.report_page import write
 
         write(analysis, args.html, asked.sources)
     if args.json:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ironlaw.cli.options import Parser, add_json, add_parameters, ask
-from ironlaw.cli.show import draw, serving
+from ironlaw.cli.show import draw, serving_text
 from ironlaw.systems.questions.capacity import Capacity
 
 EXAMPLE = """
@@ -26,15 +26,15 @@ def add(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     read = [args.trace] if args.trace and Path(args.trace).is_file() else []  # files that may not be written over
     if args.html:
-        from ironlaw.report.page import place_of
+        from ironlaw.report.report_page import place_of
 
         place_of(args.html, read)  # a bad place is reported before the search begins
     asked = ask(Capacity, args, simulate=args.simulate or bool(args.html))
     result = asked.answer
     if args.html:
-        from ironlaw.report.page import put
+        from ironlaw.report.report_page import put
         from ironlaw.report.serving_page import html
 
         put(html(result), args.html, read)
-    draw.emit(asked.to_json()) if args.json else serving.report(result)
+    draw.emit(asked.to_json()) if args.json else serving_text.report(result)
     return 0

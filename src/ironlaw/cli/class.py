@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.folder is None:
         raise BadValue("name the folder that holds the files that were handed in: ironlaw class report FOLDER")
     from ironlaw.classroom import collect, count, write
-    from ironlaw.classroom.names import key_from, pseudonyms
+    from ironlaw.classroom.learner_names import key_from, pseudonyms
     from ironlaw.classroom.output import folder_of, summary
 
     folder = Path(args.folder)

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.cli.options import Parser, add_json, checked, size
 from ironlaw.cli.show import differences, draw
 from ironlaw.errors import BadValue
-from ironlaw.report.changes import Changes, Row, changes
+from ironlaw.report.report_changes import Changes, Row, changes
 from ironlaw.systems.fields import read_share
 
 EXAMPLE = """

@@ -14,10 +14,10 @@ from ironlaw.cli.validate import KINDS
 from ironlaw.engine.device.machine import MODES
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
-from ironlaw.measure.devices.kinds import KINDS as DEVICES
+from ironlaw.measure.devices.device_kinds import KINDS as DEVICES
 from ironlaw.measure.suites.cuda.parts import PARTS
 from ironlaw.registry.machines import hardware, machines
-from ironlaw.study.questions import QUESTIONS
+from ironlaw.study.study_questions import QUESTIONS
 
 # What stands for a folder of the registry, the labs or files; `tab.py` lists those where TAB is pressed.
 BY_METAVAR: dict[str, str | Iterable[str]] = {

@@ -11,7 +11,7 @@ from ironlaw.cli.hardware_check import as_json as check_json
 from ironlaw.cli.hardware_check import show_check
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.cli.show import draw
-from ironlaw.cli.show.sources import value
+from ironlaw.cli.show.sources_text import value
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadValue, IronlawError, UnknownName
 from ironlaw.formats import rate_unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.calibration.transfer.chip import missing
+from ironlaw.calibration.transfer.chip_traits import missing
 from ironlaw.cli.show import draw
 from ironlaw.engine.device.machine import Hardware, Plan
 

@@ -55,7 +55,7 @@ def new(name: str | None) -> int:
 
 
 def check(name: str | None) -> int:
-    from ironlaw.kit.check import problems
+    from ironlaw.kit.lab_check import problems
 
     every = sorted(path.parent.name for path in labs().glob("*/lab.py"))
     if name and name not in every:

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 def known(name: str) -> str:
     """The slug of the lab that is meant; the folder is the registry."""
-    from ironlaw.pages.catalogue import catalogue, resolve
+    from ironlaw.pages.lab_catalogue import catalogue, resolve
 
     labs = catalogue()
     lab = resolve(name)

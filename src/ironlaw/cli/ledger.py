@@ -107,7 +107,7 @@ def export(args: argparse.Namespace) -> None:
 
 
 def certificate(args: argparse.Namespace) -> None:
-    from ironlaw.recall.certificate import issue
+    from ironlaw.recall.certificate_facts import issue
 
     target = None if args.file in (None, "-") else _target(args.file, args.force)
     with _open() as ledger:
@@ -135,7 +135,7 @@ def import_(args: argparse.Namespace) -> None:
 
 
 def verify(args: argparse.Namespace) -> None:
-    from ironlaw.ledger import exchange, where
+    from ironlaw.ledger import export_format, where
     from ironlaw.ledger import verify as examine
 
     if args.file is not None:
@@ -145,8 +145,8 @@ def verify(args: argparse.Namespace) -> None:
             return
         if args.against is not None:
             raise BadValue(f"--against is for a certificate, and {args.file} is none; verify an export by itself")
-        events = exchange.unpack(data)
-        if data["format"] != exchange.FORMAT:
+        events = export_format.unpack(data)
+        if data["format"] != export_format.FORMAT:
             raise BadExport(f"{args.file} has {len(events):,} valid events and no chain: nothing in it can be verified; export again")
         print(f"{len(events):,} events, each as it was exported; the chain ends with {data['chain']['head']}")
         return
@@ -162,7 +162,7 @@ def verify(args: argparse.Namespace) -> None:
 
 
 def _verify_certificate(name: str, data: dict[str, Any], against: str | None) -> None:
-    from ironlaw.recall.certificate import differences
+    from ironlaw.recall.certificate_facts import differences
 
     if against is None:
         with _open() as ledger:

@@ -6,7 +6,7 @@ import argparse
 
 from ironlaw.cli import design_file
 from ironlaw.cli.options import Parser
-from ironlaw.cli.show import draw, tornado
+from ironlaw.cli.show import draw, tornado_text
 from ironlaw.systems.questions.levers import Levers
 
 EXAMPLE = """
@@ -54,5 +54,5 @@ def run(args: argparse.Namespace) -> int:
         print(DESIGN, end="")
         return 0
     asked = Levers.read(design_file.tables(args, "levers"))
-    draw.emit(asked.to_json()) if args.json else tornado.report(asked.answer)
+    draw.emit(asked.to_json()) if args.json else tornado_text.report(asked.answer)
     return 0 if asked.met else 1

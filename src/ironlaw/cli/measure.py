@@ -18,14 +18,14 @@ from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.errors import BadValue
 from ironlaw.measure.devices.choice import choose
 from ironlaw.measure.devices.device import Device
-from ironlaw.measure.devices.kinds import KINDS
-from ironlaw.measure.host import SLUG
+from ironlaw.measure.devices.device_kinds import KINDS
 from ironlaw.measure.machine.characterise import Characterisation, characterise, with_rows
 from ironlaw.measure.machine.datasheet import Figures
 from ironlaw.measure.machine.keep import Kept, as_evidence, keep, read_figures, refuse_if_noisy
-from ironlaw.measure.machine.sizes import QUICK, SHORT
+from ironlaw.measure.machine.machine_sizes import QUICK, SHORT
 from ironlaw.measure.noise import Noisy, settled
-from ironlaw.measure.progress import within
+from ironlaw.measure.progress_lines import within
+from ironlaw.measure.software_host import SLUG
 from ironlaw.measure.suites.cuda.parts import PARTS
 
 EXAMPLE = """
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _parts(device: Device, args: argparse.Namespace) -> tuple[str, ...]:
     """The parts of the wide sweep to run; an impossible one is reported before anything is measured."""
-    from ironlaw.measure.suites.sweep import chosen_parts
+    from ironlaw.measure.suites.suite_sweep import chosen_parts
 
     return chosen_parts(device, args.part)
 
@@ -120,7 +120,7 @@ def _wait(args: argparse.Namespace, meter: ProgressBar) -> None:
 def _measure(device: Device, args: argparse.Namespace, parts: Sequence[str], meter: ProgressBar) -> Characterisation:
     if not args.full:
         return characterise(device, SHORT if args.short else QUICK, meter)
-    from ironlaw.measure.suites.sweep import method, sweep
+    from ironlaw.measure.suites.suite_sweep import method, sweep
 
     result = characterise(device, QUICK, within(meter, 0.0, WIDE))
     rows = sweep(device, within(meter, WIDE, 1.0), None, args.seconds, parts)

@@ -17,14 +17,14 @@ from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.errors import BadRegistry, BadValue, IronlawError
 from ironlaw.files import regular
-from ironlaw.measure.devices.kinds import KINDS, device_name
-from ironlaw.measure.progress import Progress
+from ironlaw.measure.devices.device_kinds import KINDS, device_name
+from ironlaw.measure.progress_lines import Progress
 from ironlaw.registry import evidence
 from ironlaw.registry.machines import local
 from ironlaw.report.kineto import parse
 from ironlaw.report.trace_join import join
 from ironlaw.systems.captures import file_of
-from ironlaw.worker.values import encode
+from ironlaw.worker.json_values import encode
 
 EVIDENCE = ("evidence", local_machine.SLUG, "models.json")
 LONGEST_S = 1800.0  # that the user's code may take, and for each second of timing that is asked for:
@@ -149,7 +149,7 @@ def writable(out: str) -> Path:
 def store(model: MeasuredModel, outcome: Outcome, places: list[Path], noisy: bool) -> None:
     """Rows of modes that ran, on a quiet machine."""
     from ironlaw.measure.evidence_file import append
-    from ironlaw.measure.models.run import METHOD
+    from ironlaw.measure.models.model_run import METHOD
     from ironlaw.measure.rows import typed
 
     rows = []

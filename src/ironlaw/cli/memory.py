@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ironlaw.cli.options import Parser, add_json, add_parameters, ask
-from ironlaw.cli.show import draw, training_memory
+from ironlaw.cli.show import draw, training_memory_text
 from ironlaw.systems.questions.memory import Memory
 
 EXAMPLE = """
@@ -23,5 +23,5 @@ def add(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     asked = ask(Memory, args)
-    draw.emit(asked.to_json()) if args.json else training_memory.report(asked.answer)
+    draw.emit(asked.to_json()) if args.json else training_memory_text.report(asked.answer)
     return 0

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError, UnknownName
-from ironlaw.measure.progress import Progress
+from ironlaw.measure.progress_lines import Progress
 from ironlaw.registry.loader import normal
 from ironlaw.tracing.graph_json import from_json, to_json
-from ironlaw.worker.values import Json, decode, encode
+from ironlaw.worker.json_values import Json, decode, encode
 
 if TYPE_CHECKING:
     from ironlaw.measure.devices.torch_device import TorchDevice
-    from ironlaw.measure.models.run import Run
+    from ironlaw.measure.models.model_run import Run
 
 SECONDS = 2.0  # of timing, for each mode
 
@@ -58,8 +58,8 @@ def is_own_code(target: str) -> bool:
 def run_model(request: Mapping[str, Any], progress: Progress) -> Outcome:
     """`request`: the options of `ironlaw measure` that concern a model, and `device`."""
     from ironlaw.measure.devices.choice import choose_torch
-    from ironlaw.measure.host import software
-    from ironlaw.measure.models.run import measure, modes
+    from ironlaw.measure.models.model_run import measure, modes
+    from ironlaw.measure.software_host import software
 
     device = choose_torch(request["device"])
     chosen = (from_code if is_own_code(request["target"]) else from_registry)(request, device)
@@ -89,8 +89,8 @@ def from_registry(request: Mapping[str, Any], device: TorchDevice) -> Chosen:
 
 
 def from_code(request: Mapping[str, Any], device: TorchDevice) -> Chosen:
-    from ironlaw.measure.models.run import described, real
-    from ironlaw.tracing.load import load
+    from ironlaw.measure.models.model_run import described, real
+    from ironlaw.tracing.load_target import load
 
     text, settings = request["target"], request["set"]
     target = load(text, request["input"], request["batch"], request["dtype"], request["seq"], settings, device.NAME)
@@ -138,8 +138,8 @@ def _run_json(run: Run) -> Json:
 
 
 def _read_run(data: Json) -> Run:
+    from ironlaw.measure.models.model_run import Run
     from ironlaw.measure.models.profile import Profile
-    from ironlaw.measure.models.run import Run
     from ironlaw.measure.noise import Noise
 
     profile = Profile(**{**data["profile"], "seconds": decode(data["profile"]["seconds"])}) if data["profile"] else None

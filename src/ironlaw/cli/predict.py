@@ -6,9 +6,9 @@ import argparse
 
 from ironlaw.cli.options import Parser, add_fp32, add_host, add_json, add_machines, add_settings, ask, modes, size
 from ironlaw.cli.price_options import add_costs
-from ironlaw.cli.show import comparison, draw
-from ironlaw.cli.show import costs as show_costs
-from ironlaw.cli.show.prediction import report
+from ironlaw.cli.show import comparison_text, draw
+from ironlaw.cli.show import costs_text as show_costs
+from ironlaw.cli.show.prediction_lines import report
 from ironlaw.report.predictions import Predictions
 from ironlaw.report.too_large import too_large
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     rows = asked.rows
     report(asked.graph, rows, [*(large["reason"] for large in too_large(rows)), *asked.refused.values()], args.ops or 0)
     if args.batch is not None:
-        comparison.variants(asked.variants, "batches")
+        comparison_text.variants(asked.variants, "batches")
     if asked.costs:
         show_costs.report(asked.costs)
     return 0

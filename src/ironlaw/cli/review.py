@@ -11,7 +11,7 @@ from ironlaw.cli.show import draw
 from ironlaw.errors import BadValue, unknown
 
 if TYPE_CHECKING:  # the cards compute with the whole engine; --help need not wait for it
-    from ironlaw.recall.session import State
+    from ironlaw.recall.review_session import State
 
 EXAMPLE = """
 ironlaw review --list --topic fusion
@@ -32,8 +32,8 @@ def add(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ironlaw.ledger import open_ledger
-    from ironlaw.recall.session import Session, state
-    from ironlaw.recall.templates import topics
+    from ironlaw.recall.card_templates import topics
+    from ironlaw.recall.review_session import Session, state
 
     if args.list and args.stats:
         raise BadValue("--list and --stats are two things; ask for one of them")
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         if args.list or args.stats:
             _print(args, state(ledger, clock()))
             return 0
-        from ironlaw.cli.show.review import sit
+        from ironlaw.cli.show.review_text import sit
 
         sit(Session(ledger, clock, args.topic, args.new or NEW, args.seed))
     return 0
@@ -68,7 +68,7 @@ def clock() -> datetime:
 
 def listing(state: State, topic: str | None) -> list[dict[str, Any]]:
     """Every card, first those that are to be answered now, in their order."""
-    from ironlaw.recall.templates import templates
+    from ironlaw.recall.card_templates import templates
 
     reasons = {card.template.id: card.reason for card in state.due(topic)}
     chosen = [name for name, template in templates().items() if topic in (None, template.topic)]
@@ -130,7 +130,7 @@ def show_list(rows: list[dict[str, Any]]) -> None:
 
 
 def show_stats(figures: dict[str, Any]) -> None:
-    from ironlaw.recall.words import amount
+    from ironlaw.recall.card_words import amount
 
     labs = amount(figures["predictions"], "prediction")
     draw.heading("The review", f"{amount(figures['answers'], 'answer')}, {labs} in labs, {amount(figures['due'], 'card')} due")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ironlaw.cli.options import Parser, add_json, add_parameters, ask
-from ironlaw.cli.show import draw, scaling
+from ironlaw.cli.show import draw, scaling_text
 from ironlaw.systems.questions.scale import Scale
 
 EXAMPLE = """ironlaw scale --serial 15% --workers 8,64
@@ -21,5 +21,5 @@ def add(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     asked = ask(Scale, args)
-    draw.emit(asked.to_json()) if args.json else scaling.report(asked.answer)
+    draw.emit(asked.to_json()) if args.json else scaling_text.report(asked.answer)
     return 0

@@ -26,7 +26,7 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ironlaw.site.build import build
+    from ironlaw.site.build_site import build
     from ironlaw.site.serve import serve
     from ironlaw.units import show
 

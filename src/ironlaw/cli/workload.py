@@ -10,7 +10,7 @@ from typing import Any
 
 from ironlaw.cli.options import Parser, add_json, add_settings
 from ironlaw.cli.show import draw
-from ironlaw.cli.show.prediction import sizes
+from ironlaw.cli.show.prediction_lines import sizes
 from ironlaw.engine.device.types import Graph, Op, Work
 from ironlaw.formats import intensity_unit, operation
 from ironlaw.systems.workload_settings import by_batch, settings

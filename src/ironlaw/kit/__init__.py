@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ironlaw.kit.banner import banner
 from ironlaw.kit.cards import card, cite, share, tone
-from ironlaw.kit.claims import LocalFigure, measured
+from ironlaw.kit.claim_panel import LocalFigure, measured
 from ironlaw.kit.decide import Verdict
 from ironlaw.kit.formula import iron_law, ratio, term
 from ironlaw.kit.hint import Advice

@@ -24,9 +24,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from ironlaw.kit import parts
+from ironlaw.kit import lab_parts
 from ironlaw.kit.cell import Cell, Show
-from ironlaw.kit.questions import Question
+from ironlaw.kit.question_sheet import Question
 
 
 class Act:
@@ -40,10 +40,12 @@ class Act:
 
     def cells(self) -> Iterator[Cell]:
         yield self._message()
-        yield self._cell("lock", lambda lab: parts.lock(lab, self.name, self._slots(lab, "lock"), self._slots(lab, "sealed")), self.opens)
+        yield self._cell(
+            "lock", lambda lab: lab_parts.lock(lab, self.name, self._slots(lab, "lock"), self._slots(lab, "sealed")), self.opens
+        )
         yield self._instrument(self.places[1], self.opens)
         if hasattr(self.module, "advise"):
-            yield self._cell("hint", lambda lab: parts.hint(lab, self.name, partial(self.module.advise, lab)), self.name)
+            yield self._cell("hint", lambda lab: lab_parts.hint(lab, self.name, partial(self.module.advise, lab)), self.name)
         if self.decides:  # the design is the answer, and what it does comes after it
             yield from [*self._design(), self._reveal()]
         else:
@@ -59,7 +61,7 @@ class Act:
             case "reflect":
                 return self._reflect()
             case "peek":
-                return [self._cell("peek", lambda lab: parts.peek(lab, self.name, self._slots(lab, "peek")), f"{self.name}.peek")]
+                return [self._cell("peek", lambda lab: lab_parts.peek(lab, self.name, self._slots(lab, "peek")), f"{self.name}.peek")]
             case "challenge":
                 return [self._challenge()]
         return [self._instrument(part, f"{self.name}.{part}")]
@@ -73,11 +75,11 @@ class Act:
 
     def _message(self) -> Cell:
         def message(lab: Any) -> Any:
-            return parts.message(lab, self.name, self._slots(lab, "message"))
+            return lab_parts.message(lab, self.name, self._slots(lab, "message"))
 
         if self.decides or not self.opens:
             return self._cell("message", message, self.opens)
-        closed = partial(parts.closed, act=self.name)
+        closed = partial(lab_parts.closed, act=self.name)
         return self._cell("message", lambda lab: (message if lab.value(self.opens) else closed)(lab), again=(self.opens,))
 
     def _instrument(self, part: str, opens: str) -> Cell:
@@ -85,7 +87,7 @@ class Act:
         follows = getattr(panel, "FOLLOWS", ())
 
         def instrument(lab: Any) -> Any:
-            return parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own)
+            return lab_parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own)
 
         return self._cell(part, instrument, opens)
 
@@ -94,13 +96,13 @@ class Act:
         truth = getattr(act, "effect", None) or act.truth
 
         def reveal(lab: Any) -> Any:
-            return parts.reveal(lab, self.name, truth(lab), act.distance(lab), self._slots(lab, "reveal"))
+            return lab_parts.reveal(lab, self.name, truth(lab), act.distance(lab), self._slots(lab, "reveal"))
 
         return self._cell("reveal", reveal, self.name)
 
     def _design(self) -> Iterator[Cell]:
         if hasattr(self.module, "judge"):
-            yield self._cell("design", lambda lab: parts.decide(lab, self.name, partial(self.module.judge, lab)), self.name)
+            yield self._cell("design", lambda lab: lab_parts.decide(lab, self.name, partial(self.module.judge, lab)), self.name)
 
     def _claims(self) -> Iterator[Cell]:
         act, opens = self.module, f"{self.name}.claims"
@@ -108,23 +110,23 @@ class Act:
 
         def claims(lab: Any) -> Any:
             local = figures(lab) if figures else {} if measures else None
-            return parts.claims(lab, self.name, act.CLAIMS, local, answers)
+            return lab_parts.claims(lab, self.name, act.CLAIMS, local, answers)
 
         yield self._cell("claims", claims, opens, (*(("measured",) if figures else ()), *(answers or {}).values()))
         if measures:
-            yield self._cell("measure", lambda lab: parts.measuring(lab, self.name, act.captions(lab)), opens)
+            yield self._cell("measure", lambda lab: lab_parts.measuring(lab, self.name, act.captions(lab)), opens)
 
     def _reflect(self) -> Iterator[Cell]:
         opens = f"{self.name}.reflect"
         blanks = [name for name, question in self.questions.items() if question.kind == "blank" and name.startswith(f"{self.name}_")]
         if blanks:
-            yield self._cell("blanks", lambda lab: parts.blanks(lab, self.name, blanks, self._slots(lab, "blanks")), opens)
-        yield self._cell("reflection", lambda lab: parts.reflect(lab, self.name, self._slots(lab, "reflection")), opens)
+            yield self._cell("blanks", lambda lab: lab_parts.blanks(lab, self.name, blanks, self._slots(lab, "blanks")), opens)
+        yield self._cell("reflection", lambda lab: lab_parts.reflect(lab, self.name, self._slots(lab, "reflection")), opens)
 
     def _challenge(self) -> Cell:
         act, name = self.module, f"{self.name}_challenge"
 
         def challenge(lab: Any) -> Any:
-            return parts.challenge(lab, self.name, name, act.challenge(lab), partial(act.challenge_feedback, lab))
+            return lab_parts.challenge(lab, self.name, name, act.challenge(lab), partial(act.challenge_feedback, lab))
 
         return self._cell("challenge", challenge, f"{self.name}.challenge")

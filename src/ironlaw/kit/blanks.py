@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.kit.prose import html, inline
-from ironlaw.kit.questions import Question
+from ironlaw.kit.question_sheet import Question
 from ironlaw.kit.reflect import answer
 from ironlaw.ledger import Ledger
 from ironlaw.widget.acts import ActCounter

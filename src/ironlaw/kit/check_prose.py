@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ironlaw.errors import BadRegistry
+from ironlaw.kit.lab_words import Words
 from ironlaw.kit.prose import LATEX, formula
-from ironlaw.kit.words import Words
 from ironlaw.slots import ASIDE, SLOT, hard_coded_figures
 
 HEDGES = re.compile(r"\bsimply\b|!(?!\[)", re.IGNORECASE)

@@ -7,9 +7,9 @@ from html import escape
 from pathlib import Path
 
 from ironlaw import lab_names
-from ironlaw.kit import words as texts
+from ironlaw.kit import lab_words as texts
 from ironlaw.kit.prose import html, inline
-from ironlaw.recall.templates import templates
+from ironlaw.recall.card_templates import templates
 
 LABS = Path(__file__).parent.parent / "labs"
 COLUMNS = ("", "You predicted", "The engine computes", "Measured")

@@ -16,14 +16,14 @@ from ironlaw.kit.hud import clock
 from ironlaw.kit.local_runs import Measured, span
 from ironlaw.kit.process import CANCELLED, FAILED, JOBS, JobRunner, Keep, Run
 from ironlaw.kit.prose import amount, html
-from ironlaw.measure.experiments import catalogue
+from ironlaw.measure.experiments import experiment_list
 from ironlaw.measure.experiments.trials import OPS as COUNT
 from ironlaw.measure.experiments.trials import words
 from ironlaw.units import show
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
-MACHINE = catalogue.MACHINE  # the whole characterisation, beside the experiments
+MACHINE = experiment_list.MACHINE  # the whole characterisation, beside the experiments
 COLUMNS = ("What", "Median", "10 to 90 %", "Samples")
 OF_FIGURES = ("What", "Value", "95 %", "Samples")  # where nothing was timed
 OPS = {
@@ -40,9 +40,9 @@ class Item:
     """One experiment on the page. `caption`: what the lab says about a result, as Markdown."""
 
     def __init__(self, name: str, caption: Callable[[Measured], str]) -> None:
-        about = catalogue.experiment(name)
+        about = experiment_list.experiment(name)
         self.name, self.caption = name, caption
-        self.title, self.runs, self.seconds, self.why = about.title, about.runs, catalogue.takes(name), catalogue.why_not(name)
+        self.title, self.runs, self.seconds, self.why = about.title, about.runs, experiment_list.takes(name), experiment_list.why_not(name)
 
     def result(self, run: Measured | None) -> str:
         return table(run) + html(self.caption(run)) if run else ""
@@ -51,11 +51,11 @@ class Item:
 class Machine:
     """The machine itself, if it was not measured yet; measuring it makes it one of the contexts."""
 
-    name, title, seconds = MACHINE, "This machine's own roofs and launch costs", catalogue.MACHINE_S
+    name, title, seconds = MACHINE, "This machine's own roofs and launch costs", experiment_list.MACHINE_S
     runs = "Measures peak rates, bandwidth by working set and the cost of a call; then “This machine” is one of the contexts of every lab."
 
     def __init__(self, is_known: Callable[[], bool]) -> None:
-        self.is_known, self.why = is_known, catalogue.why_not(MACHINE)
+        self.is_known, self.why = is_known, experiment_list.why_not(MACHINE)
 
     def result(self, run: Measured | None) -> str:
         return html("This machine was measured. Load the page again, and it is among the contexts.") if self.is_known() else ""
@@ -132,7 +132,7 @@ def table(run: Measured) -> str:
     ran = escape(f"{run.library}, Python {run.software.get('python', '')}; {device}; {clock(run.time)}.")
     state = "warn" if run.noisy else "good"
     verdict = f'<p class="il-noise c-{state}"><span aria-hidden="true">{"!" if run.noisy else "✓"} </span>{escape(run.verdict)}</p>'
-    caption = f"{catalogue.experiment(run.experiment).title}, measured here"
+    caption = f"{experiment_list.experiment(run.experiment).title}, measured here"
     table_html = f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return (
         f'<div class="il-scroll" tabindex="0" role="region" aria-label="{caption}">{table_html}</div><p class="il-ran">{ran}</p>{verdict}'

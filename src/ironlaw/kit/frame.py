@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.errors import BadValue, sentence
-from ironlaw.kit import context, ending, host, prose
+from ironlaw.kit import context, ending, journey, page_host, prose
 from ironlaw.kit import header as headings
 from ironlaw.kit import hud as huds
-from ironlaw.kit import places as journey
 from ironlaw.kit import rail as rails
 from ironlaw.kit import save as saves
 from ironlaw.kit.banner import ledger_notice, notice
 from ironlaw.kit.hud import Item
+from ironlaw.kit.journey import Place
 from ironlaw.kit.lab import Design, Lab, Slots
-from ironlaw.kit.places import Place
 from ironlaw.kit.rail import Act, Step
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
@@ -29,7 +28,7 @@ def header(lab: Lab) -> Any:
     if lab.trouble:
         text += notice("fail", "The ledger can't be opened", prose.html(f"{sentence(lab.trouble)}\n\nYou can read on; nothing is kept."))
     text += ledger_notice(lab.ledger)
-    return host.html(text + follower(lab))
+    return page_host.html(text + follower(lab))
 
 
 def follower(lab: Lab) -> str:
@@ -49,7 +48,7 @@ def rail(lab: Lab) -> Any:
         title = "" if act == journey.END else lab.words[f"{act}.title"]
         steps = [Step(place.anchor, place.label, lab.progress.state(place.name)) for place in listed]
         acts.append(Act(title.partition(":")[0], tuple(steps)))
-    return host.html(rails.rail(acts))
+    return page_host.html(rails.rail(acts))
 
 
 def toggle(lab: Lab) -> Any:
@@ -118,7 +117,7 @@ def save_button(lab: Lab, fields: Design) -> str:
 def end(lab: Lab, truths: Mapping[str, tuple[str, str]], design: Design, slots: Slots | None = None) -> Any:
     """The receipt with the button that saves, what to take away, and the ways on. `truths`: `end_rows`."""
     points, connections = lab.words.fill_all(["takeaways", "connections"], slots or {}).values()
-    return host.html(ending.ending(lab.slug, end_rows(lab, truths), save_button(lab, design), points, connections))
+    return page_host.html(ending.ending(lab.slug, end_rows(lab, truths), save_button(lab, design), points, connections))
 
 
 def end_rows(lab: Lab, truths: Mapping[str, tuple[str, str]]) -> list[tuple[str, str, str, str]]:
@@ -140,4 +139,4 @@ def hud(lab: Lab, items: Sequence[Item], design: Mapping[str, Any]) -> Any:
         head.append(huds.prediction(title, lab.correct(act), event.attempt if event else 1, lab.is_open(f"{act}.lock")))
     if "save" in lab.elements:
         lab.elements["save"].widget.refresh()
-    return host.html(huds.hud([*head, *items], now, ("Ledger", "not saved", "fail") if lab.trouble else None))
+    return page_host.html(huds.hud([*head, *items], now, ("Ledger", "not saved", "fail") if lab.trouble else None))

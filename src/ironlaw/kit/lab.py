@@ -12,16 +12,15 @@ from typing import Any
 
 from ironlaw import lab_names
 from ironlaw.errors import IronlawError, LedgerError, unknown
-from ironlaw.kit import context, host, own_keys, prose, step
-from ironlaw.kit import places as journey
-from ironlaw.kit import questions as sheets
-from ironlaw.kit import words as texts
-from ironlaw.kit.absent import AbsentLedger
+from ironlaw.kit import context, journey, learner_keys, page_host, prose, step
+from ironlaw.kit import lab_words as texts
+from ironlaw.kit import question_sheet as sheets
 from ironlaw.kit.context import Context
 from ironlaw.kit.experiments import Experiments
 from ironlaw.kit.instrument import Instrument
+from ironlaw.kit.lab_progress import Progress
 from ironlaw.kit.learner_record import LearnerRecord
-from ironlaw.kit.progress import Progress
+from ironlaw.kit.missing_ledger import AbsentLedger
 from ironlaw.kit.states import States
 from ironlaw.widget.piece import Piece
 
@@ -48,7 +47,7 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
     words = texts.load(place / "words.md", sheet.premises)
     if ledger is None:
         try:
-            ledger = host.ledger()
+            ledger = page_host.ledger()
         except IronlawError as error:
             ledger = AbsentLedger(str(error))
     return Lab(place.name, words, sheet, ledger)
@@ -56,7 +55,7 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
 
 class Lab:
     def __init__(self, slug: str, words: texts.Words, sheet: sheets.Sheet, ledger: Any) -> None:
-        sheet = own_keys.bound(sheet, ledger, slug)
+        sheet = learner_keys.bound(sheet, ledger, slug)
         self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
         self.questions = sheet.questions
         self.places = journey.places(sheet)
@@ -179,12 +178,12 @@ class Lab:
     # --- pieces on the page
 
     def element(self, name: str, piece: Piece) -> Any:
-        self.elements[name] = host.element(piece)
+        self.elements[name] = page_host.element(piece)
         return self.elements[name]
 
     def show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "", then: str = "") -> Any:
         again = self._again(anchor or step.anchor(act, part))
-        return host.html(step.step(act, part, f"{again}{self.element(name, piece)}{then}", title, anchor))
+        return page_host.html(step.step(act, part, f"{again}{self.element(name, piece)}{then}", title, anchor))
 
     def _again(self, anchor: str) -> str:
         """The button that stands for a place which is folded; a prediction is never folded alone, nor an answer."""

@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw.errors import unknown
 from ironlaw.kit import challenge as challenges
 from ironlaw.kit import decide as decisions
-from ironlaw.kit.questions import COMMITTED, Option, Question
+from ironlaw.kit.question_sheet import COMMITTED, Option, Question
 from ironlaw.ledger import Event
 
 

@@ -10,26 +10,26 @@ from typing import Any
 from ironlaw.errors import BadValue
 from ironlaw.kit.cards import MINUS
 from ironlaw.ledger import Event
-from ironlaw.ledger.kinds import ROW
+from ironlaw.ledger.event_kinds import ROW
 from ironlaw.measure.experiments import (
     batches,
     checkpointing,
-    collectives,
+    collectives_trial,
     compression,
-    energy,
+    energy_trial,
     fan_out,
     kv_decode,
-    ledger,
-    line,
+    line_trial,
+    memory_trial,
     omission,
     resample,
-    stages,
-    staircase,
+    stages_trial,
+    staircase_trial,
     train_here,
     workers,
 )
 from ironlaw.measure.experiments.trials import COMPILED_SHAPE, LENGTHS
-from ironlaw.measure.host import cores, cpu_name, in_browser
+from ironlaw.measure.software_host import cores, cpu_name, in_browser
 from ironlaw.units import significant
 from ironlaw.widget.quantities import THIN, format_quantity
 
@@ -104,16 +104,16 @@ NEEDED: dict[str, tuple[dict[str, Any], ...]] = {
     "gemm_sweep": ({"kind": "op", "op": "matmul"},),
     "resample": tuple({"kind": "figure", "name": f"{rate}_gap"} for rate in resample.NAMES),
     "train_here": tuple({"kind": "figure", "name": "precision", "people": people} for people in train_here.SIZES),
-    "stages": tuple({"kind": "case", "name": name, "variant": variant} for name in ("model", "whole") for variant in stages.VARIANTS),
+    "stages": tuple({"kind": "case", "name": name, "variant": variant} for name in ("model", "whole") for variant in stages_trial.VARIANTS),
     "workers": tuple({"kind": "case", "name": way, "workers": n} for way in workers.WAYS for n in (1, 2)),
     "omission": tuple({"kind": "figure", "name": way, "p": 0.99} for way in (omission.CLOSED, omission.OPEN)),
-    "staircase": tuple({"kind": "case", "name": way, "bytes": size} for way, (_, size) in staircase.STEPS.items()),
+    "staircase": tuple({"kind": "case", "name": way, "bytes": size} for way, (_, size) in staircase_trial.STEPS.items()),
     "kv_decode": tuple({"kind": "case", "way": way, "tokens": n} for way in kv_decode.WAYS for n in kv_decode.LENGTHS),
     "checkpointing": (
         *({"kind": "case", "name": name} for name in (checkpointing.SAVE, checkpointing.RESTART)),
         *({"kind": "figure", "name": checkpointing.GOODPUT, "factor": factor} for factor in checkpointing.FACTORS),
     ),
-    "energy": tuple({"kind": "case", "name": energy.TIME, "batch": batch} for batch in energy.BATCHES),
+    "energy": tuple({"kind": "case", "name": energy_trial.TIME, "batch": batch} for batch in energy_trial.BATCHES),
     "bits": tuple({"kind": "figure", "bits": b, "scale": str(scale)} for b in compression.BITS for scale, _ in compression.SCALES),
     "formats": tuple({"kind": "case", "name": name, "batch": 1} for name in (compression.PLAIN, "fp16", "int8", "zeros_90", "csr_90")),
 }
@@ -128,15 +128,17 @@ def _complete(run: Measured) -> bool:
         pages = all(run.row(kind="case", name=name, k=last) for name in (fan_out.PAGE, fan_out.INDEPENDENT))
         return pages and leaf is not None and is_curve(leaf["params"].get("quantiles"))
     if run.experiment == "collectives":
-        small = all(run.row(kind="case", name=collectives.FREE, **case) for case in collectives.smallest())
-        return small and all(_has_figures(row, ("steps", "busiest_bytes")) for row in (run.row(**case) for case in collectives.paced()))
+        small = all(run.row(kind="case", name=collectives_trial.FREE, **case) for case in collectives_trial.smallest())
+        return small and all(
+            _has_figures(row, ("steps", "busiest_bytes")) for row in (run.row(**case) for case in collectives_trial.paced())
+        )
     if run.experiment == "ledger":
-        return _has_figures(run.row(kind="figure", name=ledger.KEPT), ("expected",))
+        return _has_figures(run.row(kind="figure", name=memory_trial.KEPT), ("expected",))
     if run.experiment == "line":
-        return all(_has_figures(run.row(kind="case", load=load), line.FIGURES) for load in line.LOADS)
+        return all(_has_figures(run.row(kind="case", load=load), line_trial.FIGURES) for load in line_trial.LOADS)
     if run.experiment == "batches":
         streams = [run.row(kind="case", name=name, load=load) for name, load, _ in batches.STREAMS]
-        return all(_has_figures(stream, (*line.FIGURES, "batch")) for stream in streams)
+        return all(_has_figures(stream, (*line_trial.FIGURES, "batch")) for stream in streams)
     chains: dict[str, dict[str, Any]] = {"three_op_chain": {"shape": list(COMPILED_SHAPE)}, "pointwise_chain": {"ops": LENGTHS[-1]}}
     if run.experiment not in chains:
         return True

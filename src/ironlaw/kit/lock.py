@@ -11,7 +11,7 @@ from typing import Any
 
 from ironlaw.errors import AlreadyCommitted, BadValue
 from ironlaw.kit.prose import html, inline
-from ironlaw.kit.questions import Question
+from ironlaw.kit.question_sheet import Question
 from ironlaw.kit.sealed import Part, sealed_part
 from ironlaw.ledger import Event, Ledger
 from ironlaw.widget.acts import ActCounter

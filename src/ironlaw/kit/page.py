@@ -21,7 +21,7 @@ from typing import Any
 from ironlaw.errors import BadValue, IronlawError, sentence
 from ironlaw.kit.banner import notice
 from ironlaw.kit.cell import Cell
-from ironlaw.kit.host import State, using
+from ironlaw.kit.page_host import State, using
 from ironlaw.kit.runner import OPENED, names, script
 from ironlaw.widget.piece import Piece, wire
 

@@ -14,7 +14,7 @@ from markdown.extensions.tables import TableExtension
 from ironlaw.kit.mathml import line, mathml
 from ironlaw.units import power_of_ten as raised
 from ironlaw.units import show, show_capacity, significant, spoken
-from ironlaw.widget.glossary import mark
+from ironlaw.widget.glossary_words import mark
 from ironlaw.widget.quantities import THIN, in_one_unit
 
 NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit

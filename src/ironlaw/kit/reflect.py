@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ironlaw.kit.prose import html, inline
-from ironlaw.kit.questions import Question
+from ironlaw.kit.question_sheet import Question
 from ironlaw.ledger import Event, Ledger
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece

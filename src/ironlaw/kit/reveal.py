@@ -6,7 +6,7 @@ A number is judged on a log axis: a factor, and its orders of magnitude.
 from __future__ import annotations
 
 from ironlaw.kit.prose import dress, html
-from ironlaw.pictures.reveal import Distance
+from ironlaw.pictures.reveal_picture import Distance
 from ironlaw.units import significant
 
 __all__ = ["Distance", "off", "points", "reveal"]

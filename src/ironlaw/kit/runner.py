@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.kit import frame
+from ironlaw.kit import frame, journey
 from ironlaw.kit import lab as labs
-from ironlaw.kit import places as journey
-from ironlaw.kit import questions as sheets
+from ironlaw.kit import question_sheet as sheets
 from ironlaw.kit.act import Act
 from ironlaw.kit.cell import Cell, Show
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ironlaw.kit import host
+from ironlaw.kit import page_host
 
 
 class States:
@@ -13,11 +13,11 @@ class States:
 
     def __init__(self, standing: Callable[[str], Any]) -> None:
         self.standing = standing
-        self.of: dict[str, host.State] = {}
+        self.of: dict[str, page_host.State] = {}
 
     def create(self, *names: str) -> tuple[Callable[[], Any], ...]:
         for name in names:
-            self.of[name] = host.state(self.standing(name))
+            self.of[name] = page_host.state(self.standing(name))
         return tuple(self.of[name][0] for name in names)
 
     def value(self, name: str) -> Any:

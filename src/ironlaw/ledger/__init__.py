@@ -11,8 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ironlaw.ledger.event_kinds import KINDS
 from ironlaw.ledger.events import Event
-from ironlaw.ledger.kinds import KINDS
 from ironlaw.ledger.ledger import Ledger, Progress, open_ledger
 
 if TYPE_CHECKING:

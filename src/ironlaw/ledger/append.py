@@ -10,9 +10,9 @@ from sqlalchemy.exc import IntegrityError
 from ironlaw.errors import AlreadyCommitted
 from ironlaw.ledger.chain import CONTENT, link
 from ironlaw.ledger.events import Event
-from ironlaw.ledger.exchange import stored
-from ironlaw.ledger.tables import events as table
-from ironlaw.ledger.tables import head
+from ironlaw.ledger.export_format import stored
+from ironlaw.ledger.sql_tables import events as table
+from ironlaw.ledger.sql_tables import head
 
 COLUMNS = (*CONTENT, "question", "prev", "hash")
 LAST = select(head.c.hash)

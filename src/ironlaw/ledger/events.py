@@ -11,8 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 from ironlaw.errors import BadValue, unknown
-from ironlaw.ledger.fields import Id, Name, Whole
-from ironlaw.ledger.kinds import KINDS
+from ironlaw.ledger.event_kinds import KINDS
+from ironlaw.ledger.payload_fields import Id, Name, Whole
 
 MAX_PAYLOAD = 1_000_000  # characters of JSON; a design has a few hundred
 MAX_COUNT = 1_000_000  # attempts and epochs of an import: beyond any learner

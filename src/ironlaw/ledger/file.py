@@ -18,7 +18,7 @@ from uuid import uuid4
 from ironlaw.errors import LedgerUnavailable
 from ironlaw.ledger import faults, integrity, log
 from ironlaw.ledger.place import Place
-from ironlaw.ledger.tables import VERSION, learner
+from ironlaw.ledger.sql_tables import VERSION, learner
 
 PATIENCE = 30.0  # seconds to wait for another writer; a write takes milliseconds
 CHECK_UP_TO = 64_000_000  # bytes: a file of this size is checked in about 0.1 s when opened

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw.errors import AlreadyCommitted, BadValue
-from ironlaw.ledger import exchange
+from ironlaw.ledger import export_format
+from ironlaw.ledger.event_kinds import KINDS
 from ironlaw.ledger.events import Event, new, now, payload_fault
-from ironlaw.ledger.kinds import KINDS
 from ironlaw.ledger.store import Rows, Store
 
 
@@ -148,13 +148,13 @@ class Ledger:
         name = self.learner_name()
         with self.store.reading() as rows:
             events, chain = rows.chained()
-        return exchange.pack(self.learner, name, events, chain)
+        return export_format.pack(self.learner, name, events, chain)
 
     def import_(self, data: Any) -> int:
         """Add what is missing here, all of it or nothing; returns how many events were new."""
-        incoming = exchange.unpack(data)
+        incoming = export_format.unpack(data)
         with self.store.writing() as rows:
-            fresh = exchange.new_events(incoming, rows.events(every_epoch=True))
+            fresh = export_format.new_events(incoming, rows.events(every_epoch=True))
             rows.append(fresh)
         return len(fresh)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from ironlaw.errors import BadValue, LedgerDamaged, LedgerUnavailable
-from ironlaw.ledger import aside, guards, schema, tables_aside
+from ironlaw.ledger import guards, opening, quarantine, quarantine_tables
 from ironlaw.ledger.append import append_events
 from ironlaw.ledger.database import Database
 from ironlaw.ledger.integrity import Report
@@ -48,14 +48,14 @@ def verify(url: str | os.PathLike[str] | None = None) -> Report:
     if source.path is not None:
         if not source.path.is_file():
             raise BadValue(f"there is no ledger {source.path} to verify; name one in IRONLAW_LEDGER")
-        report = schema.examine_file(source, source.path, wholly=True)[1]
+        report = opening.examine_file(source, source.path, wholly=True)[1]
     else:
         database = Database(source)
         try:
-            report = schema.examine_server(database, wholly=True)[1]
+            report = opening.examine_server(database, wholly=True)[1]
         finally:
             database.close()
-    if report is schema.NO_CHAIN:
+    if report is opening.NO_CHAIN:
         raise BadValue(f"the ledger {source} has no chain yet; `ironlaw ledger show` opens it and adds one; then verify it")
     return report
 
@@ -76,7 +76,7 @@ def repair(url: str | os.PathLike[str] | None = None) -> str:
 
 
 def _open(source: Place) -> tuple[Database, str, Report]:
-    return schema.open_server(source) if source.path is None else schema.open_file(source, source.path)
+    return opening.open_server(source) if source.path is None else opening.open_file(source, source.path)
 
 
 def _restore(database: Database, report: Report) -> str:
@@ -92,9 +92,9 @@ def _set_aside(source: Place, damage: LedgerDamaged, wholly: bool, even_unreadab
     path = source.path
     if not path.is_file() or not (even_unreadable or _readable(source, path)):
         raise damage
-    with aside.locked(source, path):
+    with quarantine.locked(source, path):
         try:
-            schema.examine_file(source, path, wholly)
+            opening.examine_file(source, path, wholly)
             return ""  # another process was quicker
         except LedgerDamaged as error:
             if not error.reason:
@@ -102,14 +102,14 @@ def _set_aside(source: Place, damage: LedgerDamaged, wholly: bool, even_unreadab
             damage = error
 
         def fill(fresh: Path, salvage: Salvage, old_name: str) -> None:
-            schema.fill(source, fresh, salvage.owner, [*salvage.events, record(salvage, damage.reason, old_name)])
+            opening.fill(source, fresh, salvage.owner, [*salvage.events, record(salvage, damage.reason, old_name)])
 
         try:
-            salvage, old_name = aside.set_aside(source, path, fill)
+            salvage, old_name = quarantine.set_aside(source, path, fill)
         except LedgerDamaged:
             if not even_unreadable:
                 raise damage from None
-            old_name = aside.replace(source, path, lambda fresh, _: schema.fill(source, fresh))
+            old_name = quarantine.replace(source, path, lambda fresh, _: opening.fill(source, fresh))
             return f"Nothing in your ledger could be read ({damage.reason}). It is kept whole, as {old_name}, and a new one was begun."
     return explain_damage(f"the file {old_name}", damage.reason, salvage)
 
@@ -126,17 +126,17 @@ def _set_tables_aside(source: Place, damage: LedgerDamaged, wholly: bool) -> str
     database = Database(source)
 
     def fill(connection: Connection, salvage: Salvage, old_name: str) -> None:
-        schema.migrate_to_head(database, connection, salvage.owner)
+        opening.migrate_to_head(database, connection, salvage.owner)
         append_events(connection, [*salvage.events, record(salvage, damage.reason, old_name)])
 
     try:
         with database.writing() as connection:
             try:
-                schema.examine_connection(database, connection, wholly)
+                opening.examine_connection(database, connection, wholly)
                 return ""  # another process was quicker
             except LedgerDamaged as error:
                 damage = error
-            salvage, old_name = tables_aside.set_aside(database, connection, fill)
+            salvage, old_name = quarantine_tables.set_aside(database, connection, fill)
     except LedgerUnavailable:
         raise damage from None  # only its owner may move the tables
     finally:

@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from ironlaw.errors import IronlawError
-from ironlaw.ledger import chain, exchange
+from ironlaw.ledger import chain, export_format
 from ironlaw.ledger.events import Event, check, new, payload_fault
-from ironlaw.ledger.fields import Id
+from ironlaw.ledger.payload_fields import Id
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def _first_of_each(events: Iterable[Event]) -> list[Event]:
     chosen: list[Event] = []
     known: set[Any] = set()
     for event in events:
-        keys = {event.id, exchange.lock_of(event)} - {None}
+        keys = {event.id, export_format.lock_of(event)} - {None}
         if not keys & known:
             chosen.append(event)
             known |= keys
@@ -65,7 +65,7 @@ def _event(row: chain.Row) -> Event | None:
         extra = json.loads(item["extra"]) if item["extra"] else {}
         event = Event(**{**item, "payload": json.loads(item["payload"]), "extra": extra})
         check(event, strict=False)
-        return event if exchange.parse_time(event.time, "time") == event.time and event.text else None
+        return event if export_format.parse_time(event.time, "time") == event.time and event.text else None
     except (IronlawError, ValueError, TypeError):
         return None
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.ledger import chain, exchange, faults, file, log
+from ironlaw.ledger import chain, export_format, faults, file, log
 from ironlaw.ledger.place import Place, place
 from ironlaw.ledger.salvage import Salvage, select
-from ironlaw.ledger.tables import events, head, learner
+from ironlaw.ledger.sql_tables import events, head, learner
 
 BROKEN = (sqlite3.Error, UnicodeDecodeError)  # the latter when SQLite's own complaint quotes garbage
 MOST_NEW = 10_000  # pages by which a log may make its file longer
@@ -28,7 +28,7 @@ def rescue(url: str | os.PathLike[str] | None = None) -> tuple[dict[str, Any], i
     if not source.path.is_file():
         raise BadValue(f"there is no file {source.path} to rescue; name one in IRONLAW_LEDGER")
     salvage = rescue_file(source, source.path)
-    return exchange.pack(salvage.owner, salvage.name, salvage.events), salvage.lost
+    return export_format.pack(salvage.owner, salvage.name, salvage.events), salvage.lost
 
 
 def rescue_file(source: Place, path: Path) -> Salvage:

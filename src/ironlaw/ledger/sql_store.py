@@ -15,10 +15,10 @@ from ironlaw.ledger.append import append_events
 from ironlaw.ledger.chain import CONTENT
 from ironlaw.ledger.database import Database
 from ironlaw.ledger.events import Event
-from ironlaw.ledger.exchange import Chain
+from ironlaw.ledger.export_format import Chain
 from ironlaw.ledger.place import Place
-from ironlaw.ledger.tables import events as table
-from ironlaw.ledger.tables import learner as owner
+from ironlaw.ledger.sql_tables import events as table
+from ironlaw.ledger.sql_tables import learner as owner
 
 COLUMNS = [table.c[field] for field in CONTENT]
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from ironlaw.ledger.events import Event
-from ironlaw.ledger.exchange import Chain
+from ironlaw.ledger.export_format import Chain
 
 
 class Rows(Protocol):

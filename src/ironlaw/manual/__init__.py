@@ -5,6 +5,6 @@
 It needs the extra `docs`: MkDocs with its Material theme, and mkdocstrings.
 """
 
-from ironlaw.manual.build import build_docs
+from ironlaw.manual.build_manual import build_docs
 
 __all__ = ["build_docs"]

@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.measure.progress import Cancelled, Stop
+from ironlaw.measure.progress_lines import Cancelled, Stop
 from ironlaw.measure.rows import rounded
 
 RESOLUTION = 200  # a sample lasts so many steps of the clock

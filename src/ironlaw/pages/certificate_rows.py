@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 
 from ironlaw import lab_names
-from ironlaw.kit.asked import Asked, asked
-from ironlaw.pages.catalogue import Lab
+from ironlaw.kit.question_texts import Asked, asked
+from ironlaw.pages.lab_catalogue import Lab
 from ironlaw.units import show, significant
 
 ACTS = {"act1": "Act I", "act2": "Act II"}

@@ -7,7 +7,7 @@ from html import escape
 from itertools import groupby
 
 from ironlaw import lab_names
-from ironlaw.pages.catalogue import Lab
+from ironlaw.pages.lab_catalogue import Lab
 from ironlaw.pages.records import STAGES, Records
 
 WIDTH, STEP, RADIUS = 360.0, 32.0, 12.0

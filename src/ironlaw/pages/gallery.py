@@ -8,10 +8,10 @@ from typing import NamedTuple
 from ironlaw import command, lab_names
 from ironlaw.errors import IronlawError, UnknownName
 from ironlaw.formats import rate_unit
-from ironlaw.pages.catalogue import Lab
 from ironlaw.pages.course_map import course_map, starts_from
+from ironlaw.pages.lab_catalogue import Lab
+from ironlaw.pages.page_templates import fill, sentence
 from ironlaw.pages.records import REVIEW, STAGES, Cards, Records, Standing
-from ironlaw.pages.templates import fill, sentence
 from ironlaw.registry.machines import local
 from ironlaw.units import show
 

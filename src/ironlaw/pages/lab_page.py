@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from ironlaw.kit import runner
-from ironlaw.pages.catalogue import Lab
-from ironlaw.pages.templates import fill, static
+from ironlaw.pages.lab_catalogue import Lab
+from ironlaw.pages.page_templates import fill, static
 
 
 def page(lab: Lab, scripts: str, first: str = "") -> str:

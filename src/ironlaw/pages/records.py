@@ -153,7 +153,7 @@ def records(ledger: Any) -> Records:
 
 def standings(events: Sequence[Any]) -> dict[str, Standing]:
     """Each lab's standing from its events: Act II opens with Act I's reflection, and a saved design ends it."""
-    from ironlaw.ledger.kinds import KINDS
+    from ironlaw.ledger.event_kinds import KINDS
 
     by_lab: dict[str, Standing] = {}
     for place, event in enumerate(events):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from ironlaw.pages.templates import digest_of
+from ironlaw.pages.page_templates import digest_of
 from ironlaw.widget import assets
 
 

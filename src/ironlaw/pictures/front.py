@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.engine.numerics.fronts import MORE, Candidate, pareto
+from ironlaw.engine.numerics.pareto_nd import MORE, Candidate, pareto
 from ironlaw.errors import BadValue
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ironlaw.engine.cluster.stretches import BACKWARD, FORWARD, IDLE, IN_TURN, Stretch, idle_share
+from ironlaw.engine.cluster.pipeline_timeline import BACKWARD, FORWARD, IDLE, IN_TURN, Stretch, idle_share
 from ironlaw.errors import BadValue
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark

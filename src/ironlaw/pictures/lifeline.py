@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ironlaw.engine.cluster.strips import Stretch, shares
+from ironlaw.engine.cluster.job_timeline import Stretch, shares
 from ironlaw.errors import BadValue
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.pictures.curve import DASHES
+from ironlaw.pictures.curve_picture import DASHES
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 

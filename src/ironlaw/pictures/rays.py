@@ -13,7 +13,7 @@ from typing import Any
 
 from ironlaw.engine.parity.rates import ray
 from ironlaw.errors import BadValue
-from ironlaw.pictures.curve import DASHES
+from ironlaw.pictures.curve_picture import DASHES
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import THIN

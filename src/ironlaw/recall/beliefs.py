@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadRegistry, unknown
-from ironlaw.recall import words
+from ironlaw.recall import card_words
+from ironlaw.recall.card_expressions import evaluate, is_hardcoded
+from ironlaw.recall.card_templates import templates
 from ironlaw.recall.confidence import Prediction
-from ironlaw.recall.expressions import evaluate, is_hardcoded
 from ironlaw.recall.record import Review
 from ironlaw.recall.schedule import SURE
-from ironlaw.recall.templates import templates
 from ironlaw.registry.loader import read
 
 HERE = Path(__file__).parent
@@ -55,8 +55,8 @@ class CounterExample:
         for name, entry in self.show.items():
             expression, *rest = [entry] if isinstance(entry, str) else entry
             value = evaluate(expression, self.where)
-            slots[name] = words.amount(float(value), *rest) if rest else words.display(value)
-        return words.fill(self.says, slots, self.where)
+            slots[name] = card_words.amount(float(value), *rest) if rest else card_words.display(value)
+        return card_words.fill(self.says, slots, self.where)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 
 from ironlaw.errors import BadRegistry, unknown
+from ironlaw.recall.card_templates import template
 from ironlaw.recall.concepts import GOOD, card_mastery
 from ironlaw.recall.schedule import Standing
-from ironlaw.recall.templates import template
 from ironlaw.registry.loader import read
 
 HERE = Path(__file__).parent

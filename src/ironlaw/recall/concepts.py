@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadRegistry, unknown
+from ironlaw.recall.card_templates import templates
 from ironlaw.recall.schedule import Standing
-from ironlaw.recall.templates import templates
 from ironlaw.registry.loader import read
 
 HERE = Path(__file__).parent

@@ -18,8 +18,8 @@ from typing import Any
 from ironlaw.claims import NAMESPACE
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadRegistry
-from ironlaw.recall import words
-from ironlaw.recall.expressions import evaluate
+from ironlaw.recall import card_words
+from ironlaw.recall.card_expressions import evaluate
 from ironlaw.registry.machine_figures import machine_figure
 from ironlaw.units import show_capacity
 
@@ -42,8 +42,8 @@ def facts(entries: Sequence[Any], where: str, values: Mapping[str, Any], slots: 
 def _computed(entry: Sequence[Any], where: str, values: Mapping[str, Any], slots: Mapping[str, str]) -> Fact:
     label, expression, *rest = entry
     value = evaluate(expression, where, values)
-    shown = words.amount(float(value), *rest) if rest else words.display(value)
-    return Fact(words.sentence(words.fill(label, slots, where)), shown)
+    shown = card_words.amount(float(value), *rest) if rest else card_words.display(value)
+    return Fact(card_words.sentence(card_words.fill(label, slots, where)), shown)
 
 
 def _of_machine(entry: str, where: str, values: Mapping[str, Any]) -> Fact:
@@ -53,5 +53,5 @@ def _of_machine(entry: str, where: str, values: Mapping[str, Any]) -> Fact:
     slug = str(values.get(name, name))
     machine: Hardware = NAMESPACE["hardware"](slug)
     figure = machine_figure(machine, name_of_figure, where)
-    shown = show_capacity(figure.value) if figure.is_size else words.amount(figure.value, figure.unit)
-    return Fact(f"{words.display(slug)}: {figure.label}", shown, figure.source)
+    shown = show_capacity(figure.value) if figure.is_size else card_words.amount(figure.value, figure.unit)
+    return Fact(f"{card_words.display(slug)}: {figure.label}", shown, figure.source)

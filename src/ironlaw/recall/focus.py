@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ironlaw.recall.card_templates import templates, topics
 from ironlaw.recall.concepts import Concept, concept_map
-from ironlaw.recall.templates import templates, topics
 
 PROMPT = "shaky"  # of the written reflection
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from string import ascii_lowercase as LETTERS
 
 from ironlaw.errors import BadValue
-from ironlaw.recall import answers, words
-from ironlaw.recall.variants import Variant
+from ironlaw.recall import card_answers, card_words
+from ironlaw.recall.card_variants import Variant
 from ironlaw.units import significant
 
 
@@ -25,7 +25,7 @@ def hint(variant: Variant) -> str:
     """What to type."""
     kind, count = variant.template.kind, len(variant.choices)
     if kind == "numeric":
-        return f"{words.expected_input(variant.unit)}; {margin(variant)}"
+        return f"{card_words.expected_input(variant.unit)}; {margin(variant)}"
     if kind == "choice":
         return "a or b" if count == 2 else f"a letter from a to {LETTERS[count - 1]}"
     if kind == "order":
@@ -50,7 +50,7 @@ def grade(variant: Variant, typed: str) -> Grade:
     """BadValue says what to type. Explanations are graded by `grade_explanation`."""
     kind = variant.template.kind
     if kind == "numeric":
-        grades = [_number(variant, value) for value in answers.read(typed, variant.unit)]
+        grades = [_number(variant, value) for value in card_answers.read(typed, variant.unit)]
         return next((one for one in grades if one.correct), grades[0])
     if kind == "choice":
         chosen = variant.choices[_place(variant, typed.strip().lower())]
@@ -82,7 +82,7 @@ def parse_points(typed: str, count: int) -> set[int]:
 
 def _number(variant: Variant, value: float) -> Grade:
     tolerance, key = variant.template.tolerance, float(variant.key)  # type: ignore[arg-type]
-    answer = words.amount(value, variant.unit, variant.template.digits)
+    answer = card_words.amount(value, variant.unit, variant.template.digits)
     if abs(value - key) <= tolerance * abs(key):
         return Grade(True, None, answer)
     near = [m for m in variant.mistakes if abs(value - m.value) <= tolerance * abs(m.value)]

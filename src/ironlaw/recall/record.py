@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 
 from ironlaw.errors import BadValue
 from ironlaw.ledger import Event, Ledger
+from ironlaw.recall.card_variants import Variant
 from ironlaw.recall.grade import Grade
-from ironlaw.recall.variants import Variant
 
 REVIEW = "review"  # its name in the ledger, next to the labs' slugs
 

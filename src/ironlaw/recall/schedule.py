@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
+from ironlaw.recall.card_templates import Template, templates
 from ironlaw.recall.record import REVIEW, Review
-from ironlaw.recall.templates import Template, templates
 
 if TYPE_CHECKING:
     import fsrs

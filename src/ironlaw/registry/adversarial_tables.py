@@ -1,6 +1,7 @@
 """The digit readers under attack, as stored tables: what each setting of a lab's dials leaves of their answers. Read without NumPy.
 
-`python -m ironlaw.measure.attacked.tables` computes them with the functions of `measure/attacked`, from the weights in registry/trained.
+`python -m ironlaw.measure.adversarial.tables` computes them with the functions of `measure/adversarial`,
+from the weights in registry/trained.
 """
 
 from __future__ import annotations

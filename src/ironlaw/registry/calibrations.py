@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from ironlaw.calibration import local_machine
-from ironlaw.calibration.calibration import Calibration
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.stored_curves import host_json
 from ironlaw.registry.hosts import measured_with
 from ironlaw.registry.loader import folder

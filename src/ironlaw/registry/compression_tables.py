@@ -1,6 +1,7 @@
 """The digit reader squeezed, as stored tables: what each setting of a lab's dials does to its answers. Read without NumPy.
 
-`python -m ironlaw.measure.squeeze.tables` computes them with the functions of `measure/squeeze`, from the weights in registry/trained.
+`python -m ironlaw.measure.compression.tables` computes them with the functions of `measure/compression`,
+from the weights in registry/trained.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from ironlaw.engine.device.types import Op, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.errors import unknown
 from ironlaw.registry.loader import folder
-from ironlaw.worker.values import decode
+from ironlaw.worker.json_values import decode
 
 RUNS = ("eager", "training")
 

@@ -12,7 +12,7 @@ from typing import Any
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.types import Graph, bytes_per_element
 from ironlaw.engine.serving.llm.decoder import Decoder
-from ironlaw.engine.serving.llm.steps import Reduce, StepTable, step_table
+from ironlaw.engine.serving.llm.step_times import Reduce, StepTable, step_table
 from ironlaw.errors import BadValue
 from ironlaw.registry.families import FAMILIES as FORWARD
 from ironlaw.registry.families.served import step

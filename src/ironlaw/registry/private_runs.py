@@ -1,7 +1,7 @@
 """Digits read by classifiers that were trained with noise, as stored tables: every setting of records, rate,
 noise, clip, learning rate and epochs that is offered. Read without NumPy.
 
-`python -m ironlaw.measure.private.tables` trains them with the functions of `measure/private`.
+`python -m ironlaw.measure.dp_training.tables` trains them with the functions of `measure/dp_training`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ironlaw.engine.serving.llm.load import Request
+from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.errors import BadValue
 
 # what each column is called by those who publish traces

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.engine.arrays import interpolate
 from ironlaw.engine.device.types import check_positive
 from ironlaw.engine.serving.llm.cache import whole
-from ironlaw.engine.serving.llm.load import Quantiles, Request
+from ironlaw.engine.serving.llm.requests import Quantiles, Request
 from ironlaw.engine.streams import split, uniform
 from ironlaw.errors import BadRegistry, BadValue
 from ironlaw.registry.loader import open_by_name, require, slugs

@@ -1,6 +1,6 @@
 """registry/trained/*.toml -> small nets that were trained for the labs: where their weights and test images lie, and what is known of them.
 
-No array is read here: `measure/squeeze.py` does that, with NumPy. The hash of the weights' file is checked before anybody does.
+No array is read here: `measure/compression.py` does that, with NumPy. The hash of the weights' file is checked before anybody does.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from functools import cache
 
-from ironlaw.calibration.transfer.chip import missing
-from ironlaw.calibration.transfer.laws import Laws
+from ironlaw.calibration.transfer.chip_traits import missing
 from ironlaw.calibration.transfer.model import Taught, Transfer
+from ironlaw.calibration.transfer.transfer_laws import Laws
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.calibrations import calibration

@@ -17,7 +17,7 @@ from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry.machines import compile_cost
 from ironlaw.report.analysis_text import as_dict, as_html, as_records, few_lines
-from ironlaw.report.language import Language
+from ironlaw.report.language_report import Language
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.trace_join import TraceJoin
 from ironlaw.systems.advice import advice
@@ -52,7 +52,7 @@ class Analysis:
     language: Language | None = None  # where its phases were asked for; this graph is the last of them
     sources: Sources | None = None  # what a changed program is made from; this graph alone where there are none
     prices: Mapping[str, float] = field(default_factory=dict)  # dollars an hour, where the reader asked for money
-    costs: dict[str, Any] | None = None  # of a million samples, where the reader asked for them: `report.costs`
+    costs: dict[str, Any] | None = None  # of a million samples, where the reader asked for them: `report.report_costs`
     own: Graph | None = None  # the model with its weights as they are, where this one stores them otherwise
 
     @cached_property

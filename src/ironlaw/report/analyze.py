@@ -151,9 +151,9 @@ class Analyze(Question):
     def of(self, captured: Mapping[str, Captures], lengths: Mapping[str, int], profile: Any = None) -> Analysis:
         """Of graphs, by phase; the last phase is what the report is about."""
         from ironlaw.report.analysis import Analysis, Compiling, compiling
-        from ironlaw.report.costs import costs
         from ironlaw.report.model_variants import Variant
         from ironlaw.report.predictions import predict_all
+        from ironlaw.report.report_costs import costs
         from ironlaw.report.trace_join import join
         from ironlaw.systems.largest_sizes import capacities
 
@@ -202,7 +202,7 @@ class Analyze(Question):
 
 def _language(captured: Mapping[str, Captures], lengths: Mapping[str, int], plans: list[Plan], made: Analysis) -> Any:
     """What the phases take on the machines that can run them; those of the last phase are predicted already."""
-    from ironlaw.report.language import Language, Phase
+    from ironlaw.report.language_report import Language, Phase
 
     every = []
     for name, captures in captured.items():

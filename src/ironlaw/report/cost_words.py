@@ -1,4 +1,4 @@
-"""What `report.costs` found, in sentences: for the terminal and the page."""
+"""What `report.report_costs` found, in sentences: for the terminal and the page."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import Any
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.formats import operation
 from ironlaw.report.accuracy import RESTS, Form, between
-from ironlaw.report.language import DECODE, PREFILL, Language
-from ironlaw.report.layers import places
+from ironlaw.report.language_report import DECODE, PREFILL, Language
+from ironlaw.report.report_layers import places
 from ironlaw.units import significant
 
 NOTE = (

@@ -17,8 +17,8 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.registry.hosts import host
 from ironlaw.report.analysis_text import refusals, variant_dicts
-from ironlaw.report.costs import costs
 from ironlaw.report.model_variants import Variant
+from ironlaw.report.report_costs import costs
 from ironlaw.report.too_large import too_large
 from ironlaw.systems.fields import among, custom, figure, read_whole, several, switch, whole
 from ironlaw.systems.question import Question, Table

@@ -7,11 +7,11 @@ from typing import Any
 
 from ironlaw.pictures.lines import lines
 from ironlaw.report.markup import Cell, items, paragraph, table, text
-from ironlaw.report.page import figure_place, frame, laid_out, script
+from ironlaw.report.report_page import figure_place, frame, laid_out, script
 from ironlaw.report.serving_words import BASES, BINDS, replicas, way
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import Axis, Figure, mark
-from ironlaw.widget.glossary import explanations, marked
+from ironlaw.widget.glossary_words import explanations, marked
 
 
 def html(result: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironlaw.engine.cluster.stages import Group, Stage, smallest_group
+from ironlaw.engine.cluster.pipeline_stages import Group, Stage, smallest_group
 from ironlaw.engine.device.memory import footprint
 from ironlaw.engine.device.prediction import Prediction
 from ironlaw.engine.device.types import Graph

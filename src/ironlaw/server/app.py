@@ -20,22 +20,22 @@ from starlette.routing import Mount, Route, WebSocketRoute
 
 from ironlaw.errors import IronlawError
 from ironlaw.pages import widget
-from ironlaw.pages.answers import answer
-from ironlaw.pages.catalogue import LABS, catalogue
 from ironlaw.pages.choices import choices
+from ironlaw.pages.explore_answers import answer
 from ironlaw.pages.gallery import MESSAGES, gallery, imported
+from ironlaw.pages.lab_catalogue import LABS, catalogue
+from ironlaw.pages.page_templates import STATIC, static, theme
 from ironlaw.pages.records import Keeper
-from ironlaw.pages.templates import STATIC, static, theme
-from ironlaw.server import certificate, glossary, pages
+from ironlaw.server import certificate_routes, glossary_routes, pages
 from ironlaw.server.actions import Actions
-from ironlaw.server.direct import direct
+from ironlaw.server.direct_socket import direct
 from ironlaw.server.door import Door
-from ironlaw.server.files import Immutable
 from ironlaw.server.guard import SECURITY, Guard
-from ironlaw.server.labs import Labs, ahead
-from ironlaw.server.limits import Bodies
+from ironlaw.server.lab_routes import Labs, ahead
+from ironlaw.server.request_limits import Bodies
+from ironlaw.server.static_files import Immutable
 from ironlaw.widget.assets import CSS
-from ironlaw.widget.direct import HOSTED
+from ironlaw.widget.direct_answers import HOSTED
 
 COUNT = re.compile(r"[0-9]{1,9}")
 
@@ -66,8 +66,8 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         *Actions(keeper, token, show, stop).routes(),
         Route("/api/registry", registry),
         Route("/api/predict", Predict().__call__),
-        *glossary.routes(),
-        *certificate.routes(keeper, labs_folder),
+        *glossary_routes.routes(),
+        *certificate_routes.routes(keeper, labs_folder),
         Mount("/lab", labs),
         Mount("/widget/{digest}", Immutable(texts=widget.texts())),
         WebSocketRoute("/direct", direct),
@@ -94,7 +94,7 @@ def icon(request: Request) -> Response:
 
 def explore(request: Request) -> Response:
     """The free instrument. The policy names its socket for browsers in which 'self' does not cover one."""
-    from ironlaw.pages.explore.page import page  # brings the engine, which the start page need not wait for
+    from ironlaw.pages.explore.explore_page import page  # brings the engine, which the start page need not wait for
 
     policy = dict(SECURITY)[b"content-security-policy"].decode() + f"; connect-src 'self' ws://{request.headers['host']}"
     headers = {"cache-control": "no-cache", "content-security-policy": policy}
@@ -103,7 +103,7 @@ def explore(request: Request) -> Response:
 
 def explored() -> Any:
     """The piece of the free instrument, for the socket."""
-    from ironlaw.pages.explore.page import piece
+    from ironlaw.pages.explore.explore_page import piece
 
     return piece()
 

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, Response
 
-from ironlaw.pages.templates import static
+from ironlaw.pages.page_templates import static
 from ironlaw.server import pages
 
 PAGE = re.compile(r"/|/explore|/lab/[A-Za-z0-9_-]+/?")

@@ -18,8 +18,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocket
 
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.pages.catalogue import Lab
-from ironlaw.server.direct import NO_TEXT
+from ironlaw.pages.lab_catalogue import Lab
+from ironlaw.server.direct_socket import NO_TEXT
 
 LOG = logging.getLogger(__name__)
 MOST = 48  # pages that are open at once, of all labs

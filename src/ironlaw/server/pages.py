@@ -6,7 +6,7 @@ from html import escape
 
 from starlette.responses import HTMLResponse
 
-from ironlaw.pages.templates import fill, sentence
+from ironlaw.pages.page_templates import fill, sentence
 
 
 def page(template_name: str, status: int = 200, /, **slots: str) -> HTMLResponse:

@@ -16,7 +16,7 @@ LIBRARIES = ("markdown", "fsrs", "latex2mathml", "typing_extensions")
 LEFT_OUT = (
     "cli", "server", "classroom", "manual", "report", "widget/js", "widget/css", "registry/corpus", "registry/outcomes",
     "ledger/migrations", "pages/static", "measure/suites", "measure/kernels", "measure/models", "measure/machine", "site/js",
-    "site/build.py", "site/bundle.py", "site/folder.py", "site/listing.py", "site/runtime.py", "site/serve.py", "site/shells.py",
+    "site/build_site.py", "site/bundle.py", "site/folder.py", "site/listing.py", "site/runtime.py", "site/serve.py", "site/shells.py",
     "measure/squeeze", "measure/attacked", "registry/trained/digits.npz", "registry/trained/digits_hardened.npz",
 )  # fmt: skip
 KEPT = ("report/__init__.py", "report/accuracy.py", "report/analyze.py")  # of those

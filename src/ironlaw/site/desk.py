@@ -14,18 +14,18 @@ from typing import Any
 
 from ironlaw import __version__
 from ironlaw.errors import BadValue, IronlawError, LedgerDamaged
-from ironlaw.kit.absent import AbsentLedger
+from ironlaw.kit.missing_ledger import AbsentLedger
 from ironlaw.kit.page import Page
 from ironlaw.ledger import Ledger
 from ironlaw.ledger.events import now
-from ironlaw.ledger.memory import MemoryStore
-from ironlaw.pages import certificate, gallery
-from ironlaw.pages.catalogue import LABS, catalogue
+from ironlaw.ledger.memory_store import MemoryStore
+from ironlaw.pages import certificate_page, gallery
+from ironlaw.pages.lab_catalogue import LABS, catalogue
 from ironlaw.pages.records import Records, records
-from ironlaw.recall.certificate import issue
+from ironlaw.recall.certificate_facts import issue
 from ironlaw.site.addresses import relative
-from ironlaw.site.damage import Damage, owner_of
-from ironlaw.widget import direct
+from ironlaw.site.ledger_damage import Damage, owner_of
+from ironlaw.widget import direct_answers
 
 PLACE = "this browser, for this site"
 BODY = re.compile(r"<body>(.*)</body>", re.DOTALL)
@@ -54,8 +54,8 @@ class Desk:
             "certificate": self._certificate, "certificate.json": self._certificate_file,
         }  # fmt: skip
         self.hear(rows)
-        direct.OFFERED.set()
-        direct.HOSTED["explore"] = explored
+        direct_answers.OFFERED.set()
+        direct_answers.HOSTED["explore"] = explored
 
     page: Page | None
 
@@ -101,7 +101,7 @@ class Desk:
 
     def look(self, question: str) -> str:
         """A dial that is being turned; nothing is kept."""
-        return direct.reply(question)
+        return direct_answers.reply(question)
 
     def ask(self, question: str) -> str:
         asked = json.loads(question)
@@ -115,7 +115,7 @@ class Desk:
         self.slug = str(asked["lab"])
         self.page = Page(LABS / self.slug, self.ledger)
         self.page.open()
-        direct.spare_collector()
+        direct_answers.spare_collector()
         return {**self.page.shown(), **self._said()}
 
     def _act(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -138,21 +138,21 @@ class Desk:
 
     def _certificate(self, asked: dict[str, Any]) -> dict[str, Any]:
         if self.trouble:
-            return _body(certificate.trouble(self.trouble))
-        return _body(certificate.page(self._issue(), catalogue()))
+            return _body(certificate_page.trouble(self.trouble))
+        return _body(certificate_page.page(self._issue(), catalogue()))
 
     def _certificate_file(self, asked: dict[str, Any]) -> dict[str, Any]:
         issued = self._issue()
-        return {"name": certificate.file_name(issued), "text": certificate.text(issued)}
+        return {"name": certificate_page.file_name(issued), "text": certificate_page.text(issued)}
 
     def _issue(self) -> dict[str, Any]:
         return issue(self._writable().export(), __version__)
 
     def _explore(self, asked: dict[str, Any]) -> dict[str, Any]:
-        from ironlaw.pages.explore.page import traits
+        from ironlaw.pages.explore.explore_page import traits
 
         shown = traits([(str(key), str(value)) for key, value in asked["query"]])
-        direct.spare_collector()
+        direct_answers.spare_collector()
         return {"traits": shown}
 
     # --- what the start page does to the ledger
@@ -214,7 +214,7 @@ class Desk:
 
 
 def explored() -> Any:
-    from ironlaw.pages.explore.page import piece
+    from ironlaw.pages.explore.explore_page import piece
 
     return piece()
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from ironlaw.pages import certificate, gallery, glossary, lab_page
-from ironlaw.pages.catalogue import Lab, catalogue
-from ironlaw.pages.explore.page import traits
+from ironlaw.pages import certificate_page, gallery, glossary_page, lab_page
+from ironlaw.pages.explore.explore_page import traits
+from ironlaw.pages.lab_catalogue import Lab, catalogue
+from ironlaw.pages.page_templates import fill, static
 from ironlaw.pages.records import Records
-from ironlaw.pages.templates import fill, static
 from ironlaw.site.addresses import relative
 from ironlaw.site.desk import PLACE
 
@@ -29,9 +29,9 @@ def pages(assets: str, manual: str = "") -> dict[str, str]:
     start = gallery.gallery(catalogue(), empty, "", place=browser, ahead=f'<script type="module" src="{assets}/start.js"></script>')
     listed = {
         "": start,
-        "glossary/": glossary.page(),
+        "glossary/": glossary_page.page(),
         "explore/": _explore(assets),
-        "certificate/": certificate.shell(f'<script type="module" src="{assets}/certificate.js"></script>'),
+        "certificate/": certificate_page.shell(f'<script type="module" src="{assets}/certificate.js"></script>'),
         **{f"lab/{lab.slug}/": _lab(lab, assets) for lab in labs},
     }
     return {f"{place}index.html": _placed(text, place) for place, text in listed.items()}

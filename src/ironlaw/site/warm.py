@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 
-from ironlaw.pages.catalogue import catalogue
+from ironlaw.pages.lab_catalogue import catalogue
 from ironlaw.site.desk import Desk, new_learner
-from ironlaw.widget import direct
+from ironlaw.widget import direct_answers
 
 
 def warm() -> None:
@@ -15,6 +15,6 @@ def warm() -> None:
     Desk(new_learner(), "[]", "./").ask('{"do":"start"}')
     Desk(new_learner(), "[]", "../").ask('{"do":"certificate"}')
     Desk(new_learner(), "[]", "../").ask('{"do":"explore","query":[]}')
-    direct.PIECES.clear()
+    direct_answers.PIECES.clear()
     gc.collect()
-    direct.spare_collector()
+    direct_answers.spare_collector()

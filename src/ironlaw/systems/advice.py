@@ -10,9 +10,9 @@ from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import Graph
-from ironlaw.registry.changes import change_words
 from ironlaw.registry.machines import compile_cost, hardware
 from ironlaw.registry.prices import prices, prices_of
+from ironlaw.registry.program_changes import change_words
 
 OTHERS = 3  # machines that are tried where none are named: those that rent out the most bandwidth
 

@@ -19,7 +19,7 @@ from ironlaw.errors import BadValue, IronlawError
 from ironlaw.systems.largest_sizes import Growth, growth
 from ironlaw.tracing.capture_job import ASKED, GROWN, HALF
 from ironlaw.tracing.graph_json import from_json
-from ironlaw.worker.values import encode
+from ironlaw.worker.json_values import encode
 
 CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar, reshaped
 from ironlaw.tracing.aten_tables import REDUCTIONS
-from ironlaw.tracing.layout import convolves_last
+from ironlaw.tracing.memory_layout import convolves_last
 from ironlaw.tracing.product_rules import flat
 
 RULES: dict[str, Rule] = {}

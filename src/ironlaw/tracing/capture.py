@@ -127,9 +127,9 @@ def broken(error: Exception) -> Exception:
     """The same error in words: where in the user's code, and whether a tensor's value was asked for."""
     from torch._subclasses import fake_tensor
 
-    from ironlaw.tracing import places
+    from ironlaw.tracing import source_lines
 
-    place = places.of_error(error)
+    place = source_lines.of_error(error)
     asks = (fake_tensor.DataDependentOutputException, fake_tensor.DynamicOutputShapeException)
     try:
         message = str(error)

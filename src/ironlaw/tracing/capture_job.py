@@ -13,10 +13,10 @@ from ironlaw.errors import IronlawError
 from ironlaw.tracing.capture import capture
 from ironlaw.tracing.decoding import DECODE, PREFILL, kept_bytes
 from ironlaw.tracing.graph_json import to_json
-from ironlaw.tracing.load import fitted, load
+from ironlaw.tracing.load_target import fitted, load
 from ironlaw.tracing.resize import batch_of, positions_of, resized, tokens_of
 from ironlaw.tracing.target import Target
-from ironlaw.worker.values import Json, decode
+from ironlaw.worker.json_values import Json, decode
 
 EVERY = 50  # ops between two reports of progress
 ASKED = "asked"  # a graph at a batch that the user asked for; the others are named by what grows

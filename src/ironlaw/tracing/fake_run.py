@@ -11,13 +11,13 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ironlaw.errors import BadValue
-from ironlaw.tracing import asked, swapped
+from ironlaw.tracing import fused_replacements, value_requests
 from ironlaw.tracing.fakes import Fakes
 from ironlaw.tracing.gpu_ops import AsOnGpu
-from ironlaw.tracing.launched import triton_launches
 from ironlaw.tracing.libraries import as_if_real, replaced
 from ironlaw.tracing.paths import module_paths
 from ironlaw.tracing.stand_ins import vocabulary_of
+from ironlaw.tracing.triton_launches import triton_launches
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool) -> Itera
         stack.enter_context(fakes.recorder)
         stack.enter_context(triton_launches(fakes.recorder))
         library = stack.enter_context(as_if_real())
-        on_gpu = AsOnGpu(library, partial(asked.leaving, fakes.recorder))
+        on_gpu = AsOnGpu(library, partial(value_requests.leaving, fakes.recorder))
         engine: Any = torch.autograd.graph._engine_run_backward
 
         def backward(*args: Any, **kwargs: Any) -> Any:
@@ -46,15 +46,15 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool) -> Itera
 
 def run(function: Any, fakes: Fakes, args: tuple[Any, ...], kwargs: dict[str, Any], grad: bool = False) -> Any:
     """What the call returns. A function that holds an optimiser runs twice, since the first step makes the state; the second is kept."""
-    modules, optimisers = swapped.reachable(function, *args, *kwargs.values())
-    with swapped.as_fakes(fakes, modules, optimisers):
+    modules, optimisers = fused_replacements.reachable(function, *args, *kwargs.values())
+    with fused_replacements.as_fakes(fakes, modules, optimisers):
         args, kwargs = fakes.call_inputs(function, args, kwargs, grad)
         fakes.recorder.first = dict(fakes.recorder.names)
         with recording(fakes, modules, grad):
             if grad and optimisers:
                 function(*args, **kwargs)
                 fakes.recorder.begin_again()
-                swapped.named_state(fakes, optimisers)
+                fused_replacements.named_state(fakes, optimisers)
             return function(*args, **kwargs)
 
 
@@ -64,7 +64,7 @@ def step(module: torch.nn.Module, fakes: Fakes, args: tuple[Any, ...], kwargs: d
     weights = list({id(w): w for w in weights}.values())
     if not weights:
         raise BadValue("no weight of the module asks for a gradient: there is nothing to train; set requires_grad")
-    with swapped.as_fakes(fakes, [module], []):
+    with fused_replacements.as_fakes(fakes, [module], []):
         args, kwargs = fakes.call_inputs(module, args, kwargs)
         with recording(fakes, [module], grad=True):
             loss = loss_of(module(*args, **kwargs))
@@ -72,7 +72,7 @@ def step(module: torch.nn.Module, fakes: Fakes, args: tuple[Any, ...], kwargs: d
     optimiser = torch.optim.AdamW([w for w in weights if w.grad is not None], foreach=True)
     with fakes.mode:
         optimiser.step()  # the first one makes its state
-    swapped.named_state(fakes, [optimiser])
+    fused_replacements.named_state(fakes, [optimiser])
     with recording(fakes, [module], grad=False):
         optimiser.step()
     return loss

@@ -6,7 +6,7 @@ from typing import Any
 
 from ironlaw.engine.device import work
 from ironlaw.engine.device.types import Graph, Tensor
-from ironlaw.worker.values import Json, decode, encode
+from ironlaw.worker.json_values import Json, decode, encode
 
 
 def to_json(graph: Graph) -> Json:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ironlaw.tracing import launched
+from ironlaw.tracing import triton_launches
 
 
 def run(recorder: Any, func: Any, args: Any, kwargs: Any) -> Any:
@@ -16,7 +16,7 @@ def run(recorder: Any, func: Any, args: Any, kwargs: Any) -> Any:
     if name in ("flex_attention", "flex_attention_backward"):
         return flexible_attention(recorder, *args[:3]) if name == "flex_attention" else refuse(name)
     if name.startswith("triton_kernel_wrapper"):
-        return launched.wrapped(recorder, name, kwargs)
+        return triton_launches.wrapped(recorder, name, kwargs)
     with recorder:
         if name == "cond":
             chosen = args[1] if truth(args[0]) else args[2]

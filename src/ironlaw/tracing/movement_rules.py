@@ -10,7 +10,7 @@ from typing import Any
 
 from ironlaw.engine.device.work import STAND_IN
 from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar
-from ironlaw.tracing.layout import last_channels
+from ironlaw.tracing.memory_layout import last_channels
 
 RULES: dict[str, Rule] = {}
 rule = registrar(RULES)

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar, reshaped
-from ironlaw.tracing.layout import convolves_last
+from ironlaw.tracing.memory_layout import convolves_last
 
 RULES: dict[str, Rule] = {}
 rule = registrar(RULES)

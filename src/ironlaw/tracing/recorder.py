@@ -17,17 +17,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ironlaw.engine.device import types, work
 from ironlaw.engine.device.types import Op
 from ironlaw.formats import is_float, of_torch
-from ironlaw.tracing import asked, higher_order
+from ironlaw.tracing import higher_order, value_requests
 from ironlaw.tracing.aten import Call
 from ironlaw.tracing.aten_tables import FREE
 from ironlaw.tracing.fake_results import FakeResultCache
-from ironlaw.tracing.layout import strided
 from ironlaw.tracing.libraries import LibraryBehaviour
+from ironlaw.tracing.memory_layout import strided
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
 from ironlaw.tracing.real_tensors import as_plain
 from ironlaw.tracing.schemas import Schema, schema, tensors
+from ironlaw.tracing.traced_values import Values
 from ironlaw.tracing.translate import translate
-from ironlaw.tracing.values import Values
 
 SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fake tensor does not mind, a real one does
 OURS = ("aten", "prims", "ironlaw", "quantized", "quantized_decomposed", "_c10d_functional", "c10d")  # whose names the tables hold
@@ -120,7 +120,7 @@ class Recorder(TorchDispatchMode):
             args, kwargs = pytree.tree_map(self.adopt, (args, kwargs))
             tensors_in = tensors((args, kwargs))
         if schema_info.name == "_local_scalar_dense" and getattr(args[0], "constant", None) is None:  # else it lies on the host anyway
-            return asked.number(self, func, args[0])
+            return value_requests.number(self, func, args[0])
         if graded:
             self.places.setdefault(torch.autograd._get_sequence_nr() - 1, self.path[-1] if self.path else "")  # type: ignore[attr-defined]
         if schema_info.name in DYNAMIC and func.namespace == "quantized":
@@ -130,7 +130,7 @@ class Recorder(TorchDispatchMode):
         try:
             out = results(func, args, kwargs, tensors_in) if results is not None else func(*args, **kwargs)
         except Exception as error:  # fake tensors have no answer: it lies in the values, or nobody wrote one down for them
-            out, fresh = asked.measured(self, func, args, kwargs, error), True
+            out, fresh = value_requests.measured(self, func, args, kwargs, error), True
         tensors_out = tensors(out)
         written = self.changed(schema_info, args, kwargs)
         if (tensors_out or written) and not fresh and not (schema_info.view and all(isinstance(t, FakeTensor) for t in tensors_in)):
@@ -199,7 +199,7 @@ class Recorder(TorchDispatchMode):
         """By name; what a call leaves out has its default."""
         named = schema_info.defaults | dict(zip(schema_info.arguments, args, strict=False)) | kwargs
         if schema_info.name == "_grouped_mm" and named["self"].dtype != torch.bfloat16 and named["offs"] is not None:
-            named["rows"] = asked.rows_of_groups(self, func, named["offs"])
+            named["rows"] = value_requests.rows_of_groups(self, func, named["offs"])
         return named
 
     def costs_nothing(self, name: str, tensors_in: list[Tensor], tensors_out: list[Tensor]) -> bool:

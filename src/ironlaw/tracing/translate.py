@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ironlaw.backends.multi_tensor import list_launches
 from ironlaw.engine.device.work import STAND_IN
-from ironlaw.tracing import aten_rules, costs, movement_rules, product_rules, quantised_rules
+from ironlaw.tracing import aten_rules, movement_rules, product_rules, quantised_rules, registered_costs
 from ironlaw.tracing.aten import Call, OpDraft, Rule
 from ironlaw.tracing.aten_tables import BINARY, COUNTED, FILLS, LOOKUPS, MOVES, ROUTES, STAND_INS, UNARY
 
@@ -52,5 +52,5 @@ def _translate(call: Call) -> list[OpDraft]:
 
 def from_outside(call: Call, name: str) -> OpDraft:
     """An operator that no table holds: by the cost that was registered for it, or unknown."""
-    attrs = costs.attributes(name, tuple(call.arguments.values()), {})
+    attrs = registered_costs.attributes(name, tuple(call.arguments.values()), {})
     return OpDraft("unknown" if attrs is None else "custom", call.inputs, call.outputs, attrs or {"op": name.removeprefix("aten::")})

@@ -9,8 +9,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from ironlaw.widget.kinds import KINDS
-from ironlaw.widget.schema import LONGEST_NAME, SCHEMA
+from ironlaw.widget.dial_schema import LONGEST_NAME, SCHEMA
+from ironlaw.widget.piece_kinds import KINDS
 
 CONTRACT = "contract"  # not a file: written from Python's own tables
 # Joined in this order into one module: each file uses only names from those before it. DRAWING alone draws a figure.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.widget.schema import LONGEST_NAME, SCHEMA, conforms
+from ironlaw.widget.dial_schema import LONGEST_NAME, SCHEMA, conforms
 
 Dial = dict[str, Any]
 

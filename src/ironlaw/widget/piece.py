@@ -5,7 +5,7 @@ it), `view` is the answer (Python sets it, drawn at once). `compute(state) -> vi
 whenever `state` changes, so a dial reaches its picture without a cell between them:
 
     piece = Piece("instrument", {"id": "act1", "title": "…", "dials": […]}, lambda state: {"figures": […]})
-    kit.host.element(piece)     # show it
+    kit.page_host.element(piece)     # show it
 
 A host that shows a piece is one of its followers: it is told what changes. The JavaScript is in js/, joined by `assets`.
 """
@@ -23,9 +23,9 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.widget.direct import register
+from ironlaw.widget.direct_answers import register
 from ironlaw.widget.figure import Figure
-from ironlaw.widget.kinds import KINDS, State
+from ironlaw.widget.piece_kinds import KINDS, State
 
 LOG = logging.getLogger(__name__)
 

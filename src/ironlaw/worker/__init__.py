@@ -6,6 +6,6 @@ Whatever that code does (exits, raises, hangs, crashes, is killed, starts proces
 IronlawError that says what happened, and nothing is left running. What comes back is JSON: nothing is unpickled.
 """
 
-from ironlaw.worker.session import run
+from ironlaw.worker.worker_session import run
 
 __all__ = ["run"]

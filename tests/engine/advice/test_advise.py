@@ -8,7 +8,7 @@ import pytest
 import ironlaw as il
 from ironlaw.engine.advice.advise import MOST, advise
 from ironlaw.engine.advice.program import Sources
-from ironlaw.registry.changes import change_words
+from ironlaw.registry.program_changes import change_words
 
 H200 = il.hardware("h200_sxm")
 

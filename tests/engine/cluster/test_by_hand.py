@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from ironlaw.engine.cluster import exchange
+from ironlaw.engine.cluster import expert_exchange
 from ironlaw.engine.cluster.collectives import ALGORITHMS, KINDS, Terms, Wires, crossover, fastest, least, time
 from ironlaw.engine.cluster.links import Box, Edge, Interconnect, ring_edges, transfer
 from ironlaw.engine.cluster.loads import Loads, flow_time, torus_all_reduce, traffic
@@ -103,11 +103,14 @@ def test_a_ring_through_two_boxes() -> None:
 def test_an_all_to_all_of_six_in_two_boxes() -> None:
     """Two bytes for each other rank: one neighbour on the link, two over the bridge, four ranks to two over the NICs."""
     pairs = Box("pairs", "pairs", "x", 4, 2, wire(200.0), wire(24.0), wire(10.0), 4, bus=150.0)
-    assert exchange.loads(pairs, 6, 12.0, nics=3) == (
-        exchange.Load("link", 2.0, 150.0), exchange.Load("bridge", 4.0, 24.0), exchange.Load("nic", 16.0, 30.0),
+    assert expert_exchange.loads(pairs, 6, 12.0, nics=3) == (
+        expert_exchange.Load("link", 2.0, 150.0), expert_exchange.Load("bridge", 4.0, 24.0), expert_exchange.Load("nic", 16.0, 30.0),
     )  # fmt: skip
     alone = Box("alone", "alone", "x", 2, 1, None, wire(24.0))
-    assert exchange.loads(alone, 2, 12.0) == (exchange.Load("bridge", 6.0, 24.0),) and exchange.all_to_all(alone, 2, 12.0) == 0.25
+    assert (
+        expert_exchange.loads(alone, 2, 12.0) == (expert_exchange.Load("bridge", 6.0, 24.0),)
+        and expert_exchange.all_to_all(alone, 2, 12.0) == 0.25
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.engine.cluster.exchange import all_to_all, loads
+from ironlaw.engine.cluster.expert_exchange import all_to_all, loads
 from ironlaw.engine.cluster.library import pace, pipelined, ring_pace
 from ironlaw.engine.cluster.links import Box, Interconnect
 from ironlaw.errors import BadValue

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import lambertw
 
 from ironlaw.engine.cluster.failures import Level, Shares, daly, draw, goodput, mtbf, optimum, series, two_level, wall, waste, young
-from ironlaw.engine.cluster.strips import Stretch, shares, strip
+from ironlaw.engine.cluster.job_timeline import Stretch, shares, strip
 from ironlaw.errors import BadValue
 
 META = 54 * 86400 / 419  # Llama 3: 419 unexpected interruptions in 54 days

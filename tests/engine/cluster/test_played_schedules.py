@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ironlaw.engine.cluster.buckets import Queue, best_bucket, sent
 from ironlaw.engine.cluster.collectives import time
 from ironlaw.engine.cluster.placement import fragmented
-from ironlaw.engine.cluster.playing import Inside, addends, busiest, step_ends
+from ironlaw.engine.cluster.schedule_replay import Inside, addends, busiest, step_ends
 from ironlaw.engine.cluster.schedules import Send, steps
 from ironlaw.errors import BadValue
 

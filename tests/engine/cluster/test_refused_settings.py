@@ -5,8 +5,9 @@ import pytest
 from ironlaw.engine.cluster.alpha_beta import Timed, fit
 from ironlaw.engine.cluster.buckets import sent
 from ironlaw.engine.cluster.collectives import time
-from ironlaw.engine.cluster.exchange import loads
+from ironlaw.engine.cluster.expert_exchange import loads
 from ironlaw.engine.cluster.failures import Level, goodput, mtbf, optimum, series, two_level, wall
+from ironlaw.engine.cluster.job_timeline import strip
 from ironlaw.engine.cluster.layouts import Layout, check, stage_layers
 from ironlaw.engine.cluster.library import collective, pace, ring_pace
 from ironlaw.engine.cluster.links import Box, Interconnect, binding_edge, ring_bandwidth
@@ -15,7 +16,6 @@ from ironlaw.engine.cluster.pipelines import gantt
 from ironlaw.engine.cluster.placement import fragmented
 from ironlaw.engine.cluster.schedules import steps
 from ironlaw.engine.cluster.shapes import Shape, token_flops
-from ironlaw.engine.cluster.strips import strip
 from ironlaw.engine.cluster.topology import fat_tree, leaf_spine, thin_tree, torus
 from ironlaw.errors import BadValue, UnknownName
 

@@ -6,7 +6,7 @@ import pytest
 
 from ironlaw.engine.cluster import failures, renewals
 from ironlaw.engine.cluster.failures import draw
-from ironlaw.engine.cluster.strips import shares, strip
+from ironlaw.engine.cluster.job_timeline import shares, strip
 from ironlaw.errors import UnknownName
 
 

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 import ironlaw as il
-from ironlaw.engine.cluster.stages import KEPT, Needs, smallest_group
+from ironlaw.engine.cluster.pipeline_stages import KEPT, Needs, smallest_group
 from ironlaw.engine.device.memory import live_profile
 from ironlaw.registry.boxes import box, box_with
 

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
+from ironlaw.engine.cluster.pipeline_timeline import IDLE, idle_share, stretches
 from ironlaw.engine.cluster.pipelines import bubble, gantt
-from ironlaw.engine.cluster.stretches import IDLE, idle_share, stretches
 
 
 @pytest.mark.parametrize(

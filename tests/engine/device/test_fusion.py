@@ -487,7 +487,7 @@ def test_merge_reads_an_input_once_at_its_larger_size():
 
 
 def test_two_slices_of_one_tensor_are_both_read():
-    whole = tensor("gate_up", 64, 512)  # its halves bear its name, as registry/families/moe.py makes them
+    whole = tensor("gate_up", 64, 512)  # its halves bear its name, as registry/families/moe_family.py makes them
     gate = up = tensor("gate_up", 64, 256)
     a, y = tensor("a", 64, 256), tensor("y", 64, 256)
     graph = Graph("g", (op("linear", "fc", [X, W], [whole]), op("silu", "silu", [gate], [a]), op("mul", "mul", [a, up], [y])))

@@ -3,7 +3,7 @@
 import pytest
 
 from ironlaw import hardware
-from ironlaw.engine.device.placement import ladder, lives
+from ironlaw.engine.device.op_placement import ladder, lives
 from ironlaw.errors import BadValue
 
 MIB = 2**20

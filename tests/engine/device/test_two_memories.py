@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.least import least, least_data, least_transfer
+from ironlaw.engine.device.lower_bound import least, least_data, least_transfer
 from ironlaw.engine.device.machine import Hardware, Level, Plan
 from ironlaw.engine.device.predict import one_launch, predict
 from ironlaw.engine.device.roofline import transfer

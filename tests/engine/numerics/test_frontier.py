@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironlaw.engine.numerics.decay import decay
-from ironlaw.engine.numerics.frontier import Point, dominated_by, frontier
+from ironlaw.engine.numerics.pareto_2d import Point, dominated_by, frontier
 from ironlaw.errors import BadValue
 from ironlaw.registry.publications import published
 from ironlaw.registry.workloads import workload

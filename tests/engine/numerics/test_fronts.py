@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ironlaw.engine.numerics.fronts import Candidate, dominates, dominators, pareto, surely_dominates
+from ironlaw.engine.numerics.pareto_nd import Candidate, dominates, dominators, pareto, surely_dominates
 from ironlaw.engine.numerics.shares import beta, clopper_pearson, wilson
 from ironlaw.errors import BadValue
 

@@ -6,8 +6,8 @@ import math
 import pytest
 from scipy import optimize
 
-from ironlaw.engine.parity.along import Fan, Path, between, by_opportunity, by_precision, by_selection, closing_in, lowest, summit
 from ironlaw.engine.parity.curves import Group, height, table_at
+from ironlaw.engine.parity.hull_points import Fan, Path, between, by_opportunity, by_precision, by_selection, closing_in, lowest, summit
 from ironlaw.registry.scored_groups import groups
 
 STEEP = Group("steep", (1.0, 2.0, 3.0), (6.0, 2.0, 2.0), (1.0, 1.0, 2.0))  # the highest score is always right

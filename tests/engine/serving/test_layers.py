@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ironlaw.engine.serving.layers import Layers
 from ironlaw.engine.serving.retries import attempts
+from ironlaw.engine.serving.service_layers import Layers
 from ironlaw.errors import BadValue
 
 PLAIN = Layers(5, 0.5, 0.010)

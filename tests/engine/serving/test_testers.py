@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.engine.serving.testers import Stalls, Test, back_fill, closed_loop, load, open_loop
+from ironlaw.engine.serving.load_testers import Stalls, Test, back_fill, closed_loop, load, open_loop
 from ironlaw.errors import BadValue
 
 ASKED = Stalls(1.0, 10.0)  # the prediction's server

@@ -6,9 +6,9 @@ from ironlaw.backends import require
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import KINDS, op
 from ironlaw.engine.training.autograd import kept, trains
-from ironlaw.engine.training.layers import layer_of, layers, segments
 from ironlaw.engine.training.loss import chunked, head, with_loss
 from ironlaw.engine.training.rewrites import autocast, three_kernels
+from ironlaw.engine.training.training_layers import layer_of, layers, segments
 from ironlaw.errors import BadValue
 from ironlaw.registry.workloads import workload
 

@@ -7,10 +7,10 @@ import pytest
 
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
+from ironlaw.engine.training.checkpointing import best_checkpoints, checkpoint_bytes, continuous_checkpoints, recompute
 from ironlaw.engine.training.growth import Growth
-from ironlaw.engine.training.ledger import ROWS, training_ledger
 from ironlaw.engine.training.recipes import parameters
-from ironlaw.engine.training.recompute import best_checkpoints, checkpoint_bytes, continuous_checkpoints, recompute
+from ironlaw.engine.training.training_ledger import ROWS, training_ledger
 from ironlaw.errors import BadValue
 from ironlaw.registry.workloads import workload
 

@@ -6,9 +6,9 @@ import pytest
 
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
-from ironlaw.engine.training.ledger import ROWS, training_ledger
 from ironlaw.engine.training.rewrites import three_kernels
 from ironlaw.engine.training.setup import LABELS, Setup, growth, ledger, levers, update_bytes
+from ironlaw.engine.training.training_ledger import ROWS, training_ledger
 from ironlaw.errors import UnknownName
 
 

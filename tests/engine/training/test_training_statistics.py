@@ -7,11 +7,11 @@ from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.engine.training.autograd import kept, statistics
 from ironlaw.engine.training.growth import Growth
-from ironlaw.engine.training.layers import segments
-from ironlaw.engine.training.ledger import Ledger, Moment, Run, static_bytes, training_ledger
 from ironlaw.engine.training.loss import chunked, head, top_of, with_loss
 from ironlaw.engine.training.recipes import Static
-from ironlaw.engine.training.step import Load
+from ironlaw.engine.training.training_layers import segments
+from ironlaw.engine.training.training_ledger import Ledger, Moment, Run, static_bytes, training_ledger
+from ironlaw.engine.training.training_step import Load
 from ironlaw.errors import BadValue
 
 

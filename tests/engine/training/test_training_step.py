@@ -4,11 +4,11 @@ import pytest
 
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
-from ironlaw.engine.training.ledger import ROWS, training_ledger
 from ironlaw.engine.training.loss import chunked, top_of, with_loss
 from ironlaw.engine.training.outline import in_chunks, outline
 from ironlaw.engine.training.recipes import RECIPES
 from ironlaw.engine.training.rewrites import autocast
+from ironlaw.engine.training.training_ledger import ROWS, training_ledger
 from ironlaw.registry.workloads import workload
 
 T, W = 32, 64

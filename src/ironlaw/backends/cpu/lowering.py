@@ -20,7 +20,7 @@ from ironlaw.engine.arrays import Number, is_array, is_positive, minimum, where
 from ironlaw.engine.device.types import FORMATS, Op, Tensor
 from ironlaw.engine.device.work import category, traits
 from ironlaw.engine.device.work import op as make_op
-from ironlaw.engine.device.work.recurrent import CELLS, widths
+from ironlaw.engine.device.work.recurrent_work import CELLS, widths
 
 Lowering = Callable[[Op], Sequence[Kernel]]
 FEW = 8  # rows, columns or depth up to which a product stays with the BLAS

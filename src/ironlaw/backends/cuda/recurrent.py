@@ -19,7 +19,7 @@ from ironlaw.backends.rows import Row
 from ironlaw.engine.device.machine import NARROW, Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 from ironlaw.engine.device.work import with_attrs
-from ironlaw.engine.device.work.recurrent import CELLS, widths
+from ironlaw.engine.device.work.recurrent_work import CELLS, widths
 
 SMALL = {"lstm": 192, "gru": 192, "rnn": 384}  # a state up to this wide stays in one block for the whole sequence
 NAMES = {"_cell": ("elemWiseRNNcell",), "_small": ("blockPersist_fp",), "_persistent": ("RNN_persist_fp", "lstm_tile")}

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 from ironlaw.backends import Backend, require
 from ironlaw.backends.kernel import Kernel
-from ironlaw.calibration.calibration import Calibration
-from ironlaw.calibration.transfer.chip import Chip, chip, multiprocessors
+from ironlaw.calibration.machine_calibration import Calibration
+from ironlaw.calibration.transfer.chip_traits import Chip, chip, multiprocessors
 from ironlaw.calibration.transfer.families import PUBLISHED, law
-from ironlaw.calibration.transfer.laws import Laws
 from ironlaw.calibration.transfer.power import as_tight
+from ironlaw.calibration.transfer.transfer_laws import Laws
 from ironlaw.engine.arrays import Number, largest, log2, maximum, minimum
 from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.least import least_arithmetic
+from ironlaw.engine.device.lower_bound import least_arithmetic
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
 from ironlaw.engine.device.roofline import transfer
 from ironlaw.engine.device.sweep import points

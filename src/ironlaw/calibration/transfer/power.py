@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ironlaw.calibration.transfer.chip import NEWEST, Chip
+from ironlaw.calibration.transfer.chip_traits import NEWEST, Chip
 
 
 def as_tight(chip: Chip, other: Chip) -> bool:

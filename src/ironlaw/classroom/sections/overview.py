@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ironlaw.classroom.count import ClassFigures, finished
+from ironlaw.classroom.answer_counts import ClassFigures, finished
 from ironlaw.classroom.hand_ins import Refusal
-from ironlaw.classroom.sections.words import NONE, bar, of, people, percent
+from ironlaw.classroom.sections.section_words import NONE, bar, of, people, percent
 from ironlaw.report.markup import items, pairs, paragraph, table, text
 
 SMALL = 20  # learners under whom shares are hardly more than stories

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ironlaw.classroom.count import Calibration, ClassFigures
-from ironlaw.classroom.sections.words import NONE, bar, of, percent
+from ironlaw.classroom.answer_counts import Calibration, ClassFigures
+from ironlaw.classroom.sections.section_words import NONE, bar, of, percent
 from ironlaw.recall.confidence import EVEN_ODDS
 from ironlaw.report.markup import paragraph, table, text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ironlaw.cli.show import draw
-from ironlaw.report.changes import Changes, Operator, Row, label
+from ironlaw.report.report_changes import Changes, Operator, Row, label
 from ironlaw.units import show
 
 COLUMNS = ("machine and mode", "before", "after", "change", "memory")

@@ -6,10 +6,10 @@ from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.formats import rate_unit
-from ironlaw.measure.host import SLUG
 from ironlaw.measure.machine.characterise import Characterisation
 from ironlaw.measure.machine.datasheet import Figures
 from ironlaw.measure.machine.keep import Kept
+from ironlaw.measure.software_host import SLUG
 from ironlaw.units import show
 
 LAUNCH = {"sync_s": "waited for", "graph_s": "in a graph", "busy_s": "kernel"}

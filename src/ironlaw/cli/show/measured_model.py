@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.cli.show import draw, trace
+from ironlaw.cli.show import draw, trace_text
 from ironlaw.engine.device.compilation import compile_seconds
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.registry.machines import compile_cost
@@ -15,7 +15,7 @@ from ironlaw.report.trace_join import TraceJoin
 from ironlaw.units import show, significant
 
 if TYPE_CHECKING:
-    from ironlaw.measure.models.run import Run
+    from ironlaw.measure.models.model_run import Run
 
 DATA, COMPUTE, FLOOR, BETWEEN, UNMATCHED = "data", "compute", "overhead of kernels", "overhead between them", "without a partner"
 MEANING = (
@@ -104,7 +104,7 @@ def report(model: MeasuredModel, ops: int) -> None:
         draw.say(f"! no prediction: {model.reason}", draw.BAD)
     if model.joined is not None and model.eager is not None:
         _terms(model.joined, model.eager)
-        trace.report(model.joined, ops)
+        trace_text.report(model.joined, ops)
     for line in model.left_out:
         draw.say(f"! {line}", draw.BAD)
     if model.stored:

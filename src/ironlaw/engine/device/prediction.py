@@ -12,7 +12,7 @@ from ironlaw.engine.device.dispatch import Run
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.intervals import WIDE, Intervals, host_s, intervals
 from ironlaw.engine.device.iron_law import binding
-from ironlaw.engine.device.least import least, needed
+from ironlaw.engine.device.lower_bound import least, needed
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
 from ironlaw.engine.device.memory import Memory, footprint
 from ironlaw.engine.device.prediction_text import as_dict, as_html, one_line, op_dict, record, records, total_of

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ironlaw.engine.parity.along import by_opportunity, by_precision, by_selection, closing_in, lowest, share_flagged, summit
 from ironlaw.engine.parity.curves import Group, Point, table_at
+from ironlaw.engine.parity.hull_points import by_opportunity, by_precision, by_selection, closing_in, lowest, share_flagged, summit
 from ironlaw.engine.parity.rates import Table
 from ironlaw.errors import BadValue, unknown
 

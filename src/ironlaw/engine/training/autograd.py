@@ -10,7 +10,7 @@ from ironlaw.engine.device.memory import homes
 from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.device.work import traits
 from ironlaw.engine.device.work.keeping import ON_GPU, Saving
-from ironlaw.engine.training.layers import layer_of
+from ironlaw.engine.training.training_layers import layer_of
 from ironlaw.formats import is_float
 
 

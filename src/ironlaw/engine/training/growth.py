@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import floor
 
-from ironlaw.engine.training.ledger import Ledger, Run
-from ironlaw.engine.training.step import Load
+from ironlaw.engine.training.training_ledger import Ledger, Run
+from ironlaw.engine.training.training_step import Load
 from ironlaw.errors import BadValue
 
 

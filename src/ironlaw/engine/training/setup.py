@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.training.growth import Growth
-from ironlaw.engine.training.layers import layers
-from ironlaw.engine.training.ledger import Ledger, training_ledger, update
 from ironlaw.engine.training.loss import head
 from ironlaw.engine.training.recipes import OPTIMISERS, recipe_named
 from ironlaw.engine.training.rewrites import three_kernels
+from ironlaw.engine.training.training_layers import layers
+from ironlaw.engine.training.training_ledger import Ledger, training_ledger, update
 from ironlaw.errors import unknown
 
 ATTENTION = ("fused", "three_kernels")

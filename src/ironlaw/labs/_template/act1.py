@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.kit.context import pick
 from ironlaw.pictures.ladder import ladder
-from ironlaw.pictures.reveal import rules
+from ironlaw.pictures.reveal_picture import rules
 
 CLAIMS = ("a100_bandwidth",)
 

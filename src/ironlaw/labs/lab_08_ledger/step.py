@@ -10,11 +10,11 @@ from typing import Any
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.training import setup as setups
 from ironlaw.engine.training.growth import Growth
-from ironlaw.engine.training.layers import layer_of, layers
-from ironlaw.engine.training.ledger import ROWS, Ledger
 from ironlaw.engine.training.loss import head
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
 from ironlaw.engine.training.setup import Setup
+from ironlaw.engine.training.training_layers import layer_of, layers
+from ironlaw.engine.training.training_ledger import ROWS, Ledger
 from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.mountain import NEAR, Layer, Step, mountain
 from ironlaw.pictures.waterfall import Limit, Part, waterfall

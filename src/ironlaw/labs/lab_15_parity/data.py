@@ -10,7 +10,7 @@ from ironlaw.engine.parity.chance import Gap, gap
 from ironlaw.engine.parity.curves import Group, normals
 from ironlaw.engine.parity.rates import Table
 from ironlaw.kit.cards import MINUS
-from ironlaw.pictures.people import Kinds
+from ironlaw.pictures.people_picture import Kinds
 from ironlaw.registry.publications import published
 from ironlaw.registry.scored_groups import COMPAS, CREDIT, groups
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.engine.cluster.links import Box, Interconnect
-from ironlaw.measure.experiments import staircase
-from ironlaw.measure.host import cores
+from ironlaw.measure.experiments import staircase_trial
+from ironlaw.measure.software_host import cores
 from ironlaw.registry.boxes import box
 
 BOXES = {"a100_80gb_pcie": "a100_pairs", "h100_pcie": "h100_pairs", "a100_80gb_sxm": "dgx_a100", "h100_sxm": "dgx_h100"}
@@ -24,8 +24,8 @@ def own_box(lab: kit.Lab) -> Box | None:
     run = lab.local_run("staircase")
     if run is None:
         return None
-    whole = staircase.STEPS[staircase.SHARED][1]
-    large, small = (run.row(kind="case", name=staircase.SHARED, bytes=size) for size in (whole, staircase.SMALL))
+    whole = staircase_trial.STEPS[staircase_trial.SHARED][1]
+    large, small = (run.row(kind="case", name=staircase_trial.SHARED, bytes=size) for size in (whole, staircase_trial.SMALL))
     if large is None or small is None:
         return None
     rate = whole / float(large["wall_s"])

@@ -8,7 +8,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.errors import BadValue
-from ironlaw.measure.experiments import collectives
+from ironlaw.measure.experiments import collectives_trial
 from ironlaw.registry.boxes import box
 from ironlaw.registry.interconnects import interconnect
 from ironlaw.registry.publications import published
@@ -89,7 +89,7 @@ def own_fit(lab: kit.Lab) -> tuple[kit.Measured, Any, float, float] | None:
     if run is None:
         return None
     try:
-        wire, seen, foretold = collectives.compare([dict(row) for row in run.rows])
+        wire, seen, foretold = collectives_trial.compare([dict(row) for row in run.rows])
     except BadValue:
         return None
     return run, wire, seen, foretold
@@ -100,7 +100,9 @@ def _here(lab: kit.Lab) -> Wires | None:
     if fitted is None:
         return None
     wire = fitted[1]
-    return Wires(max(collectives.SIZES[collectives.PACED]), wire.alpha, min(wire.beta, BETAS[1]), 1, wire.alpha, min(wire.beta, BETAS[1]))
+    return Wires(
+        max(collectives_trial.SIZES[collectives_trial.PACED]), wire.alpha, min(wire.beta, BETAS[1]), 1, wire.alpha, min(wire.beta, BETAS[1])
+    )
 
 
 BY_CONTEXT = {PORTS: lambda _: question(), NVLINK: _nvlink, SAVED: _saved, HERE: _here}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from ironlaw.kit.questions import load
+from ironlaw.kit.question_sheet import load
 
 
 @cache

@@ -9,11 +9,11 @@ from functools import lru_cache
 from ironlaw import kit, lab_names
 from ironlaw.engine.numerics.forecasts import Brier
 from ironlaw.errors import IronlawError
-from ironlaw.kit import questions as sheets
-from ironlaw.kit.asked import asked
+from ironlaw.kit import question_sheet as sheets
 from ironlaw.kit.lab import LABS
+from ironlaw.kit.question_texts import asked
 from ironlaw.ledger import Event
-from ironlaw.recall import calibration
+from ironlaw.recall import learner_calibration
 from ironlaw.recall.beliefs import HeldBelief, held_beliefs
 from ironlaw.recall.confidence import PROBABILITY, Prediction
 from ironlaw.recall.record import answers
@@ -50,9 +50,9 @@ class Record:
 
     standing: Standing
     answered: tuple[Answered, ...]
-    curve: calibration.Curve
+    curve: learner_calibration.Curve
     brier: Brier | None
-    themes: tuple[calibration.Theme, ...]
+    themes: tuple[learner_calibration.Theme, ...]
     held: tuple[HeldBelief, ...]
 
 
@@ -62,15 +62,15 @@ def record(lab: kit.Lab, volume: str = ALL) -> Record:
     own = standing(events)
     held = held_beliefs(answers(lab.ledger.events()), own.predictions)
     return Record(
-        own, tuple(_answered(one) for one in own.predictions), calibration.calibration(events), calibration.brier(events),
-        tuple(calibration.themes(events)), tuple(held),
+        own, tuple(_answered(one) for one in own.predictions), learner_calibration.calibration(events), learner_calibration.brier(events),
+        tuple(learner_calibration.themes(events)), tuple(held),
     )  # fmt: skip
 
 
 def _answered(one: Prediction) -> Answered:
     about = asked(LABS / one.lab).get(one.question)
     text, option = (about.text, about.options.get(one.choice, "")) if about else ("", "")
-    off = None if one.correct else calibration.orders(one.value, _log_key(one.lab, one.question))
+    off = None if one.correct else learner_calibration.orders(one.value, _log_key(one.lab, one.question))
     return Answered(one, text, option, off)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ironlaw import kit
-from ironlaw.kit.own_keys import designs, events_before
+from ironlaw.kit.learner_keys import designs, events_before
 from ironlaw.lab_names import name
 from ironlaw.systems.whole import Design, starts
 from ironlaw.systems.whole.starts import Designs, Start

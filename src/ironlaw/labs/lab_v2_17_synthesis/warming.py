@@ -6,8 +6,8 @@ import threading
 from contextlib import suppress
 
 from ironlaw.systems.whole import Design, broken, evaluate
-from ironlaw.systems.whole.levers import tornado
-from ironlaw.systems.whole.search import fix
+from ironlaw.systems.whole.whole_levers import tornado
+from ironlaw.systems.whole.whole_search import fix
 
 _warm = threading.Lock()
 

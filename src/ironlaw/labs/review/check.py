@@ -18,7 +18,7 @@ from ironlaw.kit.page import Page
 from ironlaw.labs.review import review
 from ironlaw.ledger import open_ledger
 from ironlaw.recall import checklist, grade, record
-from ironlaw.recall.templates import KINDS, templates
+from ironlaw.recall.card_templates import KINDS, templates
 from ironlaw.widget.piece import Piece
 
 

@@ -10,10 +10,10 @@ from ironlaw.labs.review.flashcard import plain
 from ironlaw.ledger import Ledger
 from ironlaw.recall import checklist as sheets
 from ironlaw.recall import concepts, record
+from ironlaw.recall.card_templates import template
 from ironlaw.recall.checklist import Claim
+from ironlaw.recall.review_session import State
 from ironlaw.recall.schedule import Standing
-from ironlaw.recall.session import State
-from ironlaw.recall.templates import template
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 

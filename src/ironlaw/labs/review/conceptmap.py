@@ -8,13 +8,13 @@ from functools import cache
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.kit import words
+from ironlaw.kit import lab_words
 from ironlaw.kit.lab import LABS
 from ironlaw.labs.review.checklist import card_record
+from ironlaw.recall.concept_layers import layers
 from ironlaw.recall.concepts import GOOD, MIDDLING, Concept, concept_map
-from ironlaw.recall.layers import layers
 from ironlaw.recall.record import REVIEW
-from ironlaw.recall.session import State
+from ironlaw.recall.review_session import State
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
@@ -83,4 +83,4 @@ def about(concept: Concept, state: State) -> dict[str, Any]:
 
 @cache
 def title(lab: str) -> str:
-    return words.load(LABS / lab / "words.md").raw("title")
+    return lab_words.load(LABS / lab / "words.md").raw("title")

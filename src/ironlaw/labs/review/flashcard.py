@@ -13,13 +13,13 @@ from typing import Any
 from ironlaw.claims.glossary import NAMED
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.recall import beliefs, grade
+from ironlaw.recall.card_templates import template, topics
+from ironlaw.recall.card_variants import Variant
 from ironlaw.recall.confidence import PROBABILITY
+from ironlaw.recall.review_session import Session
 from ironlaw.recall.schedule import Due, next_due, time_until
-from ironlaw.recall.session import Session
-from ironlaw.recall.templates import template, topics
-from ironlaw.recall.variants import Variant
 from ironlaw.widget.acts import ActCounter
-from ironlaw.widget.glossary import mark_text
+from ironlaw.widget.glossary_words import mark_text
 from ironlaw.widget.piece import Piece
 
 REASONS = {"confident error": "you were sure, and wrong", "due": "due", "belief held": "about a belief that you hold",

@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.machine import Hardware, Level
-from ironlaw.engine.device.placement import ladder, lives
+from ironlaw.engine.device.op_placement import ladder, lives
 from ironlaw.engine.device.types import Tensor
 from ironlaw.labs.review.review import Review
 from ironlaw.pictures.levels import levels

@@ -10,11 +10,11 @@ from ironlaw import kit
 from ironlaw.errors import IronlawError
 from ironlaw.labs.review.conceptmap import title
 from ironlaw.labs.review.review import Review
-from ironlaw.pictures.calibration import calibration as picture
+from ironlaw.pictures.calibration_picture import calibration as picture
 from ironlaw.recall import beliefs, confidence
+from ironlaw.recall.card_templates import templates
 from ironlaw.recall.schedule import SURE
-from ironlaw.recall.templates import templates
-from ironlaw.widget.glossary import mark_text
+from ironlaw.widget.glossary_words import mark_text
 
 
 def dials(lab: Review) -> Callable[[Any], list[Any]]:

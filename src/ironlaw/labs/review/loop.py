@@ -15,7 +15,7 @@ from ironlaw.kit.cards import share
 from ironlaw.kit.formula import term
 from ironlaw.labs.review.review import Review
 from ironlaw.labs.review.stepwise import Step, Values, Verdict, loop
-from ironlaw.recall.words import display
+from ironlaw.recall.card_words import display
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.widget.piece import Piece

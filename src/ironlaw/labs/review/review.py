@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import IronlawError, LedgerError, sentence
-from ironlaw.kit import host, hud, prose, step
-from ironlaw.kit import questions as sheets
-from ironlaw.kit import words as texts
-from ironlaw.kit.absent import AbsentLedger
+from ironlaw.kit import hud, page_host, prose, step
+from ironlaw.kit import lab_words as texts
+from ironlaw.kit import question_sheet as sheets
 from ironlaw.kit.banner import ledger_notice, notice
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import folder
+from ironlaw.kit.missing_ledger import AbsentLedger
 from ironlaw.labs.review import checklist as checklists
 from ironlaw.labs.review import conceptmap, flashcard, walker, writing
-from ironlaw.recall import session as sessions
+from ironlaw.recall import review_session as sessions
 from ironlaw.recall.record import REVIEW
 from ironlaw.widget.piece import Piece
 
@@ -39,7 +39,7 @@ def open(name: str | Path = REVIEW, ledger: Any = None, clock: Clock = now, seed
     sheet = sheets.load(place / "questions.toml")
     if ledger is None:
         try:
-            ledger = host.ledger()
+            ledger = page_host.ledger()
         except IronlawError as error:
             ledger = AbsentLedger(str(error))
     return Review(texts.load(place / "words.md", sheet.premises), sheet, ledger, clock, seed)
@@ -95,7 +95,7 @@ class Review:
 
     def states(self, *names: str) -> tuple[Any, ...]:
         """There is one, "count", which rises with every change: a cell that names it runs again."""
-        self._counter = host.state(0)
+        self._counter = page_host.state(0)
         return tuple(self._counter[0] for _ in names)
 
     # --- the page
@@ -112,14 +112,16 @@ class Review:
                 "fail", "The ledger can't be opened", prose.html(f"{sentence(self.trouble)}\n\nYou can read on; nothing is kept.")
             )
         text += ledger_notice(self.ledger)
-        return host.html(text)
+        return page_host.html(text)
 
     def rail(self, parts: Mapping[str, str]) -> Any:
         """Section -> what the rail calls it."""
         items = "".join(
             f'<li class="il-ready" data-place="{name}"><a href="#{name}">{escape(label)}</a></li>' for name, label in parts.items()
         )
-        return host.html(f'<nav class="il-rail il-sections" aria-label="Sections"><div class="il-act il-here"><ol>{items}</ol></div></nav>')
+        return page_host.html(
+            f'<nav class="il-rail il-sections" aria-label="Sections"><div class="il-act il-here"><ol>{items}</ol></div></nav>'
+        )
 
     def section(self, name: str, slots: Slots | None = None, folds: bool = True) -> Any:
         """A section's title and its words; its pieces come after it, on a narrow screen behind a button unless it never `folds`."""
@@ -127,7 +129,7 @@ class Review:
         body = self.words.fill_all([f"{name}.about"], slots or {})[f"{name}.about"]
         head = f'<h2 class="il-act-title">{title}</h2>'
         button = step.unfold(f'Open<span class="il-hidden"> {title}</span>') if folds else ""
-        return host.html(
+        return page_host.html(
             f'<section class="il-step il-section" id="{name}">{head}<div class="il-prose">{prose.html(body)}</div>{button}</section>'
         )
 
@@ -148,14 +150,14 @@ class Review:
 
     def show(self, name: str, piece: Piece, follows: bool = False, part: str = "piece") -> Any:
         """`follows`: what it shows depends on the ledger, so it is computed again with every change."""
-        self.elements[name] = host.element(piece)
+        self.elements[name] = page_host.element(piece)
         if follows:
             self.following.append(piece)
-        return host.html(step.step(name, part, f"{self.elements[name]}"))
+        return page_host.html(step.step(name, part, f"{self.elements[name]}"))
 
     def html(self, name: str, text: str) -> Any:
         """Plain HTML as a part of the page."""
-        return host.html(f'<section class="il-step" id="{name}" aria-live="polite">{text}</section>')
+        return page_host.html(f'<section class="il-step" id="{name}" aria-live="polite">{text}</section>')
 
     def instrument(self, name: str, dials: Callable[[Values], Any], compute: Callable[[Values], View], follows: bool = False) -> Any:
         instrument = Instrument(name, self.words[f"{name}.instrument"], dials, compute, store=f"{REVIEW}/{name}")
@@ -174,4 +176,4 @@ class Review:
         ledger_item = ("Ledger", "not kept", "fail") if self.trouble else ("Ledger", "keeps every answer", "")
         if mine and not self.trouble:
             ledger_item = ("Ledger", f"kept {hud.clock(mine[-1].time)}", "good")
-        return host.html(hud.hud(items, ledger_item=ledger_item))
+        return page_host.html(hud.hud(items, ledger_item=ledger_item))

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.measure.host import in_browser
+from ironlaw.measure.software_host import in_browser
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 

@@ -11,9 +11,9 @@ from typing import Any
 from ironlaw.engine.device.work import KINDS, category
 from ironlaw.errors import BadValue
 from ironlaw.recall import walk as walks
+from ironlaw.recall.card_words import display
 from ironlaw.recall.pairs import OVER, pair, siblings
 from ironlaw.recall.tree_drawing import LEAVES, plain, rows
-from ironlaw.recall.words import display
 from ironlaw.widget.piece import Piece
 
 SHAPES = ((64, 64), (1024, 1024), (8192, 8192))

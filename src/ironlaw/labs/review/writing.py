@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw.ledger import Ledger
 from ironlaw.recall import focus, record
 from ironlaw.recall.checklist import sheet
-from ironlaw.recall.session import State
+from ironlaw.recall.review_session import State
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 

@@ -7,7 +7,7 @@ and bring tables.py up to date.
 
 from alembic import context
 
-from ironlaw.ledger.tables import VERSION, metadata
+from ironlaw.ledger.sql_tables import VERSION, metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata, version_table=VERSION)
 context.run_migrations()

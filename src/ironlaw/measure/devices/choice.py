@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ironlaw.errors import BadValue, MissingExtra
-from ironlaw.measure.devices.kinds import KINDS
+from ironlaw.measure.devices.device_kinds import KINDS
 
 if TYPE_CHECKING:
     from ironlaw.measure.devices.cuda import Cuda

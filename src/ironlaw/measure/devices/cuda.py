@@ -8,7 +8,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from ironlaw.measure import host
+from ironlaw.measure import software_host
 from ironlaw.measure.clock import DeviceClock
 from ironlaw.measure.devices import cuda_graphs, nvidia_smi
 from ironlaw.measure.devices.device import COMPILED, KERNELS, Call, Unsupported
@@ -63,7 +63,7 @@ class Cuda(TorchDevice):
             "l2_bytes": getattr(properties, "L2_cache_size", None), "memory_bytes": properties.total_memory,
             "driver": nvidia_smi.driver() or None, "hip": self.torch.version.hip,
         }  # fmt: skip
-        return host.machine(on_host=False) | {key: value for key, value in described.items() if value is not None}
+        return software_host.machine(on_host=False) | {key: value for key, value in described.items() if value is not None}
 
     def caches(self) -> dict[str, float]:
         size = getattr(self.properties(), "L2_cache_size", None)
@@ -71,7 +71,7 @@ class Cuda(TorchDevice):
 
     def clock_notes(self, work: Callable[[], None]) -> list[str]:
         work()
-        return [*host.clock_notes(), *nvidia_smi.clock_notes()]
+        return [*software_host.clock_notes(), *nvidia_smi.clock_notes()]
 
     def method_notes(self) -> list[str]:
         return [

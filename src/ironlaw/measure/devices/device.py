@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ironlaw.errors import IronlawError
-from ironlaw.measure import host
+from ironlaw.measure import software_host
 from ironlaw.measure.clock import Clock
-from ironlaw.measure.devices.kinds import Kind
+from ironlaw.measure.devices.device_kinds import Kind
 from ironlaw.measure.rows import Draft
 
 Call = Callable[[], Any]
@@ -68,15 +68,15 @@ class Device(ABC):
 
     def machine(self) -> dict[str, Any]:
         """The machine and this device of it, as evidence files describe them."""
-        return host.machine()
+        return software_host.machine()
 
     def caches(self) -> dict[str, float]:
         """Bytes of each cache over the whole device, as far as the system reports them."""
-        return {level: float(size * count) for level, (size, count) in host.caches().items()}
+        return {level: float(size * count) for level, (size, count) in software_host.caches().items()}
 
     def clock_notes(self, work: Callable[[], None]) -> list[str]:
         """Clocks and throttling, as far as the system reports them; `work` keeps the device busy meanwhile: an idle one clocks down."""
-        return host.clock_notes()
+        return software_host.clock_notes()
 
     def method_notes(self) -> list[str]:
         """Sentences on how times were taken that hold for this device only."""
@@ -92,7 +92,7 @@ class Device(ABC):
 
     def free_memory(self) -> float:
         """Bytes of it that are free."""
-        return host.free_memory()
+        return software_host.free_memory()
 
     def largest(self) -> int:
         """Bytes that a working set may take."""

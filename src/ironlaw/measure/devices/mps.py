@@ -7,7 +7,7 @@ from typing import Any
 from ironlaw.measure.clock import DeviceClock, timed
 from ironlaw.measure.devices.device import BLOCKED, Call
 from ironlaw.measure.devices.torch_device import TorchDevice
-from ironlaw.measure.host import cpu_name, machine
+from ironlaw.measure.software_host import cpu_name, machine
 
 QUEUED = 20  # calls before one wait, where kernel times are not reported
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ironlaw.measure.devices.blocks import DROP, EPSILON, SCALE, SHIFT, rows_in_block
 from ironlaw.measure.devices.device import EAGER, Call, Shape
+from ironlaw.measure.devices.thread_blocks import DROP, EPSILON, SCALE, SHIFT, rows_in_block
 
 Step = Callable[[Any, Any], None]  # reads one array, writes another
 

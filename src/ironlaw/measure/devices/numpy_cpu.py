@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 from ironlaw.formats import FORMATS
-from ironlaw.measure.devices.blocks import SEED
 from ironlaw.measure.devices.device import BLOCKED, Call, Case, Device, Shape, Unsupported
-from ironlaw.measure.devices.kinds import KINDS
+from ironlaw.measure.devices.device_kinds import KINDS
 from ironlaw.measure.devices.numpy_chains import NumpyChains
-from ironlaw.measure.host import cores
+from ironlaw.measure.devices.thread_blocks import SEED
+from ironlaw.measure.software_host import cores
 
 LEAST_SPREAD = 2**20  # elements from which a hand-out to threads costs little beside the copy
 

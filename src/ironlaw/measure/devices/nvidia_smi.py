@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ironlaw.measure.host import output_of
+from ironlaw.measure.software_host import output_of
 
 CLOCKS = "clocks.sm,clocks.max.sm,clocks.mem,temperature.gpu,power.draw,power.limit,clocks_throttle_reasons.active,utilization.gpu"
 THROTTLED = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ironlaw.measure.devices.blocks import DROP, SCALE, SHIFT, rows_in_block
 from ironlaw.measure.devices.device import COMPILED, EAGER, Call
+from ironlaw.measure.devices.thread_blocks import DROP, SCALE, SHIFT, rows_in_block
 
 
 def steps(torch: Any) -> dict[str, Callable[[Any], Any]]:

@@ -8,7 +8,7 @@ from ironlaw.measure.clock import Clock
 from ironlaw.measure.devices.device import BLOCKED, COMPILED, OPERATORS, Call, Device
 from ironlaw.measure.devices.torch_device import TorchDevice
 from ironlaw.measure.devices.torch_ops import QuickInputs
-from ironlaw.measure.host import compiler
+from ironlaw.measure.software_host import compiler
 
 
 class TorchCpu(TorchDevice):

@@ -12,7 +12,7 @@ from ironlaw.measure.clock import Clock
 from ironlaw.measure.devices import torch_ops
 from ironlaw.measure.devices.compile_cost import cost
 from ironlaw.measure.devices.device import Call, Case, Device, Shape, Unsupported
-from ironlaw.measure.devices.kinds import KINDS
+from ironlaw.measure.devices.device_kinds import KINDS
 from ironlaw.measure.devices.torch_chains import chain
 from ironlaw.measure.rows import Draft
 

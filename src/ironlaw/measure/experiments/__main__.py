@@ -3,7 +3,7 @@
 import os
 import sys
 
-from ironlaw.measure.experiments.run import main
+from ironlaw.measure.experiments.run_experiment import main
 
 try:
     sys.exit(main())

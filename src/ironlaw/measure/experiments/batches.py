@@ -11,7 +11,7 @@ from typing import Any
 
 from ironlaw.engine.serving.batching import poisson
 from ironlaw.measure.experiments.bench import Bench
-from ironlaw.measure.experiments.line import Sleep, row, serve
+from ironlaw.measure.experiments.line_trial import Sleep, row, serve
 from ironlaw.measure.rows import Draft, case_row, rounded
 
 WIDTH = 2048

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.measure.clock import Clock, Timing, timed
 from ironlaw.measure.devices.device import EAGER, Call, Device, Shape
 from ironlaw.measure.noise import Watch
-from ironlaw.measure.progress import Cancelled, Progress, Stop, quiet
+from ironlaw.measure.progress_lines import Cancelled, Progress, Stop, quiet
 
 STEP = ("scale", "shift")
 REFERENCE: Shape = (256, 256)

@@ -28,7 +28,7 @@ SECONDS = 0.12  # a case is sampled for
 
 def bits(bench: Bench) -> Iterator[Draft]:
     """Accuracy with its interval, divergence and flips, at each number of bits with three kinds of scale."""
-    from ironlaw.measure.squeeze import damage, load, quantise, with_weights
+    from ironlaw.measure.compression import damage, load, quantise, with_weights
 
     reader = load("mlp")
     cases = [(f"{b} bits, one scale {words}", (b, scale, words)) for scale, words in SCALES for b in BITS]

@@ -21,8 +21,8 @@ AT_ONCE = 10  # steps between two looks at whether it was cancelled
 
 def rows(bench: Bench) -> Iterator[Draft]:
     """Few records and many, without noise and with: the same noise costs accuracy only where few share it."""
-    from ironlaw.measure.private.images import images
-    from ironlaw.measure.private.training import Design, hits, train
+    from ironlaw.measure.dp_training.images import images
+    from ironlaw.measure.dp_training.training import Design, hits, train
 
     cases = [(f"{records:,} records, noise {noise:g}", (records, noise)) for records, noise in CASES]
     for records, noise in bench.each(cases):

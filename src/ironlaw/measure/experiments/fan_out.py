@@ -13,9 +13,9 @@ from ironlaw.engine.serving.line import ranked
 from ironlaw.engine.serving.tails import fan_out_quantile
 from ironlaw.measure.clock import Clock
 from ironlaw.measure.experiments.bench import Bench
-from ironlaw.measure.host import cores
-from ironlaw.measure.progress import Cancelled
+from ironlaw.measure.progress_lines import Cancelled
 from ironlaw.measure.rows import Draft, case_row, rounded
+from ironlaw.measure.software_host import cores
 
 CALLS = 4_000
 WIDTH = 64  # of the small product

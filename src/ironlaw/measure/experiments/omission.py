@@ -15,7 +15,7 @@ from ironlaw.engine.serving.line import ranked
 from ironlaw.engine.serving.samples import order_interval, rank
 from ironlaw.measure.clock import Clock
 from ironlaw.measure.experiments.bench import Bench
-from ironlaw.measure.progress import Cancelled
+from ironlaw.measure.progress_lines import Cancelled
 from ironlaw.measure.rows import Draft, figure_row, rounded
 
 RATE = 200.0  # requests a second

@@ -19,7 +19,7 @@ SEED = 14
 
 
 def rows(bench: Bench) -> Iterator[Draft]:
-    from ironlaw.measure.squeeze.nets import images, load
+    from ironlaw.measure.compression.nets import images, load
 
     x, y = images()
     net = [(layer.weight.astype(float), layer.bias.astype(float)) for layer in load("mlp").layers]

@@ -12,9 +12,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from ironlaw.measure.experiments.bench import Bench
-from ironlaw.measure.experiments.stages import inflate, picture, resize
-from ironlaw.measure.host import cores
+from ironlaw.measure.experiments.stages_trial import inflate, picture, resize
 from ironlaw.measure.rows import Draft, case_row
+from ironlaw.measure.software_host import cores
 
 ITEMS = 48
 THREADS, PROCESSES = "threads", "processes"

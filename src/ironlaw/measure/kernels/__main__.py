@@ -3,7 +3,7 @@
 import sys
 
 from ironlaw.errors import IronlawError
-from ironlaw.measure.kernels.comparison import main
+from ironlaw.measure.kernels.kernel_comparison import main
 
 try:
     sys.exit(main())

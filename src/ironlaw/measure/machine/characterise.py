@@ -12,21 +12,21 @@ from typing import Any
 from ironlaw.backends.rows import Row
 from ironlaw.measure.clock import timed
 from ironlaw.measure.devices.device import Call, Device
-from ironlaw.measure.host import software
-from ironlaw.measure.machine import sections
-from ironlaw.measure.machine.sizes import QUICK, Sizes
+from ironlaw.measure.machine import machine_sections
+from ironlaw.measure.machine.machine_sizes import QUICK, Sizes
 from ironlaw.measure.noise import Noise, Watch
-from ironlaw.measure.progress import Progress, Stop, quiet, within
+from ironlaw.measure.progress_lines import Progress, Stop, quiet, within
 from ironlaw.measure.rows import Draft, typed
+from ironlaw.measure.software_host import software
 
 WARM = 0.5  # seconds of the reference before anything is timed: clocks rise
 VISIT = 0.02  # seconds of it each time it is looked at
-PARTS: tuple[tuple[str, sections.Section, float], ...] = (  # name, what is run, its share of the whole
-    ("launches", sections.launches, 0.15),
-    ("products", sections.products, 0.25),
-    ("streams", sections.streams, 0.20),
-    ("ops", sections.ops, 0.25),
-    ("compiling", sections.compiling, 0.15),
+PARTS: tuple[tuple[str, machine_sections.Section, float], ...] = (  # name, what is run, its share of the whole
+    ("launches", machine_sections.launches, 0.15),
+    ("products", machine_sections.products, 0.25),
+    ("streams", machine_sections.streams, 0.20),
+    ("ops", machine_sections.ops, 0.25),
+    ("compiling", machine_sections.compiling, 0.15),
 )
 
 
@@ -77,7 +77,7 @@ def characterise(
                 noises.append(noise)
             done += share
         if device.times_kernels:
-            notes += sections.kernels(work, device, lambda _, doing: progress(0.99, doing), stop)
+            notes += machine_sections.kernels(work, device, lambda _, doing: progress(0.99, doing), stop)
     progress(1.0, "done")
     if not sizes.compiled:
         notes.append(f"compiling a function was left out ({sizes.name} measurement)")
@@ -101,8 +101,14 @@ def busy(device: Device, reference: Call, stop: Stop) -> Callable[[], None]:
 
 
 def watched(
-    section: sections.Section, device: Device, sizes: Sizes, progress: Progress, stop: Stop, reference: Any, watch: Callable[[], Watch]
-) -> tuple[sections.SectionResult, Noise]:
+    section: machine_sections.Section,
+    device: Device,
+    sizes: Sizes,
+    progress: Progress,
+    stop: Stop,
+    reference: Any,
+    watch: Callable[[], Watch],
+) -> tuple[machine_sections.SectionResult, Noise]:
     """One part, with the reference before, in between and after."""
     counted = watch()
     visited = 0.0
@@ -151,7 +157,7 @@ def method(device: Device, sizes: Sizes) -> str:
         )
     sentences += device.method_notes()
     if device.has_graphs:
-        sentences.append(f"graph_s: {sections.IN_GRAPH} calls replayed as a graph, per call.")
+        sentences.append(f"graph_s: {machine_sections.IN_GRAPH} calls replayed as a graph, per call.")
     sentences.append(
         "Noise: processor time of others from /proc/stat, and the same small work (a hash by one thread; on a GPU an FP32 product) timed"
         " before, during and after each part; a disturbed part was measured twice, the quieter kept."

@@ -13,7 +13,7 @@ from ironlaw.backends.backend import PLAIN
 from ironlaw.backends.rows import Row
 from ironlaw.errors import BadValue
 from ironlaw.formats import rate_unit
-from ironlaw.measure.devices.kinds import kind_of
+from ironlaw.measure.devices.device_kinds import kind_of
 from ironlaw.measure.machine.cache_levels import MemoryLevel, levels
 from ironlaw.units import show
 

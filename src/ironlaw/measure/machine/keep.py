@@ -15,11 +15,11 @@ from ironlaw import home
 from ironlaw.calibration.local_machine import NOISY, fit, store_curves
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.evidence_file import text, today
-from ironlaw.measure.host import SLUG
 from ironlaw.measure.machine import datasheet
 from ironlaw.measure.machine.characterise import Characterisation
 from ironlaw.measure.machine.datasheet import Figures
 from ironlaw.measure.noise import Noisy, busy_words
+from ironlaw.measure.software_host import SLUG
 
 if TYPE_CHECKING:
     from ironlaw.engine.device.machine import Hardware

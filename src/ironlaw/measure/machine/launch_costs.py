@@ -19,13 +19,13 @@ from ironlaw.engine.device.host import Host
 from ironlaw.errors import BadValue, MissingExtra
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.evidence_file import today
-from ironlaw.measure.host import SLUG, cpu_name
-from ironlaw.measure.machine import sections
+from ironlaw.measure.machine import machine_sections
 from ironlaw.measure.machine.characterise import busy, watched
-from ironlaw.measure.machine.sizes import Sizes
+from ironlaw.measure.machine.machine_sizes import Sizes
 from ironlaw.measure.noise import Noise, Noisy, Watch, busy_words
-from ironlaw.measure.progress import Progress, Stop, quiet
+from ironlaw.measure.progress_lines import Progress, Stop, quiet
 from ironlaw.measure.rows import typed
+from ironlaw.measure.software_host import SLUG, cpu_name
 from ironlaw.registry.hosts import host as registered
 
 SIZES = Sizes("host", each=0.04, longest=0.15, streams=1, ops=False)
@@ -63,7 +63,7 @@ def measure_launches(
     best: LaunchCosts | None = None
     with device.session():
         for _ in range(2):
-            part, noise = watched(sections.launches, device, SIZES, progress, stop, reference, watch)
+            part, noise = watched(machine_sections.launches, device, SIZES, progress, stop, reference, watch)
             rows = tuple(typed(part.rows))
             found = LaunchCosts(as_host(rows, device), rows, noise, _scatter(rows))
             best = found if best is None or len(found.reasons) < len(best.reasons) else best

@@ -13,12 +13,12 @@ from ironlaw.calibration import local_machine
 from ironlaw.errors import IronlawError
 from ironlaw.kit.banner import banner
 from ironlaw.kit.cards import Card, card, tone
-from ironlaw.pages.advice import advice
-from ironlaw.pages.answers import SIZES, Answer, ask, inputs
-from ironlaw.pages.explore import settings
-from ironlaw.pages.explore.formula import formula
-from ironlaw.pages.explore.sections import sections
-from ironlaw.pictures.roofline import roofline, spots
+from ironlaw.pages.advice_page import advice
+from ironlaw.pages.explore import explore_settings
+from ironlaw.pages.explore.explore_formula import formula
+from ironlaw.pages.explore.explore_sections import sections
+from ironlaw.pages.explore_answers import SIZES, Answer, ask, inputs
+from ironlaw.pictures.roofline_picture import roofline, spots
 from ironlaw.pictures.terms import terms
 from ironlaw.registry.workloads import about
 from ironlaw.report import accuracy
@@ -42,10 +42,10 @@ def view(state: Mapping[str, Any]) -> dict[str, Any]:
     requested = dict(state.get("dials") or {})
     moves: dict[str, dict[str, Any]] = {}
     if "seq" in state:
-        dials, values, moves = settings.settle(requested)
+        dials, values, moves = explore_settings.settle(requested)
     else:
-        dials, values = settings.strict(requested)
-    query = settings.query(values)
+        dials, values = explore_settings.strict(requested)
+    query = explore_settings.query(values)
     frame: dict[str, Any] = {"dials": _changes(dials, moves), "moved": moves, "query": urlencode(query), "error": None}
     try:
         return frame | _view(tuple(query), bool(state.get("moving")), local_machine.state())
@@ -56,7 +56,7 @@ def view(state: Mapping[str, Any]) -> dict[str, Any]:
 def _changes(dials: list[Dial], moves: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     changes = {
         dial["id"]: {key: dial.get(key) for key in CHANGING if dial.get(key) != usual.get(key)}
-        for dial, usual in zip(dials, settings.usual(), strict=True)
+        for dial, usual in zip(dials, explore_settings.usual(), strict=True)
     }
     by_name = {dial["id"]: dial for dial in dials}
     for name, move in moves.items():

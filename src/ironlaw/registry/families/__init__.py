@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ironlaw.engine.device.types import Graph
-from ironlaw.registry.families import bert, ds_cnn, gpt2, llama, mlp, mobilenet, moe, preact, resnet, unet, vit
+from ironlaw.registry.families import bert, ds_cnn, gpt2, llama, mlp, mobilenet, moe_family, preact, resnet, unet, vit
 
 FAMILIES: dict[str, Callable[..., Graph]] = {
     "bert": bert.build,
@@ -18,7 +18,7 @@ FAMILIES: dict[str, Callable[..., Graph]] = {
     "llama": llama.build,
     "mlp": mlp.build,
     "mobilenet": mobilenet.build,
-    "moe": moe.build,
+    "moe": moe_family.build,
     "preact": preact.build,
     "resnet": resnet.build,
     "unet": unet.build,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph, Tensor
-from ironlaw.registry.families.build import Builder, check_positions, view
+from ironlaw.registry.families.family_build import Builder, check_positions, view
 from ironlaw.registry.families.transformer import feed_forward, self_attention
 
 

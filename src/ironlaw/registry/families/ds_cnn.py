@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph, Tensor
-from ironlaw.registry.families.build import Builder
+from ironlaw.registry.families.family_build import Builder
 
 
 def build(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph, Tensor
-from ironlaw.registry.families.build import Builder, check_positions, split_heads, view
+from ironlaw.registry.families.family_build import Builder, check_positions, split_heads, view
 from ironlaw.registry.families.transformer import Span, check_packing, extend_cache, positions, span
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.errors import BadValue
-from ironlaw.registry.families.build import Builder, split_heads, view
+from ironlaw.registry.families.family_build import Builder, split_heads, view
 from ironlaw.registry.families.transformer import Span, check_packing, extend_cache, positions, span
 
 WIDE = ("fp32", "tf32")  # already in 4 bytes: `.float()` copies nothing

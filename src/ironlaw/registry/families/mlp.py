@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph
-from ironlaw.registry.families.build import Builder
+from ironlaw.registry.families.family_build import Builder
 
 
 def build(*, layers: int, width: int, batch: Number = 1, dtype: str = "fp16") -> Graph:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import conv2d_shape
-from ironlaw.registry.families.build import Builder, choose
+from ironlaw.registry.families.family_build import Builder, choose
 
 
 def build(

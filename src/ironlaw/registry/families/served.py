@@ -12,8 +12,8 @@ from ironlaw.engine.device.narrow_products import narrow_products
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.errors import BadValue
-from ironlaw.registry.families.build import Builder, view
-from ironlaw.registry.families.moe import mixture
+from ironlaw.registry.families.family_build import Builder, view
+from ironlaw.registry.families.moe_family import mixture
 
 
 def step(

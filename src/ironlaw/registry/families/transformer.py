@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Tensor, check_positive
-from ironlaw.registry.families.build import PHASES, Builder, choose, split_heads
+from ironlaw.registry.families.family_build import PHASES, Builder, choose, split_heads
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph, Tensor
-from ironlaw.registry.families.build import Builder, view
+from ironlaw.registry.families.family_build import Builder, view
 
 
 def build(*, channels: int, out_channels: int, time: int, groups: int, size: int, batch: Number = 1, dtype: str = "fp16") -> Graph:

@@ -7,8 +7,8 @@ from typing import Any
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.formats import intensity_unit, operation
 from ironlaw.pictures.live import live
-from ironlaw.pictures.roofline import roofline
-from ironlaw.pictures.timeline import timeline
+from ironlaw.pictures.roofline_picture import roofline
+from ironlaw.pictures.timeline_picture import timeline
 from ironlaw.report.analysis import Analysis
 from ironlaw.widget.figure import Figure
 

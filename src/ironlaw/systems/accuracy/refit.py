@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import median
 
 from ironlaw.backends.rows import Row
-from ironlaw.calibration.calibration import Calibration
 from ironlaw.calibration.fit import calibrate
+from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.scatter import ENOUGH, Outcome, by_mode, common_part, scatter, spread
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.intervals import HOST

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ironlaw.engine.numerics.frontier import Point, dominated_by, frontier
+from ironlaw.engine.numerics.pareto_2d import Point, dominated_by, frontier
 from ironlaw.errors import BadValue, unknown
 from ironlaw.registry.publications import published
 from ironlaw.systems.fields import custom

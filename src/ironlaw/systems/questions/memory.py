@@ -12,10 +12,10 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.training.growth import Growth
-from ironlaw.engine.training.layers import layers
-from ironlaw.engine.training.ledger import ROWS, Ledger
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
 from ironlaw.engine.training.setup import ATTENTION, Setup, growth, ledger, levers
+from ironlaw.engine.training.training_layers import layers
+from ironlaw.engine.training.training_ledger import ROWS, Ledger
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.registry.workloads import workload
 from ironlaw.systems.captures import CAPTURE_S, capture_all, read_setting

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ironlaw.engine.costs import device_hours
-from ironlaw.engine.serving.llm.load import Request, Spread, alike, arriving
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES, Policy
 from ironlaw.engine.serving.llm.promise import Promise
+from ironlaw.engine.serving.llm.requests import Request, Spread, alike, arriving
 from ironlaw.errors import BadValue, unknown
 from ironlaw.registry.decoders import FAMILIES, decoder
 from ironlaw.registry.loader import normal

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ironlaw.engine.device.types import Graph
-from ironlaw.engine.training.layers import layers
-from ironlaw.engine.training.ledger import Ledger
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
 from ironlaw.engine.training.setup import ATTENTION, Setup, ledger
+from ironlaw.engine.training.training_layers import layers
+from ironlaw.engine.training.training_ledger import Ledger
 from ironlaw.registry.machines import registered
 from ironlaw.registry.workloads import workload
 from ironlaw.systems.fields import one_of, switch, whole

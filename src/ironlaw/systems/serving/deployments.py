@@ -11,11 +11,11 @@ from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.memory import live_activations
 from ironlaw.engine.serving.llm.cache import blocks
 from ironlaw.engine.serving.llm.decoder import Decoder
-from ironlaw.engine.serving.llm.load import Request
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
 from ironlaw.engine.serving.llm.replicas import apart, first_tokens, side_by_side
-from ironlaw.engine.serving.llm.steps import StepTable
+from ironlaw.engine.serving.llm.requests import Request
+from ironlaw.engine.serving.llm.step_times import StepTable
 from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box, boxes
 from ironlaw.registry.decoders import steps, weight_bytes

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from ironlaw.engine.serving.llm.cache import blocks
-from ironlaw.engine.serving.llm.load import Request
 from ironlaw.engine.serving.llm.outcome import Outcome, joined
 from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.errors import BadValue
 from ironlaw.registry.decoders import decoder
 from ironlaw.registry.machines import registered

@@ -15,9 +15,9 @@ from typing import Any
 
 from ironlaw.engine.serving.llm.closed import waits
 from ironlaw.engine.serving.llm.decoder import Decoder
-from ironlaw.engine.serving.llm.load import Request, Spread
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.engine.serving.llm.requests import Request, Spread
 from ironlaw.engine.streams import split
 from ironlaw.errors import BadValue
 from ironlaw.registry.decoders import decoder

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.device.types import Graph, Tensor
-from ironlaw.registry.families.build import Builder
+from ironlaw.registry.families.family_build import Builder
 
 
 class Shard:

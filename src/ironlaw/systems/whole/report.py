@@ -9,9 +9,9 @@ from functools import lru_cache
 from ironlaw.engine import energy
 from ironlaw.engine.cluster.search import Candidate
 from ironlaw.systems.training.layout_steps import training_job
-from ironlaw.systems.whole import serving, training
+from ironlaw.systems.whole import whole_serving, whole_training
 from ironlaw.systems.whole.design import ASYNC, BATCH, BOX, MODEL, SEQ, TOKENS, Design, Faster, halls
-from ironlaw.systems.whole.training import Factor
+from ironlaw.systems.whole.whole_training import Factor
 
 DAY = 86400.0
 TTFT, TBT = 2.0, 0.05  # seconds promised: to the first token, and between tokens
@@ -26,7 +26,7 @@ class Report:
     factors: tuple[Factor, ...]
     peak: float  # tokens a second
     step: Candidate | None = field(repr=False)
-    saves: training.Saves
+    saves: whole_training.Saves
     refusal: str = ""
 
     @property
@@ -41,7 +41,7 @@ def evaluate(design: Design, faster: Faster | None = None) -> Report:
 
 @lru_cache(maxsize=2048)
 def _evaluate(design: Design, faster: Faster) -> Report:
-    one, saves, served = training.stepped(design, faster), training.saved(design, faster), serving.served(design)
+    one, saves, served = whole_training.stepped(design, faster), whole_training.saved(design, faster), whole_serving.served(design)
     first, following = 1.0 - served.late(TTFT), served.within(TBT)
     goodput = float(saves.shares.goodput)
     tokens = one.speed.tokens_per_s if one else 0.0
@@ -49,21 +49,21 @@ def _evaluate(design: Design, faster: Faster) -> Report:
     serving_hours = design.serving * energy.YEAR
     hours = design.gpus * days * 24.0 + serving_hours
     hall = halls()[design.hall]
-    joules = energy.of_run(hours, serving.power(), hall.pue) if math.isfinite(hours) else math.inf
+    joules = energy.of_run(hours, whole_serving.power(), hall.pue) if math.isfinite(hours) else math.inf
     room = training_job(MODEL, BOX, BATCH, SEQ).capacity
     values = {
-        "memory": max(float(one.memory.total) / room if one else math.inf, serving.held(design)),
+        "memory": max(float(one.memory.total) / room if one else math.inf, whole_serving.held(design)),
         "days": days,
         "goodput": goodput,
         "drain": saves.drain / design.far_every if design.saving == ASYNC else 0.0,
-        "ports": training.tree(design).ports / design.gpus,
+        "ports": whole_training.tree(design).ports / design.gpus,
         "ttft": served.ttft,
         "tbt": served.tbt,
-        "availability": serving.answered(design, faster),
+        "availability": whole_serving.answered(design, faster),
         "hours": hours,
         "energy": joules,
         "carbon": energy.carbon(joules, hall.grams_per_kwh) if math.isfinite(joules) else math.inf,
-        "epsilon": serving.spent(design.noise),
+        "epsilon": whole_serving.spent(design.noise),
         "mfu": one.speed.mfu if one else 0.0,
         "tokens_per_s": tokens,
         "useful": tokens * goodput * first * following,
@@ -72,11 +72,17 @@ def _evaluate(design: Design, faster: Faster) -> Report:
         "between": saves.between,
         "serving_hours": serving_hours,
     }
-    parts = training.factors(design, one, faster) if one else ()
+    parts = whole_training.factors(design, one, faster) if one else ()
     lasting = (
         Factor("work that lasts", goodput), Factor("first tokens in time", first),
         Factor("next tokens in time", following),
     )  # fmt: skip
     return Report(
-        design, values, (*parts, *lasting), training.peak_tokens(design, faster), one, saves, "" if one else training.refusal(design)
+        design,
+        values,
+        (*parts, *lasting),
+        whole_training.peak_tokens(design, faster),
+        one,
+        saves,
+        "" if one else whole_training.refusal(design),
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw.systems.whole.design import Design
-from ironlaw.systems.whole.search import snapped
-from ironlaw.systems.whole.training import refusal
+from ironlaw.systems.whole.whole_search import snapped
+from ironlaw.systems.whole.whole_training import refusal
 
 Designs = Mapping[str, Mapping[str, Any]]  # whose -> what it saved
 Sources = Mapping[str, tuple[str, str]]  # dial -> (whose design, its field)

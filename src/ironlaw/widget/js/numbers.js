@@ -1,6 +1,6 @@
 // Numbers as people type them: 4,8 and 4.8, 100,000 and 100 000. A browser's own number field drops the comma and reads 48.
 
-// What a text can mean, by the rules of ironlaw.recall.answers: "1,024" is 1024 or 1.024, "3,5" is 3.5, "abc" is nothing.
+// What a text can mean, by the rules of ironlaw.recall.card_answers: "1,024" is 1024 or 1.024, "3,5" is 3.5, "abc" is nothing.
 function readNumber(text) {
   const digits = text.replace(/[\s\u202f\u00a0_']/g, "").replace("\u2212", "-").replace(/[.,]+$/, "");
   if (!/^[-+]?(\d[\d.,]*|[.,]\d+)(e[-+]?\d+)?$/i.test(digits)) return [];

@@ -1,4 +1,4 @@
-// Whether a dial may stand at a value. The rules (DIAL_SCHEMA) are those of ironlaw.widget.schema, sent as data; a test feeds both sides
+// Whether a dial may stand at a value. The rules (DIAL_SCHEMA) are those of ironlaw.widget.dial_schema, sent as data; a test feeds both sides
 // the same cases.
 
 function conforms(rule, dial, value) {

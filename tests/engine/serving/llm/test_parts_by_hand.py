@@ -16,14 +16,14 @@ from ironlaw.engine.serving.llm.cache import (
     slots,
 )
 from ironlaw.engine.serving.llm.decoder import Decoder
-from ironlaw.engine.serving.llm.load import Quantiles, Request, Spread, alike, arriving, checked, faster
 from ironlaw.engine.serving.llm.outcome import STEADY, Moment, Outcome, joined
 from ironlaw.engine.serving.llm.policy import Policy, Speculation, refill_gain
 from ironlaw.engine.serving.llm.pool import Pool, Prefix
 from ironlaw.engine.serving.llm.promise import Answer, Promise, fewest
 from ironlaw.engine.serving.llm.replica import serve
 from ironlaw.engine.serving.llm.replicas import apart, side_by_side
-from ironlaw.engine.serving.llm.steps import Grid, Line, StepTable
+from ironlaw.engine.serving.llm.requests import Quantiles, Request, Spread, alike, arriving, checked, faster
+from ironlaw.engine.serving.llm.step_times import Grid, Line, StepTable
 from ironlaw.errors import BadValue, UnknownName
 
 

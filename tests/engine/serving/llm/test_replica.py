@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.engine.serving.llm.load import Quantiles, Request, Spread, alike, arriving, faster
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
 from ironlaw.engine.serving.llm.replica import Replica, serve
 from ironlaw.engine.serving.llm.replicas import apart, first_tokens, side_by_side
-from ironlaw.engine.serving.llm.stays import inside
+from ironlaw.engine.serving.llm.requests import Quantiles, Request, Spread, alike, arriving, faster
+from ironlaw.engine.serving.llm.residence import inside
 from ironlaw.engine.serving.queues import md1
 from ironlaw.errors import BadValue
 

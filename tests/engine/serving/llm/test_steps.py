@@ -7,7 +7,7 @@ import pytest
 
 from ironlaw import Plan, hardware, predict, registry, workload
 from ironlaw.engine.serving.llm.decoder import Decoder
-from ironlaw.engine.serving.llm.steps import Grid, Line, Points
+from ironlaw.engine.serving.llm.step_times import Grid, Line, Points
 from ironlaw.errors import BadValue
 from ironlaw.registry.decoders import decoder, steps, weight_bytes
 from ironlaw.registry.families.served import step

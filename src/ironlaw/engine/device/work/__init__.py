@@ -18,10 +18,10 @@ from typing import Any
 
 from ironlaw.engine.arrays import SCALARS, Number, total
 from ironlaw.engine.device.types import FORMATS, Op, Work
-from ironlaw.engine.device.work import elements, movement, products, quantised, recurrent, training
-from ironlaw.engine.device.work.count import CATEGORIES, Count, Kind, Kinds, Tensors
+from ironlaw.engine.device.work import elements, movement_work, product_work, quantised_work, recurrent_work, training_work
 from ironlaw.engine.device.work.elements import SMALL_REDUCTION
-from ironlaw.engine.device.work.products import conv2d_shape
+from ironlaw.engine.device.work.op_count import CATEGORIES, Count, Kind, Kinds, Tensors
+from ironlaw.engine.device.work.product_work import conv2d_shape
 from ironlaw.errors import BadValue, IronlawError, unknown
 
 __all__ = ["CATEGORIES", "KINDS", "SMALL_REDUCTION", "STAND_IN", "Count", "Kind", "category", "conv2d_shape", "op", "traits", "with_attrs"]
@@ -30,7 +30,7 @@ STAND_IN = "stand_in"  # an attribute: the name of the op for which this kind st
 
 # an op kind from outside ironlaw is added the same way: `@KINDS("elementwise")`
 KINDS = Kinds()
-for _file in (products, elements, movement, training, recurrent, quantised):
+for _file in (product_work, elements, movement_work, training_work, recurrent_work, quantised_work):
     KINDS.update(_file.kind)
 
 

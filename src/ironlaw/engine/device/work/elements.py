@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ironlaw.engine.device.work.count import Attrs, Count, Kinds, Tensors, per_element
 from ironlaw.engine.device.work.keeping import INPUT, NORM, NOTHING, OUTPUT, PRODUCT, SECOND, per_channel, per_group, per_row
+from ironlaw.engine.device.work.op_count import Attrs, Count, Kinds, Tensors, per_element
 
 # One block reduces this many elements by itself; beyond, a reduction over the whole tensor is split over kernels.
 # Measured: x / x.sum() is one compiled kernel at 4,096 elements and three at 786,432 (evidence h200_sxm/micro).

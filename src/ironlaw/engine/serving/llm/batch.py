@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from ironlaw.engine.serving.llm.load import Request
+from ironlaw.engine.serving.llm.requests import Request
 
 
 @dataclass(slots=True, eq=False)

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from ironlaw.engine.serving.llm.batch import Job
-from ironlaw.engine.serving.llm.load import Request
 from ironlaw.engine.serving.llm.outcome import Moment, Stay
+from ironlaw.engine.serving.llm.requests import Request
 
 
 class Journal:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ironlaw.engine.serving.line import ranked
-from ironlaw.engine.serving.llm.load import Request
+from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.errors import BadValue
 
 STEADY = 4.0  # mean times of a request for which arrivals must go on before a rate is taken from the middle of them

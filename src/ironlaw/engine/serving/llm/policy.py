@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from ironlaw.engine.serving.llm.cache import whole
-from ironlaw.engine.serving.llm.steps import StepTable
+from ironlaw.engine.serving.llm.step_times import StepTable
 from ironlaw.engine.streams import uniform
 from ironlaw.errors import BadValue, unknown
 

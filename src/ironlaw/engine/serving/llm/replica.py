@@ -13,10 +13,10 @@ from ironlaw.engine.serving.llm.admission import Admission
 from ironlaw.engine.serving.llm.batch import Batch, Job
 from ironlaw.engine.serving.llm.cache import blocks
 from ironlaw.engine.serving.llm.journal import Journal
-from ironlaw.engine.serving.llm.load import Request, checked
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
-from ironlaw.engine.serving.llm.steps import Chunks
+from ironlaw.engine.serving.llm.requests import Request, checked
+from ironlaw.engine.serving.llm.step_times import Chunks
 from ironlaw.errors import BadValue
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from ironlaw.engine.device.types import check_positive
 from ironlaw.engine.serving.llm.cache import whole
-from ironlaw.engine.serving.llm.load import Request, checked
 from ironlaw.engine.serving.llm.outcome import Outcome, joined
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.replica import Step, serve
+from ironlaw.engine.serving.llm.requests import Request, checked
 
 
 def side_by_side(

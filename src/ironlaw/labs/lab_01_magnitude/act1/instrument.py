@@ -13,7 +13,7 @@ from ironlaw.kit.context import Context, pick, the
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.ladder import QUANTITIES, ladder, unit_of, value_of
-from ironlaw.pictures.reveal import rules
+from ironlaw.pictures.reveal_picture import rules
 from ironlaw.systems.fields import among
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed

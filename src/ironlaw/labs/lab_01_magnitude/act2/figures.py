@@ -10,7 +10,7 @@ from ironlaw.engine.device.memory import Memory
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_01_magnitude.act2.case import CONVENTIONS, Case, premise
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD
-from ironlaw.pictures.curve import Position, curve
+from ironlaw.pictures.curve_picture import Position, curve
 from ironlaw.pictures.terms import terms as term_bars
 from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity

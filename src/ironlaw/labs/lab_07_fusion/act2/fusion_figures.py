@@ -10,7 +10,7 @@ from ironlaw.formats import intensity_unit, rate_unit
 from ironlaw.labs.lab_07_fusion.act2 import fusion, local_runs
 from ironlaw.labs.lab_07_fusion.act2.fusion import THREE, Case, Line
 from ironlaw.pictures.lines import lines, upright
-from ironlaw.pictures.roofline import roofline
+from ironlaw.pictures.roofline_picture import roofline
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.traffic import traffic
 from ironlaw.pictures.waterfall import Part

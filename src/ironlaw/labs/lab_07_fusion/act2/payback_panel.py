@@ -15,7 +15,7 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.act2 import payback
 from ironlaw.labs.lab_07_fusion.act2.payback import COMPILE, STAY, Case
-from ironlaw.pictures.reveal import rules
+from ironlaw.pictures.reveal_picture import rules
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.registry.textbooks import textbook
 from ironlaw.systems.fields import among, figure, hundredths

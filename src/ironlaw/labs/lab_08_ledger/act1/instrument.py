@@ -8,17 +8,17 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.training.autograd import kept
-from ironlaw.engine.training.ledger import ROWS
 from ironlaw.engine.training.loss import with_loss
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
 from ironlaw.engine.training.setup import Setup
+from ironlaw.engine.training.training_ledger import ROWS
 from ironlaw.kit import settings
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import line, term
 from ironlaw.labs.lab_08_ledger import step
 from ironlaw.labs.lab_08_ledger.step import Case
 from ironlaw.labs.tables import scrolling_table
-from ironlaw.pictures.reveal import rules
+from ironlaw.pictures.reveal_picture import rules
 from ironlaw.systems.fields import whole
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark, tabbed

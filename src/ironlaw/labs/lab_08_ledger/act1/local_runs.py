@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ironlaw import kit
-from ironlaw.measure.experiments import ledger
+from ironlaw.measure.experiments import memory_trial
 from ironlaw.units import significant
 
 
@@ -16,7 +16,7 @@ def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
 def slots(run: kit.Measured) -> dict[str, object]:
     rows = [row for row in run.all(kind="figure") if row["params"].get("expected")]
     worst = max(rows, key=lambda row: abs(row["value"] / row["params"]["expected"] - 1))
-    kept = next(row for row in rows if row["name"] == ledger.KEPT)
+    kept = next(row for row in rows if row["name"] == memory_trial.KEPT)
     off = 100 * abs(worst["value"] / worst["params"]["expected"] - 1)
     return {
         "count": str(len(rows)), "kept": kit.amount(float(kept["value"]), "B"),
@@ -30,7 +30,7 @@ def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     run = lab.local_run("ledger")
     if run is None:
         return {}
-    static = (ledger.WEIGHTS, ledger.GRADIENTS, ledger.STATE)
+    static = (memory_trial.WEIGHTS, memory_trial.GRADIENTS, memory_trial.STATE)
     rows = [r for r in run.all(kind="figure") if r["name"] in static and r["params"].get("optimiser", "adamw") == "adamw"]
     expected = sum(float(r["params"]["expected"]) for r in rows)
     if not expected:

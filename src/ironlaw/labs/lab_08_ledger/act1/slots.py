@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.backends.rows import Row
-from ironlaw.engine.training.ledger import static_bytes
+from ironlaw.engine.training.training_ledger import static_bytes
 from ironlaw.labs.lab_08_ledger.act1.instrument import PREMISE
 from ironlaw.registry import evidence
 from ironlaw.registry.workloads import about, workload

@@ -9,8 +9,8 @@ from ironlaw import kit
 from ironlaw.engine.numerics.lost_updates import largest_lost
 from ironlaw.engine.serving.targets import least_rising
 from ironlaw.engine.training import setup as setups
+from ironlaw.engine.training.checkpointing import recompute
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
-from ironlaw.engine.training.recompute import recompute
 from ironlaw.kit import settings
 from ironlaw.labs.lab_08_ledger import step
 from ironlaw.labs.lab_08_ledger.step import Case

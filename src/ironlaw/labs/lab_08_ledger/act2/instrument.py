@@ -8,7 +8,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.training import setup as setups
-from ironlaw.engine.training.recompute import recompute
+from ironlaw.engine.training.checkpointing import recompute
 from ironlaw.engine.training.setup import Setup
 from ironlaw.kit import settings
 from ironlaw.kit.context import the

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ironlaw import kit
-from ironlaw.engine.training.ledger import ROWS
-from ironlaw.engine.training.recompute import best_checkpoints, checkpoint_bytes, continuous_checkpoints
+from ironlaw.engine.training.checkpointing import best_checkpoints, checkpoint_bytes, continuous_checkpoints
 from ironlaw.engine.training.setup import Setup
+from ironlaw.engine.training.training_ledger import ROWS
 from ironlaw.labs.lab_08_ledger.act1 import slots as first
 from ironlaw.labs.lab_08_ledger.act1.instrument import PREMISE
 from ironlaw.labs.lab_08_ledger.act2 import instrument

@@ -9,7 +9,7 @@ from typing import Any
 
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.memory import Memory
-from ironlaw.engine.numerics.frontier import Point, dominated_by, frontier
+from ironlaw.engine.numerics.pareto_2d import Point, dominated_by, frontier
 from ironlaw.engine.numerics.shares import trials_needed
 from ironlaw.kit import settings
 from ironlaw.labs.lab_10_frontier import llama

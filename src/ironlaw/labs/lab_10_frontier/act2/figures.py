@@ -8,9 +8,9 @@ from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act2.case import BYTES, ERRORS, DigitCase, LlamaCase
 from ironlaw.labs.lab_10_frontier.act2.local_runs import beside
 from ironlaw.labs.lab_10_frontier.reader import Setting
-from ironlaw.pictures.frontier import Budget, scatter
+from ironlaw.pictures.frontier_picture import Budget, scatter
 from ironlaw.pictures.lines import lines
-from ironlaw.pictures.reveal import rules
+from ironlaw.pictures.reveal_picture import rules
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity

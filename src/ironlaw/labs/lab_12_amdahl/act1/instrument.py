@@ -13,7 +13,7 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_12_amdahl import passes
 from ironlaw.labs.lab_12_amdahl.act1 import figures, local_runs
 from ironlaw.labs.lab_12_amdahl.passes import DEVICE, HOST, KINDS, PIPELINE, STAGES, Pass
-from ironlaw.pictures.reveal import rules
+from ironlaw.pictures.reveal_picture import rules
 from ironlaw.systems.fields import among, figure
 from ironlaw.widget.figure import tabbed
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.labs.lab_12_amdahl import passes
-from ironlaw.measure.experiments.stages import VARIANTS
+from ironlaw.measure.experiments.stages_trial import VARIANTS
 
 FASTER = tuple(name for name in VARIANTS if name != "fp64")
 

@@ -12,7 +12,7 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_12_amdahl.act2 import figures, local_runs, verdict
 from ironlaw.labs.lab_12_amdahl.act2.job import PAIR, SHARE, Job, Story
 from ironlaw.labs.lab_12_amdahl.act2.verdict import LIMITS, money
-from ironlaw.pictures.reveal import rules
+from ironlaw.pictures.reveal_picture import rules
 from ironlaw.systems.limits import hit
 from ironlaw.widget.figure import tabbed
 

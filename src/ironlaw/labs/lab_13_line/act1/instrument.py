@@ -12,7 +12,7 @@ from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_13_line.act1 import figures
 from ironlaw.labs.lab_13_line.act1.system import IN_FLIGHT, RATE, TICK, System
-from ironlaw.pictures.staircase import SHOWN, staircase
+from ironlaw.pictures.staircase_picture import SHOWN, staircase
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.serving.testers import Stalls, Test, back_fill, closed_loop, load, open_loop
+from ironlaw.engine.serving.load_testers import Stalls, Test, back_fill, closed_loop, load, open_loop
 from ironlaw.kit import settings
 from ironlaw.labs.lab_14_tail import work
 from ironlaw.systems.fields import among, figure, hundredths, switch, thousandths, whole

@@ -13,7 +13,7 @@ from ironlaw.kit.formula import line
 from ironlaw.labs.lab_14_tail import work
 from ironlaw.labs.lab_14_tail.act1 import figures
 from ironlaw.labs.lab_14_tail.act1.case import MOVING, Case, case_of
-from ironlaw.pictures.reveal import rules
+from ironlaw.pictures.reveal_picture import rules
 from ironlaw.systems.limits import fail, good, warn
 from ironlaw.units import percent
 from ironlaw.widget.figure import tabbed

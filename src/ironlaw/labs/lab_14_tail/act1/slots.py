@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw import kit
+from ironlaw.engine.serving.load_testers import open_loop
 from ironlaw.engine.serving.samples import least_count, order_interval
 from ironlaw.engine.serving.tails import exponential_tail, merged_quantile, quantile
-from ironlaw.engine.serving.testers import open_loop
 from ironlaw.labs.lab_14_tail.act1.case import Case, tene
 
 SMALL = 200  # requests of the reflection

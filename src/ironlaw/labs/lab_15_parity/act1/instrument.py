@@ -15,9 +15,9 @@ from ironlaw.labs.lab_15_parity import data
 from ironlaw.labs.lab_15_parity.act1 import figures, verdicts
 from ironlaw.labs.lab_15_parity.act1.setting import EACH, ONE, SIDES, Setting
 from ironlaw.labs.lab_15_parity.data import CUTS, MADE_UP, SPEECH, as_points, points
-from ironlaw.pictures.people import people
+from ironlaw.pictures.people_picture import people
 from ironlaw.pictures.rays import Line, rays
-from ironlaw.pictures.reveal import rules
+from ironlaw.pictures.reveal_picture import rules
 from ironlaw.registry.scored_groups import CREDIT
 from ironlaw.widget.figure import tabbed
 from ironlaw.widget.quantities import THIN

@@ -8,7 +8,7 @@ from functools import cache
 from ironlaw.engine.parity.rules import NONE, OPPORTUNITY, RULES, SELECTION, best
 from ironlaw.labs.lab_15_parity.act2.policy import WINDOWED, Policy
 from ironlaw.labs.lab_15_parity.data import SPEECH
-from ironlaw.pictures import people as pictures
+from ironlaw.pictures import people_picture as pictures
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.rays import Line, rays
 from ironlaw.registry.scored_groups import CREDIT, groups

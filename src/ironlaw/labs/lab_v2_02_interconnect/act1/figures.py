@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.engine.cluster.links import Box
 from ironlaw.labs.lab_v2_02_interconnect.act1 import local_runs
 from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, LARGEST, NAMES, REDUCE, SEND, SMALLEST, WHAT, Setting
-from ironlaw.pictures import reveal
+from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.wires import HEIGHT, WIDTH, Edge, Node, places, wires
 from ironlaw.registry.publications import published
@@ -130,7 +130,7 @@ def staircase(lab: kit.Lab, setting: Setting) -> Figure:
     ]  # fmt: skip
     option = lab.choice("act1")
     if option is not None:
-        marks += reveal.rules(1e9 * float(option.value), 1e9 * float(lab.question("act1").answer), "B/s")
+        marks += reveal_picture.rules(1e9 * float(option.value), 1e9 * float(lab.question("act1").answer), "B/s")
     words = "; ".join(f"{name} {format_quantity(rate, 'B/s')}" for name, (rate, _) in rows.items())
     table = tuple((name, format_quantity(rate, "B/s"), exact(rate, "B/s")) for name, (rate, _) in rows.items())
     return Figure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ironlaw import kit
-from ironlaw.measure.experiments import staircase
+from ironlaw.measure.experiments import staircase_trial
 
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
@@ -16,7 +16,7 @@ def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
 def rates(run: kit.Measured) -> dict[str, float]:
     """Step -> bytes a second of its long message."""
     found = {}
-    for way, (_, size) in staircase.STEPS.items():
+    for way, (_, size) in staircase_trial.STEPS.items():
         row = run.row(kind="case", name=way, bytes=size)
         if row is not None:
             found[way] = size / float(row["wall_s"])
@@ -26,17 +26,18 @@ def rates(run: kit.Measured) -> dict[str, float]:
 def steps(lab: kit.Lab) -> dict[str, float]:
     """The steps as the picture calls them; empty until they were measured."""
     run = lab.local_run("staircase")
-    return {} if run is None else {f"here: {staircase.STEPS[way][0]}": rate for way, rate in rates(run).items()}
+    return {} if run is None else {f"here: {staircase_trial.STEPS[way][0]}": rate for way, rate in rates(run).items()}
 
 
 def slots(run: kit.Measured) -> dict[str, object]:
     by = rates(run)
-    slowest = min((staircase.SHARED, staircase.PIPE, staircase.TCP), key=lambda way: by[way])
-    small = run.row(kind="case", name=staircase.PIPE, bytes=staircase.SMALL)
+    slowest = min((staircase_trial.SHARED, staircase_trial.PIPE, staircase_trial.TCP), key=lambda way: by[way])
+    small = run.row(kind="case", name=staircase_trial.PIPE, bytes=staircase_trial.SMALL)
     return {
         **{way: kit.amount(rate, "B/s") for way, rate in by.items()},
-        "slowest": staircase.STEPS[slowest][0], "fall": kit.times(by[staircase.MEMORY] / by[slowest]),
-        "small": kit.amount(float(staircase.SMALL), "B"), "start": kit.amount(float(small["wall_s"]), "s") if small else "not measured",
+        "slowest": staircase_trial.STEPS[slowest][0], "fall": kit.times(by[staircase_trial.MEMORY] / by[slowest]),
+        "small": kit.amount(float(staircase_trial.SMALL), "B"),
+        "start": kit.amount(float(small["wall_s"]), "s") if small else "not measured",
     }  # fmt: skip
 
 
@@ -46,4 +47,6 @@ def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     if run is None:
         return {}
     by = rates(run)
-    return {"pcie_is_good_enough": kit.LocalFigure(by[staircase.MEMORY] / by[staircase.TCP], "×", f"memory to TCP; {run.source}")}
+    return {
+        "pcie_is_good_enough": kit.LocalFigure(by[staircase_trial.MEMORY] / by[staircase_trial.TCP], "×", f"memory to TCP; {run.source}")
+    }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw.engine.cluster.collectives import bus_factor, time
-from ironlaw.engine.cluster.exchange import Load, loads
+from ironlaw.engine.cluster.expert_exchange import Load, loads
 from ironlaw.engine.cluster.library import pipelined, ring_pace, start
 from ironlaw.engine.cluster.links import Box, Edge, Interconnect, ring_edges
 from ironlaw.kit import settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.labs.lab_v2_02_interconnect.act2.groups import Case
-from ironlaw.pictures.answers import answers
+from ironlaw.pictures.answers_picture import answers
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.workloads import about

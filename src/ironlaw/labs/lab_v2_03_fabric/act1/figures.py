@@ -6,7 +6,7 @@ from ironlaw import kit
 from ironlaw.engine.cluster.topology import Tier, sides
 from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, LOOPBACK, RAILS, TORUS, Setting
 from ironlaw.pictures import fabric as drawing
-from ironlaw.pictures import reveal
+from ironlaw.pictures import reveal_picture
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -76,7 +76,7 @@ def factors(lab: kit.Lab, setting: Setting) -> Figure:
     ]  # fmt: skip
     option = lab.choice("act1")
     if option is not None:
-        marks += reveal.rules(float(option.value), float(lab.question("act1").answer), "×")
+        marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "×")
     words = "; ".join(f"{name} {format_quantity(factor, '×')}" for name, factor in rows.items())
     table = tuple((name, format_quantity(factor, "×"), exact(factor, "×")) for name, factor in rows.items())
     return Figure(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ironlaw import kit
-from ironlaw.measure.experiments.collectives import FREE, PACED, RATE, SIZES
+from ironlaw.measure.experiments.collectives_trial import FREE, PACED, RATE, SIZES
 
 RANKS = 8
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ironlaw import kit
 from ironlaw.engine.cluster.pipelines import bubble
 from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import MODELS, PIECES, REPLICAS, Setting, why_not_pieces
-from ironlaw.pictures import reveal
+from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.devices import devices
 from ironlaw.pictures.gantt import gantt
 from ironlaw.registry.publications import published
@@ -40,7 +40,7 @@ def pieces(lab: kit.Lab, setting: Setting) -> Figure:
     ]  # fmt: skip
     option = lab.choice("act1")
     if option is not None:
-        marks += reveal.rules(float(option.value), float(lab.question("act1").answer), "%")
+        marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "%")
     words = "; ".join(f"{name} {significant(value)} %" for name, (value, _) in rows.items())
     return Figure(
         "pieces", "The bubble, by pieces of a stage", Axis("linear", "share of the pipeline's time", "%", (0.0, 100.0)),

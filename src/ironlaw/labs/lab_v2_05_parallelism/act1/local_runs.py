@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ironlaw import kit
-from ironlaw.measure.experiments import scaling
-from ironlaw.measure.experiments.scaling import Pair
+from ironlaw.measure.experiments import scaling_trial
+from ironlaw.measure.experiments.scaling_trial import Pair
 from ironlaw.units import percent
 
 
@@ -17,7 +17,7 @@ def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
 
 def pairs(run: kit.Measured) -> list[Pair]:
     """Every batch on one process and on two."""
-    return scaling.compare(run.rows)[1]
+    return scaling_trial.compare(run.rows)[1]
 
 
 def slots(run: kit.Measured) -> dict[str, object]:
@@ -28,7 +28,7 @@ def slots(run: kit.Measured) -> dict[str, object]:
         "small_two": kit.amount(small.two, "s"), "large_one": kit.amount(large.alone, "s"), "large_two": kit.amount(large.two, "s"),
         "small_of": percent(small.efficiency, 2), "large_of": percent(large.efficiency, 2),
         "wire": kit.amount(large.wire, "s"), "foretold": kit.amount(large.foretold, "s"),
-        "gradients": kit.amount(float(scaling.SIZES[-1]), "B"),
+        "gradients": kit.amount(float(scaling_trial.SIZES[-1]), "B"),
     }  # fmt: skip
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from ironlaw.engine.cluster.layouts import Layout, stage_layers
 from ironlaw.engine.cluster.links import Box
+from ironlaw.engine.cluster.pipeline_timeline import Stretch, stretches
 from ironlaw.engine.cluster.pipelines import bubble
 from ironlaw.engine.cluster.search import Candidate
-from ironlaw.engine.cluster.stretches import Stretch, stretches
 from ironlaw.errors import BadValue
 from ironlaw.kit import settings
 from ironlaw.registry.boxes import box

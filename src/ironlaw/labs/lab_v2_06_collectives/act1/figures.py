@@ -11,7 +11,7 @@ from ironlaw.labs.lab_v2_06_collectives.act1 import local_runs
 from ironlaw.labs.lab_v2_06_collectives.act1.playback import playback
 from ironlaw.labs.lab_v2_06_collectives.act1.setting import LARGEST, NAMES, SMALLEST, Setting
 from ironlaw.labs.lab_v2_06_collectives.wires_of_context import BOX, NVLINK
-from ironlaw.pictures import reveal
+from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.lines import COLOURS, lines
 from ironlaw.pictures.spacetime import spacetime
 from ironlaw.registry.publications import published
@@ -102,7 +102,7 @@ def _reveal(lab: kit.Lab) -> list[Mark]:
     if option is None:
         return []
     truth = float(lab.question("act1").answer)
-    said, true = reveal.rules(min(float(option.value), LARGEST), truth, "B")
+    said, true = reveal_picture.rules(min(float(option.value), LARGEST), truth, "B")
     return [true] if float(option.value) >= NEVER else [said, true]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.labs.lab_v2_06_collectives.act1.setting import Setting
 from ironlaw.labs.lab_v2_06_collectives.wires_of_context import HERE, own_fit
-from ironlaw.measure.experiments import collectives
+from ironlaw.measure.experiments import collectives_trial
 
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
@@ -24,21 +24,23 @@ def seconds(run: kit.Measured, **case: Any) -> float:
 
 def small(run: kit.Measured) -> dict[str, float]:
     """Algorithm -> seconds of the smallest message over most ranks, free."""
-    return {case["algorithm"]: seconds(run, name=collectives.FREE, **case) for case in collectives.smallest()}
+    return {case["algorithm"]: seconds(run, name=collectives_trial.FREE, **case) for case in collectives_trial.smallest()}
 
 
 def slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
     by = small(run)
-    case = collectives.smallest()[0]
-    large = max(size for sizes in collectives.SIZES[collectives.PACED].values() for size in sizes)
-    most = max(collectives.SIZES[collectives.PACED])
-    paced = {name: seconds(run, name=collectives.PACED, algorithm=name, ranks=most, bytes=large) for name in collectives.ALGORITHMS}
+    case = collectives_trial.smallest()[0]
+    large = max(size for sizes in collectives_trial.SIZES[collectives_trial.PACED].values() for size in sizes)
+    most = max(collectives_trial.SIZES[collectives_trial.PACED])
+    paced = {
+        name: seconds(run, name=collectives_trial.PACED, algorithm=name, ranks=most, bytes=large) for name in collectives_trial.ALGORITHMS
+    }
     fitted = own_fit(lab)
-    wire, seen, foretold = fitted[1:] if fitted else collectives.compare([dict(row) for row in run.rows])
+    wire, seen, foretold = fitted[1:] if fitted else collectives_trial.compare([dict(row) for row in run.rows])
     return {
         "ranks": most, "small": kit.amount(float(case["bytes"]), "B"), "ring_small": kit.amount(by["ring"], "s"),
         "tree_small": kit.amount(by["binomial"], "s"), "ratio": kit.times(by["ring"] / by["binomial"], 2),
-        "large": kit.amount(float(large), "B"), "pace": kit.amount(collectives.RATE, "B/s"),
+        "large": kit.amount(float(large), "B"), "pace": kit.amount(collectives_trial.RATE, "B/s"),
         **{f"{name}_large": kit.amount(value, "s") for name, value in paced.items()},
         "alpha": kit.amount(wire.alpha, "s"), "beta": kit.amount(wire.beta, "B/s"), "seen": kit.amount(100 * seen, "%", 2),
         "foretold": kit.amount(100 * foretold, "%", 2),
@@ -54,10 +56,10 @@ def dots(lab: kit.Lab, setting: Setting) -> dict[str, list[tuple[float, float]]]
     for name in dict.fromkeys((setting.first, setting.second)):
         rows = sorted(
             (float(row["params"]["bytes"]), float(row["wall_s"]))
-            for row in run.all(kind="case", name=collectives.PACED, algorithm=name, ranks=setting.wires.ranks)
+            for row in run.all(kind="case", name=collectives_trial.PACED, algorithm=name, ranks=setting.wires.ranks)
         )
         if rows:
-            found[f"here: {collectives.ALGORITHMS[name]}"] = rows
+            found[f"here: {collectives_trial.ALGORITHMS[name]}"] = rows
     return found
 
 
@@ -67,7 +69,7 @@ def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     if run is None:
         return {}
     by = small(run)
-    case = collectives.smallest()[0]
+    case = collectives_trial.smallest()[0]
     best = min(by.values())
     return {
         "ring_is_always_best": kit.LocalFigure(by["ring"] / best, "×", f"{case['bytes']:,} B over {case['ranks']} processes; {run.source}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ironlaw.engine.cluster.playing import Inside, addends, step_ends
+from ironlaw.engine.cluster.schedule_replay import Inside, addends, step_ends
 from ironlaw.engine.cluster.schedules import Schedule, Step, steps
 from ironlaw.labs.lab_v2_06_collectives.act1.setting import NAMES, Setting
 from ironlaw.pictures.spacetime import ADDED, KEPT, LEGEND

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ironlaw import kit
 from ironlaw.engine.cluster.buckets import Queue
 from ironlaw.labs.lab_v2_06_collectives.act2.buckets import ALGORITHMS, BUCKETS, SIZES, Case, best_bucket, exposed_by_bucket
-from ironlaw.pictures.answers import answers
+from ironlaw.pictures.answers_picture import answers
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part

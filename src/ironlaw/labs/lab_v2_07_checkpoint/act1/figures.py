@@ -6,7 +6,7 @@ from ironlaw import kit
 from ironlaw.engine.cluster.failures import goodput
 from ironlaw.labs.lab_v2_07_checkpoint.act1 import local_runs
 from ironlaw.labs.lab_v2_07_checkpoint.act1.interval import DAY, GRID, LAWS, LONGEST, MINUTE, SHORTEST, Setting, near_best
-from ironlaw.pictures import reveal
+from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.lifeline import lifeline
 from ironlaw.pictures.lines import lines
 from ironlaw.units import percent, significant
@@ -47,7 +47,7 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
                       drag={"dial": "interval", "axis": "x"}))  # fmt: skip
     option = lab.choice("act1")
     if option is not None:
-        marks += reveal.rules(float(option.value), float(lab.question("act1").answer), "min")
+        marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "min")
     rows = [("as set", setting.interval), ("the best", setting.best), *setting.estimates.items()]
     cells = []
     for name, seconds in rows:

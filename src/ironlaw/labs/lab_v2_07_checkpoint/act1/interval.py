@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ironlaw.engine.cluster import renewals
 from ironlaw.engine.cluster.failures import Shares, daly, draw, mtbf, young
-from ironlaw.engine.cluster.strips import Stretch, strip
+from ironlaw.engine.cluster.job_timeline import Stretch, strip
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import FEWEST, HOUR, MOST
 from ironlaw.systems.fields import among, figure, times, whole
 

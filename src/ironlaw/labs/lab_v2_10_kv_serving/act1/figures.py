@@ -6,7 +6,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_10_kv_serving.act1 import local_runs
 from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import ASKED, CONTEXTS, Setting
 from ironlaw.measure.experiments import kv_decode
-from ironlaw.pictures.blocks import MOST, Piece, blocks
+from ironlaw.pictures.blocks_picture import MOST, Piece, blocks
 from ironlaw.pictures.lines import Points, lines, upright
 from ironlaw.registry.publications import published
 from ironlaw.registry.workloads import about

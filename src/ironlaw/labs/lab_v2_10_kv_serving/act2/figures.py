@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.engine.serving.llm.outcome import Outcome
-from ironlaw.engine.serving.llm.stays import inside
+from ironlaw.engine.serving.llm.residence import inside
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE, WINDOW
-from ironlaw.pictures import reveal
-from ironlaw.pictures.blocks import Piece, blocks
+from ironlaw.pictures import reveal_picture
+from ironlaw.pictures.blocks_picture import Piece, blocks
 from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.lines import Points, lines, upright
 from ironlaw.registry.workloads import about
@@ -136,7 +136,7 @@ def said(lab: kit.Lab, ratios: dict[str, float]) -> Figure | None:
              hover=[("in pieces over whole", exact(ratios[name], "×"))])
         for name, colour in ((gap, "compute"), (first, "memory"))
     ]  # fmt: skip
-    rules = reveal.rules(float(option.value), ratios[first], "×")
+    rules = reveal_picture.rules(float(option.value), ratios[first], "×")
     words = "; ".join(f"{name}: {significant(value)} times as long in pieces" for name, value in ratios.items())
     text = f"{words}. You said {option.value:g} times for the first token."
     rows = tuple((name, f"{significant(value)} ×", exact(value, "×")) for name, value in ratios.items())

@@ -13,7 +13,7 @@ from ironlaw.engine.serving.sums import Total
 from ironlaw.engine.serving.tails import at_least_one
 from ironlaw.labs.lab_v2_12_slo.act1 import local_runs
 from ironlaw.labs.lab_v2_12_slo.act1.composition import COUNTS, MOST_CALLS, Setting, in_a_row
-from ironlaw.pictures import reveal
+from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.beside import Measurement
 from ironlaw.pictures.ends import decades, up_to
 from ironlaw.pictures.lines import lines
@@ -117,7 +117,7 @@ def said(lab: kit.Lab, setting: Setting) -> Figure | None:
     option = lab.choice("act1")
     if option is None:
         return None
-    rules = reveal.rules(float(option.value), float(lab.question("act1").answer), "s")
+    rules = reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "s")
     return density(setting, tuple(rules), "said", "Your answer")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ironlaw import kit
-from ironlaw.measure.experiments import tails
+from ironlaw.measure.experiments import tails_trial
 
 NAME = "tails"
 APART = 1.1  # a row whose P99 is this much above that of independent draws: slow calls come together
@@ -23,7 +23,7 @@ class Chains:
 
     @property
     def added(self) -> float:
-        return tails.CHAIN * self.one
+        return tails_trial.CHAIN * self.one
 
 
 def chains(run: kit.Measured) -> list[Chains]:
@@ -34,7 +34,7 @@ def chains(run: kit.Measured) -> list[Chains]:
         assert row is not None  # a run without it is not shown
         return float(row["params"]["p99_s"])
 
-    return [Chains(count, *(p99(name, count) for name in ("one", "chain", "independent"))) for count in (0, tails.NEIGHBOURS)]
+    return [Chains(count, *(p99(name, count) for name in ("one", "chain", "independent"))) for count in (0, tails_trial.NEIGHBOURS)]
 
 
 def quantiles(run: kit.Measured) -> tuple[float, ...]:

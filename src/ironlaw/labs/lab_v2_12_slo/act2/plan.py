@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from ironlaw.engine.serving.availability import in_series, replicated
-from ironlaw.engine.serving.layers import Layers
 from ironlaw.engine.serving.retries import attempts, stuck
+from ironlaw.engine.serving.service_layers import Layers
 from ironlaw.engine.serving.storms import Outcome, Storm, run_storm
 from ironlaw.kit import settings
 from ironlaw.systems.fields import among, figure, hundredths, whole

@@ -11,8 +11,8 @@ from ironlaw.labs.lab_v2_13_privacy.act1 import local_runs
 from ironlaw.labs.lab_v2_13_privacy.act1.run import ORDERS, STEPS, Run, curve, orders
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS as NAMES
 from ironlaw.labs.lab_v2_13_privacy.runs import REFERENCE, reference, tiny
-from ironlaw.pictures import reveal
-from ironlaw.pictures.curve import DASHES
+from ironlaw.pictures import reveal_picture
+from ironlaw.pictures.curve_picture import DASHES
 from ironlaw.pictures.lines import lines
 from ironlaw.registry.publications import published
 from ironlaw.units import percent, significant
@@ -50,7 +50,7 @@ def budgets(lab: kit.Lab, run: Run) -> Figure:
                           label=significant(epsilon), hover=hover))  # fmt: skip
     option = lab.choice("act1")
     if option is not None:
-        marks += reveal.rules(float(option.value), float(lab.question("act1").answer), "")
+        marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "")
     text = "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items())
     return Figure(
         "budgets", "One run, as each proves it", Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS),

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ironlaw.engine.numerics.frontier import Point, frontier
+from ironlaw.engine.numerics.pareto_2d import Point, frontier
 from ironlaw.engine.privacy.accountants import RDP
 from ironlaw.engine.privacy.attacks import accuracy as guesses
 from ironlaw.engine.privacy.gaussian import mean_noise

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw import kit
-from ironlaw.engine.numerics.fronts import LESS, MORE
+from ironlaw.engine.numerics.pareto_nd import LESS, MORE
 from ironlaw.engine.robustness import largest_radius
 from ironlaw.labs.lab_v2_14_adversarial.act2 import timed
 from ironlaw.labs.lab_v2_14_adversarial.act2.plan import Plan
 from ironlaw.labs.lab_v2_14_adversarial.models import NAMES, models
-from ironlaw.pictures import reveal
+from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.front import Entry, front
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.stack import stack
@@ -66,7 +66,7 @@ def step(lab: kit.Lab, plan: Plan) -> Figure:
         Part("timed on an H200", timed.ratio(QUESTION), "accent", source="ResNet-18, batch 1,024, compiled")
     ]
     option = lab.choice("act2")
-    marks = reveal.rules(float(option.value), float(lab.question("act2").answer), "×") if option else ()
+    marks = reveal_picture.rules(float(option.value), float(lab.question("act2").answer), "×") if option else ()
     figure = stack(rows, "×", "A training step", chosen=f"against {steps} steps", label="in plain steps", id="step", extra=marks,
                    note="by arithmetic; timed: ResNet-18 on 32 × 32 images")  # fmt: skip
     return replace(figure, x=Axis("linear", "in plain steps", "×", (0.0, 24.0), ticks=(4.0, 8.0, 12.0, 16.0, 20.0, 24.0)))

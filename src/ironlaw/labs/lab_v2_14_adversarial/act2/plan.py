@@ -12,7 +12,7 @@ from ironlaw import kit
 from ironlaw.engine.device.machine import Plan as Running
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
-from ironlaw.engine.numerics.fronts import LESS, MORE, Candidate, dominators
+from ironlaw.engine.numerics.pareto_nd import LESS, MORE, Candidate, dominators
 from ironlaw.engine.robustness import attack_cost, largest_radius
 from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, EPSILON, IMAGENET, SIDE, STANDARD, Model, model, models

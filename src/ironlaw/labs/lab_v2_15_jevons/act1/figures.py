@@ -7,7 +7,7 @@ from ironlaw.engine.rebound import threshold
 from ironlaw.labs.lab_v2_15_jevons import fleets
 from ironlaw.labs.lab_v2_15_jevons.act1 import local_runs
 from ironlaw.labs.lab_v2_15_jevons.act1.setting import LEAST, MOST, Setting, finite
-from ironlaw.pictures import reveal
+from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.region import Case, region
 from ironlaw.registry import evidence
@@ -46,7 +46,7 @@ def change(lab: kit.Lab, setting: Setting) -> Figure:
         cells.append((name, significant(case.low), format_quantity(ends[0], "%"), significant(case.high), format_quantity(ends[1], "%")))
     option = lab.choice("act1")
     if option is not None:
-        marks += reveal.rules(float(option.value), float(lab.question("act1").answer), "%")
+        marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "%")
     text = "; ".join(f"{name}: {low} at an elasticity of {first}, {high} at {last}" for name, first, low, last, high in cells)
     return Figure(
         "change",

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ironlaw import kit
-from ironlaw.measure.experiments import energy
+from ironlaw.measure.experiments import energy_trial
 from ironlaw.registry import evidence
 
 NAME = "energy"
-ONE, MANY = energy.BATCHES[0], energy.BATCHES[-1]
+ONE, MANY = energy_trial.BATCHES[0], energy_trial.BATCHES[-1]
 
 
 def joules(run: kit.Measured) -> dict[int, float]:
     """Batch -> joules of a row; empty where no counter could be read."""
-    rows = {int(row["params"]["batch"]): float(row["value"]) for row in run.all(kind="figure", name=energy.JOULES)}
+    rows = {int(row["params"]["batch"]): float(row["value"]) for row in run.all(kind="figure", name=energy_trial.JOULES)}
     return rows if set(rows) >= {ONE, MANY} and all(value > 0 for value in rows.values()) else {}
 
 
 def seconds(run: kit.Measured) -> dict[int, float]:
     """Batch -> seconds of a row."""
     return {
-        int(row["params"]["batch"]): float(row["wall_s"]) / int(row["params"]["batch"]) for row in run.all(kind="case", name=energy.TIME)
+        int(row["params"]["batch"]): float(row["wall_s"]) / int(row["params"]["batch"])
+        for row in run.all(kind="case", name=energy_trial.TIME)
     }
 
 
@@ -34,10 +35,10 @@ def caption(lab: kit.Lab, run: kit.Measured) -> str:
     times, spent = seconds(run), joules(run)
     faster = {"faster": kit.times(times[ONE] / times[MANY]), "rows": MANY}
     if not spent:
-        why = str((run.row(kind="case", name=energy.TIME) or {}).get("params", {}).get("why") or "it has none")
+        why = str((run.row(kind="case", name=energy_trial.TIME) or {}).get("params", {}).get("why") or "it has none")
         return lab.fill("act1.here_no_counter", why=why, ours=kit.times(published_ratio()), **faster)
-    idle = run.row(kind="figure", name=energy.IDLE)
-    busy = run.row(kind="figure", name=energy.POWER, batch=MANY)
+    idle = run.row(kind="figure", name=energy_trial.IDLE)
+    busy = run.row(kind="figure", name=energy_trial.POWER, batch=MANY)
     return lab.fill(
         "act1.here_energy", one=kit.amount(spent[ONE], "J"), many=kit.amount(spent[MANY], "J"), less=kit.times(spent[ONE] / spent[MANY]),
         idle=kit.amount(float(idle["value"]) if idle else 0.0, "W"), busy=kit.amount(float(busy["value"]) if busy else 0.0, "W"), **faster,

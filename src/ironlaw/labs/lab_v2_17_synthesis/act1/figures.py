@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ironlaw import kit, lab_names
 from ironlaw.labs.lab_v2_17_synthesis.record import Answered, Record
-from ironlaw.pictures.calibration import calibration, percent
+from ironlaw.pictures.calibration_picture import calibration, percent
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ironlaw import kit
 from ironlaw.engine.numerics.forecasts import brier
 from ironlaw.engine.numerics.shares import wilson
-from ironlaw.kit.own_keys import events_before
+from ironlaw.kit.learner_keys import events_before
 from ironlaw.labs.lab_v2_17_synthesis.record import labs_to_do, record
 from ironlaw.recall.confidence import EVEN_ODDS, PROBABILITY
 from ironlaw.recall.standing import EVERY, NOBODY, SURE_ONES, Standing, standing

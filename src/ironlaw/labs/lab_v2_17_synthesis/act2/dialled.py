@@ -9,7 +9,7 @@ from ironlaw.kit import settings
 from ironlaw.systems.fields import parameter, parameters
 from ironlaw.systems.whole import Design
 from ironlaw.systems.whole.design import NONE
-from ironlaw.systems.whole.search import DIALS
+from ironlaw.systems.whole.whole_search import DIALS
 
 LABELS = {name: one.label for name, one in parameters(Design).items()}
 

@@ -6,10 +6,10 @@ from ironlaw import kit, lab_names
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import rows
 from ironlaw.pictures import margins as pictures
 from ironlaw.pictures.cascade import Step, cascade
-from ironlaw.pictures.tornado import tornado
+from ironlaw.pictures.tornado_picture import tornado
 from ironlaw.systems.whole import Design, Report, evaluate
-from ironlaw.systems.whole.levers import CHANGE
-from ironlaw.systems.whole.levers import tornado as bars_of
+from ironlaw.systems.whole.whole_levers import CHANGE
+from ironlaw.systems.whole.whole_levers import tornado as bars_of
 from ironlaw.widget.figure import Figure
 
 LEVERS = {

@@ -10,8 +10,8 @@ from ironlaw.registry.traces import trace
 from ironlaw.systems.serving.served_cases import CHAT
 from ironlaw.systems.whole import LIMITS, Design, Faster, broken, evaluate, margins
 from ironlaw.systems.whole import design as premises
-from ironlaw.systems.whole.levers import ASKED, CHANGE, tornado
-from ironlaw.systems.whole.serving import power
+from ironlaw.systems.whole.whole_levers import ASKED, CHANGE, tornado
+from ironlaw.systems.whole.whole_serving import power
 from ironlaw.units import percent, significant
 
 NOBODYS = "the house's: you saved no design of these labs yet"

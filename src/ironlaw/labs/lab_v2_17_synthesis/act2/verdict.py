@@ -11,7 +11,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_17_synthesis.act2.dialled import design_of, setting, turn
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, limit, reading
 from ironlaw.systems.whole import Design, broken, evaluate, margins
-from ironlaw.systems.whole.search import fix, nearest
+from ironlaw.systems.whole.whole_search import fix, nearest
 
 INDIVISIBLE, TOGETHER, WORKS = "indivisible", "infeasible_together", "works"
 TITLES = {INDIVISIBLE: "It does not divide", TOGETHER: "No single dial does it", WORKS: "Everything holds"}

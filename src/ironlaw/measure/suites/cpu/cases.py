@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ironlaw.measure.devices.device import Case
-from ironlaw.measure.host import compiler
-from ironlaw.measure.suites.cpu import movement as moving
-from ironlaw.measure.suites.cpu import products as computing
+from ironlaw.measure.software_host import compiler
+from ironlaw.measure.suites.cpu import cpu_movement as moving
+from ironlaw.measure.suites.cpu import cpu_products as computing
 
 
 def cases() -> Iterator[Case]:

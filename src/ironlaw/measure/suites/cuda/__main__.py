@@ -1,5 +1,5 @@
 """python -m ironlaw.measure.suites.cuda"""
 
-from ironlaw.measure.suites.cuda.sweep import main
+from ironlaw.measure.suites.cuda.cuda_sweep import main
 
 main()

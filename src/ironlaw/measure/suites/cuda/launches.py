@@ -22,7 +22,7 @@ from ironlaw.measure.devices.device import Call, Unsupported
 from ironlaw.measure.devices.kernel_times import profile, reason
 from ironlaw.measure.devices.torch_cpu import TorchCpu
 from ironlaw.measure.devices.torch_device import TorchDevice
-from ironlaw.measure.progress import Cancelled, Stop
+from ironlaw.measure.progress_lines import Cancelled, Stop
 from ironlaw.measure.rows import Draft, error_row, launch_row
 
 CALLS, REPEATS = 200, 7  # calls in one sample, samples

@@ -9,9 +9,9 @@ from typing import Any
 
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.serving.llm.decoder import Decoder
-from ironlaw.engine.serving.llm.load import Request
 from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES, Policy
 from ironlaw.engine.serving.llm.promise import Answer, Promise
+from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import FORMATS, spelled
 from ironlaw.registry.decoders import decoder
@@ -20,7 +20,7 @@ from ironlaw.systems.fields import LARGEST, among, custom, figure, share, switch
 from ironlaw.systems.question import Question
 from ironlaw.systems.registry_names import known_prices, machines, read_prices
 from ironlaw.systems.serving.deployments import MEMORY, STORED, USUAL, Deployment
-from ironlaw.systems.serving.search.load import load_of
+from ironlaw.systems.serving.search.request_load import load_of
 
 LENGTHS = (1, 2, 4, 8)  # proposed tokens that are tried where only their acceptance is known
 LOAD, PROMISE, HOW, WAY = "the load", "the promise", "how it is served", "how requests are put together"

@@ -9,9 +9,9 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.systems.serving.deployments import Deployment, box_of, deployment, weigh
+from ironlaw.systems.serving.search.choice_rows import frontier_rows, row, slices
 from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.systems.serving.search.fewest import BUDGETS, best_policy, name, too_slow
-from ironlaw.systems.serving.search.rows import frontier_rows, row, slices
 
 SHARED = (1, 2, 4, 8)  # devices of one replica that are tried
 

@@ -1,0 +1,146 @@
+"""The figures of a class: one value, from which the page, the CSV files and the JSON are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ironlaw.classroom.class_answers import Learner, learner
+from ironlaw.classroom.class_beliefs import Belief, count_beliefs
+from ironlaw.classroom.class_predictions import ItemFigures, figures
+from ironlaw.classroom.hand_ins import HandIns
+from ironlaw.classroom.learner_names import Naming, as_given
+from ironlaw.classroom.sheets import LabSheet, sheets
+from ironlaw.classroom.stats import quartiles
+from ironlaw.recall.confidence import PROBABILITY, Answer, Row, brier, table
+
+IDLE_MINUTES = 10.0
+FEWEST_ANSWERS = 5  # under which a learner's Brier score is noise
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """How long a step took. `left_out`: learners who made it after a gap that was too long to be work."""
+
+    lab: str
+    step: str
+    label: str
+    n: int
+    left_out: int
+    quartiles: tuple[float, float, float] | None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Confidence beside correctness: of the labs' first predictions, or of the review's cards."""
+
+    what: str
+    rows: tuple[Row, ...]
+    brier: float | None
+
+    @property
+    def n(self) -> int:
+        return sum(row.answers for row in self.rows)
+
+    @property
+    def stated(self) -> float:
+        """The mean of the stated probabilities; there is at least one answer."""
+        return sum(row.stated * row.answers for row in self.rows) / self.n
+
+    @property
+    def right(self) -> float:
+        return sum(row.right for row in self.rows) / self.n
+
+
+@dataclass(frozen=True)
+class ClassFigures:
+    hand_ins: HandIns
+    naming: Naming
+    learners: tuple[Learner, ...]
+    sheets: dict[str, LabSheet]
+    items: tuple[ItemFigures, ...]
+    beliefs: tuple[Belief, ...]
+    steps: tuple[StepTimes, ...]
+    calibration: tuple[Calibration, ...]
+    idle_s: float
+
+    @property
+    def files(self) -> int:
+        return len(self.hand_ins.ledgers) + len(self.hand_ins.refused)
+
+
+def count(hand_ins: HandIns, idle_minutes: float = IDLE_MINUTES, naming: Naming | None = None) -> ClassFigures:
+    """`idle_minutes`: a longer gap between two events is not counted as work. `naming`: what learners and files are called."""
+    naming = naming or as_given(hand_ins)
+    idle_s = 60.0 * idle_minutes
+    learners = sorted(
+        (learner(hand_in, naming.learner(hand_in), idle_s) for hand_in in hand_ins.ledgers),
+        key=lambda one: (one.label.casefold(), one.label),
+    )
+    labs = sheets(lab for one in learners for lab in one.labs)
+    return ClassFigures(
+        hand_ins, naming, tuple(learners), labs, tuple(figures(learners, labs)), tuple(count_beliefs(learners, labs)),
+        tuple(_steps(learners, labs)), tuple(_calibration(learners)), idle_s,
+    )  # fmt: skip
+
+
+def finished(one: Learner, lab: LabSheet) -> bool:
+    """Every question but a challenge is answered, as the lab itself counts it."""
+    return lab.known and bool(lab.required) and all((lab.slug, name) in one.answers for name in lab.required)
+
+
+def own_brier(one: Learner) -> float | None:
+    """Of the first predictions; None where there are few."""
+    answers = _confident(one)
+    return brier(answers) if len(answers) >= FEWEST_ANSWERS else None
+
+
+@dataclass(frozen=True)
+class _Stated:
+    confidence: int
+    correct: bool
+
+
+def _confident(one: Learner) -> list[Answer]:
+    return [_Stated(answer.confidence, answer.correct) for answer in one.answers.values() if answer.confidence in PROBABILITY]
+
+
+def _calibration(learners: Sequence[Learner]) -> list[Calibration]:
+    of: dict[str, Callable[[Learner], Sequence[Answer]]] = {"first predictions": _confident, "cards of the review": lambda one: one.reviews}
+    listed = []
+    for what, choose in of.items():
+        answers = [answer for one in learners for answer in choose(one)]
+        if answers:
+            listed.append(Calibration(what, tuple(table(answers)), brier(answers)))
+    return listed
+
+
+def _steps(learners: Sequence[Learner], labs: dict[str, LabSheet]) -> list[StepTimes]:
+    """In the order in which most learners come to them: that of the lab's places, then the others by name."""
+    times: dict[tuple[str, str], list[float | None]] = {}
+    for one in learners:
+        for made in one.steps:
+            times.setdefault((made.lab, made.step), []).append(made.seconds)
+    place = {lab: i for i, lab in enumerate(labs)}
+
+    def order(key: tuple[str, str]) -> tuple[int, int, int, str]:
+        lab, step = key
+        at, asked = list(labs[lab].places), list(labs[lab].items)
+        act = step.partition(".")[0].partition("_")[0]
+        where = step if step in at else f"{act}.challenge" if step.endswith("_challenge") else f"{act}.reflect"
+        return place[lab], at.index(where) if where in at else len(at), asked.index(step) if step in asked else 0, step
+
+    listed = []
+    for lab, step in sorted(times, key=order):
+        counted = [seconds for seconds in times[lab, step] if seconds is not None]
+        missing = len(times[lab, step]) - len(counted)
+        listed.append(StepTimes(lab, step, _label(labs[lab], step), len(counted), missing, quartiles(counted)))
+    return listed
+
+
+def _label(lab: LabSheet, step: str) -> str:
+    act = step.partition(".")[0]
+    if step in lab.places:
+        return f"{lab.places[step]} ({act})" if "." in step else lab.places[step]
+    kind = lab.items[step].kind if step in lab.items else ""
+    return f"{ {'reflection': 'Reflect', 'blank': 'Complete the sentence', 'number': 'Challenge'}.get(kind, 'Answer') } ({step})"

@@ -1,0 +1,164 @@
+"""The CSV files: for spreadsheets and for statistics programs. UTF-8 with a mark, which spreadsheets need; one header line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ironlaw.classroom.answer_counts import ClassFigures, finished, own_brier
+from ironlaw.classroom.class_predictions import item_of, orders
+
+Cell = str | int | float | bool | None
+MARK = "\ufeff"
+# What a spreadsheet takes for a formula, also after blanks, and as full-width characters
+FORMULA = re.compile(r"\s*[=+\-@\t\r\n＝＋－＠|]")
+
+
+@dataclass(frozen=True)
+class Table:
+    """`rows(figures)` gives one line each."""
+
+    columns: tuple[str, ...]
+    rows: Callable[[ClassFigures], Iterable[Sequence[Cell]]]
+
+    def text(self, figures: ClassFigures) -> str:
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\r\n")
+        writer.writerow(self.columns)
+        writer.writerows([safe(cell) for cell in row] for row in self.rows(figures))
+        return MARK + out.getvalue()
+
+    def accepts(self, head: bytes) -> bool:
+        """Whether an existing file is one of these, to be replaced."""
+        return head.decode("utf-8", "replace").removeprefix(MARK).startswith(",".join(self.columns[:3]))
+
+
+def safe(cell: Cell) -> str:
+    """A text that no spreadsheet runs. Numbers are ours, and stay numbers."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "1" if cell else "0"
+    if isinstance(cell, (int, float)):
+        return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    text = "".join(c if c.isprintable() else " " for c in cell)
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def _files(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
+    call, hand_ins = figures.naming.file, figures.hand_ins
+    rows: list[tuple[str, str, str, str, int | None, str]] = []
+    for ledger in hand_ins.ledgers:
+        rows.append((call(ledger.file), figures.naming.learner(ledger), "counted", "", len(ledger.events), ledger.head))
+    for prefix, listed in (("", hand_ins.refused), ("counted; ", hand_ins.notes)):
+        for one in listed:
+            name = "" if figures.naming.pseudonyms else one.name
+            rows.append((call(one.file), name, f"{prefix}{one.kind}", one.words(call), None, ""))
+    return sorted(rows, key=lambda row: row[:4])
+
+
+def _learners(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
+    for one in figures.learners:
+        answers = one.answers.values()
+        minutes = sum(one.active_s.values()) / 60
+        yield (
+            one.label, sum(finished(one, lab) for lab in figures.sheets.values()), len(one.answers), sum(a.correct for a in answers),
+            sum(a.attempts > 1 for a in answers), own_brier(one), len(one.reviews), sum(review.correct for review in one.reviews),
+            minutes, one.gaps, one.resets, one.hand_in.verified, one.last,
+        )  # fmt: skip
+
+
+def _labs(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
+    for one in figures.learners:
+        for slug, lab in figures.sheets.items():
+            if slug in one.labs:
+                answers = [answer for (of, _), answer in one.answers.items() if of == slug]
+                yield (
+                    one.label, slug, len(answers), len(lab.items) if lab.known else None, sum(a.correct for a in answers),
+                    finished(one, lab), slug in one.saved, one.active_s.get(slug, 0.0) / 60,
+                )  # fmt: skip
+
+
+def _answers(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
+    for one in figures.learners:
+        for answer in one.answers.values():
+            item = item_of(figures.sheets, answer)
+            truth, distance = item.answer, orders(item, answer)
+            ratio = 10.0**distance if distance is not None else None
+            yield (
+                one.label, answer.lab, answer.question, answer.kind, answer.choice, answer.value, truth if distance is not None else None,
+                ratio, distance, answer.correct, answer.confidence, answer.estimate, answer.attempts, answer.time,
+            )  # fmt: skip
+
+
+def _items(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
+    for one in figures.items:
+        low, high = one.interval or (None, None)
+        yield (
+            one.item.lab, one.item.name, one.item.text, one.n, one.right, one.share, one.orders, one.off, one.too_high, one.too_low,
+            one.again, one.rejudged, one.separates, low, high, one.compared,
+        )  # fmt: skip
+
+
+def _options(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
+    for one in figures.items:
+        for option in one.options:
+            share = option.chosen / one.n
+            yield one.item.lab, one.item.name, option.choice, option.label, option.chosen, share, option.right, option.misconception
+
+
+def _beliefs(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
+    for one in figures.beliefs:
+        low, high = one.interval or (None, None)
+        yield one.name, one.says, one.met, one.chose, one.share, low, high, one.sure, one.given_up, " ".join(one.where)
+
+
+def _steps(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
+    for one in figures.steps:
+        first, median, third = one.quartiles or (None, None, None)
+        yield one.lab, one.step, one.label, one.n, median, first, third, one.left_out, figures.idle_s
+
+
+def _calibration(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
+    for one in figures.calibration:
+        for row in one.rows:
+            yield one.what, row.confidence, row.stated, row.answers, row.right, row.share, one.brier
+
+
+TABLES = {
+    "files.csv": Table(("file", "learner", "state", "reason", "events", "last_hash"), _files),
+    "learners.csv": Table(
+        (
+            "learner", "labs_finished", "questions_answered", "right_first", "tried_again", "brier", "cards_answered", "cards_right",
+            "minutes_at_least", "gaps_not_counted", "resets", "verified", "last_event",
+        ),
+        _learners,
+    ),
+    "labs.csv": Table(
+        ("learner", "lab", "questions_answered", "questions", "right_first", "finished", "design_saved", "minutes_at_least"), _labs
+    ),
+    "predictions.csv": Table(
+        (
+            "learner", "lab", "question", "kind", "choice", "value", "truth", "predicted_over_true", "orders_off", "right", "confidence",
+            "estimate", "attempts", "time",
+        ),
+        _answers,
+    ),
+    "items.csv": Table(
+        (
+            "lab", "question", "text", "learners", "right", "share_right", "median_orders", "median_orders_off", "wrong_too_high",
+            "wrong_too_low", "tried_again", "rejudged_today", "item_rest_correlation", "correlation_low", "correlation_high",
+            "learners_compared",
+        ),
+        _items,
+    ),
+    "options.csv": Table(("lab", "question", "choice", "label", "chosen", "share", "right", "misconception"), _options),
+    "misconceptions.csv": Table(
+        ("misconception", "belief", "learners_met", "learners_chose", "share", "low", "high", "sure", "given_up", "where"), _beliefs
+    ),
+    "steps.csv": Table(("lab", "step", "label", "learners", "median_s", "quartile1_s", "quartile3_s", "left_out", "idle_after_s"), _steps),
+    "calibration.csv": Table(("answers", "confidence", "stated", "n", "right", "share_right", "brier_of_all"), _calibration),
+}  # fmt: skip

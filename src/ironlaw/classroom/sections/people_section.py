@@ -1,0 +1,75 @@
+"""Time per step, and who did what."""
+
+from __future__ import annotations
+
+from ironlaw.classroom.answer_counts import FEWEST_ANSWERS, ClassFigures, finished, own_brier
+from ironlaw.classroom.class_answers import Learner
+from ironlaw.classroom.sections.section_words import NONE, minutes, of, people
+from ironlaw.report.markup import paragraph, table, text
+
+
+def times(figures: ClassFigures) -> str:
+    idle = f"{figures.idle_s / 60:g}"
+    words = paragraph(
+        "Minutes and seconds from the step before it to this one, for each learner’s first time: the median, and between which times half"
+        f" of them lie. A gap of more than {idle} minutes between two events is not counted as work; whoever has one in a step is left out"
+        " of that step. What a learner did without leaving an event is not known: these are times between clicks."
+    )
+    out = ""
+    for slug, lab in figures.sheets.items():
+        rows = []
+        for one in figures.steps:
+            if one.lab == slug:
+                low, middle, high = one.quartiles or (0.0, 0.0, 0.0)
+                median, half = (minutes(middle), f"{minutes(low)} to {minutes(high)}") if one.quartiles else (NONE, NONE)
+                rows.append((one.label, median, half, f"{one.n:,}", f"{one.left_out:,}"))
+        if rows:
+            title = f"{lab.name}: {lab.title}" if lab.known else slug
+            columns = ["step", "median", "half of them", "learners", "left out"]
+            out += f"<h3>{text(title)}</h3>" + table(columns, rows, f"Time per step, {title}", (1, 2, 3, 4))
+    return words + (out or paragraph("No step was left yet."))
+
+
+def who(figures: ClassFigures) -> str:
+    labs = {slug: lab for slug, lab in figures.sheets.items() if lab.items or not lab.known}
+    heads = ["learner", *(lab.name for lab in labs.values()), "right at first", "Brier", "cards", "time", "last event"]
+    head = "".join(f'<th scope="col" aria-sort="none"{"" if i == 0 else " class=number"}>{text(name)}</th>' for i, name in enumerate(heads))
+    body = "".join(f"<tr>{''.join(_cells(one, figures, list(labs)))}</tr>" for one in figures.learners)
+    words = paragraph(
+        "Under each lab: how many of its questions were answered; ✓ if it is finished. Time: without long gaps, so at least that. Brier:"
+        f" from {FEWEST_ANSWERS} predictions on, lower is better. More columns are in learners.csv and labs.csv."
+    )
+    label = f"Who did what, {people(len(figures.learners))}"
+    return (
+        f'{words}<div data-sorted><div class="wide tall" tabindex="0" role="region" aria-label="{text(label)}">'
+        f'<table class="grid people"><caption class="il-hearing">{text(label)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
+    )
+
+
+def _cells(one: Learner, figures: ClassFigures, labs: list[str]) -> list[str]:
+    cells = [f'<th scope="row">{text(one.label)}</th>']
+    for slug in labs:
+        lab = figures.sheets[slug]
+        answered = sum(of_lab == slug for of_lab, _ in one.answers)
+        mark = f"{NARROW_CHECK}" if finished(one, lab) else ""
+        shown = f"{answered}/{len(lab.items)}{mark}" if lab.known else f"{answered}"
+        cells.append(_number(shown if slug in one.labs else NONE, answered if slug in one.labs else -1))
+    right, n, score = sum(answer.correct for answer in one.answers.values()), len(one.answers), own_brier(one)
+    spent = sum(one.active_s.values())
+    cells += [
+        _number(of(right, n) if n else NONE, right / n if n else -1),
+        _number(f"{score:.2f}" if score is not None else NONE, score if score is not None else 9),
+        _number(f"{len(one.reviews):,}" if one.reviews else NONE, len(one.reviews)),
+        _number(minutes(spent) if spent else NONE, spent),
+        _number(one.last[:10] or NONE, one.last),
+    ]
+    return cells
+
+
+NARROW_CHECK = "\u202f✓"
+
+
+def _number(shown: str, value: float | str) -> str:
+    key = f"{value:.6g}" if isinstance(value, (int, float)) else text(value)
+    return f'<td class="number" data-key="{key}">{text(shown)}</td>'

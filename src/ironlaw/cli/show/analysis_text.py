@@ -1,0 +1,74 @@
+"""An analysis on the terminal: the verdict, then what it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ironlaw.backends.inductor import INDUCTOR
+from ironlaw.cli.show import comparison_text, costs_text, draw, language_text, prediction_lines, trace_text, verdict_text
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.types import Graph
+from ironlaw.report.analysis import Analysis, paybacks
+from ironlaw.report.sections.breakeven_section import verdict as payback_words
+from ironlaw.report.too_large import too_large
+from ironlaw.units import show
+
+OPS = 8  # that are listed where nothing is said
+NOTES = 5  # of a capture
+
+
+def report(analysis: Analysis, ops: int | None) -> None:
+    verdict_text.report(analysis.verdict)
+    if analysis.language is not None:
+        language_text.report(analysis.language)
+    runs = list(analysis.predictions)
+    prediction_lines.report(analysis.graph, runs, [*(large["reason"] for large in too_large(runs)), *analysis.refused.values()], 0)
+    comparison_text.machines(analysis)
+    comparison_text.variants(analysis.variants, "batches and weights")
+    heaviest(analysis, ops or OPS)
+    fused(analysis.graph)
+    comparison_text.weights(analysis, analysis.own or analysis.graph)
+    comparison_text.fits(analysis)
+    pays(analysis)
+    if analysis.costs is not None:
+        costs_text.report(analysis.costs)
+    if analysis.joined is not None:
+        trace_text.report(analysis.joined, ops or OPS)
+    if analysis.unknown:
+        listed = ", ".join(f"{name} ×{count}" for name, count in analysis.unknown.items())
+        draw.say(f"! unknown operators, counted by their tensors alone: {listed}", draw.BAD)
+    for note in analysis.notes[:NOTES]:
+        draw.say(f"note: {note}", draw.DIM)
+    if len(analysis.notes) > NOTES:
+        draw.say(f"note: {len(analysis.notes) - NOTES} more of this kind with --json", draw.DIM)
+
+
+def heaviest(analysis: Analysis, count: int) -> None:
+    """What takes longest on the first machine, in each phase of a language model."""
+    if analysis.language is None:
+        prediction_lines.operators(analysis.predictions[0], count)
+        return
+    for phase in analysis.language.phases:
+        language_text.operators(next(iter(phase.predictions.values()))[0], count)
+
+
+def pays(analysis: Analysis) -> None:
+    """When compiling pays, a line for each machine and mode."""
+    for pay in paybacks(analysis):
+        draw.say(f"{pay.machine.slug}: {payback_words(pay, analysis.per_day)}", draw.DIM)
+
+
+def fused(graph: Graph) -> None:
+    """What torch.compile would join, in one line."""
+    plan = fuse(graph, INDUCTOR)
+    joined = [group for group in plan.groups if len(group.ops) > 1]
+    if not joined:
+        draw.say("compiling would join nothing: no two neighbours may share a kernel", draw.DIM)
+        return
+    common = Counter(" + ".join(op.kind for op in group.ops) for group in joined).most_common(1)[0]
+    inside = sum(len(group.ops) for group in joined)
+    draw.say(
+        f"compiling joins {inside:,} of {len(graph.ops):,} operators into {draw.plural(len(joined), 'kernel')}"
+        f" and saves {show(plan.bytes_saved, 'B')} of traffic; most often {common[0]} (×{common[1]})",
+        draw.DIM,
+    )

@@ -1,0 +1,135 @@
+"""What a lab must fulfil: no hard-coded figures or keys, words for everything, and slots that match.
+
+`problems(name)` reads a lab's files and runs it headless, locked and complete, on a ledger of its own.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ironlaw.errors import IronlawError
+from ironlaw.kit import lab as labs
+from ironlaw.kit import runner
+from ironlaw.kit.challenge import commit as commit_number
+from ironlaw.kit.check_prose import prose
+from ironlaw.kit.lab_words import Words
+from ironlaw.kit.page import Page
+from ironlaw.kit.question_sheet import COMMITTED, Question, Sheet, is_hard_coded
+from ironlaw.ledger import open_ledger
+from ironlaw.registry.loader import read
+from ironlaw.slots import hard_coded_figures
+
+HEAD = ("title", "teaches", "sentence", "invariant", "read_first", "context", "sender", "takeaways", "connections")
+PER_DECISION = ("title", "message", "question", "premises", "instrument", "reveal")
+PER_ACT = (*PER_DECISION, "peek")
+
+
+def problems(name: str | Path, run: bool = True) -> list[str]:
+    """Every fault of a lab, each in a sentence that says where."""
+    try:
+        folder = labs.folder(name)
+        if (folder / "check.py").exists():  # a lab of another form
+            own: list[str] = runner.module(folder, "check").problems(folder, run)
+            return own
+        with tempfile.TemporaryDirectory() as place:
+            ledger = open_ledger(Path(place) / "check.db")
+            try:
+                lab = labs.open(folder, ledger)
+                faults = [
+                    *_words(lab.words, [context.label for context in lab.contexts]),
+                    *_questions(lab.words, lab.sheet, _beliefs(folder)),
+                ]
+                return faults + (_runs(folder, ledger) if run and not faults else [])
+            finally:
+                ledger.close()
+    except IronlawError as error:
+        return [str(error)]
+
+
+def _beliefs(folder: Path) -> set[str]:
+    path = folder.parent / "misconceptions.toml"
+    return set(read(path if path.exists() else labs.LABS / "misconceptions.toml"))
+
+
+def _words(words: Words, names: Iterable[str] = ()) -> Iterator[str]:
+    for name in HEAD:
+        if name not in words:
+            yield f"{words.where}: no section [{name}]; add `## {name}`"
+    yield from prose(words, names)
+
+
+def _questions(words: Words, sheet: Sheet, beliefs: set[str]) -> Iterator[str]:
+    acts = [name for name, question in sheet.questions.items() if question.kind == "prediction"]
+    for act in acts:
+        sections = [f"{act}.{part}" for part in PER_ACT] + ([f"{act}.closed"] if act != acts[0] else [])
+        yield from (f"{words.where}: no section [{name}]; add `## {name}`" for name in sections if name not in words)
+        if f"{act}_reflection" not in sheet.questions:
+            yield f"{sheet.questions[act].where}: [{act}] has no [{act}_reflection]; an act ends with one"
+    for name in (name for name, question in sheet.questions.items() if question.kind == "decision"):
+        sections = [f"{name}.{part}" for part in PER_DECISION]
+        yield from (f"{words.where}: no section [{section}]; add `## {section}`" for section in sections if section not in words)
+    for question in sheet.questions.values():
+        yield from _question(words, question, beliefs)
+
+
+def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[str]:
+    where = f"{question.where} [{question.name}]"
+    if is_hard_coded(question.key):
+        yield f"{where}: the key {question.key!r} is hard-coded; compute it from the engine or the registry"
+        return
+    if f"{question.name}.question" not in words:
+        yield f"{words.where}: no section [{question.name}.question]; add it"
+    if question.kind == "number":
+        if f"{question.name}.feedback" not in words:
+            yield f"{words.where}: no section [{question.name}.feedback]; a number that was entered is answered there"
+        return
+    right = question.right
+    for option in question.options:
+        if isinstance(option.value, str):  # a number's label is its value, which the author chooses
+            yield from (
+                f"{where}: {figure!r} is hard-coded in option {option.id!r}; say it in words" for figure in hard_coded_figures(option.label)
+            )
+        if f"{question.name}.feedback.{option.id}" not in words:
+            yield f"{words.where}: no section [{question.name}.feedback.{option.id}]; every option has feedback, the right one too"
+        if not option.misconception and option.id != right.id:
+            yield f"{where}: option {option.id!r} names no misconception; add one"
+        elif option.misconception and option.misconception not in beliefs:
+            yield f"{where}: no misconception {option.misconception!r}; add it to labs/misconceptions.toml"
+
+
+def _runs(folder: Path, ledger: object) -> list[str]:
+    """The lab headless, from locked to complete. An exception in a cell is a problem; so is a section that nothing can show."""
+    for stage in ("locked", "complete"):
+        page = Page(folder, ledger)
+        page.open()
+        for name, error in page.failed.items():
+            return [f"{folder.name}: the cell {name} does not run {stage}: {type(error).__name__}: {error}"]
+        for name, element in page.lab.elements.items():
+            if element.widget.view.get("error"):
+                return [f"{folder.name}: the piece {name} can't compute: {element.widget.view['error']['message']}"]
+        if stage == "locked":
+            complete(page.lab)
+    return []
+
+
+def complete(lab: labs.Lab) -> None:
+    """Commit and answer everything, as a learner who is right throughout, and go on to the end."""
+    answer_all(lab)
+    lab.ledger.append(lab.slug, "step", {"step": lab.places[-2].name})
+
+
+def answer_all(lab: labs.Lab) -> None:
+    """Commit and answer everything. The last act's maths waits."""
+    for question in lab.questions.values():
+        if question.kind == "number":
+            commit_number(question, lab.ledger, lab.slug, float(question.answer))
+            continue
+        right = question.right
+        if question.kind in COMMITTED:
+            if lab.prediction(question.name) is None:
+                lab.ledger.commit_prediction(lab.slug, question.name, right.id, right.value, 3, True, 1)
+        elif not lab.has_answer(question.name):
+            payload = {"question": question.name, "choice": right.id, "correct": True, "misconception": None}
+            lab.ledger.append(lab.slug, "reflection", payload)

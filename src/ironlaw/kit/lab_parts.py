@@ -1,0 +1,204 @@
+"""The parts of an act, each a place on the page: message, lock, instrument, reveal, claims, measuring, reflection, maths.
+
+parts.lock(lab, "act1")     # what a cell of the page shows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ironlaw.kit import blanks as sentences
+from ironlaw.kit import challenge as challenges
+from ironlaw.kit import claim_panel as claim_panels
+from ironlaw.kit import decide as decisions
+from ironlaw.kit import experiment, page_host, prose, step
+from ironlaw.kit import hint as hints
+from ironlaw.kit import lock as locks
+from ironlaw.kit import message as messages
+from ironlaw.kit import peek as peeks
+from ironlaw.kit import reflect as reflections
+from ironlaw.kit import reveal as reveals
+from ironlaw.kit.context import DATA
+from ironlaw.kit.decide import Verdict
+from ironlaw.kit.frame import go_on
+from ironlaw.kit.hint import Advice
+from ironlaw.kit.instrument import Instrument, Values, View
+from ironlaw.kit.lab import Lab, Slots
+from ironlaw.kit.local_runs import Measured
+from ironlaw.kit.question_sheet import Question
+from ironlaw.kit.sealed import Part
+from ironlaw.registry.machines import known_local
+from ironlaw.widget.dials import Dial
+
+LOCKED = "Commit a prediction to unlock."
+DECIDE = "Commit your choice to unlock."
+
+
+def message(lab: Lab, act: str, slots: Slots | None = None) -> Any:
+    name = f"{act}.message"
+    title = f'<h2 class="il-act-title">{prose.inline(lab.words[f"{act}.title"])}</h2>{step.unfold(f"{step.DONE}Done. Show it again")}'
+    text = lab.words.fill_all([name], slots or {})[name]
+    sender = lab.words.sections.get(f"{act}.sender", lab.words["sender"])  # an act may come from somebody else
+    return page_host.html(step.step(act, "message", title + messages.message(sender, text)))
+
+
+def closed(lab: Lab, act: str) -> Any:
+    title, why = prose.inline(lab.words[f"{act}.title"]), prose.inline(lab.words[f"{act}.closed"])
+    return page_host.html(step.closed(act, title, why))
+
+
+def lock(lab: Lab, act: str, slots: Slots | None = None, part: Part | None = None) -> Any:
+    """`part`: an estimate or a curve that is sealed with the choice."""
+    texts = lab.words.fill_all([f"{act}.question", f"{act}.premises"], slots or {})
+    ask, premises = texts.values()
+    to = lab.progress.after(f"{act}.lock")
+    place = to.anchor if to else ""
+    piece = locks.lock(lab.question(act), ask, premises, lab.ledger, lab.slug, lambda: _on_commit(lab, act), place, part)
+    return lab.show(act, piece, act, "lock", "Your decision" if lab.question(act).kind == "decision" else "Your prediction")
+
+
+def _on_commit(lab: Lab, act: str) -> None:
+    lab.record.forget()  # there is a newer one
+    for name, instrument in lab.instruments.items():
+        if name.partition(".")[0] == act:
+            instrument.open()
+    lab.changed()
+
+
+def instrument(
+    lab: Lab, act: str, dials: Callable[[Values], Sequence[Dial]], compute: Callable[[Values], View], follows: tuple[str, ...] = (),
+    panel: str = "",
+) -> Any:  # fmt: skip
+    """Locked until the act's prediction is committed. `follows`: dials that move with the context.
+
+    An act may have a second one: `panel` is its name, `act.panel.instrument` its title in words.md, `act.panel` its readouts.
+    """
+    name = f"{act}.{panel}" if panel else act
+
+    def on_readouts(readouts: Mapping[str, Any]) -> None:
+        lab.readouts[name] = dict(readouts)
+        lab.notify("readouts")
+
+    title = lab.words[f"{name}.instrument"]
+    locked = None if lab.prediction(act) else DECIDE if lab.question(act).kind == "decision" else LOCKED
+    store, saved = lab.progress.store(name), lab.progress.saved_dials(name)
+    made = Instrument(name, title, dials, compute, store=store, locked=locked, on_readouts=on_readouts, saved=saved)
+    lab.instruments[name], lab.follows[name] = made, follows
+    place = name if panel else f"{act}.instrument"
+    first = lab.progress.after(f"{act}.lock")  # a reveal stands under this one, and the way on under that
+    apart = any(each.name == place for each in lab.places) and (first is None or first.name != place)
+    then = go_on(lab, place) if apart else ""
+    return lab.show(f"{name}.instrument", made.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "", then=then)
+
+
+def reveal(lab: Lab, act: str, truth: str, distance: str, slots: Slots | None = None) -> Any:
+    """`truth` and `distance` are inline HTML; the words are those of the chosen option, then the act's own."""
+    option = lab.choice(act)
+    if option is None:
+        return None
+    options = lab.question(act).options
+    names = [*(f"{act}.feedback.{o.id}" for o in options), f"{act}.reveal"]
+    texts = lab.words.fill_all(names, slots or {}, {o.id: prose.inline(o.label) for o in options})
+    meaning = texts[f"{act}.feedback.{option.id}"] + "\n\n" + texts[f"{act}.reveal"]
+    kind, event = lab.question(act).kind, lab.prediction(act)
+    right = bool(event is not None and event.payload["correct"])
+    again = event is not None and event.attempt > 1
+    text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, right, kind, again)
+    to = lab.progress.after(f"{act}.lock")
+    return page_host.html(step.step(act, "reveal", text + (go_on(lab, to.name) if to else ""), "Reveal"))
+
+
+def claims(
+    lab: Lab,
+    act: str,
+    names: Sequence[str],
+    local: Mapping[str, claim_panels.LocalFigure] | None = None,
+    answers: Mapping[str, str] | None = None,
+) -> Any:
+    """`local`: claim -> the figure of the learner's own machine, where the act has experiments; then the way on is under those.
+
+    `answers`: claim -> the challenge that it answers; it stays closed until a number is committed there.
+    """
+    then = "" if local is not None else go_on(lab, f"{act}.claims")
+    closed = [name for name, question in (answers or {}).items() if lab.entry(question) is None]
+    panel = claim_panels.panel([name for name in names if name not in closed], local, len(closed))
+    return page_host.html(step.step(act, "claims", panel + then, "Claim · Model · Measured"))
+
+
+def reflect(lab: Lab, act: str, slots: Slots | None = None) -> Any:
+    name = f"{act}_reflection"
+    question = lab.question(name)
+    texts = lab.words.fill_all([f"{name}.question", *_feedback(question).values()], slots or {})
+    feedback = {option: texts[section] for option, section in _feedback(question).items()}
+    piece = reflections.reflect(question, texts[f"{name}.question"], feedback, lab.ledger, lab.slug, lab.changed)
+    after = any(q.kind == "blank" and q.name.startswith(f"{act}_") for q in lab.questions.values())
+    return lab.show(name, piece, act, "reflect", "Reflection", anchor=name.replace("_", "-") if after else "")
+
+
+def _feedback(question: Question) -> dict[str, str]:
+    """Option -> the section that answers it."""
+    return {option.id: f"{question.name}.feedback.{option.id}" for option in question.options}
+
+
+def blanks(lab: Lab, act: str, names: Sequence[str], slots: Slots | None = None) -> Any:
+    """A sentence (`act.blanks`) whose blanks are the questions of these names; `name.question` stands before each."""
+    questions = [lab.question(name) for name in names]
+    sections = [f"{act}.blanks", *(f"{name}.question" for name in names), *(s for q in questions for s in _feedback(q).values())]
+    texts = lab.words.fill_all(sections, slots or {})
+    feedback = {q.name: {option: texts[section] for option, section in _feedback(q).items()} for q in questions}
+    labels = [texts[f"{name}.question"] for name in names]
+    piece = sentences.blanks(questions, texts[f"{act}.blanks"], labels, feedback, lab.ledger, lab.slug, lab.changed)
+    return lab.show(names[0], piece, act, "reflect", "Reflection")
+
+
+def challenge(lab: Lab, act: str, name: str, slots: Slots, feedback: Callable[[float, bool], str]) -> Any:
+    """A number to commit; `feedback(value, right)` is Markdown, called only then."""
+    ask = lab.words.fill_all([f"{name}.question"], slots)[f"{name}.question"]
+    piece = challenges.challenge(lab.question(name), ask, feedback, lab.ledger, lab.slug, lab.changed)
+    return lab.show(name, piece, act, "challenge", "Scaling challenge", then=go_on(lab, f"{act}.challenge"))
+
+
+def decide(lab: Lab, act: str, judge: Callable[[Values], Verdict]) -> Any:
+    """The button under an act's instrument that commits the design on its dials."""
+    piece = decisions.decide(act, lab.ledger, lab.slug, lambda: lab.instruments[act].values, judge, lab.changed)
+    return lab.show(f"{act}.decide", piece, act, "decide", "Your design")
+
+
+def hint(lab: Lab, act: str, advise: Callable[[Values], Advice]) -> Any:
+    """The button under an act's instrument that asks for a way on; `act.hint` in words.md is its label. The ledger keeps that."""
+    piece = hints.hint(act, lab.words[f"{act}.hint"], lab.ledger, lab.slug, lambda: lab.instruments[act].values, advise,
+                       lab.changed)  # fmt: skip
+    return lab.show(f"{act}.hint", piece, act, "hint", "A way out")
+
+
+def peek(lab: Lab, act: str, slots: Slots | None = None) -> Any:
+    body = lab.words.fill_all([f"{act}.peek"], slots or {})[f"{act}.peek"]
+    return page_host.html(step.step(act, "peek", peeks.peek("The maths", body) + go_on(lab, f"{act}.peek"), "Why"))
+
+
+def measuring(lab: Lab, act: str, captions: Mapping[str, Callable[[Measured], str]]) -> Any:
+    """`captions`: experiment -> what to say about a result, as Markdown. This machine itself is offered until it is measured,
+    where the lab is about devices."""
+    items: list[experiment.Item | experiment.Machine] = [experiment.Item(name, caption) for name, caption in captions.items()]
+    if lab.current_context.regime != DATA and known_local() is None:
+        items.append(experiment.Machine(lambda: known_local() is not None))
+    if not items:
+        return page_host.html(step.step(act, "measure", go_on(lab, f"{act}.claims")))
+    runs = lab.experiments
+    piece = experiment.measure(act, items, runs.local_run, runs.keep, lambda: _on_run_end(lab), lambda: lab.prediction(act) is not None)
+    return lab.show(f"{act}.measure", piece, act, "measure", "Measure it here", then=go_on(lab, f"{act}.claims"))
+
+
+def _on_run_end(lab: Lab) -> None:
+    """A run has ended: draw it on the instruments, tell the cells that name the state "measured", and the other acts' pieces."""
+    if lab.experiments.are_known:
+        return
+    lab.experiments.recall()
+    for instrument in lab.instruments.values():
+        if not instrument.piece.spec.get("locked"):
+            instrument.piece.refresh()
+    for name, element in lab.elements.items():
+        if name.endswith(".measure"):
+            element.widget.refresh()
+    lab.notify("measured")

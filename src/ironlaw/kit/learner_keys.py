@@ -1,0 +1,55 @@
+"""Keys that depend on the learner. `reads = "ledger"` in questions.toml gives a key three more names:
+
+    standing    how often the learner's predictions in other labs were right (`recall.standing`)
+    designs     {lab: its newest saved design}
+    chance      of being right for somebody who chooses blindly
+
+They are as the ledger had them when the question was first committed: an answer can't change its own key, nor can what came later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ironlaw.kit.question_sheet import CHOICES, Sheet
+from ironlaw.ledger import Event
+from ironlaw.recall.standing import standing
+
+
+def bound(sheet: Sheet, ledger: Any, lab: str) -> Sheet:
+    """The sheet with its personal questions bound to one learner."""
+    questions = {
+        name: replace(question, learner=_names(ledger, lab, name)) if question.personal else question
+        for name, question in sheet.questions.items()
+    }
+    return replace(sheet, questions=questions)
+
+
+def _names(ledger: Any, lab: str, question: str) -> Callable[[], Mapping[str, Any]]:
+    kept: dict[str, Any] = {}  # once the question is committed nothing changes any more
+
+    def names() -> Mapping[str, Any]:
+        if kept:
+            return kept
+        events = ledger.events()
+        before = events_before(events, lab, question)
+        found = {"standing": standing(before, lab), "designs": designs(before, lab), "chance": 1.0 / CHOICES}
+        if len(before) < len(events):
+            kept.update(found)
+        return found
+
+    return names
+
+
+def events_before(events: list[Event], lab: str, question: str) -> list[Event]:
+    """Those before the first commit of a question; all where there is none."""
+    for place, event in enumerate(events):
+        if event.kind == "prediction" and event.lab == lab and event.question == question:
+            return events[:place]
+    return events
+
+
+def designs(events: list[Event], without: str) -> dict[str, dict[str, Any]]:
+    return {event.lab: event.payload for event in events if event.kind == "design" and event.lab != without}

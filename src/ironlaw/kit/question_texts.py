@@ -1,0 +1,47 @@
+"""What a lab asks and offers, in plain lines: for pages that show answers outside the lab. No key is computed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from ironlaw.errors import IronlawError
+from ironlaw.kit import lab_words, question_sheet
+from ironlaw.slots import SLOT
+
+MARKS = re.compile(r"\[([^\]]*)\]\([^)]*\)|[*`$]")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question's text, and what each option says."""
+
+    text: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def plain(markdown: str) -> str:
+    """One line without marks; a figure that only the lab fills in is an ellipsis."""
+    return " ".join(MARKS.sub(r"\1", SLOT.sub("…", markdown)).split())
+
+
+def text_of(question: question_sheet.Question, text: lab_words.Words) -> str:
+    names = (f"{question.name}.question", f"{question.name}.ask")
+    return plain(next((text.sections[name] for name in names if name in text.sections), ""))
+
+
+@cache
+def asked(folder: Path) -> Mapping[str, Asked]:
+    """Question -> what it says; empty where the lab is not here or can't be read: a ledger may come from elsewhere."""
+    try:
+        sheet = question_sheet.load(folder / "questions.toml")
+        text = lab_words.load(folder / "words.md", sheet.premises)
+    except (IronlawError, OSError):
+        return {}
+    return {
+        name: Asked(text_of(question, text), {option.id: plain(option.label) for option in question.options})
+        for name, question in sheet.questions.items()
+    }
