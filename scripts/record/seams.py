@@ -21,7 +21,7 @@ def labs() -> dict[str, Any]:
 
 def page(lab: Any, ledger: Any) -> Any:
     """One page of a lab, not yet opened."""
-    from ironlaw.kit.page_host.plain import Page
+    from ironlaw.kit.page import Page
 
     return Page(lab.folder, ledger)
 
