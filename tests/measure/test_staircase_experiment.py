@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ironlaw import home
-from ironlaw.kit.local_runs import Measured, _complete
+from ironlaw.kit.complete_runs import complete as _complete
+from ironlaw.kit.local_runs import Measured
 from ironlaw.measure.experiments import staircase_trial
 from ironlaw.measure.experiments.run_experiment import run
 from ironlaw.measure.progress_lines import Cancelled

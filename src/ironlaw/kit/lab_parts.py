@@ -12,10 +12,10 @@ from ironlaw.kit import blanks as sentences
 from ironlaw.kit import challenge as challenges
 from ironlaw.kit import claim_panel as claim_panels
 from ironlaw.kit import decide as decisions
-from ironlaw.kit import experiment, page_host, prose, step
 from ironlaw.kit import hint as hints
 from ironlaw.kit import lock as locks
 from ironlaw.kit import message as messages
+from ironlaw.kit import page_host, prose, step
 from ironlaw.kit import peek as peeks
 from ironlaw.kit import reflect as reflections
 from ironlaw.kit import reveal as reveals
@@ -180,6 +180,8 @@ def peek(lab: Lab, act: str, slots: Slots | None = None) -> Any:
 def measuring(lab: Lab, act: str, captions: Mapping[str, Callable[[Measured], str]]) -> Any:
     """`captions`: experiment -> what to say about a result, as Markdown. This machine itself is offered until it is measured,
     where the lab is about devices."""
+    from ironlaw.kit import experiment  # brings every experiment
+
     items: list[experiment.Item | experiment.Machine] = [experiment.Item(name, caption) for name, caption in captions.items()]
     if lab.current_context.regime != DATA and known_local() is None:
         items.append(experiment.Machine(lambda: known_local() is not None))
