@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ironlaw.kit.local_runs import Measured, is_curve
+from ironlaw.kit.measured_run import Measured
 from ironlaw.measure.experiments import (
     batches,
     checkpointing,
@@ -80,3 +80,10 @@ def complete(run: Measured) -> bool:
 def _has_figures(row: Mapping[str, Any] | None, names: Sequence[str]) -> bool:
     """Whether a row's parameters hold these figures, above 0; a ledger may come from anywhere."""
     return row is not None and all(isinstance(row["params"].get(n), (int, float)) and 0 < row["params"][n] < 1e9 for n in names)
+
+
+def is_curve(values: Any) -> bool:
+    """Times above 0 in rising order: what a distribution can be drawn from."""
+    if not isinstance(values, (list, tuple)) or len(values) < 2 or not all(isinstance(v, (int, float)) and 0 < v < 1e9 for v in values):
+        return False
+    return list(values) == sorted(values)
