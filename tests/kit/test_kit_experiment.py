@@ -7,7 +7,7 @@ import pytest
 from as_browser import send
 
 from ironlaw.kit import claim_panel, experiment, local_runs
-from ironlaw.kit.local_runs import Measured
+from ironlaw.kit.measured_run import Measured
 from ironlaw.kit.process import JobRunner
 from ironlaw.measure.devices.choice import available
 from ironlaw.measure.experiments import experiment_list

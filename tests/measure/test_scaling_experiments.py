@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ironlaw.kit import experiment as page
-from ironlaw.kit.local_runs import Measured
+from ironlaw.kit.measured_run import Measured
 from ironlaw.ledger.event_kinds import ROW
 from ironlaw.measure.experiments import experiment_list, stages_trial, workers
 from ironlaw.measure.experiments.run_experiment import run

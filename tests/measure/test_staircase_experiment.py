@@ -10,7 +10,7 @@ import pytest
 
 from ironlaw import home
 from ironlaw.kit.complete_runs import complete as _complete
-from ironlaw.kit.local_runs import Measured
+from ironlaw.kit.measured_run import Measured
 from ironlaw.measure.experiments import staircase_trial
 from ironlaw.measure.experiments.run_experiment import run
 from ironlaw.measure.progress_lines import Cancelled

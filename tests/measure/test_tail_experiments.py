@@ -7,7 +7,7 @@ import pytest
 from ironlaw.kit import experiment as page
 from ironlaw.kit.complete_runs import complete as _complete
 from ironlaw.kit.complete_runs import is_curve
-from ironlaw.kit.local_runs import Measured
+from ironlaw.kit.measured_run import Measured
 from ironlaw.ledger.event_kinds import ROW
 from ironlaw.measure.experiments import experiment_list, fan_out, omission
 from ironlaw.measure.experiments.run_experiment import run

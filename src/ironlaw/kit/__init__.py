@@ -13,7 +13,7 @@ from ironlaw.kit.decide import Verdict
 from ironlaw.kit.formula import iron_law, ratio, term
 from ironlaw.kit.hint import Advice
 from ironlaw.kit.instrument import View
-from ironlaw.kit.local_runs import Measured
+from ironlaw.kit.measured_run import Measured
 from ironlaw.kit.message import SEALED
 from ironlaw.kit.prose import Markup, amount, amounts, capacity, dress, html, inline, times
 from ironlaw.kit.reveal import Distance, off, points

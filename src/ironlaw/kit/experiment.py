@@ -13,7 +13,8 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.kit.hud import clock
-from ironlaw.kit.local_runs import Measured, span
+from ironlaw.kit.local_runs import span
+from ironlaw.kit.measured_run import Measured
 from ironlaw.kit.process import CANCELLED, FAILED, JOBS, JobRunner, Keep, Run
 from ironlaw.kit.prose import amount, html
 from ironlaw.measure.experiments import experiment_list

@@ -6,7 +6,7 @@ from typing import Any
 
 from ironlaw.errors import LedgerError
 from ironlaw.kit import local_runs
-from ironlaw.kit.local_runs import Measured
+from ironlaw.kit.measured_run import Measured
 from ironlaw.kit.process import JOBS
 
 

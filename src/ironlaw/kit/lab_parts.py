@@ -25,7 +25,7 @@ from ironlaw.kit.frame import go_on
 from ironlaw.kit.hint import Advice
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import Lab, Slots
-from ironlaw.kit.local_runs import Measured
+from ironlaw.kit.measured_run import Measured
 from ironlaw.kit.question_sheet import Question
 from ironlaw.kit.sealed import Part
 from ironlaw.registry.machines import known_local
