@@ -55,6 +55,7 @@ def run(names: list[str], folder: Path, settings: int, old: dict[str, Any], jobs
 
 def task(name: str, values: Path, settings: int, old: dict[str, Any]) -> tuple[Items, Any]:
     """One group. Where it fails, what it had until then is kept, and why."""
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(values.parent / "bytecode")  # each process would compile all of it again
     with still(name) as place:
         book, extra = Book(values, place), None
         try:
