@@ -1,15 +1,16 @@
-"""Record what ironlaw shows and says, then change the code, then see whether it still does.
+"""Record what ironlaw shows and prints, change the code, then check that it still does the same.
 
-    python scripts/record record before.json                       all: about ten minutes on two cores
-    python scripts/record compare before.json                      record again and list what differs; exit 1 where something does
-    python scripts/record compare before.json --settings 20        the first settings alone
+    python scripts/record record before.json                                everything: some ten minutes on two idle cores
+    python scripts/record compare before.json                               record again and list what differs; exit 1 if anything does
+    python scripts/record compare before.json --settings 20                 with only the first 20 settings of each lab's dials
     python scripts/record compare before.json --only labs:lab_v2_05,cli:serve
-    python scripts/record show before.json labs/lab_07_fusion/own/opened      the values under a key
+    python scripts/record show before.json labs/lab_07_fusion/own/opened    the values recorded under a key
 
-It asks from outside: the page that a lab's host serves and what a learner does there, the command line, the public figures. Groups are
-labs:<slug>, ledger, cli, help, schemas, grammar and figures; help may change in a step that changes words, so it stands alone. The clock
-stands still, the home is empty and nothing is measured, so that two records of the same code agree. BEFORE.json has hashes, and
-BEFORE.json.gz beside it the values. A comparison takes the examples and the full ledger from the old record: it must still open.
+The groups are labs:<slug>, ledger, cli:<command>, help, schemas, grammar and figures. Everything is asked from the outside: the page that a
+lab's host serves and what a learner does there, the command line, the public figures. The clock stands still, ids count up, the home folder
+is empty and nothing is measured, so two records of the same code agree. before.json holds hashes; before.json.gz, beside it, the values.
+A comparison runs the old record's examples and opens its full ledger, so that what users have today must still work.
+Items that are only in the new record are mentioned, and are not a difference.
 """
 
 from __future__ import annotations
@@ -69,10 +70,10 @@ def compare(path: Path, out: Path, only: list[str], settings: int, jobs: int) ->
     return report(list(books.differences(before, now)), len(before), path, out)
 
 
-def report(found: list[books.Difference], count: int, old: Path, new: Path) -> int:
+def report(differing: list[books.Difference], count: int, old: Path, new: Path) -> int:
     """The first differences of each lab and command in full, then how many there are."""
     places: dict[str, dict[str, list[books.Difference]]] = {}
-    for one in found:
+    for one in differing:
         places.setdefault(one.place, {}).setdefault(one.key, []).append(one)
     first = [one for keys in places.values() for some in list(keys.values())[:SHOWN] for one in some[:SHOWN]]
     before = books.look_up(books.values_of(old), {one.before for one in first if one.before})
@@ -86,7 +87,7 @@ def report(found: list[books.Difference], count: int, old: Path, new: Path) -> i
     for place, keys in places.items():
         print(f"{place}: {len(keys):,} items differ")
     print(f"{sum(map(len, places.values())):,} of {count:,} items differ")
-    return 1 if found else 0
+    return 1 if differing else 0
 
 
 def show(path: Path, key: str) -> int:

@@ -1,8 +1,4 @@
-"""What was recorded: under each key the hash of each of its parts, and beside that file all values, compressed.
-
-OUT.json       {"about": …, "ledger": …, "items": {key: {part: hash}}}
-OUT.json.gz    a line for each value: its hash, a space, JSON
-"""
+"""A record: under each key, the hash of each of its parts. The values are in a compressed file beside it, one per line with its hash."""
 
 from __future__ import annotations
 
@@ -65,17 +61,18 @@ def values_of(path: Path) -> Path:
 
 
 def look_up(path: Path, hashes: set[str]) -> dict[str, Any]:
-    found = {}
+    """Hash -> value."""
+    values = {}
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             digest, _, text = line.partition(" ")
             if digest in hashes:
-                found[digest] = json.loads(text)
-    return found
+                values[digest] = json.loads(text)
+    return values
 
 
 def differences(old: Items, new: Items) -> Iterator[Difference]:
-    """All that is no longer the same. An item that the old record does not have is not a difference: something was added."""
+    """All that is no longer the same. An item that only the new record has is not a difference: something was added."""
     for key, before in old.items():
         now = new.get(key)
         if now is None:

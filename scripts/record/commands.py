@@ -1,4 +1,4 @@
-"""The command line, recorded: every example of docs/cli.md, as JSON too where the command has it; help, schemas and grammar."""
+"""The command line: every example of docs/cli.md, also with `--json` where the command takes it; help, schemas, and the shell's grammar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from book import Book
 from seams import run
 
 EXAMPLE = re.compile(r"^  (ironlaw .+)$", re.MULTILINE)
-# a server, a measurement of this machine, a cluster, a site's whole folder, and what tests/labs does for every lab
+# they start a server, measure this machine, write a whole site, or check every lab, which tests/labs does
 LEFT_OUT = ("ironlaw labs", "ironlaw measure", "ironlaw site", "ironlaw lab check")
 LONG = ("coverage", "coverage --on h200_sxm --dtype fp32 --families 20")  # most of a minute each: as JSON alone
 DESIGNS = ("privacy", "slo", "levers")

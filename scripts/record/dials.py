@@ -1,4 +1,4 @@
-"""Settings of an instrument's dials, drawn from what each dial declares: the same ones every time."""
+"""Settings of an instrument's dials, drawn from the options, limits and steps that each dial declares: the same ones every time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def turn(visit: Visit, book: Book, key: str, numbers: Sequence[int]) -> None:
 
 
 def setting(dials: list[dict[str, Any]], source: random.Random) -> dict[str, Any]:
-    """Some dials elsewhere than they stand at first: often a few, sometimes all."""
+    """A few dials away from where they start, or all of them."""
     drawn = {dial["id"]: draw(dial, source) for dial in dials}
     turned = set(source.sample(list(drawn), min(len(drawn), source.choice((1, 2, 3, len(drawn))))))
     for dial in dials:
@@ -61,7 +61,7 @@ def draw(dial: dict[str, Any], source: random.Random) -> Any:
     raise ValueError(f"dial {dial['id']!r} is of a type that the recorder does not know: {dial['type']!r}")
 
 
-def _number(dial: dict[str, Any], source: random.Random) -> float:
+def _number(dial: dict[str, Any], source: random.Random) -> Any:
     low, high = dial["min"], dial["max"]
     stops = [*dial.get("presets", ()), *dial.get("steps", ()), low, high]
     if source.random() < 0.2:

@@ -1,4 +1,4 @@
-"""The public figures, recorded: machines, models, claims, every comparison with a measurement, the review's cards, the generated pages."""
+"""The public figures: machines, models, claims, every comparison with a measurement, the review's cards, the generated pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scripted learner: goes through a lab from its lock to its receipt by what the page offers, and tries every option on the way."""
+"""A scripted learner who goes through a lab, from the first lock to the receipt, using what the page offers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ MOST = 400  # acts until a lab is done
 
 
 def walk(visit: Visit, book: Book, key: str, right: bool | None) -> None:
-    """To the end of the lab; `right`: answers everything so, or wrong; None: by the first option, whatever it is, and tries no other.
+    """To the end of the lab. Everything the learner does is recorded with what it changes on the page.
 
-    Each act is recorded with what it changes on the page.
+    `right`: whether the answers are; every other option is tried as well, on a copy of the ledger. None: the first option each time, and
+    no other is tried.
     """
     done: set[str] = set()
     for number in range(MOST):

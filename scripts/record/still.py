@@ -1,4 +1,4 @@
-"""What the recorder holds still: the clock, ids, the home folder, the width of the terminal; and what it blanks in a text."""
+"""What would differ from run to run is held still (the clock, ids, the home folder, the terminal's width) or blanked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _AnyDate(type):
 
 
 class Noon(Real, metaclass=_AnyDate):
-    """A datetime for which it is always noon of one day."""
+    """A datetime whose `now` is always noon of the same day."""
 
     @classmethod
     def now(cls, tz: dates.tzinfo | None = None) -> Any:
@@ -40,9 +40,9 @@ class Noon(Real, metaclass=_AnyDate):
 
 @contextmanager
 def still(name: str = "") -> Iterator[Path]:
-    """A new home folder in which nothing was measured, noon, and ids that count up, for all that is imported already or later.
+    """A new home folder where nothing was measured, a clock at noon, and ids that count up, in all modules imported so far or later.
 
-    `name` tells its ids from those of others.
+    `name`: each has ids of its own, so that a ledger from one can be imported in another.
     """
     before = dict(os.environ)
     first = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") << 64

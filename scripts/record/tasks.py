@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import sys
 import time
@@ -55,6 +56,8 @@ def run(names: list[str], folder: Path, settings: int, old: dict[str, Any], jobs
 
 def task(name: str, values: Path, settings: int, old: dict[str, Any]) -> tuple[Items, Any]:
     """One group. Where it fails, what it had until then is kept, and why."""
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(values.parent / "bytecode")  # each process would compile all of it again
+    logging.disable(logging.ERROR)  # a view that can't be computed says so, and that is recorded
     with still(name) as place:
         book, extra = Book(values, place), None
         try:

@@ -1,9 +1,9 @@
-"""A lab's page as its host serves it, and what a learner does there. This file knows what a page is made of:
+"""A lab's page as its host serves it, and what a learner does there.
 
     cells     name -> HTML; a piece is an empty element with its name in it
     pieces    name -> kind, spec, state, view
 
-A piece's name is a number that depends on the order in which a page is built, so it is recorded by its kind and id.
+The host numbers pieces in the order in which it builds them, which may change; they are recorded by kind and id (`lock act1`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import seams
 
 PIECE = re.compile(r'data-piece="(\w+)"')
-HERE = {"seconds": "", "why": ""}  # of an experiment: what this machine takes, and what is installed on it
+HERE = {"seconds": "", "why": ""}  # of an experiment: these depend on what is installed on this machine
 Parts = dict[str, Any]
 
 
@@ -55,14 +55,15 @@ class Visit:
     @property
     def names(self) -> dict[str, str]:
         """`lock act1` -> the piece's name on this page, in the order of the page."""
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for html in self.page.shown()["cells"].values():
             for name in PIECE.findall(html):
-                found[self._called(name)] = name
-        return found
+                names[self._called(name)] = name
+        return names
 
     def traits(self, called: str) -> dict[str, Any]:
-        return self.page.traits(self.names[called])
+        traits: dict[str, Any] = self.page.traits(self.names[called])
+        return traits
 
     def shown(self) -> Parts:
         """Everything on the page."""
