@@ -169,36 +169,7 @@ def test_your_multiple_is_a_rule_across_the_mountain(one_for_all):
     assert next(m for m in marks if m.get("id") == "guess")["y"] == 4 * 4 * 124_439_808
 
 
-# --- Act II: every state from both sides
-
-
-def verdict(page, **dials):
-    """What the banner says with the dials at the start but for these."""
-    start = {dial["id"]: dial["value"] for dial in page.piece("act2.instrument").spec["dials"]}
-    view = page.turn("act2", **{**start, **dials})
-    return view["banner"]["title"]
-
-
-STATES = {
-    # on one side, and on the other by one dial
-    "No batch helps": ({"model": "llama3_8b"}, {"model": "gpt2"}),
-    "Kept too much": ({}, {"recompute": "every"}),
-    "The head is the wall": ({"recompute": "every"}, {"recompute": "every", "chunks": 8}),
-    "It fits, and does not pay": ({"model": "gpt2", "recompute": "every"}, {"model": "gpt2"}),
-    "Updates that vanish": ({"recipe": "pure", "batch": 1, "chunks": 8}, {"recipe": "mixed", "batch": 1, "chunks": 8}),
-    "It fits": ({"recompute": "every", "chunks": 8}, {"recompute": "every", "chunks": 8, "batch": 64}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("title", STATES)
-def test_every_state_is_reached_from_both_sides(one_for_all, title):
-    inside, outside = STATES[title]
-    assert verdict(one_for_all, **inside) == title
-    assert verdict(one_for_all, **outside) != title
-
-
-def test_the_states_are_all_there_are():
-    assert {limit.title for limit in banners.LIMITS} == set(STATES)
+# --- Act II
 
 
 def test_a_sweep_of_the_dials_agrees_with_the_ledger():

@@ -10,7 +10,6 @@ from ironlaw import claims, hardware
 from ironlaw.engine.device import memory
 from ironlaw.engine.serving.batching import batch_server
 from ironlaw.engine.serving.queues import md1, mm1, mmc
-from ironlaw.kit import settings
 from ironlaw.labs.lab_13_line.act1 import system
 from ironlaw.labs.lab_13_line.act2 import server, verdict
 from ironlaw.ledger import open_ledger
@@ -79,22 +78,6 @@ def test_the_two_cuts_agree_to_the_last_digit_on_any_dials(bench):
     bench.turn("act1", **start)
 
 
-def test_every_dial_of_act_one_changes_what_is_seen(bench):
-    start = {dial["id"]: dial["value"] for dial in bench.piece("act1.instrument").spec["dials"]}
-    base = {"arrivals": "bursts", "service": "lognormal", "window": "cut", "requests": 100, "servers": 20}
-    moves = {
-        "cut": "rows", "arrivals": "regular", "burst": 30, "rate": 5.0, "service": "fixed", "sigma": 1.4, "mean": 3.0, "servers": 2,
-        "order": "lifo", "requests": 300, "window": "empty", "opens": 40, "closes": 80, "seed": 7,
-    }  # fmt: skip
-    assert set(moves) == set(start)
-    still = bench.turn("act1", **{**start, **base})
-    before = (str(still["figures"]), str(still["cards"]), still["formula"])
-    for dial, value in moves.items():
-        view = bench.turn("act1", **{**start, **base, dial: value})
-        assert (str(view["figures"]), str(view["cards"]), view["formula"]) != before, dial
-    bench.turn("act1", **start)
-
-
 def test_a_window_in_the_middle_names_its_edges(bench):
     start = {dial["id"]: dial["value"] for dial in bench.piece("act1.instrument").spec["dials"]}
     view = bench.turn("act1", **{**start, "window": "cut", "opens": 60, "closes": 20, "requests": 60})
@@ -137,28 +120,8 @@ def test_the_questions_own_server(bench):
     assert readings["constraint_hit"] is None and readings["policy"] == "waiting" and readings["rate"] == 10_000
 
 
-# state -> (a setting that shows it, the same with one dial turned, and what that shows)
-BOTH_SIDES = {
-    "does_not_fit": ({"device": ORIN, "model": "llama3_2_1b", "most": 256, "target": 0.5}, {"most": 64}),
-    "never": ({"target": 0.002}, {"target": 0.02}),
-    "line_without_end": ({"rate": 50_000.0}, {"rate": 10_000.0}),
-    "too_late": ({"rate": 100.0, "policy": "fixed"}, {"rate": 10_000.0}),
-    "waiting_for_nothing": ({"rate": 1_000.0, "policy": "timeout", "timeout": 0.01}, {"timeout": 0.0}),
-    "works": ({}, {"replicas": 1, "rate": 90_000.0}),
-}  # fmt: skip
-
-
 def state(one):
     return hit(verdict.LIMITS, one).name
-
-
-@pytest.mark.parametrize("limit", verdict.LIMITS, ids=lambda limit: limit.name)
-def test_every_limit_is_reached_from_both_sides(bench, limit):
-    there, away = BOTH_SIDES[limit.name]
-    one = case(**there)
-    assert hit(verdict.LIMITS, one) == limit != hit(verdict.LIMITS, replace(one, **away))
-    shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, one)
-    assert shown["tone"] == limit.tone and bench.shows(f"act2.{limit.name}", shown["text"])
 
 
 def test_a_sweep_of_the_dials_meets_every_state():
@@ -167,7 +130,7 @@ def test_a_sweep_of_the_dials_meets_every_state():
         for device, model in ((H200, "resnet50"), (ORIN, "llama3_2_1b"))
         for rate in (100.0, 3_000.0, 60_000.0) for policy in ("one", "waiting", "fixed") for most in (4, 256) for target in (0.004, 0.5)
     }  # fmt: skip
-    assert seen == set(BOTH_SIDES)
+    assert seen == {limit.name for limit in verdict.LIMITS}
 
 
 @pytest.mark.parametrize("late", [{"rate": 2_000.0, "policy": "one"}, {"rate": 30_000.0}, {"rate": 1_000.0, "policy": "fixed"}])
@@ -214,19 +177,8 @@ def test_one_by_one_is_exact_and_batches_are_the_engines():
     assert case(policy="one", rate=400.0, replicas=2).outcome.p99 < split.outcome.p99
 
 
-def test_every_dial_of_act_two_changes_what_is_seen(bench):
+def test_a_line_without_end_has_no_distribution(bench):
     start = {dial["id"]: dial["value"] for dial in bench.piece("act2.instrument").spec["dials"]}
-    base = {"policy": "timeout", "replicas": 2, "rate": 3_000.0}
-    moves = {
-        "rate": 9_000.0, "policy": "fixed", "timeout": 20, "most": 16, "replicas": 4, "line": "split", "burst": 20, "target": 100.0,
-        "model": "bert_base", "mode": "graphs",
-    }  # fmt: skip
-    assert set(moves) == set(start)
-    still = bench.turn("act2", **{**start, **base})
-    before = (str(still["figures"]), str(still["cards"]), still["formula"])
-    for dial, value in moves.items():
-        view = bench.turn("act2", **{**start, **base, dial: value})
-        assert (str(view["figures"]), str(view["cards"]), view["formula"]) != before, dial
     endless = bench.turn("act2", **{**start, "rate": 100_000.0})
     assert cards(endless)["P99"] == "no end" and len(endless["figures"]) == 2
     bench.turn("act2", **start)

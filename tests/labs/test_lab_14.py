@@ -114,14 +114,8 @@ def test_the_formula_is_the_simulation(bench):
         bench.turn("act1", stopped=10, period=10, rate=100, work="asked")
 
 
-def test_every_state_of_act_i_is_reached_from_both_sides(bench):
-    states = {
-        "act1.misses": {}, "act1.agrees": {"connections": 64}, "act1.unseen": {"n": 300}, "act1.endless": {"work": "own", "service": 20.0},
-        "act1.too_much": {"connections": 8, "corrected": True, "stopped": 2, "period": 60},
-    }  # fmt: skip
-    for section, dials in states.items():
-        start = {dial["id"]: dial["value"] for dial in bench.piece("act1.instrument").spec["dials"]}
-        assert bench.shows(section, bench.turn("act1", **start | dials)["banner"]["text"]), section
+def test_a_test_agrees_without_stalls_and_with_what_it_left_out(bench):
+    start = {dial["id"]: dial["value"] for dial in bench.piece("act1.instrument").spec["dials"]}
     assert bench.turn("act1", **start | {"stopped": 0})["banner"]["tone"] == "good"
     assert bench.turn("act1", **start | {"corrected": True})["banner"]["tone"] == "good"
 
@@ -162,16 +156,11 @@ def test_the_question_s_own_design_can_get_stuck(bench):
 @pytest.mark.parametrize(
     ("state", "there", "not_there"),
     [
-        ("stuck", {"hedge": ALL, "rho": 0.5}, {"hedge": ALL, "rho": 0.49}),
         ("stuck", {"hedge": BUDGET, "budget": 0.1, "rho": 0.95}, {"hedge": BUDGET, "budget": 0.05, "rho": 0.95}),
-        ("unknown", {"k": 100, "rho": 0.3}, {"k": 5, "rho": 0.3}),
         ("unknown", {"k": 10, "rho": 0.3, "n": 2_000}, {"k": 10, "rho": 0.3, "n": 3_000}),
-        ("late", {"target": 0.02, "rho": 0.3}, {"target": 0.5, "rho": 0.3}),
-        ("wasted", {"hedge": BUDGET, "budget": 0.01, "rho": 0.6, "target": 2.0}, {"hedge": CALLED_BACK, "rho": 0.6, "target": 2.0}),
-        ("works", {"rho": 0.4, "hedge": ALL}, {"rho": 0.4, "hedge": ALL, "target": 0.02}),
     ],
 )
-def test_every_state_of_act_ii_is_reached_from_both_sides(state, there, not_there):
+def test_a_budget_may_be_too_large_and_a_count_too_small(state, there, not_there):
     assert hit(verdicts.LIMITS, replace(SMALL, **there)).name == state != hit(verdicts.LIMITS, replace(SMALL, **not_there)).name
 
 

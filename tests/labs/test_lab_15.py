@@ -143,20 +143,6 @@ def test_every_dial_of_act_i_changes_something_and_the_axes_stay(page):
             assert [(f["id"], f["x"].get("domain"), f["y"].get("domain")) for f in view["figures"]] == axes
 
 
-def test_every_banner_of_act_i(page):
-    page.predict("act1", "same", 2)
-    page.send("context", value="made_up")
-    page.reload()
-    for title, dials in {
-        "Two rays, one corner": {"ppv": 30},
-        "One ray": {"base_a": 20, "base_b": 20, "ppv": 30},
-        "Not on the curve": {"ppv": 99},
-        "Perfect flags": {"separation": 6, "ppv": 100, "base_a": 40, "base_b": 30},
-    }.items():  # fmt: skip
-        view = turned(page, "act1", **dials)
-        assert view["banner"]["title"] == title, dials
-
-
 def test_the_separation_that_the_banner_names_does_it(page):
     page.predict("act1", "same", 2)
     page.send("context", value="made_up")
@@ -221,11 +207,8 @@ def test_the_law_leaves_one_rule(revealed):
     assert cards(view)["Profit kept"] == "99.4 %"
 
 
-def test_every_dial_of_act_ii_changes_something(revealed):
+def test_the_reason_is_kept_and_the_prediction_marked(revealed):
     start = turned(revealed, "act2")
-    for dials in ({"rule": "equal_odds"}, {"breakeven": 70}, {"window": 10}, {"within": 2}, {"floor": 50}, {"keep": 99}):
-        view = turned(revealed, "act2", **dials)
-        assert (view["cards"], view["banner"]) != (start["cards"], start["banner"]), dials
     turned(revealed, "act2", why="equal")
     assert revealed.lab.readouts["act2"]["justification"] == "groups get equal shares"
     rules = {m["role"]: m["x"] for m in figure(start, "profits")["marks"] if m.get("role")}
