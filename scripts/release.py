@@ -21,7 +21,7 @@ UNRELEASED = "Unreleased"
 
 
 def version_file(root: Path) -> Path:
-    return root / "src" / "ironlaw" / "__init__.py"
+    return root / "src" / "ironlaw" / "version.py"
 
 
 def version(root: Path) -> str:

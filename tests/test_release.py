@@ -22,7 +22,7 @@ def release() -> ModuleType:
 @pytest.fixture
 def checkout(tmp_path: Path, release: ModuleType) -> Path:
     """The files that carry the version, to be changed at will."""
-    for name in ("CHANGELOG.md", "CITATION.cff", "src/ironlaw/__init__.py"):
+    for name in ("CHANGELOG.md", "CITATION.cff", "src/ironlaw/version.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n\n- news\n\n## 0.1.0 - 2026-01-02\n\n- begun\n")
@@ -69,9 +69,9 @@ def test_nothing_to_release(release, checkout):
 @pytest.mark.parametrize(
     ("file", "old", "new", "tagged", "problem"),
     [
-        ("src/ironlaw/__init__.py", '"0.2.0"', '"0.2.1"', [], "starts with 0.2.0, and __version__ is 0.2.1"),
-        ("src/ironlaw/__init__.py", '"0.2.0"', '"0.1.9"', [], "has 0.2.0 already"),
-        ("src/ironlaw/__init__.py", '"0.2.0"', '"dev"', [], "write three numbers"),
+        ("src/ironlaw/version.py", '"0.2.0"', '"0.2.1"', [], "starts with 0.2.0, and __version__ is 0.2.1"),
+        ("src/ironlaw/version.py", '"0.2.0"', '"0.1.9"', [], "has 0.2.0 already"),
+        ("src/ironlaw/version.py", '"0.2.0"', '"dev"', [], "write three numbers"),
         ("CHANGELOG.md", "0.2.0 - 2026-03-04", "0.2.0 (March)", [], "neither 'Unreleased' nor"),
         ("CHANGELOG.md", "## 0.1.0 - 2026-01-02", "## Unreleased", [], "not the first heading"),
         ("CHANGELOG.md", "## 0.1.0 -", "## 0.3.0 -", [], "not in descending order"),

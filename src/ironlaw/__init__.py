@@ -10,6 +10,8 @@
 
 from typing import TYPE_CHECKING
 
+from ironlaw.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from ironlaw.engine.device.compilation import breakeven
     from ironlaw.engine.device.fusion import fuse
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from ironlaw.systems.questions.slo import Slo as slo
     from ironlaw.tracing import capture, register_cost
 
-__version__ = "0.1.0"
 __all__ = [
     "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "cluster", "fuse",
     "hardware", "host", "hosts", "kv_cache", "levers", "machines", "memory", "predict", "predictions", "privacy", "quantise", "queue",

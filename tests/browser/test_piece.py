@@ -15,7 +15,7 @@ from playwright.sync_api import BrowserContext, CDPSession, Locator, Page, expec
 
 APP = """
 from ironlaw.errors import BadValue
-from ironlaw.kit import host
+from ironlaw.kit import page_host as host
 from ironlaw.kit.cell import Cell
 from ironlaw.widget.piece import Piece
 from ironlaw.pictures import curve, ladder, reveal, terms

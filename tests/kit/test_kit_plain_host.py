@@ -39,7 +39,7 @@ class Lab:
 CELLS = [Cell("total", lambda lab: f"sum {3 * lab.number}"), Cell("table", lambda lab: Table()), Cell("nothing", lambda lab: None)]
 """
 STATES = """
-from ironlaw.kit import host
+from ironlaw.kit import page_host as host
 from ironlaw.kit.cell import Cell
 from ironlaw.widget.piece import Piece
 

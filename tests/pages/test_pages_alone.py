@@ -16,7 +16,8 @@ from ironlaw.kit import lab as labs
 from ironlaw.kit.page import Page
 from ironlaw.ledger import Ledger
 from ironlaw.ledger.memory_store import MemoryStore
-from ironlaw.pages import gallery, glossary, records
+from ironlaw.pages import gallery, records
+from ironlaw.pages import glossary_page as glossary
 from ironlaw.pages.lab_catalogue import catalogue
 from ironlaw.pages.explore.explore_page import page
 learner = "01234567-89ab-4def-8123-456789abcdef"

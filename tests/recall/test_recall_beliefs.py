@@ -27,7 +27,7 @@ def test_the_counterexample_refutes_it_with_figures(name):
     assert found.holds is True
     assert "{{" not in found.text and re.search(r"\d|FP16", found.text) and found.text.endswith(".")
     assert not re.search(r"\bnan\b|\binf\b|\d\.\d{5,}|\b1 (kernels|calls|threads)\b", found.text)
-    assert set(found.show) <= beliefs.words.slots(found.says), "a figure that is computed and not shown"
+    assert set(found.show) <= beliefs.card_words.slots(found.says), "a figure that is computed and not shown"
 
 
 def test_the_course_s_own_counterexamples():

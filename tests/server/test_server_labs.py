@@ -14,7 +14,7 @@ from ironlaw.server.app import create_app
 OURS = {"origin": "http://127.0.0.1:2718"}
 PLACE = "/lab/lab_01_first/"
 SOCKET = f"ws://127.0.0.1:2718{PLACE}ws"
-COUNTS = """from ironlaw.kit import host
+COUNTS = """from ironlaw.kit import page_host as host
 from ironlaw.kit.cell import Cell
 from ironlaw.widget.piece import Piece
 

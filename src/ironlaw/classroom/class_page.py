@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from ironlaw import __version__
 from ironlaw.classroom.answer_counts import ClassFigures
 from ironlaw.classroom.sections import overview, people_section, questions_section, understanding
 from ironlaw.report.markup import items, text
+from ironlaw.version import __version__
 from ironlaw.widget import assets
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:"

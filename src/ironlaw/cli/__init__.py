@@ -16,8 +16,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ironlaw import __version__
 from ironlaw.errors import IronlawError, unknown
+from ironlaw.version import __version__
 
 if TYPE_CHECKING:
     from ironlaw.cli.options import Parser

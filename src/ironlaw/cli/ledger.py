@@ -10,11 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ironlaw import __version__
 from ironlaw.cli.options import Parser, add_json
 from ironlaw.cli.show import draw
 from ironlaw.errors import BadExport, BadValue, EditedExport, LedgerDamaged, unknown
 from ironlaw.files import output, replace_text
+from ironlaw.version import __version__
 
 if TYPE_CHECKING:
     from ironlaw.ledger import Event, Ledger

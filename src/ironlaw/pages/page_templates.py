@@ -9,7 +9,8 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-from ironlaw import __version__, errors
+from ironlaw import errors
+from ironlaw.version import __version__
 from ironlaw.widget.assets import CSS
 
 STATIC = Path(__file__).parent / "static"

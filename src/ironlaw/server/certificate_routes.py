@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from ironlaw import __version__
 from ironlaw.errors import IronlawError
 from ironlaw.pages.lab_catalogue import catalogue
 from ironlaw.pages.records import Keeper
 from ironlaw.server import pages
+from ironlaw.version import __version__
 
 
 def routes(keeper: Keeper, labs: Path) -> list[BaseRoute]:

@@ -9,12 +9,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ironlaw import __version__
 from ironlaw.manual import build_docs
 from ironlaw.pages import glossary_page
 from ironlaw.pages.page_templates import STATIC, static, theme
 from ironlaw.site import bundle, folder, runtime, shells
 from ironlaw.site.listing import MARK, NO_JEKYLL, WORKER, listing
+from ironlaw.version import __version__
 from ironlaw.widget import assets
 from ironlaw.widget.assets import CSS
 from ironlaw.widget.glossary_words import explanations

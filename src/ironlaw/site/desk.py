@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from ironlaw import __version__
 from ironlaw.errors import BadValue, IronlawError, LedgerDamaged
 from ironlaw.kit.missing_ledger import AbsentLedger
 from ironlaw.kit.page import Page
@@ -25,6 +24,7 @@ from ironlaw.pages.records import Records, records
 from ironlaw.recall.certificate_facts import issue
 from ironlaw.site.addresses import relative
 from ironlaw.site.ledger_damage import Damage, owner_of
+from ironlaw.version import __version__
 from ironlaw.widget import direct_answers
 
 PLACE = "this browser, for this site"

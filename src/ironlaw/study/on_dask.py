@@ -90,7 +90,7 @@ def _idle(client: Any, before: float) -> float:
 
 
 def _check(client: Any, address: str) -> None:
-    from ironlaw import __version__
+    from ironlaw.version import __version__
 
     try:
         client.wait_for_workers(1, timeout=CONNECT_S)
@@ -104,6 +104,6 @@ def _check(client: Any, address: str) -> None:
 
 def worker_version() -> str:
     """In a worker."""
-    from ironlaw import __version__
+    from ironlaw.version import __version__
 
     return __version__

@@ -66,6 +66,6 @@ def batches(work: Batch, workers: int) -> Sequence[Batch]:
 
 
 def _version() -> str:
-    from ironlaw import __version__
+    from ironlaw.version import __version__
 
     return __version__

@@ -111,7 +111,7 @@ class Question:
 def document(value: dict[str, Any], schema: str = "") -> dict[str, Any]:
     """With the schema that describes it (`ironlaw schema`) and the version that wrote it. Infinities and NaN are not JSON: they come out
     as null."""
-    from ironlaw import __version__
+    from ironlaw.version import __version__
 
     plain: dict[str, Any] = _plain({"schema": schema or value["schema"], "ironlaw": __version__} | value)
     return plain

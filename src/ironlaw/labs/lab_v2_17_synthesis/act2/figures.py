@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ironlaw import kit, lab_names
+from ironlaw import kit
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import rows
 from ironlaw.pictures import margins as pictures
 from ironlaw.pictures.cascade import Step, cascade
@@ -19,19 +19,16 @@ LEVERS = {
 COLOURS = {"without the wires": "overhead", "work that lasts": "good", "first tokens in time": "good", "next tokens in time": "good"}
 # factor of the waterfall -> the lab whose law it is
 LAWS = {
-    "kernels at the peak": "lab_11_roofline", "passes done once": "lab_v2_05_parallelism", "without the wires": "lab_v2_06_collectives",
-    "without the bubble": "lab_v2_05_parallelism", "work that lasts": "lab_v2_07_checkpoint",
-    "first tokens in time": "lab_v2_10_kv_serving", "next tokens in time": "lab_v2_10_kv_serving",
+    "kernels at the peak": "Lab 11", "passes done once": "Lab V2-05", "without the wires": "Lab V2-06",
+    "without the bubble": "Lab V2-05", "work that lasts": "Lab V2-07",
+    "first tokens in time": "Lab V2-10", "next tokens in time": "Lab V2-10",
 }  # fmt: skip
 MILLION = 1e6
 
 
 def waterfall(report: Report) -> Figure:
     """The axis holds still while layout and servers are turned: it ends with the peak of these GPUs."""
-    steps = [
-        Step(one.name, min(1.0, one.share), COLOURS.get(one.name, "compute"), f"{lab_names.name(LAWS[one.name])}'s law")
-        for one in report.factors
-    ]
+    steps = [Step(one.name, min(1.0, one.share), COLOURS.get(one.name, "compute"), f"{LAWS[one.name]}'s law") for one in report.factors]
     return cascade(
         "peak", report.peak / MILLION, steps, "", "From peak to useful tokens", label="million tokens a second",
         domain=(0.0, 1.12 * report.peak / MILLION), id="waterfall", note="each row is the one above times its figure",
