@@ -21,7 +21,7 @@ EXAMPLE = re.compile(r"^  (ironlaw .+)$", re.MULTILINE)
 LEFT_OUT = ("ironlaw labs", "ironlaw measure", "ironlaw site", "ironlaw lab check")
 LONG = ("coverage", "coverage --on h200_sxm --dtype fp32 --families 20")  # most of a minute each: as JSON alone
 DESIGNS = ("privacy", "slo", "levers")
-SPENT = re.compile(r"\b\d+(\.\d+)? (s|ms|min)\b(?= (on|in|with|so far|spent))")
+PSEUDONYM = re.compile(r"\blearner [A-Z0-9]{4}\b")  # drawn anew in every home
 MODEL = """import torch
 model = torch.nn.Sequential(
     torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, 10)
@@ -48,11 +48,12 @@ def ask(book: Book, key: str, argv: list[str]) -> None:
 
 
 def _read(out: str) -> Any:
-    """JSON as what it means: the order of keys and the space between them are not promised."""
+    """JSON by its content: the order of keys and the space between them are not promised."""
+    out = PSEUDONYM.sub("learner <pseudonym>", out)
     try:
         return json.loads(out)
     except ValueError:
-        return SPENT.sub("<spent>", out)
+        return out
 
 
 def record_examples(book: Book, lines: list[str], ledger: dict[str, Any] | None) -> None:
