@@ -58,7 +58,7 @@ def _read(out: str) -> Any:
 
 def record_examples(book: Book, lines: list[str], ledger: dict[str, Any] | None) -> None:
     """In a folder with the files that the examples name, and a home with a ledger."""
-    takes_json = {command for command in commands() if "--json" in run([command, "--help"])[1]}
+    takes_json = {command for command in {line.split()[0] for line in lines} if "--json" in run([command, "--help"])[1]}
     for number, line in enumerate(lines):
         command, *argv = _words(line)
         if not find_spec("torch") and any(word.startswith(("my.py", "hf:")) for word in argv):
@@ -127,10 +127,17 @@ def record_schemas(book: Book) -> None:
         ask(book, f"schemas/{name}", ["schema", name])
 
 
+def _without_help(node: Any) -> Any:
+    """Words may change, and are in the group `help`."""
+    if isinstance(node, list):
+        return [_without_help(item) for item in node]
+    return {key: _without_help(item) for key, item in node.items() if key != "help"} if isinstance(node, dict) else node
+
+
 def record_grammar(book: Book) -> None:
-    """What a shell completes by: every command's options and what each takes."""
+    """Every command's options and what each takes, as a shell completes them."""
     (text,) = (write() for name, write in seams.pages().items() if name.endswith("grammar.json"))
     for command, options in json.loads(text).items():
-        book.keep(f"grammar/{command}", {"options": options})
+        book.keep(f"grammar/{command}", {"options": _without_help(options)})
     for shell in ("bash", "zsh", "fish"):
         ask(book, f"grammar/completion {shell}", ["completion", shell])
