@@ -107,17 +107,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="GROUP[,GROUP]")
     parser.add_argument("--settings", type=int, default=SETTINGS, metavar="N", help=f"of each act's dials (default {SETTINGS})")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default 2)")
-    parser.add_argument("--out", type=Path, help="where a comparison keeps the new record (default build/record.json)")
+    parser.add_argument("--out", type=Path, help="keep a comparison's new record here")
     args = parser.parse_args(arguments)
     only = [one for one in args.only.split(",") if one]
     if args.do == "show":
         return show(args.path, args.key)
-    out = args.path if args.do == "record" else args.out or ROOT / "build/record.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
     if args.do == "record":
-        record(out, only, args.settings, {}, args.jobs)
+        record(args.path, only, args.settings, {}, args.jobs)
         return 0
-    return compare(args.path, out, only, args.settings, args.jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        return compare(args.path, args.out or Path(folder, "now.json"), only, args.settings, args.jobs)
 
 
 if __name__ == "__main__":

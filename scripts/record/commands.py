@@ -21,7 +21,7 @@ EXAMPLE = re.compile(r"^  (ironlaw .+)$", re.MULTILINE)
 LEFT_OUT = ("ironlaw labs", "ironlaw measure", "ironlaw site", "ironlaw lab check")
 LONG = ("coverage", "coverage --on h200_sxm --dtype fp32 --families 20")  # most of a minute each: as JSON alone
 DESIGNS = ("privacy", "slo", "levers")
-SPENT = re.compile(r"\b\d+(\.\d+)? (s|ms|min)\b(?= (on|in|with|so far|spent))")
+PSEUDONYM = re.compile(r"\blearner [A-Z0-9]{4}\b")  # drawn anew in every home
 MODEL = """import torch
 model = torch.nn.Sequential(
     torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, 10)
@@ -48,16 +48,17 @@ def ask(book: Book, key: str, argv: list[str]) -> None:
 
 
 def _read(out: str) -> Any:
-    """JSON as what it means: the order of keys and the space between them are not promised."""
+    """JSON by its content: the order of keys and the space between them are not promised."""
+    out = PSEUDONYM.sub("learner <pseudonym>", out)
     try:
         return json.loads(out)
     except ValueError:
-        return SPENT.sub("<spent>", out)
+        return out
 
 
 def record_examples(book: Book, lines: list[str], ledger: dict[str, Any] | None) -> None:
     """In a folder with the files that the examples name, and a home with a ledger."""
-    takes_json = {command for command in commands() if "--json" in run([command, "--help"])[1]}
+    takes_json = {command for command in {line.split()[0] for line in lines} if "--json" in run([command, "--help"])[1]}
     for number, line in enumerate(lines):
         command, *argv = _words(line)
         if not find_spec("torch") and any(word.startswith(("my.py", "hf:")) for word in argv):
@@ -126,10 +127,17 @@ def record_schemas(book: Book) -> None:
         ask(book, f"schemas/{name}", ["schema", name])
 
 
+def _without_help(node: Any) -> Any:
+    """Words may change, and are in the group `help`."""
+    if isinstance(node, list):
+        return [_without_help(item) for item in node]
+    return {key: _without_help(item) for key, item in node.items() if key != "help"} if isinstance(node, dict) else node
+
+
 def record_grammar(book: Book) -> None:
-    """What a shell completes by: every command's options and what each takes."""
+    """Every command's options and what each takes, as a shell completes them."""
     (text,) = (write() for name, write in seams.pages().items() if name.endswith("grammar.json"))
     for command, options in json.loads(text).items():
-        book.keep(f"grammar/{command}", {"options": options})
+        book.keep(f"grammar/{command}", {"options": _without_help(options)})
     for shell in ("bash", "zsh", "fish"):
         ask(book, f"grammar/completion {shell}", ["completion", shell])
