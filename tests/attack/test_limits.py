@@ -13,7 +13,8 @@ from labs_entry import header
 
 HELD = 400
 IMPATIENT = """
-from ironlaw.server import limits, serve
+from ironlaw.server import request_limits as limits
+from ironlaw.server import serve
 limits.HEADERS_S = 1.5
 serve(port=0, open_browser=False)
 """

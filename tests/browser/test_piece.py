@@ -18,7 +18,9 @@ from ironlaw.errors import BadValue
 from ironlaw.kit import page_host as host
 from ironlaw.kit.cell import Cell
 from ironlaw.widget.piece import Piece
-from ironlaw.pictures import curve, ladder, reveal, terms
+from ironlaw.pictures import curve_picture as curve
+from ironlaw.pictures import ladder, terms
+from ironlaw.pictures import reveal_picture as reveal
 from ironlaw.engine.device.predict import one_launch, predict
 from ironlaw.engine.device.machine import Plan
 from ironlaw.registry.machines import hardware
