@@ -23,7 +23,8 @@ FIRST = 24 if FULL else 20  # by then each lab has been opened several times, an
 AT_ONCE = 3
 PATIENCE = 180.0  # seconds
 SHORT = """
-from ironlaw.server import serve, serving
+from ironlaw.server import serve
+from ironlaw.server import start_server as serving
 serving.warm = lambda app: None  # nothing is prepared in the background, in the middle of counting
 serve(port=0, open_browser=False)
 """
