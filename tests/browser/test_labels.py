@@ -5,7 +5,6 @@ import json
 import math
 import random
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from ironlaw import kit
+from ironlaw.kit import page as plain_page
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_check import complete
 from ironlaw.labs.review import ladder, review, roof
@@ -173,8 +173,9 @@ def test_no_two_words_of_a_picture_lie_on_each_other(judge: Page, slug: str, tmp
     chance = random.Random(slug)
     with open_ledger(tmp_path / "ledger.db") as ledger:
         complete(kit.open(slug, ledger))
-        lab = kit.open(slug, ledger)
-        import_module(f"ironlaw.labs.{slug}.lab").app.run(defs={"lab": lab})
+        opened = plain_page.Page(LABS / slug, ledger)
+        opened.open()
+        lab = opened.lab
         often = RANDOM // len(lab.instruments)
         drawn = [text for instrument in lab.instruments.values() for text in pictures(instrument, chance, often)]
     assert len(drawn) > 100
