@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import cpu_seconds
 import hypothesis_profile  # noqa: F401  the same examples every time, on a busy machine too
 import pytest
 
@@ -17,6 +18,10 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 
 # The tests hold a large heap that stays: looking through it for cycles again and again took a seventh of the engine's tests.
 gc.set_threshold(100_000, 20, 50)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    cpu_seconds.watch(config)
 
 
 @pytest.fixture(scope="session")
