@@ -6,9 +6,10 @@ anywhere. `call_of` is a run of one of them as a call without arguments.
 """
 
 import torch
+from torch.utils._pytree import tree_map_only
+
 from own import audio, control, generative, graphs, language, physics, rays, recommenders, sequences, statespaces, tables, vision
 from own.listing import MODELS
-from torch.utils._pytree import tree_map_only
 
 __all__ = ["MODELS", "audio", "build", "call_of", "control", "generative", "graphs", "language", "physics", "rays", "recommenders",
            "sequences", "statespaces", "step_of", "tables", "vision"]  # fmt: skip

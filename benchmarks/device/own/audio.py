@@ -2,9 +2,10 @@
 
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
 from torch.nn.utils.parametrizations import weight_norm
+
+from own.listing import model
 
 
 class WaveNet(nn.Module):
@@ -160,7 +161,11 @@ def conformer_ctc(small):
     length = ((frames - 1) // 2 - 1) // 2
     words = torch.randint(1, 64, (batch, 8))
     sizes = torch.full((batch,), length), torch.full((batch,), 8)
-    return Recogniser(width, blocks, 64), (torch.randn(batch, frames, 80),), lambda out: F.ctc_loss(out.float().transpose(0, 1), words, *sizes)
+    return (
+        Recogniser(width, blocks, 64),
+        (torch.randn(batch, frames, 80),),
+        lambda out: F.ctc_loss(out.float().transpose(0, 1), words, *sizes),
+    )
 
 
 class Separator(nn.Module):

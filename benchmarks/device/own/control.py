@@ -1,16 +1,18 @@
 """Reinforcement learning, filters, planning and batched linear algebra."""
 
+import itertools
 import math
 
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
+
+from own.listing import model
 
 
 def mlp(*sizes, act=nn.Tanh):
     layers = []
-    for a, b in zip(sizes, sizes[1:]):
+    for a, b in itertools.pairwise(sizes):
         layers += [nn.Linear(a, b), act()]
     return nn.Sequential(*layers[:-1])
 
@@ -200,7 +202,7 @@ class LearnedKalman(nn.Module):
 
     def forward(self, frames):
         z, log_r = self.observe(frames).chunk(2, -1)
-        batch, steps, m = z.shape
+        batch, steps, _m = z.shape
         n = len(self.f)
         x, p = z.new_zeros(batch, n), torch.eye(n, device=z.device).expand(batch, n, n)
         xs = []
@@ -288,7 +290,14 @@ def riccati_control(a, b, q, r, x, horizon):
 def riccati_planning(small):
     batch, n, m, horizon = (2, 4, 2, 2) if small else (1024, 12, 4, 15)
     a = torch.eye(n).repeat(batch, 1, 1) + 0.05 * torch.randn(batch, n, n)
-    inputs = a, torch.randn(batch, n, m), torch.eye(n).repeat(batch, 1, 1), torch.eye(m).repeat(batch, 1, 1), torch.randn(batch, n, 1), horizon
+    inputs = (
+        a,
+        torch.randn(batch, n, m),
+        torch.eye(n).repeat(batch, 1, 1),
+        torch.eye(m).repeat(batch, 1, 1),
+        torch.randn(batch, n, 1),
+        horizon,
+    )
     return riccati_control, inputs, None
 
 

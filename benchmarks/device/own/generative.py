@@ -1,11 +1,13 @@
 """Generative models: samplers, autoencoders, adversarial steps, flows."""
 
+import itertools
 import math
 
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
+
+from own.listing import model
 
 
 def time_embedding(t, width):
@@ -157,7 +159,9 @@ class Vae(nn.Module):
         self.flat = (4 * width, size // 8, size // 8)
         n = math.prod(self.flat)
         pairs = ((3, width), (width, 2 * width), (2 * width, 4 * width))
-        self.encoder = nn.Sequential(*(m for a, b in pairs for m in (nn.Conv2d(a, b, 4, 2, 1), nn.BatchNorm2d(b), nn.LeakyReLU())), nn.Flatten())
+        self.encoder = nn.Sequential(
+            *(m for a, b in pairs for m in (nn.Conv2d(a, b, 4, 2, 1), nn.BatchNorm2d(b), nn.LeakyReLU())), nn.Flatten()
+        )
         self.mu, self.log_var, self.enter = nn.Linear(n, latent), nn.Linear(n, latent), nn.Linear(latent, n)
         back = [m for a, b in pairs[::-1] for m in (nn.ConvTranspose2d(b, a, 4, 2, 1), nn.LeakyReLU())]
         self.decoder = nn.Sequential(*back[:-1])
@@ -181,10 +185,16 @@ def convolutional_vae(small):
 class VqVae(nn.Module):
     def __init__(self, width, codes):
         super().__init__()
-        self.encoder = nn.Sequential(nn.Conv2d(3, width, 4, 2, 1), nn.ReLU(), nn.Conv2d(width, width, 4, 2, 1), nn.ReLU(), nn.Conv2d(width, 64, 3, 1, 1))
+        self.encoder = nn.Sequential(
+            nn.Conv2d(3, width, 4, 2, 1), nn.ReLU(), nn.Conv2d(width, width, 4, 2, 1), nn.ReLU(), nn.Conv2d(width, 64, 3, 1, 1)
+        )
         self.codes = nn.Embedding(codes, 64)
         self.decoder = nn.Sequential(
-            nn.Conv2d(64, width, 3, 1, 1), nn.ReLU(), nn.ConvTranspose2d(width, width, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(width, 3, 4, 2, 1)
+            nn.Conv2d(64, width, 3, 1, 1),
+            nn.ReLU(),
+            nn.ConvTranspose2d(width, width, 4, 2, 1),
+            nn.ReLU(),
+            nn.ConvTranspose2d(width, 3, 4, 2, 1),
         )
 
     def forward(self, x):
@@ -255,7 +265,9 @@ class StyleGenerator(nn.Module):
         super().__init__()
         self.map = nn.Sequential(*(m for _ in range(6) for m in (nn.Linear(style, style), nn.LeakyReLU(0.2))))
         self.start = nn.Parameter(torch.randn(1, widths[0], 4, 4))
-        self.layers = nn.ModuleList(ModulatedConvolution(a, b, style, up) for a, b in zip(widths, widths[1:]) for a, up in ((a, True), (b, False)))
+        self.layers = nn.ModuleList(
+            ModulatedConvolution(a, b, style, up) for a, b in itertools.pairwise(widths) for a, up in ((a, True), (b, False))
+        )
         self.out = nn.Conv2d(widths[-1], 3, 1)
 
     def forward(self, z):

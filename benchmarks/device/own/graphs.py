@@ -2,8 +2,9 @@
 
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
+
+from own.listing import model
 
 
 def edges(nodes, count):
@@ -128,7 +129,9 @@ class SchNet(nn.Module):
             nn.Sequential(nn.Linear(gaussians, hidden), nn.Softplus(), nn.Linear(hidden, hidden)) for _ in range(layers)
         )
         self.enter = nn.ModuleList(nn.Linear(hidden, hidden, bias=False) for _ in range(layers))
-        self.leave = nn.ModuleList(nn.Sequential(nn.Linear(hidden, hidden), nn.Softplus(), nn.Linear(hidden, hidden)) for _ in range(layers))
+        self.leave = nn.ModuleList(
+            nn.Sequential(nn.Linear(hidden, hidden), nn.Softplus(), nn.Linear(hidden, hidden)) for _ in range(layers)
+        )
         self.read = nn.Sequential(nn.Linear(hidden, hidden // 2), nn.Softplus(), nn.Linear(hidden // 2, 1))
 
     def forward(self, numbers, places, edge_index, molecule, energies):
@@ -166,7 +169,7 @@ class Egnn(nn.Module):
         self.move = nn.ModuleList(nn.Sequential(nn.Linear(hidden, hidden), act(), nn.Linear(hidden, 1)) for _ in range(layers))
 
     def forward(self, h, x):
-        b, n, _ = h.shape
+        _b, n, _ = h.shape
         for edge, node, move in zip(self.edge, self.node, self.move):
             diff = x[:, :, None] - x[:, None]
             square = (diff * diff).sum(-1, keepdim=True)
@@ -180,7 +183,11 @@ class Egnn(nn.Module):
 @model("graph")
 def equivariant_dense(small):
     batch, n, hidden = (2, 5, 16) if small else (64, 48, 128)
-    return Egnn(hidden, 4), (torch.randn(batch, n, hidden), torch.randn(batch, n, 3)), lambda out: out[1].pow(2).mean() + out[0].pow(2).mean()
+    return (
+        Egnn(hidden, 4),
+        (torch.randn(batch, n, hidden), torch.randn(batch, n, 3)),
+        lambda out: out[1].pow(2).mean() + out[0].pow(2).mean(),
+    )
 
 
 class RelationalConvolution(nn.Module):

@@ -4,8 +4,9 @@ import math
 
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
+
+from own.listing import model
 
 
 def next_token(ids):
@@ -132,7 +133,9 @@ class RoutedExperts(nn.Module):
     def __init__(self, width, experts, top):
         super().__init__()
         self.gate = nn.Linear(width, experts, bias=False)
-        self.experts = nn.ModuleList(nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)) for _ in range(experts))
+        self.experts = nn.ModuleList(
+            nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)) for _ in range(experts)
+        )
         self.top = top
 
     def forward(self, x):
@@ -308,7 +311,9 @@ class GreedyWriter(nn.Module):
         self.embed, self.heads, self.steps = nn.Embedding(words, width), heads, steps
         self.qkv = nn.ModuleList(nn.Linear(width, 3 * width) for _ in range(layers))
         self.proj = nn.ModuleList(nn.Linear(width, width) for _ in range(layers))
-        self.ff = nn.ModuleList(nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)) for _ in range(layers))
+        self.ff = nn.ModuleList(
+            nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)) for _ in range(layers)
+        )
         self.norm = nn.ModuleList(nn.LayerNorm(width) for _ in range(layers))
         self.head = nn.Linear(width, words)
 
@@ -359,7 +364,11 @@ class LateInteraction(nn.Module):
 @model("retrieval")
 def late_interaction(small):
     queries, documents, length, width, layers = (2, 12, 5, 16, 1) if small else (16, 2000, 64, 512, 4)
-    inputs = torch.randint(1000, (queries, 16)), F.normalize(torch.randn(documents, length, 128), dim=-1), torch.rand(documents, length) > 0.2
+    inputs = (
+        torch.randint(1000, (queries, 16)),
+        F.normalize(torch.randn(documents, length, 128), dim=-1),
+        torch.rand(documents, length) > 0.2,
+    )
     return LateInteraction(1000, width, layers), inputs, lambda out: F.softplus(-out[0]).mean()
 
 
@@ -378,4 +387,8 @@ def approximate_search(query, centres, vectors, owner):
 @model("retrieval", half=False)
 def clustered_search(small):
     queries, vectors, clusters = (2, 40, 5) if small else (64, 500_000, 256)
-    return approximate_search, (torch.randn(queries, 96), torch.randn(clusters, 96), torch.randn(vectors, 96), torch.randint(clusters, (vectors,))), None
+    return (
+        approximate_search,
+        (torch.randn(queries, 96), torch.randn(clusters, 96), torch.randn(vectors, 96), torch.randint(clusters, (vectors,))),
+        None,
+    )

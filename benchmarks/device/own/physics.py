@@ -1,16 +1,18 @@
 """Physics: nets that are differentiated by their inputs, operators in Fourier space, ODE steps, stencils."""
 
+import itertools
 import math
 
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
+
+from own.listing import model
 
 
 def tanh_net(*sizes):
     layers = []
-    for a, b in zip(sizes, sizes[1:]):
+    for a, b in itertools.pairwise(sizes):
         layers += [nn.Linear(a, b), nn.Tanh()]
     return nn.Sequential(*layers[:-1])
 
@@ -43,7 +45,7 @@ class Helmholtz(nn.Module):
     def __init__(self, width, layers, dims=3):
         super().__init__()
         sizes = [dims, *[width] * layers]
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
         self.last = nn.Linear(width, 1)
         for layer in self.layers:
             nn.init.uniform_(layer.weight, -math.sqrt(6 / width) / 30, math.sqrt(6 / width) / 30)

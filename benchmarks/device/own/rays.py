@@ -1,9 +1,12 @@
 """Rays, points and meshes."""
 
+import itertools
+
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
+
+from own.listing import model
 
 
 def encode(x, bands):
@@ -131,7 +134,7 @@ class SetAbstraction(nn.Module):
         super().__init__()
         self.count, self.near = count, near
         layers = []
-        for a, b in zip(sizes, sizes[1:]):
+        for a, b in itertools.pairwise(sizes):
             layers += [nn.Conv2d(a, b, 1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True)]
         self.net = nn.Sequential(*layers)
 
@@ -172,7 +175,8 @@ class EdgeConvolutions(nn.Module):
         super().__init__()
         self.near = near
         self.convs = nn.ModuleList(
-            nn.Sequential(nn.Conv2d(2 * a, b, 1, bias=False), nn.BatchNorm2d(b), nn.LeakyReLU(0.2)) for a, b in ((3, 64), (64, 64), (64, 128))
+            nn.Sequential(nn.Conv2d(2 * a, b, 1, bias=False), nn.BatchNorm2d(b), nn.LeakyReLU(0.2))
+            for a, b in ((3, 64), (64, 64), (64, 128))
         )
         self.last = nn.Sequential(nn.Conv1d(256, 512, 1, bias=False), nn.BatchNorm1d(512), nn.LeakyReLU(0.2))
         self.out = nn.Linear(1024, 40)

@@ -1,14 +1,17 @@
 """Recommenders and click models: large tables, many lookups, small networks on top."""
 
+import itertools
+
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
+
+from own.listing import model
 
 
 def mlp(*sizes, last=False):
     layers = []
-    for i, (a, b) in enumerate(zip(sizes, sizes[1:])):
+    for i, (a, b) in enumerate(itertools.pairwise(sizes)):
         layers.append(nn.Linear(a, b))
         if last or i < len(sizes) - 2:
             layers.append(nn.ReLU(inplace=True))

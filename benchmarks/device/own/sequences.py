@@ -4,8 +4,9 @@ import math
 
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
+
+from own.listing import model
 
 
 class Seq2Seq(nn.Module):

@@ -4,8 +4,9 @@ import math
 
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
+
+from own.listing import model
 
 
 class SelectiveScan(nn.Module):
@@ -45,7 +46,11 @@ class SelectiveScan(nn.Module):
 def selective_scan_loop(small):
     batch, length, width, layers = (1, 4, 16, 1) if small else (8, 96, 256, 2)
     target = torch.randn(batch, length, width)
-    return nn.Sequential(*(SelectiveScan(width) for _ in range(layers))), (torch.randn(batch, length, width),), lambda out: F.mse_loss(out, target)
+    return (
+        nn.Sequential(*(SelectiveScan(width) for _ in range(layers))),
+        (torch.randn(batch, length, width),),
+        lambda out: F.mse_loss(out, target),
+    )
 
 
 class DiagonalStateSpace(nn.Module):
@@ -104,7 +109,11 @@ class ParallelMinGru(nn.Module):
 def parallel_min_gru(small):
     batch, length, width, layers = (1, 8, 16, 1) if small else (16, 1024, 256, 4)
     target = torch.randn(batch, length, width)
-    return nn.Sequential(*(ParallelMinGru(width) for _ in range(layers))), (torch.randn(batch, length, width),), lambda out: F.mse_loss(out, target)
+    return (
+        nn.Sequential(*(ParallelMinGru(width) for _ in range(layers))),
+        (torch.randn(batch, length, width),),
+        lambda out: F.mse_loss(out, target),
+    )
 
 
 class TimeMix(nn.Module):
@@ -165,7 +174,7 @@ class ChunkedRetention(nn.Module):
         state, outs = 0, []
         for qc, kc, vc in zip(q, k, v):
             y = ((qc @ kc.transpose(-1, -2)) * decay) @ vc
-            if len(outs):
+            if outs:
                 y = y + (qc * out_of) @ state
             state = state * (gamma**self.chunk).to(x.dtype) + (kc * into).transpose(-1, -2) @ vc
             outs.append(y)

@@ -2,8 +2,9 @@
 
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
+
+from own.listing import model
 
 
 class FeatureTokens(nn.Module):
@@ -96,7 +97,15 @@ class Contrastive(nn.Module):
         self.stages = nn.ModuleList()
         for a, b in ((w, w), (w, 2 * w), (2 * w, 4 * w)):
             self.stages.append(
-                nn.ModuleList([nn.Conv2d(a, b, 3, 2, 1, bias=False), nn.BatchNorm2d(b), nn.Conv2d(b, b, 3, 1, 1, bias=False), nn.BatchNorm2d(b), nn.Conv2d(a, b, 1, 2)])
+                nn.ModuleList(
+                    [
+                        nn.Conv2d(a, b, 3, 2, 1, bias=False),
+                        nn.BatchNorm2d(b),
+                        nn.Conv2d(b, b, 3, 1, 1, bias=False),
+                        nn.BatchNorm2d(b),
+                        nn.Conv2d(a, b, 1, 2),
+                    ]
+                )
             )
         self.head = nn.Sequential(nn.Linear(4 * w, 4 * w), nn.ReLU(), nn.Linear(4 * w, 128))
 
@@ -197,7 +206,9 @@ class FewSteps(nn.Module):
     def __init__(self, width, steps):
         super().__init__()
         sizes = [(1, width), (width, width), (width, 1)]
-        self.weights = nn.ParameterList(p for a, b in sizes for p in (nn.Parameter(torch.randn(b, a) / a**0.5), nn.Parameter(torch.zeros(b))))
+        self.weights = nn.ParameterList(
+            p for a, b in sizes for p in (nn.Parameter(torch.randn(b, a) / a**0.5), nn.Parameter(torch.zeros(b)))
+        )
         self.steps = steps
 
     @staticmethod

@@ -2,8 +2,9 @@
 
 import torch
 import torch.nn.functional as F
-from own.listing import model
 from torch import nn
+
+from own.listing import model
 
 
 def double(a, b):
@@ -56,9 +57,7 @@ class VolumeUNet(nn.Module):
         def conv(a, b, stride=1):
             return nn.Sequential(nn.Conv3d(a, b, 3, stride, 1), nn.InstanceNorm3d(b, affine=True), nn.LeakyReLU(0.01, inplace=True))
 
-        self.d1, self.d2, self.d3 = (
-            nn.Sequential(conv(a, b, s), conv(b, b)) for a, b, s in ((1, w, 1), (w, 2 * w, 2), (2 * w, 4 * w, 2))
-        )
+        self.d1, self.d2, self.d3 = (nn.Sequential(conv(a, b, s), conv(b, b)) for a, b, s in ((1, w, 1), (w, 2 * w, 2), (2 * w, 4 * w, 2)))
         self.t2, self.t1 = nn.ConvTranspose3d(4 * w, 2 * w, 2, 2), nn.ConvTranspose3d(2 * w, w, 2, 2)
         self.u2, self.u1 = nn.Sequential(conv(4 * w, 2 * w), conv(2 * w, 2 * w)), nn.Sequential(conv(2 * w, w), conv(w, w))
         self.out = nn.Conv3d(w, 4, 1)
@@ -81,7 +80,9 @@ class ChannelAttentionBlock(nn.Module):
     def __init__(self, width):
         super().__init__()
         self.body = nn.Sequential(nn.Conv2d(width, width, 3, 1, 1), nn.ReLU(True), nn.Conv2d(width, width, 3, 1, 1))
-        self.gate = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(width, width // 8, 1), nn.ReLU(True), nn.Conv2d(width // 8, width, 1), nn.Sigmoid())
+        self.gate = nn.Sequential(
+            nn.AdaptiveAvgPool2d(1), nn.Conv2d(width, width // 8, 1), nn.ReLU(True), nn.Conv2d(width // 8, width, 1), nn.Sigmoid()
+        )
 
     def forward(self, x):
         y = self.body(x)
@@ -93,7 +94,9 @@ class SuperResolution(nn.Module):
         super().__init__()
         self.enter = nn.Conv2d(3, width, 3, 1, 1)
         self.body = nn.Sequential(*(ChannelAttentionBlock(width) for _ in range(blocks)), nn.Conv2d(width, width, 3, 1, 1))
-        self.up = nn.Sequential(nn.Conv2d(width, 4 * width, 3, 1, 1), nn.PixelShuffle(2), nn.Conv2d(width, 4 * width, 3, 1, 1), nn.PixelShuffle(2))
+        self.up = nn.Sequential(
+            nn.Conv2d(width, 4 * width, 3, 1, 1), nn.PixelShuffle(2), nn.Conv2d(width, 4 * width, 3, 1, 1), nn.PixelShuffle(2)
+        )
         self.leave = nn.Conv2d(width, 3, 3, 1, 1)
 
     def forward(self, x):
@@ -138,7 +141,9 @@ class SimpleGateBlock(nn.Module):
 def image_denoiser(small):
     batch, size, width, blocks = (1, 8, 8, 1) if small else (4, 256, 48, 8)
     clean = torch.rand(batch, 3, size, size)
-    net = nn.Sequential(nn.Conv2d(3, width, 3, padding=1), *(SimpleGateBlock(width) for _ in range(blocks)), nn.Conv2d(width, 3, 3, padding=1))
+    net = nn.Sequential(
+        nn.Conv2d(3, width, 3, padding=1), *(SimpleGateBlock(width) for _ in range(blocks)), nn.Conv2d(width, 3, 3, padding=1)
+    )
     return net, (torch.rand(batch, 3, size, size),), lambda out: -10 * torch.log10(1 / (F.mse_loss(out, clean) + 1e-8))
 
 
@@ -185,7 +190,12 @@ class DividedAttention(nn.Module):
         self.blocks = nn.ModuleList(
             nn.ModuleDict(
                 {name: nn.LayerNorm(width) for name in names}
-                | {"qt": nn.Linear(width, 3 * width), "qs": nn.Linear(width, 3 * width), "ot": nn.Linear(width, width), "os": nn.Linear(width, width)}
+                | {
+                    "qt": nn.Linear(width, 3 * width),
+                    "qs": nn.Linear(width, 3 * width),
+                    "ot": nn.Linear(width, width),
+                    "os": nn.Linear(width, width),
+                }
                 | {"m1": nn.Linear(width, 4 * width), "m2": nn.Linear(4 * width, width)}
             )
             for _ in range(blocks)
