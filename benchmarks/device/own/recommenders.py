@@ -195,7 +195,7 @@ def multi_gate_experts(small):
 @model("recommender")
 def bpr_matrix_factorisation(small):
     """Pairwise ranking, as a function of its tables."""
-    batch, users, items = (8, 20, 30) if small else (65536, 300_000, 100_000)
+    batch, users, items = (8, 20, 30) if small else (1_048_576, 300_000, 100_000)
 
     class Factors(nn.Module):
         def __init__(self):

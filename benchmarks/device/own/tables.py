@@ -195,7 +195,7 @@ class HyperNetwork(nn.Module):
 
 @model("hyper-network")
 def hyper_network(small):
-    tasks, points, width = (3, 5, 8) if small else (256, 512, 64)
+    tasks, points, width = (3, 5, 8) if small else (1024, 1024, 64)
     target = torch.randn(tasks, points)
     return HyperNetwork(32, width, 8), (torch.randn(tasks, 32), torch.randn(tasks, points, 8)), lambda out: F.mse_loss(out, target)
 

@@ -139,7 +139,7 @@ class SimpleGateBlock(nn.Module):
 
 @model("super-resolution")
 def image_denoiser(small):
-    batch, size, width, blocks = (1, 8, 8, 1) if small else (4, 256, 48, 8)
+    batch, size, width, blocks = (1, 8, 8, 1) if small else (2, 256, 48, 8)
     clean = torch.rand(batch, 3, size, size)
     net = nn.Sequential(
         nn.Conv2d(3, width, 3, padding=1), *(SimpleGateBlock(width) for _ in range(blocks)), nn.Conv2d(width, 3, 3, padding=1)
