@@ -9,6 +9,7 @@ their own. `--dry` tries everything on the processor at a small scale.
 """
 
 import argparse
+import fcntl
 import gc
 import gzip
 import json
@@ -17,6 +18,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty
@@ -87,15 +89,19 @@ def main():
     until = Budget(*(begun + share * args.budget for share in (0.45, 0.75, 0.94)), args.dry, args.operators)
     context = multiprocessing.get_context("spawn")
     count = min(args.processes, len(models))
-    ready, begin, lock, queue = context.Semaphore(0), context.Event(), context.Lock(), context.Queue()
+    ready, begin, queue = context.Semaphore(0), context.Event(), context.Queue()
+    lock = str(Path(args.out) / "lock")
     shares = [models[i::count] for i in range(count)]
     compiles = [DRY_COMPILES if args.dry and i == 0 else 0 if args.dry else len(models) for i in range(count)]
     with_all = until, ready, begin, lock, queue
     workers = [context.Process(target=work, args=(*mine, *with_all), daemon=True) for mine in zip(shares, compiles, strict=True)]
     for worker in workers:
         worker.start()
-    for _ in workers:
-        ready.acquire(timeout=max(0.1, until.compiling + 5 - time.time()))
+    waiting = count
+    while waiting and time.time() < until.compiling + 5:
+        waiting -= ready.acquire(timeout=1)
+        if waiting <= sum(not worker.is_alive() for worker in workers):  # those died: an alarm within C++ ends a process
+            break
     print(f"prepared after {time.time() - begun:.0f} s", flush=True)
     host = None if args.dry or args.operators else host_profile()
     begin.set()
@@ -114,6 +120,7 @@ def main():
     print(f"{files.told()} of {len(models)} models in {time.time() - begun:.0f} s", flush=True)
     for worker in workers:
         worker.kill()
+    Path(lock).unlink(missing_ok=True)
 
 
 def host_profile():
@@ -164,6 +171,8 @@ def work(models, compiles, until, ready, begin, lock, queue):
     """One process: build and compile its models while the others do, then time them, then profile them, each alone on the machine."""
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "2")
     import torch
+    import torch._dynamo
+    import torch._inductor.compile_fx  # now, since an alarm during an import would end the process
     from gpu import GPU
     from sealed_runs import out_of_time
 
@@ -181,7 +190,7 @@ def work(models, compiles, until, ready, begin, lock, queue):
     steps = [(profile_operators, until.profiling)] if until.operators else [(time_walls, until.timing), (profile_runs, until.profiling)]
     for read, end in steps:
         for mine in prepared:
-            with lock:
+            with alone(lock):
                 if time.time() < end:
                     try:
                         read([run for run in mine if run.call], until.dry)
@@ -190,6 +199,14 @@ def work(models, compiles, until, ready, begin, lock, queue):
                             run.row.setdefault("error", why(error))
             queue.put(([run.row for run in mine], *about))
     queue.put(None)
+
+
+@contextmanager
+def alone(path):
+    """No other process runs meanwhile. A lock of the file system, for it goes with the process that holds it, even if that crashes."""
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def why(error):
