@@ -41,7 +41,8 @@ CACHE, WRITTEN = 1024, 512  # places of a decoder's cache, and how many of them 
 
 
 def path(seed):
-    return SETS / f"seed-{seed}.json"
+    """A seed's set of the corpus; or, by its whole name (own-1), one of own code."""
+    return SETS / (f"seed-{seed}.json" if isinstance(seed, int) else f"{seed}.json")
 
 
 def load(seed):
