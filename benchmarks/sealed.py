@@ -17,6 +17,7 @@ While a model is sealed, print nothing of it but totals over all of them.
 import argparse
 import json
 import lzma
+import multiprocessing
 import random
 import re
 import sys
@@ -236,10 +237,6 @@ def key_of(row):
 
 def capture(args):
     """Capture every run that has a time; a failure is kept too, for it counts."""
-    import ironlaw as il
-    from ironlaw.tracing.graph_json import to_json
-
-    warnings.filterwarnings("ignore")
     kept = load(args.seed)
     if args.fresh or not graphs_path(args.seed).exists():
         graphs = {}
@@ -247,20 +244,31 @@ def capture(args):
         graphs = stored(args.seed)
     models = {model["model"]: model for model in kept["models"]}
     wanted = {key_of(row): row for row in kept["rows"] if "busy_s" in row}
-    for number, (key, row) in enumerate(wanted.items(), 1):
-        if key in graphs and "error" not in graphs[key]:
-            continue
-        print(f"\r{number} of {len(wanted)}", end="", file=sys.stderr, flush=True)
-        try:
-            module, *call = built(models[row["model"]], row["mode"], row["dtype"], row["batch"], "meta")
-            graphs[key] = to_json(il.capture(module, *call, training=row["mode"] == "training"))
-        except Exception as error:
-            graphs[key] = {"error": f"{type(error).__name__}: {str(error)[:200]}"}
-        if number % 10 == 0:
-            store(args.seed, graphs)
+    missing = {key: row for key, row in wanted.items() if "error" in graphs.get(key, {"error": ""})}
+    with multiprocessing.get_context("spawn").Pool(args.processes) as pool:
+        jobs = [(key, models[row["model"]], row) for key, row in missing.items()]
+        for number, (key, graph) in enumerate(pool.imap_unordered(captured, jobs), 1):
+            graphs[key] = graph
+            print(f"\r{number} of {len(jobs)}", end="", file=sys.stderr, flush=True)
+            if number % 10 == 0:
+                store(args.seed, graphs)
     store(args.seed, graphs)
     failed = [key for key, graph in graphs.items() if "error" in graph]
     print(f"\n{len(graphs) - len(failed)} of {len(graphs)} runs captured", *failed, sep="\n  ")
+
+
+def captured(job):
+    """(key, graph) of one run, or (key, why there is none)."""
+    import ironlaw as il
+    from ironlaw.tracing.graph_json import to_json
+
+    warnings.filterwarnings("ignore")
+    key, model, row = job
+    try:
+        module, *call = built(model, row["mode"], row["dtype"], row["batch"], "meta")
+        return key, to_json(il.capture(module, *call, training=row["mode"] == "training"))
+    except Exception as error:
+        return key, {"error": f"{type(error).__name__}: {str(error)[:200]}"}
 
 
 def stored(seed):
@@ -435,6 +443,7 @@ def main():
     commands.choices["keep"].add_argument("--more", action="store_true", help="add models of the set that were not measured so far")
     commands.choices["keep"].add_argument("--host", type=Path, help="what `ironlaw measure --host --json` printed on that machine")
     commands.choices["capture"].add_argument("--fresh", action="store_true", help="all graphs again, after a change of capture")
+    commands.choices["capture"].add_argument("--processes", type=int, default=1, help="so many models side by side")
     commands.choices["judge"].add_argument("--open", action="store_true", help="the open set too; needs PyTorch and transformers")
     commands.choices["judge"].add_argument("--write", action="store_true", help="the sealed set's table into the README")
     commands.choices["judge"].add_argument("--runs", action="store_true", help="every run of the models that were opened")

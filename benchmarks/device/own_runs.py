@@ -27,7 +27,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 COMPILING = 40  # seconds that one model may compile
-SLOW = 0.1  # seconds of a call from which on fewer are queued
+SLOW = 0.04  # seconds of a call from which on fewer are queued
 DRY_COMPILES = 2
 METHOD = (
     "Models of benchmarks/device/own, random weights and inputs. All runs of a model are timed by turns, so many times round: wall_s one "
@@ -74,7 +74,7 @@ def main():
     parser.add_argument("--part", default="1/1", help="which part of the set: 1/2 is the first half")
     parser.add_argument("--budget", type=float, default=540.0, help="seconds for all of it")
     parser.add_argument("--models", default="", help="only these of them, with commas between")
-    parser.add_argument("--processes", type=int, default=13)
+    parser.add_argument("--processes", type=int, default=14)
     parser.add_argument("--operators", action="store_true", help="profile every operator of the open models instead of timing")
     parser.add_argument("--dry", action="store_true", help="on the processor, small, to try the program")
     args = parser.parse_args()
