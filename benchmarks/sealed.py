@@ -7,6 +7,7 @@
     python benchmarks/sealed.py capture --seed 1       their graphs, with the library versions that were measured
     python benchmarks/sealed.py judge                  errors and intervals, sealed and open side by side
     python benchmarks/sealed.py judge --runs           every run of the models that were opened
+    python benchmarks/sealed.py judge --set 'own-*'    the same for models that are in no library (benchmarks/device/own)
     python benchmarks/sealed.py open --seed 1 --why …  somebody looked at its operators: it counts as open from now on
 
 A set is one file in benchmarks/sealed_sets, and keeps its history. A part of it can be opened (`--count`): which models, the seed
@@ -194,6 +195,9 @@ def keep(args):
     rows = {}
     for file in args.files:
         measured = json.loads(Path(file).read_text())
+        if "launches" in (measured.get("host") or {}):  # measured by the same program between compiling and timing
+            kept["hosts"] = [*kept.get("hosts", []), measured["host"]]
+            measured["rows"] = [row | {"host": len(kept["hosts"]) - 1} for row in measured["rows"]]
         for row in measured["rows"]:
             key = run_of(row)
             if row["model"] not in timed and "busy_s" not in rows.get(key, {}):
@@ -203,7 +207,7 @@ def keep(args):
         sys.exit("these rows list kernels: a sealed set holds totals only")
     if args.host:
         kept["hosts"] = [*kept.get("hosts", []), json.loads(args.host.read_text())["host"]]
-        rows = {key: row | {"host": len(kept["hosts"]) - 1} for key, row in rows.items()}
+        rows = {key: {"host": len(kept["hosts"]) - 1} | row for key, row in rows.items()}
     kept["rows"] = [row for row in kept["rows"] if run_of(row) not in rows] + list(rows.values())
     times = sum("busy_s" in row for row in rows.values())
     names = {row["model"] for row in rows.values()}
@@ -226,7 +230,7 @@ def possible(row):
 
 
 def graphs_path(seed):
-    return SETS / f"seed-{seed}.graphs.json.xz"
+    return path(seed).with_suffix(".graphs.json.xz")
 
 
 def key_of(row):
@@ -265,10 +269,25 @@ def captured(job):
     warnings.filterwarnings("ignore")
     key, model, row = job
     try:
+        if model["library"] == "own":
+            return key, to_json(own_graph(row))
         module, *call = built(model, row["mode"], row["dtype"], row["batch"], "meta")
         return key, to_json(il.capture(module, *call, training=row["mode"] == "training"))
     except Exception as error:
         return key, {"error": f"{type(error).__name__}: {str(error)[:200]}"}
+
+
+def own_graph(row):
+    """The graph of a run of own code: its training step has a loss and an optimiser of its own."""
+    sys.path.insert(0, str(HERE / "device"))
+    import own
+
+    import ironlaw as il
+
+    call, inputs, loss = own.build(row["model"], row["mode"], row["dtype"], "meta")
+    if row["mode"] == "training":
+        return il.capture(own.step_of(call, inputs, loss, "cuda", autocast=row["dtype"] == "bf16"))
+    return il.capture(call, inputs)
 
 
 def stored(seed):
@@ -324,7 +343,7 @@ def gains(found):
 
 def judge(args):
     """The table that the README leads with; with --open, the models that were looked at beside it."""
-    for file in sorted(SETS.glob("seed-*.json")):
+    for file in sorted(SETS.glob(f"{args.set}.json")):
         kept = json.loads(file.read_text())
         if not graphs_path(kept["seed"]).exists():
             continue
@@ -438,12 +457,13 @@ def main():
         command = commands.add_parser(name, help=what.__doc__)
         command.set_defaults(what=what)
         if name != "judge":
-            command.add_argument("--seed", type=int, required=True)
+            command.add_argument("--seed", type=lambda name: int(name) if name.isdigit() else name, required=True, help="3, or own-1")
     commands.choices["keep"].add_argument("files", nargs="+")
     commands.choices["keep"].add_argument("--more", action="store_true", help="add models of the set that were not measured so far")
     commands.choices["keep"].add_argument("--host", type=Path, help="what `ironlaw measure --host --json` printed on that machine")
     commands.choices["capture"].add_argument("--fresh", action="store_true", help="all graphs again, after a change of capture")
     commands.choices["capture"].add_argument("--processes", type=int, default=1, help="so many models side by side")
+    commands.choices["judge"].add_argument("--set", default="seed-*", help="whose tables: own-* for own code")
     commands.choices["judge"].add_argument("--open", action="store_true", help="the open set too; needs PyTorch and transformers")
     commands.choices["judge"].add_argument("--write", action="store_true", help="the sealed set's table into the README")
     commands.choices["judge"].add_argument("--runs", action="store_true", help="every run of the models that were opened")
