@@ -286,7 +286,7 @@ def own_graph(row):
 
     call, inputs, loss = own.build(row["model"], row["mode"], row["dtype"], "meta")
     if row["mode"] == "training":
-        return il.capture(own.step_of(call, inputs, loss, "cuda", autocast=row["dtype"] == "bf16"))
+        return il.capture(own.step_of(call, loss, "cuda", autocast=row["dtype"] == "bf16"), inputs)
     return il.capture(call, inputs)
 
 

@@ -5,6 +5,8 @@ function serves measuring and capture; sizes give a forward pass of 0.3 to 60 ms
 anywhere. `call_of` is a run of one of them as a call without arguments.
 """
 
+from functools import partial
+
 import torch
 from torch.utils._pytree import tree_map_only
 
@@ -29,11 +31,11 @@ def build(name, mode="eager", dtype="fp32", device="cuda", small=False):
     return call, inputs, loss
 
 
-def step_of(call, inputs, loss, device, autocast=False):
-    """A whole training step as a call without arguments: forward, loss, backward, AdamW."""
+def step_of(call, loss, device, autocast=False):
+    """A whole training step as a function of the inputs: forward, loss, backward, AdamW."""
     optimiser = torch.optim.AdamW([p for p in call.parameters() if p.requires_grad], lr=1e-5)
 
-    def step():
+    def step(*inputs):
         with torch.autocast(device, torch.bfloat16, enabled=autocast):
             cost = loss(call(*inputs))
         cost.backward()
@@ -47,7 +49,7 @@ def call_of(name, mode, dtype, device="cuda", small=False):
     """A run as a call without arguments."""
     call, inputs, loss = build(name, mode, dtype, device, small)
     if mode == "training":
-        return step_of(call, inputs, loss, device, autocast=dtype == "bf16")
+        return partial(step_of(call, loss, device, autocast=dtype == "bf16"), *inputs)
     run = torch.compile(call) if mode == "compiled" else call
 
     def infer():
