@@ -28,7 +28,7 @@ from ironlaw.cli.show import draw
 from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.report.analyze import Analyze, read_storage
 from ironlaw.systems.captures import CAPTURE_S
-from ironlaw.systems.fields import read_several
+from ironlaw.systems.value_readers import read_several
 
 EXAMPLE = """
 ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm

@@ -11,7 +11,7 @@ from ironlaw.cli.options import Parser, add_json, checked, size
 from ironlaw.cli.show import differences, draw
 from ironlaw.errors import BadValue
 from ironlaw.report.report_changes import Changes, Row, changes
-from ironlaw.systems.fields import read_share
+from ironlaw.systems.value_readers import read_share
 
 EXAMPLE = """
 ironlaw diff old.json new.json --fail-over 5%

@@ -9,8 +9,9 @@ from typing import Any, NoReturn, TypeVar
 from ironlaw import units
 from ironlaw.engine.device.host import Host
 from ironlaw.errors import BadValue, IronlawError, unknown
-from ironlaw.systems.fields import LARGEST, REQUIRED, Parameter, parameters, read_figure, read_several, read_whole
+from ironlaw.systems.fields import REQUIRED, Parameter, parameters
 from ironlaw.systems.registry_names import read_format, read_machine, read_mode
+from ironlaw.systems.value_readers import LARGEST, read_figure, read_several, read_whole
 
 Q = TypeVar("Q")
 

@@ -14,10 +14,11 @@ from ironlaw.engine.device.stored_weights import OWN, STORED
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue
 from ironlaw.systems.captures import CAPTURE_S, Captures, capture_phases, file_of, read_setting, stored
-from ironlaw.systems.fields import custom, figure, read_option, read_whole, several, switch, whole
+from ironlaw.systems.fields import custom, figure, several, switch, whole
 from ironlaw.systems.question import Question
 from ironlaw.systems.registry_graphs import as_captured, build_all, is_ours
 from ironlaw.systems.registry_names import known_prices, machines, read_format, read_mode, read_prices
+from ironlaw.systems.value_readers import read_option, read_whole
 from ironlaw.systems.workload_settings import fp32, launching
 from ironlaw.tracing import capture
 

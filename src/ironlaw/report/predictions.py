@@ -20,10 +20,11 @@ from ironlaw.report.analysis_text import refusals, variant_dicts
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.report_costs import costs
 from ironlaw.report.too_large import too_large
-from ironlaw.systems.fields import among, custom, figure, read_whole, several, switch, whole
+from ironlaw.systems.fields import among, custom, figure, several, switch, whole
 from ironlaw.systems.question import Question, Table
 from ironlaw.systems.registry_graphs import model
 from ironlaw.systems.registry_names import known_prices, machines, read_format, read_mode, read_prices
+from ironlaw.systems.value_readers import read_whole
 from ironlaw.systems.workload_settings import by_batch, fp32, launching, settings
 from ironlaw.units import show
 

@@ -12,7 +12,8 @@ from ironlaw.engine.device.machine import MODES, Hardware
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import computed_in, spelled
-from ironlaw.systems.fields import REQUIRED, one_of, read_option, several
+from ironlaw.systems.fields import REQUIRED, one_of, several
+from ironlaw.systems.value_readers import read_option
 
 if TYPE_CHECKING:
     from ironlaw.registry.prices import Price

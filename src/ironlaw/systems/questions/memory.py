@@ -19,10 +19,11 @@ from ironlaw.engine.training.training_ledger import ROWS, Ledger
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.registry.workloads import workload
 from ironlaw.systems.captures import CAPTURE_S, capture_all, read_setting
-from ironlaw.systems.fields import among, custom, figure, read_whole, same, several, switch, whole
+from ironlaw.systems.fields import among, custom, figure, same, several, switch, whole
 from ironlaw.systems.question import Question, Table
 from ironlaw.systems.questions.training_memory import TrainingMemory
 from ironlaw.systems.registry_names import machines
+from ironlaw.systems.value_readers import read_whole
 from ironlaw.units import show
 
 Build = Callable[[int, str], Graph]

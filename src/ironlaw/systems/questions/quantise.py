@@ -10,8 +10,9 @@ from ironlaw.engine.numerics.grids import factor_per_bit, levels, noise_power, s
 from ironlaw.engine.numerics.storage import bitmap_bytes, csr_breakeven, csr_bytes, nm_storage, stored_bits
 from ironlaw.errors import BadValue
 from ironlaw.registry.workloads import workload
-from ironlaw.systems.fields import custom, read_whole, several, share, whole
+from ironlaw.systems.fields import custom, several, share, whole
 from ironlaw.systems.question import Question, Table
+from ironlaw.systems.value_readers import read_whole
 from ironlaw.units import significant
 
 BITS = (8, 7, 6, 5, 4, 3, 2)

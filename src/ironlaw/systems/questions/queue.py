@@ -13,9 +13,10 @@ from ironlaw.engine.serving.batching import POLICIES, batch_server, full_times
 from ironlaw.engine.serving.queues import md1, mg1_mean, mm1, mmc
 from ironlaw.engine.serving.targets import highest_rate
 from ironlaw.errors import BadValue
-from ironlaw.systems.fields import LARGEST, among, custom, figure, read_figure, read_numbered, several, whole
+from ironlaw.systems.fields import among, custom, figure, several, whole
 from ironlaw.systems.question import Question, Table
 from ironlaw.systems.registry_names import machines, read_mode
+from ironlaw.systems.value_readers import LARGEST, read_figure, read_numbered
 from ironlaw.units import parse, show, significant
 
 SPREADS = {"fixed": 0.0, "exponential": 1.0}

@@ -10,8 +10,9 @@ from typing import Any
 from ironlaw.engine.scaling.amdahl import amdahl_ceiling, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.engine.scaling.usl import UslFit, best_workers, fit_usl, usl
 from ironlaw.errors import BadValue
-from ironlaw.systems.fields import LARGEST, custom, figure, read_figure, read_numbered, read_whole, several, share
+from ironlaw.systems.fields import custom, figure, several, share
 from ironlaw.systems.question import Question, Table
+from ironlaw.systems.value_readers import LARGEST, read_figure, read_numbered, read_whole
 from ironlaw.units import parse, significant
 
 ONE = "--serial 15%, --speedups 2:1.8,4:2.9 or --times 1:95,2:51"

@@ -16,11 +16,12 @@ from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import FORMATS, spelled
 from ironlaw.registry.decoders import decoder
 from ironlaw.registry.prices import Price
-from ironlaw.systems.fields import LARGEST, among, custom, figure, share, switch, whole
+from ironlaw.systems.fields import among, custom, figure, share, switch, whole
 from ironlaw.systems.question import Question
 from ironlaw.systems.registry_names import known_prices, machines, read_prices
 from ironlaw.systems.serving.deployments import MEMORY, STORED, USUAL, Deployment
 from ironlaw.systems.serving.search.request_load import load_of
+from ironlaw.systems.value_readers import LARGEST
 
 LENGTHS = (1, 2, 4, 8)  # proposed tokens that are tried where only their acceptance is known
 LOAD, PROMISE, HOW, WAY = "the load", "the promise", "how it is served", "how requests are put together"
