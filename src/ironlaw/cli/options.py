@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
 from ironlaw import units
@@ -32,7 +34,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse(parser: Parser, args: Sequence[str]) -> argparse.Namespace:
-    """Parse; an option that does not exist gets its nearest matches."""
+    """An option that does not exist gets its nearest matches."""
     options, rest = parser.parse_known_args(args)
     for extra in rest:
         if extra.startswith("--"):
@@ -54,21 +56,47 @@ def checked(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return convert
 
 
+def spell(text: str, options: Mapping[str, str]) -> str:
+    """Parameters that a text has in backticks, `rate` or `rate=5`, as a command takes them: --rate, --rate 5. `options`: by name."""
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match.groups()
+        return match[0] if name not in options else f"{options[name]} {value}" if value else options[name]
+
+    return re.sub(r"`(\w+)(?:=([^`]+))?`", option, text)
+
+
+@contextmanager
+def spelling(parser: Parser) -> Iterator[None]:
+    """What is refused inside names this command's options."""
+    try:
+        yield
+    except IronlawError as error:
+        options = {action.dest: (*action.option_strings, action.metavar)[0] for action in parser._actions}
+        error.args = (spell(str(error), options),)
+        raise
+
+
 def add_parameters(parser: Any, question: type, leave: Sequence[str] = ()) -> None:
     """An option for each of a question's parameters, but for those that the command has its own way with."""
     groups: dict[str, Any] = {"": parser}
+    options = {name: _option(one) for name, one in parameters(question).items()}
     for one in parameters(question).values():
         if one.name in leave:
             continue
         if one.group not in groups:
             groups[one.group] = parser.add_argument_group(one.group)
-        _add_parameter(groups[one.group], one)
+        _add_parameter(groups[one.group], one, spell(one.about, options))
 
 
-def _add_parameter(group: Any, one: Parameter) -> None:
+def _option(one: Parameter) -> str:
+    return one.flag or f"--{one.name.replace('_', '-')}"
+
+
+def _add_parameter(group: Any, one: Parameter, about: str) -> None:
     named = not one.flag or one.flag.startswith("-")
     default = None if one.default is REQUIRED or one.item else one.default
-    words: dict[str, Any] = {"help": one.about.replace("%", "%%"), "default": default}
+    words: dict[str, Any] = {"help": about.replace("%", "%%"), "default": default}
     if named:
         words |= {"dest": one.name, "required": one.default is REQUIRED and one.column != "bool"}
     if one.column == "bool":
@@ -79,7 +107,7 @@ def _add_parameter(group: Any, one: Parameter) -> None:
         words |= {"choices": tuple(one.options() if one.options else ())}
     if not named and one.default is not REQUIRED:
         words |= {"nargs": "?"}
-    group.add_argument((one.flag or f"--{one.name.replace('_', '-')}") if named else one.name, **words)
+    group.add_argument(_option(one) if named else one.name, **words)
 
 
 def ask(question: type[Q], args: argparse.Namespace, **more: Any) -> Q:

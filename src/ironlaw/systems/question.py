@@ -8,7 +8,8 @@
         @result("mean time in the system", "s", better="low")
         def mean_s(self) -> float: ...
 
-Whoever asks may write values as on the command line (`service="5 ms"`). `to_json()` is what the command writes with --json.
+Whoever asks may write values as on the command line (`service="5 ms"`). A message has a parameter in backticks, `rate` or `rate=5`, and
+the command line spells it as its option. `to_json()` is what the command writes as JSON.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Question:
         return Table("", ("result", "value", "unit"), cells)
 
     def to_json(self) -> dict[str, Any]:
-        """What the command writes with --json."""
+        """What the command writes as JSON."""
         return document(self.answer, self.schema)
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """Names of the registry, read from what people write: machines, models, number formats, prices.
 
-The registry is imported on first use, so that a command's --help answers at once.
+The registry is imported on first use, so that a command's help answers at once.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def known_prices(asked: Iterable[Hardware], given: Mapping[str, float]) -> dict[
     every = [machine.slug for machine in asked]
     for slug in given:
         if slug not in every:
-            raise BadValue(f"--price {slug}=…: that machine is not asked about, but {', '.join(every)}; leave it out, or add it")
+            raise BadValue(f"`price={slug}=…`: that machine is not asked about, but {', '.join(every)}; leave it out, or add it")
     return prices_of(every, given)
 
 

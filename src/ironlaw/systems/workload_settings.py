@@ -18,9 +18,9 @@ def launching(asked: Any) -> dict[str, Any]:
 
 
 def fp32(asked: Any) -> str:
-    """A plan's `fp32`, from those two options and from `--dtype tf32`."""
+    """A plan's `fp32`, from those two options and from a `dtype` of tf32."""
     if asked.strict_fp32 and asked.dtype == "tf32":
-        raise BadValue("--strict-fp32 and --dtype tf32 contradict each other; leave one of them out")
+        raise BadValue("`strict_fp32` and `dtype=tf32` contradict each other; leave one of them out")
     return "strict" if asked.strict_fp32 else "tf32" if asked.tf32 or asked.dtype == "tf32" else "default"
 
 
@@ -35,11 +35,11 @@ def settings(asked: Any) -> dict[str, Any]:
     names = ("batch", "seq", "context", "phase", "dtype", "classes")
     chosen = {name: getattr(asked, name) for name in names if getattr(asked, name) is not None}
     if asked.prefill is not None and asked.decode:
-        raise BadValue("--prefill and --decode are two phases; ask for one at a time")
+        raise BadValue("`prefill` and `decode` are two phases; ask for one at a time")
     if asked.prefill is not None or asked.decode:
         short = {"phase": "prefill", "seq": asked.prefill} if asked.prefill is not None else {"phase": "decode"}
         twice = [name for name in short if name in chosen]
         if twice:
-            raise BadValue(f"--{'decode' if asked.decode else 'prefill'} and --{twice[0]} say the same thing; leave one of them out")
+            raise BadValue(f"`{'decode' if asked.decode else 'prefill'}` and `{twice[0]}` say the same thing; leave one of them out")
         chosen |= short
     return chosen

@@ -67,7 +67,7 @@ def read_layout(given: str | Mapping[str, Any]) -> dict[str, Any]:
             raise BadValue(f"{key} is there twice; give it once")
         found[KEYS[key]] = value if key == "recompute" else int(value)
     if not found:
-        raise BadValue("an empty layout; write one such as tp=8,pp=4, or leave --layout out to have all tried")
+        raise BadValue("an empty layout; write one such as tp=8,pp=4, or leave `layout` out to have all tried")
     return found
 
 
@@ -112,11 +112,11 @@ class Cluster(Question):
         shape, at = decoder(self.model), box(self.box)
         seq = self.seq or shape.positions or USUAL_SEQ
         if shape.positions and seq > shape.positions:
-            raise BadValue(f"{shape.name} has learned {shape.positions:,} positions; give --seq of at most that", "seq")
+            raise BadValue(f"{shape.name} has learned {shape.positions:,} positions; give a `seq` of at most that", "seq")
         if self.batch_tokens % seq:
             near = max(1, round(self.batch_tokens / seq)) * seq
             raise BadValue(
-                f"{self.batch_tokens:,} tokens are not whole sequences of {seq:,}; give --batch-tokens {near}, or another --seq",
+                f"{self.batch_tokens:,} tokens are not whole sequences of {seq:,}; give `batch_tokens={near}`, or another `seq`",
                 "batch_tokens",
             )
         return Job(shape, at, self.batch_tokens // seq, seq, float(self.chip.usable), float(self.chip.peak(self.dtype)))
@@ -170,7 +170,7 @@ class Cluster(Question):
 
 
 def _given(asked: Cluster, job: Job, compute: Predictor) -> Candidate:
-    """The layout of --layout, whatever its memory; replicas take the devices that are left."""
+    """The layout that was asked for, whatever its memory; replicas take the devices that are left."""
     one = Layout(**(asked.layout or {}))
     if asked.devices % one.devices:
         raise BadValue(
@@ -222,7 +222,7 @@ def _failures(asked: Cluster, shape: Shape, one: Candidate) -> dict[str, Any]:
 def _costs(asked: Cluster, chip: Hardware, price: Price | None, tokens_per_s: float) -> dict[str, Any]:
     """A million tokens of training, what failures cost included: every device is paid and powered all the time."""
     if tokens_per_s <= LEAST:
-        raise BadValue("failures come so often that no step is ever saved; give a longer --mtbf, a faster --storage or fewer devices")
+        raise BadValue("failures come so often that no step is ever saved; give a longer `mtbf`, a faster `storage` or fewer devices")
     offer = Offer(chip.slug, 1.0, tokens_per_s, float(chip.power), price.per_hour if price else None, asked.devices)
     return {
         "dollars_per_hour": price.per_hour * asked.devices if price else None, "dollars_per_million_tokens": offer.dollars,

@@ -18,6 +18,7 @@ from ironlaw.systems.formulas import FUNCTIONS, compiled, evaluate, names
 from ironlaw.systems.question import Table
 
 TABLES = ("inputs", "formulas", "limits", "dials")
+FIRST = {"inputs": 'rate = "2 TB/s"', "formulas": 'seconds = "bytes / rate"'}
 CHANGE = 0.1
 
 
@@ -150,7 +151,7 @@ def _system(given: Any, texts: Any) -> System:
 
 def _table(table: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(table, Mapping) or not table:
-        raise BadValue(f"there is nothing in [{name}]; `ironlaw levers --example` shows what to write there", name)
+        raise BadValue(f"there is nothing in [{name}]; write a line such as `{FIRST[name]}` there", name)
     return table
 
 

@@ -65,7 +65,7 @@ class Memory(Question):
     checkpoint: int | str = custom(read_checkpoints, 0, metavar="N|all", about="recompute N segments of layers, or all of them")
     loss_chunks: int = whole(1, metavar="N", about="the loss over 1/N of the rows at a time")
     attention: str = among(ATTENTION, "fused", about="one kernel (default), or three that store the scores")
-    zero: int = whole(0, least=0, metavar="STAGE", about="ZeRO's stage, 0 to 3, over --devices")
+    zero: int = whole(0, least=0, metavar="STAGE", about="ZeRO's stage, 0 to 3, over `devices`")
     devices: int = whole(1, metavar="N", about="devices that share with ZeRO")
     offload: bool = switch(False, about="optimiser and master copy lie in the host's memory")
     input: tuple[str, ...] = several(str, (), again=True, metavar="SHAPE[:FMT]", about="an argument of FILE.py:NAME's call")
@@ -80,7 +80,7 @@ class Memory(Question):
     @cached_property
     def answer(self) -> dict[str, Any]:
         if self.devices > 1 and not self.zero:
-            raise BadValue("--devices share nothing at stage 0; add --zero 1, 2 or 3")
+            raise BadValue("`devices` share nothing at stage 0; add `zero=1`, 2 or 3")
         build, batch = _source(self)
         graph = build(batch, RECIPES[self.recipe].dtype)
         count = len(layers(graph)) if self.checkpoint == "all" else int(self.checkpoint)
@@ -118,7 +118,7 @@ def _source(asked: Memory) -> tuple[Build, int]:
     if ":" in asked.target or asked.target.endswith(".pt2"):
         return _captured(asked)
     if asked.input or asked.set:
-        raise BadValue("--input and --set are for FILE.py:NAME; a model of the registry takes --batch and --seq")
+        raise BadValue("`input` and `set` are for FILE.py:NAME; a model of the registry takes `batch` and `seq`")
     settings = {"seq": asked.seq} if asked.seq else {}
     batch = asked.batch[0] if asked.batch else workload(asked.target, **settings).settings["batch"]
     return lambda n, dtype: workload(asked.target, batch=n, dtype=dtype, **settings), batch
@@ -144,7 +144,7 @@ def _captured(asked: Memory) -> tuple[Build, int]:
 
     def build(n: int, dtype: str) -> Graph:
         if dtype != own_format:
-            raise BadValue(f"{asked.target} was captured in {own_format}; ask for the other recipe with --recipe")
+            raise BadValue(f"{asked.target} was captured in {own_format}; ask for the other recipe with `recipe`")
         if n not in graphs:
             graphs[n] = capture(n)
         return graphs[n]

@@ -15,7 +15,7 @@ from ironlaw.systems.question import Question, Table
 from ironlaw.systems.value_readers import LARGEST, read_figure, read_numbered, read_whole
 from ironlaw.units import parse, significant
 
-ONE = "--serial 15%, --speedups 2:1.8,4:2.9 or --times 1:95,2:51"
+ONE = "`serial=15%`, `speedups=2:1.8,4:2.9` or `times=1:95,2:51`"
 WORKERS = (2, 4, 8, 16, 32, 64)
 Points = tuple[tuple[float, float], ...]
 Given = str | Mapping[int, Any] | Points
@@ -39,7 +39,7 @@ def read_speedups(given: Given) -> Points:
         return given
     pairs = _points(given, "")
     if any(workers == 1 and speedup != 1 for workers, speedup in pairs):
-        raise BadValue(f"a speed-up of one worker over itself in {given!r} is 1; leave it out, or give times with --times")
+        raise BadValue(f"a speed-up of one worker over itself in {given!r} is 1; leave it out, or give times with `times`")
     return pairs
 
 
@@ -50,7 +50,7 @@ def read_times(given: Given) -> Points:
     pairs = _points(given, "s")
     alone = [time for workers, time in pairs if workers == 1]
     if not alone:
-        raise BadValue(f"no time on one worker in {given!r}; add one, 1:95, or give speed-ups with --speedups")
+        raise BadValue(f"no time on one worker in {given!r}; add one, 1:95, or give speed-ups with `speedups`")
     return tuple((workers, alone[0] / time) for workers, time in pairs)
 
 
@@ -66,7 +66,7 @@ class Scale(Question):
 
     schema = "ironlaw-scale/1"
     serial: float | None = share(None, metavar="SHARE", about="share of the run on one worker that only one can do: 15% or 0.15")
-    crosstalk: float = share(0.0, metavar="K", about="with --serial: the price of each pair of workers, κ")
+    crosstalk: float = share(0.0, metavar="K", about="with `serial`: the price of each pair of workers, κ")
     speedups: tuple[tuple[float, float], ...] | None = custom(
         read_speedups, None, metavar="POINTS", about="measured, workers:speed-up: 2:1.8,4:2.9"
     )
@@ -84,7 +84,7 @@ class Scale(Question):
         if len(given) != 1:
             raise BadValue(f"`ironlaw scale` needs {'one' if not given else 'only one'} of {ONE}")
         if self.crosstalk and given != ["serial"]:
-            raise BadValue("--crosstalk goes with --serial; from several points it is fitted, so leave it out")
+            raise BadValue("`crosstalk` goes with `serial`; from several points it is fitted, so leave it out")
 
     @cached_property
     def answer(self) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def _best(asked: Demand, machine: Hardware, tables: list[Deployment]) -> Choice 
         if choice is not None:
             best = choice
         elif not why:
-            why = f"not even {asked.most} replicas of {name(rig)} keep the promise; allow more with --most, or promise more time"
+            why = f"not even {asked.most} replicas of {name(rig)} keep the promise; allow more of them, or promise more time"
     return best or why
 
 
