@@ -72,7 +72,7 @@ def spelling(parser: Parser) -> Iterator[None]:
     try:
         yield
     except IronlawError as error:
-        options = {action.dest: (*action.option_strings, action.metavar)[0] for action in parser._actions}
+        options = {action.dest: str((*action.option_strings, action.metavar)[0]) for action in parser._actions}
         error.args = (spell(str(error), options),)
         raise
 
