@@ -1,5 +1,6 @@
 """A JSON Schema says of a type what a validator must know: checked by hand, and by what jsonschema lets pass."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
@@ -19,7 +20,7 @@ class Whole(TypedDict):
     shares: dict[str, float] | None
     mode: Literal["eager", "graphs"] | None
     calls: float | Literal["never"] | None
-    first: NotRequired[Annotated[list[Any], {"minItems": 1}]]
+    first: NotRequired[Annotated[Sequence[Any], {"minItems": 1}]]
 
 
 WHOLE = {"name": "x", "part": {"size": 1}, "shares": {"a": 0.5}, "mode": "eager", "calls": "never", "first": [None]}

@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.cli.options import Parser, add_fp32, add_json, add_limit, add_set, checked, machines, modes, number_format, size, sizes
 from ironlaw.cli.show import draw
@@ -23,6 +23,9 @@ from ironlaw.registry.machines import known_local, registered
 from ironlaw.report.covered import Example, Survey, of_corpus, shape, survey
 from ironlaw.systems.captures import CAPTURE_S, capture_all
 from ironlaw.systems.workload_settings import fp32
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.measurement_output import UncoveredShape
 
 EXAMPLE = """
 ironlaw coverage
@@ -172,6 +175,6 @@ def as_json(case: Case, limit: int) -> dict[str, Any]:
     return about | {"shares": s.shares, "operators": s.ops, "unpredicted": s.unpredicted, "uncovered": uncovered}
 
 
-def example(one: Example) -> dict[str, Any]:
+def example(one: Example) -> UncoveredShape:
     distance = one.distance if math.isfinite(one.distance) else None
     return {"shape": shape(one.op), "dtype": one.op.dtype, "share": one.share, "distance": distance, "place": one.place}

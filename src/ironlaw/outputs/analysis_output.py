@@ -1,5 +1,6 @@
 """A model of the user's own: where its time goes, what to do next, what changed between two files."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from ironlaw.outputs.prediction_output import CostsJson, Interval, PredictionJson, RefusalJson, TooLargeJson, VariantJson
@@ -8,7 +9,7 @@ from ironlaw.outputs.prediction_output import CostsJson, Interval, PredictionJso
 class ActionJson(TypedDict):
     """One change of a program; a part of verdict"""
 
-    changes: Annotated[list[str], "compiled, graphs, fp16, batch …", {"minItems": 1}]
+    changes: Annotated[Sequence[str], "compiled, graphs, fp16, batch …", {"minItems": 1}]
     title: str
     how: Annotated[str | None, "what to write"]
     gain: Annotated[float, "times as fast"]
@@ -20,10 +21,10 @@ class ActionJson(TypedDict):
     per: Annotated[str, "call, or item where the batch changes"]
     basis: Annotated[str, "bound, transferred or calibrated"]
     hardware: str
-    memory: Annotated[list[float], "bytes before and after"]
+    memory: Annotated[Sequence[float], "bytes before and after"]
     build_s: Annotated[float | None, "what compiling should take"]
-    dollars_per_hour: Annotated[list[float | None], "before and after, of another machine"]
-    costs: list[str]
+    dollars_per_hour: Annotated[Sequence[float | None], "before and after, of another machine"]
+    costs: Sequence[str]
 
 
 class VerdictJson(TypedDict):
@@ -33,13 +34,13 @@ class VerdictJson(TypedDict):
     hardware: str
     mode: str
     actions: Annotated[
-        list[ActionJson], "changes that surely help, each on top of those before it; another machine stands for itself", {"maxItems": 3}
+        Sequence[ActionJson], "changes that surely help, each on top of those before it; another machine stands for itself", {"maxItems": 3}
     ]
     together: Annotated[float, "times as fast with all of them, other machines left out"]
     reason: Annotated[str | None, "why nothing is offered"]
-    slower: Annotated[list[ActionJson], "changes that surely make it slower"]
-    elsewhere: Annotated[list[ActionJson], "every other machine that was tried"]
-    unsure: Annotated[list[ActionJson], "changes whose interval holds no gain"]
+    slower: Annotated[Sequence[ActionJson], "changes that surely make it slower"]
+    elsewhere: Annotated[Sequence[ActionJson], "every other machine that was tried"]
+    unsure: Annotated[Sequence[ActionJson], "changes whose interval holds no gain"]
 
 
 class UnmatchedJson(TypedDict):
@@ -57,7 +58,7 @@ class TracePair(TypedDict):
     predicted_s: float
     measured_s: float
     gap_s: Annotated[float, "measured less predicted"]
-    kernels: list[str]
+    kernels: Sequence[str]
 
 
 class TraceJson(TypedDict):
@@ -71,21 +72,21 @@ class TraceJson(TypedDict):
     hardware: Annotated[str, "of the prediction"]
     predicted_s: Annotated[float, "of the device"]
     measured_s: float
-    pairs: list[TracePair]
-    missing: Annotated[list[UnmatchedJson], "predicted, not in the trace"]
-    extra: Annotated[list[UnmatchedJson], "in the trace, not predicted"]
+    pairs: Sequence[TracePair]
+    missing: Annotated[Sequence[UnmatchedJson], "predicted, not in the trace"]
+    extra: Annotated[Sequence[UnmatchedJson], "in the trace, not predicted"]
 
 
 class CapturedInput(TypedDict):
     name: str
-    shape: list[int]
+    shape: Sequence[int]
     dtype: str
 
 
 class StoredWeights(TypedDict):
     format: str
     bytes: float
-    kept: Annotated[list[str], "weights that stay as they are"]
+    kept: Annotated[Sequence[str], "weights that stay as they are"]
 
 
 class LargestSize(TypedDict):
@@ -130,9 +131,9 @@ class Phases(TypedDict):
     prompt: Annotated[int | None, "tokens of the prompt"]
     context: Annotated[int | None, "tokens in the cache"]
     kv_bytes_per_token: float
-    rows: Annotated[list[PhaseRow], "by batch, machine and mode"]
-    operators: Annotated[dict[str, list[PhaseOperator]], "by phase; the same op of all layers together"]
-    before: Annotated[list[PredictionJson], "of the phase before the last"]
+    rows: Annotated[Sequence[PhaseRow], "by batch, machine and mode"]
+    operators: Annotated[dict[str, Sequence[PhaseOperator]], "by phase; the same op of all layers together"]
+    before: Annotated[Sequence[PredictionJson], "of the phase before the last"]
 
 
 class CompilingPays(TypedDict):
@@ -152,18 +153,18 @@ class AnalyzeJson(TypedDict):
     dtype: Annotated[str, "number format"]
     ops: Annotated[int, "how many operators were captured"]
     training: Annotated[bool, "whether it is a training step"]
-    inputs: Annotated[list[CapturedInput], "what the call was captured with"]
+    inputs: Annotated[Sequence[CapturedInput], "what the call was captured with"]
     unknown: Annotated[dict[str, int], "operators that no table holds, and how often each occurs"]
-    notes: Annotated[list[str], "what capturing had to assume"]
-    predictions: Annotated[list[PredictionJson], "by machine and mode"]
+    notes: Annotated[Sequence[str], "what capturing had to assume"]
+    predictions: Annotated[Sequence[PredictionJson], "by machine and mode"]
     verdict: VerdictJson
     weights: Annotated[StoredWeights | None, "where weights are stored in fewer bits"]
-    variants: Annotated[list[VariantJson], "where several batches or storages were asked for"]
-    largest: Annotated[list[LargestSize], "the largest batch and sequence that fit"]
-    refused: Annotated[list[RefusalJson], "machines that can't run it"]
-    too_large: Annotated[list[TooLargeJson], "machines whose memory is too small"]
+    variants: Annotated[Sequence[VariantJson], "where several batches or storages were asked for"]
+    largest: Annotated[Sequence[LargestSize], "the largest batch and sequence that fit"]
+    refused: Annotated[Sequence[RefusalJson], "machines that can't run it"]
+    too_large: Annotated[Sequence[TooLargeJson], "machines whose memory is too small"]
     language: NotRequired[Annotated[Phases, "a language model's phases, where they were asked for"]]
-    breakeven: Annotated[list[CompilingPays], "when compiling pays"]
+    breakeven: Annotated[Sequence[CompilingPays], "when compiling pays"]
     trace: NotRequired[Annotated[TraceJson, "with --trace"]]
     html: NotRequired[Annotated[str, "where the report was written"]]
     costs: NotRequired[Annotated[CostsJson, "with --price or --latency"]]
@@ -190,7 +191,7 @@ class DiffRow(TypedDict):
     new_bytes: float
     unfit: Annotated[bool, "whether it fitted and no longer does"]
     over: Annotated[bool, "whether this row is why it failed"]
-    operators: Annotated[list[DiffOperator], "whose device time changed, the largest change first"]
+    operators: Annotated[Sequence[DiffOperator], "whose device time changed, the largest change first"]
 
 
 class DiffJson(TypedDict):
@@ -202,5 +203,5 @@ class DiffJson(TypedDict):
     new: Annotated[str, "file"]
     fail_over: Annotated[float | None, "the share by which a time may grow"]
     failed: Annotated[bool, "whether a time grew by more, or what fitted no longer does; the exit code is then 1"]
-    rows: Annotated[list[DiffRow], "by machine, mode and batch; the largest change first"]
-    notes: Annotated[list[str], "what else differs, and what is missing"]
+    rows: Annotated[Sequence[DiffRow], "by machine, mode and batch; the largest change first"]
+    notes: Annotated[Sequence[str], "what else differs, and what is missing"]

@@ -1,6 +1,6 @@
 """From an annotated type to its JSON Schema."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -24,7 +24,7 @@ def type_schema(kind: Any, references: References) -> Schema:
         return type_schema(inside[0], references)
     if origin is Literal:
         return {"const": inside[0]} if len(inside) == 1 else {"enum": list(inside)}
-    if origin is list:
+    if origin is Sequence:
         return {"type": "array", "items": type_schema(inside[0], references)}
     if origin is dict:
         return {"type": "object", "additionalProperties": type_schema(inside[1], references)}
@@ -36,7 +36,7 @@ def type_schema(kind: Any, references: References) -> Schema:
         return {}
     if kind in NAMES:
         return {"type": NAMES[kind]}
-    raise TypeError(f"{kind!r} has no JSON Schema; use str, int, float, bool, None, Any, Literal, list, dict[str, …] or a TypedDict")
+    raise TypeError(f"{kind!r} has no JSON Schema; use str, int, float, bool, None, Any, Literal, Sequence, dict[str, …] or a TypedDict")
 
 
 def _keywords(notes: tuple[Any, ...]) -> Schema:

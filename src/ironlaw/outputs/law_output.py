@@ -1,5 +1,6 @@
 """Answers that follow from a law or a formula alone."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from ironlaw.outputs.prediction_output import RefusalJson
@@ -25,8 +26,8 @@ class RooflineJson(TypedDict):
     bytes: float
     dtype: str
     work: Literal["matrix", "vector"]
-    points: list[RooflinePoint]
-    refused: list[RefusalJson]
+    points: Sequence[RooflinePoint]
+    refused: Sequence[RefusalJson]
 
 
 class Sensitivity(TypedDict):
@@ -75,14 +76,14 @@ class ScaleJson(TypedDict):
     basis: Annotated[str, "given, or fitted to points"]
     sigma: Annotated[float, "serial share"]
     kappa: Annotated[float, "cost of each pair of workers"]
-    sigma_interval: list[float] | None
-    kappa_interval: list[float] | None
+    sigma_interval: Sequence[float] | None
+    kappa_interval: Sequence[float] | None
     worst_misfit: float | None
     ceiling: Annotated[float | None, "the speed-up that no number of workers passes; null where there is none"]
     best_workers: float | None
     best_speedup: float | None
-    points: Annotated[list[ScalePoint], "as measured"]
-    workers: Annotated[list[ScaleRow], "those asked for"]
+    points: Annotated[Sequence[ScalePoint], "as measured"]
+    workers: Annotated[Sequence[ScaleRow], "those asked for"]
     target: NotRequired[ScaleTarget]
 
 
@@ -96,7 +97,7 @@ class Lever(TypedDict):
 class Readout(TypedDict):
     name: str
     value: float
-    levers: Annotated[list[Lever], "the widest first; inputs that do nothing are left out"]
+    levers: Annotated[Sequence[Lever], "the widest first; inputs that do nothing are left out"]
 
 
 DialFix = TypedDict("DialFix", {"dial": str, "from": float, "to": float})
@@ -115,8 +116,8 @@ class LeversJson(TypedDict):
     """What `ironlaw levers --json` writes"""
 
     values: Annotated[dict[str, float], "every input and formula, in SI"]
-    readouts: list[Readout]
-    limits: list[LimitRow]
+    readouts: Sequence[Readout]
+    limits: Sequence[LimitRow]
     met: Annotated[bool, "whether all limits hold"]
     together: Annotated[DialFix | None, "a single dial with which all limits hold"]
 
@@ -155,7 +156,7 @@ class QuantiseJson(TypedDict):
     model: QuantiseModel | None
     group: Annotated[int | None, "weights that share a scale"]
     pruned: Annotated[float | None, "the share that is zero"]
-    rows: list[QuantiseRow]
+    rows: Sequence[QuantiseRow]
 
 
 class FrontierRow(TypedDict):
@@ -171,7 +172,7 @@ class QuantiseFrontierJson(TypedDict):
 
     points: int
     on_frontier: int
-    rows: list[FrontierRow]
+    rows: Sequence[FrontierRow]
 
 
 class FuseTotals(TypedDict):
@@ -181,8 +182,8 @@ class FuseTotals(TypedDict):
 
 class FuseGroup(TypedDict):
     name: str
-    ops: list[str]
-    patterns: list[str]
+    ops: Sequence[str]
+    patterns: Sequence[str]
     reason: str
 
 
@@ -207,6 +208,6 @@ class FuseJson(TypedDict):
     dtype: str
     before: FuseTotals
     after: FuseTotals
-    groups: Annotated[list[FuseGroup], "one kernel each"]
-    variants: Annotated[list[FuseVariant], "where several batches were asked for"]
-    verdicts: NotRequired[Annotated[list[FuseVerdict], "with --verbose"]]
+    groups: Annotated[Sequence[FuseGroup], "one kernel each"]
+    variants: Annotated[Sequence[FuseVariant], "where several batches were asked for"]
+    verdicts: NotRequired[Annotated[Sequence[FuseVerdict], "with --verbose"]]

@@ -1,5 +1,6 @@
 """What learners decided: the ledger and the certificate."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
 
 
@@ -21,7 +22,7 @@ class LedgerEventsJson(TypedDict):
     """What `ironlaw ledger show --lab --json` writes"""
 
     lab: str
-    events: list[EventJson]
+    events: Sequence[EventJson]
 
 
 class LearnerName(TypedDict):
@@ -71,7 +72,7 @@ class CertificateLab(TypedDict):
     lab: str
     first: str
     saved: Annotated[str | None, "when the newest design was saved"]
-    predictions: Annotated[list[CertificatePrediction], "each question's first"]
+    predictions: Annotated[Sequence[CertificatePrediction], "each question's first"]
     reflections: Annotated[AnswerCount, "those right at first"]
     design: Annotated[dict[str, Any] | None, "as the lab saved it"]
 
@@ -81,7 +82,7 @@ class CertificateLevel(TypedDict):
     stated: Annotated[float, "the probability that it stands for"]
     predictions: int
     right: int
-    interval: Annotated[list[float] | None, "of the share right, 95 %, Wilson's"]
+    interval: Annotated[Sequence[float] | None, "of the share right, 95 %, Wilson's"]
 
 
 class BrierParts(TypedDict):
@@ -94,7 +95,7 @@ class BrierParts(TypedDict):
 class CertificateCalibration(TypedDict):
     predictions: int
     right: int
-    levels: list[CertificateLevel]
+    levels: Sequence[CertificateLevel]
     brier: BrierParts | None
 
 
@@ -112,7 +113,7 @@ class MeasuredExperiment(TypedDict):
     library: str
     noisy: bool
     runs: int
-    rows: list[MeasuredFigure]
+    rows: Sequence[MeasuredFigure]
 
 
 class CertificateJson(TypedDict):
@@ -124,7 +125,7 @@ class CertificateJson(TypedDict):
     first: Annotated[str | None, "time of the first event"]
     last: str | None
     resets: int
-    labs: list[CertificateLab]
+    labs: Sequence[CertificateLab]
     calibration: CertificateCalibration
     review: AnswerCount
-    measured: Annotated[list[MeasuredExperiment], "the newest run of each experiment"]
+    measured: Annotated[Sequence[MeasuredExperiment], "the newest run of each experiment"]

@@ -1,5 +1,6 @@
 """What was measured, how much it covers, and how predictions compare."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from ironlaw.outputs.analysis_output import TraceJson
@@ -26,17 +27,17 @@ class MeasureJson(TypedDict):
     peaks: dict[str, float]
     emulated: Annotated[Any, "formats without a unit of their own"]
     bandwidth: float
-    levels: list[MeasureLevel]
-    curve: Annotated[list[CurvePoint], "bandwidth over the working set"]
+    levels: Sequence[MeasureLevel]
+    curve: Annotated[Sequence[CurvePoint], "bandwidth over the working set"]
     launch: float
     floor: float
     launches: dict[str, float]
     compile_s: float | None
-    notes: list[str]
+    notes: Sequence[str]
     noise: Annotated[dict[str, Any], "how quiet the machine was"]
     rows: int
-    curves: list[str]
-    stored: list[str | None]
+    curves: Sequence[str]
+    stored: Sequence[str | None]
 
 
 class MeasureHostJson(TypedDict):
@@ -61,11 +62,11 @@ class MeasureModelJson(TypedDict):
     device: str
     dtype: str
     parameters: int
-    runs: Annotated[list[dict[str, Any]], "by mode: the row of evidence, what is predicted for it and the gap; or the error"]
+    runs: Annotated[Sequence[dict[str, Any]], "by mode: the row of evidence, what is predicted for it and the gap; or the error"]
     reason: Annotated[str | None, "why there is no prediction"]
     stored: str | None
-    left_out: Annotated[list[str], "what was not stored, and why"]
-    terms: NotRequired[Annotated[list[MeasuredTerm], "of the eager run"]]
+    left_out: Annotated[Sequence[str], "what was not stored, and why"]
+    terms: NotRequired[Annotated[Sequence[MeasuredTerm], "of the eager run"]]
     operators: NotRequired[TraceJson]
 
 
@@ -83,7 +84,7 @@ class UncoveredFamily(TypedDict):
     share: Annotated[float, "of the device time"]
     outside: Annotated[float, "of it, outside what was measured"]
     count: Annotated[int, "shapes"]
-    examples: list[UncoveredShape]
+    examples: Sequence[UncoveredShape]
 
 
 class CoverageMachine(TypedDict):
@@ -93,7 +94,7 @@ class CoverageMachine(TypedDict):
     shares: Annotated[dict[str, float], "of the device time: inside, near, outside, unknown"]
     operators: int
     unpredicted: Annotated[int, "operators without a prediction, not in the shares"]
-    uncovered: Annotated[list[UncoveredFamily], "families that are not inside, the heaviest first"]
+    uncovered: Annotated[Sequence[UncoveredFamily], "families that are not inside, the heaviest first"]
 
 
 class CoverageJson(TypedDict):
@@ -101,7 +102,7 @@ class CoverageJson(TypedDict):
 
     target: Annotated[str, "as it was named, or corpus"]
     mode: Annotated[str, "as asked: several are joined by commas, and each of machines has its own"]
-    machines: list[CoverageMachine]
+    machines: Sequence[CoverageMachine]
 
 
 class ValidateRow(TypedDict):
@@ -156,8 +157,8 @@ class ValidateClaim(TypedDict):
 class ValidateJson(TypedDict):
     """What `ironlaw validate --json` writes"""
 
-    changed: NotRequired[Annotated[list[str], "with --history"]]
-    rows: list[ValidateRow]
-    gains: Annotated[list[ValidateGain], "what changing a program gained, predicted beside measured"]
-    summary: list[ValidateSummary]
-    claims: list[ValidateClaim]
+    changed: NotRequired[Annotated[Sequence[str], "with --history"]]
+    rows: Sequence[ValidateRow]
+    gains: Annotated[Sequence[ValidateGain], "what changing a program gained, predicted beside measured"]
+    summary: Sequence[ValidateSummary]
+    claims: Sequence[ValidateClaim]

@@ -1,8 +1,9 @@
 """How long a model takes on machines, and what it costs there."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-Interval = list[float | None] | None  # an open end is null
+Interval = Sequence[float | None] | None  # an open end is null
 
 
 class RefusalJson(TypedDict):
@@ -31,7 +32,7 @@ class PredictionHost(TypedDict):
     graph_start_s: Annotated[float, "what starting a CUDA graph costs"]
     source: Annotated[str | None, "where the figures come from"]
     date: Annotated[str | None, "when they were taken"]
-    caveats: Annotated[list[str], "what must be said beside them"]
+    caveats: Annotated[Sequence[str], "what must be said beside them"]
 
 
 class OutsideShare(TypedDict):
@@ -51,7 +52,7 @@ class PredictionMemory(TypedDict):
 
 class Fp32Products(TypedDict):
     asked: str
-    in_tf32: Annotated[list[str], "kinds of ops"]
+    in_tf32: Annotated[Sequence[str], "kinds of ops"]
 
 
 class PredictionOp(TypedDict):
@@ -85,7 +86,7 @@ class PredictionJson(TypedDict):
     basis: Annotated[Literal["bound", "transferred", "calibrated"], "what the time rests on"]
     calibrated: Annotated[bool, "whether it rests on measurements of this machine"]
     seconds: Annotated[float, "wall time of one call"]
-    overlap: Annotated[list[float], "if data and compute overlapped fully, and if not at all; not an error bar"]
+    overlap: Annotated[Sequence[float], "if data and compute overlapped fully, and if not at all; not an error bar"]
     data_s: Annotated[float, "moving data"]
     compute_s: Annotated[float, "arithmetic"]
     overhead_s: Annotated[float, "launches that nothing covers, and kernel floors"]
@@ -101,7 +102,7 @@ class PredictionJson(TypedDict):
     measured_shares: Annotated[
         dict[str, float] | None, "the shares of the device time inside, near and outside what was measured, and unknown"
     ]
-    outside: Annotated[list[OutsideShare], "operators beyond what was measured"]
+    outside: Annotated[Sequence[OutsideShare], "operators beyond what was measured"]
     flops: Annotated[float, "matrix products, convolutions and attention"]
     bytes: Annotated[float, "that cross memory"]
     params: Annotated[float, "parameters"]
@@ -109,9 +110,9 @@ class PredictionJson(TypedDict):
     fits: Annotated[bool, "whether total is at most usable"]
     energy_j: Annotated[float, "rated power over the whole time"]
     energy_is_estimate: bool
-    sources: Annotated[list[str], "where every figure comes from"]
+    sources: Annotated[Sequence[str], "where every figure comes from"]
     fp32: Annotated[Fp32Products, "in what products of FP32 tensors are computed"]
-    ops: NotRequired[Annotated[list[PredictionOp], "the operators, those that take most device time first"]]
+    ops: NotRequired[Annotated[Sequence[PredictionOp], "the operators, those that take most device time first"]]
 
 
 class VariantJson(TypedDict):
@@ -127,7 +128,7 @@ class VariantJson(TypedDict):
 
 
 class GroupStage(TypedDict):
-    ops: Annotated[list[int], "first and last, by number"]
+    ops: Annotated[Sequence[int], "first and last, by number"]
     bytes: float
     seconds: float
     sends_bytes: float
@@ -139,7 +140,7 @@ class MachineGroup(TypedDict):
     seconds: Annotated[float, "one pass"]
     transfer_s: Annotated[float, "of it between devices"]
     interval_s: Annotated[float, "from the end of one pass to the next, with one under way in each stage"]
-    stages: list[GroupStage]
+    stages: Sequence[GroupStage]
 
 
 class TooLargeJson(TypedDict):
@@ -172,10 +173,10 @@ class CostsJson(TypedDict):
     per: Annotated[str, "token, prompt token, sample or call"]
     latency_s: Annotated[float | None, "what --latency asks for"]
     basis: Annotated[str | None, "the grounds that all machines are compared on, where they differ"]
-    rows: Annotated[list[OfferJson], "every machine, mode and batch that fits"]
-    best: Annotated[list[OfferJson], "the cheapest of each machine"]
+    rows: Annotated[Sequence[OfferJson], "every machine, mode and batch that fits"]
+    best: Annotated[Sequence[OfferJson], "the cheapest of each machine"]
     cheapest: Annotated[OfferJson | None, "of all"]
-    unpriced: Annotated[list[str], "machines without a price"]
+    unpriced: Annotated[Sequence[str], "machines without a price"]
     prices: dict[str, PriceJson]
     energy: Annotated[str, "what the joules are"]
 
@@ -186,8 +187,8 @@ class PredictJson(TypedDict):
     workload: Annotated[str, "the model's name"]
     dtype: Annotated[str, "number format"]
     settings: Annotated[dict[str, Any], "batch, seq, phase and what else the model was built with"]
-    predictions: Annotated[list[PredictionJson], "by machine and mode"]
-    variants: Annotated[list[VariantJson], "where several batches were asked for"]
-    refused: Annotated[list[RefusalJson], "machines that can't run it"]
-    too_large: Annotated[list[TooLargeJson], "machines whose memory is too small"]
+    predictions: Annotated[Sequence[PredictionJson], "by machine and mode"]
+    variants: Annotated[Sequence[VariantJson], "where several batches were asked for"]
+    refused: Annotated[Sequence[RefusalJson], "machines that can't run it"]
+    too_large: Annotated[Sequence[TooLargeJson], "machines whose memory is too small"]
     costs: NotRequired[Annotated[CostsJson, "with --price or --latency"]]

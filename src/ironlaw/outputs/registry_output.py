@@ -1,5 +1,6 @@
 """Machines, models and claims of the registry."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 Amount = float | Literal["never"]
@@ -43,7 +44,7 @@ class HardwareJson(TypedDict):
     kind: Annotated[str, "gpu, cpu, npu …"]
     backend: Annotated[str, "cuda, cpu, mps …"]
     context: Annotated[str, "cloud, desktop, edge, mobile or tiny"]
-    aliases: list[str]
+    aliases: Sequence[str]
     note: str
     bandwidth: Annotated[float, "of main memory, B/s"]
     capacity: Annotated[float, "bytes, as the maker counts them"]
@@ -59,27 +60,27 @@ class HardwareJson(TypedDict):
     units: Annotated[dict[str, float], "multiprocessors, clocks and the like"]
     calibrated: Annotated[bool, "whether it was measured"]
     figures: Annotated[dict[str, HardwareFigure], "every figure with its source"]
-    levels: Annotated[list[HardwareLevel], "of memory"]
-    links: Annotated[list[HardwareLink], "to other devices"]
+    levels: Annotated[Sequence[HardwareLevel], "of memory"]
+    links: Annotated[Sequence[HardwareLink], "to other devices"]
     process: str
 
 
 class MachinesJson(TypedDict):
     """What `ironlaw hardware --json` writes"""
 
-    machines: Annotated[list[HardwareJson], "each as ironlaw hardware NAME has it"]
+    machines: Annotated[Sequence[HardwareJson], "each as ironlaw hardware NAME has it"]
 
 
 class CheckedMachine(TypedDict):
     hardware: str
     kind: Annotated[str, "what its times are: bound, transferred or calibrated"]
-    missing: Annotated[list[str], "figures that a transferred time would need"]
+    missing: Annotated[Sequence[str], "figures that a transferred time would need"]
 
 
 class HardwareCheckJson(TypedDict):
     """What `ironlaw hardware check --json` writes"""
 
-    machines: list[CheckedMachine]
+    machines: Sequence[CheckedMachine]
 
 
 class WorkloadKind(TypedDict):
@@ -91,7 +92,7 @@ class WorkloadKind(TypedDict):
 class WorkloadOp(TypedDict):
     name: Annotated[str, "the first of them, where several are alike"]
     kind: str
-    output: list[float]
+    output: Sequence[float]
     flops: float
     read: float
     written: float
@@ -129,22 +130,22 @@ class WorkloadJson(WorkloadTotals):
     weight_bytes: float
     cache_bytes: float
     kinds: Annotated[dict[str, WorkloadKind], "work by kind of operator"]
-    heaviest: Annotated[list[AlikeOps], "operators of one shape, most work first"]
-    variants: Annotated[list[WorkloadVariant], "where several batches were asked for"]
-    ops: NotRequired[Annotated[list[WorkloadOp], "every operator, with --ops"]]
+    heaviest: Annotated[Sequence[AlikeOps], "operators of one shape, most work first"]
+    variants: Annotated[Sequence[WorkloadVariant], "where several batches were asked for"]
+    ops: NotRequired[Annotated[Sequence[WorkloadOp], "every operator, with --ops"]]
 
 
 class WorkloadsJson(TypedDict):
     """What `ironlaw workload --json` writes"""
 
-    workloads: Annotated[list[WorkloadTotals], "at each model's defaults"]
+    workloads: Annotated[Sequence[WorkloadTotals], "at each model's defaults"]
 
 
 class ClaimReading(TypedDict):
     value: Amount
     agrees: bool
     premises: dict[str, Any]
-    evidence: list[str]
+    evidence: Sequence[str]
 
 
 class ClaimMeasured(TypedDict):
@@ -173,20 +174,20 @@ class ClaimJson(TypedDict):
     verdict: Literal["holds", "refuted", "depends"]
     expected: str
     why: str
-    evidence: list[str]
+    evidence: Sequence[str]
     computed: Amount
     holds: bool
     judged_by: Literal["rows", "computed"]
     premise: str
-    depends_on: list[str]
-    readings: list[ClaimReading]
+    depends_on: Sequence[str]
+    readings: Sequence[ClaimReading]
     measured: ClaimMeasured | None
 
 
 class ClaimsJson(TypedDict):
     """What `ironlaw claims --json` writes"""
 
-    claims: Annotated[list[ClaimJson], "each as ironlaw claims ID has it"]
+    claims: Annotated[Sequence[ClaimJson], "each as ironlaw claims ID has it"]
 
 
 class ClaimsCheckJson(TypedDict):
@@ -194,4 +195,4 @@ class ClaimsCheckJson(TypedDict):
 
     claims: int
     readings: int
-    problems: Annotated[list[str], "where words, verdicts and rows disagree"]
+    problems: Annotated[Sequence[str], "where words, verdicts and rows disagree"]

@@ -1,5 +1,6 @@
 """The review of one learner, and the report of a class."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
 
 
@@ -19,7 +20,7 @@ class ReviewCard(TypedDict):
 class ReviewListJson(TypedDict):
     """What `ironlaw review --list --json` writes"""
 
-    cards: Annotated[list[ReviewCard], "first those that are to be answered now"]
+    cards: Annotated[Sequence[ReviewCard], "first those that are to be answered now"]
 
 
 class ConfidenceLevel(TypedDict):
@@ -35,7 +36,7 @@ class HeldBelief(TypedDict):
     says: str
     times: int
     last: str
-    where: list[str]
+    where: Sequence[str]
     counterexample: str
 
 
@@ -52,7 +53,7 @@ class ChecklistRow(TypedDict):
     ticked: bool
     record: float | None
     gap: str | None
-    cards: list[str]
+    cards: Sequence[str]
 
 
 class ReadinessScore(TypedDict):
@@ -61,7 +62,7 @@ class ReadinessScore(TypedDict):
     begun: bool
     label: str
     action: str
-    weak: list[str]
+    weak: Sequence[str]
 
 
 class ReviewStatsJson(TypedDict):
@@ -69,11 +70,11 @@ class ReviewStatsJson(TypedDict):
 
     answers: int
     predictions: int
-    calibration: list[ConfidenceLevel]
+    calibration: Sequence[ConfidenceLevel]
     brier: float | None
-    held: Annotated[list[HeldBelief], "beliefs that answers showed"]
-    mastery: list[ConceptMastery]
-    checklist: list[ChecklistRow]
+    held: Annotated[Sequence[HeldBelief], "beliefs that answers showed"]
+    mastery: Sequence[ConceptMastery]
+    checklist: Sequence[ChecklistRow]
     score: ReadinessScore
     due: int
 
@@ -86,7 +87,7 @@ class FileNote(TypedDict):
 
 class ClassLearner(TypedDict):
     learner: str
-    finished: list[str]
+    finished: Sequence[str]
     answered: int
     right: int
     brier: float | None
@@ -105,7 +106,7 @@ class ClassQuestion(TypedDict):
     median_orders: float | None
     median_orders_off: float | None
     separates: float | None
-    interval: list[float] | None
+    interval: Sequence[float] | None
     compared: Any
 
 
@@ -122,7 +123,7 @@ class ClassStep(TypedDict):
     step: str
     n: int
     left_out: int
-    quartiles_s: list[float] | None
+    quartiles_s: Sequence[float] | None
 
 
 class ClassLevel(TypedDict):
@@ -135,18 +136,18 @@ class ClassLevel(TypedDict):
 class ClassCalibration(TypedDict):
     answers: str
     brier: float | None
-    levels: list[ClassLevel]
+    levels: Sequence[ClassLevel]
 
 
 class ClassReportJson(TypedDict):
     """What `ironlaw class report --json` writes"""
 
     files: int
-    refused: Annotated[list[FileNote], "files that were not counted"]
-    notes: Annotated[list[FileNote], "files that were counted, and are worth a look"]
-    learners: list[ClassLearner]
-    questions: list[ClassQuestion]
-    misconceptions: list[ClassMisconception]
-    steps: list[ClassStep]
-    calibration: list[ClassCalibration]
+    refused: Annotated[Sequence[FileNote], "files that were not counted"]
+    notes: Annotated[Sequence[FileNote], "files that were counted, and are worth a look"]
+    learners: Sequence[ClassLearner]
+    questions: Sequence[ClassQuestion]
+    misconceptions: Sequence[ClassMisconception]
+    steps: Sequence[ClassStep]
+    calibration: Sequence[ClassCalibration]
     idle_s: float

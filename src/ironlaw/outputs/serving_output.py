@@ -1,5 +1,6 @@
 """Requests, what they wait, and the devices they need."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from ironlaw.outputs.prediction_output import PriceJson, RefusalJson
@@ -29,9 +30,11 @@ class QueueJson(TypedDict):
     policy: str | None
     capacity: Annotated[float, "requests a second"]
     method: Annotated[str, "the law that answers"]
-    rates: list[QueueRate]
+    rates: Sequence[QueueRate]
     target: NotRequired[QueueTarget]
-    variants: Annotated[list[dict[str, Any]], "the same for each machine and mode, with hardware and mode, where several were asked for"]
+    variants: Annotated[
+        Sequence[dict[str, Any]], "the same for each machine and mode, with hardware and mode, where several were asked for"
+    ]
 
 
 class LatencyPromise(TypedDict):
@@ -54,7 +57,16 @@ class ChoicePools(TypedDict):
     move_s_per_token: float
 
 
-class CapacityChoice(TypedDict):
+class ChoicePolicy(TypedDict):
+    scheduling: str
+    prompts: Annotated[str, "pieces beside decoding, or whole"]
+    preemption: Annotated[str, "of the youngest when the cache is full"]
+    prefix: Annotated[int, "tokens that every prompt begins with"]
+    speculation: ChoiceSpeculation | None
+    pools: ChoicePools | None
+
+
+class CapacityChoice(ChoicePolicy):
     hardware: str
     basis: str
     devices: int
@@ -70,12 +82,6 @@ class CapacityChoice(TypedDict):
     slots: int
     budget: int
     most: int
-    scheduling: str
-    prompts: Annotated[str, "pieces beside decoding, or whole"]
-    preemption: Annotated[str, "of the youngest when the cache is full"]
-    prefix: Annotated[int, "tokens that every prompt begins with"]
-    speculation: ChoiceSpeculation | None
-    pools: ChoicePools | None
     batch: float
     busy: float
     requests: int
@@ -113,7 +119,7 @@ class RunSlice(TypedDict):
 
 class CapacityRun(TypedDict):
     hardware: str
-    slices: list[RunSlice]
+    slices: Sequence[RunSlice]
 
 
 class CapacityJson(TypedDict):
@@ -122,14 +128,14 @@ class CapacityJson(TypedDict):
     model: str
     load: Annotated[dict[str, Any], "what arrives"]
     promise: LatencyPromise
-    choices: Annotated[list[CapacityChoice], "that keep the promise"]
-    refused: list[RefusalJson]
+    choices: Annotated[Sequence[CapacityChoice], "that keep the promise"]
+    refused: Sequence[RefusalJson]
     fewest: str | None
     cheapest: str | None
-    unpriced: list[str]
+    unpriced: Sequence[str]
     prices: dict[str, PriceJson]
     energy: Annotated[str, "what the joules are"]
-    frontier: list[FrontierPoint]
+    frontier: Sequence[FrontierPoint]
     run: NotRequired[Annotated[CapacityRun, "with --simulate"]]
 
 
@@ -166,7 +172,7 @@ class SloJson(TypedDict):
     independent_s: Annotated[float | None, "the quantile were the services independent"]
     together_s: Annotated[float | None, "the same were they all slow together"]
     fails: Annotated[float, "share of requests whose retries all time out"]
-    services: list[ServiceRow]
+    services: Sequence[ServiceRow]
     availability: float
     downtime_s_per_year: float
     availability_promised: float | None

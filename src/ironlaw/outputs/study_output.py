@@ -1,5 +1,6 @@
 """A study's outcome, the questions it may ask, and an error of any command."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
 
 
@@ -23,12 +24,12 @@ class StudyJson(TypedDict):
     by: Annotated[str, "the result that ranks"]
     better: str
     fixed: Annotated[dict[str, Any], "parameters that never vary"]
-    usual: list[str]
-    vary: list[str]
+    usual: Sequence[str]
+    vary: Sequence[str]
     units: dict[str, str]
-    results: list[str]
-    best: list[dict[str, Any]]
-    errors: list[StudyError]
+    results: Sequence[str]
+    best: Sequence[dict[str, Any]]
+    errors: Sequence[StudyError]
     computed: Annotated[int, "in this run"]
 
 
@@ -39,7 +40,7 @@ class StudyParameter(TypedDict):
     default: Any
     unit: str
     type: str
-    values: list[str]
+    values: Sequence[str]
 
 
 class StudyResult(TypedDict):
@@ -54,14 +55,14 @@ class StudyQuestion(TypedDict):
     about: str
     version: int
     by: str
-    parameters: list[StudyParameter]
-    results: list[StudyResult]
+    parameters: Sequence[StudyParameter]
+    results: Sequence[StudyResult]
 
 
 class StudyQuestionsJson(TypedDict):
     """What `ironlaw study --questions --json` writes"""
 
-    questions: list[StudyQuestion]
+    questions: Sequence[StudyQuestion]
 
 
 class ErrorDetails(TypedDict):

@@ -1,5 +1,6 @@
 """A training step: its memory, its layout over devices, the privacy it proves."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
 
 
@@ -54,11 +55,11 @@ class MemoryJson(TypedDict):
     peak_bytes: float
     peak_phase: str
     peak_op: str
-    rows: list[MemoryRow]
+    rows: Sequence[MemoryRow]
     phases: Annotated[dict[str, float], "the peak of each"]
-    machines: list[MemoryMachine]
-    variants: Annotated[list[MemoryVariant], "where several batches were asked for"]
-    levers: Annotated[list[MemoryLever], "what each change frees, most first"]
+    machines: Sequence[MemoryMachine]
+    variants: Annotated[Sequence[MemoryVariant], "where several batches were asked for"]
+    levers: Annotated[Sequence[MemoryLever], "what each change frees, most first"]
 
 
 class ClusterLayout(TypedDict):
@@ -85,7 +86,7 @@ class ClusterLayout(TypedDict):
 
 class TrafficRow(TypedDict):
     parallelism: str
-    wire: str
+    wire: Annotated[str | None, "null where the box has none"]
     inside_box: bool
     bytes: float
 
@@ -105,13 +106,13 @@ class ClusterJson(TypedDict):
     dtype: str
     usable_bytes: float
     layouts_that_fit: int
-    layouts: Annotated[list[ClusterLayout], "the fastest first"]
-    traffic: Annotated[list[TrafficRow], "a step of the first layout"]
+    layouts: Annotated[Sequence[ClusterLayout], "the fastest first"]
+    traffic: Annotated[Sequence[TrafficRow], "a step of the first layout"]
     failures: Annotated[dict[str, float], "of the whole run: mean times, checkpoints, goodput"]
     costs: Annotated[dict[str, Any], "of a million tokens"]
     doubling: Annotated[dict[str, Any] | None, "the first layout on twice the devices"]
-    published_over_predicted: Annotated[list[float], "how published runs came out"]
-    sources: list[str]
+    published_over_predicted: Annotated[Sequence[float], "how published runs came out"]
+    sources: Sequence[str]
 
 
 class PrivacyAccountant(TypedDict):
@@ -151,7 +152,7 @@ class PrivacyJson(TypedDict):
     delta: float
     delta_below_one_record: Annotated[bool, "whether δ is below one over the records"]
     epsilon: Annotated[float, "by the tightest bound: Rényi with the conversion of 2020"]
-    accountants: list[PrivacyAccountant]
+    accountants: Sequence[PrivacyAccountant]
     attack: PrivacyAttack
     promise: EpsilonPromise | None
-    changes: Annotated[list[PrivacyChange], "one at a time, all else as designed"]
+    changes: Annotated[Sequence[PrivacyChange], "one at a time, all else as designed"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.deployment import last_logits
 from ironlaw.engine.device.host import Host
@@ -27,6 +27,9 @@ from ironlaw.systems.registry_names import known_prices, machines, read_format, 
 from ironlaw.systems.value_readers import read_whole
 from ironlaw.systems.workload_settings import by_batch, fp32, launching, settings
 from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.prediction_output import CostsJson
 
 LADDER = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # batches among which the cheapest within a latency is looked for
 
@@ -124,7 +127,7 @@ class Predictions(Question):
         return tuple(Variant(n, OWN, self.graphs[n], tuple(ran)) for n, ran in others.items())
 
     @cached_property
-    def costs(self) -> dict[str, Any] | None:
+    def costs(self) -> CostsJson | None:
         """Of a million samples; None where neither a price nor a latency was given."""
         if self.price is None and self.latency is None:
             return None

@@ -15,7 +15,7 @@ the command line spells it as its option. `to_json()` is what the command writes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -90,7 +90,7 @@ class Question:
                     object.__setattr__(self, name, one.read(value))
 
     @cached_property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> Mapping[str, Any]:
         raise NotImplementedError
 
     def table(self) -> Table:
@@ -109,12 +109,12 @@ class Question:
         return self.table().html()
 
 
-def document(value: dict[str, Any], schema: str = "") -> dict[str, Any]:
+def document(value: Mapping[str, Any], schema: str = "") -> dict[str, Any]:
     """With the schema that describes it (`ironlaw schema`) and the version that wrote it. Infinities and NaN are not JSON: they come out
     as null."""
     from ironlaw.version import __version__
 
-    plain: dict[str, Any] = _plain({"schema": schema or value["schema"], "ironlaw": __version__} | value)
+    plain: dict[str, Any] = _plain({"schema": schema or value["schema"], "ironlaw": __version__, **value})
     return plain
 
 

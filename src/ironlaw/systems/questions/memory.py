@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.stored_weights import OWN
@@ -25,6 +25,9 @@ from ironlaw.systems.questions.training_memory import TrainingMemory
 from ironlaw.systems.registry_names import machines
 from ironlaw.systems.value_readers import read_whole
 from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.training_output import MemoryJson, MemoryLever, MemoryMachine, MemoryVariant
 
 Build = Callable[[int, str], Graph]
 
@@ -78,7 +81,7 @@ class Memory(Question):
     )  # fmt: skip
 
     @cached_property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> MemoryJson:
         if self.devices > 1 and not self.zero:
             raise BadValue("`devices` share nothing at stage 0; add `zero=1`, 2 or 3")
         build, batch = _source(self)
@@ -89,7 +92,7 @@ class Memory(Question):
             self.offload,
         )  # fmt: skip
         variants = [_at(build, replace(setup, batch=n), self.on) for n in self.batch] if len(self.batch) > 1 else []
-        return _answer(self, build, graph, setup) | {"variants": variants}
+        return _answer(self, build, graph, setup, variants)
 
     @property
     def peak_bytes(self) -> float:
@@ -102,7 +105,7 @@ class Memory(Question):
         return {one["hardware"]: bool(one["fits"]) for one in self.answer["machines"]}
 
     @property
-    def levers(self) -> list[dict[str, Any]]:
+    def levers(self) -> list[MemoryLever]:
         """What each change frees, most first."""
         return list(self.answer["levers"])
 
@@ -152,7 +155,7 @@ def _captured(asked: Memory) -> tuple[Build, int]:
     return build, batch
 
 
-def _answer(asked: Memory, build: Build, graph: Graph, setup: Setup) -> dict[str, Any]:
+def _answer(asked: Memory, build: Build, graph: Graph, setup: Setup, variants: list[MemoryVariant]) -> MemoryJson:
     now = ledger(build, setup)
     grown = _growth(build, setup)
     return {
@@ -164,11 +167,11 @@ def _answer(asked: Memory, build: Build, graph: Graph, setup: Setup) -> dict[str
         "rows": [{"row": row, "at_peak_bytes": now.at_peak(row), "most_bytes": now.rows[row]} for row in ROWS],
         "phases": {phase: max(m.total for m in now.profile if m.phase == phase) for phase in dict.fromkeys(m.phase for m in now.profile)},
         "machines": [_fit(machine, now, grown) for machine in asked.on],
-        "levers": _levers(build, graph, setup, now),
+        "levers": _levers(build, graph, setup, now), "variants": variants,
     }  # fmt: skip
 
 
-def _at(build: Build, setup: Setup, machines: Any) -> dict[str, Any]:
+def _at(build: Build, setup: Setup, machines: Any) -> MemoryVariant:
     """The same step at another batch."""
     now = ledger(build, setup)
     return {
@@ -185,7 +188,7 @@ def _growth(build: Build, setup: Setup) -> Growth | None:
         return None
 
 
-def _fit(machine: Any, now: Ledger, grown: Growth | None) -> dict[str, Any]:
+def _fit(machine: Any, now: Ledger, grown: Growth | None) -> MemoryMachine:
     usable = machine.usable
     return {
         "hardware": machine.slug, "usable_bytes": usable, "fits": now.fits(usable), "headroom_bytes": usable - now.peak,
@@ -193,8 +196,8 @@ def _fit(machine: Any, now: Ledger, grown: Growth | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _levers(build: Build, graph: Graph, setup: Setup, now: Ledger) -> list[dict[str, Any]]:
-    rows = []
+def _levers(build: Build, graph: Graph, setup: Setup, now: Ledger) -> list[MemoryLever]:
+    rows: list[MemoryLever] = []
     for name, other in levers(graph, setup):
         try:
             peak = ledger(build, replace(other)).peak
