@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.cli.options import Parser, add_json, add_settings
+from ironlaw.cli.options import Parser, add_json, add_parameters
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.prediction_lines import sizes
 from ironlaw.engine.device.types import Graph, Op, Work
 from ironlaw.formats import intensity_unit, operation
-from ironlaw.systems.workload_settings import by_batch, settings
+from ironlaw.systems.workload_settings import Sizes, by_batch, settings
 from ironlaw.units import show, significant
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="a slug, such as resnet50; without it, all models")
     parser.add_argument("--ops", action="store_true", help="every operator, in running order")
     add_json(parser)
-    add_settings(parser, batches=True)
+    add_parameters(parser, Sizes)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -47,6 +47,8 @@ class Parameter:
     metavar: str = ""  # what the command's help writes for a value
     group: str = ""  # the heading that a command's help has it under, or its table in a design file
     example: str = ""  # what to write, where somebody left it out
+    alone: Any = None  # what a command's option means without a value
+    excludes: str = ""  # the other parameter of which a command takes only one
     item: Read | None = None  # reads one of several values: a command takes the option again for each
     column: str = "double"  # its type in a table of results: string, int64, double, bool; number: as the dial has it
     dial: str = ""  # choice, select, span or switch; "" where it has none
@@ -223,7 +225,9 @@ def switch(default: bool = False, label: str = "", **rest: Any) -> Any:
 
 def _split(rest: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What Parameter knows, and what only a dial does."""
-    own = ("about", "shown", "fix", "tried", "flag", "metavar", "group", "example", "column", "dial", "means")
+    own = (
+        "about", "shown", "fix", "tried", "flag", "metavar", "group", "example", "alone", "excludes", "column", "dial", "means"
+    )  # fmt: skip
     return {name: rest[name] for name in own if name in rest}, {name: value for name, value in rest.items() if name not in own}
 
 
