@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.serving.batching import POLICIES, batch_server, full_times
@@ -18,6 +18,9 @@ from ironlaw.systems.question import Question, Table
 from ironlaw.systems.registry_names import machines, read_mode
 from ironlaw.systems.value_readers import LARGEST, read_figure, read_numbered
 from ironlaw.units import parse, show, significant
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.serving_output import QueueRate
 
 SPREADS = {"fixed": 0.0, "exponential": 1.0}
 ONE = '`service="5 ms"`, `times="1:3.5 ms,64:3.6 ms"` or `workload=resnet50` `on=h200_sxm`'
@@ -134,7 +137,7 @@ def _answer(asked: Queue, machine: Hardware | None, mode: str) -> Answer:
     return result
 
 
-def _highest(at: Callable[[float], Answer], target: float, capacity: float, rates: list[Answer]) -> float:
+def _highest(at: Callable[[float], QueueRate], target: float, capacity: float, rates: list[QueueRate]) -> float:
     if any(row["p99_s"] is None and row["load"] < 1 for row in rates):
         raise BadValue("no formula gives the P99 for this spread; use `spread=fixed` or `spread=exponential` with `target`")
     rate = highest_rate(lambda r: at(r)["p99_s"] or math.inf, target, capacity, 9)
@@ -152,7 +155,7 @@ def _check(asked: Queue, given: str) -> None:
         raise BadValue("`policy=timeout` and `timeout` go together; write `policy=timeout` `timeout='5 ms'`")
 
 
-def _alone(asked: Queue) -> tuple[Callable[[float], Answer], float, str]:
+def _alone(asked: Queue) -> tuple[Callable[[float], QueueRate], float, str]:
     """One by one, by a formula where there is one."""
     service, servers, cv2 = asked.service or 0.0, asked.servers, asked.spread or 0.0
     capacity = servers / service
@@ -167,7 +170,7 @@ def _alone(asked: Queue) -> tuple[Callable[[float], Answer], float, str]:
     return (lambda rate: _row(rate, capacity, md1(rate, service))), capacity, "exact"
 
 
-def _batched(asked: Queue, machine: Hardware | None, mode: str) -> tuple[Callable[[float], Answer], float, str]:
+def _batched(asked: Queue, machine: Hardware | None, mode: str) -> tuple[Callable[[float], QueueRate], float, str]:
     sizes: Mapping[int, float] = asked.times or _predicted(asked, machine, mode)
     if max(sizes) < asked.batch:
         raise BadValue(f"no time of a batch of {asked.batch}; add it to `times`, such as '{asked.batch}:9 ms'")
@@ -186,20 +189,20 @@ def _predicted(asked: Queue, machine: Any, mode: str) -> dict[int, float]:
     return {b: float(predict(workload(asked.workload or "", batch=b), machine, Plan(mode)).seconds) for b in sizes}
 
 
-def _simulated(rate: float, sizes: Mapping[int, float], asked: Queue) -> Answer:
+def _simulated(rate: float, sizes: Mapping[int, float], asked: Queue) -> QueueRate:
     served = batch_server(
         rate, sizes, asked.batch, policy=asked.policy if asked.batch > 1 else "one", timeout=asked.timeout or 0.0, replicas=asked.servers,
         n=max(REQUESTS, 40 * asked.batch),
     )  # fmt: skip
     row = _figures(rate, served.capacity, served.mean, served.quantile(0.99))
-    return row | {"busy": served.busy, "batch": served.batch if served.stable else float(asked.batch)}
+    return {**row, "busy": served.busy, "batch": served.batch if served.stable else float(asked.batch)}
 
 
-def _row(rate: float, capacity: float, wait: Any) -> Answer:
+def _row(rate: float, capacity: float, wait: Any) -> QueueRate:
     return _figures(rate, capacity, wait.mean, wait.quantile(0.99))
 
 
-def _figures(rate: float, capacity: float, mean: float, p99: float | None) -> Answer:
+def _figures(rate: float, capacity: float, mean: float, p99: float | None) -> QueueRate:
     stable = math.isfinite(mean)
     return {
         "rate": rate, "load": rate / capacity, "busy": min(1.0, rate / capacity), "batch": 1.0,
