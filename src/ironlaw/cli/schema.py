@@ -35,13 +35,13 @@ def run(args: argparse.Namespace) -> int:
 
 @cache
 def schemas() -> dict[str, dict[str, Any]]:
-    """Every schema by name, `predict`; of several versions the newest."""
+    """Every schema by name, `predict`; of several versions the last that is listed."""
     from ironlaw.outputs.json_schema import object_schema
     from ironlaw.outputs.named_outputs import DOCUMENTS, PARTS
 
     references = {kind: f"{URN}{name.replace('/', ':')}" for name, kind in PARTS.items()}
     made = {}
-    for name, kind in sorted((DOCUMENTS | PARTS).items()):
+    for name, kind in (DOCUMENTS | PARTS).items():
         about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"{URN}{name.replace('/', ':')}", "title": kind.__doc__}
         shape = object_schema(kind, references)
         if name in DOCUMENTS:  # as `systems.question.document` writes them
@@ -49,7 +49,7 @@ def schemas() -> dict[str, dict[str, Any]]:
             version = {"type": "string", "description": "the version that wrote it"}
             shape["properties"] = {"schema": {"const": f"ironlaw-{name}"}, "ironlaw": version} | shape["properties"]
         made[name.partition("/")[0]] = about | shape
-    return made
+    return dict(sorted(made.items()))
 
 
 def bundle(name: str) -> dict[str, Any]:

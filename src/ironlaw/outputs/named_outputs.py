@@ -1,6 +1,6 @@
 """The outputs that have a name, `ironlaw-predict/1`, and those that are parts of others.
 
-A field that is removed or changed needs the next version, such as `predict/2`, beside the old one.
+A field that is removed or changed needs the next version, such as `predict/2`, after the old one.
 """
 
 from ironlaw.outputs import analysis_output as analysis
