@@ -9,6 +9,7 @@ from pathlib import Path
 from ironlaw import lab_names
 from ironlaw.kit import lab_words as texts
 from ironlaw.kit.prose import html, inline
+from ironlaw.recall.card_templates import templates
 
 LABS = Path(__file__).parent.parent / "labs"
 COLUMNS = ("", "You predicted", "The engine computes", "Measured")
@@ -34,8 +35,6 @@ def ending(slug: str, rows: Sequence[tuple[str, str, str, str]], save: str, poin
 
 def onward(slug: str) -> str:
     """The next lab, the review's cards that follow from this one, the map, and the file of all that was done."""
-    from ironlaw.recall.card_templates import templates  # here: the frame of every page imports this file
-
     after = next_lab(slug)
     cards = sum(card.lab == slug for card in templates().values())
     links = []

@@ -1,7 +1,7 @@
 """One runner plays every lab: the steps of its acts in order, each a cell of the page.
 
-What an act provides is in act.py; `design` provides design, readouts, and what was measured. A lab of another form lists its cells itself: cells.py has
-`open(folder)` and CELLS, check.py what `ironlaw lab check` says of it.
+What an act provides is in act.py; `design` provides `design`, `readouts` and, for the receipt, `measured`. A lab of another form lists its
+cells itself: cells.py has `open(folder)` and CELLS, check.py what `ironlaw lab check` says of it.
 """
 
 from __future__ import annotations

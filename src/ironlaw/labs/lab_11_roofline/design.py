@@ -7,6 +7,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.formats import intensity_unit
+from ironlaw.labs.lab_11_roofline.act2 import budget_panel, target_panel
 from ironlaw.units import significant
 
 FIRST = ("operation", "arithmetic_intensity", "bound_type", "peak_share_percent")
