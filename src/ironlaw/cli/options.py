@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ironlaw import units
-from ironlaw.cli.command_parser import Parser
+from ironlaw.cli.command_parser import Parser as Parser  # noqa: PLC0414 - the commands have it from here
 from ironlaw.engine.device.host import Host
 from ironlaw.errors import IronlawError
 from ironlaw.systems.fields import LARGEST, REQUIRED, Parameter, parameters, read_figure, read_several, read_whole
