@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from ironlaw.cli.options import Parser, add_parameters, ask, parse, spell, spelling
+from ironlaw.cli.command_parser import Parser, parse, spell, spelling
+from ironlaw.cli.options import add_parameters, ask
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.systems.fields import custom, figure, switch
 

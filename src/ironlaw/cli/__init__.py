@@ -20,7 +20,7 @@ from ironlaw.errors import IronlawError, unknown
 from ironlaw.version import __version__
 
 if TYPE_CHECKING:
-    from ironlaw.cli.options import Parser
+    from ironlaw.cli.command_parser import Parser
 
 ERROR = "ironlaw-error/1"  # the schema of an error under --json
 COMMANDS = {
@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser(command: str = "") -> Parser:
     """The parser of one command, or of `ironlaw` itself."""
-    from ironlaw.cli.options import Parser
+    from ironlaw.cli.command_parser import Parser
 
     if command:
         module = import_module(f"ironlaw.cli.{command}")
@@ -121,7 +121,7 @@ def _run(args: list[str]) -> int:
         from ironlaw.cli.completion_server import answer
 
         answer(COMMANDS, ALIASES)
-    from ironlaw.cli.options import parse, spelling
+    from ironlaw.cli.command_parser import parse, spelling
 
     name = ALIASES.get(args[0], args[0]) if args else ""
     if name and not name.startswith("-") and name not in COMMANDS:

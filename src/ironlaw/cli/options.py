@@ -3,44 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from ironlaw import units
-from ironlaw.errors import BadValue, IronlawError, unknown
+from ironlaw.cli.command_parser import Parser as Parser  # noqa: PLC0414 - the commands have it from here
+from ironlaw.cli.command_parser import spell
+from ironlaw.errors import IronlawError
 from ironlaw.systems.fields import REQUIRED, Parameter, parameters
 from ironlaw.systems.registry_names import read_format, read_machine, read_mode
 from ironlaw.systems.value_readers import LARGEST, read_figure, read_several, read_whole
 
 Q = TypeVar("Q")
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, but a bad argument is an IronlawError: one paragraph, and where to read on."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
-
-    def error(self, message: str) -> NoReturn:
-        choices = [
-            action for action in self._actions if action.metavar and action.choices and message.endswith(f"required: {action.metavar}")
-        ]
-        if choices:
-            raise BadValue(f"`{self.prog}` needs one of {', '.join(map(str, choices[0].choices or ()))}; see `{self.prog} --help`")
-        raise BadValue(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
-
-
-def parse(parser: Parser, args: Sequence[str]) -> argparse.Namespace:
-    """An option that does not exist gets its nearest matches."""
-    options, rest = parser.parse_known_args(args)
-    for extra in rest:
-        if extra.startswith("--"):
-            known = [text for action in parser._actions for text in action.option_strings if text.startswith("--")]
-            raise unknown(f"option of `{parser.prog}`", extra.split("=")[0], known)
-        parser.error(f"unexpected argument {extra!r}")
-    return options
 
 
 def checked(read: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -53,27 +27,6 @@ def checked(read: Callable[[str], Any]) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return convert
-
-
-def spell(text: str, options: Mapping[str, str]) -> str:
-    """Parameters that a text has in backticks, `rate` or `rate=5`, as a command takes them: --rate, --rate 5. `options`: by name."""
-
-    def option(match: re.Match[str]) -> str:
-        name, value = match.groups()
-        return match[0] if name not in options else f"{options[name]} {value}" if value else options[name]
-
-    return re.sub(r"`(\w+)(?:=([^`]+))?`", option, text)
-
-
-@contextmanager
-def spelling(parser: Parser) -> Iterator[None]:
-    """What is refused inside names this command's options."""
-    try:
-        yield
-    except IronlawError as error:
-        options = {action.dest: str((*action.option_strings, action.metavar)[0]) for action in parser._actions}
-        error.args = (spell(str(error), options),)
-        raise
 
 
 def add_parameters(parser: Any, question: type, leave: Sequence[str] = ()) -> None:

@@ -11,7 +11,7 @@ from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.engine.advice.advise import Advice
 from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.device.compilation import breakeven, breakeven_days, compile_seconds
-from ironlaw.engine.device.fusion_rules import TREE, Rules
+from ironlaw.engine.device.compiler_rules import TREE, Rules
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
