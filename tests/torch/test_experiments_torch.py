@@ -6,7 +6,7 @@ from small_trials import shrink
 
 from ironlaw.measure.devices.thread_blocks import SCALE, SHIFT
 from ironlaw.measure.devices.torch_cpu import TorchCpu
-from ironlaw.measure.experiments import trials
+from ironlaw.measure.experiments import memory_trial, trials
 from ironlaw.measure.experiments.bench import STEP, Bench
 from ironlaw.measure.experiments.experiment_list import EXPERIMENTS
 from ironlaw.measure.experiments.run_experiment import run
@@ -29,6 +29,16 @@ def test_a_real_run_with_pytorch(small, name):
 def test_the_spotter_s_rows_are_the_registry_s_workload(small):
     rows = [row for row in run("ds_cnn", library="torch", seconds=0.002)["rows"] if row["mode"] == "eager"]
     assert [row["params"]["batch"] for row in rows] == [1, 2] and {row["workload"] for row in rows} == {"dscnn_kws"}
+
+
+@pytest.mark.parametrize(("models", "formats"), [({"mlp8_1024": 2}, {"fp32": "FP32", "bf16": "BF16"}), ({"resnet18": 1}, {"fp32": "FP32"})])
+def test_the_ledger_counts_to_the_byte(monkeypatch, models, formats):
+    """All of them, in both formats: tests/release/torch/test_whole_ledger.py."""
+    monkeypatch.setattr(memory_trial, "MODELS", models)
+    monkeypatch.setattr(memory_trial, "FORMATS", formats)
+    rows = run("ledger", library="torch", seconds=0.002)["rows"]
+    assert len(rows) == len(models) * len(formats) + len(memory_trial.OPTIMISERS)
+    assert all(row["value"] == row["params"]["expected"] for row in rows)
 
 
 @pytest.mark.parametrize("mode", ["eager", "blocked"])
