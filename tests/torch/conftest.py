@@ -42,6 +42,13 @@ def in_this_process(monkeypatch):
     monkeypatch.setattr(worker, "run", run)
 
 
+@pytest.fixture
+def one_compilation(monkeypatch):
+    """PyTorch's compiler tries each set of vector instructions and compiles its headers first: four times what one loop takes."""
+    monkeypatch.setattr("torch._inductor.cpu_vec_isa.valid_vec_isa_list", lambda: [])
+    monkeypatch.setattr("torch._inductor.config.cpp_cache_precompile_headers", False, raising=False)
+
+
 def source(request):
     """What a capture follows from beside its settings: a class of transformers, or the text of a file. Nothing of other jobs is kept."""
     target = Path(file_of(request["target"])) if "phases" in request else Path()

@@ -6,11 +6,11 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
-from captured_zoo import check, compare  # noqa: E402
+from captured_zoo import check, compare
 
-from ironlaw.compare import Comparison, speedups  # noqa: E402
+from ironlaw.compare import Comparison, speedups
 
-# of each kind the one with the fewest operators: words, pictures, sound, experts, convolutions, plain layers, a training step
+# of each kind one with few operators: words, pictures, sound, convolutions, plain layers, a training step
 FEW = {
     "OPTForCausalLM", "ElectraModel", "DistilBertModel", "StableLmForCausalLM", "DeiTModel", "MobileNetV2Model", "SegformerModel",
     "whisper_tiny_encoder", "unet_attention_block", "transformer_encoder", "mlp", "ViTForImageClassification",

@@ -53,13 +53,6 @@ def test_one_pass_computes_the_same_as_op_by_op(mode):
     assert mode == "eager" or len(result) > 1
 
 
-@pytest.fixture
-def one_compilation(monkeypatch):
-    """PyTorch's compiler tries each set of vector instructions and compiles its headers first: four times what one loop takes."""
-    monkeypatch.setattr("torch._inductor.cpu_vec_isa.valid_vec_isa_list", lambda: [])
-    monkeypatch.setattr("torch._inductor.config.cpp_cache_precompile_headers", False, raising=False)
-
-
 def test_a_compiled_chain_is_timed_and_its_compiling_too(one_compilation):
     made = TorchCpu()
     if "compiled" not in made.fused_modes():

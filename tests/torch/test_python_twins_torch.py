@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
-from python_twins import CAPTURED, TWINS, check_twins  # noqa: E402
+from python_twins import CAPTURED, TWINS, check_twins
 
 
 @pytest.mark.parametrize("line", [line for line in TWINS if line in CAPTURED])

@@ -3,8 +3,8 @@
 import pytest
 
 pytest.importorskip("torch")
-from ironlaw.measure.experiments import memory_trial  # noqa: E402
-from ironlaw.measure.experiments.run_experiment import run  # noqa: E402
+from ironlaw.measure.experiments import memory_trial
+from ironlaw.measure.experiments.run_experiment import run
 
 
 def test_pytorch_counts_to_the_byte() -> None:

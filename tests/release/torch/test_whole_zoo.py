@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
-from captured_zoo import check, compare  # noqa: E402
+from captured_zoo import check, compare
 
-from ironlaw.compare import Comparison, comparisons, speedups  # noqa: E402
+from ironlaw.compare import Comparison, comparisons, speedups
 
 
 @pytest.fixture(scope="module")
