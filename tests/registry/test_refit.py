@@ -1,4 +1,4 @@
-"""Stored curves: read back, and what is asked of a machine before it can have some. The whole fit: tests/slow/test_refit.py."""
+"""Stored curves: read back, and what is asked of a machine before it can have some. Whole fits: tests/slow and tests/release."""
 
 import json
 from dataclasses import astuple, replace
