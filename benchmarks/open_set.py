@@ -80,12 +80,14 @@ def same_program(row: dict[str, Any], graph: il.Graph) -> bool:
 FILES = ("zoo_eager", "zoo_compiled", "models_more", "zoo_training", "zoo_held", "zoo_held_compiled")
 
 
-def captured_models() -> Iterator[tuple[Row, il.Graph]]:
-    """The rows of models that the registry does not have."""
+def captured_models(only: set[str] | None = None) -> Iterator[tuple[Row, il.Graph]]:
+    """The rows of models that the registry does not have, or of those named."""
     warnings.filterwarnings("ignore")
     transformers.logging.set_verbosity_error()
     memo: dict[str, Any] = {}
     for row in rows(*FILES):
+        if only is not None and row["model"] not in only:
+            continue
         graph = captured(row, memo)
         if same_program(row, graph):
             yield Row.from_json(row), graph

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ironlaw.measure.experiments import batches, collectives_trial, compression, trials, workers
+from ironlaw.measure.experiments import batches, collectives_trial, compression, memory_trial, trials, workers
 
 SIZES = {
     trials: {"SHAPES": ((64, 64), (128, 256)), "WIDE": (256, 256), "SIZES": (32, 64), "OPS": 10, "BATCHES": (1, 2)},
@@ -10,6 +10,7 @@ SIZES = {
     compression: {"SIDE": 256},
     batches: {"WIDTH": 256, "SECONDS": 0.1},
     workers: {"ITEMS": 4},
+    memory_trial: {"MODELS": {"mlp8_1024": 2}},  # a processor without BF16 takes minutes for the others
 }
 
 

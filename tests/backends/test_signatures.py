@@ -218,3 +218,12 @@ def test_every_family_of_the_stored_rows_is_one_that_an_op_can_have():
     rows = [row for file in evidence("h200_sxm") for row in file.rows]
     given = {one.family for row in rows if (made := CUDA.measured(row)) and (one := CUDA.signature(made, "eager"))}
     assert set(il.hardware("h200_sxm").calibration.families) <= given
+
+
+def test_only_images_are_padded_beside_measured_rows():
+    """Padding was measured on images; that of a sequence lies among none of them."""
+
+    def pad(*shape):
+        return op("pad", "it", [Tensor("x", shape, "fp16")], [Tensor("y", (*shape[:-1], shape[-1] + 2), "fp16")])
+
+    assert signature(pad(2, 8, 16, 16)).family == "pad 16 bit" and signature(pad(2, 8, 16)) is None

@@ -1,7 +1,5 @@
 """The experiment `ledger`: counted bytes are the expected ones, but for the headers of arrays."""
 
-import pytest
-
 from ironlaw.measure.experiments import memory_trial
 from ironlaw.measure.experiments.run_experiment import run
 
@@ -20,10 +18,3 @@ def test_numpy_counts_every_row_of_a_step():
     assert static == 16 * 109_386
     assert static + by_name[memory_trial.KEPT, 32]["params"]["expected"] == 1_876_384  # as a course's plan counts it
     assert static + by_name[memory_trial.KEPT, 64]["params"]["expected"] == 2_002_592
-
-
-def test_pytorch_counts_to_the_byte():
-    pytest.importorskip("torch")
-    rows = run("ledger", library="torch", seconds=0.01)["rows"]
-    assert len(rows) == len(memory_trial.MODELS) * len(memory_trial.FORMATS) + len(memory_trial.OPTIMISERS)
-    assert all(row["value"] == row["params"]["expected"] for row in rows)

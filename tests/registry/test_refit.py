@@ -1,4 +1,4 @@
-"""Stored curves: read back, and what is asked of a machine before it can have some. The whole fit: tests/slow/test_refit.py."""
+"""Stored curves: read back, and what is asked of a machine before it can have some. Whole fits: tests/slow and tests/release."""
 
 import json
 from dataclasses import astuple, replace
@@ -228,3 +228,12 @@ def test_no_cache_is_slower_than_the_memory_behind_it():
     found = il.hardware("h200_sxm").calibration.curves
     assert {name for name, curve in found.items() if curve.cache < curve.main} == set()
     assert any(curve.cache > 1.2 * curve.main for curve in found.values())
+
+
+def test_a_layer_s_product_in_fp8_is_one_of_single_products():
+    """By hand: 3 µs of its own kernel, without the 1 µs that fills in a scale."""
+    kernels = [{"name": "gemm", "count": 1, "seconds": 3e-6}, {"name": "FillFunctor", "count": 1, "seconds": 1e-6}]
+    measured = {"kind": "function", "name": "product_forms", "mode": "fp8", "busy_s": 4e-6, "kernels": 2, "list": kernels}
+    row = Row.from_json(measured | {"params": {"m": 1, "n": 2, "k": 3}})
+    product = fitting.as_product(row)
+    assert (product.op, product.busy_s, product.params) == ("matmul", 3e-6, {"m": 1, "n": 2, "k": 3, "dtype": "fp8"})

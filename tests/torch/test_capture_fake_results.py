@@ -36,17 +36,20 @@ def models() -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["llama", "swin", "convolutions", "views"])
-def test_the_same_graph(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "training"),
+    [("llama", False), ("llama", True), ("swin", False), ("convolutions", False), ("convolutions", True), ("views", False)],
+)
+def test_the_same_graph(name: str, training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     model, args = models()[name]
     hits: list[int] = []
     again = FakeResultCache.again
     with monkeypatch.context() as patched:
         patched.setattr(FakeResultCache, "again", lambda self, *more: hits.append(1) or again(self, *more))
-        short = il.capture(model, args)
+        short = il.capture(model, args, training=training)
     with monkeypatch.context() as patched:
         patched.setattr(FakeResultCache, "__call__", lambda self, func, args, kwargs, tensors_in: func(*args, **kwargs))
-        long = il.capture(model, args)
+        long = il.capture(model, args, training=training)
     assert len(hits) > 0.3 * len(short.ops)
     assert [(op.name, op.key, op.inputs, op.outputs) for op in short.ops] == [(op.name, op.key, op.inputs, op.outputs) for op in long.ops]
     assert short.outputs == long.outputs

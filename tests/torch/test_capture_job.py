@@ -111,14 +111,6 @@ def test_a_worker_gives_what_this_process_gives(tmp_path, monkeypatch, capsys):
     assert (out, err) == ("", "on standard output\n")
 
 
-def test_a_model_of_transformers_from_a_worker(monkeypatch):
-    args = asked("hf:LlamaConfig", set=[*SMALL.items()], seq=16)
-    here = capture_all(args)
-    monkeypatch.setattr("ironlaw.worker.run", worker_session.run)
-    apart = capture_all(args)
-    assert apart == here and [growth.what for growth in apart.growths] == ["batch", "tokens"]
-
-
 def test_a_size_that_can_not_be_captured_is_a_reason(tmp_path):
     (tmp_path / "my.py").write_text("import torch\n\n\ndef f(x):\n    assert len(x) < 3\n    return x + 1\n")
     parts = []
@@ -143,6 +135,7 @@ def test_phases_of_a_language_model():
 def test_a_model_in_fp32_is_captured_in_fp16_too(tmp_path):
     """At the batch at hand and at the grown one, as a library runs it there: Llama's norms are computed in FP32, between two casts."""
     captures = capture_all(asked("hf:LlamaConfig", set=[*SMALL.items()], seq=16))
+    assert [growth.what for growth in captures.growths] == ["batch", "tokens"]
     assert set(captures.sources.half) == {1, 4} and set(captures.sources.larger) == {4}
     wide, half = captures.main, captures.sources.half[1]
     assert (wide.dtype, half.dtype) == ("fp32", "fp16") and half.flops == wide.flops

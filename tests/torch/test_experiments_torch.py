@@ -6,7 +6,7 @@ from small_trials import shrink
 
 from ironlaw.measure.devices.thread_blocks import SCALE, SHIFT
 from ironlaw.measure.devices.torch_cpu import TorchCpu
-from ironlaw.measure.experiments import trials
+from ironlaw.measure.experiments import memory_trial, trials
 from ironlaw.measure.experiments.bench import STEP, Bench
 from ironlaw.measure.experiments.experiment_list import EXPERIMENTS
 from ironlaw.measure.experiments.run_experiment import run
@@ -31,6 +31,16 @@ def test_the_spotter_s_rows_are_the_registry_s_workload(small):
     assert [row["params"]["batch"] for row in rows] == [1, 2] and {row["workload"] for row in rows} == {"dscnn_kws"}
 
 
+@pytest.mark.parametrize(("models", "formats"), [({"mlp8_1024": 2}, {"fp32": "FP32", "bf16": "BF16"}), ({"resnet18": 1}, {"fp32": "FP32"})])
+def test_the_ledger_counts_to_the_byte(monkeypatch, models, formats):
+    """All of them, in both formats: tests/release/torch/test_whole_ledger.py."""
+    monkeypatch.setattr(memory_trial, "MODELS", models)
+    monkeypatch.setattr(memory_trial, "FORMATS", formats)
+    rows = run("ledger", library="torch", seconds=0.002)["rows"]
+    assert len(rows) == len(models) * len(formats) + len(memory_trial.OPTIMISERS)
+    assert all(row["value"] == row["params"]["expected"] for row in rows)
+
+
 @pytest.mark.parametrize("mode", ["eager", "blocked"])
 def test_one_pass_computes_the_same_as_op_by_op(mode):
     made = TorchCpu()
@@ -41,13 +51,6 @@ def test_one_pass_computes_the_same_as_op_by_op(mode):
     whole = torch.cat(result) if mode == "blocked" else result
     assert torch.allclose(whole, (x * SCALE + SHIFT) * SCALE, atol=1e-5)
     assert mode == "eager" or len(result) > 1
-
-
-@pytest.fixture
-def one_compilation(monkeypatch):
-    """PyTorch's compiler tries each set of vector instructions and compiles its headers first: four times what one loop takes."""
-    monkeypatch.setattr("torch._inductor.cpu_vec_isa.valid_vec_isa_list", lambda: [])
-    monkeypatch.setattr("torch._inductor.config.cpp_cache_precompile_headers", False, raising=False)
 
 
 def test_a_compiled_chain_is_timed_and_its_compiling_too(one_compilation):

@@ -140,7 +140,7 @@ def test_an_mlp_eager(quiet):
     json.dumps(row, allow_nan=False)
 
 
-def test_an_mlp_compiled(quiet):
+def test_an_mlp_compiled(quiet, one_compilation):
     eager, compiled = models.measure(mlp(), (torch.randn(8, 64),), device=CPU, modes=("eager", "compiled"), seconds=0.1)
     assert bool(compiled.error) == (not compiler()), compiled.error  # torch.compile needs a C++ compiler here, and says so
     if compiled.error:

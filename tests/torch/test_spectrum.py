@@ -1,16 +1,21 @@
 """The capture spectrum in real PyTorch, and the run that is shipped with the review."""
 
 import json
-import subprocess
-import sys
+import runpy
+
+import pytest
 
 from ironlaw.labs.review import capture
 from ironlaw.tracing.capture_spectrum import gate, run
 
 
-def test_what_each_way_does_with_the_other_branch():
+@pytest.fixture(scope="module")
+def found():
+    return run()
+
+
+def test_what_each_way_does_with_the_other_branch(found):
     """By hand: the example's sum is positive, so a frozen trace doubles the ReLU of the other input too."""
-    found = run()
     outcomes = {way: tried["outcome"] for way, tried in found["ways"].items()}
     assert outcomes == {"eager": "right", "trace": "wrong", "script": "right", "fx": "refused", "compile": "right"}
     assert found["expected"] == [3.0, -0.5, 1.0]
@@ -20,13 +25,14 @@ def test_what_each_way_does_with_the_other_branch():
     assert (found["ways"]["compile"]["first"], found["ways"]["compile"]["graphs"]) == (2, 3)
 
 
-def test_the_recorded_run_says_the_same():
-    recorded, now = capture.recorded_run(), run()
+def test_the_recorded_run_says_the_same(found):
+    recorded, now = capture.recorded_run(), found
     assert {way: tried["outcome"] for way, tried in recorded["ways"].items()} == {way: t["outcome"] for way, t in now["ways"].items()}
     assert [recorded[name] for name in ("example", "other", "expected")] == [now[name] for name in ("example", "other", "expected")]
 
 
-def test_the_process_prints_it_and_the_page_shows_its_function():
-    shown = subprocess.run([sys.executable, "-m", capture.MODULE], capture_output=True, text=True, check=True)
-    assert set(json.loads(shown.stdout)["ways"]) == set(capture.WAYS)
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+def test_the_module_prints_it_and_the_page_shows_its_function(capsys):
+    runpy.run_module(capture.MODULE, run_name="__main__")  # what `python -m` runs
+    assert set(json.loads(capsys.readouterr().out)["ways"]) == set(capture.WAYS)
     assert capture.code().startswith("def gate(") and gate.__name__ in capture.code()

@@ -1,7 +1,7 @@
 """Layers repeat, and so do their calls: what a call on tensors of the same shapes gave is made again without asking PyTorch.
 
-FakeTensorMode has such a cache too; its keys cover far more cases than an inference on one device meets, and most of a capture
-went into making them. Only calls that return one tensor and write nothing are kept; all others, and all with gradients, go on.
+FakeTensorMode has such a cache too; its keys cover far more cases than a model on one device meets, and most of a capture went into
+making them. Only calls that return one tensor and write nothing are kept; all others go on. Autograd, above this, sees no difference.
 """
 
 from __future__ import annotations

@@ -113,6 +113,11 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if isinstance(func, HigherOrderOperator):
             return higher_order.run(self, func, args, kwargs)
+        # in a backward pass AsOnGpu would see every shape and stride that is looked at from here on, ten for each op
+        with torch._C.DisableTorchFunction():
+            return self.run(func, args, kwargs)
+
+    def run(self, func: Any, args: Any, kwargs: Any) -> Any:
         schema_info = schema(func)
         self.call = (schema_info.name, self.call[1] + 1)
         tensors_in, graded = tensors((args, kwargs)), torch.is_grad_enabled()
@@ -125,7 +130,7 @@ class Recorder(TorchDispatchMode):
             self.places.setdefault(torch.autograd._get_sequence_nr() - 1, self.path[-1] if self.path else "")  # type: ignore[attr-defined]
         if schema_info.name in DYNAMIC and func.namespace == "quantized":
             return dynamic(self, schema_info.name, args)
-        results = self.results if tensors_in and not graded and not schema_info.inplace and schema_info.name not in RANDOM else None
+        results = self.results if tensors_in and not schema_info.inplace and schema_info.name not in RANDOM else None
         fresh = False
         try:
             out = results(func, args, kwargs, tensors_in) if results is not None else func(*args, **kwargs)

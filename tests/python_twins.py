@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
-from importlib.util import find_spec
-from pathlib import Path
-
-import pytest
 
 import ironlaw as il
 
-DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 FEW = {"requests": 200}  # that a load draws here: the whole one takes a minute
+SMALL = ("num_hidden_layers=2", "hidden_size=64", "num_attention_heads=4")  # what one layer shows, sixteen show again
 MODEL = """import torch
 model = torch.nn.Sequential(
     torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, 10)
@@ -39,7 +34,7 @@ TWINS = {
         "llama3_8b", prefill=2048, decode=True, context=4096, batch=(1, 16, 64), on="h200_sxm,h100_sxm"
     ),
     "analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16 --on h200_sxm,a100_80gb_sxm": lambda: il.analyze(
-        "hf:LlamaConfig", set="num_hidden_layers=16", seq=512, dtype="bf16", on="h200_sxm,a100_80gb_sxm"
+        "hf:LlamaConfig", set=["num_hidden_layers=16", *SMALL], seq=512, dtype="bf16", on="h200_sxm,a100_80gb_sxm"
     ),
     "scale --serial 15% --workers 8,64": lambda: il.scale(serial="15%", workers=(8, 64)),
     "scale --speedups 2:1.8 --workers 64 --target 12": lambda: il.scale(speedups={2: 1.8}, workers=64, target=12),
@@ -85,30 +80,29 @@ TWINS = {
     "slo design.toml": lambda: il.slo.read("design.toml"),
     "levers design.toml": lambda: il.levers.read("design.toml"),
 }  # fmt: skip
-# a list of names, a folder of results, a cluster, a file to start from, a table that was measured: not a question
-OTHERS = ("--questions", "--show", "--dask", "--example", "--frontier")
+CAPTURED = {line for line in TWINS if "my.py" in line or "hf:" in line}  # asked in tests/torch; the others in tests/cli
 
 
-def test_every_example_of_the_page_has_a_twin():
-    commands = "|".join({line.partition(" ")[0] for line in TWINS})
-    listed = re.findall(rf"^  ironlaw ((?:{commands})\b.*)$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
-    assert {line for line in listed if not any(word in line for word in OTHERS)} == set(TWINS)
-
-
-@pytest.mark.parametrize("line", TWINS)
-def test_the_command_and_python_say_the_same(sh, line, tmp_path, monkeypatch):
+def check_twins(sh, line, tmp_path, monkeypatch):
+    """The command and Python say the same."""
     command, *argv = shlex.split(line)
-    if any(word.startswith(("my.py", "hf:")) for word in argv) and not (find_spec("torch") and find_spec("transformers")):
-        pytest.skip("captures a model of PyTorch")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my.py").write_text(MODEL)
     (tmp_path / "study.toml").write_text(STUDY)
     if "design.toml" in argv:
         (tmp_path / "design.toml").write_text(sh.out(command, "--example"))
-    more = ["--requests", str(FEW["requests"])] if command == "capacity" else ["--jobs", "1"] if command == "study" else []
-    code, out, _ = sh(command, *argv, *more, "--json")
+    code, out, _ = sh(command, *argv, *fewer(command, argv), "--json")
     asked = TWINS[line]()
     own = json.loads(json.dumps(asked.to_json()))
     told = {name: value for name, value in json.loads(out).items() if name not in ("html", "computed")}
     assert code in (0, 1) and told == {name: value for name, value in own.items() if name != "computed"}
     assert repr(asked).startswith("<") and len(repr(asked)) < 3000 and "<table" in asked._repr_html_()
+
+
+def fewer(command, argv):
+    """Options that make the same question quick, as its twin asks it."""
+    if command == "capacity":
+        return ["--requests", str(FEW["requests"])]
+    if "hf:LlamaConfig" in argv:
+        return [word for setting in SMALL for word in ("--set", setting)]
+    return ["--jobs", "1"] if command == "study" else []
