@@ -68,7 +68,14 @@ def test_the_table_is_drawn_as_it_stands(bench):
     dots = {mark["name"]: (mark["x"], mark["y"]) for mark in table["marks"] if mark["type"] == "point" and mark["id"].startswith("dot-")}
     assert len(dots) == 10 and dots["Standard"] == (94.78, 0.0) and dots["Scaling laws"] == (93.68, 73.71)
     arrows = {mark["id"]: mark["points"] for mark in table["marks"] if mark["id"].startswith("arrow-")}
-    assert {name.removeprefix("arrow-") for name in arrows} == {"ClusTR", "Manifold", "Bilateral", "Interpolation", "Stable ODE", "MeanSparse"}
+    assert {name.removeprefix("arrow-") for name in arrows} == {
+        "ClusTR",
+        "Manifold",
+        "Bilateral",
+        "Interpolation",
+        "Stable ODE",
+        "MeanSparse",
+    }
     assert [tuple(point) for point in arrows["arrow-ClusTR"]] == [(91.03, 74.04), (91.03, 0.0)]
     line = next(mark["points"] for mark in table["marks"] if mark["id"] == "line")
     corners = [(93.68, 73.71), (95.19, 69.71), (95.23, 68.06)]
@@ -89,7 +96,11 @@ def test_rows_can_be_left_out(bench):
 
     assert names(rows="fell") == {"Standard", "ClusTR", "Manifold", "Bilateral", "Interpolation", "Stable ODE"}
     assert names(rows="held") & names(rows="fell") == {"Standard"} and len(names(rows="held")) == 5
-    assert names(until=2020) == names(rows="fell") - {"Stable ODE"} and "Stable ODE" in names(until=2021) and "Scaling laws" not in names(until=2023)
+    assert (
+        names(until=2020) == names(rows="fell") - {"Stable ODE"}
+        and "Stable ODE" in names(until=2021)
+        and "Scaling laws" not in names(until=2023)
+    )
     bench.turn("act1", **start)
 
 
