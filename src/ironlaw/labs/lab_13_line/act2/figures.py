@@ -85,7 +85,8 @@ def _said(lab: kit.Lab, premise: Case, high: float) -> list[Mark]:
     ]  # fmt: skip
     if said > 1.5 * again:
         marks.append(mark("point", "ink", x=AGAIN, y=min(again, high), shape="diamond", role="truth", id="truth", name="computed",
-                          label=f"it is {format_quantity(again, 's', premise.digits)}", hover=[("at ten times the rate", exact(again, "s"))]))  # fmt: skip
+                          label=f"it is {format_quantity(again, 's', premise.digits)}",
+                          hover=[("at ten times the rate", exact(again, "s"))]))  # fmt: skip
     return marks
 
 
@@ -97,7 +98,8 @@ def meters(case: Case, outcome: Outcome) -> Figure:
         "loaded: the share of what it can do": (load, "fail" if load >= 100 else "compute"),
     }
     marks = [
-        mark("bar", colour, x=min(value, 150.0), y=name, id=name.partition(":")[0], name=name, label=format_quantity(value, "%", case.digits),
+        mark("bar", colour, x=min(value, 150.0), y=name, id=name.partition(":")[0], name=name,
+             label=format_quantity(value, "%", case.digits),
              hover=[("exactly", exact(value, "%"))])
         for name, (value, colour) in rows.items()
     ]  # fmt: skip
