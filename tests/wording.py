@@ -4,8 +4,8 @@ import re
 
 NOUNS = (
     "attempt", "box", "byte", "call", "card", "connection", "day", "device", "element", "host", "image", "kernel", "launch", "layer",
-    "model", "op", "operation", "parameter", "pass", "point", "read", "replica", "request", "retry", "ring", "row", "sequence", "server", "start",
-    "step", "tensor", "thread", "token", "unit", "word", "worker", "write",
+    "model", "op", "operation", "parameter", "pass", "point", "read", "replica", "request", "retry", "ring", "row", "sequence", "server",
+    "start", "step", "tensor", "thread", "token", "unit", "word", "worker", "write",
 )  # fmt: skip
 PLURALS = {noun: noun[:-1] + "ies" if noun.endswith("ry") else noun + ("es" if noun.endswith(("ch", "ss", "x")) else "s") for noun in NOUNS}
 FAULTS = {

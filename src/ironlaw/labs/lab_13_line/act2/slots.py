@@ -37,7 +37,8 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     alone = replace(case, policy=ONE)
     return {
         "p99_now": kit.amount(now.outcome.p99, "s", 2), "p99_again": kit.amount(again.outcome.p99, "s", 2),
-        "pass_s": kit.amount(case.full, "s"), "busy": kit.amount(100 * now.outcome.busy, "%", 2), "load": kit.amount(100 * now.load, "%", 2), "now": significant(NOW),
+        "pass_s": kit.amount(case.full, "s"), "busy": kit.amount(100 * now.outcome.busy, "%", 2),
+        "load": kit.amount(100 * now.load, "%", 2), "now": significant(NOW),
         "again": significant(AGAIN), "load_again": kit.amount(100 * again.load, "%", 2), "one": significant(alone.capacity),
         "capacity": significant(case.capacity), "batch": significant(now.outcome.batch, 2),
         "batch_again": significant(again.outcome.batch, 2),
