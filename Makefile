@@ -3,14 +3,14 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: labs docs site test check attack bench mutants wheel release clean help python3
+.PHONY: labs docs site test test-release check attack bench mutants wheel release clean help python3
 
 # where it is set, every program that a test starts would compile all modules again
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 SETUP := python3 scripts/setup.py
-APART := torch browser postgres slow attack
+APART := torch browser postgres slow attack release
 # two workers begin with half of the tests each, whole files where it goes, and the first to be done takes from the other
 TWO := -n 2 --dist worksteal
 # quick enough, but together more than the 45 seconds that check may take
@@ -20,6 +20,8 @@ POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgr
 	$(BIN)/python scripts/private_postgres.py "$$($(SETUP) postgres)" $(BIN)/pytest tests/postgres; fi
 # a browser for those attacks that come from a page; -rP prints what a test has counted
 ATTACK := chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest tests/attack
+# what each test took, and whether its folder keeps to its budget (tests/budget.toml)
+CPU_LOG := build/cpu.jsonl
 # what waits, or has one thread, leaves a core to the other; beside more than one other a browser stalls
 TOGETHER := python3 scripts/side_by_side.py
 
@@ -32,7 +34,8 @@ labs: python3 ## open the labs in the browser
 	@$(BIN)/ironlaw labs $(ARGS)
 
 # ARGS goes to every pytest; the environment carries it past all quoting
-test check: export PYTEST_ADDOPTS := $(PYTEST_ADDOPTS) $(ARGS)
+test check test-release: export PYTEST_ADDOPTS := $(PYTEST_ADDOPTS) $(ARGS)
+test test-release: export IRONLAW_CPU_LOG = $(CURDIR)/$(CPU_LOG)
 
 test: check ## all of check, then the command line, the labs, the ledger and the server, PyTorch, a browser and PostgreSQL
 	@$(SETUP) torch
@@ -40,9 +43,18 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
 	@$(TOGETHER) --at-once 2 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" \
 		'$(BIN)/pytest -n 2 --dist loadfile tests/slow' '$(ATTACK)' '$(POSTGRES)' '$(BIN)/pytest $(TWO) tests/torch' '$(BIN)/pytest $(TWO) $(LATER)'
+	@$(BIN)/python scripts/budget.py $(CPU_LOG)
 
-check: python3 ## format, lint, types, import contract and unit tests, in under 45 seconds
+# IRONLAW_TESTS=release: more examples of each property; and make release, which a test runs, does not begin with all of this again
+test-release: export IRONLAW_TESTS := release
+test-release: test ## all of test with longer searches, then what only a release can break: the wheel, the docs, the fits, the attacks at full length
+	@$(SETUP) venv release
+	@chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest tests/release
+	@$(MAKE) attack
+
+check: python3 ## format, lint, types, import contract and unit tests, in half a minute
 	@$(SETUP) venv test
+	@mkdir -p build && rm -f $(CPU_LOG)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(TOGETHER) '$(BIN)/pytest $(TWO) $(APART:%=--ignore=tests/%) $(LATER:%=--ignore=%)' '$(BIN)/mypy' '$(BIN)/lint-imports'
@@ -73,7 +85,7 @@ wheel: python3 ## build a wheel into dist/
 	@$(SETUP) wheel
 	@ls dist/*.whl
 
-release: python3 ## build the sdist and the wheel into an empty dist/, and check that version, changelog and tags agree (docs/release.md)
+release: python3 $(if $(filter release,$(IRONLAW_TESTS)),,test-release) ## after test-release, build the sdist and the wheel into an empty dist/, and check that version, changelog and tags agree (docs/release.md)
 	@$(SETUP) venv release
 	@rm -rf dist
 	@$(BIN)/python -m build --outdir dist .
@@ -84,7 +96,7 @@ clean: ## remove everything that make created
 	@find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1|/p' Makefile | while IFS='|' read -r name what; do printf '%-14s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1|/p' Makefile | while IFS='|' read -r name what; do printf '%-14s %s\n' "$$name" "$$what"; done
 
 python3:
 	@command -v python3 >/dev/null || { echo 'ironlaw needs Python 3.11 or newer as python3: sudo apt-get install -y python3 python3-venv, or https://www.python.org/downloads/' >&2; exit 1; }

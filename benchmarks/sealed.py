@@ -7,6 +7,7 @@
     python benchmarks/sealed.py capture --seed 1       their graphs, with the library versions that were measured
     python benchmarks/sealed.py judge                  errors and intervals, sealed and open side by side
     python benchmarks/sealed.py judge --runs           every run of the models that were opened
+    python benchmarks/sealed.py judge --set 'own-*'    the same for models that are in no library (benchmarks/device/own)
     python benchmarks/sealed.py open --seed 1 --why …  somebody looked at its operators: it counts as open from now on
 
 A set is one file in benchmarks/sealed_sets, and keeps its history. A part of it can be opened (`--count`): which models, the seed
@@ -17,6 +18,7 @@ While a model is sealed, print nothing of it but totals over all of them.
 import argparse
 import json
 import lzma
+import multiprocessing
 import random
 import re
 import sys
@@ -41,7 +43,8 @@ CACHE, WRITTEN = 1024, 512  # places of a decoder's cache, and how many of them 
 
 
 def path(seed):
-    return SETS / f"seed-{seed}.json"
+    """A seed's set of the corpus; or, by its whole name (own-1), one of own code."""
+    return SETS / (f"seed-{seed}.json" if isinstance(seed, int) else f"{seed}.json")
 
 
 def load(seed):
@@ -192,6 +195,9 @@ def keep(args):
     rows = {}
     for file in args.files:
         measured = json.loads(Path(file).read_text())
+        if "launches" in (measured.get("host") or {}):  # measured by the same program between compiling and timing
+            kept["hosts"] = [*kept.get("hosts", []), measured["host"]]
+            measured["rows"] = [row | {"host": len(kept["hosts"]) - 1} for row in measured["rows"]]
         for row in measured["rows"]:
             key = run_of(row)
             if row["model"] not in timed and "busy_s" not in rows.get(key, {}):
@@ -201,7 +207,7 @@ def keep(args):
         sys.exit("these rows list kernels: a sealed set holds totals only")
     if args.host:
         kept["hosts"] = [*kept.get("hosts", []), json.loads(args.host.read_text())["host"]]
-        rows = {key: row | {"host": len(kept["hosts"]) - 1} for key, row in rows.items()}
+        rows = {key: {"host": len(kept["hosts"]) - 1} | row for key, row in rows.items()}
     kept["rows"] = [row for row in kept["rows"] if run_of(row) not in rows] + list(rows.values())
     times = sum("busy_s" in row for row in rows.values())
     names = {row["model"] for row in rows.values()}
@@ -224,7 +230,7 @@ def possible(row):
 
 
 def graphs_path(seed):
-    return SETS / f"seed-{seed}.graphs.json.xz"
+    return path(seed).with_suffix(".graphs.json.xz")
 
 
 def key_of(row):
@@ -235,10 +241,6 @@ def key_of(row):
 
 def capture(args):
     """Capture every run that has a time; a failure is kept too, for it counts."""
-    import ironlaw as il
-    from ironlaw.tracing.graph_json import to_json
-
-    warnings.filterwarnings("ignore")
     kept = load(args.seed)
     if args.fresh or not graphs_path(args.seed).exists():
         graphs = {}
@@ -246,20 +248,46 @@ def capture(args):
         graphs = stored(args.seed)
     models = {model["model"]: model for model in kept["models"]}
     wanted = {key_of(row): row for row in kept["rows"] if "busy_s" in row}
-    for number, (key, row) in enumerate(wanted.items(), 1):
-        if key in graphs and "error" not in graphs[key]:
-            continue
-        print(f"\r{number} of {len(wanted)}", end="", file=sys.stderr, flush=True)
-        try:
-            module, *call = built(models[row["model"]], row["mode"], row["dtype"], row["batch"], "meta")
-            graphs[key] = to_json(il.capture(module, *call, training=row["mode"] == "training"))
-        except Exception as error:
-            graphs[key] = {"error": f"{type(error).__name__}: {str(error)[:200]}"}
-        if number % 10 == 0:
-            store(args.seed, graphs)
+    missing = {key: row for key, row in wanted.items() if "error" in graphs.get(key, {"error": ""})}
+    with multiprocessing.get_context("spawn").Pool(args.processes) as pool:
+        jobs = [(key, models[row["model"]], row) for key, row in missing.items()]
+        for number, (key, graph) in enumerate(pool.imap_unordered(captured, jobs), 1):
+            graphs[key] = graph
+            print(f"\r{number} of {len(jobs)}", end="", file=sys.stderr, flush=True)
+            if number % 10 == 0:
+                store(args.seed, graphs)
     store(args.seed, graphs)
     failed = [key for key, graph in graphs.items() if "error" in graph]
     print(f"\n{len(graphs) - len(failed)} of {len(graphs)} runs captured", *failed, sep="\n  ")
+
+
+def captured(job):
+    """(key, graph) of one run, or (key, why there is none)."""
+    import ironlaw as il
+    from ironlaw.tracing.graph_json import to_json
+
+    warnings.filterwarnings("ignore")
+    key, model, row = job
+    try:
+        if model["library"] == "own":
+            return key, to_json(own_graph(row))
+        module, *call = built(model, row["mode"], row["dtype"], row["batch"], "meta")
+        return key, to_json(il.capture(module, *call, training=row["mode"] == "training"))
+    except Exception as error:
+        return key, {"error": f"{type(error).__name__}: {str(error)[:200]}"}
+
+
+def own_graph(row):
+    """The graph of a run of own code: its training step has a loss and an optimiser of its own."""
+    sys.path.insert(0, str(HERE / "device"))
+    import own
+
+    import ironlaw as il
+
+    call, inputs, loss = own.build(row["model"], row["mode"], row["dtype"], "meta")
+    if row["mode"] == "training":
+        return il.capture(own.step_of(call, loss, "cuda", autocast=row["dtype"] == "bf16"), inputs)
+    return il.capture(call, inputs)
 
 
 def stored(seed):
@@ -315,7 +343,7 @@ def gains(found):
 
 def judge(args):
     """The table that the README leads with; with --open, the models that were looked at beside it."""
-    for file in sorted(SETS.glob("seed-*.json")):
+    for file in sorted(SETS.glob(f"{args.set}.json")):
         kept = json.loads(file.read_text())
         if not graphs_path(kept["seed"]).exists():
             continue
@@ -429,11 +457,13 @@ def main():
         command = commands.add_parser(name, help=what.__doc__)
         command.set_defaults(what=what)
         if name != "judge":
-            command.add_argument("--seed", type=int, required=True)
+            command.add_argument("--seed", type=lambda name: int(name) if name.isdigit() else name, required=True, help="3, or own-1")
     commands.choices["keep"].add_argument("files", nargs="+")
     commands.choices["keep"].add_argument("--more", action="store_true", help="add models of the set that were not measured so far")
     commands.choices["keep"].add_argument("--host", type=Path, help="what `ironlaw measure --host --json` printed on that machine")
     commands.choices["capture"].add_argument("--fresh", action="store_true", help="all graphs again, after a change of capture")
+    commands.choices["capture"].add_argument("--processes", type=int, default=1, help="so many models side by side")
+    commands.choices["judge"].add_argument("--set", default="seed-*", help="whose tables: own-* for own code")
     commands.choices["judge"].add_argument("--open", action="store_true", help="the open set too; needs PyTorch and transformers")
     commands.choices["judge"].add_argument("--write", action="store_true", help="the sealed set's table into the README")
     commands.choices["judge"].add_argument("--runs", action="store_true", help="every run of the models that were opened")

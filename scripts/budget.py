@@ -2,7 +2,7 @@
 
     IRONLAW_CPU_LOG=build/cpu.jsonl pytest tests/engine && python scripts/budget.py build/cpu.jsonl
 
-Seconds are processor time, brought to the machine on which the budgets were set by a loop that is timed on both. A folder over its budget is
+Seconds are processor time, brought to the machine on which the budgets were set by a loop timed on both. A folder over its budget is
 named; one at more than SLACK times its budget fails, since a busy machine alone does not do that (--slack 1: any folder over it fails).
 """
 

@@ -29,7 +29,7 @@ def check(document):
     faults = [
         f"{'.'.join(map(str, fault.path))}: {fault.message[:300]}" for fault in validator(document["schema"]).iter_errors(short(document))
     ]
-    assert not faults, f"{document['schema']}: {faults[:5]}; a field of --json is described in src/ironlaw/cli/schemas/"
+    assert not faults, f"{document['schema']}: {faults[:5]}; a field of --json is declared in src/ironlaw/outputs/"
 
 
 @cache
@@ -49,15 +49,13 @@ def short(value):
     return value
 
 
-def closed(node, inside=""):
-    """The same schema without room for a field that it does not name. What `$defs/one` holds is closed by those that refer to it."""
+def closed(node):
+    """The same schema without room for a field that it does not name."""
     if isinstance(node, list):
         return [closed(item) for item in node]
     if not isinstance(node, dict):
         return node
-    out = {key: closed(item, key) for key, item in node.items()}
-    if str(node.get("$ref", "")).endswith("#/$defs/one"):
-        out["unevaluatedProperties"] = False
-    elif isinstance(node.get("properties"), dict) and inside != "one" and "required" in node:
+    out = {key: closed(item) for key, item in node.items()}
+    if isinstance(node.get("properties"), dict) and "required" in node:
         out["additionalProperties"] = False
     return out

@@ -10,8 +10,8 @@ import pytest
 from on_machines import lower, lower_cpu
 
 import ironlaw as il
-from ironlaw.backends import cuda
 from ironlaw.backends.backend import Backend
+from ironlaw.backends.cuda import lowering
 from ironlaw.engine.device import work
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import elements
@@ -32,7 +32,7 @@ def test_an_operator_is_its_work_and_a_line_in_a_backends_file(monkeypatch):
     kind = Kinds()
     exec(example("An operator, worked"), vars(elements) | {"kind": kind})
     monkeypatch.setattr(work, "KINDS", Kinds(work.KINDS | kind))
-    monkeypatch.setitem(cuda.EAGER, "cumprod", cuda.EAGER["cumsum"])
+    monkeypatch.setitem(lowering.EAGER, "cumprod", lowering.EAGER["cumsum"])
     x, y = Tensor("x", (64, 128), "fp16", "input"), Tensor("y", (64, 128), "fp16")
     op = work.op("cumprod", "running", [x], [y])
     assert (op.work.flops, op.work.bytes) == (64 * 128, 2 * 2 * 64 * 128)

@@ -48,6 +48,14 @@ def test_linux_and_macos_run_make_test(jobs):
     assert commands(jobs["make-test"])[-1] == "make test"
 
 
+def test_the_nightly_run_is_what_a_release_runs():
+    nightly = load(".github/workflows/nightly.yml")
+    (job,) = nightly["jobs"].values()
+    assert commands(job)[-1] == "make test-release" and nightly["permissions"] == {"contents": "read"} and "timeout-minutes" in job
+    release = re.search(r"^release:.*$", (ROOT / "Makefile").read_text(), re.MULTILINE)[0]
+    assert "test-release" in release  # make release does not build what was not tested
+
+
 def test_windows_runs_what_check_runs(jobs):
     """By name, since there is no make target for it: each tool of `make check`, and all tests but those that make test runs apart."""
     makefile = (ROOT / "Makefile").read_text()

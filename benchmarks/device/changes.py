@@ -74,19 +74,19 @@ def call_of(slug, batch, seq, mode, dtype, variant):
     return (record(torch, call) if mode in ("graphs", "eager_graphs") else call), built.settings
 
 
-def timed(calls, sync):
+def timed(calls, sync, turns=TURNS, queued=CALLS):
     """Seconds of each call, by turns: queued, and waited for."""
     piped, walls = [[] for _ in calls], [[] for _ in calls]
-    for turn in range(TURNS):
+    for turn in range(turns):
         order = list(enumerate(calls))
         for i, call in order if turn % 2 else reversed(order):
             call()
             sync()
             start = time.perf_counter()
-            for _ in range(CALLS):
+            for _ in range(queued):
                 call()
             sync()
-            piped[i].append((time.perf_counter() - start) / CALLS)
+            piped[i].append((time.perf_counter() - start) / queued)
             start = time.perf_counter()
             call()
             sync()

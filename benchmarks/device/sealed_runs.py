@@ -197,7 +197,6 @@ def measured(model, compiled, until, lock, read, wanted):
 
 def both(model, compiled, until, lock):
     """Totals of the eager and the compiled run, timed by turns; nothing where one of them can't be run."""
-    from changes import CALLS, TURNS, timed
     from sealed import COMPILED, call_of
 
     if isinstance(compiled, str) or time.time() > until:
@@ -210,7 +209,7 @@ def both(model, compiled, until, lock):
                 call()
             sync()
             signal.alarm(0)
-            piped, walls = timed(calls, sync)
+            walls = walls_by_turns(calls)
             totals = [times(call) for call in calls]
     except Exception as error:
         print(f"{model['model']}: not by turns: {reason(error)}", flush=True)
@@ -218,11 +217,19 @@ def both(model, compiled, until, lock):
     finally:
         signal.alarm(0)
     runs = [("eager", COMPILED[1], model["batch"]), (*COMPILED, model["batch"])]
-    told = zip(runs, totals, piped, walls, strict=True)
-    return {
-        run: total | {"wall_s": round(median(waited), 9), "piped_s": round(median(queued), 9), "turns": TURNS, "calls": CALLS}
-        for run, total, queued, waited in told
-    }
+    return {run: total | wall for run, total, wall in zip(runs, totals, walls, strict=True)}
+
+
+def walls_by_turns(calls, **how):
+    """wall_s and piped_s of each call, medians over the turns."""
+    from changes import CALLS, TURNS, timed
+
+    how = {"turns": TURNS, "queued": CALLS} | how
+    piped, walls = timed(calls, sync, **how)
+    return [
+        {"wall_s": round(median(waited), 9), "piped_s": round(median(queued), 9), "turns": how["turns"], "calls": how["queued"]}
+        for queued, waited in zip(piped, walls, strict=True)
+    ]
 
 
 def sync():

@@ -14,7 +14,7 @@ from ironlaw.backends.rows import Row
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.fit import calibrate
 from ironlaw.calibration.machine_calibration import Calibration
-from ironlaw.engine.device.fusion_rules import POINTWISE
+from ironlaw.engine.device.compiler_rules import POINTWISE
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Plan
 from ironlaw.errors import BadValue, UnknownName

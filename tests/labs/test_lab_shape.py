@@ -6,7 +6,7 @@ import pytest
 
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_check import problems
-from ironlaw.kit.runner import module
+from ironlaw.kit.lab_module import LabModule
 
 SLUGS = sorted(path.parent.name for path in LABS.glob("*/lab.py") if path.parent.name != "review")
 
@@ -28,8 +28,9 @@ def test_every_act_provides_its_instrument_its_claims_and_its_truth(folder):
     acts = set(re.findall(r"^\[(act\d+)\]$", (folder / "questions.toml").read_text(encoding="utf-8"), re.MULTILINE))
     assert acts and acts == {path.stem for path in folder.iterdir() if path.name.startswith("act")}
     for act in acts:
-        provided = vars(module(folder, act))
-        assert {"dials", "view", "CLAIMS", "truth", "distance"} <= provided.keys(), act
+        provided = LabModule(folder, act)
+        assert {"dials", "view", "CLAIMS", "truth", "distance"} <= provided.names, act
+        assert all(hasattr(provided, name) for name in provided.names), act
 
 
 def test_the_files_are_small(folder):

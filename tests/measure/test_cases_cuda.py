@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ironlaw.backends.cuda import ROWS
+from ironlaw.backends.cuda.lowering import ROWS
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.measure.suites.cuda.parts import PARTS
 from ironlaw.registry.evidence import evidence

@@ -13,7 +13,8 @@ import pytest
 
 import ironlaw
 from ironlaw.claims import glossary
-from ironlaw.claims.glossary import GROUPS, readable, terms
+from ironlaw.claims.glossary import GROUPS, terms
+from ironlaw.claims.glossary_figures import readable
 from ironlaw.errors import BadRegistry
 from ironlaw.slots import numbers
 from ironlaw.units import parse

@@ -13,7 +13,7 @@ import pytest
 import ironlaw as il
 from ironlaw import home as home_of
 from ironlaw.backends.rows import Row
-from ironlaw.calibration import local_machine
+from ironlaw.calibration import local_fit, local_machine
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.errors import BadRegistry, UnknownName
@@ -272,7 +272,7 @@ def some(*ops, each=5):
 
 def store_fit(rows, described, sources, machine="h200_sxm"):
     typed = [row if isinstance(row, Row) else Row.from_json(row) for row in rows]
-    return local_machine.store_curves(local_machine.fit(typed, described, il.hardware(machine), sources))
+    return local_machine.store_curves(local_fit.fit(typed, described, il.hardware(machine), sources))
 
 
 @pytest.mark.parametrize("missing", ["add", "linear", "conv2d", "layer_norm"])
@@ -296,10 +296,10 @@ PRODUCTS, NORMS, STREAMS = ("linear", "matmul"), ("layer_norm", "softmax", "batc
 
 
 def test_one_op_of_each_kind_is_enough_and_without_a_kind_there_are_no_curves(monkeypatch):
-    monkeypatch.setattr(local_machine, "calibrate", lambda *_: Asked())
+    monkeypatch.setattr(local_fit, "calibrate", lambda *_: Asked())
 
     def fitted(*ops):
-        return local_machine.fit([Row(kind="op", op=op) for op in ops], {}, il.hardware("h200_sxm"), ()) is not None
+        return local_fit.fit([Row(kind="op", op=op) for op in ops], {}, il.hardware("h200_sxm"), ()) is not None
 
     for ops in product(PRODUCTS, ("conv2d",), NORMS, STREAMS):
         assert fitted(*ops) and not any(fitted(*ops[:i], *ops[i + 1 :]) for i in range(4)), ops
@@ -308,9 +308,9 @@ def test_one_op_of_each_kind_is_enough_and_without_a_kind_there_are_no_curves(mo
 
 def test_the_usual_ops_are_tried_on_this_machine_before_curves_are_kept(monkeypatch):
     """In FP32, which every device has, and in whole tiles: 64 divides by every alignment."""
-    monkeypatch.setattr(local_machine, "calibrate", lambda *_: asked)
+    monkeypatch.setattr(local_fit, "calibrate", lambda *_: asked)
     asked, machine = Asked(), il.hardware("t4")
-    assert local_machine.fit([Row(kind="op", op=op) for op in ("linear", "conv2d", "softmax", "add")], {}, machine, ()) is asked
+    assert local_fit.fit([Row(kind="op", op=op) for op in ("linear", "conv2d", "softmax", "add")], {}, machine, ()) is asked
     assert {op.kind for op, _, _ in asked.questions} >= {"matmul", "add", "layer_norm", "softmax"}
     for op, where, plan in asked.questions:
         assert where is machine and plan.mode == "eager"
@@ -355,10 +355,10 @@ def test_curves_that_predict_nonsense_are_not_stored(curve, laptop, monkeypatch)
     usable = rows("launch") + some("add", "linear", "conv2d", "layer_norm")
     described = evidence("h200_sxm")[1].machine
     bad = replace(STORED, curves={} if curve is None else {"elementwise": curve, "gemm_fp32": curve, "layer_norm": curve, "softmax": curve})
-    monkeypatch.setattr(local_machine, "calibrate", lambda *_: bad)
-    assert local_machine.fit(usable, described, il.hardware("h200_sxm"), ()) is None
-    monkeypatch.setattr(local_machine, "calibrate", lambda *_: STORED)
-    assert local_machine.fit(usable, described, il.hardware("h200_sxm"), ()) is STORED
+    monkeypatch.setattr(local_fit, "calibrate", lambda *_: bad)
+    assert local_fit.fit(usable, described, il.hardware("h200_sxm"), ()) is None
+    monkeypatch.setattr(local_fit, "calibrate", lambda *_: STORED)
+    assert local_fit.fit(usable, described, il.hardware("h200_sxm"), ()) is STORED
 
 
 def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
@@ -380,7 +380,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
 def test_a_measurement_of_another_process_is_seen(laptop, ironlaw_home):
     before = il.hardware("this").bandwidth
     code = (
-        "from ironlaw import home; from ironlaw.calibration import local_machine; p = local_machine.figures();"
+        "from ironlaw import home; from ironlaw.calibration import local_fit, local_machine; p = local_machine.figures();"
         + "home.replace_text(p, p.read_text(encoding='utf-8').replace('89.6 GB/s', '42 GB/s'))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})

@@ -24,7 +24,8 @@ START = f"""
 import json, os, random, signal, sys, time
 from pathlib import Path
 sys.path.insert(0, {str(SOURCE)!r})
-import alembic.command, alembic.config, ironlaw.ledger.restore, ironlaw.ledger.sql_store  # before any right to read them is given up
+# before any right to read them is given up
+import alembic.command, alembic.config, ironlaw.ledger.damage, ironlaw.ledger.restore, ironlaw.ledger.sql_store
 from ironlaw.errors import LedgerError
 from ironlaw.ledger import open_ledger
 folder = Path(sys.argv[1])

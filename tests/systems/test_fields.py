@@ -13,9 +13,6 @@ from ironlaw.systems.fields import (
     one_of,
     parameter,
     parameters,
-    read_figure,
-    read_share,
-    read_whole,
     share,
     switch,
     thousandths,
@@ -23,6 +20,7 @@ from ironlaw.systems.fields import (
     whole,
 )
 from ironlaw.systems.limits import either, fail, good, hit, paired_fix, single_fixes, turn, warn
+from ironlaw.systems.value_readers import read_figure, read_share, read_whole
 
 
 @dataclass(frozen=True)

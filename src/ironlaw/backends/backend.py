@@ -10,20 +10,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.backends.inductor import INDUCTOR
-from ironlaw.backends.kernel import Kernel, Sample
-from ironlaw.backends.rows import Row
-from ironlaw.backends.signatures import Signature, signature
-from ironlaw.engine.arrays import Number
-from ironlaw.engine.device.fusion_rules import Rules
+from ironlaw.engine.device.compiler_rules import Rules
 from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import Graph, Op
-from ironlaw.engine.device.work import category
-from ironlaw.engine.device.work.keeping import ON_GPU, Saving
+from ironlaw.engine.device.saving import ON_GPU, Saving
 from ironlaw.errors import BadValue
+
+if TYPE_CHECKING:
+    from ironlaw.backends.kernel import Kernel, Sample
+    from ironlaw.backends.rows import Row
+    from ironlaw.backends.signatures import Signature
+    from ironlaw.engine.arrays import Number
+    from ironlaw.engine.device.machine import Hardware
+    from ironlaw.engine.device.types import Graph, Op
 
 # launch rows -> op kinds whose host cost they stand for
 KINDS_OF_ROW = {
@@ -40,11 +41,15 @@ class Backend(ABC):
     name: str
     dispatch: str  # how launches reach the device, one of engine.device.machine.SCHEDULES
     rules: Rules = INDUCTOR  # what its compiler fuses
-    fallback: Mapping[str, str]  # a curve that was not measured -> the one whose work is most alike
     narrowed: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # a way to ask for FP32 -> op kinds that run in TF32 on matrix units
     caches: tuple[str, ...]  # fields of a machine's description with the size of the cache before main memory, best first
     saving: Saving = ON_GPU  # in what formats it saves what the backward pass needs
     row_time: str = "busy_s"  # the field of a model's row that is its device time
+
+    @property
+    @abstractmethod
+    def fallback(self) -> Mapping[str, str]:
+        """A curve that was not measured -> the one whose work is most alike."""
 
     @abstractmethod
     def lower(self, op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
@@ -64,6 +69,9 @@ class Backend(ABC):
 
     def signature(self, op: Op, mode: str) -> Signature | None:
         """Where an op lies among its like, whose kernels this library chooses; None where a compiler writes the kernel."""
+        from ironlaw.backends.signatures import signature
+        from ironlaw.engine.device.work import category
+
         return signature(op) if mode == "eager" or category(op.kind) == "contraction" else None
 
     def measured(self, row: Row) -> Op | None:
@@ -72,6 +80,8 @@ class Backend(ABC):
 
     def alike(self, op: Op, kernel: Kernel) -> bool:
         """Whether a curve of other ops is this kernel's too: element-wise ops are one loop with another body."""
+        from ironlaw.engine.device.work import category
+
         return category(op.kind) == "elementwise"
 
     def launches(self, rows: Sequence[Row]) -> dict[str, float]:

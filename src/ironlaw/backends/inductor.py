@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ironlaw.engine.device.fusion_rules import Rules
+from ironlaw.engine.device.compiler_rules import Rules
 
 INDUCTOR = Rules(epilogue=False, horizontal=False)
 TRITON = replace(INDUCTOR, recompute=True)  # on a GPU; on a processor it stores more, and nothing was measured that tells how much

@@ -22,8 +22,7 @@ from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.learn import Residual, families
 from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.scatter import four_in_five, stand_in_sd
-from ironlaw.engine.device.lower_bound import LASTING
-from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.machine import LASTING, Hardware, Plan
 
 EAGER = Plan()
 SOFT = 0.1  # relative error at which a sample stops pulling harder

@@ -5,33 +5,26 @@
     host/this_machine.json            what launching costs its processor, where that was measured apart
     evidence/this_machine/*.json      what was measured (registry/evidence/FORMAT.md)
 
-Another process may measure again at any time: what was read is kept only as long as the files are the same.
+Another process may measure again at any time: what was read is kept only as long as the files are the same. What curves are made of is
+imported when there are some: every page and command looks here, and most machines were not measured.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ironlaw import home
-from ironlaw.backends import find
-from ironlaw.backends.rows import Row
-from ironlaw.calibration import stored_curves
-from ironlaw.calibration.fit import calibrate
-from ironlaw.calibration.machine_calibration import Calibration
-from ironlaw.engine.device.chains import chain
-from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.intervals import HOST
-from ironlaw.engine.device.machine import Hardware, Plan
-from ironlaw.engine.device.uncertainty import SURE
 from ironlaw.errors import BadRegistry, IronlawError
+
+if TYPE_CHECKING:
+    from ironlaw.calibration.machine_calibration import Calibration
+    from ironlaw.engine.device.host import Host
 
 SLUG = "this_machine"
 NAMES = ("this", "here", "local", SLUG)  # what people may type
@@ -42,9 +35,6 @@ AGAIN = "run `ironlaw measure` to measure this machine again"
 FIRST = "this machine was not measured yet; run `ironlaw measure` first (about a minute), then ask again"
 FIRST_HOST = "what launching costs here was not measured yet; run `ironlaw measure --host` first (seconds), then ask again"
 Stamp = tuple[tuple[str, int, int, int], ...]
-# ops of which some must have been measured before curves are worth having: with none for convolutions, say, the nearest curve
-# would stand in for them, and be called calibrated
-NEEDED = (("linear", "matmul"), ("conv2d",), ("layer_norm", "softmax", "batch_norm"), ("add", "mul", "relu"))
 
 
 def figures() -> Path:
@@ -76,6 +66,9 @@ def noise_sd() -> float:
 
 def noisy(own: Calibration, sd: float) -> Calibration:
     """The same calibration with wider intervals: of models in every mode, and of launches."""
+    from ironlaw.engine.device.intervals import HOST
+    from ironlaw.engine.device.uncertainty import SURE
+
     models = {mode: one for mode, one in own.scatter.items() if mode != HOST} or {"eager": SURE}
     known = {**models, HOST: own.scatter.get(HOST, SURE)}
     return replace(own, scatter={mode: one._replace(sd=math.hypot(one.sd, sd)) for mode, one in known.items()})
@@ -107,6 +100,8 @@ def calibration() -> Calibration | None:
 
 @lru_cache(maxsize=4)
 def _calibration(path: Path, _: Stamp) -> Calibration:
+    from ironlaw.calibration.machine_calibration import Calibration
+
     try:
         return Calibration.from_json(json.loads(path.read_bytes()))
     except OSError as error:
@@ -128,6 +123,8 @@ def host() -> Host | None:
 
 @lru_cache(maxsize=4)
 def _host(path: Path, _: Stamp) -> Host:
+    from ironlaw.calibration import stored_curves
+
     try:
         return stored_curves.host(json.loads(path.read_bytes()))
     except OSError as error:
@@ -141,6 +138,8 @@ def _host(path: Path, _: Stamp) -> Host:
 
 def store_host(measured: Host) -> Path:
     """Store what launching costs here in place of what there is."""
+    from ironlaw.calibration import stored_curves
+
     path = home.path("host", f"{SLUG}.json")
     home.replace_text(path, json.dumps(stored_curves.host_json(measured), indent=1) + "\n")
     return path
@@ -154,26 +153,3 @@ def store_curves(fitted: Calibration | None) -> Calibration | None:
         return None
     home.replace_text(home.path("calibration", f"{SLUG}.json"), json.dumps(fitted.to_json(), indent=1) + "\n")
     return fitted
-
-
-def fit(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardware, sources: tuple[str, ...]) -> Calibration | None:
-    """Curves, if the device has a backend, there are rows of every needed kind, and a small graph can be predicted from them."""
-    usable = [row for row in rows if not row.error]
-    ops = {row.op for row in usable if row.kind == "op"}
-    if find(hardware.backend) is None or not all(ops.intersection(names) for names in NEEDED):
-        return None
-    try:
-        fitted = calibrate(usable, described, hardware, sources)
-    except (ValueError, KeyError, TypeError, ZeroDivisionError):  # no launch row, no cache size, nothing to take a median of
-        return None
-    return fitted if _predicts(fitted, hardware) else None
-
-
-def _predicts(fitted: Calibration, hardware: Hardware) -> bool:
-    """Whether a small graph of the usual ops gets a time from these curves."""
-    graph = chain(("matmul", "add", "relu", "layer_norm", "softmax"), (64, 64), "fp32")
-    try:
-        seconds = [float(fitted.fitted_cost(op, hardware, Plan()).device) for op in graph.ops]
-    except (IronlawError, KeyError, ZeroDivisionError):
-        return False
-    return all(isfinite(s) and s > 0 for s in seconds)

@@ -15,7 +15,7 @@ from ironlaw.calibration.doubt import doubt
 from ironlaw.calibration.neighbours import Correction, Family
 from ironlaw.calibration.stored_curves import arguments, host_json
 from ironlaw.engine.arrays import SCALARS, Number, is_array, largest, maximum, minimum, where
-from ironlaw.engine.device.fusion_rules import Rules
+from ironlaw.engine.device.compiler_rules import Rules
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.lower_bound import least_arithmetic, least_transfer
 from ironlaw.engine.device.machine import Cost, Hardware, Plan

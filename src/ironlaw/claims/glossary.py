@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ironlaw.claims import compute, row
 from ironlaw.errors import BadRegistry
-from ironlaw.registry import evidence
 from ironlaw.registry.loader import folder, read, require
-from ironlaw.registry.machine_figures import machine_figure
-from ironlaw.registry.machines import hardware
-from ironlaw.registry.workloads import about
 from ironlaw.slots import hard_coded_figures
-from ironlaw.units import UNITS, show, show_capacity, significant
+
+if TYPE_CHECKING:
+    from ironlaw.claims.glossary_figures import ShownFigure
 
 # group -> its heading. NAMED are the groups of things that have a name: explaining one gives no answer away.
 GROUPS = {
@@ -29,15 +26,6 @@ GROUPS = {
     "speed": "How fast", "serving": "Serving", "decisions": "Decisions about people",
 }  # fmt: skip
 NAMED = ("machine", "model", "format", "unit")
-
-
-@dataclass(frozen=True, slots=True)
-class ShownFigure:
-    """As shown: `memory bandwidth`, `3.35 TB/s`, and where it comes from."""
-
-    label: str
-    value: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -62,29 +50,15 @@ class Term:
     @cached_property
     def amount(self) -> tuple[float, str]:
         """The figure as a number, and its unit."""
-        if isinstance(self.entry, str):
-            machine, name = self._machine()
-            figure = machine_figure(hardware(machine), name, self.where)
-            return figure.value, figure.unit
-        _, expression, unit = self.entry
-        return float(compute(expression, self.where, {"row": row})), unit
+        from ironlaw.claims.glossary_figures import amount  # brings machines, models and evidence: marking a word needs none of them
+
+        return amount(self.entry, self.where)
 
     @cached_property
     def figure(self) -> ShownFigure:
-        value, unit = self.amount
-        if isinstance(self.entry, str):
-            machine, name = self._machine()
-            figure = machine_figure(hardware(machine), name, self.where)
-            shown = show_capacity(value) if figure.is_size else readable(value, "" if unit == "SM" else unit)
-            source = figure.source or f"registry, hardware {machine}"
-            return ShownFigure(f"{hardware(machine).name.partition(',')[0]}, {figure.label}", shown, source)
-        return ShownFigure(str(self.entry[0]), readable(value, unit), _source(self.cited, self.where))
+        from ironlaw.claims.glossary_figures import shown
 
-    def _machine(self) -> tuple[str, str]:
-        slug, colon, name = str(self.entry).partition(": ")
-        if not colon:
-            raise BadRegistry(f"{self.where}: the figure {self.entry!r} names no machine; write it as 'h100_sxm: bandwidth'")
-        return slug, name
+        return shown(self.entry, self.cited, self.where)
 
 
 @cache
@@ -98,29 +72,6 @@ def terms() -> Mapping[str, Term]:
             if other != term.id:
                 raise BadRegistry(f"{term.where}: {spelling!r} is a spelling of [{other}] too; leave it to one of them")
     return every
-
-
-def readable(value: float, unit: str) -> str:
-    """A figure to read: with a prefix, as a share, or as a count."""
-    if unit in UNITS:
-        return show(value, unit)
-    if not unit and abs(value) >= 1e6:
-        size, word = (1e9, "billion") if abs(value) >= 1e9 else (1e6, "million")
-        return f"{significant(value / size)} {word}"
-    return f"{significant(value)} {unit}".strip()
-
-
-def _source(cited: str, where: str) -> str:
-    """`workload NAME` and `evidence MACHINE/FILE` are looked up; any other text is the source itself."""
-    kind, _, name = cited.partition(" ")
-    if kind == "workload":
-        return f"computed from the model's graph; {about(name)['source']}"
-    if kind == "evidence":
-        try:
-            return evidence.file(name).source
-        except BadRegistry as error:
-            raise BadRegistry(f"{where}: {error}") from None
-    return cited
 
 
 def _term(name: str, table: Any) -> Term:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ironlaw.classroom.answer_counts import ClassFigures, finished, own_brier
 from ironlaw.classroom.class_page import html
 from ironlaw.classroom.class_tables import TABLES
 from ironlaw.errors import BadValue
 from ironlaw.files import output, replace_text
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.review_output import ClassReportJson
 
 PAGE = "report.html"
 
@@ -37,7 +40,7 @@ def write(figures: ClassFigures, place: Path) -> list[Path]:
         raise BadValue(f"the report can't be written to {place}: {reason}; name another folder with --out") from None
 
 
-def summary(figures: ClassFigures) -> dict[str, Any]:
+def summary(figures: ClassFigures) -> ClassReportJson:
     """The same figures as JSON; seconds are seconds, shares are from 0 to 1."""
     call = figures.naming.file
     return {

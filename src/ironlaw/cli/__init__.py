@@ -20,7 +20,7 @@ from ironlaw.errors import IronlawError, unknown
 from ironlaw.version import __version__
 
 if TYPE_CHECKING:
-    from ironlaw.cli.options import Parser
+    from ironlaw.cli.command_parser import Parser
 
 ERROR = "ironlaw-error/1"  # the schema of an error under --json
 COMMANDS = {
@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser(command: str = "") -> Parser:
     """The parser of one command, or of `ironlaw` itself."""
-    from ironlaw.cli.options import Parser
+    from ironlaw.cli.command_parser import Parser
 
     if command:
         module = import_module(f"ironlaw.cli.{command}")
@@ -121,19 +121,21 @@ def _run(args: list[str]) -> int:
         from ironlaw.cli.completion_server import answer
 
         answer(COMMANDS, ALIASES)
-    from ironlaw.cli.options import parse
+    from ironlaw.cli.command_parser import parse, spelling
 
     name = ALIASES.get(args[0], args[0]) if args else ""
     if name and not name.startswith("-") and name not in COMMANDS:
         raise unknown("command", name, COMMANDS)
-    try:
-        options = parse(parser(name), args[1:]) if name in COMMANDS else parse(parser(), args)
-    except SystemExit as done:  # argparse ends --help and --version this way
-        return int(done.code or 0)
-    if name not in COMMANDS:
-        parser().print_help()
-        return 0
-    return int(import_module(f"ironlaw.cli.{name}").run(options) or 0)
+    own = parser(name if name in COMMANDS else "")
+    with spelling(own):
+        try:
+            options = parse(own, args[1:] if name in COMMANDS else args)
+        except SystemExit as done:  # argparse ends --help and --version this way
+            return int(done.code or 0)
+        if name not in COMMANDS:
+            own.print_help()
+            return 0
+        return int(import_module(f"ironlaw.cli.{name}").run(options) or 0)
 
 
 def _complain(message: str, code: int, error: Exception) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.cli.options import Parser, add_json, figure, number
@@ -56,7 +57,7 @@ def answer(args: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
-def report(args: argparse.Namespace, result: dict[str, Any]) -> None:
+def report(args: argparse.Namespace, result: Mapping[str, Any]) -> None:
     rows: list[tuple[str, Any]] = [
         ("compiling", f"{show(args.compile_s, 's')}, once"),
         ("saved per call", _signed(result["saved_per_call_s"])),

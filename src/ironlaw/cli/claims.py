@@ -10,6 +10,9 @@ from ironlaw.cli.options import Parser, add_json
 from ironlaw.cli.show import draw
 from ironlaw.errors import BadValue
 
+if TYPE_CHECKING:
+    from ironlaw.outputs.registry_output import Amount, ClaimReading
+
 if TYPE_CHECKING:  # claims compute with the whole engine; --help need not wait for it
     from ironlaw.claims import Claim, Reading
 
@@ -145,10 +148,12 @@ def as_json(claim: Claim) -> dict[str, Any]:
     return out
 
 
-def _reading(claim: Claim, reading: Reading) -> dict[str, Any]:
-    figures = {"value": _finite(reading.value), "agrees": claim.agrees(reading)}
-    return figures | {"premises": dict(reading.premises), "evidence": list(reading.files)}
+def _reading(claim: Claim, reading: Reading) -> ClaimReading:
+    return {
+        "value": _finite(reading.value), "agrees": claim.agrees(reading), "premises": dict(reading.premises),
+        "evidence": list(reading.files),
+    }  # fmt: skip
 
 
-def _finite(value: float) -> float | str:
+def _finite(value: float) -> Amount:
     return "never" if math.isinf(value) else value

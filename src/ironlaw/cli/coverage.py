@@ -7,9 +7,9 @@ import math
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ironlaw.cli.options import Parser, add_fp32, add_json, add_limit, add_set, checked, machines, modes, number_format, size, sizes
+from ironlaw.cli.options import Parser, add_json, add_limit, add_parameters, add_set, checked, machines, modes, number_format, size, sizes
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.engine.device.machine import Hardware, Plan
@@ -22,7 +22,10 @@ from ironlaw.registry.loader import folder
 from ironlaw.registry.machines import known_local, registered
 from ironlaw.report.covered import Example, Survey, of_corpus, shape, survey
 from ironlaw.systems.captures import CAPTURE_S, capture_all
-from ironlaw.systems.workload_settings import fp32
+from ironlaw.systems.workload_settings import Products, fp32
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.measurement_output import UncoveredShape
 
 EXAMPLE = """
 ironlaw coverage
@@ -55,7 +58,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--seq", metavar="N", type=size, help="tokens, for hf: models that take them")
     add_set(parser)
     parser.add_argument("--dtype", metavar="FMT", type=number_format, help="the corpus in fp16 (default), bf16, fp32; a target in its own")
-    add_fp32(parser)
+    add_parameters(parser, Products)
     parser.add_argument("--training", action="store_true", help="training steps: forward, backward and AdamW")
     parser.add_argument(
         "--mode", metavar="MODE[,MODE]", type=ways, default=("eager",), help="how a target is run: eager (default), compiled"
@@ -172,6 +175,6 @@ def as_json(case: Case, limit: int) -> dict[str, Any]:
     return about | {"shares": s.shares, "operators": s.ops, "unpredicted": s.unpredicted, "uncovered": uncovered}
 
 
-def example(one: Example) -> dict[str, Any]:
+def example(one: Example) -> UncoveredShape:
     distance = one.distance if math.isfinite(one.distance) else None
     return {"shape": shape(one.op), "dtype": one.op.dtype, "share": one.share, "distance": distance, "place": one.place}

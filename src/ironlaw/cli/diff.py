@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.cli.options import Parser, add_json, checked, size
 from ironlaw.cli.show import differences, draw
 from ironlaw.errors import BadValue
 from ironlaw.report.report_changes import Changes, Row, changes
-from ironlaw.systems.fields import read_share
+from ironlaw.systems.value_readers import read_share
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.analysis_output import DiffJson, DiffRow
 
 EXAMPLE = """
 ironlaw diff old.json new.json --fail-over 5%
@@ -61,19 +64,21 @@ def read(name: str) -> dict[str, Any]:
     return content
 
 
-def as_json(delta: Changes, args: argparse.Namespace) -> dict[str, Any]:
+def as_json(delta: Changes, args: argparse.Namespace) -> DiffJson:
     return {
         "compares": delta.schema, "model": delta.model, "old": args.old, "new": args.new, "fail_over": args.fail_over,
         "failed": delta.failed(args.fail_over), "rows": [_row(row, args.fail_over) for row in delta.rows], "notes": list(delta.notes),
     }  # fmt: skip
 
 
-def _row(row: Row, limit: float | None) -> dict[str, Any]:
-    out: dict[str, Any] = dict(zip(("hardware", "mode", "batch", "weights"), row.key, strict=True))
-    out |= {"old_s": row.old, "new_s": row.new, "change": row.change, "old_bytes": row.old_bytes, "new_bytes": row.new_bytes}
-    out |= {"unfit": row.unfit, "over": row.over(limit)}
-    out["operators"] = [
-        {"name": op.name, "kind": op.kind, "count": op.count, "old_s": op.old, "new_s": op.new, "change_s": op.change}
-        for op in row.operators
-    ]
-    return out
+def _row(row: Row, limit: float | None) -> DiffRow:
+    hardware, mode, batch, weights = row.key
+    return {
+        "hardware": hardware, "mode": mode, "batch": batch, "weights": weights,
+        "old_s": row.old, "new_s": row.new, "change": row.change, "old_bytes": row.old_bytes, "new_bytes": row.new_bytes,
+        "unfit": row.unfit, "over": row.over(limit),
+        "operators": [
+            {"name": op.name, "kind": op.kind, "count": op.count, "old_s": op.old, "new_s": op.new, "change_s": op.change}
+            for op in row.operators
+        ],
+    }  # fmt: skip

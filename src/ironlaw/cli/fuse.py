@@ -7,11 +7,11 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-from ironlaw.cli.options import Parser, add_json, add_settings
+from ironlaw.cli.options import Parser, add_json, add_parameters
 from ironlaw.cli.show import draw
 from ironlaw.engine.device.fusion import FusionPlan, Group
 from ironlaw.engine.device.fusion_rules import Verdict
-from ironlaw.systems.workload_settings import by_batch, settings
+from ironlaw.systems.workload_settings import Sizes, by_batch, settings
 from ironlaw.units import show
 
 EXAMPLE = """
@@ -25,7 +25,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("workload", metavar="WORKLOAD", help="a model; see `ironlaw workload`")
     parser.add_argument("--verbose", action="store_true", help="every verdict of the tree, refusals too")
     add_json(parser)
-    add_settings(parser, batches=True)
+    add_parameters(parser, Sizes)
 
 
 def run(args: argparse.Namespace) -> int:

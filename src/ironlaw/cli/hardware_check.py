@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ironlaw.calibration.transfer.chip_traits import missing
 from ironlaw.cli.show import draw
 from ironlaw.engine.device.machine import Hardware, Plan
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.registry_output import CheckedMachine
 
 
 def basis(machine: Hardware) -> str:
@@ -14,7 +17,7 @@ def basis(machine: Hardware) -> str:
     return machine.basis(Plan())
 
 
-def as_json(machines: list[Hardware]) -> list[dict[str, Any]]:
+def as_json(machines: list[Hardware]) -> list[CheckedMachine]:
     return [{"hardware": m.slug, "kind": basis(m), "missing": list(missing(m))} for m in machines]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ironlaw import home
 from ironlaw.calibration.local_machine import SLUG, store_host
@@ -16,6 +16,9 @@ from ironlaw.errors import BadValue
 from ironlaw.measure.devices.choice import choose
 from ironlaw.measure.machine.launch_costs import LaunchCosts, judged, measure_launches
 from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.measurement_output import MeasureHostJson
 
 SHOWN = ("default", "add", "relu", "linear", "matmul", "conv2d", "layer_norm", "softmax", "attention", "embedding", "view")
 OTHERS = ("short", "full", "seconds", "part", "out")
@@ -48,6 +51,6 @@ def report(host: Host, place: Path) -> None:
     draw.say(f"stored: {place}; predict with it as --host here", draw.GOOD)
 
 
-def as_json(host: Host, measured: LaunchCosts, place: Path) -> dict[str, Any]:
+def as_json(host: Host, measured: LaunchCosts, place: Path) -> MeasureHostJson:
     noise = measured.noise.as_json() | {"unsteady": round(measured.unsteady, 3), "reasons": list(measured.reasons)}
     return {"host": host_json(host) | {"estimate": host.estimate}, "noise": noise, "stored": str(place)}

@@ -4,41 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from ironlaw import units
-from ironlaw.engine.device.host import Host
-from ironlaw.errors import BadValue, IronlawError, unknown
-from ironlaw.systems.fields import LARGEST, REQUIRED, Parameter, parameters, read_figure, read_several, read_whole
+from ironlaw.cli.command_parser import Parser as Parser  # noqa: PLC0414 - the commands have it from here
+from ironlaw.cli.command_parser import spell
+from ironlaw.errors import IronlawError
+from ironlaw.systems.fields import REQUIRED, Parameter, parameters
 from ironlaw.systems.registry_names import read_format, read_machine, read_mode
+from ironlaw.systems.value_readers import LARGEST, read_figure, read_several, read_whole
 
 Q = TypeVar("Q")
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, but a bad argument is an IronlawError: one paragraph, and where to read on."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
-
-    def error(self, message: str) -> NoReturn:
-        choices = [
-            action for action in self._actions if action.metavar and action.choices and message.endswith(f"required: {action.metavar}")
-        ]
-        if choices:
-            raise BadValue(f"`{self.prog}` needs one of {', '.join(map(str, choices[0].choices or ()))}; see `{self.prog} --help`")
-        raise BadValue(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
-
-
-def parse(parser: Parser, args: Sequence[str]) -> argparse.Namespace:
-    """Parse; an option that does not exist gets its nearest matches."""
-    options, rest = parser.parse_known_args(args)
-    for extra in rest:
-        if extra.startswith("--"):
-            known = [text for action in parser._actions for text in action.option_strings if text.startswith("--")]
-            raise unknown(f"option of `{parser.prog}`", extra.split("=")[0], known)
-        parser.error(f"unexpected argument {extra!r}")
-    return options
 
 
 def checked(read: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -56,18 +32,27 @@ def checked(read: Callable[[str], Any]) -> Callable[[str], Any]:
 def add_parameters(parser: Any, question: type, leave: Sequence[str] = ()) -> None:
     """An option for each of a question's parameters, but for those that the command has its own way with."""
     groups: dict[str, Any] = {"": parser}
+    only_one: dict[str, Any] = {}  # of options that exclude each other
+    options = {name: _option(one) for name, one in parameters(question).items()}
     for one in parameters(question).values():
         if one.name in leave:
             continue
         if one.group not in groups:
             groups[one.group] = parser.add_argument_group(one.group)
-        _add_parameter(groups[one.group], one)
+        group = groups[one.group]
+        if one.excludes:
+            group = only_one[one.excludes] = only_one.get(one.name) or group.add_mutually_exclusive_group()
+        _add_parameter(group, one, spell(one.about, options))
 
 
-def _add_parameter(group: Any, one: Parameter) -> None:
+def _option(one: Parameter) -> str:
+    return one.flag or f"--{one.name.replace('_', '-')}"
+
+
+def _add_parameter(group: Any, one: Parameter, about: str) -> None:
     named = not one.flag or one.flag.startswith("-")
     default = None if one.default is REQUIRED or one.item else one.default
-    words: dict[str, Any] = {"help": one.about.replace("%", "%%"), "default": default}
+    words: dict[str, Any] = {"help": about.replace("%", "%%"), "default": default}
     if named:
         words |= {"dest": one.name, "required": one.default is REQUIRED and one.column != "bool"}
     if one.column == "bool":
@@ -76,9 +61,9 @@ def _add_parameter(group: Any, one: Parameter) -> None:
         words |= {"metavar": one.metavar, "type": checked(one.item or one.read)} | ({"action": "append"} if one.item else {})
     else:
         words |= {"choices": tuple(one.options() if one.options else ())}
-    if not named and one.default is not REQUIRED:
-        words |= {"nargs": "?"}
-    group.add_argument((one.flag or f"--{one.name.replace('_', '-')}") if named else one.name, **words)
+    if (not named and one.default is not REQUIRED) or one.alone is not None:
+        words |= {"nargs": "?", "const": one.alone}
+    group.add_argument(_option(one) if named else one.name, **words)
 
 
 def ask(question: type[Q], args: argparse.Namespace, **more: Any) -> Q:
@@ -127,48 +112,3 @@ def add_limit(parser: Any, default: float | None, shown: float) -> None:
 
 def add_machines(parser: Parser) -> None:
     parser.add_argument("--on", metavar="HW[,HW]", type=machines, required=True, help="machines, by slug or alias; see `ironlaw hardware`")
-
-
-@checked
-def host(text: str) -> Host:
-    """A host of the registry, or `here`."""
-    from ironlaw.registry.hosts import host as find
-
-    return find(text)
-
-
-def add_host(parser: Parser) -> None:
-    """Who launches, in every command that predicts."""
-    group = parser.add_argument_group("who launches (default: the host that the device was measured with, else a typical one)")
-    group.add_argument(
-        "--host", metavar="NAME", type=host, help="xeon_vm (vm), dgx_h100 (bare), or here, as `ironlaw measure --host` stored it"
-    )
-    group.add_argument("--launch", metavar="TIME", type=figure("s", zero=True), help="what each launch costs the host, such as '10 us'")
-
-
-def add_fp32(parser: Parser) -> None:
-    """In what products of FP32 tensors are computed."""
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--strict-fp32", action="store_true", help="convolutions of FP32 tensors in FP32; PyTorch's default is TF32")
-    group.add_argument("--tf32", action="store_true", help='FP32 products in TF32 too, as torch.set_float32_matmul_precision("high") asks')
-
-
-def add_settings(parser: Parser, batches: bool = False) -> None:
-    """The sizes that a workload may take; its family says which of them it does. `batches`: several of them side by side."""
-    group = parser.add_argument_group("the workload's settings (each defaults to what its file says)")
-    if batches:
-        group.add_argument("--batch", metavar="N[,N]", type=sizes, help="samples per call; several are shown side by side")
-    else:
-        group.add_argument("--batch", metavar="N", type=size, help="samples per call")
-    group.add_argument("--seq", metavar="N", type=size, help="tokens per sequence")
-    group.add_argument("--phase", choices=("prefill", "decode"), help="a language model's forward pass over --seq or after --context")
-    add_phases(group)
-    group.add_argument("--dtype", metavar="FMT", type=number_format, help="number format: fp32, bf16, fp16, fp8, int8 …")
-    group.add_argument("--classes", metavar="N", type=size, help="outputs of a classifier's head")
-
-
-def add_phases(group: Any) -> None:
-    """The two phases of a language model."""
-    group.add_argument("--prefill", metavar="N", type=size, help="a prompt of N tokens, with the logits of its last one alone")
-    group.add_argument("--decode", action="store_true", help="one token after --context of them in the cache")
-    group.add_argument("--context", metavar="N", type=size, help="tokens already in the KV cache, in decode")

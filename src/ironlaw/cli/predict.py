@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ironlaw.cli.options import Parser, add_fp32, add_host, add_json, add_machines, add_settings, ask, modes, size
-from ironlaw.cli.price_options import add_costs
+from ironlaw.cli.options import Parser, add_json, add_parameters, ask
 from ironlaw.cli.show import comparison_text, draw
 from ironlaw.cli.show import costs_text as show_costs
 from ironlaw.cli.show.prediction_lines import report
@@ -21,30 +20,8 @@ ironlaw predict resnet50 --on h100_sxm,l40s,a10 --mode graphs --latency 5ms
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw predict WORKLOAD --on HW[,HW] [options]"
-    parser.add_argument(
-        "workload", metavar="WORKLOAD", help="a model; see `ironlaw workload`. Or a folder with the config.json of a decoder"
-    )
-    add_machines(parser)
-    parser.add_argument(
-        "--mode",
-        metavar="MODE[,MODE]",
-        type=modes,
-        default=("eager",),
-        help="eager (default), compiled, graphs (of compiled code), eager_graphs (of eager code); several are shown side by side",
-    )
-    parser.add_argument(
-        "--dispatch",
-        choices=("queued", "synchronous"),
-        default="queued",
-        help="whether the host runs ahead (queued, the default) or waits for each kernel",
-    )
-    parser.add_argument("--uncalibrated", action="store_true", help="the datasheet's figures only: a bound")
-    parser.add_argument("--ops", metavar="N", type=size, help="also list the N operators that take most device time (with --json: all)")
-    add_fp32(parser)
+    add_parameters(parser, Predictions)
     add_json(parser)
-    add_host(parser)
-    add_settings(parser, batches=True)
-    add_costs(parser)
 
 
 def run(args: argparse.Namespace) -> int:

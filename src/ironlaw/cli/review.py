@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.cli.options import Parser, add_json, size
 from ironlaw.cli.show import draw
 from ironlaw.errors import BadValue, unknown
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.review_output import ReviewCard, ReviewStatsJson
 
 if TYPE_CHECKING:  # the cards compute with the whole engine; --help need not wait for it
     from ironlaw.recall.review_session import State
@@ -66,13 +70,13 @@ def clock() -> datetime:
     return datetime.now(UTC)
 
 
-def listing(state: State, topic: str | None) -> list[dict[str, Any]]:
+def listing(state: State, topic: str | None) -> list[ReviewCard]:
     """Every card, first those that are to be answered now, in their order."""
     from ironlaw.recall.card_templates import templates
 
     reasons = {card.template.id: card.reason for card in state.due(topic)}
     chosen = [name for name, template in templates().items() if topic in (None, template.topic)]
-    rows = []
+    rows: list[ReviewCard] = []
     for name in sorted(chosen, key=lambda name: list(reasons).index(name) if name in reasons else len(reasons)):
         template, stands = templates()[name], state.standing[name]
         rows.append({
@@ -83,7 +87,7 @@ def listing(state: State, topic: str | None) -> list[dict[str, Any]]:
     return rows
 
 
-def stats(state: State) -> dict[str, Any]:
+def stats(state: State) -> ReviewStatsJson:
     from ironlaw.recall import beliefs, checklist, concepts, confidence, record
 
     map_, mastery = concepts.concept_map(), state.mastery
@@ -120,7 +124,7 @@ def stats(state: State) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def show_list(rows: list[dict[str, Any]]) -> None:
+def show_list(rows: Sequence[Mapping[str, Any]]) -> None:
     draw.heading("Cards", f"{len(rows)}, {sum(row['now'] is not None and row['due'] is not None for row in rows)} due")
     shown = [
         (row["card"], row["topic"], row["kind"], f"{row['right']} of {row['answers']}" if row["answers"] else "-", _when(row))
@@ -129,7 +133,7 @@ def show_list(rows: list[dict[str, Any]]) -> None:
     draw.table(["card", "topic", "kind", "right", "due (UTC)"], shown, left=("topic", "kind", "due (UTC)"), text=("card",))
 
 
-def show_stats(figures: dict[str, Any]) -> None:
+def show_stats(figures: Mapping[str, Any]) -> None:
     from ironlaw.recall.card_words import amount
 
     labs = amount(figures["predictions"], "prediction")
@@ -160,7 +164,7 @@ def show_stats(figures: dict[str, Any]) -> None:
         draw.say(f"To review: {', '.join(score['weak'])}.")
 
 
-def _when(row: dict[str, Any]) -> draw.Cell:
+def _when(row: Mapping[str, Any]) -> draw.Cell:
     if row["now"] == "confident error":
         return "now: sure, and wrong", draw.BAD
     if row["now"] == "due":

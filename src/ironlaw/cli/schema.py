@@ -1,11 +1,10 @@
-"""`ironlaw schema`: what --json writes, as JSON Schema. The files are in `cli/schemas/`, one for each schema and version."""
+"""`ironlaw schema`: what --json writes, as JSON Schema, read off the types in `outputs/`."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from ironlaw.cli.options import Parser
@@ -16,7 +15,7 @@ EXAMPLE = """
 ironlaw schema
 ironlaw schema predict
 """
-URN = "urn:ironlaw:"  # what a file calls itself: urn:ironlaw:predict:1
+URN = "urn:ironlaw:"  # what a schema calls itself: urn:ironlaw:predict:1
 
 
 def add(parser: Parser) -> None:
@@ -36,9 +35,21 @@ def run(args: argparse.Namespace) -> int:
 
 @cache
 def schemas() -> dict[str, dict[str, Any]]:
-    """Every schema by name, `predict` or `predict/1`; a name alone is the newest version."""
-    read = [json.loads(file.read_text(encoding="utf-8")) for file in sorted((files("ironlaw.cli") / "schemas").iterdir(), key=str)]
-    return {one["$id"].removeprefix(URN).rpartition(":")[0]: one for one in sorted(read, key=_version)}
+    """Every schema by name, `predict`; of several versions the last that is listed."""
+    from ironlaw.outputs.json_schema import object_schema
+    from ironlaw.outputs.named_outputs import DOCUMENTS, PARTS
+
+    references = {kind: f"{URN}{name.replace('/', ':')}" for name, kind in PARTS.items()}
+    made = {}
+    for name, kind in (DOCUMENTS | PARTS).items():
+        about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"{URN}{name.replace('/', ':')}", "title": kind.__doc__}
+        shape = object_schema(kind, references)
+        if name in DOCUMENTS:  # as `systems.question.document` writes them
+            shape["required"] = ["schema", "ironlaw", *shape["required"]]
+            version = {"type": "string", "description": "the version that wrote it"}
+            shape["properties"] = {"schema": {"const": f"ironlaw-{name}"}, "ironlaw": version} | shape["properties"]
+        made[name.partition("/")[0]] = about | shape
+    return dict(sorted(made.items()))
 
 
 def bundle(name: str) -> dict[str, Any]:
@@ -55,7 +66,7 @@ def bundle(name: str) -> dict[str, Any]:
         if part not in parts and part != short:
             parts[part] = every[part]
             waiting |= _references(every[part])
-    return whole | ({"$defs": whole.get("$defs", {}) | {part: parts[part] for part in sorted(parts)}} if parts else {})
+    return whole | ({"$defs": {part: parts[part] for part in sorted(parts)}} if parts else {})
 
 
 def _references(node: Any) -> set[str]:
@@ -67,10 +78,6 @@ def _references(node: Any) -> set[str]:
     own = str(node.get("$ref", ""))
     named = {own.removeprefix(URN).partition(":")[0]} if own.startswith(URN) else set()
     return named.union(*map(_references, node.values()))
-
-
-def _version(one: dict[str, Any]) -> int:
-    return int(one["$id"].rpartition(":")[2])
 
 
 def _written(one: dict[str, Any]) -> str:

@@ -6,15 +6,18 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ironlaw.cli.options import Parser, add_json, add_settings
+from ironlaw.cli.options import Parser, add_json, add_parameters
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.prediction_lines import sizes
 from ironlaw.engine.device.types import Graph, Op, Work
 from ironlaw.formats import intensity_unit, operation
-from ironlaw.systems.workload_settings import by_batch, settings
+from ironlaw.systems.workload_settings import Sizes, by_batch, settings
 from ironlaw.units import show, significant
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.registry_output import WorkloadOp, WorkloadTotals
 
 EXAMPLE = """
 ironlaw workload
@@ -28,7 +31,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="a slug, such as resnet50; without it, all models")
     parser.add_argument("--ops", action="store_true", help="every operator, in running order")
     add_json(parser)
-    add_settings(parser, batches=True)
+    add_parameters(parser, Sizes)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         graphs = by_batch(chosen, partial(workload, args.name))
         graph, *others = graphs.values()
         if args.json:
-            several = [{"batch": n} | _totals(each) for n, each in graphs.items()] if others else []
+            several = [{"batch": n, **_totals(each)} for n, each in graphs.items()] if others else []
             draw.emit(as_json(graph, args.ops) | {"variants": several}, "ironlaw-workload/1")
         else:
             in_full(graph, args.ops)
@@ -186,29 +189,31 @@ def _share(part: float, whole: float) -> str:
     return draw.percent(part / whole) if whole else "–"
 
 
-def _totals(graph: Graph) -> dict[str, Any]:
-    out: dict[str, Any] = {"slug": graph.name, "family": about_family(graph), "dtype": graph.dtype, "params": int(graph.params)}
-    return out | {"flops": graph.flops, "bytes": graph.bytes, "kernels": int(graph.kernels), "intensity": graph.work.intensity}
+def _totals(graph: Graph) -> WorkloadTotals:
+    return {
+        "slug": graph.name, "family": about_family(graph), "dtype": graph.dtype, "params": int(graph.params), "flops": graph.flops,
+        "bytes": graph.bytes, "kernels": int(graph.kernels), "intensity": graph.work.intensity,
+    }  # fmt: skip
 
 
 def as_json(graph: Graph, every: bool) -> dict[str, Any]:
     from ironlaw.registry.workloads import about
 
     data = about(graph.name)
-    out = _totals(graph) | {"name": data["name"], "source": data["source"], "date": data["date"]}
+    out: dict[str, Any] = {**_totals(graph), "name": data["name"], "source": data["source"], "date": data["date"]}
     out["settings"] = dict(graph.settings)
     out |= {"all_flops": graph.work.flops, "read": graph.work.read, "written": graph.work.written}
     out |= {"weight_bytes": graph.weight_bytes, "cache_bytes": graph.cache_bytes}
     out["kinds"] = {
         kind: {"flops": work.flops, "bytes": work.bytes, "kernels": int(work.launches)} for kind, work in by_kind(graph).items()
     }
-    out["heaviest"] = [_op(a.op) | {"times": a.times} for a in alike(graph)[:TOP]]
+    out["heaviest"] = [{**_op(a.op), "times": a.times} for a in alike(graph)[:TOP]]
     if every:
         out["ops"] = [_op(op) for op in graph.ops]
     return out
 
 
-def _op(op: Op) -> dict[str, Any]:
+def _op(op: Op) -> WorkloadOp:
     return {
         "name": op.name,
         "kind": op.kind,

@@ -4,24 +4,25 @@
 >>> lab.choice("act1")          # what an act asks of it; the runner puts the acts' parts on the page
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.kit.banner import banner
-from ironlaw.kit.cards import card, cite, share, tone
-from ironlaw.kit.claim_panel import LocalFigure, measured
-from ironlaw.kit.decide import Verdict
-from ironlaw.kit.formula import iron_law, ratio, term
-from ironlaw.kit.hint import Advice
-from ironlaw.kit.instrument import View
-from ironlaw.kit.measured_run import Measured
-from ironlaw.kit.message import SEALED
-from ironlaw.kit.prose import Markup, amount, amounts, capacity, dress, html, inline, times
-from ironlaw.kit.reveal import Distance, off, points
-from ironlaw.kit.sealed import Estimate, Sketch
-from ironlaw.widget.dials import chain, choice, pins, select, span, switch
 
 if TYPE_CHECKING:
+    from ironlaw.kit.cards import card, cite, share, tone
+    from ironlaw.kit.claim_panel import LocalFigure, measured
+    from ironlaw.kit.decide import Verdict
+    from ironlaw.kit.formula import iron_law, ratio, term
+    from ironlaw.kit.hint import Advice
+    from ironlaw.kit.instrument import View
     from ironlaw.kit.lab import Lab, open
+    from ironlaw.kit.measured_run import Measured
+    from ironlaw.kit.message import SEALED
+    from ironlaw.kit.prose import Markup, amount, amounts, capacity, dress, html, inline, times
+    from ironlaw.kit.reveal import Distance, off, points
+    from ironlaw.kit.sealed import Estimate, Sketch
+    from ironlaw.widget.dials import chain, choice, pins, select, span, switch
 
 __all__ = [
     "SEALED", "Advice", "Distance", "Estimate", "Lab", "LocalFigure", "Markup", "Measured", "Sketch", "Verdict", "View",
@@ -29,12 +30,27 @@ __all__ = [
     "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "pins", "points",
     "ratio", "select", "share", "span", "switch", "term", "times", "tone",
 ]  # fmt: skip
+HOMES = {
+    "kit.cards": ("card", "cite", "share", "tone"),
+    "kit.claim_panel": ("LocalFigure", "measured"),
+    "kit.decide": ("Verdict",),
+    "kit.formula": ("iron_law", "ratio", "term"),
+    "kit.hint": ("Advice",),
+    "kit.instrument": ("View",),
+    "kit.lab": ("Lab", "open"),
+    "kit.measured_run": ("Measured",),
+    "kit.message": ("SEALED",),
+    "kit.prose": ("Markup", "amount", "amounts", "capacity", "dress", "html", "inline", "times"),
+    "kit.reveal": ("Distance", "off", "points"),
+    "kit.sealed": ("Estimate", "Sketch"),
+    "widget.dials": ("chain", "choice", "pins", "select", "span", "switch"),
+}  # what each module gives this one, on first use: a page that shows little brings little
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    """`Lab` and `open` bring the ledger, which takes time to import: no need for that to use a card or a formula."""
-    if name in ("Lab", "open"):
-        from ironlaw.kit import lab
-
-        return getattr(lab, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        for home, names in HOMES.items():
+            if name in names:
+                globals()[name] = value = getattr(import_module(f"ironlaw.{home}"), name)
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,8 @@ Which steps an act has follows from its places (questions.toml) and from what it
 
 A place with a name of its own, `act2.walk`, is another instrument: `act2.walk_panel` provides its dials and view. So does
 `act2.budget_panel` for the decision `act2_budget`, where `effect` is what the choice did.
+
+An act is imported when it is first shown, and one that has STATES or ANSWERS when the lab is opened: the page must know its states.
 """
 
 from __future__ import annotations
@@ -26,13 +28,14 @@ from typing import Any
 
 from ironlaw.kit import lab_parts
 from ironlaw.kit.cell import Cell, Show
+from ironlaw.kit.lab_module import LabModule
 from ironlaw.kit.question_sheet import Question
 
 
 class Act:
     """One act: its name in questions.toml, what provides its parts, and the parts that are places."""
 
-    def __init__(self, name: str, module: Any, places: list[str], questions: Mapping[str, Question], is_first: bool) -> None:
+    def __init__(self, name: str, module: LabModule, places: list[str], questions: Mapping[str, Question], is_first: bool) -> None:
         self.name, self.module, self.places, self.questions = name, module, places, questions
         self.decides = questions[name].kind == "decision"
         self.opens = "" if is_first else f"{name}.lock"
@@ -44,7 +47,7 @@ class Act:
             "lock", lambda lab: lab_parts.lock(lab, self.name, self._slots(lab, "lock"), self._slots(lab, "sealed")), self.opens
         )
         yield self._instrument(self.places[1], self.opens)
-        if hasattr(self.module, "advise"):
+        if "advise" in self.module.names:
             yield self._cell("hint", lambda lab: lab_parts.hint(lab, self.name, partial(self.module.advise, lab)), self.name)
         if self.decides:  # the design is the answer, and what it does comes after it
             yield from [*self._design(), self._reveal()]
@@ -67,11 +70,13 @@ class Act:
         return [self._instrument(part, f"{self.name}.{part}")]
 
     def _cell(self, part: str, show: Show, opens: str = "", again: tuple[str, ...] = ()) -> Cell:
-        return Cell(f"{self.prefix}_{part}", show, opens, (*again, *getattr(self.module, "STATES", {}).get(part, ())))
+        return Cell(f"{self.prefix}_{part}", show, opens, (*again, *self._value("STATES", {}).get(part, ())))
+
+    def _value(self, name: str, otherwise: Any) -> Any:
+        return getattr(self.module, name) if name in self.module.names else otherwise
 
     def _slots(self, lab: Any, section: str) -> Any:
-        provided = getattr(self.module, section, None)
-        return provided(lab) if provided else None
+        return getattr(self.module, section)(lab) if section in self.module.names else None
 
     def _message(self) -> Cell:
         def message(lab: Any) -> Any:
@@ -83,36 +88,37 @@ class Act:
         return self._cell("message", lambda lab: (message if lab.value(self.opens) else closed)(lab), again=(self.opens,))
 
     def _instrument(self, part: str, opens: str) -> Cell:
-        panel, own = (self.module, "") if part == "instrument" else (getattr(self.module, f"{part}_panel"), part)
-        follows = getattr(panel, "FOLLOWS", ())
+        own = "" if part == "instrument" else part
 
         def instrument(lab: Any) -> Any:
+            panel = getattr(self.module, f"{own}_panel") if own else self.module
+            follows = getattr(panel, "FOLLOWS", ())
             return lab_parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own)
 
         return self._cell(part, instrument, opens)
 
     def _reveal(self) -> Cell:
         act = self.module
-        truth = getattr(act, "effect", None) or act.truth
 
         def reveal(lab: Any) -> Any:
+            truth = act.effect if "effect" in act.names else act.truth
             return lab_parts.reveal(lab, self.name, truth(lab), act.distance(lab), self._slots(lab, "reveal"))
 
         return self._cell("reveal", reveal, self.name)
 
     def _design(self) -> Iterator[Cell]:
-        if hasattr(self.module, "judge"):
+        if "judge" in self.module.names:
             yield self._cell("design", lambda lab: lab_parts.decide(lab, self.name, partial(self.module.judge, lab)), self.name)
 
     def _claims(self) -> Iterator[Cell]:
         act, opens = self.module, f"{self.name}.claims"
-        measures, figures, answers = hasattr(act, "captions"), getattr(act, "local_figures", None), getattr(act, "ANSWERS", None)
+        measures, has_figures, answers = "captions" in act.names, "local_figures" in act.names, self._value("ANSWERS", {})
 
         def claims(lab: Any) -> Any:
-            local = figures(lab) if figures else {} if measures else None
+            local = act.local_figures(lab) if has_figures else {} if measures else None
             return lab_parts.claims(lab, self.name, act.CLAIMS, local, answers)
 
-        yield self._cell("claims", claims, opens, (*(("measured",) if figures else ()), *(answers or {}).values()))
+        yield self._cell("claims", claims, opens, (*(("measured",) if has_figures else ()), *answers.values()))
         if measures:
             yield self._cell("measure", lambda lab: lab_parts.measuring(lab, self.name, act.captions(lab)), opens)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.errors import LedgerError
-from ironlaw.kit import local_runs
-from ironlaw.kit.measured_run import Measured
 from ironlaw.kit.process import JOBS
+
+if TYPE_CHECKING:
+    from ironlaw.kit.measured_run import Measured
 
 
 class Experiments:
@@ -21,10 +22,14 @@ class Experiments:
     def recall(self) -> None:
         """Read the runs from the ledger: when the lab opens and when a run has ended, not with every turn of a dial."""
         self._known = JOBS.finished
+        self.measured: dict[str, Measured] = {}
         try:
-            self.measured = local_runs.newest(self.ledger)
+            if self.ledger.events(kind="measured"):
+                from ironlaw.kit.local_runs import newest  # here: most learners have measured nothing
+
+                self.measured = newest(self.ledger)
         except LedgerError as error:
-            self.measured, self.trouble = {}, str(error)
+            self.trouble = str(error)
 
     @property
     def are_known(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.errors import BadValue, sentence
-from ironlaw.kit import context, ending, journey, page_host, prose
+from ironlaw.kit import context, journey, page_host, prose
 from ironlaw.kit import header as headings
 from ironlaw.kit import hud as huds
 from ironlaw.kit import rail as rails
@@ -116,6 +116,8 @@ def save_button(lab: Lab, fields: Design) -> str:
 
 def end(lab: Lab, truths: Mapping[str, tuple[str, str]], design: Design, slots: Slots | None = None) -> Any:
     """The receipt with the button that saves, what to take away, and the ways on. `truths`: `end_rows`."""
+    from ironlaw.kit import ending
+
     points, connections = lab.words.fill_all(["takeaways", "connections"], slots or {}).values()
     return page_host.html(ending.ending(lab.slug, end_rows(lab, truths), save_button(lab, design), points, connections))
 

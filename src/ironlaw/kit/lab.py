@@ -20,7 +20,6 @@ from ironlaw.kit.experiments import Experiments
 from ironlaw.kit.instrument import Instrument
 from ironlaw.kit.lab_progress import Progress
 from ironlaw.kit.learner_record import LearnerRecord
-from ironlaw.kit.missing_ledger import AbsentLedger
 from ironlaw.kit.states import States
 from ironlaw.widget.piece import Piece
 
@@ -49,6 +48,8 @@ def open(name: str | Path, ledger: Any = None) -> Lab:
         try:
             ledger = page_host.ledger()
         except IronlawError as error:
+            from ironlaw.kit.missing_ledger import AbsentLedger
+
             ledger = AbsentLedger(str(error))
     return Lab(place.name, words, sheet, ledger)
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from ironlaw.errors import IronlawError
 from ironlaw.kit import lab as labs
-from ironlaw.kit import runner
 from ironlaw.kit.challenge import commit as commit_number
 from ironlaw.kit.check_prose import prose
+from ironlaw.kit.lab_module import LabModule
 from ironlaw.kit.lab_words import Words
 from ironlaw.kit.page import Page
 from ironlaw.kit.question_sheet import COMMITTED, Question, Sheet, is_hard_coded
@@ -31,7 +31,7 @@ def problems(name: str | Path, run: bool = True) -> list[str]:
     try:
         folder = labs.folder(name)
         if (folder / "check.py").exists():  # a lab of another form
-            own: list[str] = runner.module(folder, "check").problems(folder, run)
+            own: list[str] = LabModule(folder, "check").problems(folder, run)
             return own
         with tempfile.TemporaryDirectory() as place:
             ledger = open_ledger(Path(place) / "check.db")

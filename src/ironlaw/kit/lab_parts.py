@@ -1,35 +1,32 @@
 """The parts of an act, each a place on the page: message, lock, instrument, reveal, claims, measuring, reflection, maths.
 
-parts.lock(lab, "act1")     # what a cell of the page shows
+    lab_parts.lock(lab, "act1")     # what a cell of the page shows
+
+What a page begins with is imported with this file, and what comes later when it is shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ironlaw.kit import blanks as sentences
-from ironlaw.kit import challenge as challenges
-from ironlaw.kit import claim_panel as claim_panels
-from ironlaw.kit import decide as decisions
-from ironlaw.kit import hint as hints
 from ironlaw.kit import lock as locks
 from ironlaw.kit import message as messages
 from ironlaw.kit import page_host, prose, step
-from ironlaw.kit import peek as peeks
-from ironlaw.kit import reflect as reflections
-from ironlaw.kit import reveal as reveals
 from ironlaw.kit.context import DATA
-from ironlaw.kit.decide import Verdict
 from ironlaw.kit.frame import go_on
-from ironlaw.kit.hint import Advice
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import Lab, Slots
-from ironlaw.kit.measured_run import Measured
 from ironlaw.kit.question_sheet import Question
-from ironlaw.kit.sealed import Part
 from ironlaw.registry.machines import known_local
 from ironlaw.widget.dials import Dial
+
+if TYPE_CHECKING:
+    from ironlaw.kit.claim_panel import LocalFigure
+    from ironlaw.kit.decide import Verdict
+    from ironlaw.kit.hint import Advice
+    from ironlaw.kit.measured_run import Measured
+    from ironlaw.kit.sealed import Part
 
 LOCKED = "Commit a prediction to unlock."
 DECIDE = "Commit your choice to unlock."
@@ -94,6 +91,8 @@ def instrument(
 
 def reveal(lab: Lab, act: str, truth: str, distance: str, slots: Slots | None = None) -> Any:
     """`truth` and `distance` are inline HTML; the words are those of the chosen option, then the act's own."""
+    from ironlaw.kit import reveal as reveals
+
     option = lab.choice(act)
     if option is None:
         return None
@@ -113,13 +112,15 @@ def claims(
     lab: Lab,
     act: str,
     names: Sequence[str],
-    local: Mapping[str, claim_panels.LocalFigure] | None = None,
+    local: Mapping[str, LocalFigure] | None = None,
     answers: Mapping[str, str] | None = None,
 ) -> Any:
     """`local`: claim -> the figure of the learner's own machine, where the act has experiments; then the way on is under those.
 
     `answers`: claim -> the challenge that it answers; it stays closed until a number is committed there.
     """
+    from ironlaw.kit import claim_panel as claim_panels
+
     then = "" if local is not None else go_on(lab, f"{act}.claims")
     closed = [name for name, question in (answers or {}).items() if lab.entry(question) is None]
     panel = claim_panels.panel([name for name in names if name not in closed], local, len(closed))
@@ -127,6 +128,8 @@ def claims(
 
 
 def reflect(lab: Lab, act: str, slots: Slots | None = None) -> Any:
+    from ironlaw.kit import reflect as reflections
+
     name = f"{act}_reflection"
     question = lab.question(name)
     texts = lab.words.fill_all([f"{name}.question", *_feedback(question).values()], slots or {})
@@ -143,6 +146,8 @@ def _feedback(question: Question) -> dict[str, str]:
 
 def blanks(lab: Lab, act: str, names: Sequence[str], slots: Slots | None = None) -> Any:
     """A sentence (`act.blanks`) whose blanks are the questions of these names; `name.question` stands before each."""
+    from ironlaw.kit import blanks as sentences
+
     questions = [lab.question(name) for name in names]
     sections = [f"{act}.blanks", *(f"{name}.question" for name in names), *(s for q in questions for s in _feedback(q).values())]
     texts = lab.words.fill_all(sections, slots or {})
@@ -154,6 +159,8 @@ def blanks(lab: Lab, act: str, names: Sequence[str], slots: Slots | None = None)
 
 def challenge(lab: Lab, act: str, name: str, slots: Slots, feedback: Callable[[float, bool], str]) -> Any:
     """A number to commit; `feedback(value, right)` is Markdown, called only then."""
+    from ironlaw.kit import challenge as challenges
+
     ask = lab.words.fill_all([f"{name}.question"], slots)[f"{name}.question"]
     piece = challenges.challenge(lab.question(name), ask, feedback, lab.ledger, lab.slug, lab.changed)
     return lab.show(name, piece, act, "challenge", "Scaling challenge", then=go_on(lab, f"{act}.challenge"))
@@ -161,18 +168,24 @@ def challenge(lab: Lab, act: str, name: str, slots: Slots, feedback: Callable[[f
 
 def decide(lab: Lab, act: str, judge: Callable[[Values], Verdict]) -> Any:
     """The button under an act's instrument that commits the design on its dials."""
+    from ironlaw.kit import decide as decisions
+
     piece = decisions.decide(act, lab.ledger, lab.slug, lambda: lab.instruments[act].values, judge, lab.changed)
     return lab.show(f"{act}.decide", piece, act, "decide", "Your design")
 
 
 def hint(lab: Lab, act: str, advise: Callable[[Values], Advice]) -> Any:
     """The button under an act's instrument that asks for a way on; `act.hint` in words.md is its label. The ledger keeps that."""
+    from ironlaw.kit import hint as hints
+
     piece = hints.hint(act, lab.words[f"{act}.hint"], lab.ledger, lab.slug, lambda: lab.instruments[act].values, advise,
                        lab.changed)  # fmt: skip
     return lab.show(f"{act}.hint", piece, act, "hint", "A way out")
 
 
 def peek(lab: Lab, act: str, slots: Slots | None = None) -> Any:
+    from ironlaw.kit import peek as peeks
+
     body = lab.words.fill_all([f"{act}.peek"], slots or {})[f"{act}.peek"]
     return page_host.html(step.step(act, "peek", peeks.peek("The maths", body) + go_on(lab, f"{act}.peek"), "Why"))
 

@@ -15,7 +15,6 @@ from typing import Any
 
 from ironlaw.kit.question_sheet import CHOICES, Sheet
 from ironlaw.ledger import Event
-from ironlaw.recall.standing import standing
 
 
 def bound(sheet: Sheet, ledger: Any, lab: str) -> Sheet:
@@ -31,6 +30,8 @@ def _names(ledger: Any, lab: str, question: str) -> Callable[[], Mapping[str, An
     kept: dict[str, Any] = {}  # once the question is committed nothing changes any more
 
     def names() -> Mapping[str, Any]:
+        from ironlaw.recall.standing import standing  # brings the review's cards, and only a personal key asks
+
         if kept:
             return kept
         events = ledger.events()

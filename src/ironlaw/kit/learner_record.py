@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.errors import unknown
-from ironlaw.kit import challenge as challenges
-from ironlaw.kit import decide as decisions
 from ironlaw.kit.question_sheet import COMMITTED, Option, Question
 from ironlaw.ledger import Event
 
@@ -78,7 +76,9 @@ class LearnerRecord:
 
     def decision(self, name: str) -> Event | None:
         """The design that was committed last."""
-        return decisions.decision(self.ledger, self.slug, name)
+        from ironlaw.kit.decide import decision
+
+        return decision(self.ledger, self.slug, name)
 
     def has_answer(self, name: str) -> bool:
         """Whether a reflection was answered, correctly or not."""
@@ -86,7 +86,9 @@ class LearnerRecord:
 
     def entry(self, name: str) -> Event | None:
         """The number committed to a challenge."""
-        return challenges.entry(self.ledger, self.slug, name)
+        from ironlaw.kit.challenge import entry
+
+        return entry(self.ledger, self.slug, name)
 
     @property
     def complete(self) -> bool:

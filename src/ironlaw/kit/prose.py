@@ -11,7 +11,6 @@ from markdown import Markdown
 from markdown.extensions.sane_lists import SaneListExtension
 from markdown.extensions.tables import TableExtension
 
-from ironlaw.kit.mathml import line, mathml
 from ironlaw.units import power_of_ten as raised
 from ironlaw.units import show, show_capacity, significant, spoken
 from ironlaw.widget.glossary_words import mark
@@ -75,6 +74,8 @@ def _together(before: str, formula: str, after: str) -> str:
 
 def formula(match: re.Match[str]) -> str:
     """MathML of what LATEX has found: a line of its own, or a part of one."""
+    from ironlaw.kit.mathml import line, mathml  # here: most of what a page begins with has no formula
+
     return line(match[1].strip()) if match[1] else mathml(match[2])
 
 

@@ -24,14 +24,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ironlaw import claims
-from ironlaw.engine.device.predict import Prediction
 from ironlaw.errors import BadRegistry, BadValue, unknown
 from ironlaw.kit.prose import power_of_ten
 from ironlaw.ledger import Event
 from ironlaw.registry.loader import read
+
+if TYPE_CHECKING:
+    from ironlaw.engine.device.prediction import Prediction
 
 CHOICES = 4  # of a prediction
 LEDGER = "ledger"
@@ -159,7 +160,9 @@ def _question(where: str, name: str, table: Any) -> Question:
 
 def evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None) -> Any:
     """What the engine says: the claims registry's evaluator, for answers that may be names as well as numbers."""
-    return claims.compute(expression, where, {"leading": leading, **(more or {})})
+    from ironlaw.claims.expressions import compute
+
+    return compute(expression, where, {"leading": leading, **(more or {})})
 
 
 @cache

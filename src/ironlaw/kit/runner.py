@@ -1,27 +1,24 @@
 """One runner plays every lab: the steps of its acts in order, each a cell of the page.
 
-What an act provides is in act.py; `design` provides truths, design and readouts. A lab of another form lists its cells itself: cells.py has
-`open(folder)` and CELLS, check.py what `ironlaw lab check` says of it.
+What an act provides is in act.py; `design` provides `design`, `readouts` and, for the receipt, `measured`. A lab of another form lists its
+cells itself: cells.py has `open(folder)` and CELLS, check.py what `ironlaw lab check` says of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from ironlaw.errors import BadValue
 from ironlaw.kit import frame, journey
 from ironlaw.kit import lab as labs
 from ironlaw.kit import question_sheet as sheets
 from ironlaw.kit.act import Act
-from ironlaw.kit.cell import Cell, Show
+from ironlaw.kit.cell import Cell
+from ironlaw.kit.lab_module import LabModule
 
 OPENED = "opened"  # where a page says that its lab can't be opened
-PACKAGE = (Path(__file__).parent.parent / "labs").resolve()
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class Script:
 
 def script(folder: Path) -> Script:
     if (folder / "cells.py").exists():
-        own = module(folder, "cells")
+        own = LabModule(folder, "cells")
         return Script(lambda: own.open(folder), tuple(own.CELLS))
     return Script(lambda: labs.open(folder), tuple(_cells(folder)))
 
@@ -48,39 +45,30 @@ def names(played: Script) -> list[str]:
     return [OPENED, "states", *(cell.name for cell in played.cells)]
 
 
-def module(folder: Path, name: str) -> Any:
-    """A module of a lab. A lab that is not in the package is read from its files."""
-    known = f"ironlaw.labs.{folder.name}.{name}"
-    if folder.resolve().parent == PACKAGE:
-        return import_module(known)
-    path = next((each for each in (folder / f"{name}.py", folder / name / "__init__.py") if each.exists()), None)
-    spec = spec_from_file_location(known, path) if path else None
-    if spec is None or spec.loader is None:
-        raise BadValue(f"{folder} has no {name}.py; write one, or copy it from labs/_template")
-    loaded = module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
 def _cells(folder: Path) -> Iterator[Cell]:
     sheet = sheets.load(folder / "questions.toml")
     listed = journey.places(sheet)
-    design = module(folder, "design")
+    design = LabModule(folder, "design")
     yield Cell("header", frame.header)
     yield Cell("rail", frame.rail, again=("progress",))
     yield Cell("context_toggle", frame.toggle)
-    last = None
+    provided: dict[str, LabModule] = {}
+    last = design  # where a lab has no act
     for number, name in enumerate(dict.fromkeys(place.act for place in listed if place.name != journey.END)):
         named = [place.part for place in listed if place.act == name]
         act, _, own = name.partition("_")
-        last = module(folder, act)
-        steps = Act(name, getattr(last, f"{own}_panel") if own else last, named, sheet.questions, is_first=number == 0)
-        yield from steps.cells()
-    takeaways = getattr(last, "takeaways", None)
-    yield Cell(
-        "receipt",
-        lambda lab: frame.end(lab, design.truths(lab), lambda: design.design(lab), takeaways(lab) if takeaways else None),
-        opens=journey.END,
-    )
-    readouts: Show = getattr(design, "readouts", lambda lab: [])
-    yield Cell("hud", lambda lab: frame.hud(lab, readouts(lab), design.design(lab)), again=("progress", "context", "readouts"))
+        last = LabModule(folder, act)
+        provided[name] = LabModule(folder, f"{act}.{own}_panel") if own else last
+        yield from Act(name, provided[name], named, sheet.questions, is_first=number == 0).cells()
+
+    def receipt(lab: Any) -> Any:
+        slots = last.takeaways(lab) if "takeaways" in last.names else None
+        truths = {name: (provided[name].truth(lab), text) for name, text in design.measured(lab).items()}
+        return frame.end(lab, truths, lambda: design.design(lab), slots)
+
+    yield Cell("receipt", receipt, opens=journey.END)
+
+    def hud(lab: Any) -> Any:
+        return frame.hud(lab, design.readouts(lab) if "readouts" in design.names else [], design.design(lab))
+
+    yield Cell("hud", hud, again=("progress", "context", "readouts"))

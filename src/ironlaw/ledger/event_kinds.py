@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ironlaw.engine.device.types import FORMATS
+from ironlaw.formats import FORMATS
 from ironlaw.ledger.payload_fields import ByKind, Field, Flag, Id, Items, Maybe, Moment, Name, OneOf, Positive, Record, Text, Whole, Within
 
 ANY = Field()

@@ -1,4 +1,4 @@
-"""A ledger that is not as it was written: noticed when it is opened, set aside whole, and what can be read is carried over.
+"""A ledger that is not as it was written: noticed when it is opened, and set aside (`damage`).
 
 Where only the guards in the database are missing, every event is checked; if all are as they were written, the guards are put back.
 """
@@ -6,18 +6,12 @@ Where only the guards in the database are missing, every event is checked; if al
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-from sqlalchemy import Connection
-
-from ironlaw.errors import BadValue, LedgerDamaged, LedgerUnavailable
-from ironlaw.ledger import guards, opening, quarantine, quarantine_tables
-from ironlaw.ledger.append import append_events
+from ironlaw.errors import BadValue, LedgerDamaged
+from ironlaw.ledger import guards, opening
 from ironlaw.ledger.database import Database
 from ironlaw.ledger.integrity import Report
 from ironlaw.ledger.place import Place, place
-from ironlaw.ledger.salvage import Salvage, explain_damage, record
-from ironlaw.ledger.salvage_file import rescue_file
 
 BACK = "The ledger's protection against changes had been taken away ({}). Every event was checked, none was changed, and it is back."
 Opened = tuple[Database, str, str]  # ready to use; the learner's id; what the learner should know, in plain words
@@ -31,7 +25,9 @@ def open_database(source: Place) -> Opened:
     except LedgerDamaged as error:
         if not error.reason:
             raise  # not a ledger at all
-        notice = _set_aside(source, error, wholly=False)
+        from ironlaw.ledger.damage import set_aside  # here: most ledgers are as they were written
+
+        notice = set_aside(source, error, wholly=False)
         database, owner, report = _open(source)
     if report.guards:
         try:
@@ -69,7 +65,9 @@ def repair(url: str | os.PathLike[str] | None = None) -> str:
     except LedgerDamaged as error:
         if not error.reason:
             raise
-        return _set_aside(source, error, wholly=True, even_unreadable=True)
+        from ironlaw.ledger.damage import set_aside
+
+        return set_aside(source, error, wholly=True, even_unreadable=True)
     database, _, notice = open_database(source)
     database.close()
     return notice
@@ -83,62 +81,3 @@ def _restore(database: Database, report: Report) -> str:
     with database.writing() as connection:
         guards.restore(connection.exec_driver_sql, connection.exec_driver_sql, database.place.path is not None)
     return BACK.format("; ".join(report.guards))
-
-
-def _set_aside(source: Place, damage: LedgerDamaged, wholly: bool, even_unreadable: bool = False) -> str:
-    """What to tell the learner. The damage again, if nothing can be read: then nothing is touched."""
-    if source.path is None:
-        return _set_tables_aside(source, damage, wholly)
-    path = source.path
-    if not path.is_file() or not (even_unreadable or _readable(source, path)):
-        raise damage
-    with quarantine.locked(source, path):
-        try:
-            opening.examine_file(source, path, wholly)
-            return ""  # another process was quicker
-        except LedgerDamaged as error:
-            if not error.reason:
-                raise
-            damage = error
-
-        def fill(fresh: Path, salvage: Salvage, old_name: str) -> None:
-            opening.fill(source, fresh, salvage.owner, [*salvage.events, record(salvage, damage.reason, old_name)])
-
-        try:
-            salvage, old_name = quarantine.set_aside(source, path, fill)
-        except LedgerDamaged:
-            if not even_unreadable:
-                raise damage from None
-            old_name = quarantine.replace(source, path, lambda fresh, _: opening.fill(source, fresh))
-            return f"Nothing in your ledger could be read ({damage.reason}). It is kept whole, as {old_name}, and a new one was begun."
-    return explain_damage(f"the file {old_name}", damage.reason, salvage)
-
-
-def _readable(source: Place, path: Path) -> bool:
-    """Whether there is anything to carry over. Read-only: to lock the file would touch its log."""
-    try:
-        return bool(rescue_file(source, path))
-    except LedgerDamaged:
-        return False
-
-
-def _set_tables_aside(source: Place, damage: LedgerDamaged, wholly: bool) -> str:
-    database = Database(source)
-
-    def fill(connection: Connection, salvage: Salvage, old_name: str) -> None:
-        opening.migrate_to_head(database, connection, salvage.owner)
-        append_events(connection, [*salvage.events, record(salvage, damage.reason, old_name)])
-
-    try:
-        with database.writing() as connection:
-            try:
-                opening.examine_connection(database, connection, wholly)
-                return ""  # another process was quicker
-            except LedgerDamaged as error:
-                damage = error
-            salvage, old_name = quarantine_tables.set_aside(database, connection, fill)
-    except LedgerUnavailable:
-        raise damage from None  # only its owner may move the tables
-    finally:
-        database.close()
-    return explain_damage(f"the schema {old_name} of the same database", damage.reason, salvage)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from html import escape
 
-from ironlaw.kit import runner
 from ironlaw.pages.lab_catalogue import Lab
 from ironlaw.pages.page_templates import fill, static
 
 
 def page(lab: Lab, scripts: str, first: str = "") -> str:
     """`scripts` draw the cells; `first` is what comes before everything else."""
+    from ironlaw.kit import runner  # here: the start page does not wait for what labs need
+
     title = f"{lab.name} · {lab.title}"
     texts = {"title": title, "heading": lab.title, "name": lab.name, "teaches": lab.teaches, "minutes": str(lab.minutes), "slug": lab.slug}
     cells = "".join(f'<div class="il-cell" id="cell-{escape(name)}"></div>' for name in runner.names(runner.script(lab.folder)))

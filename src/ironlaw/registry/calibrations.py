@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from ironlaw.calibration import local_machine
-from ironlaw.calibration.machine_calibration import Calibration
-from ironlaw.calibration.stored_curves import host_json
-from ironlaw.registry.hosts import measured_with
 from ironlaw.registry.loader import folder
+
+if TYPE_CHECKING:
+    from ironlaw.calibration.machine_calibration import Calibration
 
 
 def calibration(slug: str) -> Calibration | None:
@@ -36,5 +37,9 @@ def _stored(slug: str) -> Calibration | None:
     path = folder("calibration") / f"{slug}.json"
     if not path.exists():
         return None
+    from ironlaw.calibration.machine_calibration import Calibration
+    from ironlaw.calibration.stored_curves import host_json
+    from ironlaw.registry.hosts import measured_with
+
     data, host = json.loads(path.read_text()), measured_with(slug)
     return Calibration.from_json(data | ({"host": host_json(host)} if host else {}))

@@ -14,7 +14,7 @@ from ironlaw.errors import BadRegistry, IronlawError, UnknownName, unknown
 from ironlaw.registry.calibrations import calibration, with_scatter
 from ironlaw.registry.chip_fields import achieved, links, process
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
-from ironlaw.registry.transfers import transfer
+from ironlaw.registry.transfers import taught
 
 KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
 WITHOUT_BACKEND = ("rocm", "xpu", "xla", "coreml", "bare")  # what a file may name beside ironlaw.backends: such machines get a bound
@@ -51,7 +51,7 @@ def hardware(name: str) -> Hardware:
 def registered(name: str) -> Hardware:
     if normal(name) in slugs("hardware"):
         machine = load(folder("hardware") / f"{normal(name)}.toml")
-        return replace(machine, transfer=transfer(machine, registered))
+        return replace(machine, taught=taught(machine, registered))
     slug = aliases().get(normal(name))
     if slug is None:
         names = (*aliases(), *local_machine.NAMES[:1])
@@ -108,7 +108,7 @@ def briefly_measured(seen: Hardware, sold: Hardware) -> Hardware:
     known = {f"achieved.{name}": one for name, one in rates.items() if name == "bandwidth" or name in sold.peaks}
     figures = {**sold.figures, **known, "launch": seen.figures["launch"]}
     machine = replace(sold, slug=seen.slug, name=seen.name, figures=figures, launch=seen.launch, note=seen.note)
-    return replace(machine, transfer=transfer(machine, registered))
+    return replace(machine, taught=taught(machine, registered))
 
 
 def compile_cost(machine: Hardware) -> tuple[float, str]:

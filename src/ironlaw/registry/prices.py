@@ -6,9 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ironlaw.errors import BadRegistry
 from ironlaw.registry.loader import figure, folder, read, slugs
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.prediction_output import PriceJson
 
 GIVEN = "as given"  # the source of a price that the user named
 
@@ -22,7 +26,7 @@ class Price:
     source: str = ""
     date: str = ""
 
-    def as_dict(self) -> dict[str, str | float]:
+    def as_dict(self) -> PriceJson:
         return {"dollars_per_hour": self.per_hour, "vendor": self.vendor, "source": self.source, "date": self.date}
 
 

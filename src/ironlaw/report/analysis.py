@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.engine.advice.advise import Advice
 from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.device.compilation import breakeven, breakeven_days, compile_seconds
-from ironlaw.engine.device.fusion_rules import TREE, Rules
+from ironlaw.engine.device.compiler_rules import TREE, Rules
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
@@ -24,6 +24,9 @@ from ironlaw.systems.advice import advice
 from ironlaw.systems.largest_sizes import Capacity
 from ironlaw.systems.question import document
 from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.prediction_output import CostsJson
 
 COMPILED = ("compiled", "graphs")  # modes for which something has to be compiled
 
@@ -52,7 +55,7 @@ class Analysis:
     language: Language | None = None  # where its phases were asked for; this graph is the last of them
     sources: Sources | None = None  # what a changed program is made from; this graph alone where there are none
     prices: Mapping[str, float] = field(default_factory=dict)  # dollars an hour, where the reader asked for money
-    costs: dict[str, Any] | None = None  # of a million samples, where the reader asked for them: `report.report_costs`
+    costs: CostsJson | None = None  # of a million samples, where the reader asked for them: `report.report_costs`
     own: Graph | None = None  # the model with its weights as they are, where this one stores them otherwise
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.compilation import NEVER
 from ironlaw.engine.device.predict import Prediction
@@ -16,6 +16,10 @@ from ironlaw.report.model_variants import Variant
 from ironlaw.report.too_large import too_large
 from ironlaw.report.trace_join import TraceJoin, Unmatched
 from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.analysis_output import StoredWeights, TraceJson, TracePair, UnmatchedJson
+    from ironlaw.outputs.prediction_output import RefusalJson, VariantJson
 
 SCHEMA = "ironlaw-analyze/1"  # of `to_dict`, and of what `analyze --json` writes
 
@@ -77,18 +81,18 @@ def as_dict(a: Any, pays: Iterable[Any], ops: int | None = None) -> dict[str, An
     return out | ({"costs": a.costs} if a.costs is not None else {})
 
 
-def refusals(reasons: Mapping[str, str]) -> list[dict[str, str]]:
+def refusals(reasons: Mapping[str, str]) -> list[RefusalJson]:
     return [{"hardware": slug, "reason": reason} for slug, reason in reasons.items()]
 
 
-def stored_dict(graph: Graph) -> dict[str, Any] | None:
+def stored_dict(graph: Graph) -> StoredWeights | None:
     """Weights that are stored in fewer bits."""
     if "weights" not in graph.settings:
         return None
     return {"format": graph.settings["weights"], "bytes": graph.weight_bytes, "kept": list(graph.settings["kept"])}
 
 
-def variant_dicts(several: Iterable[Variant]) -> list[dict[str, Any]]:
+def variant_dicts(several: Iterable[Variant]) -> list[VariantJson]:
     return [
         {
             "batch": v.batch, "weights": v.weights, "hardware": p.hardware.slug, "mode": p.plan.mode, "seconds": p.seconds,
@@ -110,13 +114,13 @@ def payback_dict(pay: Any) -> dict[str, Any]:
     return out
 
 
-def trace_dict(joined: TraceJoin) -> dict[str, Any]:
+def trace_dict(joined: TraceJoin) -> TraceJson:
     """Predicted beside measured, operator by operator."""
 
-    def rest(unmatched: tuple[Unmatched, ...]) -> list[dict[str, Any]]:
+    def rest(unmatched: tuple[Unmatched, ...]) -> list[UnmatchedJson]:
         return [{"name": item.name, "count": item.count, "seconds": item.seconds} for item in unmatched]
 
-    pairs = [
+    pairs: list[TracePair] = [
         {
             "name": p.name, "kind": p.kind, "aten": p.aten, "predicted_s": p.predicted, "measured_s": p.measured, "gap_s": p.gap,
             "kernels": list(p.kernels),

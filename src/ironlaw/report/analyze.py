@@ -14,17 +14,20 @@ from ironlaw.engine.device.stored_weights import OWN, STORED
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue
 from ironlaw.systems.captures import CAPTURE_S, Captures, capture_phases, file_of, read_setting, stored
-from ironlaw.systems.fields import custom, figure, read_option, read_whole, several, switch, whole
+from ironlaw.systems.fields import custom, figure, same, several, switch
 from ironlaw.systems.question import Question
 from ironlaw.systems.registry_graphs import as_captured, build_all, is_ours
-from ironlaw.systems.registry_names import known_prices, machines, read_format, read_mode, read_prices
-from ironlaw.systems.workload_settings import fp32, launching
+from ironlaw.systems.registry_names import known_prices, machines, read_mode
+from ironlaw.systems.value_readers import LARGEST, read_option
+from ironlaw.systems.workload_settings import Costs, Launching, Products, Sizes, fp32, launching
 from ironlaw.tracing import capture
+from ironlaw.units import show
 
 if TYPE_CHECKING:  # the report's pictures are imported only when there is one: `import ironlaw` stays light
     from ironlaw.report.analysis import Analysis
 
 MODES = ("eager", "compiled", "graphs")
+PHASES = "a language model's phases: one or both of them"
 CONTEXT = 512  # tokens in the cache where nothing is said
 
 
@@ -84,29 +87,56 @@ def read_storage(name: str) -> str:
 class Analyze(Question):
     """What is asked of one target; `analysis()` answers."""
 
-    target: str = custom(str)
+    target: str = custom(
+        str, flag="TARGET", metavar="TARGET",
+        about="FILE.py:NAME: a module, a class or factory of one, a function (your own training step, too), or an exported program;"
+        " FILE.pt2; hf:CONFIG, such as hf:LlamaConfig, or hf:FOLDER with a config.json; or, without PyTorch, a model of the registry or"
+        " FOLDER",
+    )  # fmt: skip
     on: tuple[Hardware, ...] = machines()
-    input: tuple[str, ...] = several(str, (), again=True)
-    batch: tuple[int, ...] | None = several(read_whole, None, what="number")
-    seq: int | None = whole(None)
-    dtype: str | None = custom(read_format, None)
-    prefill: int | None = whole(None)
-    decode: bool = switch(False)
-    context: int | None = whole(None)
-    strict_fp32: bool = switch(False)
-    tf32: bool = switch(False)
-    set: tuple[tuple[str, Any], ...] = several(read_setting, (), again=True)
-    weights: tuple[str, ...] = several(read_storage, (OWN,))
-    training: bool = switch(False)
-    mode: tuple[str, ...] = several(read_mode, MODES)
-    trace: str | None = custom(str, None)
-    compile_s: float | None = figure(None, unit="s", zero=True)
-    per_day: float | None = figure(None)
-    limit: float = figure(CAPTURE_S, unit="s", zero=True)
-    host: Host | None = custom(lambda given: given, None)  # noqa: RUF009  a field, as all of them
-    launch: float | None = figure(None, unit="s", zero=True)
-    price: Mapping[str, float] | None = custom(read_prices, None)
-    latency: float | None = figure(None, unit="s")
+    input: tuple[str, ...] = several(
+        str, (), again=True, metavar="SHAPE[:FMT]",
+        about="an argument of the call, such as 8x3x224x224 or 8x128:int64; once for each (else NAME_inputs or example_inputs of the file)",
+    )  # fmt: skip
+    batch: tuple[int, ...] | None = same(Sizes, "batch", group="", about="the first size of every input; several are shown side by side")
+    seq: int | None = same(Sizes, "seq", group="", about="tokens, for hf: models that take them (default 128)")
+    dtype: str | None = same(
+        Sizes, "dtype", group="", about="fp64, fp32, tf32, fp16 or bf16, or as PyTorch spells them; default: the model's own"
+    )
+    prefill: int | None = same(Sizes, "prefill", group=PHASES)
+    decode: bool = same(Sizes, "decode", group=PHASES)
+    context: int | None = same(Sizes, "context", group=PHASES)
+    strict_fp32: bool = same(Products, "strict_fp32")
+    tf32: bool = same(Products, "tf32")
+    set: tuple[tuple[str, Any], ...] = several(
+        read_setting, (), again=True, metavar="KEY=VALUE", about="a config field or factory argument"
+    )
+    weights: tuple[str, ...] = several(
+        read_storage, (OWN,), metavar="FMT[,FMT]",
+        about="store the weights of linear layers in int8 or int4 (or own: as they are); several are shown side by side",
+    )  # fmt: skip
+    training: bool = switch(False, about="a training step: forward, backward and AdamW")
+    mode: tuple[str, ...] = several(
+        read_mode, MODES, metavar="MODE[,MODE]",
+        about="eager, compiled, graphs (of compiled code; default: these three), eager_graphs (of eager code)",
+    )  # fmt: skip
+    trace: str | None = custom(
+        str, None, metavar="FILE",
+        about="a trace of torch.profiler (.json or .json.gz) of one or more eager runs, to compare with the prediction operator by"
+        " operator",
+    )  # fmt: skip
+    compile_s: float | None = figure(
+        None, unit="s", zero=True, metavar="TIME", about="what compiling takes: 30, or '2 min'; else predicted"
+    )
+    per_day: float | None = figure(None, most=LARGEST, metavar="N", about="calls a day: adds the day on which compiling has paid")
+    limit: float = figure(
+        CAPTURE_S, unit="s", zero=True, metavar="TIME",
+        about=f"how long your file may take, such as '90 s'; 0 for any time (default {show(CAPTURE_S, 's')})",
+    )  # fmt: skip
+    host: Host | None = same(Launching, "host")  # noqa: RUF009  a field, as all of them
+    launch: float | None = same(Launching, "launch")
+    price: Mapping[str, float] | None = same(Costs, "price")
+    latency: float | None = same(Costs, "latency")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -127,14 +157,14 @@ class Analyze(Question):
         """The phases that were asked for, the prompt first, and how long each is."""
         if self.prefill is None and not self.decode:
             if self.context is not None:
-                raise BadValue("--context is how many tokens the cache holds; add --decode for a step after them")
+                raise BadValue("`context` is how many tokens the cache holds; add `decode` for a step after them")
             return {}
         for name in ("training", "seq", "input"):
             if getattr(self, name):
-                raise BadValue(f"--{name} does not go with --prefill and --decode, which say what goes in; leave it out")
+                raise BadValue(f"`{name}` does not go with `prefill` and `decode`, which say what goes in; leave it out")
         if not self.target.startswith("hf:") and not is_ours(self.target):
             raise BadValue(
-                f"{self.target} says itself what goes into it; --prefill and --decode are for a model of the registry, hf:CONFIG such as"
+                f"{self.target} says itself what goes into it; `prefill` and `decode` are for a model of the registry, hf:CONFIG such as"
                 " hf:LlamaConfig, or a folder with a config.json. Give your own step its cache as an input"
             )
         lengths = {"prefill": self.prefill} if self.prefill is not None else {}

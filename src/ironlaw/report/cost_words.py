@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.units import show, significant
@@ -9,13 +10,13 @@ from ironlaw.units import show, significant
 GROUNDS = {"transferred": "all transferred", "bound": "all by their datasheets"}
 
 
-def lead(about: dict[str, Any]) -> str:
+def lead(about: Mapping[str, Any]) -> str:
     within = f", within {show(about['latency_s'], 's')}" if about["latency_s"] else ""
     grounds = f"; {GROUNDS[about['basis']]}, since they rest on different grounds" if about["basis"] else ""
     return f"a million {about['per']}s, the cheapest way of each machine{within}{grounds}"
 
 
-def verdict(about: dict[str, Any]) -> str:
+def verdict(about: Mapping[str, Any]) -> str:
     """One sentence: the cheapest within the latency, or that none is and by how much."""
     best, latency = about["cheapest"], about["latency_s"]
     if best is None:
@@ -31,7 +32,7 @@ def verdict(about: dict[str, Any]) -> str:
     return f"Cheapest: {way}, ${significant(best['dollars_per_million'])} a million {about['per']}s.{doubt}"
 
 
-def sources(about: dict[str, Any]) -> str:
+def sources(about: Mapping[str, Any]) -> str:
     """`Prices an hour: h200_sxm $4.59 (RunPod …, 2026-09-25).`"""
     known = [
         f"{slug} ${significant(p['dollars_per_hour'])} ({', '.join(filter(None, (p['vendor'], p['date'])))})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.engine.device.predict import Prediction
@@ -49,7 +50,7 @@ def shown(language: Language) -> list[dict[str, Any]]:
     return list(best.values())
 
 
-def cells(language: Language, row: dict[str, Any], form: Form) -> list[str]:
+def cells(language: Language, row: Mapping[str, Any], form: Form) -> list[str]:
     mark = RESTS[row["basis"]]
     machine = row["hardware"] if row["devices"] == 1 else f"{row['devices']} × {row['hardware']}"
     out = [machine, row["mode"]]
@@ -64,7 +65,7 @@ def cells(language: Language, row: dict[str, Any], form: Form) -> list[str]:
     return [*out, ", ".join(row[f"{name}_bound"] for name in (PREFILL, DECODE) if row[f"{name}_bound"])]
 
 
-def likely(language: Language, row: dict[str, Any], form: Form) -> str:
+def likely(language: Language, row: Mapping[str, Any], form: Form) -> str:
     """Where measurements should fall, in words; empty where that is not known."""
     names = (("ttft_interval", "first token"), ("token_interval", "per token"))
     parts = [f"{words} {between(row[key], form)}" for key, words in names if row[key]]

@@ -41,7 +41,7 @@ def comparable(predictions: tuple[Prediction, ...], graph: Graph) -> tuple[tuple
     machine's figures are too few for that, and which of the two."""
     if len({p.basis for p in predictions}) < 2:
         return predictions, ""
-    if any(p.hardware.transfer is None or not p.plan.calibrated for p in predictions):
+    if any(p.hardware.taught is None or not p.plan.calibrated for p in predictions):
         return tuple(predict(graph, p.hardware, replace(p.plan, calibrated=False)) for p in predictions), "bound"
     return tuple(predict(graph, p.hardware, replace(p.plan, transferred=True)) for p in predictions), "transferred"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.deployment import last_logits
 from ironlaw.engine.device.host import Host
@@ -15,23 +15,21 @@ from ironlaw.engine.device.prediction_text import span
 from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.registry.hosts import host
 from ironlaw.report.analysis_text import refusals, variant_dicts
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.report_costs import costs
 from ironlaw.report.too_large import too_large
-from ironlaw.systems.fields import among, custom, figure, read_whole, several, switch, whole
+from ironlaw.systems.fields import among, custom, same, several, switch, whole
 from ironlaw.systems.question import Question, Table
 from ironlaw.systems.registry_graphs import model
-from ironlaw.systems.registry_names import known_prices, machines, read_format, read_mode, read_prices
-from ironlaw.systems.workload_settings import by_batch, fp32, launching, settings
+from ironlaw.systems.registry_names import known_prices, machines, read_mode
+from ironlaw.systems.workload_settings import Costs, Launching, Products, Sizes, by_batch, fp32, launching, settings
 from ironlaw.units import show
 
+if TYPE_CHECKING:
+    from ironlaw.outputs.prediction_output import CostsJson
+
 LADDER = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # batches among which the cheapest within a latency is looked for
-
-
-def read_host(given: str | Host) -> Host:
-    return given if isinstance(given, Host) else host(given)
 
 
 def predict_all(graph: Graph, on: Sequence[Hardware], plans: Sequence[Plan]) -> tuple[list[Prediction], dict[str, str]]:
@@ -57,26 +55,33 @@ class Predictions(Question):
     """
 
     schema = "ironlaw-predict/1"
-    workload: str = custom(str)
+    workload: str = custom(
+        str, flag="WORKLOAD", metavar="WORKLOAD", about="a model; see `ironlaw workload`. Or a folder with the config.json of a decoder"
+    )
     on: tuple[Hardware, ...] = machines()
-    mode: tuple[str, ...] = several(read_mode, ("eager",))
-    dispatch: str = among(("queued", "synchronous"), "queued")
-    uncalibrated: bool = switch(False)
-    ops: int | None = whole(None)
-    strict_fp32: bool = switch(False)
-    tf32: bool = switch(False)
-    host: Host | None = custom(read_host, None)  # noqa: RUF009  a field, as all of them
-    launch: float | None = figure(None, unit="s", zero=True)
-    batch: tuple[int, ...] | None = several(read_whole, None, what="number")
-    seq: int | None = whole(None)
-    phase: str | None = among(("prefill", "decode"), None)
-    prefill: int | None = whole(None)
-    decode: bool = switch(False)
-    context: int | None = whole(None)
-    dtype: str | None = custom(read_format, None)
-    classes: int | None = whole(None)
-    price: Mapping[str, float] | None = custom(read_prices, None)
-    latency: float | None = figure(None, unit="s")
+    mode: tuple[str, ...] = several(
+        read_mode, ("eager",), metavar="MODE[,MODE]",
+        about="eager (default), compiled, graphs (of compiled code), eager_graphs (of eager code); several are shown side by side",
+    )  # fmt: skip
+    dispatch: str = among(
+        ("queued", "synchronous"), "queued", about="whether the host runs ahead (queued, the default) or waits for each kernel"
+    )
+    uncalibrated: bool = switch(False, about="the datasheet's figures only: a bound")
+    ops: int | None = whole(None, metavar="N", about="also list the N operators that take most device time (with --json: all)")
+    strict_fp32: bool = same(Products, "strict_fp32")
+    tf32: bool = same(Products, "tf32")
+    host: Host | None = same(Launching, "host")  # noqa: RUF009  a field, as all of them
+    launch: float | None = same(Launching, "launch")
+    batch: tuple[int, ...] | None = same(Sizes, "batch")
+    seq: int | None = same(Sizes, "seq")
+    phase: str | None = same(Sizes, "phase")
+    prefill: int | None = same(Sizes, "prefill")
+    decode: bool = same(Sizes, "decode")
+    context: int | None = same(Sizes, "context")
+    dtype: str | None = same(Sizes, "dtype")
+    classes: int | None = same(Sizes, "classes")
+    price: Mapping[str, float] | None = same(Costs, "price")
+    latency: float | None = same(Costs, "latency")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -123,7 +128,7 @@ class Predictions(Question):
         return tuple(Variant(n, OWN, self.graphs[n], tuple(ran)) for n, ran in others.items())
 
     @cached_property
-    def costs(self) -> dict[str, Any] | None:
+    def costs(self) -> CostsJson | None:
         """Of a million samples; None where neither a price nor a latency was given."""
         if self.price is None and self.latency is None:
             return None

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ironlaw.engine.costs import ENERGY, Offer, Pick, cheapest
 from ironlaw.engine.device.prediction import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry.prices import Price
 from ironlaw.report.model_variants import Variant, comparable
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.prediction_output import CostsJson, OfferJson
 
 
 def items(graph: Graph, batch: int | None) -> tuple[float, str]:
@@ -31,9 +34,9 @@ def items(graph: Graph, batch: int | None) -> tuple[float, str]:
     return float(count), "sample"
 
 
-def costs(variants: Sequence[Variant], prices: Mapping[str, Price], latency: float | None = None) -> dict[str, Any]:
+def costs(variants: Sequence[Variant], prices: Mapping[str, Price], latency: float | None = None) -> CostsJson:
     """As JSON takes it. Machines whose times rest on different grounds are all taken on the same, as the rest of a report compares them."""
-    rows: list[tuple[Offer, dict[str, Any]]] = []
+    rows: list[tuple[Offer, OfferJson]] = []
     basis = ""
     for variant in variants:
         holding = tuple(p for p in variant.predictions if p.fits)
@@ -42,18 +45,19 @@ def costs(variants: Sequence[Variant], prices: Mapping[str, Price], latency: flo
     slugs = list(dict.fromkeys(row["hardware"] for _, row in rows))
     by_offer = {id(offer): row for offer, row in rows}
     best = [cheapest([offer for offer, _ in rows if offer.name == slug], latency) for slug in slugs]
+    overall = cheapest([offer for offer, _ in rows], latency)
     known = {slug: prices[slug] for slug in slugs if slug in prices}
     return {
         "per": items(variants[0].graph, variants[0].batch)[1], "latency_s": latency, "basis": basis or None,
         "rows": [row for _, row in rows], "best": [_picked(pick, by_offer) for pick in best if pick is not None],
-        "cheapest": _picked(cheapest([offer for offer, _ in rows], latency), by_offer),
+        "cheapest": _picked(overall, by_offer) if overall else None,
         "unpriced": [slug for slug in slugs if slug not in prices],
         "prices": {slug: p.as_dict() for slug, p in known.items()},
         "energy": ENERGY,
     }  # fmt: skip
 
 
-def _row(variant: Variant, p: Prediction, price: Price | None, latency: float | None) -> tuple[Offer, dict[str, Any]]:
+def _row(variant: Variant, p: Prediction, price: Price | None, latency: float | None) -> tuple[Offer, OfferJson]:
     count, _ = items(variant.graph, variant.batch)
     offer = Offer(p.hardware.slug, float(p.seconds), count, float(p.hardware.power), price.per_hour if price else None)
     high = p.interval[1] if p.interval else None
@@ -66,6 +70,6 @@ def _row(variant: Variant, p: Prediction, price: Price | None, latency: float | 
     }  # fmt: skip
 
 
-def _picked(pick: Pick | None, rows: Mapping[int, dict[str, Any]]) -> dict[str, Any] | None:
+def _picked(pick: Pick, rows: Mapping[int, OfferJson]) -> OfferJson:
     """The row, and by how much even the quickest misses the latency: 0 where it does not."""
-    return None if pick is None else {**rows[id(pick.offer)], "over_s": pick.over}
+    return {**rows[id(pick.offer)], "over_s": pick.over}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.pictures.lines import lines
@@ -14,7 +15,7 @@ from ironlaw.widget.figure import Axis, Figure, mark
 from ironlaw.widget.glossary_words import explanations, marked
 
 
-def html(result: dict[str, Any]) -> str:
+def html(result: Mapping[str, Any]) -> str:
     figures: dict[str, Figure] = {}
     sections = [("summary", "What keeps the promise", _summary(result))]
     if result["frontier"]:
@@ -35,7 +36,7 @@ def html(result: dict[str, Any]) -> str:
     return frame(f"{result['model']}: serving", head, links, body, carried, script(), "Pictures need JavaScript; the tables do not.")
 
 
-def _summary(result: dict[str, Any]) -> str:
+def _summary(result: Mapping[str, Any]) -> str:
     promise = result["promise"]
     share = f"P{significant(100 * promise['share'], 4)}"
     out = paragraph(f"Promised, {share}: first token within {show(promise['ttft_s'], 's')}, others within {show(promise['tbt_s'], 's')}.")
@@ -71,12 +72,12 @@ def _summary(result: dict[str, Any]) -> str:
     return out + items(f"{row['hardware']}: {row['reason']}" for row in result["refused"]) if result["refused"] else out
 
 
-def _how(row: dict[str, Any]) -> str:
+def _how(row: Mapping[str, Any]) -> str:
     binds = f"What binds is {BINDS[row['binds']]}. {BASES[row['basis']]}."
     return f"{row['hardware']}: {'; '.join(filter(None, (replicas(row), way(row))))}. {binds}"
 
 
-def _sources(result: dict[str, Any]) -> list[str]:
+def _sources(result: Mapping[str, Any]) -> list[str]:
     load = [result["load"]["from"]] if "from" in result["load"] else []
     prices = [
         f"{slug}: ${significant(p['dollars_per_hour'])} an hour, {', '.join(filter(None, (p['vendor'], p['date'], p['source'])))}"
@@ -85,7 +86,7 @@ def _sources(result: dict[str, Any]) -> list[str]:
     return [*load, *prices, f"Energy: {result['energy']}."]
 
 
-def _frontier(result: dict[str, Any]) -> Figure:
+def _frontier(result: Mapping[str, Any]) -> Figure:
     series: dict[str, list[tuple[float, float]]] = {}
     for p in result["frontier"]:
         series.setdefault(f"{p['hardware']}, {p['devices_per_replica']} a replica", []).append((p["tbt_s"], p["tokens_per_s_each"]))
@@ -98,7 +99,7 @@ def _frontier(result: dict[str, Any]) -> Figure:
     )  # fmt: skip
 
 
-def _run(run: dict[str, Any]) -> dict[str, Figure]:
+def _run(run: Mapping[str, Any]) -> dict[str, Figure]:
     parts = run["slices"]
     middle = (parts[1]["from_s"] - parts[0]["from_s"]) / 2
     at = [part["from_s"] + middle for part in parts]

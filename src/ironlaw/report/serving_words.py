@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.units import counted, show, significant
@@ -18,7 +19,7 @@ BASES = {
 }
 
 
-def replicas(row: dict[str, Any]) -> str:
+def replicas(row: Mapping[str, Any]) -> str:
     """`3 replicas of 2 devices (dgx_h200): 1 for prompts, 2 decode, the cache between them over NVLink 4`."""
     shared = f" of {row['devices_per_replica']} devices ({row['box']})" if row["box"] else ""
     pools = row["pools"]
@@ -26,7 +27,7 @@ def replicas(row: dict[str, Any]) -> str:
     return f"{counted(row['replicas'], 'replica')}{shared}{parts}"
 
 
-def way(row: dict[str, Any]) -> str:
+def way(row: Mapping[str, Any]) -> str:
     """How requests are put together, where that is not the usual way; "" where it is."""
     guess = row["speculation"]
     parts = [

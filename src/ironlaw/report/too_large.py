@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ironlaw.engine.cluster.pipeline_stages import Group, Stage, smallest_group
 from ironlaw.engine.device.memory import footprint
@@ -10,20 +10,23 @@ from ironlaw.engine.device.prediction import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.units import show, show_capacity, show_usable
 
+if TYPE_CHECKING:
+    from ironlaw.outputs.prediction_output import GroupStage, MachineGroup, TooLargeJson
+
 ALONE = ("mcu", "npu", "cpu")  # kinds of machines that nobody joins to hold one model
 
 
-def too_large(rows: list[Prediction]) -> list[dict[str, Any]]:
+def too_large(rows: list[Prediction]) -> list[TooLargeJson]:
     """Of each machine of which no mode holds the graph: `hardware`, `reason` as a sentence, and the `group` that holds it."""
     fitting = {p.hardware.slug for p in rows if p.fits}
     first: dict[str, Prediction] = {}
     for p in rows:
         if p.hardware.slug not in fitting:
             first.setdefault(p.hardware.slug, p)
-    return [{"hardware": slug} | _answer(p) for slug, p in first.items()]
+    return [_answer(p) for p in first.values()]
 
 
-def _answer(p: Prediction) -> dict[str, Any]:
+def _answer(p: Prediction) -> TooLargeJson:
     from ironlaw.registry.boxes import box_with
 
     graph, has = p.graph, show_usable(p.memory.capacity, p.memory.usable)
@@ -32,12 +35,12 @@ def _answer(p: Prediction) -> dict[str, Any]:
         need, has = f"{show(p.memory.weights, 'B')} for its weights", f"{show_capacity(float(p.memory.flash))} of flash"
     lead = f"{graph.name} in {graph.dtype} does not fit into {p.hardware.slug}: it needs {need} of {has}, and its times are as if it did"
     if p.hardware.kind in ALONE:
-        return {"reason": f"{lead}; {_larger(graph)}", "group": None}
+        return {"hardware": p.hardware.slug, "reason": f"{lead}; {_larger(graph)}", "group": None}
     group = smallest_group(p, box_with(p.hardware.slug))
     if group is None:
         alone = "one op alone needs more than a device has, so its weights have to be split"
-        return {"reason": f"{lead}; {alone}; {_larger(graph)}", "group": None}
-    return {"reason": f"{lead}. {_sentence(p, group)} Or {_larger(graph)}", "group": as_json(group)}
+        return {"hardware": p.hardware.slug, "reason": f"{lead}; {alone}; {_larger(graph)}", "group": None}
+    return {"hardware": p.hardware.slug, "reason": f"{lead}. {_sentence(p, group)} Or {_larger(graph)}", "group": as_json(group)}
 
 
 def _sentence(p: Prediction, group: Group) -> str:
@@ -55,8 +58,8 @@ def _sentence(p: Prediction, group: Group) -> str:
     )
 
 
-def as_json(group: Group) -> dict[str, Any]:
-    def each(stage: Stage) -> dict[str, Any]:
+def as_json(group: Group) -> MachineGroup:
+    def each(stage: Stage) -> GroupStage:
         return {"ops": [stage.first, stage.last], "bytes": stage.bytes, "seconds": stage.seconds, "sends_bytes": stage.sends}
 
     return {

@@ -20,8 +20,6 @@ from starlette.routing import Mount, Route, WebSocketRoute
 
 from ironlaw.errors import IronlawError
 from ironlaw.pages import widget
-from ironlaw.pages.choices import choices
-from ironlaw.pages.explore_answers import answer
 from ironlaw.pages.gallery import MESSAGES, gallery, imported
 from ironlaw.pages.lab_catalogue import LABS, catalogue
 from ironlaw.pages.page_templates import STATIC, static, theme
@@ -109,7 +107,15 @@ def explored() -> Any:
 
 
 def registry(request: Request) -> Response:
+    from ironlaw.pages.choices import choices
+
     return JSONResponse(choices(), headers={"cache-control": "no-cache"})
+
+
+def predicted(settings: list[tuple[str, str]]) -> Any:
+    from ironlaw.pages.explore_answers import answer
+
+    return answer(settings)
 
 
 class Predict:
@@ -127,7 +133,7 @@ class Predict:
             if await request.is_disconnected():
                 return Response(status_code=204)
             try:
-                prediction = await run_in_threadpool(answer, request.query_params.multi_items())
+                prediction = await run_in_threadpool(predicted, request.query_params.multi_items())
             except IronlawError as refusal:
                 return JSONResponse({"error": str(refusal), "field": refusal.field}, 400, headers={"cache-control": "no-store"})
         return JSONResponse(prediction, headers={"cache-control": "no-store"})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.errors import BadValue
 from ironlaw.study.study_file import MOST, read_study, study
@@ -18,6 +18,9 @@ from ironlaw.study.study_store import open_store
 from ironlaw.systems.fields import REQUIRED
 from ironlaw.systems.question import Table, document
 from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.study_output import StudyQuestion
 
 SCHEMA = "ironlaw-study/1"  # of what --json writes
 
@@ -116,7 +119,7 @@ def answer(asked: Question, rows: list[Row], file: Path, by: str, top: int) -> d
     }  # fmt: skip
 
 
-def question_json(asked: Question) -> dict[str, Any]:
+def question_json(asked: Question) -> StudyQuestion:
     return {
         "question": asked.name, "about": asked.about, "version": asked.version, "by": asked.by,
         "parameters": [

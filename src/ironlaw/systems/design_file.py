@@ -20,8 +20,7 @@ class Design(Question):
     @classmethod
     def read(cls: type[D], design: str | Path | Tables) -> D:
         """Of a TOML file, or of its tables."""
-        hint = f"`ironlaw {cls.__name__.lower()} --example` prints one to start from"
-        return cls(**cls.given(design if isinstance(design, Mapping) else read_toml(design, "a design", hint)))
+        return cls(**cls.given(design if isinstance(design, Mapping) else read_toml(design, "a design", "docs/designs.md has examples")))
 
     @classmethod
     def given(cls, tables: Tables) -> dict[str, Any]:

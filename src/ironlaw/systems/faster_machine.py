@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.registry.machines import hardware, registered
-from ironlaw.registry.transfers import transfer
+from ironlaw.registry.transfers import taught
 
 ACHIEVED = "achieved."  # how a file's measured rates are named among its figures
 
@@ -34,4 +34,4 @@ def _faster(name: str, flops: float, bandwidth: float) -> Hardware:
         base, peaks=peaks, sparse=sparse, vector=vector, units=units, figures=figures, bandwidth=bandwidth * base.bandwidth,
         power=flops * base.power,
     )  # fmt: skip
-    return replace(changed, calibration=None, transfer=transfer(changed, registered))
+    return replace(changed, calibration=None, taught=taught(changed, registered))

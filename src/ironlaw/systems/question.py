@@ -8,13 +8,14 @@
         @result("mean time in the system", "s", better="low")
         def mean_s(self) -> float: ...
 
-Whoever asks may write values as on the command line (`service="5 ms"`). `to_json()` is what the command writes with --json.
+Whoever asks may write values as on the command line (`service="5 ms"`). A message has a parameter in backticks, `rate` or `rate=5`, and
+the command line spells it as its option. `to_json()` is what the command writes as JSON.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -89,7 +90,7 @@ class Question:
                     object.__setattr__(self, name, one.read(value))
 
     @cached_property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> Mapping[str, Any]:
         raise NotImplementedError
 
     def table(self) -> Table:
@@ -98,7 +99,7 @@ class Question:
         return Table("", ("result", "value", "unit"), cells)
 
     def to_json(self) -> dict[str, Any]:
-        """What the command writes with --json."""
+        """What the command writes as JSON."""
         return document(self.answer, self.schema)
 
     def __repr__(self) -> str:
@@ -108,12 +109,12 @@ class Question:
         return self.table().html()
 
 
-def document(value: dict[str, Any], schema: str = "") -> dict[str, Any]:
+def document(value: Mapping[str, Any], schema: str = "") -> dict[str, Any]:
     """With the schema that describes it (`ironlaw schema`) and the version that wrote it. Infinities and NaN are not JSON: they come out
     as null."""
     from ironlaw.version import __version__
 
-    plain: dict[str, Any] = _plain({"schema": schema or value["schema"], "ironlaw": __version__} | value)
+    plain: dict[str, Any] = _plain({"schema": schema or value["schema"], "ironlaw": __version__, **value})
     return plain
 
 

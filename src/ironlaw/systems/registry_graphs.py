@@ -16,7 +16,7 @@ from ironlaw.registry.workloads import about, kv_cache, workload, workloads
 from ironlaw.systems.captures import Captures, growths, sources_of, stored
 from ironlaw.tracing.capture_job import GROWN
 
-IDLE = {"input": "--input", "set": "--set", "training": "--training"}  # of `analyze`, for models that are captured
+IDLE = ("input", "set", "training")  # of `analyze`, for models that are captured
 
 
 def model(name: str) -> Callable[..., Graph]:
@@ -42,9 +42,9 @@ def is_folder(target: str) -> bool:
 
 def build_all(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]:
     """Of each phase, or of the one pass: what `captures.capture_all` gives for a captured model."""
-    for name, option in IDLE.items():
+    for name in IDLE:
         if getattr(asked, name):
-            raise BadValue(f"{asked.target} is built from the registry and takes no {option}; give FILE.py:NAME or hf:CONFIG for that")
+            raise BadValue(f"{asked.target} is built from the registry and takes no `{name}`; give FILE.py:NAME or hf:CONFIG for that")
     build = model(asked.target)
     return {name: _phase(asked, build, name, phases.get(name)) for name in phases or ("",)}
 

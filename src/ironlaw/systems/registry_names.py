@@ -1,6 +1,6 @@
 """Names of the registry, read from what people write: machines, models, number formats, prices.
 
-The registry is imported on first use, so that a command's --help answers at once.
+The registry and the engine are imported on first use, so that a command's help answers at once.
 """
 
 from __future__ import annotations
@@ -8,28 +8,37 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.engine.device.machine import MODES, Hardware
-from ironlaw.engine.device.types import FORMATS
 from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import computed_in, spelled
-from ironlaw.systems.fields import REQUIRED, one_of, read_option, several
+from ironlaw.systems.fields import REQUIRED, one_of, several
+from ironlaw.systems.value_readers import read_option
 
 if TYPE_CHECKING:
+    from ironlaw.engine.device.machine import Hardware
     from ironlaw.registry.prices import Price
 
 
 def read_machine(name: str | Hardware) -> Hardware:
+    from ironlaw.engine.device.machine import Hardware
     from ironlaw.registry.machines import hardware
 
     return name if isinstance(name, Hardware) else hardware(name.strip())
 
 
 def read_mode(name: str) -> str:
+    from ironlaw.engine.device.machine import MODES
+
     return str(read_option(name, MODES, "mode"))
 
 
 def read_format(name: str) -> str:
-    return str(read_option(spelled(name), [fmt for fmt in FORMATS if computed_in(fmt) == fmt], "number format"))
+    return str(read_option(spelled(name), [fmt for fmt in _formats() if computed_in(fmt) == fmt], "number format"))
+
+
+def _formats() -> Iterable[str]:
+    from ironlaw.engine.device.types import FORMATS
+
+    return FORMATS
 
 
 def read_prices(given: str | Mapping[str, Any]) -> dict[str, float]:
@@ -57,7 +66,7 @@ def known_prices(asked: Iterable[Hardware], given: Mapping[str, float]) -> dict[
     every = [machine.slug for machine in asked]
     for slug in given:
         if slug not in every:
-            raise BadValue(f"--price {slug}=…: that machine is not asked about, but {', '.join(every)}; leave it out, or add it")
+            raise BadValue(f"`price={slug}=…`: that machine is not asked about, but {', '.join(every)}; leave it out, or add it")
     return prices_of(every, given)
 
 
@@ -102,4 +111,4 @@ def model() -> Any:
 
 
 def number_format(about: str, default: Any = REQUIRED) -> Any:
-    return one_of(lambda: FORMATS, default, find=read_format, about=about)
+    return one_of(_formats, default, find=read_format, about=about)

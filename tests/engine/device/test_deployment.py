@@ -4,9 +4,9 @@ import pytest
 
 from ironlaw import workload
 from ironlaw.claims import chain
+from ironlaw.engine.device.compiler_rules import POINTWISE, TREE
 from ironlaw.engine.device.deployment import largest_near, regroup, serving, stack
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.fusion_rules import POINTWISE, TREE
 from ironlaw.engine.device.memory import largest_that_fits
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import category, op

@@ -8,8 +8,9 @@ from small_graphs import chain, tensor
 
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.engine.device import fusion
+from ironlaw.engine.device.compiler_rules import POINTWISE, TREE, Rules
 from ironlaw.engine.device.fusion import Group, fuse
-from ironlaw.engine.device.fusion_rules import POINTWISE, TREE, Rules, decide
+from ironlaw.engine.device.fusion_rules import decide
 from ironlaw.engine.device.types import Graph, Tensor, Work
 from ironlaw.engine.device.work import KINDS, SMALL_REDUCTION, op, with_attrs
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from small_graphs import graphs
 
 from ironlaw.backends.inductor import INDUCTOR, TRITON
+from ironlaw.engine.device.compiler_rules import TREE
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.fusion_rules import TREE, decide
+from ironlaw.engine.device.fusion_rules import decide
 from ironlaw.engine.device.work import category
 
 rules = st.sampled_from([TREE, INDUCTOR])

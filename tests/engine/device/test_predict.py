@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from small_graphs import MACHINE, chain, tensor
 
+from ironlaw.engine.device.compiler_rules import Rules
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.host import AUTOGRAD, PYTHON, Host
 from ironlaw.engine.device.machine import Cost, Figure, Plan
 from ironlaw.engine.device.predict import OpRow, bound, is_sweep, one_launch, predict

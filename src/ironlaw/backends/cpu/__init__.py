@@ -15,9 +15,9 @@ from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.saving import Saving
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import KINDS, with_attrs
-from ironlaw.engine.device.work.keeping import Saving
 
 MODULE = "nn_"  # launch rows of an op as a module's call, beside the bare function
 # a curve that was not measured -> the one whose work is most alike

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import log2, sqrt
 
 from ironlaw.engine.arrays import Number, maximum, minimum
-from ironlaw.engine.device.lower_bound import LASTING
-from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.machine import LASTING, Hardware
 from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.errors import BadValue
 

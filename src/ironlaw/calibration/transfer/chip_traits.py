@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ironlaw.engine.device.lower_bound import LASTING
-from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.machine import LASTING, Hardware
 from ironlaw.errors import BadValue
 
 MULTIPROCESSORS = ("sms", "cus", "xe_cores")  # what makers call them

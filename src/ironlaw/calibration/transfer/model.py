@@ -7,7 +7,7 @@ two machines. On a machine with the measured one's own multiprocessors (an H100 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from ironlaw.calibration.transfer.families import PUBLISHED, law
 from ironlaw.calibration.transfer.power import as_tight
 from ironlaw.calibration.transfer.transfer_laws import Laws
 from ironlaw.engine.arrays import Number, largest, log2, maximum, minimum
-from ironlaw.engine.device.fusion_rules import Rules
+from ironlaw.engine.device.compiler_rules import Rules
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.lower_bound import least_arithmetic
 from ironlaw.engine.device.machine import Cost, Hardware, Plan
@@ -49,10 +49,9 @@ class Taught(NamedTuple):
 
 @dataclass(frozen=True)
 class Transfer:
-    """A cost model of one machine. `taught` is asked once, with the first prediction. `own`: the machine, where it may be the kin of
-    the measured one."""
+    """A cost model of one machine. `own`: the machine, where it may be the kin of the measured one."""
 
-    taught: Callable[[], Taught]
+    taught: Taught
     host: Host
     own: Hardware | None = None
     backend: str = LIBRARY
@@ -62,21 +61,17 @@ class Transfer:
     scatter: Mapping[str, Scatter] = field(default_factory=dict)
     costs: dict[Any, tuple[Hardware, dict[Any, Cost]]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @cached_property
-    def lessons(self) -> Taught:
-        return self.taught()
-
     @property
     def laws(self) -> Laws:
-        return self.lessons.laws
+        return self.taught.laws
 
     @property
     def pattern(self) -> Calibration:
-        return self.lessons.pattern
+        return self.taught.pattern
 
     @property
     def measured(self) -> Hardware:
-        return self.lessons.measured
+        return self.taught.measured
 
     @property
     def sources(self) -> tuple[str, ...]:

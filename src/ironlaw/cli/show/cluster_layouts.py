@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.cli.show import draw
@@ -23,7 +24,7 @@ def share(value: float) -> str:
     return f"{significant(100 * value)} %"
 
 
-def report(result: dict[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     sizes = f"{draw.plural(result['batch'], 'sequence')} of {result['seq']:,} tokens a step"
     draw.heading(result["model"], f"{result['devices']:,} × {result['hardware']} in {result['box']}, {sizes}")
     rows = [_layout(row) for row in result["layouts"]]
@@ -40,7 +41,7 @@ def report(result: dict[str, Any]) -> None:
     _outlook(result, best)
 
 
-def _layout(row: dict[str, Any]) -> tuple[Any, ...]:
+def _layout(row: Mapping[str, Any]) -> tuple[Any, ...]:
     memory = show(row["memory_bytes"], "B")
     return (
         row["label"], f"{row['virtual']}", f"{row['micro']}", row["recompute"], (show(row["step_s"], "s"), draw.STRONG),
@@ -48,7 +49,7 @@ def _layout(row: dict[str, Any]) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _parts(best: dict[str, Any]) -> None:
+def _parts(best: Mapping[str, Any]) -> None:
     draw.heading("the first one's step", best["label"])
     rows = [
         (PARTS[name], show(seconds, "s"), draw.percent(seconds / best["step_s"])) for name, seconds in best["parts_s"].items() if seconds
@@ -58,7 +59,7 @@ def _parts(best: dict[str, Any]) -> None:
     draw.say(f"memory of the fullest device: {held}", draw.DIM)
 
 
-def _traffic(traffic: list[dict[str, Any]]) -> None:
+def _traffic(traffic: Sequence[Mapping[str, Any]]) -> None:
     if not traffic:
         return
     rows = [
@@ -68,7 +69,7 @@ def _traffic(traffic: list[dict[str, Any]]) -> None:
     draw.table(["parallelism", "wire", "where", "sent by a device"], rows, left=("parallelism", "wire", "where"))
 
 
-def _outlook(result: dict[str, Any], best: dict[str, Any]) -> None:
+def _outlook(result: Mapping[str, Any], best: Mapping[str, Any]) -> None:
     stops, more = result["failures"], result["doubling"]
     low, high = result["published_over_predicted"]
     unit = f"{significant(stops['unit_mtbf_s'] / 3600)} h a device"
@@ -86,7 +87,7 @@ def _outlook(result: dict[str, Any], best: dict[str, Any]) -> None:
     ])  # fmt: skip
 
 
-def _costs(about: dict[str, Any]) -> str:
+def _costs(about: Mapping[str, Any]) -> str:
     power = f"energy {show(about['joules_per_million_tokens'], 'J')} a million tokens at most ({about['energy']})"
     if about["dollars_per_hour"] is None:
         return f"no price is known: give --price {about['unpriced'][0]}=…; {power}"
@@ -94,7 +95,7 @@ def _costs(about: dict[str, Any]) -> str:
     return f"${a_day} a day, ${each} a million tokens with failures; {power}. {sources(about)}"
 
 
-def _next(more: dict[str, Any] | None) -> str:
+def _next(more: Mapping[str, Any] | None) -> str:
     if more is None:
         return "twice as many devices do not divide this batch; give a larger --batch-tokens"
     gain = f"{show(more['step_s'], 's')} a step, {significant(more['speedup'])} × as fast, MFU {share(more['mfu'])}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.cli.show import draw
@@ -10,7 +11,7 @@ from ironlaw.report.cost_words import lead, sources, verdict
 from ironlaw.units import show, significant
 
 
-def report(about: dict[str, Any]) -> None:
+def report(about: Mapping[str, Any]) -> None:
     draw.heading("costs", lead(about))
     rows = about["best"] or about["rows"]
     if not rows:
@@ -21,7 +22,7 @@ def report(about: dict[str, Any]) -> None:
     draw.say(" ".join((sources(about), f"Energy: {about['energy']}.")), draw.DIM)
 
 
-def _cells(row: dict[str, Any]) -> tuple[Any, ...]:
+def _cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
     dollars, late = row["dollars_per_million"], row["meets"] is False
     batch = "–" if row["batch"] is None else f"{row['batch']:,}"
     stored = "" if row["weights"] == OWN else f", {row['weights']}"

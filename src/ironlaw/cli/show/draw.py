@@ -6,7 +6,7 @@ rich heeds NO_COLOR, the terminal's width, and leaves colour out of pipes. Where
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -152,6 +152,6 @@ def plural(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def emit(value: dict[str, Any], schema: str = "") -> None:
+def emit(value: Mapping[str, Any], schema: str = "") -> None:
     """JSON and nothing else."""
     print(json.dumps(document(value, schema), indent=2, allow_nan=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.cli.show import draw
@@ -13,7 +14,7 @@ NAMES = {
 }  # fmt: skip
 
 
-def report(result: dict[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     draw.say()
     draw.pairs(_head(result))
     draw.heading("who proves what", "the noise is the same")
@@ -29,7 +30,7 @@ def report(result: dict[str, Any]) -> None:
         )
 
 
-def _head(result: dict[str, Any]) -> list[tuple[str, Any]]:
+def _head(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
     runs = f" in {draw.plural(result['runs'], 'run')}" if result["runs"] > 1 else ""
     attack, drawn = result["attack"], f"sampling rate {significant(result['rate'])}"
     rows: list[tuple[str, Any]] = [
@@ -51,7 +52,7 @@ def _epsilon(value: float | None) -> str:
     return "no bound" if value is None or value == float("inf") else significant(value, 4) if value < 1e6 else f"{value:.2e}"
 
 
-def _kind(row: dict[str, Any]) -> str:
+def _kind(row: Mapping[str, Any]) -> str:
     if not row["bound"]:
         return "an estimate, not a bound"
     return f"order {row['order']:g}" if row["order"] else ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.units import show, significant
 
 
-def report(result: dict[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     draw.say()
     draw.pairs(_head(result))
     draw.heading("service by service", f"at P{100 * result['quantile']:g}")
@@ -17,7 +18,7 @@ def report(result: dict[str, Any]) -> None:
     draw.pairs(_more(result))
 
 
-def _head(result: dict[str, Any]) -> list[tuple[str, Any]]:
+def _head(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
     percentile = f"P{100 * result['quantile']:g}"
     rows: list[tuple[str, Any]] = [
         ("the user sees", (f"{percentile} = {_time(result['latency_s'])}", draw.STRONG)),
@@ -30,7 +31,7 @@ def _head(result: dict[str, Any]) -> list[tuple[str, Any]]:
     return rows
 
 
-def _more(result: dict[str, Any]) -> list[tuple[str, Any]]:
+def _more(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
     down = f"{result['availability']:.6g}, {_time(result['downtime_s_per_year'])} a year without an answer"
     promised = result["availability_promised"]
     available = down if promised is None else _verdict(result["down"], f"{promised:g} promised", down)
@@ -46,7 +47,7 @@ def _more(result: dict[str, Any]) -> list[tuple[str, Any]]:
     return rows
 
 
-def _storm(storm: dict[str, Any]) -> str:
+def _storm(storm: Mapping[str, Any]) -> str:
     return f"up to {significant(storm['harmless_retries'])} per request do no lasting harm"
 
 
@@ -54,7 +55,7 @@ def _verdict(broken: bool, what: str, why: str, good: str = "is kept", bad: str 
     return f"{what} {bad if broken else good}: {why}", draw.BAD if broken else draw.GOOD
 
 
-def _row(one: dict[str, Any]) -> tuple[Any, ...]:
+def _row(one: Mapping[str, Any]) -> tuple[Any, ...]:
     times = f"{one['calls']} × " if one["calls"] > 1 else ""
     return (
         one["name"], f"{times}{_time(one['alone_s'])}", _time(one["without_s"]), draw.percent(one["hedge_load"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.cli.show import draw
@@ -10,7 +11,7 @@ from ironlaw.units import show, significant
 PRUNED = {"csr_32": "CSR, 32-bit columns", "csr_16": "CSR, 16-bit columns", "bitmap": "bitmap", "two_of_four": "2:4"}
 
 
-def report(result: dict[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     about = result["model"]
     draw.say()
     if about:
@@ -29,7 +30,7 @@ def report(result: dict[str, Any]) -> None:
         draw.say("A smaller file is not a faster product: that takes a kernel for it.", draw.DIM)
 
 
-def _row(row: dict[str, Any]) -> tuple[str, ...]:
+def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
     more = f"{significant(row['next_bit'])} × noise" if row["next_bit"] else "–"
     figures = (
         str(row["bits"]),
@@ -42,11 +43,11 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
     return (*figures, f"{significant(row['stored_bits'])} bits", *((show(row["bytes"], "B"),) if "bytes" in row else ()))
 
 
-def _from(row: dict[str, Any]) -> str:
+def _from(row: Mapping[str, Any]) -> str:
     return f"{draw.percent(row['pruned']['csr_32_pays_from'])} zeros"
 
 
-def frontier(result: dict[str, Any]) -> None:
+def frontier(result: Mapping[str, Any]) -> None:
     draw.say()
     draw.pairs([("worth having", (f"{result['on_frontier']} of {result['points']}: nothing is smaller and no worse", draw.STRONG))])
     rows = [

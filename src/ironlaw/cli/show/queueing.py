@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.cli.show import draw
@@ -17,7 +18,7 @@ METHODS = {
 }  # fmt: skip
 
 
-def report(result: dict[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     taken = f"at most {result['batch']:,} at once: {POLICIES[result['policy']]}" if result["policy"] else "one request at a time"
     draw.say()
     draw.pairs([
@@ -36,7 +37,7 @@ def report(result: dict[str, Any]) -> None:
         draw.pairs([_target(result["target"])])
 
 
-def _row(row: dict[str, Any], batches: bool) -> tuple[Any, ...]:
+def _row(row: Mapping[str, Any], batches: bool) -> tuple[Any, ...]:
     load = (draw.percent(row["load"]), draw.BAD if row["load"] >= 1 else "")
     middle = (draw.percent(row["busy"]), significant(row["batch"])) if batches else ()
     p99 = "–" if row["p99_s"] is None else show(row["p99_s"], "s")
@@ -45,13 +46,13 @@ def _row(row: dict[str, Any], batches: bool) -> tuple[Any, ...]:
     return (significant(row["rate"]), load, *middle, show(row["mean_s"], "s"), (p99, draw.STRONG), significant(row["in_flight"]))
 
 
-def _grows(row: dict[str, Any]) -> str:
+def _grows(row: Mapping[str, Any]) -> str:
     if not row["growth_per_s"]:
         return "the servers get exactly what they can do, and the line grows without end: lower the rate, or add a server."
     return f"the line grows by {significant(row['growth_per_s'])} requests a second: lower the rate, batch more, or add servers."
 
 
-def _target(target: dict[str, Any]) -> tuple[str, Any]:
+def _target(target: Mapping[str, Any]) -> tuple[str, Any]:
     asked = f"P99 within {show(target['p99_s'], 's')}"
     if not target["rate"]:
         return asked, ("at no rate: shorten the service, or hold back less for a full batch", draw.BAD)

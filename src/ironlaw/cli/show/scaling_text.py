@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.units import significant
 
 
-def report(result: dict[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     draw.say()
     draw.pairs(_head(result))
     if result["points"]:
@@ -22,7 +23,7 @@ def report(result: dict[str, Any]) -> None:
         draw.pairs(_target(result["target"]))
 
 
-def _head(result: dict[str, Any]) -> list[tuple[str, Any]]:
+def _head(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
     basis = {"given": "as given", "one point": "from one measured number of workers", "fit": "fitted"}[result["basis"]]
     rows: list[tuple[str, Any]] = [("serial share σ", f"{draw.percent(result['sigma'])}{_between(result, 'sigma', draw.percent)}, {basis}")]
     if result["kappa"] or result["basis"] == "fit":
@@ -36,12 +37,12 @@ def _head(result: dict[str, Any]) -> list[tuple[str, Any]]:
     return [*rows, ("ceiling", "none: nothing is serial" if ceiling is None else f"{significant(ceiling)} ×, with any number of workers")]
 
 
-def _between(result: dict[str, Any], name: str, write: Any) -> str:
+def _between(result: Mapping[str, Any], name: str, write: Any) -> str:
     interval = result[f"{name}_interval"]
     return f" ({write(interval[0])} to {write(interval[1])}, 95 %)" if interval else ""
 
 
-def _measured(point: dict[str, Any]) -> tuple[str, ...]:
+def _measured(point: Mapping[str, Any]) -> tuple[str, ...]:
     share = point["karp_flatt"]
     return (
         draw.count(point["workers"]), f"{significant(point['speedup'])} ×", f"{significant(point['model'])} ×",
@@ -49,13 +50,13 @@ def _measured(point: dict[str, Any]) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _predicted(row: dict[str, Any]) -> tuple[Any, ...]:
+def _predicted(row: Mapping[str, Any]) -> tuple[Any, ...]:
     note = "no" if row["extrapolated"] else "yes"
     style = draw.GOOD if row["efficiency"] >= 0.7 else draw.BAD if row["efficiency"] < 0.4 else ""
     return (draw.count(row["workers"]), f"{significant(row['speedup'])} ×", (draw.percent(row["efficiency"]), style), note)
 
 
-def _target(target: dict[str, Any]) -> list[tuple[str, Any]]:
+def _target(target: Mapping[str, Any]) -> list[tuple[str, Any]]:
     asked = f"for {significant(target['speedup'])} ×"
     if target["workers"] is not None:
         return [(asked, (f"{draw.plural(int(target['workers']), 'worker')}", draw.STRONG))]

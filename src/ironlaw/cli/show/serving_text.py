@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.cli.show import draw
@@ -10,7 +11,7 @@ from ironlaw.report.serving_words import BASES, BINDS, replicas, way
 from ironlaw.units import show, significant
 
 
-def report(result: dict[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     load, promise = result["load"], result["promise"]
     at = f"{significant(load['rate'])} requests/s" if load["rate"] else "requests at once"
     lengths = f"{significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average"
@@ -35,14 +36,14 @@ def report(result: dict[str, Any]) -> None:
         draw.say(f"Load: {load['from']}", draw.DIM)
 
 
-def _point(p: dict[str, Any], priced: bool) -> tuple[Any, ...]:
+def _point(p: Mapping[str, Any], priced: bool) -> tuple[Any, ...]:
     cost = (significant(p["dollars_per_million_tokens"]),) if priced else ()
     return (
         p["hardware"], str(p["devices_per_replica"]), str(p["batch"]), show(p["tbt_s"], "s"), significant(p["tokens_per_s_each"]), *cost
     )  # fmt: skip
 
 
-def _choices(rows: list[dict[str, Any]], share: str) -> None:
+def _choices(rows: Sequence[Mapping[str, Any]], share: str) -> None:
     names = ("machine", "devices", "batch", "cache", f"TTFT {share}", f"TBT {share}", "tokens/s", "$/M", "J/M ≤")
     draw.table(names, [_row(row) for row in rows], left=("machine",))
     for row in rows:
@@ -56,7 +57,7 @@ def _choices(rows: list[dict[str, Any]], share: str) -> None:
         )])  # fmt: skip
 
 
-def _row(row: dict[str, Any]) -> tuple[Any, ...]:
+def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
     dollars = row["dollars_per_million_tokens"]
     return (
         row["hardware"], (str(row["devices"]), draw.STRONG), significant(row["batch"]), draw.percent(row["cache_peak"]),
@@ -65,7 +66,7 @@ def _row(row: dict[str, Any]) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _verdict(result: dict[str, Any]) -> None:
+def _verdict(result: Mapping[str, Any]) -> None:
     best = next(row for row in result["choices"] if row["hardware"] == result["fewest"])
     draw.say(f"Fewest devices: {draw.plural(best['devices'], 'device')}, {best['hardware']}.", draw.GOOD)
     if result["cheapest"]:
@@ -79,7 +80,7 @@ def _verdict(result: dict[str, Any]) -> None:
     draw.say(f"J/M: joules for a million new tokens; {result['energy']}.", draw.DIM)
 
 
-def _run(run: dict[str, Any]) -> None:
+def _run(run: Mapping[str, Any]) -> None:
     draw.heading("The run over time", f"{run['hardware']}, one replica on average")
     names = ("from", "busy", "decoding", "cache", "waiting", "prompt tokens/s", "a step")
     rows = [

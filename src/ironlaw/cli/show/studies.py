@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.cli.show import draw
@@ -10,7 +11,7 @@ from ironlaw.units import show
 FEW = 6  # values that a table spells out
 
 
-def questions(about: list[dict[str, Any]]) -> None:
+def questions(about: Sequence[Mapping[str, Any]]) -> None:
     draw.table(
         ("question", "what is asked", "it needs", "ranked by"),
         [(q["question"], q["about"], ", ".join(p["name"] for p in q["parameters"] if p["required"]), q["by"]) for q in about],
@@ -19,7 +20,7 @@ def questions(about: list[dict[str, Any]]) -> None:
     draw.say("`ironlaw study --questions NAME` shows a question's parameters and results.")
 
 
-def question(about: dict[str, Any]) -> None:
+def question(about: Mapping[str, Any]) -> None:
     draw.heading(about["question"], about["about"])
     draw.table(
         ("parameter", "what it is", "default", "values"),
@@ -36,7 +37,7 @@ def question(about: dict[str, Any]) -> None:
     draw.say("A study file to begin with:\n\n[study]\n" + "\n".join(lines))
 
 
-def report(result: dict[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     draw.heading(f"{result['question']}: {draw.plural(result['points'], 'point')}", result["about"])
     fixed = ", ".join(
         f"{name} {_value(value, result['units'][name])}" for name, value in result["fixed"].items() if name not in result["usual"]
@@ -51,7 +52,7 @@ def report(result: dict[str, Any]) -> None:
     draw.say(f"Results: {result['file']}")
 
 
-def _best(result: dict[str, Any]) -> None:
+def _best(result: Mapping[str, Any]) -> None:
     """Parameters that vary, the result that ranks, and as many others as there is room for."""
     by, units, rows = result["by"], result["units"], result["best"]
     texts = {name: [_value(row[name], units[name]) for row in rows] for name in (*result["vary"], *result["results"])}
@@ -64,7 +65,7 @@ def _best(result: dict[str, Any]) -> None:
     draw.table(shown, [[texts[name][i] for name in shown] for i in range(len(rows))], left=left)
 
 
-def _counts(result: dict[str, Any]) -> str:
+def _counts(result: Mapping[str, Any]) -> str:
     parts = [f"{draw.plural(result['answered'], 'point')} answered, best by {result['by']} ({result['better']} is better)"]
     if result["unfit"]:
         parts.append(f"{result['unfit']:,} of them not ranked ({result['needs']} is false)")
@@ -87,11 +88,11 @@ def _value(value: Any, unit: str) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _usual(parameter: dict[str, Any]) -> str:
+def _usual(parameter: Mapping[str, Any]) -> str:
     return "required" if parameter["required"] else _value(parameter["default"], parameter["unit"])
 
 
-def _values(parameter: dict[str, Any]) -> str:
+def _values(parameter: Mapping[str, Any]) -> str:
     names = parameter["values"]
     if not names:
         return {"int64": "whole numbers", "double": f"numbers{', or with ' + parameter['unit'] if parameter['unit'] else ''}"}.get(
@@ -100,7 +101,7 @@ def _values(parameter: dict[str, Any]) -> str:
     return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
-def _sample(parameter: dict[str, Any]) -> str:
+def _sample(parameter: Mapping[str, Any]) -> str:
     names = parameter["values"]
     if names:
         return "[" + ", ".join(f'"{name}"' for name in names[:2]) + "]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.cli.show import draw
@@ -11,7 +12,7 @@ WIDE = 20  # cells of the longest bar
 SHOWN = 8
 
 
-def report(result: dict[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     for readout in result["readouts"]:
         draw.heading(f"{readout['name']} = {_figure(readout['value'])}", "what 10 % more or less of each input does to it")
         largest = max((abs(row["high"] - row["low"]) for row in readout["levers"]), default=1.0) or 1.0
@@ -29,7 +30,7 @@ def report(result: dict[str, Any]) -> None:
         draw.say(f"All limits together: {_fix(result['together'])}.", draw.STRONG)
 
 
-def _row(row: dict[str, Any], value: float, largest: float) -> tuple[Any, ...]:
+def _row(row: Mapping[str, Any], value: float, largest: float) -> tuple[Any, ...]:
     cells = max(1, round(WIDE * abs(row["high"] - row["low"]) / largest))
     return row["input"], f"{row['lever']:+.2f}", _change(row["low"], value), _change(row["high"], value), "█" * cells
 
@@ -38,7 +39,7 @@ def _change(new: float, old: float) -> str:
     return f"{100 * (new / old - 1):+.1f} %" if old else _figure(new)
 
 
-def _limit(row: dict[str, Any]) -> tuple[Any, ...]:
+def _limit(row: Mapping[str, Any]) -> tuple[Any, ...]:
     sign = "≤" if row["kind"] == "most" else "≥"
     margin = (f"{100 * row['margin']:+.1f} %", draw.GOOD if row["margin"] >= 0 else draw.BAD)
     if row["margin"] >= 0:
@@ -47,7 +48,7 @@ def _limit(row: dict[str, Any]) -> tuple[Any, ...]:
     return f"{row['readout']} {sign} {_figure(row['limit'])}", margin, _fix(row["fix"]) + breaks
 
 
-def _fix(fix: dict[str, Any] | None) -> str:
+def _fix(fix: Mapping[str, Any] | None) -> str:
     return "no single dial does it" if fix is None else f"{fix['dial']} from {_figure(fix['from'])} to {_figure(fix['to'])}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.cli.show import draw
@@ -21,7 +22,7 @@ NAMES = {
 PHASES = {"forward": "forward", "between": "between", "again": "recomputing", "backward": "backward", "update": "the update"}
 
 
-def batches(variants: list[dict[str, Any]]) -> None:
+def batches(variants: Sequence[Mapping[str, Any]]) -> None:
     """Several batches side by side."""
     if not variants:
         return
@@ -34,7 +35,7 @@ def batches(variants: list[dict[str, Any]]) -> None:
     draw.table(["batch", "peak", "kept for the backward pass", *machines], rows)
 
 
-def report(result: dict[str, Any]) -> None:
+def report(result: Mapping[str, Any]) -> None:
     sizes = f"batch {result['batch']:,}" + (f" × {result['seq']:,} tokens" if result["seq"] else "")
     draw.heading(
         result["target"], f"one training step: {sizes}, {RECIPES[result['recipe']].label}, {OPTIMISERS[result['optimiser']].label}"
@@ -63,7 +64,7 @@ def report(result: dict[str, Any]) -> None:
     levers(result)
 
 
-def machines(result: dict[str, Any]) -> None:
+def machines(result: Mapping[str, Any]) -> None:
     rows = []
     for one in result["machines"]:
         room = one["headroom_bytes"]
@@ -79,7 +80,7 @@ def machines(result: dict[str, Any]) -> None:
             )
 
 
-def levers(result: dict[str, Any]) -> None:
+def levers(result: Mapping[str, Any]) -> None:
     if not result["levers"]:
         return
     draw.heading("what one change frees", "each alone, from here")

@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Any
 
 from ironlaw.engine.arrays import SCALARS, Number, maximum, minimum, smallest
-from ironlaw.engine.device.fusion_rules import FUSED, TREE, Rules, Verdict, decide, fixed, same_size
+from ironlaw.engine.device.compiler_rules import TREE, Rules
+from ironlaw.engine.device.fusion_rules import FUSED, Verdict, decide, fixed, same_size
 from ironlaw.engine.device.recompute import Expression, expressions
 from ironlaw.engine.device.types import Graph, Op, Tensor, Work
 from ironlaw.engine.device.work import category

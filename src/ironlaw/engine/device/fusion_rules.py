@@ -18,25 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number, smallest
+from ironlaw.engine.device.compiler_rules import TREE, Rules
 from ironlaw.engine.device.types import Op, Tensor
 from ironlaw.engine.device.work import SMALL_REDUCTION, category
 
 PER_ELEMENT = ("elementwise", "movement", "lookup", "window")  # producers whose outputs are made element by element
 FUSED = "fused"
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a compiler may do. The tree allows all; a compiler may leave a library's matmuls and convolutions alone."""
-
-    epilogue: bool = True
-    horizontal: bool = True
-    vertical: bool = True
-    recompute: bool = False  # loops of its own: what is cheap is computed again by each reader, and a reduction's loop goes no further
-
-
-TREE = Rules()
-POINTWISE = Rules(epilogue=False, horizontal=False, vertical=False)  # adjacent element-wise ops of one shape, nothing else
 
 
 @dataclass(frozen=True, slots=True)

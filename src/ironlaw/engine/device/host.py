@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.arrays import Number, maximum
 from ironlaw.engine.device.types import check_positive
-from ironlaw.engine.device.work import category, traits
 from ironlaw.errors import BadValue
 
 if TYPE_CHECKING:
@@ -62,6 +61,8 @@ class Host:
 
     def launch(self, op: Op, mode: str, kernels: Number) -> Number:
         """Seconds that an op's launches cost: one call each in eager mode; a compiler's kernels one by one."""
+        from ironlaw.engine.device.work import category, traits  # here: a machine is read without knowing any op
+
         if mode != "eager" and category(op.kind) not in ("contraction", "attention"):
             return self.default * kernels
         if op.kind == "foreach":

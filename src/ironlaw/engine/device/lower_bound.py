@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw.engine.arrays import Number, maximum, minimum
-from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.machine import LASTING, Hardware
 from ironlaw.engine.device.roofline import arithmetic
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op, Work
 from ironlaw.formats import computed_in
 
 CAUSAL = {"attention": (0, 1), "attention_backward": (1, 2)}  # kind -> the places of queries and keys among its inputs
-LASTING = ("l1", "l2", "l3", "l4")  # caches that outlast a kernel; a GPU's registers and shared memory do not
 STRIDED = ("conv2d", "max_pool2d", "avg_pool2d")
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ironlaw.engine.arrays import Number, largest, maximum, minimum, total
-from ironlaw.engine.device.fusion_rules import Rules
 from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.types import Graph, Op, bytes_per_element, check_positive
-from ironlaw.engine.device.uncertainty import Doubt, Scatter
+from ironlaw.engine.device.types import bytes_per_element, check_positive
 from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
 from ironlaw.formats import PRODUCTS_OF_PARTS, computed_in
+
+if TYPE_CHECKING:
+    from ironlaw.engine.device.compiler_rules import Rules
+    from ironlaw.engine.device.types import Graph, Op
+    from ironlaw.engine.device.uncertainty import Doubt, Scatter
 
 # whose kernels run, and whether a graph of them is replayed: "graphs" is of compiled code, "eager_graphs" of eager code, which is how
 # serving engines decode
@@ -31,6 +34,7 @@ SCHEDULES = (*DISPATCHES, "replayed")
 # strict: all in FP32; tf32: all that can be in TF32.
 FP32 = ("default", "strict", "tf32")
 NARROW = "tf32"
+LASTING = ("l1", "l2", "l3", "l4")  # caches that outlast a kernel; a GPU's registers and shared memory do not
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ class Hardware:
     dispatch: str = "queued"  # how launches reach the device: one of SCHEDULES
     caveats: tuple[str, ...] = ()  # what every prediction for this machine must say beside its sources
     calibration: CostModel | None = None  # where the machine was measured
-    transfer: CostModel | None = None  # where its figures are enough for what other machines taught
+    taught: Callable[[], CostModel] | None = None  # where its figures are enough for what other machines taught; asked to predict by that
     reserved: Number = 0.0  # bytes of it that error correction, driver, runtime and operating system keep
     narrowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # a way to ask for FP32 -> the op kinds that then run in TF32
     flash: Number = 0.0  # bytes of flash from which a microcontroller reads its weights where they lie; 0: weights are in main memory
@@ -159,11 +163,17 @@ class Hardware:
         """What a time under this plan rests on: one of BASES."""
         if plan.calibrated and self.calibration is not None and plan.transferred is not True:
             return "calibrated"
-        return "transferred" if plan.calibrated and self.transfer is not None and plan.transferred is not False else "bound"
+        return "transferred" if plan.calibrated and self.taught is not None and plan.transferred is not False else "bound"
 
     def model(self, plan: Plan) -> CostModel | None:
         """What an op costs under this plan; None for a bound."""
-        return {"calibrated": self.calibration, "transferred": self.transfer, "bound": None}[self.basis(plan)]
+        basis = self.basis(plan)
+        return self.calibration if basis == "calibrated" else self.transfer if basis == "transferred" else None
+
+    @property
+    def transfer(self) -> CostModel | None:
+        """The cost model that other machines taught."""
+        return self.taught() if self.taught is not None else None
 
     @cached_property
     def typical_host(self) -> Host:

@@ -163,7 +163,7 @@ def _sources(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | No
     narrow = narrowed_kinds(graph)
     if model:
         used = list(model.sources)
-        if model is hardware.transfer:
+        if hardware.basis(plan) == "transferred":
             used += [f"{name}: {one.source}, {one.date}" for name, one in hardware.figures.items() if name.startswith("achieved.")]
     else:
         peaks = (f"peak.{graph.dtype}", *((f"peak.{NARROW}",) if narrow else ()), f"vector.{graph.dtype}")

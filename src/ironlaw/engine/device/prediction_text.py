@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.arrays import SCALARS, Number
 from ironlaw.engine.device.rounding import narrowed_kinds
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.uncertainty import SAID, Interval
 from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.prediction_output import PredictionHost
 
 SCHEMA = "ironlaw-prediction/1"  # of `to_dict`, and of what the command line writes as JSON
 
@@ -96,7 +99,7 @@ def limits(interval: Interval | None) -> dict[str, Any]:
     return dict(zip(("low_s", "high_s"), ends(interval) or (None, None), strict=True))
 
 
-def host_dict(p: Any) -> dict[str, Any]:
+def host_dict(p: Any) -> PredictionHost:
     """Who launches. `launch_s`: of an element-wise op, or of every op where it was given."""
     host, given = p.host, p.plan.launch is not None
     return {

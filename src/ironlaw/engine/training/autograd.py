@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.memory import homes
+from ironlaw.engine.device.saving import ON_GPU, Saving
 from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.device.work import traits
-from ironlaw.engine.device.work.keeping import ON_GPU, Saving
 from ironlaw.engine.training.training_layers import layer_of
 from ironlaw.formats import is_float
 

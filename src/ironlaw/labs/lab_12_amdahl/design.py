@@ -5,10 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.labs.lab_12_amdahl.act1 import slots as first
-from ironlaw.labs.lab_12_amdahl.act2 import local_runs
-from ironlaw.labs.lab_12_amdahl.act2 import slots as second
-from ironlaw.labs.lab_12_amdahl.act2.verdict import LIMITS
 
 PART = ("pass", "part", "part_share", "part_factor", "part_speedup", "ceiling")
 JOB = ("serial_share", "sigma", "kappa", "workers", "speedup_predicted", "speedup_target", "weeks", "constraint_hit")
@@ -22,17 +18,23 @@ def design(lab: kit.Lab) -> dict[str, Any]:
         "context": lab.current_context.slug,
         **{name: part.get(name) for name in PART},
         **{name: job.get(name) for name in JOB},
-        "here_serial_share": round(local_runs.share(run, "processes"), 4) if run else None,
+        "here_serial_share": _serial_share(run) if run else None,
         "challenge_met": bool(event.payload["met"]) if event else None,
         **lab.outcomes("act1", "act2"),
     }
 
 
-def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
-    """For the receipt: per act, the truth and what was measured."""
+def _serial_share(run: kit.Measured) -> float:
+    from ironlaw.labs.lab_12_amdahl.act2 import local_runs  # here: the act is not open yet when this file is imported
+
+    return round(local_runs.share(run, "processes"), 4)
+
+
+def measured(lab: kit.Lab) -> dict[str, str]:
+    """For the receipt: per act, what was measured."""
     replay = kit.measured("graph_beats_amdahl", "with the launches gone, in another program, on an H200")
     sixteen = kit.measured("two_workers_foretell_sixteen", "on sixteen cores, foretold from two")
-    return {"act1": (first.truth(lab), replay), "act2": (second.truth(lab), sixteen)}
+    return {"act1": replay, "act2": sixteen}
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
@@ -41,6 +43,8 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     first_row = ("The whole", f"{part['part_speedup']:.3g}×" + (f" of {ceiling:.3g}× at most" if ceiling else "") if part else "open", "")
     if not job:
         return [first_row, ("Speed-up", "open", ""), ("Design", "open", "")]
+    from ironlaw.labs.lab_12_amdahl.act2.verdict import LIMITS  # here: the act is not open yet when this file is imported
+
     limit = next(limit for limit in LIMITS if limit.name == job["state"])
     speedup = f"{job['speedup_predicted']:.3g}× on {job['workers']:,}"
     return [first_row, ("Speed-up", speedup, ""), ("Design", limit.title.lower(), limit.tone)]

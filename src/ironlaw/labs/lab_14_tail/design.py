@@ -6,8 +6,6 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.labs.lab_14_tail.act1 import local_runs
-from ironlaw.labs.lab_14_tail.act1 import slots as first
-from ironlaw.labs.lab_14_tail.act2 import slots as second
 from ironlaw.measure.experiments import omission
 from ironlaw.units import significant
 from ironlaw.widget.quantities import format_quantity
@@ -32,11 +30,11 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     }
 
 
-def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
-    """For the receipt: per act, the truth and what was measured."""
+def measured(lab: kit.Lab) -> dict[str, str]:
+    """For the receipt: per act, what was measured."""
     run = lab.local_run("omission")
     here = f"{kit.amount(local_runs.p99(run, omission.OPEN), 's')} with a stall of half a second, here" if run else "Not measured here."
-    return {"act1": (first.truth(lab), here), "act2": (second.truth(lab), "Simulated, request by request.")}
+    return {"act1": here, "act2": "Simulated, request by request."}
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

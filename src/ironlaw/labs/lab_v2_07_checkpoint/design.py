@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_07_checkpoint.act1 import slots as first
-from ironlaw.labs.lab_v2_07_checkpoint.act2 import slots as second
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import RUN
 from ironlaw.registry.runs import about
 from ironlaw.units import percent, show
@@ -23,12 +21,12 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     return lab.fields(act1=ONE, act2=TWO)
 
 
-def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
-    """For the receipt: per act, the truth and what was measured."""
+def measured(lab: kit.Lab) -> dict[str, str]:
+    """For the receipt: per act, what was measured."""
     effective = about(RUN)["interruptions"]["effective"]
     return {
-        "act1": (first.truth(lab), "–"),
-        "act2": (second.truth(lab), f"Llama 3 on an eighth of the GPUs: over {100 * effective:.0f} % of the time was training"),
+        "act1": "–",
+        "act2": f"Llama 3 on an eighth of the GPUs: over {100 * effective:.0f} % of the time was training",
     }
 
 

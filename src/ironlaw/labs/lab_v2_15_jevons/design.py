@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_15_jevons.act1 import slots as first
-from ironlaw.labs.lab_v2_15_jevons.act2 import slots as second
 from ironlaw.registry.publications import published
 from ironlaw.units import percent, show, significant
 
@@ -38,16 +36,13 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     return lab.fields(act1=ONE, act2=TWO)
 
 
-def truths(lab: kit.Lab) -> dict[str, tuple[str, str]]:
-    """For the receipt: per act, the truth and what was measured."""
+def measured(lab: kit.Lab) -> dict[str, str]:
+    """For the receipt: per act, what was measured."""
     before, after = published("data_centres").rows
     grew = float(after["twh"]) / float(before["twh"])
     return {
-        "act1": (
-            first.truth(lab),
-            f"data centres 2010 to 2018: {after['services']:g} times the work, {significant(grew)} times the energy",
-        ),
-        "act2": (second.truth(lab), "–"),
+        "act1": f"data centres 2010 to 2018: {after['services']:g} times the work, {significant(grew)} times the energy",
+        "act2": "–",
     }
 
 

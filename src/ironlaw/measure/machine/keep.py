@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironlaw import home
-from ironlaw.calibration.local_machine import NOISY, fit, store_curves
+from ironlaw.calibration.local_fit import fit
+from ironlaw.calibration.local_machine import NOISY, store_curves
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.evidence_file import text, today
 from ironlaw.measure.machine import datasheet

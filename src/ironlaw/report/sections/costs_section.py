@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.report.cost_words import lead, sources, verdict
@@ -11,7 +12,7 @@ from ironlaw.units import show, significant
 COLUMNS = ("machine", "mode", "batch", "a call", "dollars", "energy, at most")
 
 
-def section(about: dict[str, Any]) -> str:
+def section(about: Mapping[str, Any]) -> str:
     rows = [_cells(row) for row in about["best"] or about["rows"]]
     if not rows:
         return paragraph("No machine holds it, so none has a price.")
@@ -20,7 +21,7 @@ def section(about: dict[str, Any]) -> str:
     return paragraph(verdict(about)) + table(COLUMNS, rows, caption[0].upper() + caption[1:], range(2, 6)) + paragraph(note, "il-quiet")
 
 
-def _cells(row: dict[str, Any]) -> list[Cell]:
+def _cells(row: Mapping[str, Any]) -> list[Cell]:
     dollars, seconds = row["dollars_per_million"], show(row["seconds"], "s")
     return [
         row["hardware"], row["mode"], "–" if row["batch"] is None else f"{row['batch']:,}",

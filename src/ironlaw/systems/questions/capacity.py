@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ironlaw.systems.question import Table
 from ironlaw.systems.serving.search.demand import Demand
 from ironlaw.systems.serving.search.search import search
 from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.serving_output import CapacityChoice, CapacityJson
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,12 +28,12 @@ class Capacity(Demand):
     schema = "ironlaw-serve/1"
 
     @cached_property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> CapacityJson:
         self.prices  # noqa: B018  a price of a machine that is not asked about is refused before the search begins
         return search(self)
 
     @property
-    def choices(self) -> list[dict[str, Any]]:
+    def choices(self) -> list[CapacityChoice]:
         """The best way on each machine that can keep the promise."""
         return list(self.answer["choices"])
 

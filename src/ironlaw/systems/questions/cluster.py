@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.cluster.failures import goodput, mtbf, optimum
 from ironlaw.engine.cluster.footprint import STATE, WEIGHT
@@ -27,6 +27,9 @@ from ironlaw.systems.question import Question, Table
 from ironlaw.systems.registry_names import known_prices, read_format, read_prices
 from ironlaw.systems.training.shard_times import BUSY, compute
 from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.training_output import ClusterJson, ClusterLayout, TrafficRow
 
 PREFIXES = {"": 1, "k": 2**10, "M": 2**20, "G": 2**30}  # 16 M tokens a step are 2²⁴, as publications count them
 KEYS = {
@@ -67,7 +70,7 @@ def read_layout(given: str | Mapping[str, Any]) -> dict[str, Any]:
             raise BadValue(f"{key} is there twice; give it once")
         found[KEYS[key]] = value if key == "recompute" else int(value)
     if not found:
-        raise BadValue("an empty layout; write one such as tp=8,pp=4, or leave --layout out to have all tried")
+        raise BadValue("an empty layout; write one such as tp=8,pp=4, or leave `layout` out to have all tried")
     return found
 
 
@@ -112,17 +115,17 @@ class Cluster(Question):
         shape, at = decoder(self.model), box(self.box)
         seq = self.seq or shape.positions or USUAL_SEQ
         if shape.positions and seq > shape.positions:
-            raise BadValue(f"{shape.name} has learned {shape.positions:,} positions; give --seq of at most that", "seq")
+            raise BadValue(f"{shape.name} has learned {shape.positions:,} positions; give a `seq` of at most that", "seq")
         if self.batch_tokens % seq:
             near = max(1, round(self.batch_tokens / seq)) * seq
             raise BadValue(
-                f"{self.batch_tokens:,} tokens are not whole sequences of {seq:,}; give --batch-tokens {near}, or another --seq",
+                f"{self.batch_tokens:,} tokens are not whole sequences of {seq:,}; give `batch_tokens={near}`, or another `seq`",
                 "batch_tokens",
             )
         return Job(shape, at, self.batch_tokens // seq, seq, float(self.chip.usable), float(self.chip.peak(self.dtype)))
 
     @cached_property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> ClusterJson:
         job, chip = self.job, self.chip
         shape, at = job.shape, job.box
 
@@ -145,12 +148,12 @@ class Cluster(Question):
         }  # fmt: skip
 
     @property
-    def layouts(self) -> list[dict[str, Any]]:
+    def layouts(self) -> list[ClusterLayout]:
         """The fastest first."""
         return list(self.answer["layouts"])
 
     @property
-    def best(self) -> dict[str, Any]:
+    def best(self) -> ClusterLayout:
         return self.layouts[0]
 
     @property
@@ -170,7 +173,7 @@ class Cluster(Question):
 
 
 def _given(asked: Cluster, job: Job, compute: Predictor) -> Candidate:
-    """The layout of --layout, whatever its memory; replicas take the devices that are left."""
+    """The layout that was asked for, whatever its memory; replicas take the devices that are left."""
     one = Layout(**(asked.layout or {}))
     if asked.devices % one.devices:
         raise BadValue(
@@ -181,11 +184,12 @@ def _given(asked: Cluster, job: Job, compute: Predictor) -> Candidate:
     return judge(job, one, compute)
 
 
-def _row(one: Candidate, job: Job) -> dict[str, Any]:
+def _row(one: Candidate, job: Job) -> ClusterLayout:
     layout = one.layout
-    fields = ("tensor", "pipeline", "context", "data", "expert", "virtual", "micro", "recompute", "zero")
     return {
-        **{name: getattr(layout, name) for name in fields}, "label": str(layout), "micro_batches": one.micro_batches,
+        "tensor": layout.tensor, "pipeline": layout.pipeline, "context": layout.context, "data": layout.data, "expert": layout.expert,
+        "virtual": layout.virtual, "micro": layout.micro, "recompute": layout.recompute, "zero": layout.zero,
+        "label": str(layout), "micro_batches": one.micro_batches,
         "step_s": one.time.total,
         "parts_s": one.time.parts, "tokens_per_s": one.speed.tokens_per_s, "mfu": one.speed.mfu, "hfu": one.speed.hfu,
         "memory_bytes": one.memory.total, "fits": one.memory.total <= job.capacity,
@@ -193,7 +197,7 @@ def _row(one: Candidate, job: Job) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _traffic(one: Candidate, job: Job) -> list[dict[str, Any]]:
+def _traffic(one: Candidate, job: Job) -> list[TrafficRow]:
     """Bytes that a device sends in a step, and over which wire."""
     made = calls(job.shape, one.layout, job.seq, one.micro_batches, job.box.devices)
     near = {kind: all(call.ranks <= call.per_box for call in group) for kind, group in made.items()}
@@ -222,7 +226,7 @@ def _failures(asked: Cluster, shape: Shape, one: Candidate) -> dict[str, Any]:
 def _costs(asked: Cluster, chip: Hardware, price: Price | None, tokens_per_s: float) -> dict[str, Any]:
     """A million tokens of training, what failures cost included: every device is paid and powered all the time."""
     if tokens_per_s <= LEAST:
-        raise BadValue("failures come so often that no step is ever saved; give a longer --mtbf, a faster --storage or fewer devices")
+        raise BadValue("failures come so often that no step is ever saved; give a longer `mtbf`, a faster `storage` or fewer devices")
     offer = Offer(chip.slug, 1.0, tokens_per_s, float(chip.power), price.per_hour if price else None, asked.devices)
     return {
         "dollars_per_hour": price.per_hour * asked.devices if price else None, "dollars_per_million_tokens": offer.dollars,

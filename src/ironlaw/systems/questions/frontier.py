@@ -6,13 +6,16 @@ import csv
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.numerics.pareto_2d import Point, dominated_by, frontier
 from ironlaw.errors import BadValue, unknown
 from ironlaw.registry.publications import published
 from ironlaw.systems.fields import custom
 from ironlaw.systems.question import Question, Table
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.law_output import FrontierRow, QuantiseFrontierJson
 
 SCOREBOARD = "llama_cpp_scoreboard"
 COLUMNS = ("name", "cost", "harm")
@@ -24,16 +27,16 @@ class Frontier(Question):
     frontier: str = custom(str, metavar="TABLE", about=f"{SCOREBOARD}, or a CSV file with the columns {', '.join(COLUMNS)}")
 
     @cached_property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> QuantiseFrontierJson:
         points = _points(self.frontier)
         left = {point.name for point in frontier(points)}
-        rows = []
+        rows: list[FrontierRow] = []
         for point in sorted(points, key=lambda p: (p.cost, p.harm)):
             better = dominated_by(point, points)
             rows.append(
                 {
                     "name": point.name, "cost": point.cost, "harm": point.harm, "on_frontier": point.name in left,
-                    "dominated_by": better and better.name,
+                    "dominated_by": better.name if better else None,
                 }
             )  # fmt: skip
         return {"points": len(points), "on_frontier": len(left), "rows": rows}

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw import units
 from ironlaw.engine import levers
@@ -17,7 +17,11 @@ from ironlaw.systems.design_file import Design, refuse_tables
 from ironlaw.systems.formulas import FUNCTIONS, compiled, evaluate, names
 from ironlaw.systems.question import Table
 
+if TYPE_CHECKING:
+    from ironlaw.outputs.law_output import DialFix, LeversJson, LimitRow, Readout
+
 TABLES = ("inputs", "formulas", "limits", "dials")
+FIRST = {"inputs": 'rate = "2 TB/s"', "formulas": 'seconds = "bytes / rate"'}
 CHANGE = 0.1
 
 
@@ -58,7 +62,7 @@ class Levers(Design):
         return {"inputs": None, "formulas": None} | dict(tables)
 
     @cached_property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> LeversJson:
         """Readouts are those with a limit, or all formulas where none has one."""
         system = _system(self.inputs, self.formulas)
         limits = _limits({} if self.limits is None else self.limits, system)
@@ -86,7 +90,7 @@ class Levers(Design):
         return Table(f"{'all limits hold' if self.met else 'a limit is broken'}", ("of", "input", "% for one more %"), bars)
 
 
-def _readout(name: str, system: System, value: float) -> dict[str, Any]:
+def _readout(name: str, system: System, value: float) -> Readout:
     def f(inputs: Mapping[str, float]) -> float:
         return system.values(inputs)[name]
 
@@ -94,11 +98,11 @@ def _readout(name: str, system: System, value: float) -> dict[str, Any]:
     return {"name": name, "value": value, "levers": [{"input": b.name, "lever": b.lever, "low": b.low, "high": b.high} for b in bars]}
 
 
-def _limit(limit: Limit, limits: list[Limit], system: System, values: dict[str, float], dials: dict[str, list[float]]) -> dict[str, Any]:
+def _limit(limit: Limit, limits: list[Limit], system: System, values: dict[str, float], dials: dict[str, list[float]]) -> LimitRow:
     """`fix` keeps every other limit that holds now; `fix_alone` looks at this one only."""
     margin = limit.margin(values[limit.readout])
     others = [other for other in limits if other.holds(values[other.readout])]
-    about: dict[str, Any] = {
+    about: LimitRow = {
         "readout": limit.readout,
         "kind": limit.kind,
         "limit": limit.value,
@@ -110,10 +114,10 @@ def _limit(limit: Limit, limits: list[Limit], system: System, values: dict[str, 
         return about
     alone = levers.cheapest_fix(_holding([limit], system), system.inputs, dials)
     kept = levers.cheapest_fix(_holding([limit, *others], system), system.inputs, dials)
-    return about | {"fix": _fix(kept, system), "fix_alone": _fix(alone, system)}
+    return {**about, "fix": _fix(kept, system), "fix_alone": _fix(alone, system)}
 
 
-def _together(limits: list[Limit], system: System, dials: dict[str, list[float]]) -> dict[str, Any] | None:
+def _together(limits: list[Limit], system: System, dials: dict[str, list[float]]) -> DialFix | None:
     """The cheapest single change with which all limits hold; null where they do already, or none does."""
     holds = _holding(limits, system)
     return None if holds(system.inputs) else _fix(levers.cheapest_fix(holds, system.inputs, dials), system)
@@ -130,7 +134,7 @@ def _holding(limits: list[Limit], system: System) -> Any:
     return holds
 
 
-def _fix(fix: Fix | None, system: System) -> dict[str, Any] | None:
+def _fix(fix: Fix | None, system: System) -> DialFix | None:
     return None if fix is None else {"dial": fix.dial, "from": system.inputs[fix.dial], "to": fix.value}
 
 
@@ -150,7 +154,7 @@ def _system(given: Any, texts: Any) -> System:
 
 def _table(table: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(table, Mapping) or not table:
-        raise BadValue(f"there is nothing in [{name}]; `ironlaw levers --example` shows what to write there", name)
+        raise BadValue(f"there is nothing in [{name}]; write a line such as `{FIRST[name]}` there", name)
     return table
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.stored_weights import OWN
@@ -19,11 +19,15 @@ from ironlaw.engine.training.training_ledger import ROWS, Ledger
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.registry.workloads import workload
 from ironlaw.systems.captures import CAPTURE_S, capture_all, read_setting
-from ironlaw.systems.fields import among, custom, figure, read_whole, same, several, switch, whole
+from ironlaw.systems.fields import among, custom, figure, same, several, switch, whole
 from ironlaw.systems.question import Question, Table
 from ironlaw.systems.questions.training_memory import TrainingMemory
 from ironlaw.systems.registry_names import machines
+from ironlaw.systems.value_readers import read_whole
 from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.training_output import MemoryJson, MemoryLever, MemoryMachine, MemoryVariant
 
 Build = Callable[[int, str], Graph]
 
@@ -64,7 +68,7 @@ class Memory(Question):
     checkpoint: int | str = custom(read_checkpoints, 0, metavar="N|all", about="recompute N segments of layers, or all of them")
     loss_chunks: int = whole(1, metavar="N", about="the loss over 1/N of the rows at a time")
     attention: str = among(ATTENTION, "fused", about="one kernel (default), or three that store the scores")
-    zero: int = whole(0, least=0, metavar="STAGE", about="ZeRO's stage, 0 to 3, over --devices")
+    zero: int = whole(0, least=0, metavar="STAGE", about="ZeRO's stage, 0 to 3, over `devices`")
     devices: int = whole(1, metavar="N", about="devices that share with ZeRO")
     offload: bool = switch(False, about="optimiser and master copy lie in the host's memory")
     input: tuple[str, ...] = several(str, (), again=True, metavar="SHAPE[:FMT]", about="an argument of FILE.py:NAME's call")
@@ -77,9 +81,9 @@ class Memory(Question):
     )  # fmt: skip
 
     @cached_property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> MemoryJson:
         if self.devices > 1 and not self.zero:
-            raise BadValue("--devices share nothing at stage 0; add --zero 1, 2 or 3")
+            raise BadValue("`devices` share nothing at stage 0; add `zero=1`, 2 or 3")
         build, batch = _source(self)
         graph = build(batch, RECIPES[self.recipe].dtype)
         count = len(layers(graph)) if self.checkpoint == "all" else int(self.checkpoint)
@@ -88,7 +92,7 @@ class Memory(Question):
             self.offload,
         )  # fmt: skip
         variants = [_at(build, replace(setup, batch=n), self.on) for n in self.batch] if len(self.batch) > 1 else []
-        return _answer(self, build, graph, setup) | {"variants": variants}
+        return _answer(self, build, graph, setup, variants)
 
     @property
     def peak_bytes(self) -> float:
@@ -101,7 +105,7 @@ class Memory(Question):
         return {one["hardware"]: bool(one["fits"]) for one in self.answer["machines"]}
 
     @property
-    def levers(self) -> list[dict[str, Any]]:
+    def levers(self) -> list[MemoryLever]:
         """What each change frees, most first."""
         return list(self.answer["levers"])
 
@@ -117,7 +121,7 @@ def _source(asked: Memory) -> tuple[Build, int]:
     if ":" in asked.target or asked.target.endswith(".pt2"):
         return _captured(asked)
     if asked.input or asked.set:
-        raise BadValue("--input and --set are for FILE.py:NAME; a model of the registry takes --batch and --seq")
+        raise BadValue("`input` and `set` are for FILE.py:NAME; a model of the registry takes `batch` and `seq`")
     settings = {"seq": asked.seq} if asked.seq else {}
     batch = asked.batch[0] if asked.batch else workload(asked.target, **settings).settings["batch"]
     return lambda n, dtype: workload(asked.target, batch=n, dtype=dtype, **settings), batch
@@ -143,7 +147,7 @@ def _captured(asked: Memory) -> tuple[Build, int]:
 
     def build(n: int, dtype: str) -> Graph:
         if dtype != own_format:
-            raise BadValue(f"{asked.target} was captured in {own_format}; ask for the other recipe with --recipe")
+            raise BadValue(f"{asked.target} was captured in {own_format}; ask for the other recipe with `recipe`")
         if n not in graphs:
             graphs[n] = capture(n)
         return graphs[n]
@@ -151,7 +155,7 @@ def _captured(asked: Memory) -> tuple[Build, int]:
     return build, batch
 
 
-def _answer(asked: Memory, build: Build, graph: Graph, setup: Setup) -> dict[str, Any]:
+def _answer(asked: Memory, build: Build, graph: Graph, setup: Setup, variants: list[MemoryVariant]) -> MemoryJson:
     now = ledger(build, setup)
     grown = _growth(build, setup)
     return {
@@ -163,11 +167,11 @@ def _answer(asked: Memory, build: Build, graph: Graph, setup: Setup) -> dict[str
         "rows": [{"row": row, "at_peak_bytes": now.at_peak(row), "most_bytes": now.rows[row]} for row in ROWS],
         "phases": {phase: max(m.total for m in now.profile if m.phase == phase) for phase in dict.fromkeys(m.phase for m in now.profile)},
         "machines": [_fit(machine, now, grown) for machine in asked.on],
-        "levers": _levers(build, graph, setup, now),
+        "levers": _levers(build, graph, setup, now), "variants": variants,
     }  # fmt: skip
 
 
-def _at(build: Build, setup: Setup, machines: Any) -> dict[str, Any]:
+def _at(build: Build, setup: Setup, machines: Any) -> MemoryVariant:
     """The same step at another batch."""
     now = ledger(build, setup)
     return {
@@ -184,7 +188,7 @@ def _growth(build: Build, setup: Setup) -> Growth | None:
         return None
 
 
-def _fit(machine: Any, now: Ledger, grown: Growth | None) -> dict[str, Any]:
+def _fit(machine: Any, now: Ledger, grown: Growth | None) -> MemoryMachine:
     usable = machine.usable
     return {
         "hardware": machine.slug, "usable_bytes": usable, "fits": now.fits(usable), "headroom_bytes": usable - now.peak,
@@ -192,8 +196,8 @@ def _fit(machine: Any, now: Ledger, grown: Growth | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _levers(build: Build, graph: Graph, setup: Setup, now: Ledger) -> list[dict[str, Any]]:
-    rows = []
+def _levers(build: Build, graph: Graph, setup: Setup, now: Ledger) -> list[MemoryLever]:
+    rows: list[MemoryLever] = []
     for name, other in levers(graph, setup):
         try:
             peak = ledger(build, replace(other)).peak

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.privacy.accountants import ACCOUNTANTS, BOUNDS, MOMENTS, RDP, epsilon, sigma_for, steps_for
 from ironlaw.engine.privacy.attacks import accuracy, advantage
@@ -15,6 +15,9 @@ from ironlaw.systems.design_file import Design
 from ironlaw.systems.fields import figure, whole
 from ironlaw.systems.question import Table
 from ironlaw.units import significant
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.training_output import EpsilonPromise, PrivacyAccountant, PrivacyChange
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,7 +79,7 @@ class Privacy(Design):
         return Table(f"ε = {significant(self.spent)} at δ = {self.answer['delta']:.3g}", ("accountant", "ε", ""), rows)
 
 
-def _accountant(name: str, q: float, sigma: float, steps: int, delta: float) -> dict[str, Any]:
+def _accountant(name: str, q: float, sigma: float, steps: int, delta: float) -> PrivacyAccountant:
     conversion = {MOMENTS: moments_conversion, RDP: tight_conversion}.get(name)
     if conversion:
         proves, order = best_order(q, sigma, steps, delta, conversion, fractional=True)
@@ -84,7 +87,7 @@ def _accountant(name: str, q: float, sigma: float, steps: int, delta: float) -> 
     return {"name": name, "epsilon": epsilon(q, sigma, steps, delta, name), "bound": name in BOUNDS, "order": None}
 
 
-def _promise(budget: float | None, q: float, sigma: float, steps: int, delta: float, spent: float) -> dict[str, Any] | None:
+def _promise(budget: float | None, q: float, sigma: float, steps: int, delta: float, spent: float) -> EpsilonPromise | None:
     """Whether it is kept, and what would just keep it: so much noise, or so many steps."""
     if budget is None:
         return None
@@ -103,7 +106,7 @@ def _noise(budget: float, q: float, steps: int, delta: float) -> float | None:
         return None
 
 
-def _changes(q: float, sigma: float, steps: int, delta: float) -> list[dict[str, Any]]:
+def _changes(q: float, sigma: float, steps: int, delta: float) -> list[PrivacyChange]:
     """One change at a time, all else as designed: what ε becomes."""
     ways = {
         "twice the noise": (q, 2 * sigma, steps), "half the steps": (q, sigma, max(1, steps // 2)),

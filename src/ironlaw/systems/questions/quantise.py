@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ironlaw.engine.numerics.grids import factor_per_bit, levels, noise_power, sqnr_db, step
 from ironlaw.engine.numerics.storage import bitmap_bytes, csr_breakeven, csr_bytes, nm_storage, stored_bits
 from ironlaw.errors import BadValue
 from ironlaw.registry.workloads import workload
-from ironlaw.systems.fields import custom, read_whole, several, share, whole
+from ironlaw.systems.fields import custom, several, share, whole
 from ironlaw.systems.question import Question, Table
+from ironlaw.systems.value_readers import read_whole
 from ironlaw.units import significant
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.law_output import PrunedStorage, QuantiseJson, QuantiseModel, QuantiseRow
 
 BITS = (8, 7, 6, 5, 4, 3, 2)
 MATRIX = 1024  # rows and columns of the matrix that shares are shown for
@@ -42,17 +46,17 @@ class Quantise(Question):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.zero_bits and not self.group:
-            raise BadValue("--zero-bits are stored once a group; add --group, such as --group 128")
+            raise BadValue("`zero_bits` are stored once a group; add `group`, such as `group=128`")
         if max(self.bits) > 16 or min(self.bits) < 2:
-            raise BadValue(f"--bits {','.join(map(str, self.bits))}: a grid has 2 to 16 bits; name bits in that range")
+            raise BadValue(f"`bits={','.join(map(str, self.bits))}`: a grid has 2 to 16 bits; name bits in that range")
 
     @cached_property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> QuantiseJson:
         params, kept = _model(self.model) if self.model else (0.0, 0.0)
-        rows = []
+        rows: list[QuantiseRow] = []
         for bits in self.bits:
             stored = stored_bits(bits, self.group or 0, self.scale_bits, self.zero_bits)
-            row: dict[str, Any] = {
+            row: QuantiseRow = {
                 "bits": bits, "levels": levels(bits), "step": step(1.0, bits), "noise": noise_power(bits), "sqnr_db": sqnr_db(bits),
                 "next_bit": factor_per_bit(bits) if bits > 2 else None, "stored_bits": stored,
             }  # fmt: skip
@@ -61,11 +65,13 @@ class Quantise(Question):
             if self.pruned is not None:
                 row["pruned"] = _pruned(bits, self.pruned)
             rows.append(row)
-        about = {"name": self.model, "parameters": params, "kept": kept, "fp16_bytes": 2.0 * params} if self.model else None
+        about: QuantiseModel | None = None
+        if self.model:
+            about = {"name": self.model, "parameters": params, "kept": kept, "fp16_bytes": 2.0 * params}
         return {"model": about, "group": self.group, "pruned": self.pruned, "rows": rows}
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[QuantiseRow]:
         return list(self.answer["rows"])
 
     def table(self) -> Table:
@@ -83,7 +89,7 @@ def _model(name: str) -> tuple[float, float]:
     return float(graph.params), kept
 
 
-def _pruned(bits: int, zeros: float) -> dict[str, float]:
+def _pruned(bits: int, zeros: float) -> PrunedStorage:
     """Shares of the dense bytes of a matrix."""
     dense = MATRIX * MATRIX * bits / 8
     left = (1 - zeros) * MATRIX * MATRIX

@@ -6,20 +6,24 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.serving.batching import POLICIES, batch_server, full_times
 from ironlaw.engine.serving.queues import md1, mg1_mean, mm1, mmc
 from ironlaw.engine.serving.targets import highest_rate
 from ironlaw.errors import BadValue
-from ironlaw.systems.fields import LARGEST, among, custom, figure, read_figure, read_numbered, several, whole
+from ironlaw.systems.fields import among, custom, figure, several, whole
 from ironlaw.systems.question import Question, Table
 from ironlaw.systems.registry_names import machines, read_mode
+from ironlaw.systems.value_readers import LARGEST, read_figure, read_numbered
 from ironlaw.units import parse, show, significant
 
+if TYPE_CHECKING:
+    from ironlaw.outputs.serving_output import QueueRate
+
 SPREADS = {"fixed": 0.0, "exponential": 1.0}
-ONE = '--service "5 ms", --times "1:3.5 ms,64:3.6 ms" or --workload resnet50 --on h200_sxm'
+ONE = '`service="5 ms"`, `times="1:3.5 ms,64:3.6 ms"` or `workload=resnet50` `on=h200_sxm`'
 REQUESTS = 60_000  # simulated at each rate, where no formula gives the answer
 Answer = dict[str, Any]
 
@@ -76,11 +80,11 @@ class Queue(Question):
         read_times, None, metavar="SIZES", about="what a batch takes, batch:time, straight between: '1:3.5 ms,64:3.6 ms'"
     )
     workload: str | None = custom(str, None, metavar="NAME", about="instead: a model of the registry, whose batches are predicted")
-    on: tuple[Hardware, ...] | None = machines(None, "with --workload: machines, side by side where there are several")
-    mode: tuple[str, ...] = several(read_mode, ("eager",), metavar="MODE[,MODE]", about="with --workload: how it runs (default eager)")
+    on: tuple[Hardware, ...] | None = machines(None, "with `workload`: machines, side by side where there are several")
+    mode: tuple[str, ...] = several(read_mode, ("eager",), metavar="MODE[,MODE]", about="with `workload`: how it runs (default eager)")
     batch: int = whole(1, metavar="N", about="the most that a server takes at once (default 1)")
     policy: str = among(POLICIES[1:], "waiting", about="what a free server takes (default: what is waiting)")
-    timeout: float | None = figure(None, unit="s", zero=True, metavar="TIME", about="with --policy timeout: how long it holds back")
+    timeout: float | None = figure(None, unit="s", zero=True, metavar="TIME", about="with `policy=timeout`: how long it holds back")
     target: float | None = figure(None, unit="s", metavar="TIME", about="a limit on P99: the highest rate that meets it")
 
     @cached_property
@@ -133,32 +137,32 @@ def _answer(asked: Queue, machine: Hardware | None, mode: str) -> Answer:
     return result
 
 
-def _highest(at: Callable[[float], Answer], target: float, capacity: float, rates: list[Answer]) -> float:
+def _highest(at: Callable[[float], QueueRate], target: float, capacity: float, rates: list[QueueRate]) -> float:
     if any(row["p99_s"] is None and row["load"] < 1 for row in rates):
-        raise BadValue("no formula gives the P99 for this spread; use --spread fixed or --spread exponential with --target")
+        raise BadValue("no formula gives the P99 for this spread; use `spread=fixed` or `spread=exponential` with `target`")
     rate = highest_rate(lambda r: at(r)["p99_s"] or math.inf, target, capacity, 9)
     return float(f"{rate:.3g}") if rate else 0.0
 
 
 def _check(asked: Queue, given: str) -> None:
     if given == "service" and asked.batch > 1:
-        raise BadValue("--service is the time of one request, and says nothing of a batch; give --times '1:5 ms,64:9 ms' instead")
+        raise BadValue("`service` is the time of one request, and says nothing of a batch; give `times='1:5 ms,64:9 ms'` instead")
     if given != "service" and asked.spread is not None:
-        raise BadValue("--spread goes with --service; a batch takes its time exactly, so leave it out")
+        raise BadValue("`spread` goes with `service`; a batch takes its time exactly, so leave it out")
     if (given == "workload") != (asked.on is not None):
-        raise BadValue("--workload and --on go together: write --workload resnet50 --on h200_sxm")
+        raise BadValue("`workload` and `on` go together: write `workload=resnet50` `on=h200_sxm`")
     if (asked.policy == "timeout") != (asked.timeout is not None):
-        raise BadValue("--policy timeout and --timeout go together; write --policy timeout --timeout '5 ms'")
+        raise BadValue("`policy=timeout` and `timeout` go together; write `policy=timeout` `timeout='5 ms'`")
 
 
-def _alone(asked: Queue) -> tuple[Callable[[float], Answer], float, str]:
+def _alone(asked: Queue) -> tuple[Callable[[float], QueueRate], float, str]:
     """One by one, by a formula where there is one."""
     service, servers, cv2 = asked.service or 0.0, asked.servers, asked.spread or 0.0
     capacity = servers / service
     if cv2 == 1.0:
         return (lambda rate: _row(rate, capacity, mmc(rate, service, servers) if servers > 1 else mm1(rate, service))), capacity, "exact"
     if servers > 1 and cv2:
-        raise BadValue("no formula for several servers with this spread; use --spread fixed or --spread exponential")
+        raise BadValue("no formula for several servers with this spread; use `spread=fixed` or `spread=exponential`")
     if servers > 1:
         return (lambda rate: _simulated(rate, {1: service}, asked)), capacity, "simulated"
     if cv2:
@@ -166,10 +170,10 @@ def _alone(asked: Queue) -> tuple[Callable[[float], Answer], float, str]:
     return (lambda rate: _row(rate, capacity, md1(rate, service))), capacity, "exact"
 
 
-def _batched(asked: Queue, machine: Hardware | None, mode: str) -> tuple[Callable[[float], Answer], float, str]:
+def _batched(asked: Queue, machine: Hardware | None, mode: str) -> tuple[Callable[[float], QueueRate], float, str]:
     sizes: Mapping[int, float] = asked.times or _predicted(asked, machine, mode)
     if max(sizes) < asked.batch:
-        raise BadValue(f"no time of a batch of {asked.batch}; add it to --times, such as '{asked.batch}:9 ms'")
+        raise BadValue(f"no time of a batch of {asked.batch}; add it to `times`, such as '{asked.batch}:9 ms'")
     if asked.batch == 1:
         return _alone(replace(asked, service=sizes[1], spread=0.0))
     full = full_times(sizes, asked.batch)[asked.batch]
@@ -185,20 +189,20 @@ def _predicted(asked: Queue, machine: Any, mode: str) -> dict[int, float]:
     return {b: float(predict(workload(asked.workload or "", batch=b), machine, Plan(mode)).seconds) for b in sizes}
 
 
-def _simulated(rate: float, sizes: Mapping[int, float], asked: Queue) -> Answer:
+def _simulated(rate: float, sizes: Mapping[int, float], asked: Queue) -> QueueRate:
     served = batch_server(
         rate, sizes, asked.batch, policy=asked.policy if asked.batch > 1 else "one", timeout=asked.timeout or 0.0, replicas=asked.servers,
         n=max(REQUESTS, 40 * asked.batch),
     )  # fmt: skip
     row = _figures(rate, served.capacity, served.mean, served.quantile(0.99))
-    return row | {"busy": served.busy, "batch": served.batch if served.stable else float(asked.batch)}
+    return {**row, "busy": served.busy, "batch": served.batch if served.stable else float(asked.batch)}
 
 
-def _row(rate: float, capacity: float, wait: Any) -> Answer:
+def _row(rate: float, capacity: float, wait: Any) -> QueueRate:
     return _figures(rate, capacity, wait.mean, wait.quantile(0.99))
 
 
-def _figures(rate: float, capacity: float, mean: float, p99: float | None) -> Answer:
+def _figures(rate: float, capacity: float, mean: float, p99: float | None) -> QueueRate:
     stable = math.isfinite(mean)
     return {
         "rate": rate, "load": rate / capacity, "busy": min(1.0, rate / capacity), "batch": 1.0,

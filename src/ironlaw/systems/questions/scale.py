@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.scaling.amdahl import amdahl_ceiling, halvings, karp_flatt, scaled_share, workers_needed
 from ironlaw.engine.scaling.usl import UslFit, best_workers, fit_usl, usl
 from ironlaw.errors import BadValue
-from ironlaw.systems.fields import LARGEST, custom, figure, read_figure, read_numbered, read_whole, several, share
+from ironlaw.systems.fields import custom, figure, several, share
 from ironlaw.systems.question import Question, Table
+from ironlaw.systems.value_readers import LARGEST, read_figure, read_numbered, read_whole
 from ironlaw.units import parse, significant
 
-ONE = "--serial 15%, --speedups 2:1.8,4:2.9 or --times 1:95,2:51"
+if TYPE_CHECKING:
+    from ironlaw.outputs.law_output import ScaleJson, ScalePoint, ScaleRow, ScaleTarget
+
+ONE = "`serial=15%`, `speedups=2:1.8,4:2.9` or `times=1:95,2:51`"
 WORKERS = (2, 4, 8, 16, 32, 64)
 Points = tuple[tuple[float, float], ...]
 Given = str | Mapping[int, Any] | Points
@@ -38,7 +42,7 @@ def read_speedups(given: Given) -> Points:
         return given
     pairs = _points(given, "")
     if any(workers == 1 and speedup != 1 for workers, speedup in pairs):
-        raise BadValue(f"a speed-up of one worker over itself in {given!r} is 1; leave it out, or give times with --times")
+        raise BadValue(f"a speed-up of one worker over itself in {given!r} is 1; leave it out, or give times with `times`")
     return pairs
 
 
@@ -49,7 +53,7 @@ def read_times(given: Given) -> Points:
     pairs = _points(given, "s")
     alone = [time for workers, time in pairs if workers == 1]
     if not alone:
-        raise BadValue(f"no time on one worker in {given!r}; add one, 1:95, or give speed-ups with --speedups")
+        raise BadValue(f"no time on one worker in {given!r}; add one, 1:95, or give speed-ups with `speedups`")
     return tuple((workers, alone[0] / time) for workers, time in pairs)
 
 
@@ -65,7 +69,7 @@ class Scale(Question):
 
     schema = "ironlaw-scale/1"
     serial: float | None = share(None, metavar="SHARE", about="share of the run on one worker that only one can do: 15% or 0.15")
-    crosstalk: float = share(0.0, metavar="K", about="with --serial: the price of each pair of workers, κ")
+    crosstalk: float = share(0.0, metavar="K", about="with `serial`: the price of each pair of workers, κ")
     speedups: tuple[tuple[float, float], ...] | None = custom(
         read_speedups, None, metavar="POINTS", about="measured, workers:speed-up: 2:1.8,4:2.9"
     )
@@ -83,10 +87,10 @@ class Scale(Question):
         if len(given) != 1:
             raise BadValue(f"`ironlaw scale` needs {'one' if not given else 'only one'} of {ONE}")
         if self.crosstalk and given != ["serial"]:
-            raise BadValue("--crosstalk goes with --serial; from several points it is fitted, so leave it out")
+            raise BadValue("`crosstalk` goes with `serial`; from several points it is fitted, so leave it out")
 
     @cached_property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> ScaleJson:
         """The figures; null where there is none: no peak without crosstalk, no interval from too few points."""
         points = self.speedups or self.times or ()
         above_one = {workers for workers, _ in points if workers > 1}
@@ -95,10 +99,11 @@ class Scale(Question):
         fit = fit_usl(points) if len(above_one) > 1 else None
         sigma, kappa = (fit.sigma, fit.kappa) if fit else (_alone(self, points), self.crosstalk)
         best = best_workers(sigma, kappa)
-        result: dict[str, Any] = {
+        result: ScaleJson = {
             "basis": "fit" if fit else "one point" if points else "given",
             "sigma": sigma, "kappa": kappa,
-            "sigma_interval": fit and fit.sigma_interval, "kappa_interval": fit and fit.kappa_interval, "worst_misfit": fit and fit.worst,
+            "sigma_interval": fit.sigma_interval if fit else None, "kappa_interval": fit.kappa_interval if fit else None,
+            "worst_misfit": fit.worst if fit else None,
             "ceiling": _finite(amdahl_ceiling(1.0 - sigma)), "best_workers": _finite(best),
             "best_speedup": None if best == float("inf") else usl(best, sigma, kappa),
             "points": [_point(workers, speedup, sigma, kappa) for workers, speedup in points],
@@ -131,14 +136,14 @@ def _alone(asked: Scale, points: tuple[tuple[float, float], ...]) -> float:
     return float(min(1.0, max(0.0, karp_flatt(sum(speedup for _, speedup in measured) / len(measured), n))))
 
 
-def _point(workers: float, speedup: float, sigma: float, kappa: float) -> dict[str, Any]:
+def _point(workers: float, speedup: float, sigma: float, kappa: float) -> ScalePoint:
     return {
         "workers": int(workers), "speedup": speedup, "model": usl(workers, sigma, kappa),
         "karp_flatt": karp_flatt(speedup, workers) if workers > 1 else None,
     }  # fmt: skip
 
 
-def _at(n: float, sigma: float, kappa: float, fit: UslFit | None) -> dict[str, Any]:
+def _at(n: float, sigma: float, kappa: float, fit: UslFit | None) -> ScaleRow:
     speedup = usl(n, sigma, kappa)
     beyond = bool(fit and n > max(workers for workers, _ in fit.points))
     return {
@@ -147,7 +152,7 @@ def _at(n: float, sigma: float, kappa: float, fit: UslFit | None) -> dict[str, A
     }  # fmt: skip
 
 
-def _target(target: float, n: int, sigma: float, kappa: float) -> dict[str, Any]:
+def _target(target: float, n: int, sigma: float, kappa: float) -> ScaleTarget:
     """What it takes: workers where the law reaches it, else how often the serial share has to be halved for the most workers asked for."""
     enough = workers_needed(sigma, target) if not kappa else _fewest(target, sigma, kappa)
     weeks = halvings(sigma, target, float(n), kappa) if n > 1 else float("inf")

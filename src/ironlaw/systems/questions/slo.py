@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.serving.availability import downtime, in_series, replicated
 from ironlaw.engine.serving.laws import KINDS, Hedged, Law, Retried, Slowest, law
@@ -16,6 +16,9 @@ from ironlaw.systems.design_file import Design, read_table
 from ironlaw.systems.fields import custom, figure, one_of, parameters, share, whole
 from ironlaw.systems.question import Question, Table
 from ironlaw.units import show
+
+if TYPE_CHECKING:
+    from ironlaw.outputs.serving_output import RetryStorm, ServiceRow
 
 MOST = 100  # calls in a row
 
@@ -146,7 +149,7 @@ def _laws(services: list[Link]) -> list[Law]:
     return [one.law for one in services for _ in range(one.calls)]
 
 
-def _part(one: Link, alone: float, services: list[Link], dependence: float, p: float) -> dict[str, Any]:
+def _part(one: Link, alone: float, services: list[Link], dependence: float, p: float) -> ServiceRow:
     """`without_s`: the whole if this service took no time: what there is to gain from it."""
     others = [other for other in services if other is not one]
     return {
@@ -156,7 +159,7 @@ def _part(one: Link, alone: float, services: list[Link], dependence: float, p: f
     }  # fmt: skip
 
 
-def _storm(load: float | None, budget: float | None, services: list[Link]) -> dict[str, Any] | None:
+def _storm(load: float | None, budget: float | None, services: list[Link]) -> RetryStorm | None:
     """Where every answer is late, each service makes all its retries: whether that keeps itself up."""
     if load is None:
         return None

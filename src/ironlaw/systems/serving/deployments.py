@@ -83,7 +83,10 @@ class Deployment:
         if joint is None:
             host = min(self.hardware.links, key=lambda one: one.per_direction, default=None)
             if host is None:
-                raise BadValue(f"the registry knows no link of {self.hardware.slug}, so no cache can move; leave out --apart", "apart")
+                raise BadValue(
+                    f"the registry knows no link of {self.hardware.slug}, so no cache can move; leave out `apart`",
+                    "apart",
+                )
             return float(host.per_direction), host.name
         inside = replicas * self.devices <= joint.devices
         _, wire = joint.edge(0, self.devices if inside else joint.devices)
@@ -129,7 +132,7 @@ def deployment(
     if products:
         machine.peak(products)  # refused where there is none
         if weights not in ("", products):
-            raise BadValue(f"products in {products} read weights in {products}, and these are in {weights}; leave --weights out", "weights")
+            raise BadValue(f"products in {products} read weights in {products}, and these are in {weights}; leave `weights` out", "weights")
         weights = products
     stored, alive, room = weigh(model, machine, devices, weights, budget, memory)
     small = weight_bytes(draft, dtype, weights) if draft else 0.0
@@ -137,8 +140,8 @@ def deployment(
     if room <= 0:
         raise BadValue(
             f"{model.name} does not fit {devices} × {machine.slug}: {show(stored, 'B')} of weights and {show(alive, 'B')} of activations on"
-            f" each, of {show(memory * float(machine.capacity), 'B')}; take more devices (--tp), narrower"
-            " weights (--weights), or a larger machine",
+            f" each, of {show(memory * float(machine.capacity), 'B')}; take more devices, narrower"
+            " weights, or a larger machine",
             "devices",
         )
     joint = box_of(machine) if devices > 1 else None

@@ -11,10 +11,10 @@ Statistics are the small tensors beside the large ones, in bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ironlaw.engine.arrays import Number, ceil
+from ironlaw.engine.device.saving import Saving
 from ironlaw.engine.device.types import Tensor
 
 Pairs = tuple[tuple[int | str, int], ...]
@@ -25,19 +25,6 @@ SECOND: Pairs = (("second", 0),)
 INDICES: Pairs = ((1, 0),)
 NORM: Pairs = ((0, 0), (0, 1))
 NOTHING: Pairs = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Saving:
-    """What libraries differ in when they save something for the backward pass; a backend says how its own does."""
-
-    wide: bool = True  # a norm's statistics are FP32 whatever its input is
-    byte_masks: bool = True  # a dropout's mask takes a byte an element, not the format of what it masks
-    row_tile: int = 32  # attention in FP32 pads the sums of its rows to a multiple
-
-
-ON_GPU = Saving()
-
 Statistics = Callable[[Sequence[Tensor], Sequence[Tensor], Mapping[str, Any], Saving], Number]
 
 

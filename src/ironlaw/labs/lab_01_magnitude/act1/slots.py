@@ -10,7 +10,6 @@ from ironlaw.formats import rate_unit
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_01_magnitude.act1.instrument import COMMON, gap, orders
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
-from ironlaw.labs.lab_01_magnitude.models import facts, weights
 from ironlaw.pictures.ladder import QUANTITIES
 from ironlaw.units import significant
 
@@ -67,6 +66,8 @@ def width(lab: kit.Lab) -> dict[str, object]:
 
 
 def reflection(lab: kit.Lab) -> dict[str, object]:
+    from ironlaw.labs.lab_01_magnitude.models import facts, weights  # here: the page opens without a model
+
     tiny = pick(lab.contexts, TINY)
     return {
         "compute_gap": gaps(lab)["compute_gap"],

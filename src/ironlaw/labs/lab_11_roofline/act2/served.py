@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import Any
 
 from ironlaw.engine.device import memory
+from ironlaw.engine.device.compiler_rules import POINTWISE, TREE
 from ironlaw.engine.device.deployment import regroup, serving
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.fusion_rules import POINTWISE, TREE
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry.families import FAMILIES
 from ironlaw.registry.workloads import about, workload

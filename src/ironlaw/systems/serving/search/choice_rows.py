@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ironlaw.engine.costs import Offer, device_hours
 from ironlaw.engine.numerics.pareto_2d import Point, frontier
@@ -10,11 +10,14 @@ from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.systems.serving.deployments import Deployment
 from ironlaw.systems.serving.search.demand import Choice, Demand
 
+if TYPE_CHECKING:
+    from ironlaw.outputs.serving_output import CapacityChoice, ChoicePolicy, FrontierPoint, RunSlice
+
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)  # of the frontier
 SLICES = 12  # of a run over time
 
 
-def row(asked: Demand, choice: Choice) -> dict[str, Any]:
+def row(asked: Demand, choice: Choice) -> CapacityChoice:
     rig, out, share = choice.deployment, choice.answer.outcome, asked.promise.share
     price = asked.prices.get(rig.hardware.slug)
     tokens = out.tokens_per_s
@@ -35,7 +38,7 @@ def row(asked: Demand, choice: Choice) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _policy(asked: Demand, choice: Choice) -> dict[str, Any]:
+def _policy(asked: Demand, choice: Choice) -> ChoicePolicy:
     policy, rig, guess = choice.policy, choice.deployment, choice.policy.speculation
     rate, wire = rig.way(choice.answer.replicas) if choice.prompts else (0.0, "")
     return {
@@ -52,11 +55,11 @@ def _policy(asked: Demand, choice: Choice) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def frontier_rows(asked: Demand, tables: list[Deployment]) -> list[dict[str, Any]]:
+def frontier_rows(asked: Demand, tables: list[Deployment]) -> list[FrontierPoint]:
     """Full batches of decoding that no other beats in both time between tokens and cost: dollars, or devices where a price is missing."""
     tokens = round(asked.about["prompt"] + asked.about["output"] / 2)
     priced = all(rig.hardware.slug in asked.prices for rig in tables)
-    points: dict[Point, dict[str, Any]] = {}
+    points: dict[Point, FrontierPoint] = {}
     for rig in tables:
         for batch in BATCHES:
             if batch > min(rig.slots(tokens), asked.batch):
@@ -72,7 +75,7 @@ def frontier_rows(asked: Demand, tables: list[Deployment]) -> list[dict[str, Any
     return [points[point] for point in frontier(points)]
 
 
-def slices(outcome: Outcome, count: int = SLICES) -> list[dict[str, float]]:
+def slices(outcome: Outcome, count: int = SLICES) -> list[RunSlice]:
     """The run cut into equal parts: sequences that decode, cache in use, who waits, tokens; means over time of one replica."""
     begin = outcome.requests[0].arrive
     width = outcome.span / count
@@ -87,7 +90,7 @@ def slices(outcome: Outcome, count: int = SLICES) -> list[dict[str, float]]:
                 sums[i]["prompt"] += m.prompt * inside / m.seconds
                 sums[i]["steps"] += m.steps * inside / m.seconds
     each = outcome.blocks / outcome.replicas
-    rows = []
+    rows: list[RunSlice] = []
     for i, part in enumerate(sums):
         busy = part["seconds"] or 1.0
         rows.append({

@@ -16,11 +16,12 @@ from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import FORMATS, spelled
 from ironlaw.registry.decoders import decoder
 from ironlaw.registry.prices import Price
-from ironlaw.systems.fields import LARGEST, among, custom, figure, share, switch, whole
+from ironlaw.systems.fields import among, custom, figure, share, switch, whole
 from ironlaw.systems.question import Question
 from ironlaw.systems.registry_names import known_prices, machines, read_prices
 from ironlaw.systems.serving.deployments import MEMORY, STORED, USUAL, Deployment
 from ironlaw.systems.serving.search.request_load import load_of
+from ironlaw.systems.value_readers import LARGEST
 
 LENGTHS = (1, 2, 4, 8)  # proposed tokens that are tried where only their acceptance is known
 LOAD, PROMISE, HOW, WAY = "the load", "the promise", "how it is served", "how requests are put together"
@@ -69,7 +70,7 @@ class Demand(Question):
     model: str = custom(str, flag="MODEL", metavar="MODEL", about="a decoder of the registry, or a folder with the config.json of one")
     on: tuple[Hardware, ...] = machines()
     rate: float | None = figure(
-        None, most=LARGEST, metavar="N", group=LOAD, about="requests a second; with --trace: the same requests at this rate"
+        None, most=LARGEST, metavar="N", group=LOAD, about="requests a second; with `trace`: the same requests at this rate"
     )
     trace: str | None = custom(
         str, None, metavar="NAME|FILE", group=LOAD, about="azure_chat_2023, azure_code_2023, or a CSV file: arrival, prompt, output"
@@ -98,7 +99,7 @@ class Demand(Question):
         None, metavar="N", group=HOW, about="devices that share one replica (default: tried from the fewest that hold it)"
     )
     batch: int = whole(256, metavar="N", group=HOW, about="sequences at once, at most (default 256)")
-    budget: int | None = whole(None, metavar="N", group=HOW, about="tokens a step, at most (default: the most that --tbt allows)")
+    budget: int | None = whole(None, metavar="N", group=HOW, about="tokens a step, at most (default: the most that `tbt` allows)")
     memory: float = share(MEMORY, above=True, metavar="SHARE", group=HOW, about="of a device's memory to use (default 0.9)")
     overhead: float = figure(
         0.0, unit="s", zero=True, metavar="TIME", group=HOW, about="what the engine adds to each step (docs/serving.md: 1.5 ms)"
@@ -125,14 +126,14 @@ class Demand(Question):
         super().__post_init__()
         for name in ("speculate", "draft"):
             if getattr(self, name) is not None and self.acceptance is None:
-                raise BadValue(f"--{name} needs the share of proposed tokens that are right; give --acceptance 0.7")
+                raise BadValue(f"`{name}` needs the share of proposed tokens that are right; give `acceptance=0.7`")
         longest = max(self.lengths, default=0)
         if self.budget and self.budget <= longest:
-            raise BadValue(f"--budget {self.budget} holds no sequence with {longest} proposed tokens; give at least {longest + 1}")
+            raise BadValue(f"`budget={self.budget}` holds no sequence with {longest} proposed tokens; give at least {longest + 1}")
         if self.apart and self.scheduling == "static":
-            raise BadValue("--apart decodes in continuous batches; leave out --scheduling static")
+            raise BadValue("`apart` decodes in continuous batches; leave out `scheduling=static`")
         if self.apart and self.most < 2:
-            raise BadValue(f"--apart takes at least two replicas and --most allows {self.most}; give --most 2 or more")
+            raise BadValue(f"`apart` takes at least two replicas and `most` allows {self.most}; give `most=2` or more")
 
     @cached_property
     def decoder(self) -> Decoder:

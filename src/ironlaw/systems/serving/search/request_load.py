@@ -26,12 +26,12 @@ def _load(asked: Any) -> tuple[Draw, dict[str, Any]]:
     """Without what they have in common."""
     lengths = [name for name in ("prompt", "output", "spread") if getattr(asked, name) is not None]
     if asked.trace is None and asked.rate is None:
-        raise BadValue("how many requests come? Give --rate 5, --trace azure_chat_2023, or --trace FILE.csv")
+        raise BadValue("how many requests come? Give `rate=5`, `trace=azure_chat_2023`, or `trace=FILE.csv`")
     if asked.trace is not None and lengths:
-        raise BadValue(f"--{lengths[0]} goes with --rate alone: a trace has lengths of its own; leave one of them out")
+        raise BadValue(f"`{lengths[0]}` goes with `rate` alone: a trace has lengths of its own; leave one of them out")
     is_file = asked.trace is not None and (asked.trace.lower().endswith(".csv") or Path(asked.trace).is_file())
     if asked.columns and not is_file:
-        raise BadValue("--columns names the columns of a CSV file; give one with --trace FILE.csv, or leave it out")
+        raise BadValue("`columns` names the columns of a CSV file; give one with `trace=FILE.csv`, or leave it out")
     if asked.trace is None:
         prompt, output = asked.prompt or USUAL[0], asked.output or USUAL[1]
         spread = 1.0 if asked.spread is None else asked.spread
@@ -59,7 +59,7 @@ def _from_file(asked: Any) -> tuple[Draw, dict[str, Any]]:
     span = requests[-1].arrive
     if asked.rate is not None:
         if not span:
-            raise BadValue(f"all requests of {asked.trace} arrive at once, so no --rate can be had from them; leave it out")
+            raise BadValue(f"all requests of {asked.trace} arrive at once, so they can't come at another `rate`; leave it out")
         requests = faster(requests, asked.rate * span / len(requests))
     about = {
         "source": Path(asked.trace).name, "rate": len(requests) / requests[-1].arrive if span else None,

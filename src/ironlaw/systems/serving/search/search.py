@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ironlaw.engine.costs import ENERGY
 from ironlaw.engine.device.machine import Hardware
@@ -13,13 +13,17 @@ from ironlaw.systems.serving.search.choice_rows import frontier_rows, row, slice
 from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.systems.serving.search.fewest import BUDGETS, best_policy, name, too_slow
 
+if TYPE_CHECKING:
+    from ironlaw.outputs.prediction_output import RefusalJson
+    from ironlaw.outputs.serving_output import CapacityJson
+
 SHARED = (1, 2, 4, 8)  # devices of one replica that are tried
 
 
-def search(asked: Demand) -> dict[str, Any]:
+def search(asked: Demand) -> CapacityJson:
     """Every machine's best choice, the fewest devices of all, the cheapest, and the frontier of speed against throughput."""
     choices: list[Choice] = []
-    refused: list[dict[str, str]] = []
+    refused: list[RefusalJson] = []
     tables: list[Deployment] = []
     faults = 0  # machines that can't serve it at all, whatever is promised
     for machine in asked.on:
@@ -37,12 +41,12 @@ def search(asked: Demand) -> dict[str, Any]:
         raise BadValue("; ".join(one["reason"] for one in refused))
     rows = [row(asked, choice) for choice in choices]
     priced = [one for one in rows if one["dollars_per_million_tokens"] is not None]
-    result: dict[str, Any] = {
+    result: CapacityJson = {
         "model": asked.decoder.name, "load": dict(asked.about),
         "promise": {"ttft_s": asked.promise.ttft, "tbt_s": asked.promise.tbt, "share": asked.promise.share},
         "choices": rows, "refused": refused,
         "fewest": min(rows, key=lambda one: (one["devices"], one["dollars_per_hour"] or 0.0))["hardware"] if rows else None,
-        "cheapest": min(priced, key=lambda one: one["dollars_per_hour"])["hardware"] if priced else None,
+        "cheapest": min(priced, key=lambda one: one["dollars_per_hour"] or 0.0)["hardware"] if priced else None,
         "unpriced": [m.slug for m in asked.on if m.slug not in asked.prices],
         "prices": {slug: price.as_dict() for slug, price in asked.prices.items()}, "energy": ENERGY,
         "frontier": frontier_rows(asked, tables),
@@ -70,7 +74,7 @@ def _best(asked: Demand, machine: Hardware, tables: list[Deployment]) -> Choice 
         if choice is not None:
             best = choice
         elif not why:
-            why = f"not even {asked.most} replicas of {name(rig)} keep the promise; allow more with --most, or promise more time"
+            why = f"not even {asked.most} replicas of {name(rig)} keep the promise; allow more of them, or promise more time"
     return best or why
 
 

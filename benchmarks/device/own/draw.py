@@ -1,0 +1,56 @@
+"""Draw a set from the models of this folder: 20 sealed, 60 to fit and to look at; the others stay for a later set.
+
+    python benchmarks/device/own/draw.py --set own-1
+
+Writes benchmarks/sealed_sets/own-1.json; the set's name is the seed. A third of the models is trained under autocast, too. Whoever
+wrote the models knows their code, but nobody looks at a row of a sealed one.
+"""
+
+import argparse
+import random
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).resolve()
+sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2])]
+SHUT, OPEN = 20, 60
+AUTOCAST = 1 / 3
+
+
+def about(model, chance):
+    """What a set says of a model: whether it runs in half precision, is trained, and is trained under autocast, too."""
+    import torch
+
+    with torch.device("meta"):
+        trained = model.build(True)[2] is not None
+    autocast = chance.random() < AUTOCAST and trained
+    return {"library": "own", "model": model.name, "kind": model.kind, "half": model.half, "trained": trained, "autocast": autocast}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--set", default="own-1")
+    name = parser.parse_args().set
+    from sealed import SETS, load, path, save, today
+
+    from own import MODELS
+
+    if path(name).exists():
+        sys.exit(f"{path(name)} is there already: a set is drawn once; give another name")
+    taken = {model["model"] for file in SETS.glob("own-*.json") for model in load(file.stem)["models"]}
+    free = sorted(set(MODELS) - taken)
+    chance = random.Random(name)
+    chance.shuffle(free)
+    models = [about(MODELS[each], chance) for each in free[: SHUT + OPEN]]
+    for model in models[SHUT:]:
+        model["opened"] = today()
+    chance.shuffle(models)
+    what = f"{len(models)} models drawn from {len(MODELS)}: {SHUT} sealed, {len(models) - SHUT} open from the start"
+    head = {"format": "ironlaw-sealed/2", "seed": name, "corpus": len(MODELS), "drawn_with": {"torch": version("torch")}}
+    save(head | {"history": [{"date": today(), "what": what}], "models": models, "rows": []})
+    print(what)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Op -> kernels, and rows of evidence -> samples of them, by the tables of all families together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from ironlaw.backends.cuda import attention, backward, conv, gemm, generated, moe, norm, quantised, recurrent, stream, transposed
+from ironlaw.backends.cuda.evidence import Lowering, Samples, plain
+from ironlaw.backends.evidence_ops import OPS
+from ironlaw.backends.inductor import WRITTEN
+from ironlaw.backends.kernel import Kernel, Sample, launched
+from ironlaw.backends.rows import Row
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.work import category
+
+FAMILIES = (gemm, conv, transposed, attention, norm, stream, generated, moe, recurrent, backward, quantised)
+EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "EAGER", {}).items()}
+COMPILED: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "COMPILED", {}).items()}
+ROWS: dict[str, Samples] = {name: samples for family in FAMILIES for name, samples in getattr(family, "ROWS", {}).items()}
+FALLBACK: dict[str, str] = {name: other for family in FAMILIES for name, other in getattr(family, "FALLBACK", {}).items()}
+
+
+def lower(op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
+    if op.kind == "fused":
+        return launched(_fused(op, machine))
+    lowering = None
+    if mode != "eager":
+        lowering = COMPILED.get(op.kind) or (generated.generated if category(op.kind) in WRITTEN else None)
+    return launched((lowering or EAGER.get(op.kind, stream.stream))(op, machine))
+
+
+def _fused(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Several ops in one kernel; a contraction among them is a library's."""
+    parts: tuple[Op, ...] = op.attrs["parts"]
+    heavy = [p for p in parts if category(p.kind) in ("contraction", "attention")]
+    if not heavy:
+        return generated.written(op, parts, machine)
+    main, *rest = lower(heavy[0], machine, "compiled")
+    return (replace(main, data=op.work.bytes), *rest)
+
+
+def measured(row: Row) -> Op | None:
+    return OPS[row.op](row.params) if row.kind == "op" and row.op in OPS and row.busy_s and not row.error else None
+
+
+def samples(rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
+    """A row is turned into the engine's op and lowered like any other, so that a curve is fitted to exactly the quantities
+    it will be evaluated with. Where an op is several kernels, the row's profile says what each took.
+    """
+    for row in rows:
+        if row.kind != "op" or row.error:
+            continue
+        if row.op in ROWS:
+            yield from ROWS[row.op](row, machine)
+        elif row.op in OPS:
+            yield from plain(row, lower(OPS[row.op](row.params), machine, "eager"), row.busy_s)

@@ -1,0 +1,45 @@
+"""The modules of a lab. One is imported when something of it is first shown; which names it provides is known before, from its code."""
+
+from __future__ import annotations
+
+import dis
+from functools import cached_property
+from importlib import import_module
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from typing import Any
+
+from ironlaw.errors import BadValue
+
+PACKAGE = (Path(__file__).parent.parent / "labs").resolve()
+
+
+class LabModule:
+    """Its attributes are the module's: `LabModule(folder, "act1").truth(lab)`. One that is not in the package is read from its file."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder, self._name = folder, name
+        file = name.replace(".", "/")
+        path = next((each for each in (folder / f"{file}.py", folder / file / "__init__.py") if each.exists()), None)
+        if path is None:
+            raise BadValue(f"{folder} has no {file}.py; write one, or copy it from labs/_template")
+        self._loader = SourceFileLoader(f"ironlaw.labs.{folder.name}.{name}", str(path))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What the file defines, or imports by name. None of it runs: an act that is still closed brings no engine and no pictures."""
+        code: Any = self._loader.get_code(self._loader.name)
+        return frozenset(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME")
+
+    @cached_property
+    def _module(self) -> Any:
+        if self._folder.resolve().parent == PACKAGE:
+            return import_module(self._loader.name)
+        spec: Any = spec_from_loader(self._loader.name, self._loader)
+        loaded = module_from_spec(spec)
+        self._loader.exec_module(loaded)
+        return loaded
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)

@@ -1,0 +1,207 @@
+"""A model of the user's own: where its time goes, what to do next, what changed between two files."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from ironlaw.outputs.prediction_output import CostsJson, Interval, PredictionJson, RefusalJson, TooLargeJson, VariantJson
+
+
+class ActionJson(TypedDict):
+    """One change of a program; a part of verdict"""
+
+    changes: Annotated[Sequence[str], "compiled, graphs, fp16, batch …", {"minItems": 1}]
+    title: str
+    how: Annotated[str | None, "what to write"]
+    gain: Annotated[float, "times as fast"]
+    interval: Annotated[Interval, "where four measured gains in five should fall; an open end is null, and so is that of a bound"]
+    before_s: float
+    after_s: Annotated[float, "for as many items"]
+    saved_s: float
+    call_s: Annotated[float, "a call of the changed program"]
+    per: Annotated[str, "call, or item where the batch changes"]
+    basis: Annotated[str, "bound, transferred or calibrated"]
+    hardware: str
+    memory: Annotated[Sequence[float], "bytes before and after"]
+    build_s: Annotated[float | None, "what compiling should take"]
+    dollars_per_hour: Annotated[Sequence[float | None], "before and after, of another machine"]
+    costs: Sequence[str]
+
+
+class VerdictJson(TypedDict):
+    """Where the time goes and what to do next; a part of analyze"""
+
+    finding: Annotated[str, "where the time goes, in one sentence"]
+    hardware: str
+    mode: str
+    actions: Annotated[
+        Sequence[ActionJson], "changes that surely help, each on top of those before it; another machine stands for itself", {"maxItems": 3}
+    ]
+    together: Annotated[float, "times as fast with all of them, other machines left out"]
+    reason: Annotated[str | None, "why nothing is offered"]
+    slower: Annotated[Sequence[ActionJson], "changes that surely make it slower"]
+    elsewhere: Annotated[Sequence[ActionJson], "every other machine that was tried"]
+    unsure: Annotated[Sequence[ActionJson], "changes whose interval holds no gain"]
+
+
+class UnmatchedJson(TypedDict):
+    """Operators of one name without a partner; a part of trace"""
+
+    name: str
+    count: Annotated[float, "a run"]
+    seconds: Annotated[float, "together"]
+
+
+class TracePair(TypedDict):
+    name: str
+    kind: str
+    aten: Annotated[str, "as the trace names it"]
+    predicted_s: float
+    measured_s: float
+    gap_s: Annotated[float, "measured less predicted"]
+    kernels: Sequence[str]
+
+
+class TraceJson(TypedDict):
+    """A profile joined with a prediction, operator by operator; a part of analyze and measure-model"""
+
+    file: str
+    device: Annotated[str, "as the trace names it; empty where it does not"]
+    on_device: Annotated[bool, "whether it holds kernels of a device"]
+    runs: Annotated[int, "of the model in the trace"]
+    warning: Annotated[str | None, "where the trace is of another device than the prediction"]
+    hardware: Annotated[str, "of the prediction"]
+    predicted_s: Annotated[float, "of the device"]
+    measured_s: float
+    pairs: Sequence[TracePair]
+    missing: Annotated[Sequence[UnmatchedJson], "predicted, not in the trace"]
+    extra: Annotated[Sequence[UnmatchedJson], "in the trace, not predicted"]
+
+
+class CapturedInput(TypedDict):
+    name: str
+    shape: Sequence[int]
+    dtype: str
+
+
+class StoredWeights(TypedDict):
+    format: str
+    bytes: float
+    kept: Annotated[Sequence[str], "weights that stay as they are"]
+
+
+class LargestSize(TypedDict):
+    hardware: str
+    what: Annotated[str, "batch or tokens"]
+    now: int
+    largest: int
+    model_limit: Annotated[int | None, "positions that the model has"]
+
+
+class PhaseRow(TypedDict):
+    hardware: str
+    mode: str
+    basis: str
+    batch: int
+    devices: Annotated[int, "the fewest that hold it"]
+    kv_bytes: float
+    weight_bytes: float
+    largest_batch: int | None
+    fits: bool
+    ttft_s: Annotated[float | None, "time to first token"]
+    ttft_interval: Interval
+    prefill_bound: str | None
+    prompt_tokens_per_s: float | None
+    token_s: Annotated[float | None, "time per token"]
+    token_interval: Interval
+    decode_bound: str | None
+    tokens_per_s: float | None
+
+
+class PhaseOperator(TypedDict):
+    name: str
+    kind: str
+    count: int
+    seconds: float
+    flops: float
+    bytes: float
+    regime: str
+
+
+class Phases(TypedDict):
+    prompt: Annotated[int | None, "tokens of the prompt"]
+    context: Annotated[int | None, "tokens in the cache"]
+    kv_bytes_per_token: float
+    rows: Annotated[Sequence[PhaseRow], "by batch, machine and mode"]
+    operators: Annotated[dict[str, Sequence[PhaseOperator]], "by phase; the same op of all layers together"]
+    before: Annotated[Sequence[PredictionJson], "of the phase before the last"]
+
+
+class CompilingPays(TypedDict):
+    hardware: str
+    mode: str
+    saved_per_call_s: float
+    compile_s: float | None
+    compile_s_is_predicted: bool
+    calls: Annotated[float | Literal["never"] | None, "until it has paid"]
+    days: Annotated[float | Literal["never"] | None, "with --per-day"]
+
+
+class AnalyzeJson(TypedDict):
+    """What `ironlaw analyze --json` writes"""
+
+    target: Annotated[str, "as it was named"]
+    dtype: Annotated[str, "number format"]
+    ops: Annotated[int, "how many operators were captured"]
+    training: Annotated[bool, "whether it is a training step"]
+    inputs: Annotated[Sequence[CapturedInput], "what the call was captured with"]
+    unknown: Annotated[dict[str, int], "operators that no table holds, and how often each occurs"]
+    notes: Annotated[Sequence[str], "what capturing had to assume"]
+    predictions: Annotated[Sequence[PredictionJson], "by machine and mode"]
+    verdict: VerdictJson
+    weights: Annotated[StoredWeights | None, "where weights are stored in fewer bits"]
+    variants: Annotated[Sequence[VariantJson], "where several batches or storages were asked for"]
+    largest: Annotated[Sequence[LargestSize], "the largest batch and sequence that fit"]
+    refused: Annotated[Sequence[RefusalJson], "machines that can't run it"]
+    too_large: Annotated[Sequence[TooLargeJson], "machines whose memory is too small"]
+    language: NotRequired[Annotated[Phases, "a language model's phases, where they were asked for"]]
+    breakeven: Annotated[Sequence[CompilingPays], "when compiling pays"]
+    trace: NotRequired[Annotated[TraceJson, "with --trace"]]
+    html: NotRequired[Annotated[str, "where the report was written"]]
+    costs: NotRequired[Annotated[CostsJson, "with --price or --latency"]]
+
+
+class DiffOperator(TypedDict):
+    name: str
+    kind: str
+    count: Annotated[int, "of that name and kind"]
+    old_s: Annotated[float | None, "on the device; null where only the new one has it"]
+    new_s: Annotated[float | None, "null where only the old one has it"]
+    change_s: Annotated[float, "new less old"]
+
+
+class DiffRow(TypedDict):
+    hardware: str
+    mode: str
+    batch: Annotated[int | None, "where several were asked for"]
+    weights: Annotated[str | None, "how they are stored, where several were asked for"]
+    old_s: Annotated[float, "wall time of a call"]
+    new_s: float
+    change: Annotated[float, "new over old, less 1"]
+    old_bytes: Annotated[float, "of memory"]
+    new_bytes: float
+    unfit: Annotated[bool, "whether it fitted and no longer does"]
+    over: Annotated[bool, "whether this row is why it failed"]
+    operators: Annotated[Sequence[DiffOperator], "whose device time changed, the largest change first"]
+
+
+class DiffJson(TypedDict):
+    """What `ironlaw diff --json` writes"""
+
+    compares: Annotated[str, "the schema of both files"]
+    model: Annotated[str, "the model's name"]
+    old: Annotated[str, "file"]
+    new: Annotated[str, "file"]
+    fail_over: Annotated[float | None, "the share by which a time may grow"]
+    failed: Annotated[bool, "whether a time grew by more, or what fitted no longer does; the exit code is then 1"]
+    rows: Annotated[Sequence[DiffRow], "by machine, mode and batch; the largest change first"]
+    notes: Annotated[Sequence[str], "what else differs, and what is missing"]

@@ -1,0 +1,213 @@
+"""Answers that follow from a law or a formula alone."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from ironlaw.outputs.prediction_output import RefusalJson
+
+
+class RooflinePoint(TypedDict):
+    hardware: str
+    level: Annotated[str, "of memory"]
+    bound: Annotated[bool, "always true"]
+    intensity: Annotated[float, "operations per byte"]
+    ridge: float
+    peak: float
+    attainable: Annotated[float, "per second"]
+    regime: str
+    mfu: Annotated[float, "attainable over peak"]
+    seconds: Annotated[float, "at least"]
+
+
+class RooflineJson(TypedDict):
+    """What `ironlaw roofline --json` writes"""
+
+    flops: float
+    bytes: float
+    dtype: str
+    work: Literal["matrix", "vector"]
+    points: Sequence[RooflinePoint]
+    refused: Sequence[RefusalJson]
+
+
+class Sensitivity(TypedDict):
+    compile_s: float
+    eager_rate: float
+    compiled_rate: float
+
+
+class BreakevenJson(TypedDict):
+    """What `ironlaw breakeven --json` writes"""
+
+    pays: bool
+    calls: Annotated[float | Literal["never"], "until compiling has paid"]
+    saved_per_call_s: float
+    days: NotRequired[Annotated[float | Literal["never"], "with --per-day"]]
+    net_saving_s: NotRequired[Annotated[float, "with --days"]]
+    sensitivity: Annotated[Sensitivity | None, "by how many per cent calls change where an input grows by one"]
+    strongest: Annotated[str | None, "the input that moves it most"]
+
+
+class ScalePoint(TypedDict):
+    workers: float
+    speedup: float
+    model: float
+    karp_flatt: float | None
+
+
+class ScaleRow(TypedDict):
+    workers: float
+    speedup: float
+    efficiency: float
+    extrapolated: bool
+    serial_share_of_this_run: float | None
+
+
+class ScaleTarget(TypedDict):
+    speedup: float
+    workers: float | None
+    at: float
+    halvings: Annotated[float | None, "of the serial work, until the target is reached"]
+
+
+class ScaleJson(TypedDict):
+    """What `ironlaw scale --json` writes"""
+
+    basis: Annotated[str, "given, or fitted to points"]
+    sigma: Annotated[float, "serial share"]
+    kappa: Annotated[float, "cost of each pair of workers"]
+    sigma_interval: Sequence[float] | None
+    kappa_interval: Sequence[float] | None
+    worst_misfit: float | None
+    ceiling: Annotated[float | None, "the speed-up that no number of workers passes; null where there is none"]
+    best_workers: float | None
+    best_speedup: float | None
+    points: Annotated[Sequence[ScalePoint], "as measured"]
+    workers: Annotated[Sequence[ScaleRow], "those asked for"]
+    target: NotRequired[ScaleTarget]
+
+
+class Lever(TypedDict):
+    input: str
+    lever: Annotated[float, "d ln readout / d ln input"]
+    low: Annotated[float, "the readout with the input divided by 1.1"]
+    high: Annotated[float, "the readout with the input multiplied by 1.1"]
+
+
+class Readout(TypedDict):
+    name: str
+    value: float
+    levers: Annotated[Sequence[Lever], "the widest first; inputs that do nothing are left out"]
+
+
+DialFix = TypedDict("DialFix", {"dial": str, "from": float, "to": float})
+
+
+class LimitRow(TypedDict):
+    readout: str
+    kind: Annotated[str, "most or least"]
+    limit: float
+    margin: Annotated[float, "room over the limit; below 0 it is broken"]
+    fix: Annotated[DialFix | None, "the cheapest single dial that also keeps what holds now"]
+    fix_alone: Annotated[DialFix | None, "the same with only this limit in view"]
+
+
+class LeversJson(TypedDict):
+    """What `ironlaw levers --json` writes"""
+
+    values: Annotated[dict[str, float], "every input and formula, in SI"]
+    readouts: Sequence[Readout]
+    limits: Sequence[LimitRow]
+    met: Annotated[bool, "whether all limits hold"]
+    together: Annotated[DialFix | None, "a single dial with which all limits hold"]
+
+
+class QuantiseModel(TypedDict):
+    name: str
+    parameters: float
+    kept: Annotated[float, "in FP16"]
+    fp16_bytes: float
+
+
+class PrunedStorage(TypedDict):
+    csr_32: float
+    csr_16: float
+    bitmap: float
+    two_of_four: float
+    csr_32_pays_from: float
+    csr_16_pays_from: float
+
+
+class QuantiseRow(TypedDict):
+    bits: int
+    levels: float
+    step: float
+    noise: float
+    sqnr_db: float
+    next_bit: Annotated[float | None, "by what one bit less multiplies the noise"]
+    stored_bits: Annotated[float, "a weight, with its share of scales"]
+    bytes: NotRequired[Annotated[float, "of the model"]]
+    pruned: NotRequired[Annotated[PrunedStorage, "shares of the dense bytes"]]
+
+
+class QuantiseJson(TypedDict):
+    """What `ironlaw quantise --json` writes"""
+
+    model: QuantiseModel | None
+    group: Annotated[int | None, "weights that share a scale"]
+    pruned: Annotated[float | None, "the share that is zero"]
+    rows: Sequence[QuantiseRow]
+
+
+class FrontierRow(TypedDict):
+    name: str
+    cost: float
+    harm: float
+    on_frontier: bool
+    dominated_by: str | None
+
+
+class QuantiseFrontierJson(TypedDict):
+    """What `ironlaw quantise --frontier --json` writes"""
+
+    points: int
+    on_frontier: int
+    rows: Sequence[FrontierRow]
+
+
+class FuseTotals(TypedDict):
+    kernels: int
+    bytes: float
+
+
+class FuseGroup(TypedDict):
+    name: str
+    ops: Sequence[str]
+    patterns: Sequence[str]
+    reason: str
+
+
+class FuseVariant(TypedDict):
+    batch: int
+    before: dict[str, float]
+    after: dict[str, float]
+
+
+class FuseVerdict(TypedDict):
+    producer: str
+    consumer: str
+    fused: bool
+    pattern: str
+    reason: str
+
+
+class FuseJson(TypedDict):
+    """What `ironlaw fuse --json` writes"""
+
+    workload: str
+    dtype: str
+    before: FuseTotals
+    after: FuseTotals
+    groups: Annotated[Sequence[FuseGroup], "one kernel each"]
+    variants: Annotated[Sequence[FuseVariant], "where several batches were asked for"]
+    verdicts: NotRequired[Annotated[Sequence[FuseVerdict], "with --verbose"]]

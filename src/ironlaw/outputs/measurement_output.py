@@ -1,0 +1,164 @@
+"""What was measured, how much it covers, and how predictions compare."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from ironlaw.outputs.analysis_output import TraceJson
+
+
+class MeasureLevel(TypedDict):
+    name: str
+    size: float
+    bandwidth: float
+    step_seen: bool
+
+
+class CurvePoint(TypedDict):
+    working_set: float
+    bandwidth: float
+
+
+class MeasureJson(TypedDict):
+    """What `ironlaw measure --json` writes"""
+
+    slug: str
+    machine: dict[str, Any]
+    software: dict[str, Any]
+    peaks: dict[str, float]
+    emulated: Annotated[Any, "formats without a unit of their own"]
+    bandwidth: float
+    levels: Sequence[MeasureLevel]
+    curve: Annotated[Sequence[CurvePoint], "bandwidth over the working set"]
+    launch: float
+    floor: float
+    launches: dict[str, float]
+    compile_s: float | None
+    notes: Sequence[str]
+    noise: Annotated[dict[str, Any], "how quiet the machine was"]
+    rows: int
+    curves: Sequence[str]
+    stored: Sequence[str | None]
+
+
+class MeasureHostJson(TypedDict):
+    """What `ironlaw measure --host --json` writes"""
+
+    host: Annotated[dict[str, Any], "as it is stored"]
+    noise: Annotated[dict[str, Any], "how quiet the machine was"]
+    stored: str
+
+
+class MeasuredTerm(TypedDict):
+    term: str
+    predicted_s: float
+    measured_s: float
+    operators: int
+
+
+class MeasureModelJson(TypedDict):
+    """What `ironlaw measure TARGET --json` writes"""
+
+    target: str
+    device: str
+    dtype: str
+    parameters: int
+    runs: Annotated[Sequence[dict[str, Any]], "by mode: the row of evidence, what is predicted for it and the gap; or the error"]
+    reason: Annotated[str | None, "why there is no prediction"]
+    stored: str | None
+    left_out: Annotated[Sequence[str], "what was not stored, and why"]
+    terms: NotRequired[Annotated[Sequence[MeasuredTerm], "of the eager run"]]
+    operators: NotRequired[TraceJson]
+
+
+class UncoveredShape(TypedDict):
+    shape: str
+    dtype: str
+    share: float
+    distance: Annotated[float | None, "to the nearest that was measured; null where there is none"]
+    place: Annotated[str, "inside, near, outside or unknown"]
+
+
+class UncoveredFamily(TypedDict):
+    kind: str
+    family: Annotated[str, "or curve"]
+    share: Annotated[float, "of the device time"]
+    outside: Annotated[float, "of it, outside what was measured"]
+    count: Annotated[int, "shapes"]
+    examples: Sequence[UncoveredShape]
+
+
+class CoverageMachine(TypedDict):
+    hardware: str
+    mode: str
+    batch: Annotated[int | None, "null where none was asked for"]
+    shares: Annotated[dict[str, float], "of the device time: inside, near, outside, unknown"]
+    operators: int
+    unpredicted: Annotated[int, "operators without a prediction, not in the shares"]
+    uncovered: Annotated[Sequence[UncoveredFamily], "families that are not inside, the heaviest first"]
+
+
+class CoverageJson(TypedDict):
+    """What `ironlaw coverage --json` writes"""
+
+    target: Annotated[str, "as it was named, or corpus"]
+    mode: Annotated[str, "as asked: several are joined by commas, and each of machines has its own"]
+    machines: Sequence[CoverageMachine]
+
+
+class ValidateRow(TypedDict):
+    machine: str
+    kind: str
+    name: str
+    mode: str
+    predicted: Annotated[float, "s"]
+    measured: Annotated[float, "s"]
+    bound: Annotated[float, "s"]
+    kernels: float
+    measured_kernels: float | None
+    source: str
+    error: Annotated[float, "predicted over measured, less 1"]
+    bound_error: float
+
+
+class ValidateGain(TypedDict):
+    machine: str
+    timed: Annotated[str, "by turns, or apart"]
+    change: Annotated[str, "of a program; first action: what would be offered first"]
+    count: int
+    mean: Annotated[float, "of the error's size, of the ratio of wall times"]
+    worst: float
+    bias: float
+    device: Annotated[float | None, "mean of the error's size, of the ratio of device times"]
+    inside: Annotated[int, "of its interval"]
+    right: Annotated[int, "in sign"]
+    offered: Annotated[int, "that surely gain or lose"]
+    right_offered: int
+
+
+class ValidateSummary(TypedDict):
+    machine: str
+    kind: str
+    count: int
+    mean: float
+    median: float
+    worst: float
+    bias: float
+    bound: float
+
+
+class ValidateClaim(TypedDict):
+    id: str
+    claimed: float | None
+    computed: float | None
+    verdict: str
+    agrees: bool
+
+
+class ValidateJson(TypedDict):
+    """What `ironlaw validate --json` writes"""
+
+    changed: NotRequired[Annotated[Sequence[str], "with --history"]]
+    rows: Sequence[ValidateRow]
+    gains: Annotated[Sequence[ValidateGain], "what changing a program gained, predicted beside measured"]
+    summary: Sequence[ValidateSummary]
+    claims: Sequence[ValidateClaim]

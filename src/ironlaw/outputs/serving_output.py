@@ -1,0 +1,181 @@
+"""Requests, what they wait, and the devices they need."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from ironlaw.outputs.prediction_output import PriceJson, RefusalJson
+
+
+class QueueRate(TypedDict):
+    rate: float
+    load: Annotated[float, "rate over capacity"]
+    busy: float
+    batch: Annotated[float, "on average"]
+    mean_s: Annotated[float | None, "null where the line grows without end"]
+    p99_s: float | None
+    in_flight: float | None
+    growth_per_s: float
+
+
+class QueueTarget(TypedDict):
+    p99_s: float
+    rate: Annotated[float, "the largest that keeps it"]
+
+
+class QueueJson(TypedDict):
+    """What `ironlaw queue --json` writes"""
+
+    servers: int
+    batch: int
+    policy: str | None
+    capacity: Annotated[float, "requests a second"]
+    method: Annotated[str, "the law that answers"]
+    rates: Sequence[QueueRate]
+    target: NotRequired[QueueTarget]
+    variants: Annotated[
+        Sequence[dict[str, Any]], "the same for each machine and mode, with hardware and mode, where several were asked for"
+    ]
+
+
+class LatencyPromise(TypedDict):
+    ttft_s: float
+    tbt_s: float
+    share: Annotated[float, "of requests that must keep it"]
+
+
+class ChoiceSpeculation(TypedDict):
+    tokens: Annotated[int, "proposed a step"]
+    acceptance: float
+    draft: str | None
+    tokens_per_step: Annotated[float, "kept, on average"]
+
+
+class ChoicePools(TypedDict):
+    prompts: Annotated[int, "replicas that only compute prompts"]
+    decoders: int
+    wire: str
+    move_s_per_token: float
+
+
+class ChoicePolicy(TypedDict):
+    scheduling: str
+    prompts: Annotated[str, "pieces beside decoding, or whole"]
+    preemption: Annotated[str, "of the youngest when the cache is full"]
+    prefix: Annotated[int, "tokens that every prompt begins with"]
+    speculation: ChoiceSpeculation | None
+    pools: ChoicePools | None
+
+
+class CapacityChoice(ChoicePolicy):
+    hardware: str
+    basis: str
+    devices: int
+    replicas: int
+    devices_per_replica: int
+    box: str | None
+    arithmetic: str
+    weights: str
+    cache: str
+    weight_bytes: float
+    cache_bytes: float
+    cache_peak: float
+    slots: int
+    budget: int
+    most: int
+    batch: float
+    busy: float
+    requests: int
+    preempted: int
+    reused_tokens: Annotated[int, "of prompts, that were in the cache already"]
+    ttft_s: Annotated[dict[str, float], "p50 and the promised percentile"]
+    tbt_s: dict[str, float]
+    tokens_per_s: float
+    goodput_per_s: float
+    binds: str
+    device_hours_per_million_tokens: float
+    dollars_per_hour: float | None
+    dollars_per_million_tokens: float | None
+    joules_per_million_tokens: float
+
+
+class FrontierPoint(TypedDict):
+    hardware: str
+    devices_per_replica: int
+    batch: float
+    tbt_s: float
+    tokens_per_s_each: float
+    dollars_per_million_tokens: float | None
+
+
+class RunSlice(TypedDict):
+    from_s: float
+    busy: float
+    batch: float
+    cache: float
+    waiting: float
+    prompt_tokens_per_s: float
+    step_s: float
+
+
+class CapacityRun(TypedDict):
+    hardware: str
+    slices: Sequence[RunSlice]
+
+
+class CapacityJson(TypedDict):
+    """What `ironlaw capacity --json` writes"""
+
+    model: str
+    load: Annotated[dict[str, Any], "what arrives"]
+    promise: LatencyPromise
+    choices: Annotated[Sequence[CapacityChoice], "that keep the promise"]
+    refused: Sequence[RefusalJson]
+    fewest: str | None
+    cheapest: str | None
+    unpriced: Sequence[str]
+    prices: dict[str, PriceJson]
+    energy: Annotated[str, "what the joules are"]
+    frontier: Sequence[FrontierPoint]
+    run: NotRequired[Annotated[CapacityRun, "with --simulate"]]
+
+
+class ServiceRow(TypedDict):
+    name: str
+    calls: int
+    alone_s: Annotated[float | None, "its own quantile, with fan-out, copies and retries"]
+    without_s: Annotated[float | None, "the quantile of the whole if it took no time"]
+    hedge_load: Annotated[float, "copies per call"]
+    attempts: Annotated[float, "per call, on average"]
+    availability: float
+    fails: float
+
+
+class RetryStorm(TypedDict):
+    load: float
+    retries: Annotated[int, "the most of any service"]
+    budget: Annotated[float | None, "retries per request, at most; null for no limit"]
+    stuck: Annotated[bool, "whether late answers can keep themselves up for ever"]
+    harmless_retries: Annotated[float, "per request, below which it always comes back"]
+    nested_attempts: Annotated[int, "of one request, if every service called the next and all failed"]
+
+
+class SloJson(TypedDict):
+    """What `ironlaw slo --json` writes"""
+
+    within_s: Annotated[float, "as promised"]
+    quantile: Annotated[float, "as promised"]
+    dependence: Annotated[float, "share of requests in which all services are slow together"]
+    latency_s: Annotated[float | None, "the quantile of the whole; null where that many are never answered"]
+    over: Annotated[float, "share of requests beyond the promised time"]
+    late: Annotated[bool, "whether the promised time is broken"]
+    sum_of_quantiles_s: float | None
+    independent_s: Annotated[float | None, "the quantile were the services independent"]
+    together_s: Annotated[float | None, "the same were they all slow together"]
+    fails: Annotated[float, "share of requests whose retries all time out"]
+    services: Sequence[ServiceRow]
+    availability: float
+    downtime_s_per_year: float
+    availability_promised: float | None
+    down: Annotated[bool, "whether the promised availability is broken"]
+    storm: RetryStorm | None
+    met: Annotated[bool, "whether every promise is kept"]

@@ -1,0 +1,158 @@
+"""A training step: its memory, its layout over devices, the privacy it proves."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, TypedDict
+
+
+class MemoryRow(TypedDict):
+    row: str
+    at_peak_bytes: float
+    most_bytes: float
+
+
+class MemoryMachine(TypedDict):
+    hardware: str
+    usable_bytes: float
+    fits: bool
+    headroom_bytes: float
+    static_fits: bool
+    largest_batch: int | None
+
+
+class MemoryVariant(TypedDict):
+    batch: int
+    static_bytes: float
+    kept_bytes: float
+    peak_bytes: float
+    fits: Annotated[dict[str, bool], "by machine"]
+
+
+class MemoryLever(TypedDict):
+    lever: str
+    peak_bytes: float
+    frees_bytes: float
+
+
+class MemoryJson(TypedDict):
+    """What `ironlaw memory --json` writes"""
+
+    target: str
+    parameters: float
+    batch: int
+    seq: int | None
+    recipe: str
+    optimiser: str
+    checkpoint: Annotated[int, "segments that are recomputed"]
+    loss_chunks: int
+    accumulate: int
+    attention: str
+    zero_stage: int
+    devices: int
+    offload: bool
+    weight_bytes: float
+    static_bytes: Annotated[float, "weights, gradients and the optimiser's state"]
+    kept_bytes: Annotated[float, "activations kept for the backward pass"]
+    peak_bytes: float
+    peak_phase: str
+    peak_op: str
+    rows: Sequence[MemoryRow]
+    phases: Annotated[dict[str, float], "the peak of each"]
+    machines: Sequence[MemoryMachine]
+    variants: Annotated[Sequence[MemoryVariant], "where several batches were asked for"]
+    levers: Annotated[Sequence[MemoryLever], "what each change frees, most first"]
+
+
+class ClusterLayout(TypedDict):
+    tensor: int
+    pipeline: int
+    context: int
+    data: int
+    expert: int
+    virtual: int
+    micro: int
+    recompute: str
+    zero: int
+    label: str
+    micro_batches: int
+    step_s: float
+    parts_s: Annotated[dict[str, float], "of the step"]
+    tokens_per_s: float
+    mfu: float
+    hfu: Annotated[float, "recomputed work counted too"]
+    memory_bytes: float
+    fits: bool
+    memory: dict[str, float]
+
+
+class TrafficRow(TypedDict):
+    parallelism: str
+    wire: Annotated[str | None, "null where the box has none"]
+    inside_box: bool
+    bytes: float
+
+
+class ClusterJson(TypedDict):
+    """What `ironlaw cluster --json` writes"""
+
+    model: str
+    parameters: float
+    devices: int
+    box: str
+    hardware: str
+    basis: str
+    batch_tokens: int
+    seq: int
+    batch: int
+    dtype: str
+    usable_bytes: float
+    layouts_that_fit: int
+    layouts: Annotated[Sequence[ClusterLayout], "the fastest first"]
+    traffic: Annotated[Sequence[TrafficRow], "a step of the first layout"]
+    failures: Annotated[dict[str, float], "of the whole run: mean times, checkpoints, goodput"]
+    costs: Annotated[dict[str, Any], "of a million tokens"]
+    doubling: Annotated[dict[str, Any] | None, "the first layout on twice the devices"]
+    published_over_predicted: Annotated[Sequence[float], "how published runs came out"]
+    sources: Sequence[str]
+
+
+class PrivacyAccountant(TypedDict):
+    name: Annotated[str, "basic, advanced, moments, rdp or gdp"]
+    epsilon: Annotated[float | None, "null where it proves nothing"]
+    bound: Annotated[bool, "false for the limit of many steps, which may lie below the truth"]
+    order: Annotated[float | None, "the Rényi order that proves it"]
+
+
+class PrivacyAttack(TypedDict):
+    advantage: Annotated[float, "at most, true alarms less false ones"]
+    accuracy: Annotated[float, "at most, right guesses where half were in the data"]
+
+
+class EpsilonPromise(TypedDict):
+    epsilon: float
+    met: bool
+    spent: Annotated[float, "share of the budget"]
+    noise_needed: Annotated[float | None, "the least noise multiplier that keeps it; null where none is proven to"]
+    steps_allowed: Annotated[int, "at the designed noise"]
+
+
+class PrivacyChange(TypedDict):
+    change: str
+    epsilon: float
+
+
+class PrivacyJson(TypedDict):
+    """What `ironlaw privacy --json` writes"""
+
+    records: int
+    rate: Annotated[float, "share of the records that a step draws"]
+    noise: Annotated[float, "noise multiplier: deviation over clip norm"]
+    steps: Annotated[int, "of all runs together"]
+    steps_of_one_run: int
+    runs: int
+    delta: float
+    delta_below_one_record: Annotated[bool, "whether δ is below one over the records"]
+    epsilon: Annotated[float, "by the tightest bound: Rényi with the conversion of 2020"]
+    accountants: Sequence[PrivacyAccountant]
+    attack: PrivacyAttack
+    promise: EpsilonPromise | None
+    changes: Annotated[Sequence[PrivacyChange], "one at a time, all else as designed"]

@@ -1,0 +1,47 @@
+"""Models as engineers write them (benchmarks/device/own): the set that was drawn from them, and their capture."""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "benchmarks/device"), str(ROOT / "benchmarks")]
+import own  # noqa: E402
+import sealed  # noqa: E402
+
+import ironlaw as il  # noqa: E402
+
+SETS = sorted(sealed.SETS.glob("own-*.json"))
+
+
+@pytest.mark.parametrize("file", SETS, ids=lambda file: file.stem)
+def test_a_set_seals_twenty_models_that_exist(file: Path) -> None:
+    kept = json.loads(file.read_text())
+    parts = sealed.parts(kept)
+    assert {title: len(names) for title, names in parts.items()} == {sealed.SEALED: 20, sealed.OPEN: 60}
+    for model in kept["models"]:
+        known = own.MODELS[model["model"]]
+        assert (known.kind, known.half) == (model["kind"], model["half"])
+        assert model["trained"] or not model["autocast"]
+
+
+def test_no_model_is_in_two_sets() -> None:
+    names = [model["model"] for file in SETS for model in json.loads(file.read_text())["models"]]
+    assert len(names) == len(set(names))
+
+
+def test_a_training_step_is_captured_with_its_optimiser() -> None:
+    """Three layers: their products forward, the gradients of weights, and those of inputs for all but the first (which reads data)."""
+    warnings.filterwarnings("ignore")
+    call, inputs, loss = own.build("mixture_density_ensemble", "training", "fp32", "cpu", small=True)
+    graph = il.capture(own.step_of(call, loss, "cpu"), inputs)
+    products = sum(op.work.matmul_flops > 0 for op in graph.ops)
+    assert products == 3 + 3 + 2
+    forward = sum(2.0 * 2 * 6 * a * b for a, b in ((4, 8), (8, 8), (8, 24)))
+    assert sum(op.work.matmul_flops for op in graph.ops) == 3 * forward - 2.0 * 2 * 6 * 4 * 8
+    plain = il.capture(call, inputs)
+    assert len(graph.ops) > 2 * len(plain.ops)
