@@ -11,7 +11,7 @@ PLURALS = {noun: noun[:-1] + "ies" if noun.endswith("ry") else noun + ("es" if n
 FAULTS = {
     "a plural of a plural": re.compile(r"\b\w{2,}eses\b|\b(?:" + "|".join(PLURALS.values()) + r")e?s\b"),
     "a plural in -ys": re.compile(r"\b(?:retry|entry|copy)s\b"),
-    "one of many": re.compile(r"(?<![\d.,/×])\b1 (?:" + "|".join(PLURALS.values()) + r")\b"),
+    "one of many": re.compile(r"(?<![\d.,/×])(?<!batch )\b1 (?:" + "|".join(PLURALS.values()) + r")\b"),
     "a capital symbol": re.compile("[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ]|\\bTanh\\("),  # Greek capitals that look like Latin ones: nobody meant them
     "more than three leading zeros": re.compile(r"(?<![\d.])0\.0000\d"),
     "a unit twice": re.compile(r"/s tokens\b|\b(\w+/s) \1\b"),
