@@ -275,3 +275,8 @@ def test_it_starts_from_lab_13_where_that_has_a_load(tmp_path, load, begins):
         assert page.shows(section, note)
         if section == "act2.from_lab_13":
             assert page.slots(section, note)["policy"] == "what waits"
+
+
+def test_a_copy_is_sent_at_the_p95_of_the_law():
+    """M/M/1 at 70 % with 10 ms of work: −ln 0.05 · 10 ms / 0.3."""
+    assert Fleet(hedge="all").delay == pytest.approx(-math.log(0.05) * 0.010 / 0.3)

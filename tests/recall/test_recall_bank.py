@@ -6,9 +6,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from wording import faults
 
 from ironlaw.errors import BadRegistry
-from ironlaw.recall import card_expressions, card_templates, card_variants
+from ironlaw.recall import card_expressions, card_templates, card_variants, card_words
 from ironlaw.recall.card_templates import load, template
 from ironlaw.recall.card_templates import templates as bank
 from ironlaw.recall.card_variants import variant
@@ -62,8 +63,11 @@ def test_two_hundred_variants(drawn, name):
 def _reads_well(made):
     texts = [made.text, made.working, made.answer, *made.rubric, *(choice.label for choice in made.choices)]
     for text in filter(None, texts):
+        assert not faults(text), (made.template.id, made.seed)
         assert not UGLY.search(NAMES.sub("X", text)), (made.template.id, made.seed, text, UGLY.search(NAMES.sub("X", text)))
-    assert (made.text[0].isupper() or made.text[0].isdigit()) and made.text[-1] in ".?", made.text
+    assert (made.text[0].isupper() or not made.text[0].isascii() or not card_words.WORD.match(made.text)) and made.text[-1] in ".?", (
+        made.text
+    )
     for text in (made.working, *made.rubric):
         assert not text or text[-1] == ".", text
 

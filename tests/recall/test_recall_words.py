@@ -1,9 +1,11 @@
 """Figures as they are displayed."""
 
 import pytest
+from wording import NOUNS, PLURALS, faults
 
 from ironlaw.errors import BadRegistry
-from ironlaw.recall.card_words import amount, display, expected_input, fill, plural
+from ironlaw.recall.card_templates import templates as bank
+from ironlaw.recall.card_words import amount, display, expected_input, fill, plural, sentence
 
 
 @pytest.mark.parametrize(
@@ -37,9 +39,28 @@ def test_amounts_read_well(value, unit, text):
 
 
 def test_plurals():
-    assert [plural(noun) for noun in ("byte", "launch", "flush", "box", "byte of mask")] == [
-        "bytes", "launches", "flushes", "boxes", "bytes of mask",
+    assert [plural(noun) for noun in ("byte", "launch", "flush", "box", "byte of mask", "retry", "day")] == [
+        "bytes", "launches", "flushes", "boxes", "bytes of mask", "retries", "days",
     ]  # fmt: skip
+    assert {noun: plural(noun) for noun in NOUNS} == PLURALS
+
+
+def test_units_of_cards_are_written_in_the_singular():
+    units = {template.unit for template in bank().values()}
+    assert not units & set(PLURALS.values())
+
+
+def test_a_symbol_keeps_its_case():
+    for text in ("ρ(1 + b) must stay under 1.", "ε knows the sampling rate.", "s/g + 1 − s", "tanh(ε/2) = 0.46"):
+        assert sentence(text) == text
+    assert sentence("a block has 4 warps") == "A block has 4 warps" and sentence("matmul, then ReLU") == "Matmul, then ReLU"
+
+
+def test_what_no_sentence_may_contain():
+    for text in ("76.2 pointses", "201 passeses", "4 retrys", "1 rings", "Ρ(1 + b)", "0.00000139 %", "118,000 /s tokens"):
+        assert faults(text), text
+    for text in ("1 ring", "11 rings", "0.000139 %", "118,000 tokens/s", "1/1 rings of ten", "Σ of all"):
+        assert not faults(text), text
 
 
 def test_drawn_values_have_their_names():

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from wording import faults
 
 from ironlaw import claims as registry
 from ironlaw.claims import NAMESPACE, PLAIN_UNITS, RELATIONS, VERDICTS, Claim, claim, claims, load, row
@@ -45,6 +46,13 @@ def test_says_who_and_where_from(claim: Claim):
     assert claim.says.endswith(".")
     assert re.fullmatch(r"\d{4}(-\d\d){0,2}", claim.date)
     assert claim.unit in UNITS or claim.unit in PLAIN_UNITS
+
+
+@each
+def test_reads_well_and_says_whose_words_they_are(claim: Claim):
+    assert not [fault for text in (claim.says, claim.why, claim.judgement.sentence) for fault in faults(text)]
+    ours = re.fullmatch(r"(?:\".*\", )?(?:draft of .*|Lab [V\d].*|newest Lab .*)", claim.source) is not None
+    assert not (ours and claim.who.startswith("common")), "nobody can look that up: say that the wording is ours"
 
 
 @each

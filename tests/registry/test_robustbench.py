@@ -1,19 +1,24 @@
 """RobustBench's figures: who is on the front, and whose own figures did not survive AutoAttack."""
 
+import numpy as np
 import pytest
 
 from ironlaw.engine.numerics.pareto_nd import Candidate, pareto
+from ironlaw.labs.lab_v2_14_adversarial.models import models
 from ironlaw.registry.publications import published
 
-SENSES = {"clean": "more", "autoattack": "more"}
+SENSES = {"clean": "more", "left": "more"}
 
 
 def test_the_front_and_claims_that_fell():
     table = published("robustbench_linf")
     cifar = table.where(dataset="cifar10")
-    front = pareto([Candidate(row["model"], {name: row[name] for name in SENSES}) for row in cifar], SENSES)
-    points = {(one.figures["clean"], one.figures["autoattack"]) for one in front}
-    assert len(front) == 5 and {(93.6, 75.28), (93.68, 73.71), (95.23, 68.06)} <= points
+    figures = [(row["model"], row["clean"], np.nanmin([row["autoattack"], row["external"]])) for row in cifar]
+    front = pareto([Candidate(name, {"clean": clean, "left": left}) for name, clean, left in figures], SENSES)
+    assert {(one.figures["clean"], one.figures["left"]) for one in front} == {(93.68, 73.71), (95.23, 68.06), (95.19, 69.71)}
+    ours = {one.slug: one.attacked for one in models("cifar10")}
+    assert ours == {name: left for name, _, left in figures}  # the lab shows the lower of the source's two columns
+    assert ours["Kang2021Stable"] == 64.2 and table.row(model="Kang2021Stable")["unreliable"] == "yes"
     standard = table.value("autoattack", dataset="cifar10", model="Standard")
     assert standard == 0 and table.value("clean", dataset="cifar10", model="Standard") == 94.78
     for model, reported, left in (("Alfarra2020ClusTR", 74.04, 0.0), ("JinRinard2020Manifold", 71.22, 1.35)):
@@ -24,4 +29,4 @@ def test_the_front_and_claims_that_fell():
 def test_many_models_are_accurate_and_robust():
     """21 of 99 are right on 90 % of plain and on half of attacked images: the trade is bought off."""
     counts = {row["dataset"]: (row["models"], row["strong"], row["robust"], row["fell"]) for row in published("robustbench_counts").rows}
-    assert counts == {"cifar10": (99, 21, 74, 14), "imagenet": (30, 0, 15, 0)}
+    assert counts == {"cifar10": (99, 21, 74, 15), "imagenet": (30, 0, 15, 0)}

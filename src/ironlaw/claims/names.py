@@ -30,7 +30,7 @@ PLACES = {
     "engine.scaling.usl": "usl usl_grown usl_peak fit_usl",
     "engine.scaling.stages": "in_turn pipelined share_after",
     # queues
-    "engine.serving.queues": "little mm1 md1 mmc mg1_mean kingman erlang_b erlang_c",
+    "engine.serving.queues": "little mm1 md1 mmc mg1_mean kingman shortest_first_mean erlang_b erlang_c",
     "engine.serving.line": "simulate",
     "engine.serving.batching": "batch_server poisson",
     "engine.streams": "uniform exponential lognormal",
@@ -112,7 +112,7 @@ PLACES = {
     # privacy
     "engine.privacy.accountants": "dp_epsilon=epsilon dp_sigma=sigma_for dp_step=step_epsilon",
     "engine.privacy.composition": "dp_queries=queries",
-    "engine.privacy.attacks": "attack_accuracy=accuracy attack_advantage=advantage",
+    "engine.privacy.attacks": "attack_accuracy=accuracy attack_advantage=advantage gaussian_advantage",
     "engine.privacy.gaussian": "gaussian_delta gaussian_sigma classical_sigma mean_noise",
     "registry.private_runs": "private_run",
     # graphs

@@ -69,8 +69,8 @@ def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
 
 
 def _said_by(entry: Claim) -> str:
-    """A draft of this course is not something a learner has seen: what it said is what people say."""
-    return f"{OFTEN_SAID}, {entry.date}" if "draft" in f"{entry.who} {entry.source}" else f"{entry.who}; {entry.source}, {entry.date}"
+    """Where the wording is ours, that is said: nobody can look it up."""
+    return f"{OFTEN_SAID}, {entry.date}" if "ours" in entry.who or "draft" in entry.source else f"{entry.who}; {entry.source}, {entry.date}"
 
 
 def _breakable(text: str) -> str:

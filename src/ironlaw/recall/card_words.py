@@ -15,6 +15,7 @@ from ironlaw.registry.workloads import about, workloads
 from ironlaw.units import UNITS, show, significant
 
 SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
+WORD = re.compile(r"(a|[a-z][a-z’'-]+)(?=[\s,;:.]|$)")  # a word of English, not a symbol or a function
 SIGNS = ("%", "×")
 UNIT_OPTIONAL = ("FLOP/B", "OP/B")  # units that a learner may leave out: no prefix can be mistaken
 EXAMPLES = {
@@ -42,8 +43,8 @@ def fill(text: str, slots: Mapping[str, str], where: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital: a slot at the beginning may have a lower-case value."""
-    return text[:1].upper() + text[1:]
+    """With a capital: a slot at the beginning may have a lower-case value. A symbol (`ρ`, `s/g`, `tanh(x)`) stays as it is."""
+    return text[:1].upper() + text[1:] if WORD.match(text) else text
 
 
 def slots(text: str) -> set[str]:
@@ -80,7 +81,9 @@ def unit_of(unit: str, values: Mapping[str, Any]) -> str:
 def plural(noun: str) -> str:
     """Of the last word before an `of`: `launch` -> `launches`, `byte of mask` -> `bytes of mask`."""
     head, of, rest = noun.partition(" of ")
-    return head + ("es" if head.endswith(("ch", "sh", "s", "x")) else "s") + of + rest
+    if head.endswith("y") and head[-2:-1] not in "aeiou":
+        return f"{head[:-1]}ies{of}{rest}"
+    return head + ("es" if head.endswith(("ch", "sh", "ss", "x")) else "s") + of + rest
 
 
 def display(value: Any) -> str:

@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from ironlaw.engine.serving.queues import erlang_b, erlang_c, kingman, little, md1, mg1_mean, mm1, mmc
+from ironlaw.engine.serving.batching import poisson
+from ironlaw.engine.serving.line import simulate
+from ironlaw.engine.serving.queues import erlang_b, erlang_c, kingman, little, md1, mg1_mean, mm1, mmc, shortest_first_mean
+from ironlaw.engine.streams import uniform
 from ironlaw.errors import BadValue
 
 MS = 1e-3
@@ -180,3 +183,26 @@ def test_little_wants_two(given_):
 def test_what_makes_no_sense_is_refused(call, says):
     with pytest.raises(BadValue, match=says):
         call()
+
+
+def test_newest_first_has_the_same_mean_and_a_longer_tail():
+    """Two million simulated requests at a load of 0.8: P99 was 11.4 services in turn, and 30.9 newest first."""
+    first, last = md1(0.8, 1.0), md1(0.8, 1.0, "lifo")
+    assert (first.quantile(0.99), last.quantile(0.99)) == pytest.approx((11.4, 30.9), rel=0.01)
+    step = 0.01  # the mean is the area under the tail
+    assert step * sum(last.tail(step * (place + 0.5)) for place in range(40_000)) == pytest.approx(first.mean, rel=1e-5)
+    run = simulate(poisson(0.5, 40_000, seed=3), [1.0] * 40_000, order="lifo")
+    assert [md1(0.5, 1.0, "lifo").quantile(p) for p in (0.5, 0.9)] == pytest.approx([run.quantile(p) for p in (0.5, 0.9)], rel=0.02)
+    with pytest.raises(BadValue, match="fifo, lifo"):
+        md1(0.5, 1.0, "random")
+
+
+def test_shortest_first():
+    """Half take 0.5 s, half 1.5 s, 0.8 a second: 0.5 s is in service on average, so the short wait 0.625 s and the long 3.125 s."""
+    assert shortest_first_mean(0.8, ((0.5, 1.5), (0.5, 0.5))) == pytest.approx((0.5 + 0.625 + 1.5 + 3.125) / 2)
+    services = [0.5 if draw < 0.5 else 1.5 for draw in uniform(7, 60_000)]
+    assert simulate(poisson(0.8, 60_000, seed=5), services, order="shortest").mean == pytest.approx(2.875, rel=0.02)
+    assert shortest_first_mean(0.8, ((1.0, 1.0),)) == pytest.approx(md1(0.8, 1.0).mean)
+    assert shortest_first_mean(2.0, ((1.0, 1.0),)) == math.inf
+    with pytest.raises(BadValue, match="add up to 1"):
+        shortest_first_mean(0.8, ((0.5, 1.0),))

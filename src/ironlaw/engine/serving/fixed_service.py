@@ -8,6 +8,12 @@ from __future__ import annotations
 import math
 
 SETTLED = 1e-15  # the ratio of two neighbours, from which on the distribution is geometric
+# places and weights of five points between 0 and 1
+GAUSS = tuple(
+    ((1 + sign * place) / 2, weight / 2)
+    for place, weight in ((0.0, 0.5688888888888889), (0.5384693101056831, 0.4786286704993665), (0.906179845938664, 0.23692688505618908))
+    for sign in ((1, -1) if place else (1,))
+)
 ENOUGH = 1e-18  # what a Poisson term adds to a share at least
 
 
@@ -37,6 +43,36 @@ class FixedService:
         """The share of time in which more than `n` wait, the one in service left out."""
         last = len(self._above) - 1
         return self._above[n + 1] if n < last else self._above[last] * self._ratio ** (n + 1 - last)
+
+
+class NewestFirst:
+    """The same line with the last to come served first, in units of one service.
+
+    Who finds the server busy waits for the rest of that service, R, spread evenly over one service, and for everybody who comes in
+    between: N of them, a generalised Poisson count (Consul and Jain 1973) with P(N = n) = a(a + nρ)ⁿ⁻¹ exp(−a − nρ)/n! at a = ρR.
+    """
+
+    def __init__(self, rho: float) -> None:
+        self.rho = rho
+        self._within = [0.0]  # P(R + N ≤ k), the server being busy
+
+    def tail(self, t: float) -> float:
+        """The share of requests that wait longer than `t` services before their own begins."""
+        if t < 0:
+            return 1.0
+        whole = math.floor(t)
+        while len(self._within) <= whole:
+            self._within.append(self._within[-1] + self._count(len(self._within) - 1, 1.0))
+        return self.rho * max(0.0, 1.0 - self._within[whole] - self._count(whole, t - whole))
+
+    def _count(self, n: int, rest: float) -> float:
+        """P(N = n and R ≤ rest), by Gauss and Legendre: the integrand is smooth."""
+        return sum(weight * rest * self._given(n, rest * place) for place, weight in GAUSS) if rest else 0.0
+
+    def _given(self, n: int, rest: float) -> float:
+        """P(N = n) where R is `rest`."""
+        a = self.rho * rest
+        return math.exp(math.log(a) + (n - 1) * math.log(a + n * self.rho) - a - n * self.rho - math.lgamma(n + 1))
 
 
 def _longer_than(rho: float) -> tuple[list[float], float]:

@@ -6,11 +6,11 @@ Times in seconds, rates per second. A queue that gets more than it can serve has
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ironlaw.engine.device.types import check_positive
-from ironlaw.engine.serving.fixed_service import FixedService
+from ironlaw.engine.serving.fixed_service import FixedService, NewestFirst
 from ironlaw.errors import BadValue
 
 Tail = Callable[[float], float]  # seconds -> the share of requests that take longer
@@ -107,11 +107,13 @@ def mmc(rate: float, service: float, servers: int) -> Wait:
     return Wait(rate, service, servers, service + late / spare, tail, lambda t: late * math.exp(-spare * t) if t >= 0 else 1.0)
 
 
-def md1(rate: float, service: float) -> Wait:
-    """Poisson arrivals, every request takes the same time, one server."""
+def md1(rate: float, service: float, order: str = "fifo") -> Wait:
+    """Poisson arrivals, every request takes the same time, one server; the first to come is served first, or the last ("lifo")."""
+    if order not in ("fifo", "lifo"):
+        raise BadValue(f"no order {order!r} of M/D/1; known: fifo, lifo", "order")
     if _load(rate, service) >= 1:
         return _endless(rate, service)
-    line = FixedService(rate * service)
+    line = FixedService(rate * service) if order == "fifo" else NewestFirst(rate * service)
     mean = mg1_mean(rate, service, 0.0)
     return Wait(rate, service, 1, mean, lambda t: line.tail(t / service - 1.0), lambda t: line.tail(t / service))
 
@@ -126,6 +128,26 @@ def kingman(rate: float, service: float, ca2: float, cs2: float) -> float:
     rho = _load(rate, service)
     spread = check_positive("ca2", ca2, zero=True) + check_positive("cs2", cs2, zero=True)
     return service * (1.0 + rho * spread / (2.0 * (1.0 - rho))) if rho < 1 else math.inf
+
+
+def shortest_first_mean(rate: float, kinds: Sequence[tuple[float, float]]) -> float:
+    """The mean seconds with one server where the shortest in line goes first, by Cobham; `kinds` are (share, seconds).
+
+    A request waits for what is in service, and for all that is shorter: what is there, and what comes in the meantime.
+    """
+    shares = [
+        (check_positive("share", share), check_positive("seconds", seconds)) for share, seconds in sorted(kinds, key=lambda kind: kind[1])
+    ]
+    if abs(sum(share for share, _ in shares) - 1) > 1e-9:
+        raise BadValue(f"the shares of kinds are {[share for share, _ in shares]}; they must add up to 1", "kinds")
+    in_service = rate * sum(share * seconds**2 for share, seconds in shares) / 2
+    mean, ahead = 0.0, 0.0
+    for share, seconds in shares:
+        before, ahead = ahead, ahead + _load(rate, share * seconds)
+        if ahead >= 1:
+            return math.inf
+        mean += share * (seconds + in_service / ((1 - before) * (1 - ahead)))
+    return mean
 
 
 def _load(rate: float, service: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -41,7 +42,8 @@ SHORT = {
 
 @dataclass(frozen=True)
 class Model:
-    """A row, in percent; `reported` is None where the authors gave nothing, `year` 0 where there is no paper."""
+    """A row, in percent. `attacked` is what the strongest known attack left: AutoAttack, or another that the source names.
+    `reported` is None where the authors gave nothing, `year` 0 where there is no paper."""
 
     slug: str
     data: str
@@ -79,11 +81,16 @@ def models(data: str) -> tuple[Model, ...]:
     rows = published(TABLE).where(dataset=data)
     return tuple(
         Model(
-            str(row["model"]), data, year=_year(str(row["year"])), clean=float(row["clean"]), attacked=float(row["autoattack"]),
+            str(row["model"]), data, year=_year(str(row["year"])), clean=float(row["clean"]), attacked=left(row),
             reported=None if math.isnan(float(row["reported"])) else float(row["reported"]), architecture=str(row["architecture"]),
         )
         for row in rows
     )  # fmt: skip
+
+
+def left(row: Mapping[str, object]) -> float:
+    """What the strongest known attack leaves. `min` keeps its first argument where the second is nan: no stronger attack is known."""
+    return min(float(str(row["autoattack"])), float(str(row["external"])))
 
 
 def model(data: str, slug: str) -> Model:

@@ -51,7 +51,11 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
         kit.card("Right answers", 100 * share.value, "%", note=interval),
         {"label": "Flips", "value": str(answers.flips), "note": f"of {tested()} answers"},
         factor,
-        {"label": "On disk", "value": significant(setting.stored), "note": f"bits a weight; {figures.scale_words(setting)}"},
+        {
+            "label": "On disk",
+            "value": significant(setting.stored),
+            "note": f"bits a weight of the layer drawn; {figures.scale_words(setting)}",
+        },
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from ironlaw import kit
 from ironlaw.engine.numerics.clipping import best_gaussian_step, gaussian_noise
 from ironlaw.engine.numerics.decay import decay
@@ -48,12 +50,19 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "llama": factor(_llama()), "first": FIRST, "last": LAST, "whole": factor(noise_power(LAST) / noise_power(FIRST)),
         "eight": percent(plain.at(8).hits), "four": percent(plain.at(4).hits), "three": percent(plain.at(3).hits),
         "two": percent(plain.at(2).hits), "spread": wide.spread, "tensor": percent(wide.answers.hits),
-        "channel": percent(Setting(spread=100).answers.hits),
+        "channel": percent(Setting(spread=100).answers.hits), **single_bits(),
     }  # fmt: skip
 
 
+def single_bits() -> dict[str, object]:
+    """The cheapest and the dearest bit of the reader, from eight bits down to two."""
+    divergence = [Setting().at(bits).kl for bits in range(8, 1, -1)]
+    costs = [after / before for before, after in pairwise(divergence)]
+    return {"least": factor(min(costs)), "most": factor(max(costs))}
+
+
 def feedback(lab: kit.Lab) -> dict[str, object]:
-    return {"levels": levels(8), "fewer": levels(7)}
+    return {"levels": levels(8), "fewer": levels(7), **single_bits()}
 
 
 def reflection(lab: kit.Lab) -> dict[str, object]:

@@ -11,6 +11,7 @@ from ironlaw.engine.scaling.stages import in_turn, pipelined
 from ironlaw.labs.lab_12_amdahl.passes import DEVICE, FILES, GPU, HOST, Pass, measured
 
 MANY = 1000.0
+STEADY = 32  # a batch whose pass launches as much, timed when the host was quicker
 LOADER, WORKING, FASTER = 8.0, 10.0, 5.0  # milliseconds a batch, and the factor: the reflection's own case
 
 
@@ -40,6 +41,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     case, large = asked(), measured(GPU)["resnet50_128"]
     replay = row(FILES[GPU], workload="resnet50", batch=1, mode="graphs").value("wall_s")
     compiled = row(FILES[GPU], workload="resnet50", batch=1, mode="compiled")
+    busy, steady = case.share(DEVICE) * case.seconds, row(FILES[GPU], workload="resnet50", batch=STEADY, mode="eager").value("wall_s")
     return {
         "busy": kit.amount(case.share(DEVICE) * case.seconds, "s"), "wall": kit.amount(case.seconds, "s"),
         "share": kit.amount(100 * case.share(DEVICE), "%"), "rest": kit.amount(case.share(HOST) * case.seconds, "s"),
@@ -49,7 +51,10 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "fewer": f"{compiled.value('kernels'):.0f}", "compiled_busy": kit.amount(compiled.value("busy_s"), "s"),
         "large_share": kit.amount(100 * large.share(DEVICE), "%"), "large_most": kit.times(large.speedup(DEVICE, math.inf)),
         "large_queued": kit.times(large.speedup(DEVICE, math.inf, overlap=True)),
-        "factor": kit.times(MANY), "thousand": kit.times(case.speedup(DEVICE, MANY), 4),
+        "factor": kit.times(MANY),
+        "thousand": kit.amount(100 * (case.speedup(DEVICE, MANY) - 1) / (case.speedup(DEVICE, math.inf) - 1), "%"),
+        "steady_batch": STEADY, "steady_wall": kit.amount(steady, "s"), "steady_share": kit.amount(100 * busy / steady, "%", 2),
+        "steady_most": kit.times(amdahl_ceiling(busy / steady)),
     }  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
         "pair": kit.times(given(lab, "pair")), "share": kit.amount(100 * serial, "%"), "cluster": f"{cluster:.0f}",
         "speedup": kit.times(float(amdahl(serial, cluster))), "sigma": f"{sigma:g}", "kappa": f"{kappa:g}", "peak": f"{peak:.1f}",
         "at_peak": kit.times(float(usl(peak, sigma, kappa))), "scaled": kit.amount(100 * other, "%"),
-        "same": kit.times(float(gustafson(other, cluster))),
+        "same": kit.times(float(gustafson(other, cluster))), "grows": kit.times(float(gustafson(serial, cluster))),
     }  # fmt: skip
 
 

@@ -63,7 +63,7 @@ def _point(case: Case, outcome: Outcome, high: float) -> Mark:
     """The learner's own; a line without end stands at the top."""
     endless = math.isinf(outcome.p99)
     good = not endless and outcome.p99 <= case.target
-    label = "no end" if endless else format_quantity(outcome.p99, "s")
+    label = "no end" if endless else format_quantity(outcome.p99, "s", case.digits)
     return mark(
         "point", "good" if good else "fail", x=case.rate, y=min(outcome.p99, high), size=8, emphasis=True, id="point", name="as set",
         label=label, hover=[("requests per second", exact(case.rate)), ("P99", label)], drag={"dial": "rate", "axis": "x"},
@@ -75,7 +75,7 @@ def _said(lab: kit.Lab, premise: Case, high: float) -> list[Mark]:
     option = lab.choice("act2")
     if option is None:
         return []
-    now, again = premise.at(NOW).p99, premise.at(AGAIN).p99
+    now, again = (replace(premise, rate=rate).outcome.p99 for rate in (NOW, AGAIN))
     said = now * float(option.value)
     above = " (above the axis)" if said > high else ""
     marks = [
@@ -85,7 +85,8 @@ def _said(lab: kit.Lab, premise: Case, high: float) -> list[Mark]:
     ]  # fmt: skip
     if said > 1.5 * again:
         marks.append(mark("point", "ink", x=AGAIN, y=min(again, high), shape="diamond", role="truth", id="truth", name="computed",
-                          label=f"it is {format_quantity(again, 's')}", hover=[("at ten times the rate", exact(again, "s"))]))  # fmt: skip
+                          label=f"it is {format_quantity(again, 's', premise.digits)}",
+                          hover=[("at ten times the rate", exact(again, "s"))]))  # fmt: skip
     return marks
 
 
@@ -97,13 +98,14 @@ def meters(case: Case, outcome: Outcome) -> Figure:
         "loaded: the share of what it can do": (load, "fail" if load >= 100 else "compute"),
     }
     marks = [
-        mark("bar", colour, x=min(value, 150.0), y=name, id=name.partition(":")[0], name=name, label=format_quantity(value, "%"),
+        mark("bar", colour, x=min(value, 150.0), y=name, id=name.partition(":")[0], name=name,
+             label=format_quantity(value, "%", case.digits),
              hover=[("exactly", exact(value, "%"))])
         for name, (value, colour) in rows.items()
     ]  # fmt: skip
     marks.append(mark("rule", "ridge", x=100.0, dash=True, label="all of it", name="all of it", id="all", hover=[("all of it", "100 %")]))
-    words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, (value, _) in rows.items())
-    table = tuple((name, format_quantity(value, "%"), exact(value, "%")) for name, (value, _) in rows.items())
+    words = "; ".join(f"{name} {format_quantity(value, '%', case.digits)}" for name, (value, _) in rows.items())
+    table = tuple((name, format_quantity(value, "%", case.digits), exact(value, "%")) for name, (value, _) in rows.items())
     return Figure(
         "meters", "Busy is not loaded", Axis("linear", "share", "%", (0.0, 150.0)), Axis("band", names=tuple(rows)), tuple(marks),
         f"{words}.", Table(("meter", "share", "exactly"), table), note=name_of(case),

@@ -59,14 +59,14 @@ def cards(case: Case, outcome: Outcome) -> list[dict[str, Any]]:
         times = [{"label": name, "value": "no end", "unit": "", "tone": "bad"} for name in ("Mean", "P99")]
     else:
         tone = "good" if outcome.p99 <= case.target else "bad"
-        times = [kit.card("Mean", outcome.mean, "s"), kit.card("P99", outcome.p99, "s", tone=tone)]
+        times = [kit.card("Mean", outcome.mean, "s", digits=case.digits), kit.card("P99", outcome.p99, "s", tone=tone, digits=case.digits)]
     return [
         *times,
-        kit.card("Busy", 100 * outcome.busy, "%", note="of the time"),
+        kit.card("Busy", 100 * outcome.busy, "%", note="of the time", digits=case.digits),
         kit.card("Loaded", 100 * case.load, "%", note=f"of {significant(case.capacity)} a second", tone="bad" if case.load >= 1 else ""),
         {
             "label": "In a batch",
-            "value": significant(outcome.batch if case.load < 1 else float(case.taken)),
+            "value": significant(outcome.batch if case.load < 1 else float(case.taken), case.digits),
             "unit": "",
             "note": "on average",
         },

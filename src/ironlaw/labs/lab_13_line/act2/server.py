@@ -25,7 +25,8 @@ REPLICAS = 32
 RATES = (1.0, 10.0, 30.0, *(100 * 10 ** (k / 3) for k in range(10)))  # to 100,000 a second: closer where something happens
 TAIL = tuple(1 - 10 ** (-k / 8) for k in range(1, 25))  # shares at which the distribution is drawn
 NEAR = 0.95  # of the capacity: where a curve ends
-SOME, MANY = 800, 4_000  # requests behind a point of a curve, and behind the learner's own
+SOME, MANY = 800, 4_000  # requests behind a point of a curve, and behind the learner's own while a dial moves
+LONG, BATCHES = 20_000, 400  # requests and batches behind it at rest: ten other seeds agree to two digits
 _times: dict[tuple[int, str, str, str], tuple[Hardware, dict[int, float]]] = {}
 
 
@@ -116,11 +117,16 @@ class Case:
 
     @property
     def outcome(self) -> Outcome:
-        return self.at(self.rate, MANY)
+        return self.at(self.rate, MANY if self.moving else LONG)
+
+    @property
+    def digits(self) -> int:
+        """How many of an outcome's are sure."""
+        return 3 if self.servers.exact else 2
 
     def at(self, rate: float, n: int = SOME) -> Outcome:
         """The same servers at another rate; for the learner's own point a whole distribution."""
-        return self.servers.outcome(rate, n, 30, TAIL) if n > SOME else self.servers.outcome(rate, n, 12)
+        return self.servers.outcome(rate, n, BATCHES if n == LONG else 30, TAIL) if n > SOME else self.servers.outcome(rate, n, 12)
 
     @property
     def curve(self) -> tuple[tuple[float, Outcome], ...]:

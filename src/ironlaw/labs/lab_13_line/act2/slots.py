@@ -36,12 +36,13 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     now, again = (replace(case, rate=rate) for rate in (NOW, AGAIN))
     alone = replace(case, policy=ONE)
     return {
-        "p99_now": kit.amount(now.outcome.p99, "s"), "p99_again": kit.amount(again.outcome.p99, "s"), "pass_s": kit.amount(case.full, "s"),
-        "busy": kit.amount(100 * now.outcome.busy, "%"), "load": kit.amount(100 * now.load, "%", 2), "now": significant(NOW),
+        "p99_now": kit.amount(now.outcome.p99, "s", 2), "p99_again": kit.amount(again.outcome.p99, "s", 2),
+        "pass_s": kit.amount(case.full, "s"), "busy": kit.amount(100 * now.outcome.busy, "%", 2),
+        "load": kit.amount(100 * now.load, "%", 2), "now": significant(NOW),
         "again": significant(AGAIN), "load_again": kit.amount(100 * again.load, "%", 2), "one": significant(alone.capacity),
         "capacity": significant(case.capacity), "batch": significant(now.outcome.batch, 2),
         "batch_again": significant(again.outcome.batch, 2),
-        "most": case.most, "held": kit.amount(replace(now, policy=FIXED).outcome.p99, "s"),
+        "most": case.most, "held": kit.amount(replace(now, policy=FIXED).outcome.p99, "s", 2),
     }  # fmt: skip
 
 
@@ -67,5 +68,5 @@ def takeaways(lab: kit.Lab) -> dict[str, object]:
     split, pooled = mm1(LOAD, 1.0), mmc(SERVERS * LOAD, 1.0, SERVERS)
     return {
         "servers": SERVERS, "cut": significant(split.quantile(0.99) / pooled.quantile(0.99), 2),
-        "busy": kit.amount(100 * case.outcome.busy, "%"), "load": kit.amount(100 * case.load, "%", 2),
+        "busy": kit.amount(100 * case.outcome.busy, "%", 2), "load": kit.amount(100 * case.load, "%", 2),
     }  # fmt: skip

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.engine.serving.targets import least, least_rising
-from ironlaw.labs.lab_13_line.act2.server import FIXED, MANY, MOSTS, ONE, REPLICAS, SOME, TIMEOUT, WAITING, Case
+from ironlaw.labs.lab_13_line.act2.server import FIXED, LONG, MANY, MOSTS, ONE, REPLICAS, SOME, TIMEOUT, WAITING, Case
 from ironlaw.labs.policies import POLICIES
 from ironlaw.systems.limits import either, fail, good, warn
 from ironlaw.units import significant
 
 HOUR = 3600.0
+Change = Callable[[int], Case]
 SOONER = 0.95  # a P99 that much lower is worth a word
 
 
 def fixes(case: Case) -> list[str]:
     """The least of each setting that meets the target with all others as they are, in words; from fewer requests while a dial moves."""
-    n = SOME if case.moving else MANY
+    quick, sure = (SOME, SOME) if case.moving else (MANY, LONG)
 
-    def meets(changed: Case) -> bool:
+    def meets(changed: Case, n: int = sure) -> bool:
         return changed.load < 1 and changed.footprint.fits and changed.at(changed.rate, n).p99 <= changed.target
+
+    def found(search: Callable[[Sequence[int], Callable[[int], bool]], int | None], options: Sequence[int], change: Change) -> int | None:
+        """Searched with short runs, and held against the long one that the learner would then see."""
+        value = search(options, lambda one: meets(change(one), quick))
+        return least([one for one in options if value and one >= value], lambda one: meets(change(one)))
 
     words = []
     batching = replace(case, policy=WAITING) if case.policy == ONE else case
     larger = [size for size in MOSTS if size > case.taken]
     search = least if case.policy in (FIXED, TIMEOUT) else least_rising  # held back for a larger batch, requests may be later
-    most = search(larger, lambda size: meets(replace(batching, most=size)))
+    most = found(search, larger, lambda size: replace(batching, most=size))
     if most:
         words.append(f"batches of up to {most}" + (" of what waits" if case.policy == ONE else ""))
-    replicas = least_rising(range(case.replicas + 1, REPLICAS + 1), lambda many: meets(replace(case, replicas=many)))
+    replicas = found(least_rising, range(case.replicas + 1, REPLICAS + 1), lambda many: replace(case, replicas=many))
     if replicas:
         words.append(f"{replicas} replicas")
     if case.policy in (FIXED, TIMEOUT) and meets(case.with_policy(WAITING)):
@@ -65,18 +72,19 @@ def _endless(case: Case) -> dict[str, object]:
 def _late(case: Case) -> dict[str, object]:
     p99 = case.outcome.p99
     return {
-        "p99": kit.amount(p99, "s"), "target": kit.amount(case.target, "s"), "over": kit.times(p99 / case.target),
+        "p99": kit.amount(p99, "s", case.digits), "target": kit.amount(case.target, "s"), "over": kit.times(p99 / case.target, case.digits),
         "cures": _any_of(case),
     }  # fmt: skip
 
 
 def _idle(case: Case) -> dict[str, object]:
-    return {"p99": kit.amount(case.outcome.p99, "s"), "sooner": kit.amount(case.with_policy(WAITING).at(case.rate, MANY).p99, "s")}
+    sooner = case.with_policy(WAITING)
+    return {"p99": kit.amount(case.outcome.p99, "s", case.digits), "sooner": kit.amount(sooner.outcome.p99, "s", sooner.digits)}
 
 
 def _works(case: Case) -> dict[str, object]:
     return {
-        "p99": kit.amount(case.outcome.p99, "s"), "target": kit.amount(case.target, "s"),
+        "p99": kit.amount(case.outcome.p99, "s", case.digits), "target": kit.amount(case.target, "s"),
         "headroom": significant(max(case.rate, case.headroom), 2), "load": kit.amount(100 * case.load, "%"),
     }  # fmt: skip
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.serving.hedging import STUCK, HedgedRun, hedge_fate, hedging_run
+from ironlaw.engine.serving.queues import md1, mm1
 from ironlaw.engine.serving.samples import least_count
 from ironlaw.engine.serving.services import curve_mean, from_quantiles, two_kinds
 from ironlaw.engine.serving.tails import fan_out_quantile, joined_tail
@@ -36,6 +37,7 @@ LEAVES = {
     "two": "two kinds, one in a hundred long",
     "here": "as measured here",
 }
+LAWS = {"exponential": mm1, "fixed": md1}  # of the line at one shard
 LOADS = [10, 20, 30, 40, 45, 49, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95]  # percent
 COUNTS = [1_000, 3_000, 10_000, 29_956]
 PAUSES = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -101,8 +103,11 @@ class Fleet:
 
     @property
     def _delay(self) -> float:
-        """In services: the quantile of a day without copies. Taken from the short run, so that it stays while dials move."""
-        return 0.0 if self.hedge == OFF else self._without_copies(MOVING).quantile(self.quantile)
+        """In services: the quantile of a day without copies, by the exact law of one shard's line where there is one."""
+        if self.hedge == OFF:
+            return 0.0
+        law = LAWS.get(self.leaf)
+        return law(self.rho, 1.0).quantile(self.quantile) if law else self._without_copies(COUNTS[-1]).quantile(self.quantile)
 
     @property
     def delay(self) -> float:

@@ -48,7 +48,7 @@ def answer(lab: kit.Lab) -> list[Mark]:
     return [
         mark("rule", "accent", y=said, role="prediction", distance=off, id="prediction", name="your prediction",
              label=f"you said {said:g} %", hover=[("your prediction", exact(said, "%")), ("off", off)]),
-        mark("rule", "ink", y=true, role="truth", id="truth", name="AutoAttack left", label="" if said == true else f"it is {true:g} %",
+        mark("rule", "ink", y=true, role="truth", id="truth", name="the attack left", label="" if said == true else f"it is {true:g} %",
              hover=[("the standard network of CIFAR-10", exact(true, "%"))]),
     ]  # fmt: skip
 

@@ -48,7 +48,12 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     upper = 100 * clopper_pearson(0, TESTED[CIFAR]).high
     fell = {
         name: model(CIFAR, slug)
-        for name, slug in (("cluster", "Alfarra2020ClusTR"), ("manifold", "JinRinard2020Manifold"), ("bilateral", "WangZhang2019Bilateral"))
+        for name, slug in (
+            ("cluster", "Alfarra2020ClusTR"),
+            ("manifold", "JinRinard2020Manifold"),
+            ("bilateral", "WangZhang2019Bilateral"),
+            ("ode", "Kang2021Stable"),
+        )
     }
     arrows = {
         f"{name}_{which}": kit.amount(float(value or 0.0), "%") for name, one in fell.items()

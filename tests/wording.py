@@ -1,0 +1,22 @@
+"""What no sentence made by code may contain: a plural of a plural, a capital symbol, a figure nobody can read, a unit twice."""
+
+import re
+
+NOUNS = (
+    "attempt", "box", "byte", "call", "card", "connection", "day", "device", "element", "host", "image", "kernel", "launch", "layer",
+    "model", "op", "operation", "parameter", "pass", "point", "read", "replica", "request", "retry", "ring", "row", "sequence", "server",
+    "start", "step", "tensor", "thread", "token", "unit", "word", "worker", "write",
+)  # fmt: skip
+PLURALS = {noun: noun[:-1] + "ies" if noun.endswith("ry") else noun + ("es" if noun.endswith(("ch", "ss", "x")) else "s") for noun in NOUNS}
+FAULTS = {
+    "a plural of a plural": re.compile(r"\b\w{2,}eses\b|\b(?:" + "|".join(PLURALS.values()) + r")e?s\b"),
+    "a plural in -ys": re.compile(r"\b(?:retry|entry|copy)s\b"),
+    "one of many": re.compile(r"(?<![\d.,/×])(?<!batch )\b1 (?:" + "|".join(PLURALS.values()) + r")\b"),
+    "a capital symbol": re.compile("[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ]|\\bTanh\\("),  # Greek capitals that look like Latin ones: nobody meant them
+    "more than three leading zeros": re.compile(r"(?<![\d.])0\.0000\d"),
+    "a unit twice": re.compile(r"/s tokens\b|\b(\w+/s) \1\b"),
+}
+
+
+def faults(text: str) -> list[str]:
+    return [f"{name}: {match[0]!r} in {text!r}" for name, pattern in FAULTS.items() if (match := pattern.search(text))]
