@@ -17,47 +17,11 @@ from ironlaw.ledger import open_ledger
 from ironlaw.systems.limits import hit
 
 SLUG = "lab_14_tail"
+SAID = {"act1": "ms900", "act1_reflection": "nothing", "act2": "stuck"}
 SMALL = Fleet(n=3_000, k=5)  # known, and quick to simulate
 
 
-@pytest.fixture
-def page(tmp_path):
-    with open_ledger(tmp_path / "ledger.db") as ledger:
-        yield Page(ledger, SLUG)
-
-
-@pytest.fixture(scope="module")
-def one_for_all(tmp_path_factory):
-    with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
-        complete(Page(ledger, SLUG).lab)
-        yield Page(ledger, SLUG)
-
-
-@pytest.fixture
-def bench(one_for_all):
-    """The complete lab with every dial at its start: nothing that is turned reaches the ledger."""
-    before = one_for_all.ledger.events()
-    for act in ("act1", "act2"):
-        one_for_all.turn(act, **{dial["id"]: dial["value"] for dial in one_for_all.piece(f"{act}.instrument").spec["dials"]})
-    yield one_for_all
-    assert one_for_all.ledger.events() == before
-
-
 # --- locked
-
-
-def test_locked_shows_act_i_and_a_closed_act_ii(page):
-    shown = {name for name, part in page.parts.items() if part is not None}
-    assert shown == {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
-    assert page.shows("act2.closed", page.parts["act2_message"].text)
-    assert page.piece("act1.instrument").view == {"seq": 0} and not page.ledger.designs()
-
-
-def test_nothing_before_the_lock_gives_an_answer_away(page):
-    texts = [bare(page.parts[name].text) for name in ("header", "act1_message", "hud", "rail")]
-    premises = bare(page.piece("act1").spec["premises"])
-    for words in ("911", "900", "omission", "63", "stuck", "P99.99", "budget"):
-        assert not any(words in text for text in [*texts, premises]), words
 
 
 # --- the keys, and what they hang on
@@ -115,7 +79,7 @@ def test_the_formula_is_the_simulation(bench):
 
 
 def test_a_test_agrees_without_stalls_and_with_what_it_left_out(bench):
-    start = {dial["id"]: dial["value"] for dial in bench.piece("act1.instrument").spec["dials"]}
+    start = bench.start("act1")
     assert bench.turn("act1", **start | {"stopped": 0})["banner"]["tone"] == "good"
     assert bench.turn("act1", **start | {"corrected": True})["banner"]["tone"] == "good"
 

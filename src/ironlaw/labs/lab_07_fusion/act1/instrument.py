@@ -170,8 +170,8 @@ def cards(job: Job, mode: str, dispatch: str) -> list[dict[str, Any]]:
         kit.card("Utilisation", share, "%", tone=kit.tone("utilization", share / 100)),
         kit.card("Wall time", run.wall, "s", note=comparison),
         {**dispatch_card, "term": "overhead"},
-        {**kit.card("Compute", run.compute, "s", note=_compute_note(job, mode)), "term": "compute"},
-        {"label": "Launches", "value": f"{1 if mode == GRAPH else run.launches:,}", "note": count_note},
+        kit.card("Compute", run.compute, "s", note=_compute_note(job, mode), term="compute"),
+        kit.text_card("Launches", f"{1 if mode == GRAPH else run.launches:,}", note=count_note),
     ]
 
 

@@ -14,7 +14,7 @@ from ironlaw.registry.trained_nets import trained
 from ironlaw.units import significant
 
 
-def percent(hits: int) -> str:
+def right_share(hits: int) -> str:
     return kit.amount(100 * hits / tested(), "%")
 
 
@@ -46,9 +46,9 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     return {
         "theory": factor(factor_per_bit(FIRST, LAST)), "net": factor(plain.factor), "cnn": factor(Setting("ds_cnn").factor),
         "llama": factor(_llama()), "first": FIRST, "last": LAST, "whole": factor(noise_power(LAST) / noise_power(FIRST)),
-        "eight": percent(plain.at(8).hits), "four": percent(plain.at(4).hits), "three": percent(plain.at(3).hits),
-        "two": percent(plain.at(2).hits), "spread": wide.spread, "tensor": percent(wide.answers.hits),
-        "channel": percent(Setting(spread=100).answers.hits),
+        "eight": right_share(plain.at(8).hits), "four": right_share(plain.at(4).hits), "three": right_share(plain.at(3).hits),
+        "two": right_share(plain.at(2).hits), "spread": wide.spread, "tensor": right_share(wide.answers.hits),
+        "channel": right_share(Setting(spread=100).answers.hits),
     }  # fmt: skip
 
 
@@ -59,8 +59,8 @@ def feedback(lab: kit.Lab) -> dict[str, object]:
 def reflection(lab: kit.Lab) -> dict[str, object]:
     one, each, group = (at_bits("mlp", 100, 8, scale).hits for scale in ("tensor", "channel", "16"))
     return {
-        "full": percent(at_bits("mlp", 100, 32).hits), "tensor": percent(one), "channel": percent(each), "group": percent(group),
-        "ten": percent(at_bits("mlp", 10, 8, "tensor").hits), "plain": percent(at_bits("mlp", 1, 8, "tensor").hits), "spread": 100,
+        "full": right_share(at_bits("mlp", 100, 32).hits), "tensor": right_share(one), "channel": right_share(each), "group": right_share(group),
+        "ten": right_share(at_bits("mlp", 10, 8, "tensor").hits), "plain": right_share(at_bits("mlp", 1, 8, "tensor").hits), "spread": 100,
         "less": 10, "chance": kit.amount(10.0, "%"),
     }  # fmt: skip
 
