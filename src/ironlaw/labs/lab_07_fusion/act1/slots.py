@@ -36,7 +36,8 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "wall": kit.amount(spotter.compute_s + spotter.kernels * machine.launch, "s"),
         "queued": kit.amount(premise(machine, spotter, dispatch=QUEUED), "%"), "layer": kit.amount(premise(machine, layer), "%"),
         "layer_kernels": str(layer.kernels), "layer_each": kit.amount(layer.kernel_s, "s"), "launch": kit.amount(machine.launch, "s"),
-        "faster": kit.amount(premise(machine, spotter, speed=2.0), "%"), "edge": kit.amount(premise(hardware("orin_nx_16gb"), spotter), "%"),
+        "faster": kit.amount(premise(machine, spotter, speed=2.0), "%"),
+        "edge": kit.amount(premise(hardware("orin_nx_16gb"), spotter), "%"),
         "edge_launch": kit.amount(hardware("orin_nx_16gb").launch, "s"), "spotter": kit.amount(premise(machine, spotter), "%"),
         "curve": curve.gap(drawn) if drawn else lab.fill("act1.even", launch=kit.amount(machine.launch, "s")),
     }  # fmt: skip

@@ -59,7 +59,8 @@ def feedback(lab: kit.Lab) -> dict[str, object]:
 def reflection(lab: kit.Lab) -> dict[str, object]:
     one, each, group = (at_bits("mlp", 100, 8, scale).hits for scale in ("tensor", "channel", "16"))
     return {
-        "full": right_share(at_bits("mlp", 100, 32).hits), "tensor": right_share(one), "channel": right_share(each), "group": right_share(group),
+        "full": right_share(at_bits("mlp", 100, 32).hits), "tensor": right_share(one), "channel": right_share(each),
+        "group": right_share(group),
         "ten": right_share(at_bits("mlp", 10, 8, "tensor").hits), "plain": right_share(at_bits("mlp", 1, 8, "tensor").hits), "spread": 100,
         "less": 10, "chance": kit.amount(10.0, "%"),
     }  # fmt: skip

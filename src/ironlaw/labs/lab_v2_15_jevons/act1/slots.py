@@ -44,7 +44,8 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
 def reflection(lab: kit.Lab) -> dict[str, object]:
     elasticity, cooled, dearer = story().high, given("pue_poor") / given("pue_good"), 1 + given("certificate") / 100
     return {
-        "cooled": kit.percent(rebound.energy(cooled, elasticity, TENTH)), "batched": kit.percent(rebound.energy(2, elasticity, TENTH, 1, 0.5)),
+        "cooled": kit.percent(rebound.energy(cooled, elasticity, TENTH)),
+        "batched": kit.percent(rebound.energy(2, elasticity, TENTH, 1, 0.5)),
         "certified": kit.percent(rebound.energy(1, elasticity, TENTH, 1, dearer)), "cheaper": kit.percent(1 - rebound.price(cooled, TENTH)),
         "price": kit.percent(rebound.price(2, TENTH, 1, 0.5)),
     }  # fmt: skip
