@@ -1,4 +1,4 @@
-"""Hypothesis runs the same examples every time, so that a mutant is killed or survives for good: 25 of each property, 200 before a release."""
+"""Hypothesis runs the same examples every time, so that a mutant dies or survives for good: 25 of a property, 200 before a release."""
 
 import os
 

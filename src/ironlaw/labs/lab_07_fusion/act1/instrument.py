@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.device.launched import Spent
 from ironlaw.kit import settings
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.act1 import curve, local_runs
-from ironlaw.labs.lab_07_fusion.jobs import COMPILED, EAGER, GRAPH, QUEUED, SYNC, Job, Run, is_graph
+from ironlaw.labs.lab_07_fusion.jobs import COMPILED, EAGER, GRAPH, QUEUED, SYNC, Job, is_graph
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.meter import marks, meter
 from ironlaw.pictures.stack import stack
@@ -125,7 +126,7 @@ def row_name(mode: str, dispatch: str) -> str:
     return MODES[mode] if mode == GRAPH else f"{MODES[mode]}, {DISPATCH[dispatch]}"
 
 
-def parts(run: Run) -> list[Part]:
+def parts(run: Spent) -> list[Part]:
     return [
         Part("compute", run.compute, "compute"),
         Part("memory", run.memory if run.memory > 1e-15 else 0.0, "memory"),
