@@ -11,7 +11,7 @@ Dials = dict[str, Any]
 
 @dataclass(frozen=True)
 class Act:
-    """`sides`: limit -> dials that hit it, and dials that do not; `where` among them is the lab's toggle. `limits`: the module with the
+    """`sides`: limit -> dials that hit it, and dials that do not; `toggle` among them is the lab's context. `limits`: the module with the
     act's LIMITS. `bases`: settings, in one of which each dial shows. `elsewhere`: dials that the lab's own tests turn. `after`: the tones
     that a proposed fix leads to; none where it only has to leave the limit that was hit. `still`: figures whose axes do not move, and
     settings between which they don't."""
@@ -69,7 +69,7 @@ def acts(labs: Iterable[Lab]) -> list[Act]:
 H200, ORIN, M7 = "h200_sxm", "orin_nx_16gb", "cortex_m7"
 TINY = {"device": M7, "dtype": "int8", "workload": "dscnn_kws"}
 CALL = {"rho": 30, "k": 5, "n": 3_000}
-MADE_UP = {"where": "made_up"}
+MADE_UP = {"toggle": "made_up"}
 VOLUME_1 = (
     Lab(
         "lab_01_magnitude", "e6 stacks memory memory", ("989", "million", "six orders", "GHz", "MHz", "TFLOP", "KiB", " GB"),
@@ -79,7 +79,7 @@ VOLUME_1 = (
                 "act2", "act2.instrument",
                 {
                     "oom": ({"device": M7, "dtype": "int8"}, {}), "fits": ({}, {"device": M7, "dtype": "int8"}),
-                    "tight": ({**TINY, "batch": 8}, {**TINY, "batch": 1}),
+                    "tight": ({**TINY, "batch": 28}, {**TINY, "batch": 1}),
                 },
             ),
             Act("act2.walk", seen=("figures",), still=(("trip",), ({"progress": 0}, {"progress": 50}))),
@@ -132,7 +132,7 @@ VOLUME_1 = (
             Act(
                 "act2", "act2.banners",
                 {
-                    "oom": ({"where": "a17_npu"}, {}), "floor": ({"most_ppl": 6}, {"most_ppl": 7}),
+                    "oom": ({"toggle": "a17_npu"}, {}), "floor": ({"most_ppl": 6}, {"most_ppl": 7}),
                     "slower": ({"row": "Q8_0", "kernel": "unpack"}, {"row": "Q8_0"}), "late": ({"limit_ms": 1}, {}),
                     "dominated": ({}, {"row": "IQ4_XS, imatrix"}), "good": ({"row": "IQ4_XS, imatrix"}, {}),
                     "unsure": ({"row": "Q4_K_M, imatrix", "most_ppl": 6.38}, {"row": "Q4_K_M, imatrix", "most_ppl": 7}),
@@ -146,7 +146,7 @@ VOLUME_1 = (
         "lab_11_roofline", "memory reuse split traffic", (),
         (
             Act(
-                "act1", bases=({"shape": "apart"},), where="h100_sxm", seen=("figures", "cards"), elsewhere=("pins", "here"),
+                "act1", bases=({"shape": "apart", "m": 64},), where="h100_sxm", seen=("figures", "cards"), elsewhere=("pins", "here"),
                 still=(("roofs",), tuple({"n": n} for n in (128, 886, 8192))),
             ),
             Act(
@@ -182,7 +182,7 @@ VOLUME_1 = (
             Act(
                 "act2", "act2.verdict",
                 {
-                    "does_not_fit": both({"where": ORIN, "model": "llama3_2_1b", "most": 256, "target": 500}, {"most": 64}),
+                    "does_not_fit": both({"toggle": ORIN, "model": "llama3_2_1b", "most": 256, "target": 500}, {"most": 64}),
                     "never": ({"target": 2}, {"target": 20}), "line_without_end": ({"rate": 50_000}, {"rate": 10_000}),
                     "too_late": ({"rate": 100, "policy": "fixed"}, {"rate": 10_000, "policy": "fixed"}),
                     "waiting_for_nothing": both({"rate": 1_000, "policy": "timeout", "timeout": 10}, {"timeout": 0}),
@@ -196,7 +196,7 @@ VOLUME_1 = (
         ),
     ),
     Lab(
-        "lab_14_tail", "ms900 nothing stuck p9999", (),
+        "lab_14_tail", "ms900 above stuck p9999", (),
         (
             Act(
                 "act1", "act1.instrument",
@@ -231,7 +231,7 @@ VOLUME_1 = (
                     "one_ray": both({**MADE_UP, "base_a": 20, "base_b": 20, "ppv": 30}, {"base_a": 21}),
                     "perfect": both({**MADE_UP, "separation": 6, "ppv": 100, "base_a": 40, "base_b": 30}, {"ppv": 99}),
                 },
-                tuple({"linked": "each", "where": slug} for slug in ("made_up", "compas", "credit")),
+                tuple({"linked": "each", "toggle": slug} for slug in ("made_up", "compas", "credit")),
             ),
             Act(
                 "act2", "act2.verdicts",

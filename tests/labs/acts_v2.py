@@ -2,8 +2,9 @@
 
 from acts import Act, Lab, both
 
-PAIR, PORTS = {"where": "h100_sxm", "boxes": 2, "nics": 8}, {"rails": True}
+PAIR, PORTS = {"toggle": "h100_sxm", "boxes": 2, "nics": 8}, {"rails": True}
 META = {"pipeline": 16, "virtual": 8, "zero": 2}
+LEVELS = {"algorithm": "two_level"}
 HOSTS = {"away": 0}
 LARGE = {"gpus": 131_072, "away": 0}
 PIECES = {"prompts": "chunked", "budget": 512}
@@ -28,7 +29,7 @@ VOLUME_2 = (
                     "costly": both({**PAIR, "tensor": 8}, {"tensor": 4}),
                     "works": both({**PAIR, "tensor": 2}, {"nics": 1}),
                 },
-                ({"where": "h100_sxm", "nics": 1, "tensor": 2, "overlap": 50},), "h100_sxm",
+                ({"toggle": "h100_sxm", "nics": 1, "tensor": 2, "overlap": 50},), "h100_sxm",
             ),
         ),
     ),
@@ -84,11 +85,11 @@ VOLUME_2 = (
             Act(
                 "act2", "act2.verdict",
                 {
-                    "impossible": both({"zero": 0}, {"zero": 1}), "latency_bound": both({}, {"algorithm": "double_tree"}),
-                    "buffers": both({"algorithm": "double_tree", "beta": 20}, "beta"),
+                    "impossible": both({"zero": 0}, {"zero": 1}), "latency_bound": both(LEVELS, {"bucket": 100}),
+                    "buffers": both({**LEVELS, "bucket": 100, "order": "by_layer"}, "order"),
                     "exposed": both({"algorithm": "rabenseifner"}, {"algorithm": "two_level"}),
-                    "costly": both({"model": "llama3_2_1b", "algorithm": "two_level", "bucket": 1000, "width": 4}, {"bucket": 100}),
-                    "passed": both({"algorithm": "two_level", "bucket": 100}, {"order": "by_layer"}),
+                    "costly": both({**LEVELS, "model": "llama3_2_1b", "bucket": 1000, "width": 4}, {"bucket": 100}),
+                    "passed": both({**LEVELS, "bucket": 100}, {"order": "by_layer"}),
                 },
             ),
         ),
@@ -124,7 +125,7 @@ VOLUME_2 = (
         (
             Act(
                 "act1", "act1.instrument",
-                {"too_large": ({"devices": 1}, {}), "no_slot": both({"devices": 2, "context": 1_048_576}, "context")},
+                {"too_large": ({"devices": 1}, {}), "no_slot": both({"devices": 2, "context": 1_048_576}, {"context": 4096})},
                 ({"law": "chat", "context": 16_384},), "h100_sxm",
             ),
             Act(
@@ -143,7 +144,7 @@ VOLUME_2 = (
         "lab_v2_12_slo", "meet together none all", ("252", "50.4", "1.4 ", "64 attempts", "metastable", "320", "do not add"),
         (
             Act(
-                "act1", bases=({"where": "chain"}, {"law": "lognormal"}, {"law": "pareto"}, {"where": "answer"}), where="chain",
+                "act1", bases=({"toggle": "chain"}, {"law": "lognormal"}, {"law": "pareto"}, {"toggle": "answer"}), where="chain",
                 seen=("figures",),
             ),
             Act(

@@ -1,16 +1,34 @@
 """The lab of a test's own file (`SLUG`) locked, half-way, revealed and complete; `SAID` is what is answered on the way."""
 
+import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 from headless import Page, Stages
 
+from ironlaw.kit.lab_check import complete as answer_everything
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_v2_17_synthesis import warming
 from ironlaw.ledger import open_ledger
 
 for one in (models, warming):
     one._warm.acquire(blocking=False)  # nothing in the background: a test builds what it asks for
+
+
+@pytest.fixture(scope="session")
+def completed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Path], Path]:
+    """(slug, folder) -> a ledger there of somebody who was right throughout that lab. Each is played once."""
+
+    @cache
+    def ledger_of(slug: str) -> Path:
+        path = tmp_path_factory.mktemp(slug) / "ledger.db"
+        with open_ledger(path) as ledger:
+            answer_everything(Page(ledger, slug).lab)
+        return path
+
+    return lambda slug, folder: Path(shutil.copy(ledger_of(slug), folder / "ledger.db"))
 
 
 def end(page: Page) -> None:

@@ -328,13 +328,7 @@ def test_activations_are_the_live_set_of_the_whole_model():
 @pytest.mark.parametrize(("phase", "tiled"), [("prefill", True), ("prefill", False), ("decode", True), ("decode", False)])
 def test_activations_at_any_size_are_the_graph_s(fusion, phase, tiled):
     """The lab asks a few sizes and knows the rest: linear in the batch, at most quadratic in the context."""
-    for model, batch, context in (
-        ("llama3_8b", 1, 256),
-        ("llama3_8b", 8, 513),
-        ("qwen2_0_5b", 3, 4096),
-        ("llama3_2_1b", 256, 256),
-        ("llama3_8b", 77, 9),
-    ):
+    for model, batch, context in (("llama3_8b", 8, 513), ("qwen2_0_5b", 3, 4096), ("llama3_8b", 77, 9)):
         case = layer.Case(hardware("h100_sxm"), model, phase, batch, context, fusion=fusion, tiled=tiled)
         assert case.activations == float(live_activations(case.graph)), (model, batch, context)
 
@@ -419,13 +413,7 @@ def test_fusion_is_the_planner_s_answer(bench):
 @pytest.mark.parametrize(("phase", "tiled"), [("prefill", True), ("prefill", False), ("decode", True), ("decode", False)])
 def test_the_plan_does_not_hang_on_the_sizes(fusion, phase, tiled):
     """The lab plans once and joins the same ops at every batch and context: planned anew, they come out the same."""
-    for model, batch, context in (
-        ("llama3_8b", 1, 256),
-        ("llama3_8b", 8, 513),
-        ("qwen2_0_5b", 3, 4096),
-        ("llama3_2_1b", 256, 300),
-        ("llama3_8b", 32, 32),
-    ):
+    for model, batch, context in (("llama3_8b", 8, 513), ("qwen2_0_5b", 3, 4096), ("llama3_8b", 32, 32)):
         case = layer.Case(hardware("h100_sxm"), model, phase, batch, context, fusion=fusion, tiled=tiled)
         anew = fuse(served.serving_graph(model, 3, phase, batch, context, "fp16", "fp16", "fp16", tiled), served.RULES[fusion]).graph
         assert [(op.name, op.work) for op in case.graph.ops] == [(op.name, op.work) for op in anew.ops]
@@ -759,7 +747,7 @@ def test_the_learner_s_own_machine_is_a_context(tmp_path, monkeypatch):
     (home / "hardware" / "this_machine.toml").write_text(re.sub(r"\[peak\.bf16\]\n(.+\n)+", "", source))
     monkeypatch.setenv("IRONLAW_HOME", str(home))
     with open_ledger(tmp_path / "ledger.db") as ledger:
-        page = Page(ledger, SLUG)
+        page = Page(ledger, SLUG, SAID)
         page.send("context", value="this_machine")
         assert "on the NVIDIA H100 SXM5" in bare(page.reload().parts["act1_message"].text)  # the question is about two devices
         page.first_act()

@@ -17,7 +17,7 @@ from ironlaw.ledger import open_ledger
 from ironlaw.systems.limits import hit
 
 SLUG = "lab_14_tail"
-SAID = {"act1": "ms900", "act1_reflection": "nothing", "act2": "stuck"}
+SAID = {"act1": "ms900", "act1_reflection": "above", "act2": "stuck"}
 SMALL = Fleet(n=3_000, k=5)  # known, and quick to simulate
 
 

@@ -36,10 +36,10 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     return {
         **{rule: share(rule) for rule in RULES if rule not in (NONE, "equal_ppv")},
         "eased": share(OPPORTUNITY, 0.05),
-        "ppv_one": first.percent(nearest[0].ppv),
-        "ppv_other": first.percent(nearest[1].ppv),
-        "accuracy": first.percent(accuracy),
-        "top": first.percent(top),
+        "ppv_one": kit.percent(nearest[0].ppv),
+        "ppv_other": kit.percent(nearest[1].ppv),
+        "accuracy": kit.percent(accuracy),
+        "top": kit.percent(top),
     }
 
 
@@ -53,7 +53,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
         "opportunity": share(OPPORTUNITY),
         "best": order[-1].name,
         "worst": order[0].name,
-        "tpr": first.percent(odds.tables[0].tpr),
+        "tpr": kit.percent(odds.tables[0].tpr),
     }
 
 
