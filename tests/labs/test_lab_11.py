@@ -678,7 +678,7 @@ def test_errata_17_and_24_the_share_at_512(bench):
 
 def test_a_decoding_step_looks_the_embedding_up(bench):
     """15.01 GB of 16.06 are read: 4.48 ms on an H100, 3.13 on an H200; 1.05 GB are a table of which one row a sequence is read."""
-    said = bench.slots("act2.peek", lab_parts.peek(bench.lab, "act2", slots.peek(bench.lab)))
+    said = bench.slots("act2.peek", lab_parts.peek(bench.lab, "act2", slots.peek()))
     assert (said["weights"], said["read"], said["floor"]) == ("16.06 GB", "15.01 GB", "4.48 ms")
     read = served.weights_read("llama3_8b", "fp16")
     assert read == 2 * (8_030_261_248 - 128_256 * 4096) + 2 * 4096 and read / hardware("h200_sxm").bandwidth == pytest.approx(
@@ -692,7 +692,7 @@ def test_errata_18_and_26_the_kv_cache(bench):
         r"512 KiB of keys.{0,300}Does not hold", text
     )
     assert re.search(r"KV cache is 64 GB.{0,200}17\.2 GB.{0,200}Does not hold", text)
-    said = bench.slots("act2.peek", lab_parts.peek(bench.lab, "act2", slots.peek(bench.lab)))
+    said = bench.slots("act2.peek", lab_parts.peek(bench.lab, "act2", slots.peek()))
     assert (said["model"], said["per_token"], said["kv_heads"], said["heads"]) == ("Llama 3 8B", "128 KiB", "8", "32")
     assert said["elementwise"] == "0.25 FLOP/B"
     view = bench.turn("act2", batch=256, context=512, phase="decode")

@@ -9,7 +9,7 @@ from ironlaw.registry.machines import hardware
 from ironlaw.registry.textbooks import textbook
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     """The lead's own figures: they are the question, not the answer."""
     model = textbook("kws")
     launch = hardware(CLOUD).launch
@@ -43,7 +43,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     machine, spotter = hardware(CLOUD), textbook("kws")
     return {
         "before": kit.amount(premise(machine, spotter), "%"), "after": kit.amount(premise(machine, spotter, speed=2.0), "%"),
@@ -52,7 +52,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     machine, spotter = hardware(CLOUD), textbook("kws")
     return {
         "kernels": f"{spotter.kernels:,}", "each": kit.amount(spotter.kernel_s, "s"), "launch": kit.amount(machine.launch, "s"),

@@ -22,7 +22,7 @@ def factor(value: float) -> str:
     return f"×{significant(value)}"
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"first": FIRST, "last": LAST, "parameters": f"{trained('digits').nets['mlp']['parameters']:,}", "images": tested()}
 
 
@@ -40,7 +40,7 @@ def _llama() -> float:
     return decay([bits for bits, _ in table], [kl for _, kl in table]).factor
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     plain = Setting()
     wide = Setting(scale="tensor", spread=100)
     return {
@@ -56,7 +56,7 @@ def feedback(lab: kit.Lab) -> dict[str, object]:
     return {"levels": levels(8), "fewer": levels(7)}
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     one, each, group = (at_bits("mlp", 100, 8, scale).hits for scale in ("tensor", "channel", "16"))
     return {
         "full": right_share(at_bits("mlp", 100, 32).hits), "tensor": right_share(one), "channel": right_share(each),
@@ -66,7 +66,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     return {
         "bits": LAST, "levels": levels(LAST), "step": significant(step(1.0, LAST)), "noise": f"{noise_power(LAST):.3g}",
         "first_db": f"{sqnr_db(8) - sqnr_db(7):.2f} dB", "last_db": f"{sqnr_db(3) - sqnr_db(2):.2f} dB",

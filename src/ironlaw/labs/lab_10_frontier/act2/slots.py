@@ -16,11 +16,11 @@ STATES = {"peek": ("context",)}
 FEW, MANY = 32, 8192  # rows of the products that were measured
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"full": kit.amount(llama.size(llama.PLAIN), "B"), "reader": kit.amount(Setting().bytes, "B")}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"value": VALUE, "column": COLUMN}
 
 
@@ -37,7 +37,7 @@ def _share(zeros: float) -> float:
     return float(csr_bytes(SIDE, (1 - zeros) * SIDE * SIDE, VALUE, COLUMN) / (SIDE * SIDE * VALUE / 8))
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     return {
         "half": kit.percent(_share(0.5)), "ninety": kit.percent(_share(0.9)), "fp32": kit.percent(csr_breakeven(32, 32)), "value": VALUE,
         "column": COLUMN, "short": kit.percent(csr_breakeven(VALUE, COLUMN, 64)), "long": kit.percent(csr_breakeven(VALUE, COLUMN, SIDE)),
@@ -45,7 +45,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     few, many = (_speedup(m) for m in (FEW, MANY))
     return {
         "share": kit.percent(nm_storage(2, 4, 16)), "int8": kit.percent(nm_storage(2, 4, 8)), "int4": kit.percent(nm_storage(2, 4, 4)),
@@ -73,7 +73,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     fp8 = _forms(MANY, mode="plain") / _forms(MANY, mode="fp8")
     int8 = _forms(MANY, mode="plain") / _forms(MANY, mode="int8")
     return {"fp8": kit.times(fp8), "int8": kit.times(int8), "images": tested(), "rows": len(llama.rows())}

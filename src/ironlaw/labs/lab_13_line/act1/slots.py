@@ -15,7 +15,7 @@ LOAD, REQUESTS = 0.8, 4_000  # of the reflection
 EXAMPLES = {"tokens": (900.0, 0.04), "loader": (12.0, 0.5), "memory": (3.35e12, 600e-9)}  # rate, seconds
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"rate": kit.amount(RATE, "/s", 2), "in_flight": IN_FLIGHT}
 
 
@@ -51,7 +51,7 @@ def served(order: str) -> Run:
     return simulate(poisson(LOAD, REQUESTS), [1.0] * REQUESTS, 1, order)
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     first, last = served("fifo"), served("lifo")
     return {
         "load": kit.amount(100 * LOAD, "%"), "mean": significant(float(first.mean)), "first": significant(float(first.quantile(0.99))),

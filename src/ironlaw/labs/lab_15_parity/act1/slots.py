@@ -11,11 +11,11 @@ A, B, PPV, FNR = 0.3, 0.1, 0.8, 0.3  # the question's own case
 CUT = 5.0
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"a": kit.percent(A), "b": kit.percent(B)}
 
 
@@ -40,7 +40,7 @@ def compas() -> dict[str, object]:
     }
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     return {
         **compas(),
         "a": kit.percent(A),
@@ -54,7 +54,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     better = [data.made_up(A, B, separation) for separation in (1.5, 3.0)]
     gaps = [abs(pair[0].at(s / 2).ppv - pair[1].at(s / 2).ppv) for pair, s in zip(better, (1.5, 3.0), strict=True)]
     return {
@@ -65,7 +65,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     one, _ = groups(COMPAS)
     table = one.at(CUT)
     return {

@@ -15,7 +15,7 @@ def share(rule: str, window: float = 0.0) -> kit.Markup:
     return kit.amount(100 * best(data, rule, ASKED, window).profit / best(data, NONE, ASKED).profit, "%")
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"breakeven": kit.amount(100 * ASKED, "%")}
 
 
@@ -28,7 +28,7 @@ def distance(lab: kit.Lab) -> str:
     return kit.points(float(option.value), float(lab.question("act2").answer)) if option else ""
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     one, other = groups(COMPAS)
     nearest = (one.at(7), other.at(5))
     accuracy = sum(table.tp + table.tn for table in nearest) / (one.total + other.total)
@@ -43,7 +43,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     data = groups(CREDIT)
     odds = best(data, "equal_odds", ASKED)
     fpr = odds.points[0][0]
@@ -57,7 +57,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     return {
         "breakeven": kit.amount(100 * ASKED, "%"),
         "one": share("one_threshold"),
@@ -66,7 +66,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     compas = first.compas()
     return {
         "fpr_one": compas["fpr_one"],

@@ -14,11 +14,11 @@ from ironlaw.units import significant
 TENTH = 0.1  # electricity's share of the reflection's price
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {}
 
 
@@ -31,7 +31,7 @@ def distance(lab: kit.Lab) -> str:
     return kit.points(float(option.value), float(lab.question("act1").answer)) if option else ""
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     case = story()
     return {
         "price": kit.percent(case.price), "demand": kit.percent(case.demand(case.high)), "energy": kit.percent(case.energy(case.high)),
@@ -41,7 +41,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     elasticity, cooled, dearer = story().high, given("pue_poor") / given("pue_good"), 1 + given("certificate") / 100
     return {
         "cooled": kit.percent(rebound.energy(cooled, elasticity, TENTH)),
@@ -51,7 +51,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     before, after = (energy_server("h100_sxm", "llama3_70b", int(given(size))) for size in ("small", "large"))
     gain, time = before.joules / after.joules, before.device_s / after.device_s
     gemini = published("gemini_prompt").rows[0]
