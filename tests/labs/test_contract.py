@@ -17,6 +17,7 @@ EVERY = (*VOLUME_1, *VOLUME_2)
 ACTS = acts(EVERY)
 LIMITED = [(act, limit) for act in ACTS for limit in act.declared]
 LOCKED = {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
+LATER = ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "receipt")  # than Act II's lock
 QUESTIONS = ("act1", "act1_reflection", "act2", "act2_reflection")
 
 
@@ -65,6 +66,21 @@ def test_nothing_gives_an_answer_away(lab: Lab, tmp_path):
         assert lab.sealed or lab.unsaid
         assert [words for words in (*lab.sealed, "misconception") if words in whole] == []
         assert [words for words in lab.unsaid if any(words in text for text in told)] == []
+
+
+@pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
+def test_a_commit_opens_what_follows_it_and_no_more(lab: Lab, tmp_path):
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        page = Page(ledger, lab.slug)
+        asked, after = page.lab.question("act1"), page.lab.question("act1_reflection")
+        wrong = next(option for option in asked.options if option.id != asked.right.id)
+        page.predict("act1", wrong.id, 5)
+        said = {"question": "act1", "choice": wrong.id, "value": wrong.value, "confidence": 5, "correct": False}
+        assert ledger.prediction(lab.slug, "act1").payload == said and page.piece("act1.instrument").view["figures"]
+        assert page.reload().parts["act2_lock"] is None
+        page.reflect("act1", next(option.id for option in after.options if option.id != after.right.id))  # right or wrong
+        assert page.reload().parts["act2_lock"] is not None and page.piece("act2").view.get("committed") is None
+        assert [name for name in LATER if page.parts[name] is not None] == [] and ledger.design(lab.slug) is None
 
 
 @pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)

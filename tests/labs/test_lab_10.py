@@ -65,18 +65,6 @@ def test_act_i_puts_the_prediction_on_the_same_axis(bench):
     assert len(grid) == 15 and marks(bench.turn("act1", bits=5), "weights").keys() == {"weights"}
 
 
-def test_every_dial_of_act_i_changes_what_is_seen(bench):
-    seen = {str(bench.turn("act1")["cards"])}
-    for change in ({"net": "ds_cnn"}, {"bits": 3}, {"scale": "tensor"}, {"clip": "best"}, {"zero": True}, {"spread": 30}):
-        start = bench.start("act1")
-        view = bench.turn("act1", **{**start, **change})
-        assert str(view["cards"]) not in seen, change
-        seen.add(str(view["cards"]))
-    full = bench.turn("act1", net="mlp", bits=32, spread=100)
-    assert cards(full)["Flips"] == "0" and "no grid" in full["formula"] and "unchanged" in full["note"]
-    assert all(Grid("mlp", bits, spread=spread).answers.hits > 0 for bits in (16, 32) for spread in SPREADS)
-
-
 def test_reader_sizes_are_the_nets_own_and_formats_pay_for_places():
     for net in NETS:
         own = load(net)
@@ -114,25 +102,19 @@ START = {
 }  # fmt: skip
 
 
-def test_each_limit_has_two_sides():
-    phone, gpu = hardware("a17_npu"), hardware("h200_sxm")
+def test_limits_of_the_reader_on_a_microcontroller():
+    def verdict(**change):
+        tiny = {**START, "data": "digits", "product": "int8", "room": 256, "floor": 80, **change}
+        return hit(LIMITS, cases.case_of(hardware("cortex_m7"), tiny)).name
 
-    def verdict(device, **change):
-        return hit(LIMITS, cases.case_of(device, {**START, **change})).name
+    assert verdict(bits=2, net="eighth") == "floor" != verdict(bits=4, net="eighth")
+    assert (verdict(bits=6, room=8), verdict(bits=6), verdict(bits=6, floor=98)) == ("oom", "good", "unsure")
 
-    assert (
-        verdict(phone, row="Q4_0", most_ppl=30, limit_ms=400) == "oom" != verdict(phone, row="Q3_K_M, imatrix", most_ppl=30, limit_ms=400)
-    )
-    assert verdict(phone, row="IQ3_XXS, imatrix", context=2048, most_ppl=30, limit_ms=400) != "oom"
-    assert verdict(phone, row="IQ3_XXS, imatrix", context=32768, most_ppl=30, limit_ms=400) == "oom"
-    assert verdict(gpu, row="Q8_0", kernel="unpack") == "slower" and verdict(gpu, row="Q8_0") == "good"
-    assert verdict(gpu, row="Q8_0", limit_ms=1.0) == "late"
-    assert verdict(gpu, row="Q5_1") == "dominated" and verdict(gpu, row="Q5_K_M") == "good"
-    tiny = {"data": "digits", "product": "int8", "room": 256, "floor": 80}
-    mcu = hardware("cortex_m7")
-    assert verdict(mcu, **tiny | {"bits": 2, "net": "eighth"}) == "floor" != verdict(mcu, **tiny | {"bits": 4, "net": "eighth"})
-    assert verdict(mcu, **tiny | {"bits": 6, "room": 8}) == "oom" and verdict(mcu, **tiny | {"bits": 6}) == "good"
-    assert verdict(mcu, **tiny | {"bits": 6, "floor": 98}) == "unsure"
+
+def test_without_a_grid_nothing_changes(bench):
+    full = bench.turn("act1", bits=32, spread=100)
+    assert cards(full)["Flips"] == "0" and "no grid" in full["formula"] and "unchanged" in full["note"]
+    assert all(Grid("mlp", bits, spread=spread).answers.hits > 0 for bits in (16, 32) for spread in SPREADS)
 
 
 def test_the_banner_says_what_binds_and_by_how_much(bench):

@@ -58,16 +58,6 @@ def test_the_key_is_the_engine_s_for_the_message_s_own_case(page):
 # --- Act I
 
 
-def test_commit_is_in_the_ledger_and_opens_the_instrument(page):
-    page.predict("act1", "memory", 5)
-    said = page.ledger.prediction(SLUG, "act1").payload
-    assert said == {"question": "act1", "choice": "memory", "value": "memory", "confidence": 5, "correct": True}
-    view = page.piece("act1.instrument").view
-    assert [f["id"] for f in view["figures"]] == ["asked", "gap", "roofs", "growth"]
-    axes = figure(view, "roofs")
-    assert axes["x"]["scale"] == axes["y"]["scale"] == "log" and axes["x"]["domain"] == [0.1, 1e4]
-
-
 def test_first_reading(bench):
     """N = 512 in FP16 on an H100, by hand: 2·512/(3·2) = 170.7; 3.35 TB/s × 170.7 = 572 TFLOP/s; of 989 that is 57.8 %."""
     view = bench.piece("act1.instrument").view
@@ -254,21 +244,6 @@ def test_the_other_predictions(page, option, distance, figures):
 
 
 # --- Act II
-
-
-def test_act_ii_opens_with_the_reflection_right_or_wrong(page):
-    page.predict("act1", "bug")
-    page.reload()
-    assert page.parts["act2_lock"] is None
-    page.reflect("act1", "clock")
-    page.reload()
-    assert page.parts["act2_lock"] is not None and page.piece("act2.instrument").view == {"seq": 0}
-    for name in ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "receipt"):
-        assert page.parts[name] is None
-    text = bare(page.parts["act2_message"].text) + bare(page.piece("act2").spec["premises"])
-    for words in ("1.25", "1.75", "memory-bound", "fused", "FLOP/B"):
-        assert words not in text, words
-    assert "Llama 3 8B" in text
 
 
 def test_the_key_of_act_ii_follows_the_stated_case(bench):

@@ -125,11 +125,10 @@ def test_both_ways_by_hand_and_both_ceilings():
 # --- Act I
 
 
-def test_every_dial_of_act_i_changes_the_answer(bench):
-    first = turned(bench, "act1")
-    assert cards(first)["Share of the pass"] == "9.14 %" and cards(first)["The whole is faster by"] == "1.09 ×"
-    for dials in ({"pass": "gpt2_16"}, {"part": HOST}, {"factor": 100}, {"way": "overlap"}, {"pass": "pipeline", "stage": "resize"}):
-        assert cards(turned(bench, "act1", **dials)) != cards(first), dials
+def test_first_reading(bench):
+    first = cards(turned(bench, "act1"))
+    assert first["Share of the pass"] == "9.14 %" and first["The whole is faster by"] == "1.09 ×"
+    assert cards(turned(bench, "act1", **{"pass": "pipeline", "stage": "resize"})) != cards(turned(bench, "act1", **{"pass": "pipeline"}))
 
 
 def test_the_prediction_and_the_truth_are_on_the_picture(bench):
@@ -174,12 +173,6 @@ def test_the_cheapest_design_is_the_cheapest():
     least = cheapest(JOB, 8, MOST)
     reached = [replace(JOB, workers=n, weeks=w) for n in range(1, 257) for w in range(9)]
     assert least.cost == min(each.cost for each in reached if each.speedup >= 12) and (least.workers, least.weeks) == (18, 2)
-
-
-def test_the_axes_of_act_ii_never_move(bench):
-    axes = [[(f["id"], f["x"].get("domain"), f["y"].get("domain")) for f in turned(bench, "act2", **dials)["figures"]]
-            for dials in ({}, {"workers": 1024, "kappa": 10.0}, {"workers": 1, "weeks": 8, "price": 10})]  # fmt: skip
-    assert axes[0] == axes[1] == axes[2]
 
 
 def test_recorded_and_local_workers_are_drawn(bench):

@@ -78,12 +78,6 @@ def test_the_formula_is_the_simulation(bench):
         bench.turn("act1", stopped=10, period=10, rate=100, work="asked")
 
 
-def test_a_test_agrees_without_stalls_and_with_what_it_left_out(bench):
-    start = bench.start("act1")
-    assert bench.turn("act1", **start | {"stopped": 0})["banner"]["tone"] == "good"
-    assert bench.turn("act1", **start | {"corrected": True})["banner"]["tone"] == "good"
-
-
 def test_the_device_sets_the_service_where_that_is_chosen(bench):
     view = bench.turn("act1", work="device", stopped=0)
     image = bench.slots("act1.work", view["note"])["image"]
