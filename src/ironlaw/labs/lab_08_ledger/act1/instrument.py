@@ -16,10 +16,10 @@ from ironlaw.kit import settings
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import line, term
 from ironlaw.labs.lab_08_ledger import step
-from ironlaw.labs.lab_08_ledger.step import Case
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.systems.fields import whole
+from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark, tabbed
 from ironlaw.widget.quantities import exact, format_quantity

@@ -16,7 +16,6 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_08_ledger import step
 from ironlaw.labs.lab_08_ledger.act2 import banners
 from ironlaw.labs.lab_08_ledger.act2.banners import LIMITS, UPDATE, Fit
-from ironlaw.labs.lab_08_ledger.step import Case
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.lines import upright
@@ -24,6 +23,7 @@ from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.systems.fields import among, whole
 from ironlaw.systems.limits import Limit, hit
+from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 from ironlaw.units import significant
 from ironlaw.widget.figure import Figure, tabbed
 from ironlaw.widget.quantities import format_quantity

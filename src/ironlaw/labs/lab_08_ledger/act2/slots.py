@@ -10,9 +10,9 @@ from ironlaw.labs.lab_08_ledger.act1 import slots as first
 from ironlaw.labs.lab_08_ledger.act1.instrument import PREMISE
 from ironlaw.labs.lab_08_ledger.act2 import instrument
 from ironlaw.labs.lab_08_ledger.act2.instrument import CHANGES, START
-from ironlaw.labs.lab_08_ledger.step import Case
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
+from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 from ironlaw.units import significant
 
 WORDS = {"checkpoint": "recomputing", "adam8bit": "the 8-bit optimiser", "loss_chunks": "the loss in chunks", "batch": "one sequence fewer"}
