@@ -13,6 +13,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit import page as plain
+from ironlaw.kit import runner
 from ironlaw.kit.lab import folder
 from ironlaw.kit.page_host import using
 from ironlaw.ledger import open_ledger
@@ -30,7 +31,7 @@ class Page:
         self.reload()
 
     def reload(self, onward=True):
-        host = plain.Page(folder(self.slug), self.ledger)
+        self.host = host = plain.Page(folder(self.slug), self.ledger)
         with using(host):
             self.lab = kit.open(self.slug)
         while onward and (place := self.lab.places[self.lab.progress.reached]).part not in ("lock", "reflect", "end"):
@@ -38,6 +39,11 @@ class Page:
             self.lab.progress.look()
         self.parts = parts(host, self.lab)
         return self
+
+    def cell(self, name):
+        """What one cell shows now; the rest of the page stays as it is."""
+        with using(self.host):
+            return str(next(cell for cell in runner.script(folder(self.slug)).cells if cell.name == name).draw(self.lab))
 
     def piece(self, name):
         return self.lab.elements[name].widget

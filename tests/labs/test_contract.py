@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from functools import cache
+from typing import Any, NamedTuple
 
 import pytest
 from acts import VOLUME_1, Act, Lab, acts
@@ -18,13 +19,17 @@ ACTS = acts(EVERY)
 LIMITED = [(act, limit) for act in ACTS for limit in act.declared]
 LOCKED = {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
 LATER = ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "receipt")  # than Act II's lock
+VERDICT = settings.verdict
+JUDGED: list[Any] = []  # settings, in the order in which a banner was made for them
+SHOWN: dict[tuple[str, str, str], "Shown"] = {}
 QUESTIONS = ("act1", "act1_reflection", "act2", "act2_reflection")
 
 
 @pytest.fixture(scope="module")
 def pages(completed, tmp_path_factory):
     """Slug -> the lab of somebody who was right throughout, with every act open; nothing here reaches the ledger but the context."""
-    with ExitStack() as ledgers:
+    with ExitStack() as ledgers, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "verdict", lambda *about, **more: JUDGED.append(about[3]) or VERDICT(*about, **more))
 
         @cache
         def of(slug: str) -> Page:
@@ -36,7 +41,28 @@ def pages(completed, tmp_path_factory):
         yield of
 
 
+class Shown(NamedTuple):
+    """What an instrument shows at some dials, what it reads out, and the setting that was judged."""
+
+    view: dict[str, Any]
+    readouts: dict[str, Any]
+    setting: Any
+
+
 def at(page: Page, act: Act, dials):
+    return shown(page, act, dials).view
+
+
+def shown(page: Page, act: Act, dials) -> Shown:
+    """Each is computed once: what is one limit's near side is another's far one."""
+    key = (page.slug, act.act, str(sorted(dials.items())))
+    if key not in SHOWN:
+        view = turn(page, act, dials)
+        SHOWN[key] = Shown(view, dict(page.lab.readouts.get(act.act, {})), JUDGED[-1] if JUDGED else None)
+    return SHOWN[key]
+
+
+def turn(page: Page, act: Act, dials):
     context = dials.get("toggle") or act.where
     if context and page.lab.current_context.slug != context:
         page.send("context", value=context)
@@ -104,7 +130,7 @@ def test_every_answer_is_met(pages, lab: Lab):
             assert believed == (None if right else option.misconception)
         for option in sorted(asked.options, key=lambda option: option.id == asked.right.id):
             page.predict(act, option.id, 3, again=page.piece(act).state.get("again", 0) + 1)
-            text = page.reload().parts[f"{act}_reveal"].text
+            text = page.cell(f"{act}_reveal")
             assert page.shows(f"{act}.feedback.{option.id}", text), option.id
             assert ("il-reveal il-right" in text) == (option.id == asked.right.id), option.id
 
@@ -120,25 +146,23 @@ def test_every_limit_has_its_two_sides(act: Act):
 @pytest.mark.parametrize(("act", "limit"), LIMITED, ids=[f"{act.name} {limit.name}" for act, limit in LIMITED])
 def test_every_limit_is_reached_from_both_sides(pages, act: Act, limit):
     page, (there, away) = pages(act.slug), act.sides[limit.name]
-    shown = at(page, act, there)["banner"]
-    assert (shown["tone"], shown["title"]) == (limit.tone, limit.title)
-    readouts = page.lab.readouts[act.act]
+    view, readouts, _ = shown(page, act, there)
+    banner = view["banner"]
+    assert (banner["tone"], banner["title"]) == (limit.tone, limit.title)
     assert limit.tone == "warn" or bool(readouts.get("constraint_hit")) == (limit.tone == "fail" and "constraint_hit" in readouts)
     section = f"{act.act.partition('.')[0]}.{limit.name}"
     named = [name for name in page.lab.words.sections if name == section or name.startswith(f"{section}_")]
-    assert any(page.shows(name, shown["text"]) for name in named) and "{{" not in shown["text"]
+    assert any(page.shows(name, banner["text"]) for name in named) and "{{" not in banner["text"]
     assert (at(page, act, away)["banner"] or {}).get("title") != limit.title
 
 
 @pytest.mark.parametrize("act", [act for act in ACTS if act.limits and hasattr(act.module, "fixes")], ids=lambda act: act.name)
-def test_what_would_do_does(pages, monkeypatch, act: Act):
+def test_what_would_do_does(pages, act: Act):
     """Each change that is proposed leads out, the banner names the first, and some limits have one."""
-    page, reached, verdict = pages(act.slug), [], settings.verdict
-    monkeypatch.setattr(settings, "verdict", lambda *about, **more: reached.append(about[3]) or verdict(*about, **more))
-    cured = 0
+    page, cured = pages(act.slug), 0
     for limit in (limit for limit in act.declared if limit.tone != "good"):
-        text = bare(at(page, act, act.sides[limit.name][0])["banner"]["text"])
-        fixes = dict(act.module.fixes(reached[-1]))
+        one = shown(page, act, act.sides[limit.name][0])
+        text, fixes = bare(one.view["banner"]["text"]), dict(act.module.fixes(one.setting))
         after = {words: hit(act.declared, changed) for words, changed in fixes.items()}
         assert [words for words, one in after.items() if (one.tone not in act.after if act.after else one == limit)] == [], limit.name
         if fixes and "cure" in page.lab.words.sections[f"{act.act}.{limit.name}"]:
@@ -165,7 +189,7 @@ def other_values(dial):
 def test_every_dial_changes_what_is_seen(pages, act: Act):
     page, turned_so_far = pages(act.slug), set()
     for base in act.bases:
-        still = at(page, act, base)
+        still = turn(page, act, base)
         before = {part: str(still[part]) for part in act.seen}
         piece = page.piece(f"{act.act}.instrument")
         stand = dict(piece.state["dials"])

@@ -372,10 +372,10 @@ def change(monkeypatch, slug, **figures):
         ("act2_reflection", "cortex_m7", {"capacity": 1e9}, "speed"),
     ],
 )
-def test_keys_change_with_the_registry(page, monkeypatch, question, slug, figures, right):
-    assert page.lab.question(question).right.id != right
+def test_keys_change_with_the_registry(bench, monkeypatch, question, slug, figures, right):
+    assert bench.lab.question(question).right.id != right
     change(monkeypatch, slug, **figures)
-    assert page.lab.question(question).right.id == right
+    assert bench.lab.question(question).right.id == right
 
 
 # --- errata of Lab 01 not met above

@@ -185,7 +185,7 @@ def test_the_measured_launch_of_the_h200_is_used(bench):
 @pytest.mark.parametrize(("model", "kernels", "compiled"), [("dscnn_kws", 47, 19), ("resnet50", 344, 124), ("gpt2", 233, 116)])
 def test_real_graphs_have_the_launches_that_were_counted(bench, model, kernels, compiled):
     view = bench.turn("act1", model=f"graph:{model}", mode="compiled")
-    assert cards(view)["Launches"] == {"label": "Launches", "value": f"{compiled}", "note": f"{kernels} eager"}
+    assert cards(view)["Launches"] == {"label": "Launches", "value": f"{compiled}", "unit": "", "note": f"{kernels} eager"}
     told = bench.slots("act1.measured", view["note"])
     assert (told["kernels"], told["compiled_kernels"]) == (f"{kernels}", f"{compiled}") and "evidence h200_sxm/models" in told["source"]
     parts = walls(view)["eager, synchronous"]
@@ -568,10 +568,10 @@ def change(monkeypatch, slug, **figures):
         ("act2_reflection", {"launch": 0.4}, "double"),
     ],
 )
-def test_keys_change_with_the_machine(page, monkeypatch, question, figures, right):
-    assert page.lab.question(question).right.id != right
+def test_keys_change_with_the_machine(bench, monkeypatch, question, figures, right):
+    assert bench.lab.question(question).right.id != right
     change(monkeypatch, "a100_80gb_sxm", **figures)
-    assert page.lab.question(question).right.id == right
+    assert bench.lab.question(question).right.id == right
 
 
 @pytest.mark.parametrize(
@@ -583,17 +583,17 @@ def test_keys_change_with_the_machine(page, monkeypatch, question, figures, righ
         ("act2", "resnet50", {"compiled_rate": 14500.0, "compile_s": 6.0}, "e4"),
     ],
 )
-def test_keys_change_with_the_textbook(page, monkeypatch, question, slug, figures, right):
-    assert page.lab.question(question).right.id != right
+def test_keys_change_with_the_textbook(bench, monkeypatch, question, slug, figures, right):
+    assert bench.lab.question(question).right.id != right
     changed = replace(textbook(slug), **figures)
     monkeypatch.setitem(claims.NAMESPACE, "textbook", lambda name: changed if name == slug else textbook(name))
-    assert page.lab.question(question).right.id == right
+    assert bench.lab.question(question).right.id == right
 
 
-def test_the_challenges_key_follows_the_launch(page, monkeypatch):
-    assert page.lab.question("act2_challenge").answer == pytest.approx(23.34)
+def test_the_challenges_key_follows_the_launch(bench, monkeypatch):
+    assert bench.lab.question("act2_challenge").answer == pytest.approx(23.34)
     change(monkeypatch, "a100_80gb_sxm", launch=50e-6)
-    assert page.lab.question("act2_challenge").answer == pytest.approx(6.37)
+    assert bench.lab.question("act2_challenge").answer == pytest.approx(6.37)
 
 
 def test_the_lab_and_the_keys_take_the_same_premises():

@@ -48,11 +48,11 @@ def test_the_message_states_the_case_and_follows_the_context(page):
     assert "312" not in bare(html)  # erratum 23
 
 
-def test_the_key_is_the_engine_s_for_the_message_s_own_case(page):
-    assert page.lab.question("act1").answer == "memory"
+def test_the_key_is_the_engine_s_for_the_message_s_own_case(bench):
+    assert bench.lab.question("act1").answer == "memory"
     for slug in ("h100_sxm", "orin_nx_16gb"):
         assert gemm.premise(hardware(slug)).at.regime == "memory"
-    assert f"{gemm.PREMISE_N}**3" in page.lab.question("act1").key
+    assert f"{gemm.PREMISE_N}**3" in bench.lab.question("act1").key
 
 
 # --- Act I
@@ -622,11 +622,11 @@ def test_the_context_moves_device_and_figures(page):
         ("act2", {"bandwidth": 1e12, "peaks": {"fp16": 1e16}, "vector": {"fp16": 1e11}}, "gemm"),  # element-wise work has its own ridge
     ],
 )
-def test_keys_change_with_the_registry(page, monkeypatch, question, figures, right):
-    assert page.lab.question(question).right.id != right
+def test_keys_change_with_the_registry(bench, monkeypatch, question, figures, right):
+    assert bench.lab.question(question).right.id != right
     changed = replace(hardware("h100_sxm"), **figures)
     monkeypatch.setitem(claims.NAMESPACE, "hardware", lambda name: changed if name == "h100_sxm" else hardware(name))
-    assert page.lab.question(question).right.id == right
+    assert bench.lab.question(question).right.id == right
 
 
 # --- errata of Lab 11, as the screen prints them

@@ -44,13 +44,13 @@ def before(ledger):
 # --- keys
 
 
-def test_the_keys_are_the_laws_for_the_questions_own_cases(page):
+def test_the_keys_are_the_laws_for_the_questions_own_cases(bench):
     eager = row("h200_sxm/models", workload="resnet50", batch=1, mode="eager")
     rest = 1 - eager.value("busy_s") / eager.value("wall_s")
-    assert page.lab.question("act1").answer == pytest.approx(1 / rest) and page.lab.question("act1").right.id == "x1"
-    assert page.lab.question("act1_reflection").right.id == "x1_25"
-    assert page.lab.question("act2").answer == pytest.approx(64 / (1 + 63 / 9)) and page.lab.question("act2").right.id == "x8"
-    assert page.lab.question("act2_reflection").right.id == "overhead"
+    assert bench.lab.question("act1").answer == pytest.approx(1 / rest) and bench.lab.question("act1").right.id == "x1"
+    assert bench.lab.question("act1_reflection").right.id == "x1_25"
+    assert bench.lab.question("act2").answer == pytest.approx(64 / (1 + 63 / 9)) and bench.lab.question("act2").right.id == "x8"
+    assert bench.lab.question("act2_reflection").right.id == "overhead"
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_the_keys_are_the_laws_for_the_questions_own_cases(page):
         ("act2_reflection", {"karp_flatt": lambda speedup, n: 1 / n}, "better"),
     ],
 )  # fmt: skip
-def test_a_key_moves_with_its_premise(page, monkeypatch, question, names, right):
+def test_a_key_moves_with_its_premise(bench, monkeypatch, question, names, right):
     for name, value in names.items():
         monkeypatch.setitem(NAMESPACE, name, value)
-    asked = replace(page.lab.question(question))  # a question keeps its answer
+    asked = replace(bench.lab.question(question))  # a question keeps its answer
     assert asked.right.id == right
 
 

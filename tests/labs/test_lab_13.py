@@ -128,20 +128,20 @@ def test_axes_hold_still_while_the_rate_moves(device):
 # --- keys, the ledger, the learner's own machine
 
 
-def test_the_keys_move_with_their_premises(page, monkeypatch):
-    assert page.lab.question("act1").right.id == "w" and page.lab.question("act1_reflection").right.id == "same"
-    assert page.lab.question("act2").right.id == "x1" and page.lab.question("act2_reflection").right.id == "six"
+def test_the_keys_move_with_their_premises(bench, monkeypatch):
+    assert bench.lab.question("act1").right.id == "w" and bench.lab.question("act1_reflection").right.id == "same"
+    assert bench.lab.question("act2").right.id == "x1" and bench.lab.question("act2_reflection").right.id == "six"
     engine = claims.NAMESPACE["batch_server"]
     monkeypatch.setitem(claims.NAMESPACE, "batch_server", lambda rate, times, most, **more: engine(rate / 40, times, 1, **more))
-    assert page.lab.question("act2").right.id in ("x10", "x100")  # one by one, a load of nearly 1 against one of a tenth
+    assert bench.lab.question("act2").right.id in ("x10", "x100")  # one by one, a load of nearly 1 against one of a tenth
     monkeypatch.setitem(claims.NAMESPACE, "mmc", lambda rate, service, servers: mm1(rate / servers, service))
-    assert page.lab.question("act2_reflection").right.id == "one"
+    assert bench.lab.question("act2_reflection").right.id == "one"
     order = {"fifo": "fifo", "lifo": "shortest"}
     whole, spread = claims.NAMESPACE["simulate"], claims.NAMESPACE["lognormal"](1, 4_000, 1.0, 1.0)
     monkeypatch.setitem(claims.NAMESPACE, "simulate", lambda arrivals, _, servers, name: whole(arrivals, spread, servers, order[name]))
-    assert page.lab.question("act1_reflection").right.id == "falls"
+    assert bench.lab.question("act1_reflection").right.id == "falls"
     monkeypatch.setitem(claims.NAMESPACE, "little", lambda in_flight, rate: in_flight * rate)
-    assert page.lab.question("act1").right.id == "lw"
+    assert bench.lab.question("act1").right.id == "lw"
 
 
 def test_the_truths_on_screen_are_the_keys(bench):

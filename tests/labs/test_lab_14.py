@@ -47,8 +47,8 @@ def test_the_first_key_is_the_instruments_own_case(page):
         ("act2_reflection", "fan_out_quantile(0.99, 100)", "fan_out_quantile(0.99, 1)", "p99"),
     ],
 )
-def test_every_key_moves_with_its_premise(page, question, premise, other, right):
-    asked = page.lab.question(question)
+def test_every_key_moves_with_its_premise(bench, question, premise, other, right):
+    asked = bench.lab.question(question)
     assert premise in asked.key
     found = compute(asked.key.replace(premise, other), "here")
     if question == "act1":

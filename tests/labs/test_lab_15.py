@@ -29,11 +29,11 @@ def before(ledger):
 # --- keys
 
 
-def test_the_keys(page):
-    asked = page.lab.question("act1")
+def test_the_keys(bench):
+    asked = bench.lab.question("act1")
     assert asked.answer == pytest.approx(27 / 7) and asked.right.id == "four"
-    assert page.lab.question("act1_reflection").right.id == "equal" and page.lab.question("act2_reflection").right.id == "worst"
-    assert page.lab.question("act2").answer == pytest.approx(92.9, abs=0.1) and page.lab.question("act2").right.id == "p93"
+    assert bench.lab.question("act1_reflection").right.id == "equal" and bench.lab.question("act2_reflection").right.id == "worst"
+    assert bench.lab.question("act2").answer == pytest.approx(92.9, abs=0.1) and bench.lab.question("act2").right.id == "p93"
 
 
 def test_precision_and_misses_cancel():
@@ -57,10 +57,10 @@ def test_precision_and_misses_cancel():
         ("act2_reflection", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 1.0})}, "price"),
     ],
 )
-def test_a_key_moves_with_its_premise(page, monkeypatch, question, names, right):
+def test_a_key_moves_with_its_premise(bench, monkeypatch, question, names, right):
     for name, value in names.items():
         monkeypatch.setitem(NAMESPACE, name, value)
-    assert replace(page.lab.question(question)).right.id == right
+    assert replace(bench.lab.question(question)).right.id == right
 
 
 # --- Act I

@@ -118,22 +118,22 @@ def test_both_answers_stand_beside_the_shares(bench):
 # --- keys, the ledger, the learner's own machine
 
 
-def test_the_keys_move_with_the_registry(page, monkeypatch):
+def test_the_keys_move_with_the_registry(bench, monkeypatch):
     pairs, plain = box("a100_pairs"), claims.NAMESPACE["box"]
     faster = replace(pairs, bridge=interconnect("pcie5_x16"))
     monkeypatch.setitem(claims.NAMESPACE, "box", lambda name: faster if name == "a100_pairs" else plain(name))
-    assert float(page.lab.question("act1").answer) == pytest.approx(47.3, abs=0.5) and page.lab.question("act1").right.id == "edge"
+    assert float(bench.lab.question("act1").answer) == pytest.approx(47.3, abs=0.5) and bench.lab.question("act1").right.id == "edge"
     everywhere = replace(pairs, bridge=pairs.link)
     monkeypatch.setitem(claims.NAMESPACE, "box", lambda name: everywhere if name == "a100_pairs" else plain(name))
-    assert page.lab.question("act1").right.id == "same" and page.lab.question("act1_reflection").right.id == "bytes"
+    assert bench.lab.question("act1").right.id == "same" and bench.lab.question("act1_reflection").right.id == "bytes"
     step = claims.NAMESPACE["placed_step"]
     dgx = box("dgx_h100")
     fast = replace(dgx, nic=replace(dgx.nic, achieved=8 * dgx.nic.achieved), network_start=0.0)
     monkeypatch.setitem(claims.NAMESPACE, "placed_step", lambda model, _, *rest, **more: step(model, fast, *rest, **more))
-    assert page.lab.question("act2").right.id in ("p35", "p66")
+    assert bench.lab.question("act2").right.id in ("p35", "p66")
     slow = replace(dgx, nic=replace(dgx.nic, achieved=dgx.nic.achieved / 1000), network_start=0.0)
     monkeypatch.setitem(claims.NAMESPACE, "placed_step", lambda model, _, *rest, **more: step(model, slow, *rest, **more, overlap=0.0))
-    assert page.lab.question("act2_reflection").answer in ("tensor", "data", "same")
+    assert bench.lab.question("act2_reflection").answer in ("tensor", "data", "same")
 
 
 def test_the_ledger_keeps_what_later_labs_start_from(page):

@@ -69,15 +69,15 @@ def test_where_there_is_no_tree_the_picture_is_how_many_it_holds(bench):
 # --- keys, the ledger, the learner's own machine
 
 
-def test_the_keys_move_with_what_they_are_computed_from(page, monkeypatch):
+def test_the_keys_move_with_what_they_are_computed_from(bench, monkeypatch):
     plain = claims.NAMESPACE["leaf_spine"]
     monkeypatch.setitem(claims.NAMESPACE, "leaf_spine", lambda hosts, per_leaf, *rest: plain(hosts, 1, *rest))  # every edge crosses
-    assert page.lab.question("act1").right.id == "x4"
+    assert bench.lab.question("act1").right.id == "x4"
     tree = claims.NAMESPACE["shared_tree"]
     monkeypatch.setitem(
         claims.NAMESPACE, "shared_tree", lambda thin=(1.0,), **more: tree(thin=(2 * thin[0] ** 1.5 if thin[0] > 1 else 1.0,), **more)
     )
-    assert page.lab.question("act2").right.id == "all"  # at 16:1 the dense model waits as well
+    assert bench.lab.question("act2").right.id == "all"  # at 16:1 the dense model waits as well
 
 
 def test_the_ledger_keeps_what_was_built(page):

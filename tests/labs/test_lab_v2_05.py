@@ -80,13 +80,13 @@ def test_the_dots_are_the_search(bench):
     assert "does not divide" in figure(bench.turn("act2", **{**start, "pipeline": 64, "virtual": 4}), "layouts")["text"]
 
 
-def test_the_keys_move_with_the_registry(page, monkeypatch):
+def test_the_keys_move_with_the_registry(bench, monkeypatch):
     machine = claims.NAMESPACE["hardware"]
     large, small = (replace(machine("h100_sxm"), capacity=size) for size in (300e9, 40e9))
     monkeypatch.setitem(claims.NAMESPACE, "hardware", lambda name: large)
-    assert page.lab.question("act2").right.id == "bubble"
+    assert bench.lab.question("act2").right.id == "bubble"
     monkeypatch.setitem(claims.NAMESPACE, "hardware", lambda name: small)
-    assert page.lab.question("act2_reflection").right.id == "memory"
+    assert bench.lab.question("act2_reflection").right.id == "memory"
 
 
 def test_the_ledger_keeps_what_later_labs_start_from(page):

@@ -173,18 +173,18 @@ def test_both_answers_stand_beside_the_shares(bench):
 # --- keys, the ledger, the learner's own machine
 
 
-def test_the_keys_move_with_the_registry(page, monkeypatch):
+def test_the_keys_move_with_the_registry(bench, monkeypatch):
     wire = claims.NAMESPACE["interconnect"]
     for factor, act1, act2 in ((8, "steps", "p84"), (1 / 32, "link", "p8")):
         monkeypatch.setitem(
             claims.NAMESPACE, "interconnect", lambda name, by=factor: replace(wire(name), per_direction=by * wire(name).per_direction)
         )
-        assert [page.lab.question(name).right.id for name in ("act1", "act2")] == [act1, act2], factor
+        assert [bench.lab.question(name).right.id for name in ("act1", "act2")] == [act1, act2], factor
     step = claims.NAMESPACE["bucketed_step"]
     monkeypatch.setitem(
         claims.NAMESPACE, "bucketed_step", lambda *rest, **more: step(*rest, **{**more, "alpha": 1e-9, "algorithm": "rabenseifner"})
     )
-    assert page.lab.question("act2_reflection").right.id == "small"
+    assert bench.lab.question("act2_reflection").right.id == "small"
 
 
 def test_the_ledger_keeps_what_later_labs_start_from(page):

@@ -115,14 +115,14 @@ def test_the_estimate_stands_beside_the_parts(bench):
 # --- keys, the ledger, the learner's own machine
 
 
-def test_the_keys_move_with_the_registry(page, monkeypatch):
+def test_the_keys_move_with_the_registry(bench, monkeypatch):
     monkeypatch.setitem(claims.NAMESPACE, "between_failures", lambda run: 25 * between_failures(run))
-    assert page.lab.question("act1").right.id == "half"
+    assert bench.lab.question("act1").right.id == "half"
     run = claims.NAMESPACE["published_run"]
     monkeypatch.setitem(claims.NAMESPACE, "published_run", lambda name: {**run(name), "storage": {"sustained": 1e9}})
-    assert page.lab.question("act2").right.id == "storage"
+    assert bench.lab.question("act2").right.id == "storage"
     monkeypatch.setitem(claims.NAMESPACE, "unit_between_failures", lambda name: 1e12)
-    assert page.lab.question("act2").right.id in ("writing", "lost")
+    assert bench.lab.question("act2").right.id in ("writing", "lost")
 
 
 def test_the_ledger_keeps_what_was_designed(page):

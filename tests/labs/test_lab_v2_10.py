@@ -107,18 +107,18 @@ def test_a_model_that_does_not_fit_has_words_instead_of_pictures(bench):
 # --- keys, the ledger, the learner's own machine
 
 
-def test_the_keys_move_with_the_registry(page, monkeypatch):
+def test_the_keys_move_with_the_registry(bench, monkeypatch):
     slots, served = claims.NAMESPACE["kv_slots"], claims.NAMESPACE["served"]
     monkeypatch.setitem(claims.NAMESPACE, "kv_slots", lambda *given, **more: slots(*given, **{"heads": 64, **more}))
-    assert page.lab.question("act1").answer == 1 and page.lab.question("act1").right.id == "one"
+    assert bench.lab.question("act1").answer == 1 and bench.lab.question("act1").right.id == "one"
     monkeypatch.setitem(
         claims.NAMESPACE, "kv_slots", lambda model, machine, devices, *rest, **more: slots(model, machine, 2, *rest, **more)
     )
-    assert page.lab.question("act1_reflection").right.id == "int4"  # two devices hold hardly more than the weights
+    assert bench.lab.question("act1_reflection").right.id == "int4"  # two devices hold hardly more than the weights
     monkeypatch.setitem(
         claims.NAMESPACE, "served", lambda model, machine, devices, *rest, **more: served("llama3_8b", machine, 1, *rest, **more)
     )
-    assert page.lab.question("act2").right.id == "stays"  # a small model has time to spare
+    assert bench.lab.question("act2").right.id == "stays"  # a small model has time to spare
 
 
 def test_the_ledger_keeps_what_later_labs_start_from(page):

@@ -165,16 +165,16 @@ def test_the_answer_stands_on_its_own_spike(bench):
 # --- keys, the ledger, the learner's own machine
 
 
-def test_the_keys_move_with_the_engine(page, monkeypatch):
+def test_the_keys_move_with_the_engine(bench, monkeypatch):
     monkeypatch.setitem(claims.NAMESPACE, "service_law", lambda kind, p99: law("pareto", p99, 0.8))
-    assert page.lab.question("act1").right.id == "compound" and page.lab.question("act1_reflection").right.id == "apart"
+    assert bench.lab.question("act1").right.id == "compound" and bench.lab.question("act1_reflection").right.id == "apart"
     monkeypatch.setitem(claims.NAMESPACE, "service_chain", lambda laws, dependence=0.0: total(laws, 1.0))
-    assert page.lab.question("act1").right.id == "add"
+    assert bench.lab.question("act1").right.id == "add"
     storm = claims.NAMESPACE["Storm"]
     monkeypatch.setitem(claims.NAMESPACE, "Storm", lambda **settings: storm(**settings, retries=0))
-    assert page.lab.question("act2").right.id == "all"
+    assert bench.lab.question("act2").right.id == "all"
     monkeypatch.setitem(claims.NAMESPACE, "attempts", lambda failure, retries, layers: layers * (retries + 1))
-    assert page.lab.question("act2_reflection").right.id == "twelve"
+    assert bench.lab.question("act2_reflection").right.id == "twelve"
 
 
 def test_the_ledger_keeps_what_was_designed(page):

@@ -123,11 +123,11 @@ def test_the_answer_stands_beside_the_others(bench):
 # --- keys, the ledger, the learner's own machine
 
 
-def test_the_keys_follow_the_engine(page, monkeypatch):
+def test_the_keys_follow_the_engine(bench, monkeypatch):
     monkeypatch.setitem(claims.NAMESPACE, "dp_epsilon", lambda *run: epsilon(*run[:4], "advanced"))
-    assert page.lab.question("act1").right.id == "root"
+    assert bench.lab.question("act1").right.id == "root"
     monkeypatch.setitem(claims.NAMESPACE, "mean_noise", lambda sigma, clip, batch: sigma * clip / batch**0.5)
-    assert page.lab.question("act2_reflection").right.id == "root"
+    assert bench.lab.question("act2_reflection").right.id == "root"
 
 
 def test_the_ledger_keeps_what_was_designed(page):

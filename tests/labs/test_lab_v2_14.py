@@ -133,14 +133,14 @@ def test_the_prediction_stands_on_the_axis_of_the_step(bench):
 # --- keys, the ledger, the learner's own machine
 
 
-def test_the_keys_move_with_the_registry(page, monkeypatch):
+def test_the_keys_move_with_the_registry(bench, monkeypatch):
     monkeypatch.setitem(claims.NAMESPACE, "attack_cost", lambda steps: steps + 1.0)
-    assert page.lab.question("act2").right.id == "eleven"
+    assert bench.lab.question("act2").right.id == "eleven"
     monkeypatch.setitem(claims.NAMESPACE, "largest_radius", lambda sigma, samples: samples**0.5)
-    assert page.lab.question("act2_reflection").right.id == "root"
+    assert bench.lab.question("act2_reflection").right.id == "root"
     left = claims.NAMESPACE["attacked"]
     monkeypatch.setitem(claims.NAMESPACE, "attacked", lambda net, attack, *more: left("plain" if attack == "pgd" else net, attack, *more))
-    assert page.lab.question("act1_reflection").right.id != "suited"
+    assert bench.lab.question("act1_reflection").right.id != "suited"
 
 
 def test_the_ledger_keeps_what_was_designed(page):

@@ -24,15 +24,15 @@ def state_of(one):
     return hit(verdict.LIMITS, one).name
 
 
-def test_the_keys_are_the_storys_own_cases(page):
+def test_the_keys_are_the_storys_own_cases(bench):
     """A key writes its premises as numbers; the words take them from [given]."""
     case = setting.story()
-    assert page.lab.question("act1").answer == pytest.approx(100 * case.energy(case.high)) == pytest.approx(63.80, abs=0.01)
+    assert bench.lab.question("act1").answer == pytest.approx(100 * case.energy(case.high)) == pytest.approx(63.80, abs=0.01)
     carbon = {name: one.tonnes for name, one in plan.changes().items()}
-    assert page.lab.question("act2").answer == min(carbon, key=carbon.get) == "wait"
+    assert bench.lab.question("act2").answer == min(carbon, key=carbon.get) == "wait"
     assert sorted(carbon.values())[1] / min(carbon.values()) > 1.05 and carbon["batch"] > 1.2 * plan.premise().tonnes
     made = embodied_share(1e3 * story.given("embodied"), 700, story.given("hydro"), 3, 0.6)
-    assert page.lab.question("act2_reflection").answer == pytest.approx(100 * made) == pytest.approx(44.2, abs=0.05)
+    assert bench.lab.question("act2_reflection").answer == pytest.approx(100 * made) == pytest.approx(44.2, abs=0.05)
 
 
 # --- Act I
@@ -112,14 +112,14 @@ def test_the_pictures_of_act_two(bench):
 # --- keys, the ledger, the learner's own machine
 
 
-def test_the_keys_move_with_the_laws(page, monkeypatch):
+def test_the_keys_move_with_the_laws(bench, monkeypatch):
     law, fleet = rebound.energy, claims.NAMESPACE["fleet_year"]
     monkeypatch.setitem(claims.NAMESPACE, "rebound_energy", lambda gain, elasticity, share, *more: law(gain, elasticity, 1.0, *more))
-    assert page.lab.question("act1").right.id == "more"
+    assert bench.lab.question("act1").right.id == "more"
     monkeypatch.setitem(claims.NAMESPACE, "fleet_year", lambda *args, **more: fleet(*args, **{**more, "night": 1e-3, "sun": 0.0}))
-    assert page.lab.question("act2").right.id == "keep"  # on a grid without carbon only the making is left
+    assert bench.lab.question("act2").right.id == "keep"  # on a grid without carbon only the making is left
     monkeypatch.setitem(claims.NAMESPACE, "embodied_share", lambda made, power, grams, *more: embodied_share(made, power, 820, *more))
-    assert page.lab.question("act2_reflection").right.id == "two"
+    assert bench.lab.question("act2_reflection").right.id == "two"
 
 
 def test_the_ledger_keeps_what_was_designed(page):
