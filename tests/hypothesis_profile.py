@@ -1,12 +1,17 @@
-"""Hypothesis runs the same examples every time, so that a mutant is killed or survives for good."""
+"""Hypothesis runs the same examples every time, so that a mutant dies or survives for good: 25 of a property, 200 before a release."""
 
 import os
 
 from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
-    "engine", max_examples=40, derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
-)  # a busy machine is no fault
+    "engine",
+    max_examples=200 if os.environ.get("IRONLAW_TESTS") == "release" else 25,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no fault
+)
 # under mutation a failure need not be made small: the first one is enough
 settings.register_profile("mutants", settings.get_profile("engine"), phases=(Phase.explicit, Phase.generate))
 settings.load_profile(os.environ.get("IRONLAW_HYPOTHESIS", "engine"))

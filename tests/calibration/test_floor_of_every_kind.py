@@ -69,7 +69,6 @@ def test_every_kind_is_among_them():
     assert set(KINDS) - set(HAND) == {"fused", "recurrent"}  # joined below; a recurrent one runs in test_least.py's rows
 
 
-@settings(max_examples=60)
 @given(st.lists(st.sampled_from(("relu", "gelu", "add", "mul", "softmax", "layer_norm", "sum")), min_size=2, max_size=5),
        st.sampled_from((1, 64, 4096)), st.sampled_from((8, 1024, 50_000)), FORMAT)  # fmt: skip
 def test_no_fused_op_takes_less(kinds, rows, columns, fmt):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ironlaw as il
-from ironlaw.engine.energy import KWH, carbon, embodied_share, intensity, of_run, per_token, shifted
+from ironlaw.engine.energy import KWH, bill_share, carbon, embodied_share, intensity, of_run, per_token, shifted
 from ironlaw.engine.rebound import demand, elasticity_for, energy, marginal_threshold, price, threshold
 from ironlaw.errors import BadValue
 
@@ -110,3 +110,12 @@ def test_moving_load_loses_none_and_never_dirties_it(hourly, deferrable, headroo
 def test_bad_input_says_what_to_give(call, words):
     with pytest.raises(BadValue, match=words):
         call()
+
+
+def test_electricity_of_a_rented_hour():
+    """700 W in a building that draws 1.2 times as much, at 12 cents a kWh: 10.08 cents of an hour that costs two dollars."""
+    assert bill_share(700, 1.2, 0.12, 2.0) == pytest.approx(0.0504)
+    assert bill_share(700, 1.2, 0.12, 0.05) == 1.0  # an hour that costs less than its electricity is all electricity
+    for wrong in ((0, 1.2, 0.12, 2.0), (700, 0.9, 0.12, 2.0), (700, 1.2, 0, 2.0), (700, 1.2, 0.12, 0)):
+        with pytest.raises(BadValue):
+            bill_share(*wrong)

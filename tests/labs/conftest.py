@@ -1,8 +1,14 @@
-"""Lab 01 locked, half-way, revealed and complete."""
+"""The lab of a test's own file (`SLUG`) locked, half-way, revealed and complete; `SAID` is what is answered on the way."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
-from headless import SLUG, Page, Stages
+from headless import Page, Stages
 
+from ironlaw.kit.lab_check import complete as answer_everything
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_v2_17_synthesis import warming
 from ironlaw.ledger import open_ledger
@@ -11,65 +17,68 @@ for one in (models, warming):
     one._warm.acquire(blocking=False)  # nothing in the background: a test builds what it asks for
 
 
-def first_act(page: Page) -> Page:
-    page.predict("act1", "e9", 4)
-    page.reload()
-    page.reflect("act1", "stacks")
-    return page.reload()
+@pytest.fixture(scope="session")
+def completed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Path], Path]:
+    """(slug, folder) -> a ledger there of somebody who was right throughout that lab. Each is played once."""
 
+    @cache
+    def ledger_of(slug: str) -> Path:
+        path = tmp_path_factory.mktemp(slug) / "ledger.db"
+        with open_ledger(path) as ledger:
+            answer_everything(Page(ledger, slug).lab)
+        return path
 
-def second_lock(page: Page) -> Page:
-    page.predict("act2", "memory", 2)
-    return page.reload()
+    return lambda slug, folder: Path(shutil.copy(ledger_of(slug), folder / "ledger.db"))
 
 
 def end(page: Page) -> None:
-    page.reflect("act2", "memory")
+    page.reflect("act2", page.said["act2_reflection"])
     page.reload().save()
 
 
-@pytest.fixture(scope="session")
-def stages(tmp_path_factory):
-    return Stages(tmp_path_factory.mktemp("stages"), SLUG, first_act, second_lock, end)
+@pytest.fixture(scope="module")
+def stages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stages:
+    module = request.module
+    steps: list[Callable[[Page], object]] = [Page.first_act, Page.second_lock, getattr(module, "end", end)]
+    return Stages(tmp_path_factory.mktemp("stages"), module.SLUG, *steps, said=module.SAID)
 
 
 @pytest.fixture
-def page(stages, tmp_path):
+def page(stages, tmp_path) -> Iterator[Page]:
     with stages.page(0, tmp_path) as page:
         yield page
 
 
 @pytest.fixture
-def half(stages, tmp_path):
+def half(stages, tmp_path) -> Iterator[Page]:
     """Act I done, Act II open."""
     with stages.page(1, tmp_path) as page:
         yield page
 
 
 @pytest.fixture
-def revealed(stages, tmp_path):
+def revealed(stages, tmp_path) -> Iterator[Page]:
     """Act II's prediction is committed as well."""
     with stages.page(2, tmp_path) as page:
         yield page
 
 
 @pytest.fixture
-def complete(stages, tmp_path):
+def complete(stages, tmp_path) -> Iterator[Page]:
     with stages.page(3, tmp_path) as page:
         yield page
 
 
 @pytest.fixture(scope="module")
-def one_for_all(tmp_path_factory):
+def one_for_all(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """With what the file's own `before` puts into its ledger first."""
+    module = request.module
     with open_ledger(tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
-        yield second_lock(first_act(Page(ledger)))
+        getattr(module, "before", lambda ledger: None)(ledger)
+        yield Page(ledger, module.SLUG, module.SAID).first_act().second_lock()
 
 
 @pytest.fixture
-def bench(one_for_all):
-    """The revealed lab with every dial at its start, for tests that only turn dials: nothing they do reaches the ledger."""
-    before = one_for_all.ledger.events()
-    for act in ("act1", "act2"):
-        one_for_all.turn(act, **{dial["id"]: dial["value"] for dial in one_for_all.piece(f"{act}.instrument").spec["dials"]})
-    yield one_for_all
-    assert one_for_all.ledger.events() == before
+def bench(one_for_all: Page) -> Page:
+    """The revealed lab with every dial at its start, for tests that only turn dials."""
+    return one_for_all.to_start()

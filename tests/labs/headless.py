@@ -13,26 +13,25 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit import page as plain
+from ironlaw.kit import runner
 from ironlaw.kit.lab import folder
 from ironlaw.kit.page_host import using
 from ironlaw.ledger import open_ledger
 from ironlaw.slots import SLOT
 
-SLUG = "lab_01_magnitude"
-
 
 class Page:
     """The lab as a learner meets it: `reload` opens the page anew, `send` is what the browser does to a piece.
 
-    This learner presses every button that leads on; with `onward=False` they stay where they are.
+    This learner presses every button that leads on; with `onward=False` they stay where they are. `said`: what they answer on the way.
     """
 
-    def __init__(self, ledger, slug=SLUG):
-        self.ledger, self.slug = ledger, slug
+    def __init__(self, ledger, slug, said=None):
+        self.ledger, self.slug, self.said = ledger, slug, said or {}
         self.reload()
 
     def reload(self, onward=True):
-        host = plain.Page(folder(self.slug), self.ledger)
+        self.host = host = plain.Page(folder(self.slug), self.ledger)
         with using(host):
             self.lab = kit.open(self.slug)
         while onward and (place := self.lab.places[self.lab.progress.reached]).part not in ("lock", "reflect", "end"):
@@ -40,6 +39,11 @@ class Page:
             self.lab.progress.look()
         self.parts = parts(host, self.lab)
         return self
+
+    def cell(self, name):
+        """What one cell shows now; the rest of the page stays as it is."""
+        with using(self.host):
+            return str(next(cell for cell in runner.script(folder(self.slug)).cells if cell.name == name).draw(self.lab))
 
     def piece(self, name):
         return self.lab.elements[name].widget
@@ -57,6 +61,16 @@ class Page:
         name = f"{act}_reflection"
         return self.send(name, choice=self.lab.question(name).place(option), answer=self.piece(name).state["answer"] + 1)
 
+    def first_act(self, option="", answer=""):
+        """Act I from its lock to its reflection."""
+        self.predict("act1", option or self.said["act1"], 4)
+        self.reload().reflect("act1", answer or self.said["act1_reflection"])
+        return self.reload()
+
+    def second_lock(self, option=""):
+        self.predict("act2", option or self.said["act2"], 2, **({"estimate": self.said["estimate"]} if "estimate" in self.said else {}))
+        return self.reload()
+
     def save(self):
         """Press the button that saves; the lab is at its end."""
         return self.send("save", act=self.piece("save").state["act"] + 1)
@@ -64,6 +78,19 @@ class Page:
     def turn(self, act, **dials):
         piece = self.piece(f"{act}.instrument")
         return self.send(f"{act}.instrument", dials={**piece.state["dials"], **dials}) and piece.view
+
+    def start(self, act):
+        """Where the dials of an instrument begin."""
+        return {dial["id"]: dial["value"] for dial in self.piece(f"{act}.instrument").spec["dials"]}
+
+    def to_start(self):
+        """The first context, and every dial where it begins there."""
+        if self.lab.contexts and self.lab.current_context.slug != self.lab.contexts[0].slug:
+            self.send("context", value=self.lab.contexts[0].slug)
+        for act in [name.removesuffix(".instrument") for name, element in self.lab.elements.items() if element.widget.kind == "instrument"]:
+            if self.piece(f"{act}.instrument").state["dials"] != self.start(act):
+                self.turn(act, **self.start(act))
+        return self
 
     def slots(self, section, html):
         """The values that the page shows in a section's slots; fails where the section is not shown."""
@@ -99,8 +126,8 @@ def parts(host: plain.Page, lab: Any) -> dict[str, Part | None]:
 class Stages:
     """A lab's ledger after each of some steps. Each is played once, and every test begins with a copy: a step opens the page."""
 
-    def __init__(self, folder: Path, slug: str, *steps: Callable[[Page], object]):
-        self.folder, self.slug, self.steps = folder, slug, steps
+    def __init__(self, folder: Path, slug: str, *steps: Callable[[Page], object], said: dict[str, Any]):
+        self.folder, self.slug, self.steps, self.said = folder, slug, steps, said
         self.after = cache(self._play)
 
     def _play(self, number: int) -> Path:
@@ -109,14 +136,14 @@ class Stages:
             shutil.copy(self.after(number - 1), path)
         with open_ledger(path) as ledger:
             if number:
-                self.steps[number - 1](Page(ledger, self.slug))
+                self.steps[number - 1](Page(ledger, self.slug, self.said))
         return path
 
     @contextmanager
     def page(self, number: int, folder: Path) -> Iterator[Page]:
         """The lab after so many steps, with a ledger of its own."""
         with open_ledger(shutil.copy(self.after(number), folder / "ledger.db")) as ledger:
-            yield Page(ledger, self.slug)
+            yield Page(ledger, self.slug, self.said)
 
 
 def slots(section: str, html: str) -> dict[str, str]:
@@ -155,8 +182,7 @@ def cards(view: dict[str, Any]) -> dict[str, str]:
 
 def turned(page: Page, act: str, **dials: Any) -> dict[str, Any]:
     """The view with these dials, all others at their start."""
-    start = {dial["id"]: dial["value"] for dial in page.piece(f"{act}.instrument").spec["dials"]}
-    return page.turn(act, **{**start, **dials})
+    return page.turn(act, **{**page.start(act), **dials})
 
 
 def bare(html: str) -> str:

@@ -8,10 +8,10 @@ from headless import bare
 
 from ironlaw import claims, hardware
 from ironlaw.kit.frame import receipt
-from ironlaw.kit.lab_check import problems
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
 
 SLUG = "lab_01_magnitude"
+SAID = {"act1": "e9", "act1_reflection": "stacks", "act2": "memory", "act2_reflection": "memory"}
 DEVICES = ("h100_sxm", "orin_nx_16gb", "a17_npu", "cortex_m7")
 
 
@@ -39,14 +39,6 @@ def test_no_device_figure_and_no_answer_before_the_first_lock(page):
     assert page.piece("act1.instrument").view == {"seq": 0}
 
 
-def test_locked_shows_act_i_and_a_closed_act_ii(page):
-    shown = {name for name, part in page.parts.items() if part is not None}
-    assert shown == {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
-    assert page.shows("act2.closed", page.parts["act2_message"].text)
-    assert page.piece("act1.instrument").spec["locked"] == "Commit a prediction to unlock."
-    assert not page.ledger.designs()
-
-
 def test_the_header_gives_nothing_away(page):
     text = bare(page.parts["header"].text)
     assert "D·A·M" in text and "about 40 minutes" in text and "Iron Law" in text
@@ -59,15 +51,6 @@ def test_the_story_s_premises_are_there(page):
 
 
 # --- Act I
-
-
-def test_commit_is_in_the_ledger_and_opens_the_instrument(page):
-    page.predict("act1", "e6", 5)
-    said = page.ledger.prediction(SLUG, "act1").payload
-    assert said == {"question": "act1", "choice": "e6", "value": 1e6, "confidence": 5, "correct": True}
-    view = page.piece("act1.instrument").view
-    assert [figure["id"] for figure in view["figures"]] == ["ladder-compute", "ladder-bandwidth", "ladder-capacity", "ladder-power"]
-    assert all(figure["x"]["scale"] == "log" for figure in view["figures"])
 
 
 def test_gap_table_of_h100_and_m7(bench):
@@ -142,17 +125,6 @@ def test_the_other_predictions(page, option, told):
     assert told in bare(page.reload().parts["act1_reveal"].text)
 
 
-def test_reflection_feedback_explains_every_option(page):
-    page.predict("act1", "e6")
-    page.reload()
-    for option in ("algorithms", "stacks", "data", "compilers"):
-        view = page.reflect("act1", option)
-        told = page.slots(f"act1_reflection.feedback.{option}", view["answered"]["feedback"])
-        assert view["answered"]["right"] is (option == "stacks") and told.get("m7_memory", "512 KiB") == "512 KiB"
-    beliefs = [event.payload["misconception"] for event in page.ledger.answers(SLUG, "act1_reflection")]
-    assert beliefs == ["algorithm_fixes_machine", None, "data_fixes_machine", "compiler_adds_memory"]
-
-
 def test_claims_and_peek_come_with_the_reveal(bench):
     assert "nine orders" in bare(bench.parts["act1_claims"].text) and "51.2 GB/s" in bare(bench.parts["act1_claims"].text)
     peek = bare(bench.parts["act1_peek"].text)
@@ -160,21 +132,6 @@ def test_claims_and_peek_come_with_the_reveal(bench):
 
 
 # --- Act II
-
-
-def test_act_ii_opens_with_the_reflection_right_or_wrong(page):
-    page.predict("act1", "e2")
-    page.reload()
-    assert page.parts["act2_lock"] is None
-    page.reflect("act1", "data")
-    assert page.reload().parts["act2_lock"] is not None
-    assert page.piece("act2.instrument").view == {"seq": 0}
-
-
-def test_the_second_answer_is_hidden_until_committed(half):
-    for name in ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "receipt"):
-        assert half.parts[name] is None
-    assert "15.4 µs" not in half.text
 
 
 def test_key_of_the_second_prediction_and_by_how_much(bench):
@@ -259,13 +216,6 @@ def test_a_weight_walks_from_memory_to_a_multiplier(bench):
     assert bench.shows("act2.walk.owes", view["note"]) and "= 295" in bare(view["formula"])
 
 
-def test_its_uses_are_counted_up_and_the_axis_holds_still(bench):
-    seen = [walk(bench, progress=progress) for progress in (0, 25, 50, 100)]
-    counts = [bars(view)["used so far"]["x"] for view in seen]
-    assert counts == pytest.approx([1, 40.1, 80.2, 160.3], rel=0.01)
-    assert len({str(view["figures"][0]["x"]) for view in seen}) == 1
-
-
 def test_a_decoding_step_uses_a_weight_once_and_a_batch_shares_it(bench):
     view = walk(bench, model="llama3_8b")
     assert bars(view)["used so far"]["x"] == 1 and bench.slots("act2.walk.steps", view["note"])["mean"] == "once"
@@ -282,13 +232,6 @@ def test_the_walk_says_what_the_iron_law_says(bench):
             seconds = [float(cards[name]["exact"].split()[0].replace(",", "")) for name in ("Compute, O/R", "Memory, D/BW")]
             paid = bench.shows("act2.walk.pays", walk(bench, model=model, batch=batch)["note"])
             assert paid == (seconds[0] >= seconds[1]), (model, batch)
-
-
-@pytest.mark.parametrize(
-    "dials", [{"model": "dscnn_kws"}, {"which": "most"}, {"which": "least"}, {"batch": 4}, {"device": "cortex_m7"}, {"progress": 10}]
-)
-def test_every_control_of_the_walk_changes_the_picture(bench, dials):
-    assert walk(bench)["figures"][0] != walk(bench, **dials)["figures"][0]
 
 
 def test_kernel_by_kernel_overhead_takes_over_with_the_measurement(bench):
@@ -356,26 +299,6 @@ def test_a_precision_that_a_device_lacks_is_disabled_with_the_reason(bench):
     assert view["error"]["dial"] == "dtype" and view["moved"]["dtype"] == {"asked": "fp16", "value": "fp32"}
 
 
-@pytest.mark.parametrize(
-    "dials",
-    [
-        {"device": "orin_nx_16gb"},
-        {"workload": "dscnn_kws"},
-        {"workload": "mobilenet_v2"},
-        {"batch": 7},
-        {"dtype": "int8"},
-        {"dtype": "fp32"},
-        {"convention": "fused"},
-        {"convention": "ops"},
-        {"launch": "each"},
-    ],
-)
-def test_every_control_changes_the_picture_and_the_formula(bench, dials):
-    before = bench.turn("act2", device="h100_sxm")
-    after = bench.turn("act2", **dials)
-    assert before["figures"][0] != after["figures"][0] and before["formula"] != after["formula"]
-
-
 def test_the_context_moves_the_device_and_every_figure_of_it(revealed):
     view = revealed.piece("act2.instrument").view
     revealed.send("context", value="orin_nx_16gb")
@@ -410,11 +333,6 @@ def test_complete_saves_exactly_the_fields(complete):
     )
 
 
-def test_half_way_saves_nothing(bench):
-    assert bench.ledger.design(SLUG) is None
-    assert "not saved yet" in bare(bench.parts["hud"].text)
-
-
 def test_the_design_is_what_the_controls_say(revealed):
     from ironlaw.labs.lab_01_magnitude.design import readouts
 
@@ -431,12 +349,6 @@ def test_the_design_is_what_the_controls_say(revealed):
     revealed.send("context", value="orin_nx_16gb")
     revealed.turn("act2", batch=7)
     assert receipt(revealed.lab, {}).changed and len(revealed.ledger.events(SLUG, "design")) == 1  # looking writes nothing
-
-
-def test_a_new_attempt_is_a_new_event(complete):
-    complete.predict("act1", "e6", 5, again=1)
-    assert [event.payload["choice"] for event in complete.ledger.attempts(SLUG, "act1")] == ["e9", "e6"]
-    assert complete.ledger.prediction(SLUG, "act1").attempt == 2
 
 
 # --- keys follow the registry
@@ -460,10 +372,10 @@ def change(monkeypatch, slug, **figures):
         ("act2_reflection", "cortex_m7", {"capacity": 1e9}, "speed"),
     ],
 )
-def test_keys_change_with_the_registry(page, monkeypatch, question, slug, figures, right):
-    assert page.lab.question(question).right.id != right
+def test_keys_change_with_the_registry(bench, monkeypatch, question, slug, figures, right):
+    assert bench.lab.question(question).right.id != right
     change(monkeypatch, slug, **figures)
-    assert page.lab.question(question).right.id == right
+    assert bench.lab.question(question).right.id == right
 
 
 # --- errata of Lab 01 not met above
@@ -482,7 +394,3 @@ def test_erratum_5_nine_orders_is_no_gap_here(bench):
     text = bare(bench.parts["act1_claims"].text)
     assert re.search(r"nine orders of magnitude.{0,300}Does not hold", text)
     assert not re.search(r"one order[^s]", bench.text)
-
-
-def test_erratum_35_no_figure_is_typed():
-    assert not [line for line in problems(SLUG, run=False) if "typed" in line]

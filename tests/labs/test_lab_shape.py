@@ -21,7 +21,7 @@ def test_no_copy_of_the_template_is_left_behind():
 
 
 def test_the_check_finds_nothing(folder):
-    assert problems(folder.name) == []
+    assert problems(folder.name, run=folder.name == "_template") == []  # of a lab the contract plays every cell
 
 
 def test_every_act_provides_its_instrument_its_claims_and_its_truth(folder):

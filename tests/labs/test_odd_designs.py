@@ -8,7 +8,6 @@ from ironlaw import kit
 from ironlaw.kit import page as plain
 from ironlaw.kit.instrument import SET_ASIDE
 from ironlaw.kit.lab import folder
-from ironlaw.kit.lab_check import complete
 from ironlaw.kit.page_host import using
 from ironlaw.ledger import open_ledger
 
@@ -28,11 +27,8 @@ def opened(ledger, slug):
 
 
 @pytest.mark.parametrize("slug", [slug for slug in SLUGS if slug != "_template"])
-def test_odd_values_never_take_an_instrument_away(slug, tmp_path):
-    with open_ledger(tmp_path / "ledger.db") as ledger:
-        with using(plain.Page(folder(slug), ledger)):
-            lab = kit.open(slug)
-        complete(lab)
+def test_odd_values_never_take_an_instrument_away(slug, completed, tmp_path):
+    with open_ledger(completed(slug, tmp_path)) as ledger:
         lab = opened(ledger, slug)
         dials = {name: [dial["id"] for dial in piece.spec["dials"]] for name, piece in instruments(lab).items()}
         assert dials
@@ -47,11 +43,9 @@ def test_odd_values_never_take_an_instrument_away(slug, tmp_path):
                 assert piece.view["error"]["message"].startswith(SET_ASIDE)
 
 
-def test_a_design_of_a_machine_that_is_not_here(tmp_path):
+def test_a_design_of_a_machine_that_is_not_here(completed, tmp_path):
     """Saved on "This machine", carried to another: the other dials stand as saved, and turning one ends the message."""
-    with open_ledger(tmp_path / "ledger.db") as ledger:
-        with using(plain.Page(folder("lab_11_roofline"), ledger)):
-            complete(kit.open("lab_11_roofline"))
+    with open_ledger(completed("lab_11_roofline", tmp_path)) as ledger:
         pin = {"name": "mine", "values": {"device": "this_machine", "dtype": "fp32", "shape": "square", "n": 64, "m": 64, "k": 64}}
         ledger.append("lab_11_roofline", "design", {"dials": {"act1": {"device": "this_machine", "n": 4096, "pins": [pin]}}})
         page = Page(ledger, "lab_11_roofline")

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ironlaw.recall.record import Review
@@ -26,7 +26,6 @@ def standing(answers, after=0.0):
     return standings(made, made[-1].at + timedelta(hours=after))[CARD]
 
 
-@settings(max_examples=60, deadline=None)
 @given(ANSWERS)
 def test_a_card_comes_back_later_than_it_was_answered(answers):
     stands = standing(answers)
@@ -34,21 +33,18 @@ def test_a_card_comes_back_later_than_it_was_answered(answers):
     assert stands.due - stands.reviews[-1].at < timedelta(days=365 * 101)
 
 
-@settings(max_examples=60, deadline=None)
 @given(ANSWERS, st.integers(1, 5))
 def test_a_wrong_answer_comes_back_no_later_than_a_right_one(answers, sure):
     right, wrong = (standing([*answers, (24, correct, sure)]) for correct in (True, False))
     assert wrong.due <= right.due
 
 
-@settings(max_examples=60, deadline=None)
 @given(ANSWERS)
 def test_who_is_surer_and_right_waits_no_shorter(answers):
     dues = [standing([*answers, (24, True, sure)]).due for sure in range(1, 6)]
     assert dues == sorted(dues)
 
 
-@settings(max_examples=60, deadline=None)
 @given(ANSWERS)
 def test_what_is_left_alone_fades(answers):
     kept = [standing(answers, after=hours).retrievability for hours in (0, 1, 24, 24 * 30, 24 * 365)]
@@ -56,7 +52,6 @@ def test_what_is_left_alone_fades(answers):
     assert all(0 <= value <= 1 for value in kept)
 
 
-@settings(max_examples=60, deadline=None)
 @given(ANSWERS)
 def test_the_ledger_alone_decides(answers):
     """The same answers give the same day, and taking the last one back gives the day before it."""
@@ -66,7 +61,6 @@ def test_the_ledger_alone_decides(answers):
         assert standings(made[:-1], made[-1].at)[CARD].due == standing(answers[:-1]).due
 
 
-@settings(max_examples=30, deadline=None)
 @given(ANSWERS)
 def test_other_cards_are_left_alone(answers):
     found = standings(list(reviews(answers)), START)

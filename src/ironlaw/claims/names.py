@@ -96,7 +96,6 @@ PLACES = {
     "registry.adversarial_tables": "attacked",
     # a whole system
     "systems.whole": "SystemDesign=Design Faster system=evaluate halls",
-    "labs.lab_v2_17_synthesis.starts": "system_start=start",
     "systems.whole.whole_levers": "best_lever=best lever",
     "engine.numerics.forecasts": "brier",
     # what a training step keeps

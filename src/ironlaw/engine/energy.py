@@ -30,6 +30,12 @@ def carbon(joules: float, grams_per_kwh: float) -> float:
     return float(check_positive("energy", joules, zero=True) / KWH * check_positive("grams per kWh", grams_per_kwh, zero=True))
 
 
+def bill_share(power: float, pue: float, price_per_kwh: float, price_per_hour: float) -> float:
+    """The share of a device-hour's price that is its electricity; no more than all of it. Both prices in one currency."""
+    kwh = float(check_positive("power", power)) * _pue(pue) * HOUR / KWH
+    return float(min(1.0, kwh * check_positive("price of a kWh", price_per_kwh) / check_positive("price of an hour", price_per_hour)))
+
+
 def shifted(hourly: Sequence[float], deferrable: float = 0.0, headroom: float = 2.0) -> tuple[float, ...]:
     """The load of each hour over an even one, where a deferrable share of it moves to the cleanest hours of the profile.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.kit.banner import banner
 
 if TYPE_CHECKING:
-    from ironlaw.kit.cards import card, cite, share, tone
+    from ironlaw.kit.cards import card, cite, share, text_card, tone
     from ironlaw.kit.claim_panel import LocalFigure, measured
     from ironlaw.kit.decide import Verdict
     from ironlaw.kit.formula import iron_law, ratio, term
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ironlaw.kit.lab import Lab, open
     from ironlaw.kit.measured_run import Measured
     from ironlaw.kit.message import SEALED
-    from ironlaw.kit.prose import Markup, amount, amounts, capacity, dress, html, inline, times
+    from ironlaw.kit.prose import Markup, amount, amounts, capacity, dress, html, inline, percent, times
     from ironlaw.kit.reveal import Distance, off, points
     from ironlaw.kit.sealed import Estimate, Sketch
     from ironlaw.widget.dials import chain, choice, pins, select, span, switch
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = [
     "SEALED", "Advice", "Distance", "Estimate", "Lab", "LocalFigure", "Markup", "Measured", "Sketch", "Verdict", "View",
     "amount", "amounts", "banner", "capacity", "card", "chain", "choice",
-    "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "pins", "points",
-    "ratio", "select", "share", "span", "switch", "term", "times", "tone",
+    "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "percent", "pins", "points",
+    "ratio", "select", "share", "span", "switch", "term", "text_card", "times", "tone",
 ]  # fmt: skip
 HOMES = {
-    "kit.cards": ("card", "cite", "share", "tone"),
+    "kit.cards": ("card", "cite", "share", "text_card", "tone"),
     "kit.claim_panel": ("LocalFigure", "measured"),
     "kit.decide": ("Verdict",),
     "kit.formula": ("iron_law", "ratio", "term"),
@@ -40,7 +40,7 @@ HOMES = {
     "kit.lab": ("Lab", "open"),
     "kit.measured_run": ("Measured",),
     "kit.message": ("SEALED",),
-    "kit.prose": ("Markup", "amount", "amounts", "capacity", "dress", "html", "inline", "times"),
+    "kit.prose": ("Markup", "amount", "amounts", "capacity", "dress", "html", "inline", "percent", "times"),
     "kit.reveal": ("Distance", "off", "points"),
     "kit.sealed": ("Estimate", "Sketch"),
     "widget.dials": ("chain", "choice", "pins", "select", "span", "switch"),

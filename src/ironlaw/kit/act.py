@@ -5,7 +5,7 @@ Which steps an act has follows from its places (questions.toml) and from what it
     dials(lab), view(lab, values)       the instrument; FOLLOWS: the dials that move with the context
     truth(lab), distance(lab)           the reveal
     message, lock, reveal, blanks, reflection, peek, takeaways, challenge
-                                        (lab): the slots of that section, where it has any
+                                        the slots of that section, where it has any: (lab), or () where none depends on the lab
     sealed(lab)                         an estimate or a curve that is sealed with the prediction
     CLAIMS                              claims to show; ANSWERS: claim -> the challenge that it answers
     captions(lab)                       experiments for the learner's own machine; local_figures(lab): what they measured
@@ -24,12 +24,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from inspect import signature
 from typing import Any
 
 from ironlaw.kit import lab_parts
 from ironlaw.kit.cell import Cell, Show
 from ironlaw.kit.lab_module import LabModule
 from ironlaw.kit.question_sheet import Question
+
+
+def slots(module: Any, section: str, lab: Any) -> Any:
+    """What a module provides for a section of the words; None where it provides nothing."""
+    if section not in module.names:
+        return None
+    provided = getattr(module, section)
+    return provided(lab) if signature(provided).parameters else provided()
 
 
 class Act:
@@ -76,7 +85,7 @@ class Act:
         return getattr(self.module, name) if name in self.module.names else otherwise
 
     def _slots(self, lab: Any, section: str) -> Any:
-        return getattr(self.module, section)(lab) if section in self.module.names else None
+        return slots(self.module, section, lab)
 
     def _message(self) -> Cell:
         def message(lab: Any) -> Any:
@@ -133,6 +142,6 @@ class Act:
         act, name = self.module, f"{self.name}_challenge"
 
         def challenge(lab: Any) -> Any:
-            return lab_parts.challenge(lab, self.name, name, act.challenge(lab), partial(act.challenge_feedback, lab))
+            return lab_parts.challenge(lab, self.name, name, self._slots(lab, "challenge"), partial(act.challenge_feedback, lab))
 
         return self._cell("challenge", challenge, f"{self.name}.challenge")

@@ -9,20 +9,27 @@ from ironlaw.pictures.theme import tone
 from ironlaw.units import show, significant
 from ironlaw.widget.quantities import cite, exact
 
-__all__ = ["Card", "card", "cite", "share", "tone"]
+__all__ = ["Card", "card", "cite", "share", "text_card", "tone"]
 
 Card = dict[str, Any]
 MINUS = "−"
 
 
-def card(label: str, value: float, unit: str = "", *, tone: str = "", note: str = "", digits: int = 3, source: Figure | str = "") -> Card:
-    """A figure with its unit; `exact` and `source` are what hovering shows."""
+def card(
+    label: str, value: float, unit: str = "", *, tone: str = "", note: str = "", digits: int = 3, source: Figure | str = "", **more: str
+) -> Card:
+    """A figure with its unit; `exact` and `source` are what hovering shows. `more`: `word` beside it, `term` whose colour it has."""
     text = show(value, unit, digits)
     number, suffix = (text, "") if "× 10" in text else text.split(" ") if " " in text else (text, "")
     return {
         "label": label, "value": number.replace("-", MINUS), "unit": suffix,
-        "tone": tone, "note": note, "exact": exact(value, unit), "source": cite(source),
+        "tone": tone, "note": note, "exact": exact(value, unit), "source": cite(source), **more,
     }  # fmt: skip
+
+
+def text_card(label: str, value: str, unit: str = "", **more: str) -> Card:
+    """What `card` does not write: a count, a name, a dash. `more`: `note`, `tone`, `word`, `term`, `exact`."""
+    return {"label": label, "value": value, "unit": unit, **more}
 
 
 def share(part: float, whole: float) -> str:

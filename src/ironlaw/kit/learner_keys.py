@@ -4,6 +4,8 @@
     designs     {lab: its newest saved design}
     chance      of being right for somebody who chooses blindly
 
+and those that the lab itself gives: `names = { start = "starts.start" }` in its [lab] is `start` of its module `starts`.
+
 They are as the ledger had them when the question was first committed: an answer can't change its own key, nor can what came later.
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from ironlaw.kit.question_sheet import CHOICES, Sheet
@@ -20,13 +23,13 @@ from ironlaw.ledger import Event
 def bound(sheet: Sheet, ledger: Any, lab: str) -> Sheet:
     """The sheet with its personal questions bound to one learner."""
     questions = {
-        name: replace(question, learner=_names(ledger, lab, name)) if question.personal else question
+        name: replace(question, learner=_names(ledger, lab, name, sheet.lab.get("names", {}))) if question.personal else question
         for name, question in sheet.questions.items()
     }
     return replace(sheet, questions=questions)
 
 
-def _names(ledger: Any, lab: str, question: str) -> Callable[[], Mapping[str, Any]]:
+def _names(ledger: Any, lab: str, question: str, own: Mapping[str, str]) -> Callable[[], Mapping[str, Any]]:
     kept: dict[str, Any] = {}  # once the question is committed nothing changes any more
 
     def names() -> Mapping[str, Any]:
@@ -37,6 +40,9 @@ def _names(ledger: Any, lab: str, question: str) -> Callable[[], Mapping[str, An
         events = ledger.events()
         before = events_before(events, lab, question)
         found = {"standing": standing(before, lab), "designs": designs(before, lab), "chance": 1.0 / CHOICES}
+        for name, place in own.items():
+            module, _, original = place.rpartition(".")
+            found[name] = getattr(import_module(f"ironlaw.labs.{lab}.{module}"), original)
         if len(before) < len(events):
             kept.update(found)
         return found

@@ -91,6 +91,11 @@ def amount(value: float, unit: str = "", digits: int = 3, exact: str = "") -> Ma
     return dress(show(value, unit, digits), exact)
 
 
+def percent(share: float) -> Markup:
+    """A share as `amount` writes it: `percent(0.1234)` is 12.3 %."""
+    return amount(100 * share, "%")
+
+
 def amounts(values: Sequence[float], unit: str) -> list[Markup]:
     """Figures that are added or compared, all with the prefix of the largest: `16.1 GB`, `0.537 GB`."""
     write = in_one_unit(values, unit)

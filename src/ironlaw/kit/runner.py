@@ -14,7 +14,7 @@ from typing import Any
 from ironlaw.kit import frame, journey
 from ironlaw.kit import lab as labs
 from ironlaw.kit import question_sheet as sheets
-from ironlaw.kit.act import Act
+from ironlaw.kit.act import Act, slots
 from ironlaw.kit.cell import Cell
 from ironlaw.kit.lab_module import LabModule
 
@@ -62,9 +62,8 @@ def _cells(folder: Path) -> Iterator[Cell]:
         yield from Act(name, provided[name], named, sheet.questions, is_first=number == 0).cells()
 
     def receipt(lab: Any) -> Any:
-        slots = last.takeaways(lab) if "takeaways" in last.names else None
         truths = {name: (provided[name].truth(lab), text) for name, text in design.measured(lab).items()}
-        return frame.end(lab, truths, lambda: design.design(lab), slots)
+        return frame.end(lab, truths, lambda: design.design(lab), slots(last, "takeaways", lab))
 
     yield Cell("receipt", receipt, opens=journey.END)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ironlaw.errors import BadValue
-from ironlaw.units import significant
+from ironlaw.units import percent
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 
 WIDTH, HEIGHT = 160.0, 80.0  # of the plane that switches are placed in
@@ -37,10 +37,6 @@ def colour(load: float) -> str:
     if load <= 0:
         return "muted"
     return "good" if load <= HALF else "warn" if load <= FULL else "fail"
-
-
-def percent(load: float) -> str:
-    return f"{significant(100 * load)} %"
 
 
 def drawn(subtrees: Sequence[Subtree]) -> list[int]:

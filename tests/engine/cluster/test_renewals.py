@@ -43,3 +43,18 @@ def test_no_interval_beats_the_best(shape: float) -> None:
     most = renewals.goodput(best, 60.0, 300.0, 1e4, shape).goodput
     for step in range(-40, 41):
         assert renewals.goodput(best * 10 ** (step / 20), 60.0, 300.0, 1e4, shape).goodput <= most * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("shape", [renewals.BUNCHED, renewals.RANDOM, renewals.WORN])
+def test_a_band_ends_where_the_waste_is_what_is_allowed(shape: float) -> None:
+    given = (60.0, 300.0, 10_000.0, shape)
+    best = renewals.optimum(*given)
+
+    def wasted(interval: float) -> float:
+        return 1 - renewals.goodput(interval, *given).goodput
+
+    allowed = wasted(best) + 0.01
+    low, high = renewals.band(allowed, (1.0, 1e6), best, *given)
+    assert low < best < high and [wasted(low), wasted(high)] == pytest.approx([allowed, allowed], abs=1e-6)
+    assert wasted(0.99 * low) > allowed < wasted(1.01 * high)
+    assert renewals.band(1.0, (best / 2, 2 * best), best, *given) == pytest.approx((best / 2, 2 * best))  # no further than its ends

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_graphs import graphs
 
@@ -99,7 +99,6 @@ PROMISES = [
 ]
 
 
-@settings(max_examples=100)
 @given(graphs(), rules)
 def test_what_any_plan_promises(graph, allowed):
     plan = fuse(graph, allowed)
@@ -177,7 +176,6 @@ class Search:
         return max([max(members), *(self.time(group) for group in outside)])
 
 
-@settings(max_examples=150)
 @given(graphs(most=14), rules)
 def test_groups_verdicts_and_their_order_are_those_that_a_search_finds(graph, allowed):
     plan, search = fuse(graph, allowed), Search(graph, allowed)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
@@ -149,7 +149,6 @@ def test_normals_have_the_area_that_theory_gives():
 
 
 @given(SQUARE)
-@settings(max_examples=60)
 def test_a_hull_is_above_every_point_and_turns_one_way(points):
     corners = hull(points)
     assert corners[0] == (0.0, 0.0) and corners[-1] == (1.0, 1.0)

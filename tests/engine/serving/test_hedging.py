@@ -165,3 +165,13 @@ def test_the_smallest_run() -> None:
     assert 0.49 <= called_back.extra <= 0.5
     saved = hedging_run(0.1, 0.2, 0.9, pause=2.0, shards=2, n=400)  # calm for a fifth of it: the budget holds back no more than a hundred
     assert saved.quantile(0.5) < 2.0
+
+
+def test_a_run_stays_late_where_half_of_its_last_requests_are_slower_than_ninety_nine_of_a_hundred_on_an_ordinary_day() -> None:
+    day = HedgedRun(tuple(range(100)), tuple(range(1, 101)), (), 1.0)  # P99 is 99 seconds
+
+    def ending(*seconds: float) -> HedgedRun:
+        return HedgedRun(tuple(range(100)), (1.0,) * 90 + seconds, (), 1.0)
+
+    assert ending(*[150.0] * 10).stays_late(day) and not ending(*[98.0] * 10).stays_late(day)
+    assert not ending(*[1.0] * 6, *[500.0] * 4).stays_late(day)  # the median counts, not the mean

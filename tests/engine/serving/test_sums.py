@@ -117,6 +117,25 @@ def test_bounds_that_hold_for_every_law(laws, dependence):
         assert chain.tail(sum(limits)) <= union * 1.002 + 1e-9
 
 
+@pytest.mark.parametrize(("mean", "timeout"), [(0.03, 0.118), (0.028, 0.118), (0.02, 0.08)])
+def test_one_part_may_fail_more_often_than_its_even_share(mean, timeout):
+    """Five services and a sixth that is tried twice and fails in more than a sixth of what may be late, so an even split has no answer;
+    but in less than all of that, so the whole has one. By hand: the gamma law of the five under the density of the sixth."""
+    last, five, late = Retried(law("exponential", mean * math.log(100)), timeout, 1), stats.gamma(5, scale=0.01), math.exp(-timeout / mean)
+    assert last.fails == pytest.approx(late**2)
+    answered = total([law("exponential", 0.01 * math.log(100))] * 5 + [last]).quantile(1 - 1.2 * last.fails)
+    middles = (np.arange(20_000) + 0.5) * timeout / 20_000
+    density = np.exp(-middles / mean) / mean * timeout / 20_000
+    within = (density * (five.cdf(answered - middles) + late * five.cdf(answered - middles - timeout))).sum()
+    assert within == pytest.approx(1 - 1.2 * last.fails, abs=1e-6 + 0.005 * last.fails)
+
+
+@pytest.mark.parametrize("share", [1.0, 1 - 1e-12, 1 + 1e-12, 1 + 1e-9])
+def test_where_nothing_but_failures_may_be_late_the_answer_is_large_or_infinite(share):
+    last = Retried(EXPONENTIAL, 0.1, 1)  # a hundredth is late, so one in ten thousand fails
+    assert total([EXPONENTIAL] * 2 + [last]).quantile(1 - share * last.fails) > 0.3
+
+
 @pytest.mark.parametrize(
     "one",
     [EXPONENTIAL, law("lognormal", 0.1, 2.0), law("pareto", 0.1, 0.8), Slowest(EXPONENTIAL, 10), Slowest(law("pareto", 0.1, 1.5), 1000),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ironlaw.engine.serving.batching import batch_server
 from ironlaw.engine.serving.queues import md1, mm1
-from ironlaw.engine.serving.targets import highest_rate, least, least_rising
+from ironlaw.engine.serving.targets import highest_rate, least, least_rising, rate_on_curve
 
 
 @given(st.floats(1e-3, 10), st.floats(5, 200))
@@ -57,3 +57,17 @@ def test_no_value_is_asked_for_twice():
     asked = []
     assert least_rising(range(8), lambda n: asked.append(n) or n >= 7) == 7
     assert len(asked) == len(set(asked)) <= 4
+
+
+def test_between_two_points_of_a_curve_the_rate_is_read_off_a_log_scale():
+    """10 ms at 100 a second, 1 s at 10,000: 100 ms is half-way on both scales, so 1,000 a second."""
+    points = [(100.0, 0.010), (10_000.0, 1.0)]
+    assert rate_on_curve(points, 0.1, 20_000.0) == pytest.approx(1_000.0)
+    assert rate_on_curve(points, 0.001, 20_000.0) == 0.0 and rate_on_curve(points, 2.0, 20_000.0) == 10_000.0
+    # late at low rates, in time at high ones: the last that is in time counts
+    assert rate_on_curve([(1.0, 5.0), (10.0, 0.5), (100.0, 2.0)], 1.0, 200.0) == pytest.approx(10 * 10**0.5)
+    assert rate_on_curve([(1.0, 1.0), (10.0, 1.0)], 1.0, 20.0) == 10.0
+
+
+def test_the_least_of_rising_values_may_be_no_whole_number():
+    assert least_rising((0.0, 0.1, 0.5, 2.0), lambda pause: pause > 0.3) == 0.5 and least_rising((0.1, 0.2), lambda pause: False) is None

@@ -47,6 +47,22 @@ def goodput(interval: float, save: float, restart: float, between: float, shape:
     return Shares(work, writing, again, 1.0 - work - writing - again)
 
 
+def band(
+    allowed: float, ends: tuple[float, float], best: float, save: float, restart: float, between: float, shape: float = RANDOM
+) -> tuple[float, float]:
+    """From and to which interval no more than `allowed` of the time is wasted, around the best one and not beyond `ends`."""
+
+    def edge(far: float) -> float:
+        near = best
+        for _ in range(30):
+            middle = (near * far) ** 0.5
+            wasted = 1.0 - float(goodput(middle, save, restart, between, shape).goodput)
+            near, far = (middle, far) if wasted <= allowed else (near, middle)
+        return near
+
+    return edge(ends[0]), edge(ends[1])
+
+
 def optimum(save: float, restart: float, between: float, shape: float = RANDOM) -> float:
     """The interval of the most work: exact where failures come at random, else the best of a fine grid around it, refined."""
     start = failures.optimum(save, between)

@@ -68,6 +68,10 @@ class HedgedRun(Latencies):
         """The median of the last requests: what those who come now wait."""
         return float(ranked(sorted(self.seconds[-max(1, math.ceil(self.n * share)) :]), 0.5))
 
+    def stays_late(self, ordinary: HedgedRun) -> bool:
+        """Whether it ends with half of the requests slower than 99 % of those on an ordinary day."""
+        return self.last_median() > ordinary.quantile(0.99)
+
     def windows(self, late: float, count: int = 40) -> list[Window]:
         """The run cut into stretches of equal length; a request that takes longer than `late` seconds counts as late."""
         end, stretches, i = self.arrive[-1], [], 0

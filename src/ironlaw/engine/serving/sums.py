@@ -22,6 +22,7 @@ STEPS = 1024
 MANY = 50  # parts beyond which a step has to be finer: each is then a small part of the whole
 DAMPING = 16.0  # θ times the horizon: what folds back shrinks by e^16, and rounding grows by it
 ROOM = 2.5  # a horizon beyond this many times the quantile is too coarse, and is taken again
+ROUNDS = 64  # of looking for a horizon: doubled so often it passes all times that there are
 FINE = 400  # points of a mean
 DEPTHS = tuple(-k / 20 for k in range(1, 640))  # ln(1 − p) at which quantiles of dependent laws are added
 
@@ -57,10 +58,8 @@ class Total(Law):
             return math.fsum(law.quantile(p) for law in self.together)
         if len(self.laws) == 1:
             return tail_quantile(self.tail, p) if self.dependence and self.shared else self.laws[0].quantile(p)
-        # if each of n is within its quantile 1 − (1 − p)/n, all are in a share p of cases
-        rest = max((1 - p) / len(self.laws), 1e-15)
-        horizon = math.fsum(n * law.quantile(1 - rest) for law, n in Counter(self.laws).items())
-        while True:
+        horizon = self._horizon(1 - p)
+        for _ in range(ROUNDS if math.isfinite(horizon) else 0):
             if self._over(horizon, horizon) > 1 - p:
                 horizon *= 2
                 continue
@@ -68,6 +67,14 @@ class Total(Law):
             if horizon <= ROOM * t:
                 return t
             horizon = max(0.6 * ROOM * t, 4 * horizon / self.steps)
+        return math.inf  # what fails is as much as may be late, to within rounding
+
+    def _horizon(self, late: float) -> float:
+        """Seconds within which about all but a share `late` of the sums lie: if each of n is within its quantile 1 − late/n, all are in a
+        share 1 − late of cases. A part that fails more often than that leaves its failures out; infinite where nothing else may be late."""
+        each, spare = max(late / len(self.laws), 1e-15), (late - self.fails) / len(self.laws)
+        rests = {law: each if law.fails < each else law.fails + spare for law in self.laws}
+        return math.fsum(n * law.quantile(1 - rests[law]) for law, n in Counter(self.laws).items())
 
     @cached_property
     def fails(self) -> float:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 GRID = 8  # rates tried in each decade below capacity, from the highest down
 DECADES = 6
+N = TypeVar("N", int, float)
 
 
 def highest_rate(seconds: Callable[[float], float], target: float, capacity: float, steps: int = 24) -> float:
@@ -29,12 +31,25 @@ def highest_rate(seconds: Callable[[float], float], target: float, capacity: flo
     return low
 
 
-def least(values: Sequence[int], meets: Callable[[int], bool]) -> int | None:
+def rate_on_curve(points: Sequence[tuple[float, float]], target: float, capacity: float) -> float:
+    """The same from (rate, seconds) in rising order: the last point within the target, then straight on a log scale; 0 where none is."""
+    ends = [*points, (capacity, math.inf)]
+    good = [i for i, (_, seconds) in enumerate(ends) if seconds <= target]
+    if not good:
+        return 0.0
+    (low, before), (high, after) = ends[good[-1]], ends[good[-1] + 1]
+    if math.isinf(after):
+        return low
+    share = math.log(target / before) / math.log(after / before) if after > before else 0.0
+    return float(low * (high / low) ** min(1.0, max(0.0, share)))
+
+
+def least(values: Sequence[N], meets: Callable[[N], bool]) -> N | None:
     """The first of the values that does, tried in their order; None where none does."""
     return next((value for value in values if meets(value)), None)
 
 
-def least_rising(values: Sequence[int], meets: Callable[[int], bool]) -> int | None:
+def least_rising(values: Sequence[N], meets: Callable[[N], bool]) -> N | None:
     """The same where every value beyond one that does does too: the last is tried, then halves."""
     if not values or not meets(values[-1]):
         return None

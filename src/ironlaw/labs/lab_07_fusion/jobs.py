@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from ironlaw.backends.rows import Row
 from ironlaw.claims import row
-from ironlaw.engine.device.dispatch import graph_replay, queued, synchronous, utilization
+from ironlaw.engine.device.dispatch import queued, synchronous, utilization
+from ironlaw.engine.device.launched import Spent, as_predicted, equal_kernels
 from ironlaw.engine.device.machine import CostModel, Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.kit.context import Context
@@ -115,7 +116,7 @@ class Job:
         fused = mode == COMPILED or (mode == GRAPH and is_graph(self.model))
         return max(1, round(self.kernels * (1.0 - self.removed))) if fused else self.kernels
 
-    def run(self, mode: str, dispatch: str) -> Run:
+    def run(self, mode: str, dispatch: str) -> Spent:
         return _run(self, mode, dispatch)
 
     def utilization(self, mode: str, dispatch: str) -> float:
@@ -124,53 +125,17 @@ class Job:
         return 100.0 * (run.busy if is_graph(self.model) else run.compute) / run.wall
 
 
-@dataclass(frozen=True)
-class Run:
-    """Seconds: where the wall time of one pass goes. The parts add up to it."""
-
-    wall: float
-    compute: float
-    memory: float
-    floor: float  # what kernels take whatever their size, where it was measured
-    launches: int
-
-    @cached_property
-    def busy(self) -> float:
-        return self.compute + self.memory + self.floor
-
-    @property
-    def dispatch(self) -> float:
-        """Launches that no kernel covers."""
-        return self.wall - self.busy
-
-
-def _run(job: Job, mode: str, dispatch: str) -> Run:
-    count = job.launches(mode)
-    launches, kernels, shares = _graph(job, mode, count) if is_graph(job.model) else _textbook(job, count)
-    if mode == GRAPH:
-        calibration = job.context.hardware.calibration
-        start, gap = (calibration.host.graph_start, calibration.graph_gap) if calibration and is_graph(job.model) else (job.launch, 0.0)
-        timeline = graph_replay(start, kernels, [count / len(kernels)] * len(kernels), gap)
+def _run(job: Job, mode: str, dispatch: str) -> Spent:
+    count, calibration = job.launches(mode), job.context.hardware.calibration
+    if is_graph(job.model):
+        launched = as_predicted(prediction(job.model, Machine(job.context), mode), count, job.speed)
     else:
-        timeline = (queued if dispatch == QUEUED else synchronous)(launches, kernels)
-    compute, memory, floor = shares
-    return Run(float(timeline.wall), compute, memory, floor, count)
-
-
-def _textbook(job: Job, count: int) -> tuple[list[float], list[float], tuple[float, float, float]]:
-    compute, memory = textbook(job.model).compute_s / job.speed, job.memory_s / job.speed
-    return [job.launch] * count, [(compute + memory) / count] * count, (compute, memory, 0.0)
-
-
-def _graph(job: Job, mode: str, count: int) -> tuple[list[float], list[float], tuple[float, float, float]]:
-    """The ops of a prediction, behind as many launches as there are pieces."""
-    result = prediction(job.model, Machine(job.context), mode)
-    rows, each = result.ops, count / float(result.kernels)
-    launches = [float(r.launch_s) * each for r in rows]
-    kernels = [float(r.seconds) / job.speed for r in rows]
-    compute = sum(float(r.compute_s) for r in rows) / job.speed
-    floor = sum(float(r.floor_s) for r in rows) / job.speed
-    return launches, kernels, (compute, sum(kernels) - compute - floor, floor)
+        launched = equal_kernels(count, job.launch, textbook(job.model).compute_s / job.speed, job.memory_s / job.speed)
+    if mode != GRAPH:
+        return launched.run(is_queued=dispatch == QUEUED)
+    if calibration and is_graph(job.model):
+        return launched.replayed(calibration.host.graph_start, calibration.graph_gap)
+    return launched.replayed(job.launch)
 
 
 def premise(hardware: Hardware, model: Textbook, removed: float = 0.0, speed: float = 1.0, dispatch: str = SYNC) -> float:

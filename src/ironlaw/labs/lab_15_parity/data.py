@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.engine.parity.chance import Gap, gap
 from ironlaw.engine.parity.curves import Group, normals
 from ironlaw.engine.parity.rates import Table
-from ironlaw.kit.cards import MINUS
+from ironlaw.kit.cards import MINUS, text_card
 from ironlaw.pictures.people_picture import Kinds
 from ironlaw.registry.publications import published
 from ironlaw.registry.scored_groups import COMPAS, CREDIT, groups
@@ -105,5 +105,5 @@ def points(share: float) -> str:
 def as_points(label: str, gap: Gap | None, **more: str) -> dict[str, Any]:
     """A card that shows a gap."""
     if gap is None:
-        return {"label": label, "value": "–", "unit": "", "note": "nobody to count"}
-    return {"label": label, "value": points(gap.value), "unit": "points", **more}
+        return text_card(label, "–", note="nobody to count")
+    return text_card(label, points(gap.value), "points", **more)

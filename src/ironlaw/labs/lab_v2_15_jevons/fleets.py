@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.energy import HOUR, KWH, YEAR, of_run
+from ironlaw.engine import energy
+from ironlaw.engine.energy import KWH, YEAR, of_run
 from ironlaw.engine.rebound import elasticity_for
 from ironlaw.labs.lab_v2_15_jevons.story import given
 from ironlaw.registry.machines import hardware
@@ -37,8 +38,8 @@ class Context:
 
 
 def bill_share(watts: float, pue: float, cents: float, hour: float) -> float:
-    """Percent of a device-hour's price that is its electricity; no more than all of it."""
-    return min(ALL, ALL * watts * pue * HOUR / KWH * cents / 100 / hour)
+    """Percent."""
+    return ALL * energy.bill_share(watts, pue, cents / 100, hour)
 
 
 def earlier(lab: kit.Lab) -> dict[str, Any]:

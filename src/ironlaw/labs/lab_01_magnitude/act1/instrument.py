@@ -111,10 +111,10 @@ def length(metres: float) -> str:
 def _card(axis: str, ratio: float | None) -> dict[str, Any]:
     label = f"{axis.capitalize()}, A over B"
     if ratio is None:
-        return {"label": label, "value": "–", "note": "no common number format"}
+        return kit.text_card(label, "–", note="no common number format")
     factor = max(ratio, 1 / ratio)
     tone = kit.tone("gap", factor) if factor >= 10 else ""  # two devices that are alike are not a bad thing
-    return {**kit.card(label, ratio, "×", tone=tone), "word": in_words(ratio)}
+    return kit.card(label, ratio, "×", tone=tone, word=in_words(ratio))
 
 
 def _formula(a: Context, b: Context, formats: str) -> str:

@@ -65,7 +65,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
     prediction, figures = case.prediction, case.hardware.figures
     sources = {"memory": figures.get("bandwidth"), "compute": figures.get(f"peak.{case.dtype}"), "overhead": figures.get("launch")}
     terms = [
-        {**kit.card(NAMES[name], value, "s", note="binds" if name == prediction.bound else "", source=sources[name] or ""), "term": name}
+        kit.card(NAMES[name], value, "s", note="binds" if name == prediction.bound else "", source=sources[name] or "", term=name)
         for name, value in case.seconds.items()
     ]
     low, high = prediction.overlap
@@ -78,7 +78,7 @@ def _memory_card(case: Case) -> dict[str, Any]:
     ratio = float(need.total / need.usable)
     tone = kit.tone("memory", ratio)
     of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.usable)} of"
-    return {**kit.card("Memory needed", need.total, "B", tone=tone, note=f"{of} {show(need.usable, 'B')}"), "word": FITS[tone]}
+    return kit.card("Memory needed", need.total, "B", tone=tone, note=f"{of} {show(need.usable, 'B')}", word=FITS[tone])
 
 
 def formula(case: Case) -> str:

@@ -42,7 +42,7 @@ def distance(lab: kit.Lab) -> str:
     if option is None:
         return ""
     if lab.holds("act2"):
-        return f"right: it leads the next by a factor of {_factor(_lead(lab))}"
+        return f"right: it leads the next by a factor of {_factor(_lead())}"
     if option.value in values:
         mine = values[str(option.value)]
         return (
@@ -55,7 +55,7 @@ def _factor(ratio: float) -> str:
     return kit.dress(significant(ratio))
 
 
-def _lead(lab: kit.Lab) -> float:
+def _lead() -> float:
     first, second = sorted(premise(CLOUD).seconds.values(), reverse=True)[:2]
     return float(first / second)
 
@@ -66,7 +66,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     wider = {name: replace(case, convention=name).seconds["memory"] for name in ("fused", "ops")}
     return {
         **{key: slots[key] for key in ("data", "compute", "launch", "bytes", "operations", "matmul", "rate")},
-        "lead": _factor(_lead(lab)), "memory_over_compute": _factor(seconds["memory"] / seconds["compute"]),
+        "lead": _factor(_lead()), "memory_over_compute": _factor(seconds["memory"] / seconds["compute"]),
         "intensity": kit.amount(case.work.intensity, intensity_unit(case.dtype)),
         "ridge": kit.amount(case.hardware.ridge(case.dtype), intensity_unit(case.dtype)),
         **{f"data_{name}": kit.amount(value, "s") for name, value in wider.items()},

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.device.launched import Spent
 from ironlaw.kit import settings
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.act1 import curve, local_runs
-from ironlaw.labs.lab_07_fusion.jobs import COMPILED, EAGER, GRAPH, QUEUED, SYNC, Job, Run, is_graph
+from ironlaw.labs.lab_07_fusion.jobs import COMPILED, EAGER, GRAPH, QUEUED, SYNC, Job, is_graph
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.meter import marks, meter
 from ironlaw.pictures.stack import stack
@@ -125,7 +126,7 @@ def row_name(mode: str, dispatch: str) -> str:
     return MODES[mode] if mode == GRAPH else f"{MODES[mode]}, {DISPATCH[dispatch]}"
 
 
-def parts(run: Run) -> list[Part]:
+def parts(run: Spent) -> list[Part]:
     return [
         Part("compute", run.compute, "compute"),
         Part("memory", run.memory if run.memory > 1e-15 else 0.0, "memory"),
@@ -170,8 +171,8 @@ def cards(job: Job, mode: str, dispatch: str) -> list[dict[str, Any]]:
         kit.card("Utilisation", share, "%", tone=kit.tone("utilization", share / 100)),
         kit.card("Wall time", run.wall, "s", note=comparison),
         {**dispatch_card, "term": "overhead"},
-        {**kit.card("Compute", run.compute, "s", note=_compute_note(job, mode)), "term": "compute"},
-        {"label": "Launches", "value": f"{1 if mode == GRAPH else run.launches:,}", "note": count_note},
+        kit.card("Compute", run.compute, "s", note=_compute_note(job, mode), term="compute"),
+        kit.text_card("Launches", f"{1 if mode == GRAPH else run.launches:,}", note=count_note),
     ]
 
 

@@ -9,11 +9,7 @@ from ironlaw.registry.machines import hardware
 from ironlaw.registry.textbooks import textbook
 
 
-def percent(value: float) -> str:
-    return kit.amount(value, "%")
-
-
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     """The lead's own figures: they are the question, not the answer."""
     model = textbook("kws")
     launch = hardware(CLOUD).launch
@@ -38,29 +34,30 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     return {
         "compute": kit.amount(spotter.compute_s, "s"), "tax": kit.amount(spotter.kernels * machine.launch, "s"),
         "wall": kit.amount(spotter.compute_s + spotter.kernels * machine.launch, "s"),
-        "queued": percent(premise(machine, spotter, dispatch=QUEUED)), "layer": percent(premise(machine, layer)),
+        "queued": kit.amount(premise(machine, spotter, dispatch=QUEUED), "%"), "layer": kit.amount(premise(machine, layer), "%"),
         "layer_kernels": str(layer.kernels), "layer_each": kit.amount(layer.kernel_s, "s"), "launch": kit.amount(machine.launch, "s"),
-        "faster": percent(premise(machine, spotter, speed=2.0)), "edge": percent(premise(hardware("orin_nx_16gb"), spotter)),
-        "edge_launch": kit.amount(hardware("orin_nx_16gb").launch, "s"), "spotter": percent(premise(machine, spotter)),
+        "faster": kit.amount(premise(machine, spotter, speed=2.0), "%"),
+        "edge": kit.amount(premise(hardware("orin_nx_16gb"), spotter), "%"),
+        "edge_launch": kit.amount(hardware("orin_nx_16gb").launch, "s"), "spotter": kit.amount(premise(machine, spotter), "%"),
         "curve": curve.gap(drawn) if drawn else lab.fill("act1.even", launch=kit.amount(machine.launch, "s")),
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     machine, spotter = hardware(CLOUD), textbook("kws")
     return {
-        "before": percent(premise(machine, spotter)), "after": percent(premise(machine, spotter, speed=2.0)),
+        "before": kit.amount(premise(machine, spotter), "%"), "after": kit.amount(premise(machine, spotter, speed=2.0), "%"),
         "compute": kit.amount(spotter.compute_s, "s"), "half": kit.amount(spotter.compute_s / 2, "s"),
         "tax": kit.amount(spotter.kernels * machine.launch, "s"),
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     machine, spotter = hardware(CLOUD), textbook("kws")
     return {
         "kernels": f"{spotter.kernels:,}", "each": kit.amount(spotter.kernel_s, "s"), "launch": kit.amount(machine.launch, "s"),
         "compute": kit.amount(spotter.compute_s, "s"), "wall": kit.amount(spotter.compute_s + spotter.kernels * machine.launch, "s"),
-        "sync": percent(premise(machine, spotter)), "queued": percent(premise(machine, spotter, dispatch=QUEUED)),
-        "removed": kit.share(spotter.removed, 1.0), "compiled": percent(premise(machine, spotter, removed=spotter.removed)),
-        "quarters": percent(premise(machine, spotter, removed=0.75)), "quarter_share": kit.share(0.75, 1.0),
+        "sync": kit.amount(premise(machine, spotter), "%"), "queued": kit.amount(premise(machine, spotter, dispatch=QUEUED), "%"),
+        "removed": kit.share(spotter.removed, 1.0), "compiled": kit.amount(premise(machine, spotter, removed=spotter.removed), "%"),
+        "quarters": kit.amount(premise(machine, spotter, removed=0.75), "%"), "quarter_share": kit.share(0.75, 1.0),
     }  # fmt: skip

@@ -89,7 +89,7 @@ def cards(case: Case, fused: bool) -> list[dict[str, Any]]:
     intensity, unit = float(now.work.intensity), intensity_unit(now.dtype)
     far = case.ridge / intensity if intensity else 0.0
     return [
-        {**kit.card("Traffic", float(now.bytes), "B", note=FUSED if fused else UNFUSED, digits=3), "term": "memory"},
+        kit.card("Traffic", float(now.bytes), "B", note=FUSED if fused else UNFUSED, digits=3, term="memory"),
         kit.card(
             "Traffic saved",
             case.traffic_cut,
@@ -97,7 +97,7 @@ def cards(case: Case, fused: bool) -> list[dict[str, Any]]:
             note=f"{format_quantity(float(case.graph.bytes), 'B')} to {format_quantity(float(case.plan.graph.bytes), 'B')}",
         ),
         kit.card("Speedup", case.speedup, "×", tone=kit.tone("fusion_speedup", round(case.speedup, 9)), note="launches and memory"),
-        {"label": "Launches", "value": str(kernels if fused else alone), "note": f"{alone} unfused, {kernels} fused"},
+        kit.text_card("Launches", str(kernels if fused else alone), note=f"{alone} unfused, {kernels} fused"),
         kit.card(f"Intensity, {unit}", intensity, "", note=side(intensity, case.ridge, far, unit)),
     ]
 

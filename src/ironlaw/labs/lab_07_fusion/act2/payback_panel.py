@@ -132,15 +132,14 @@ def cards(case: Case) -> list[dict[str, Any]]:
     good = "good" if case.pays else "bad"
     remaining = f"{duration(case, case.breakeven_days)} of gain left" if case.pays else "the cost is not earned back"
     return [
-        {"label": "Break-even, calls", "value": f"{case.breakeven_calls:,}", "unit": "", "exact": exact(case.breakeven, "calls"),
-         "note": f"each saves {format_quantity(case.saved_s, 's')}"},
-        {**kit.card("Break-even after", case.breakeven_days * payback.DAY, "s", tone=good, note=f"of {duration(case)}"),
-         "word": "within it" if case.pays else "after it ends"},
-        {"label": "Served, calls", "value": format_quantity(case.served), "unit": "", "exact": exact(case.served, "calls"),
-         "note": f"{significant(case.per_day, 6)} a day"},
-        {**kit.card("Net time saved", case.net(case.days), "s", tone=good, note=remaining),
-         "word": "positive" if case.pays else "negative"},
-        {"label": "Devices", "value": f"{case.devices:,}", "note": f"{significant(case.eager_rate)} calls a second each"},
+        kit.text_card("Break-even, calls", f"{case.breakeven_calls:,}", exact=exact(case.breakeven, "calls"),
+            note=f"each saves {format_quantity(case.saved_s, 's')}"),
+        kit.card("Break-even after", case.breakeven_days * payback.DAY, "s", tone=good, note=f"of {duration(case)}",
+            word="within it" if case.pays else "after it ends"),
+        kit.text_card("Served, calls", format_quantity(case.served), exact=exact(case.served, "calls"),
+            note=f"{significant(case.per_day, 6)} a day"),
+        kit.card("Net time saved", case.net(case.days), "s", tone=good, note=remaining, word="positive" if case.pays else "negative"),
+        kit.text_card("Devices", f"{case.devices:,}", note=f"{significant(case.eager_rate)} calls a second each"),
     ]  # fmt: skip
 
 

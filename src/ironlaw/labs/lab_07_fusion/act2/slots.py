@@ -31,7 +31,7 @@ def premise_case(per_day: float = 1.0) -> payback.Case:
     return payback.Case("resnet50", model.compile_s, model.gain, per_day, 1.0, model.eager_rate)
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return rates()
 
 
@@ -68,7 +68,7 @@ def three_ops() -> fusion.Case:
     return fusion.case(context, fusion.THREE, (1024, 768), fusion.COURSE_BANDWIDTH, False)
 
 
-def blanks(lab: kit.Lab) -> dict[str, object]:
+def blanks() -> dict[str, object]:
     case = three_ops()
     return {
         "before": kit.amount(float(case.graph.bytes), "B"), "after": kit.amount(float(case.plan.graph.bytes), "B"),
@@ -78,7 +78,7 @@ def blanks(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     kernel, launch = textbook("large_kernel").kernel_s, hardware(CLOUD).launch
     return {
         "kernel": kit.amount(kernel, "s"), "launch": kit.amount(launch, "s"), "share": kit.amount(100 * launch / (kernel + launch), "%", 1),
@@ -86,7 +86,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     case, calculator = three_ops(), premise_case()
     return {
         **rates(), "calls": kit.dress(f"{calculator.breakeven:,.2f}"), "saved": kit.amount(calculator.saved_s, "s", 4),
@@ -100,7 +100,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def challenge(lab: kit.Lab) -> dict[str, object]:
+def challenge() -> dict[str, object]:
     model = textbook("kws")
     assert model.compile_s and model.gain
     return {
@@ -122,7 +122,7 @@ def challenge_feedback(lab: kit.Lab, value: float, right: bool) -> str:
     return verdict + "\n\n" + lab.fill("act2_challenge.feedback", **slots)
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     spotter, layer = textbook("kws"), textbook("gpt2_layer")
     machine = hardware(CLOUD)
     return {

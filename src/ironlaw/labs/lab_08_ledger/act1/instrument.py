@@ -16,10 +16,10 @@ from ironlaw.kit import settings
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import line, term
 from ironlaw.labs.lab_08_ledger import step
-from ironlaw.labs.lab_08_ledger.step import Case
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.systems.fields import whole
+from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark, tabbed
 from ironlaw.widget.quantities import exact, format_quantity
@@ -122,10 +122,10 @@ def cards(case: Case, usable: float) -> list[dict[str, Any]]:
     weights = f"weights {format_quantity(float(now.static.weights), 'B')}"
     return [
         {**fits, "word": "fits" if share <= 1 else "does not fit"},
-        {"label": "Over the weights", "value": significant(multiple(case)), "unit": "×", "note": weights},
+        kit.text_card("Over the weights", significant(multiple(case)), "×", note=weights),
         kit.card("Static rows", float(now.static.total), "B", note="weights, gradients, optimiser"),
-        {**kit.card("Kept", float(now.kept), "B", note="when forward ends"), "term": "memory"},
-        {"label": "Peak at", "value": step.PHASES[now.peak_at.phase], "unit": "", "note": step.plain(now.peak_at.op)},
+        kit.card("Kept", float(now.kept), "B", note="when forward ends", term="memory"),
+        kit.text_card("Peak at", step.PHASES[now.peak_at.phase], note=step.plain(now.peak_at.op)),
     ]  # fmt: skip
 
 

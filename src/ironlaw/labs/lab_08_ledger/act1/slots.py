@@ -19,13 +19,13 @@ def gigabytes(value: float) -> str:
     return kit.amount(float(value), "B")
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     """The researcher's own figures: they are the question, not the answer."""
     weights = float(PREMISE.graph.weight_bytes)
     return {"size": gigabytes(weights), "card": gigabytes(CARD), "times": significant(CARD / weights, 2)}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"batch": str(PREMISE.setup.batch), "tokens": f"{PREMISE.seq:,}", "count": MILLIONS}
 
 
@@ -43,7 +43,7 @@ def measured_row(**wanted: object) -> Row:
     return rows[0]
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     now = PREMISE.ledger
     row = measured_row(workload="gpt2", batch=8, recipe="fp32", optimiser="adamw", checkpoint=0)
     logits = 4.0 * PREMISE.setup.batch * PREMISE.seq * about("gpt2")["params"]["vocab"]
@@ -60,7 +60,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     mixed = PREMISE.with_(recipe="mixed")
     return {
         "before": gigabytes(static_bytes(workload("gpt2", dtype="fp32"), "fp32")),
@@ -70,7 +70,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     now = PREMISE.ledger
     double = PREMISE.with_(batch=2 * PREMISE.setup.batch)
     wide, heads, tokens = 12288, 96, 2048  # GPT-3, as the paper takes it

@@ -13,8 +13,8 @@ from ironlaw.engine.training.checkpointing import recompute
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
 from ironlaw.kit import settings
 from ironlaw.labs.lab_08_ledger import step
-from ironlaw.labs.lab_08_ledger.step import Case
 from ironlaw.systems.limits import fail, good, hit, warn
+from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 
 UPDATE = 64  # sequences an update
 ENOUGH = 0.95  # of the memory: below it nothing needs to be recomputed

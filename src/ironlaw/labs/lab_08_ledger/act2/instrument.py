@@ -16,7 +16,6 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_08_ledger import step
 from ironlaw.labs.lab_08_ledger.act2 import banners
 from ironlaw.labs.lab_08_ledger.act2.banners import LIMITS, UPDATE, Fit
-from ironlaw.labs.lab_08_ledger.step import Case
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.lines import upright
@@ -24,6 +23,7 @@ from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.systems.fields import among, whole
 from ironlaw.systems.limits import Limit, hit
+from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 from ironlaw.units import significant
 from ironlaw.widget.figure import Figure, tabbed
 from ironlaw.widget.quantities import format_quantity
@@ -148,10 +148,10 @@ def cards(lab: kit.Lab, case: Case, usable: float) -> list[dict[str, Any]]:
     where = f"{step.PHASES[now.peak_at.phase]}, {step.plain(now.peak_at.op)}"
     time = f"{kit.share(twice, 1.0)} of the arithmetic twice" if twice else "nothing runs twice"
     return [
-        {**kit.card("Peak", float(now.peak), "B", tone=kit.tone("memory", share), note=where), "word": word},
-        {**kit.card("Headroom", room, "B", tone="good" if room >= 0 else "bad"), "word": "to spare" if room >= 0 else "missing"},
-        {"label": "Largest micro-batch", "value": f"{largest:,}", "unit": "", "note": f"{case.setup.accumulate} micro-batches an update"},
-        {"label": "Step time", "value": significant(1 + twice), "unit": "×", "note": time},
+        kit.card("Peak", float(now.peak), "B", tone=kit.tone("memory", share), note=where, word=word),
+        kit.card("Headroom", room, "B", tone="good" if room >= 0 else "bad", word="to spare" if room >= 0 else "missing"),
+        kit.text_card("Largest micro-batch", f"{largest:,}", note=f"{case.setup.accumulate} micro-batches an update"),
+        kit.text_card("Step time", significant(1 + twice), "×", note=time),
         *([kit.card("To the host and back", away, "s", note="each update")] if away else []),
     ]  # fmt: skip
 

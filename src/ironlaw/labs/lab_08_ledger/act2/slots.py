@@ -10,9 +10,9 @@ from ironlaw.labs.lab_08_ledger.act1 import slots as first
 from ironlaw.labs.lab_08_ledger.act1.instrument import PREMISE
 from ironlaw.labs.lab_08_ledger.act2 import instrument
 from ironlaw.labs.lab_08_ledger.act2.instrument import CHANGES, START
-from ironlaw.labs.lab_08_ledger.step import Case
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
+from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 from ironlaw.units import significant
 
 WORDS = {"checkpoint": "recomputing", "adam8bit": "the 8-bit optimiser", "loss_chunks": "the loss in chunks", "batch": "one sequence fewer"}
@@ -26,11 +26,11 @@ def freed(name: str) -> float:
     return START.peak - START.with_(**CHANGES[name]).peak
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"model": START.name, "tokens": f"{START.seq:,}", "card": kit.dress(kit.capacity(float(hardware("rtx_4090").capacity)))}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"model": START.name, "micro": str(START.setup.batch), "tokens": f"{START.seq:,}"}
 
 
@@ -50,7 +50,7 @@ def distance(lab: kit.Lab) -> str:
     return f"off by a factor of {factor}: {WORDS[option.id]} frees {gigabytes(freed(option.id))}"
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     now = START.ledger
     every = START.with_(checkpoint=16)
     both = every.with_(loss_chunks=8)
@@ -68,7 +68,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     one, many = (Case("gpt2", 512, Setup("mixed", "adamw", 4, accumulate=n)).ledger for n in (1, 16))
     assert one.rows["kept"] == many.rows["kept"]
     return {
@@ -77,7 +77,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     layers, boundary, layer = 48, 2.0, 34.0
     best = best_checkpoints(layers, boundary, layer)
     count, least = continuous_checkpoints(layers, boundary, layer)
@@ -91,7 +91,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     return {
         "times": kit.times(PREMISE.peak / float(PREMISE.ledger.static.weights)), "head": gigabytes(PREMISE.ledger.at_peak("head")),
         "kept_before": gigabytes(PREMISE.ledger.kept), "kept_after": gigabytes(PREMISE.with_(recipe="mixed").ledger.kept),

@@ -45,17 +45,13 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     answers = setting.answers
     share = answers.accuracy
     interval = f"95 %: {significant(100 * share.low)} to {significant(100 * share.high)} %"
-    factor = {"label": "One bit less", "value": f"×{significant(setting.factor)}", "note": f"mean over {FIRST} to {LAST} bits"}
+    factor = kit.text_card("One bit less", f"×{significant(setting.factor)}", note=f"mean over {FIRST} to {LAST} bits")
     return [
-        {"label": "Divergence", "value": _small(answers.kl), "note": f"nats, {setting.format}"},
+        kit.text_card("Divergence", _small(answers.kl), note=f"nats, {setting.format}"),
         kit.card("Right answers", 100 * share.value, "%", note=interval),
-        {"label": "Flips", "value": str(answers.flips), "note": f"of {tested()} answers"},
+        kit.text_card("Flips", str(answers.flips), note=f"of {tested()} answers"),
         factor,
-        {
-            "label": "On disk",
-            "value": significant(setting.stored),
-            "note": f"bits a weight of the layer drawn; {figures.scale_words(setting)}",
-        },
+        kit.text_card("On disk", significant(setting.stored), note=f"bits a weight of the layer drawn; {figures.scale_words(setting)}"),
     ]
 
 

@@ -16,7 +16,7 @@ from ironlaw.registry.trained_nets import trained
 from ironlaw.units import significant
 
 
-def percent(hits: int) -> str:
+def right_share(hits: int) -> str:
     return kit.amount(100 * hits / tested(), "%")
 
 
@@ -24,7 +24,7 @@ def factor(value: float) -> str:
     return f"×{significant(value)}"
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"first": FIRST, "last": LAST, "parameters": f"{trained('digits').nets['mlp']['parameters']:,}", "images": tested()}
 
 
@@ -42,15 +42,15 @@ def _llama() -> float:
     return decay([bits for bits, _ in table], [kl for _, kl in table]).factor
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     plain = Setting()
     wide = Setting(scale="tensor", spread=100)
     return {
         "theory": factor(factor_per_bit(FIRST, LAST)), "net": factor(plain.factor), "cnn": factor(Setting("ds_cnn").factor),
         "llama": factor(_llama()), "first": FIRST, "last": LAST, "whole": factor(noise_power(LAST) / noise_power(FIRST)),
-        "eight": percent(plain.at(8).hits), "four": percent(plain.at(4).hits), "three": percent(plain.at(3).hits),
-        "two": percent(plain.at(2).hits), "spread": wide.spread, "tensor": percent(wide.answers.hits),
-        "channel": percent(Setting(spread=100).answers.hits), **single_bits(),
+        "eight": right_share(plain.at(8).hits), "four": right_share(plain.at(4).hits), "three": right_share(plain.at(3).hits),
+        "two": right_share(plain.at(2).hits), "spread": wide.spread, "tensor": right_share(wide.answers.hits),
+        "channel": right_share(Setting(spread=100).answers.hits), **single_bits(),
     }  # fmt: skip
 
 
@@ -65,16 +65,17 @@ def feedback(lab: kit.Lab) -> dict[str, object]:
     return {"levels": levels(8), "fewer": levels(7), **single_bits()}
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     one, each, group = (at_bits("mlp", 100, 8, scale).hits for scale in ("tensor", "channel", "16"))
     return {
-        "full": percent(at_bits("mlp", 100, 32).hits), "tensor": percent(one), "channel": percent(each), "group": percent(group),
-        "ten": percent(at_bits("mlp", 10, 8, "tensor").hits), "plain": percent(at_bits("mlp", 1, 8, "tensor").hits), "spread": 100,
+        "full": right_share(at_bits("mlp", 100, 32).hits), "tensor": right_share(one), "channel": right_share(each),
+        "group": right_share(group),
+        "ten": right_share(at_bits("mlp", 10, 8, "tensor").hits), "plain": right_share(at_bits("mlp", 1, 8, "tensor").hits), "spread": 100,
         "less": 10, "chance": kit.amount(10.0, "%"),
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     return {
         "bits": LAST, "levels": levels(LAST), "step": significant(step(1.0, LAST)), "noise": f"{noise_power(LAST):.3g}",
         "first_db": f"{sqnr_db(8) - sqnr_db(7):.2f} dB", "last_db": f"{sqnr_db(3) - sqnr_db(2):.2f} dB",

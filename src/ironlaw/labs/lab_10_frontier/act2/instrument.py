@@ -80,11 +80,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
     seconds, plain = case.seconds(), case.plain_s
     time = kit.card("Time", seconds, "s", note=f"{significant(plain / seconds)} × as fast as plain; a bound")
-    place = {
-        "label": "Place",
-        "value": "dominated" if case.winner else "on the frontier",
-        "note": f"{len(case.best)} of {len(case.points)} are on it",
-    }
+    place = kit.text_card(
+        "Place", "dominated" if case.winner else "on the frontier", note=f"{len(case.best)} of {len(case.points)} are on it"
+    )
     if isinstance(case, LlamaCase):
         need = case.footprint
         value, low, high = llama.perplexity(case.name)
@@ -92,7 +90,7 @@ def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
             kit.card("File", llama.size(case.name), "B", note=f"{significant(llama.bits(case.name))} bits a weight"),
             kit.card("Memory", float(need.total), "B", tone=kit.tone("memory", float(need.total / need.usable)),
                      note=f"{kit.share(need.total, need.usable)} of {kit.capacity(float(need.usable))}"),
-            {"label": "Perplexity", "value": significant(value, 4), "note": f"95 %: {significant(low, 4)} to {significant(high, 4)}"},
+            kit.text_card("Perplexity", significant(value, 4), note=f"95 %: {significant(low, 4)} to {significant(high, 4)}"),
             time, place,
         ]  # fmt: skip
     answers = case.setting.answers
@@ -101,7 +99,7 @@ def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
     return [
         kit.card("File", case.setting.bytes, "B", note=f"{kit.share(case.setting.bytes, Setting().bytes)} of the full reader"),
         kit.card("Right answers", 100 * share.value, "%", note=interval),
-        {"label": "Flips", "value": str(answers.flips), "note": f"of {tested()}, against the full reader"},
+        kit.text_card("Flips", str(answers.flips), note=f"of {tested()}, against the full reader"),
         time, place,
     ]  # fmt: skip
 

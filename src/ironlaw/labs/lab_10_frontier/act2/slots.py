@@ -16,15 +16,11 @@ STATES = {"peek": ("context",)}
 FEW, MANY = 32, 8192  # rows of the products that were measured
 
 
-def percent(share: float) -> str:
-    return kit.amount(100 * share, "%")
-
-
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"full": kit.amount(llama.size(llama.PLAIN), "B"), "reader": kit.amount(Setting().bytes, "B")}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"value": VALUE, "column": COLUMN}
 
 
@@ -41,18 +37,18 @@ def _share(zeros: float) -> float:
     return float(csr_bytes(SIDE, (1 - zeros) * SIDE * SIDE, VALUE, COLUMN) / (SIDE * SIDE * VALUE / 8))
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     return {
-        "half": percent(_share(0.5)), "ninety": percent(_share(0.9)), "fp32": percent(csr_breakeven(32, 32)), "value": VALUE,
-        "column": COLUMN, "short": percent(csr_breakeven(VALUE, COLUMN, 64)), "long": percent(csr_breakeven(VALUE, COLUMN, SIDE)),
+        "half": kit.percent(_share(0.5)), "ninety": kit.percent(_share(0.9)), "fp32": kit.percent(csr_breakeven(32, 32)), "value": VALUE,
+        "column": COLUMN, "short": kit.percent(csr_breakeven(VALUE, COLUMN, 64)), "long": kit.percent(csr_breakeven(VALUE, COLUMN, SIDE)),
         "board": len(llama.rows()), "q4": kit.amount(llama.size("Q4_0"), "B"),
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     few, many = (_speedup(m) for m in (FEW, MANY))
     return {
-        "share": percent(nm_storage(2, 4, 16)), "int8": percent(nm_storage(2, 4, 8)), "int4": percent(nm_storage(2, 4, 4)),
+        "share": kit.percent(nm_storage(2, 4, 16)), "int8": kit.percent(nm_storage(2, 4, 8)), "int4": kit.percent(nm_storage(2, 4, 4)),
         "few": kit.times(few), "many": kit.times(many), "few_rows": FEW, "many_rows": f"{MANY:,}",
     }  # fmt: skip
 
@@ -70,14 +66,14 @@ def _forms(m: int, **which: str) -> float:
 
 def peek(lab: kit.Lab) -> dict[str, object]:
     return {
-        "value": VALUE, "column": COLUMN, "share": percent(csr_breakeven(VALUE, COLUMN)), "nm": percent(nm_storage(2, 4, 16)),
+        "value": VALUE, "column": COLUMN, "share": kit.percent(csr_breakeven(VALUE, COLUMN)), "nm": kit.percent(nm_storage(2, 4, 16)),
         "quant": "Q4_0", "file": kit.amount(llama.size("Q4_0"), "B"), "bits": significant(llama.bits("Q4_0")),
         "bandwidth": kit.amount(float(lab.current_context.hardware.bandwidth), "B/s"), "device": the(lab.current_context),
         "floor": kit.amount(llama.size("Q4_0") / float(lab.current_context.hardware.bandwidth), "s"),
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     fp8 = _forms(MANY, mode="plain") / _forms(MANY, mode="fp8")
     int8 = _forms(MANY, mode="plain") / _forms(MANY, mode="int8")
     return {"fp8": kit.times(fp8), "int8": kit.times(int8), "images": tested(), "rows": len(llama.rows())}

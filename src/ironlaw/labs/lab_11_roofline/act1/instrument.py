@@ -125,7 +125,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
         intensity.card("Arithmetic intensity", at.intensity, case.fmt),
         kit.card("Attainable", float(at.attainable), case.unit, source=sources.get("bandwidth") or ""),
         kit.card("Share of peak", 100 * share, "%", tone=kit.tone("mfu", share), note=BOUND, source=sources.get(f"peak.{case.fmt}") or ""),
-        {"label": "Bound by", "value": str(at.regime), "unit": "", "note": side, "term": str(at.regime)},
+        kit.text_card("Bound by", str(at.regime), note=side, term=str(at.regime)),
     ]  # fmt: skip
 
 

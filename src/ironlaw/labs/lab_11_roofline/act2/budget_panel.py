@@ -92,13 +92,13 @@ def _against(spent: Budget, way: str) -> list[tuple[str, str]]:
 def cards(spent: Budget, choice: str) -> list[dict[str, Any]]:
     best = spent.best
     rows = [
-        {"label": "Tokens/s now", "value": significant(spent.now.rate), "unit": "", "note": f"{show(spent.now.seconds, 's')} a pass"},
-        {"label": "Most", "value": significant(spent.rates[best]), "unit": "", "note": f"{WAYS[best]}: {_times(spent, best)} as many"},
+        kit.text_card("Tokens/s now", significant(spent.now.rate), note=f"{show(spent.now.seconds, 's')} a pass"),
+        kit.text_card("Most", significant(spent.rates[best]), note=f"{WAYS[best]}: {_times(spent, best)} as many"),
     ]
     if choice:
         rate = spent.rates[choice]
         value, gain = (significant(rate), f"{_times(spent, choice)} as many") if rate else ("–", "does not fit")
-        rows.insert(1, {"label": "With your choice", "value": value, "unit": "", "note": f"{WAYS[choice]}: {gain}"})
+        rows.insert(1, kit.text_card("With your choice", value, note=f"{WAYS[choice]}: {gain}"))
     return rows
 
 

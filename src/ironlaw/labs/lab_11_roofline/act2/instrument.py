@@ -97,7 +97,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
     rate = {**kit.card("Tokens/s", case.rate, "tokens/s", note=note), "unit": ""}
     return [
         *kernel_cards,
-        rate if fits else {"label": "Tokens/s", "value": "–", "unit": "", "note": "it can't be loaded"},
+        rate if fits else kit.text_card("Tokens/s", "–", note="it can't be loaded"),
         _memory_card(case),
     ]
 
@@ -107,7 +107,7 @@ def _memory_card(case: Case) -> dict[str, Any]:
     ratio = float(need.total / need.usable)
     tone = kit.tone("memory", ratio)
     of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.usable)} of"
-    return {**kit.card("Memory", float(need.total), "B", tone=tone, note=f"{of} {kit.capacity(float(need.usable))}"), "word": FITS[tone]}
+    return kit.card("Memory", float(need.total), "B", tone=tone, note=f"{of} {kit.capacity(float(need.usable))}", word=FITS[tone])
 
 
 def formula(case: Case) -> str:

@@ -19,11 +19,11 @@ def _model() -> str:
     return str(about(kernels.MODEL)["name"])
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"model": _model()}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     few, many = kernels.rows()
     return {"model": _model(), "width": significant(layer.settings_of(kernels.MODEL)["hidden"], 4), "few": few, "many": f"{many:,}"}
 
@@ -49,7 +49,7 @@ def _ridge(work: str = "matrix") -> str:
     return per_byte(hardware(kernels.DEVICE).ridge(kernels.FMT, work=work), kernels.FMT)
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     few, many = kernels.rows()
     return {
         "ridge": _ridge(), "vector_ridge": _ridge("vector"), "few": few, "many": f"{many:,}",
@@ -60,7 +60,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     separate = chain("scale", "shift", "relu")
     fused = fuse(separate).graph
     return {
@@ -74,7 +74,7 @@ def _elementwise() -> Graph:
     return Graph("relu", (op("relu", "relu", (Tensor("x", shape, kernels.FMT, "input"),), (Tensor("y", shape, kernels.FMT),)),))
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     params, machine = layer.settings_of(kernels.MODEL), hardware(kernels.DEVICE)
     weights, read = served.weight_bytes(kernels.MODEL, kernels.FMT, kernels.FMT), served.weights_read(kernels.MODEL, kernels.FMT)
     return {
@@ -86,7 +86,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     spent, prefill = budget.premise(), budget.premise("prefill")
     return {
         "ridge": _ridge(), "vector_ridge": _ridge("vector"), "softmax": per_byte(kernels.intensity("softmax"), kernels.FMT),

@@ -70,8 +70,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 def cards(design: Case) -> list[dict[str, Any]]:
     need, fits, met = design.footprint, bool(design.footprint.fits), target.met(design)
     goal = f"target {_rate(target.TARGET)}"
-    rate = {"label": "Tokens/s", "value": _rate(design.rate) if fits else "–", "unit": "", "tone": "good" if met else "bad",
-            "word": "met" if met else "missed" if fits else "out of memory", "note": goal}  # fmt: skip
+    rate = kit.text_card("Tokens/s", _rate(design.rate) if fits else "–", tone="good" if met else "bad",
+        word="met" if met else "missed" if fits else "out of memory", note=goal)  # fmt: skip
     share = float(need.total / need.usable)
     memory = kit.card("Memory", float(need.total), "B", tone=kit.tone("memory", share), note=f"{kit.share(need.total, need.usable)} of "
                       f"{kit.capacity(float(need.usable))}")  # fmt: skip
@@ -79,8 +79,8 @@ def cards(design: Case) -> list[dict[str, Any]]:
     return [
         rate,
         {**memory, "word": "fits" if fits else "does not fit"},
-        {"label": "Largest batch", "value": f"{best.batch:,}", "unit": "", "note": f"makes {_rate(best.rate)} tokens/s"},
-        {"label": "Each user", "value": significant(design.per_user) if fits else "–", "unit": "tokens/s" if fits else "", "note": ""},
+        kit.text_card("Largest batch", f"{best.batch:,}", note=f"makes {_rate(best.rate)} tokens/s"),
+        kit.text_card("Each user", significant(design.per_user) if fits else "–", "tokens/s" if fits else "", note=""),
     ]
 
 

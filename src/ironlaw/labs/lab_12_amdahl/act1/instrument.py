@@ -96,8 +96,9 @@ def readouts(chosen: Pass, part: str, factor: float, overlap: bool) -> dict[str,
 
 def cards(chosen: Pass, part: str, factor: float, overlap: bool) -> list[dict[str, Any]]:
     gain, most = chosen.speedup(part, factor, overlap), chosen.speedup(part, math.inf, overlap)
-    ceiling = kit.card("At most", most, "×", note="however fast it gets") if math.isfinite(most) else {
-        "label": "At most", "value": "no limit", "unit": "", "note": "nothing else takes time"}  # fmt: skip
+    ceiling = kit.card("At most", most, "×",
+        note="however fast it gets") if math.isfinite(most) else kit.text_card("At most", "no limit",
+        note="nothing else takes time")  # fmt: skip
     cards = [
         kit.card("Share of the pass", 100 * chosen.share(part), "%", note=chosen.name_of(part), source=chosen.source),
         kit.card("The whole is faster by", gain, "×", note=f"the part by {factor:.3g}×"),
@@ -105,7 +106,7 @@ def cards(chosen: Pass, part: str, factor: float, overlap: bool) -> list[dict[st
     ]
     if overlap:
         pace = max(lanes := chosen.lane_times(part, factor), key=lambda lane: lanes[lane])
-        return [*cards, {"label": "Sets the pace", "value": figures.lane_name(pace), "unit": "", "note": "the longest lane"}]
+        return [*cards, kit.text_card("Sets the pace", figures.lane_name(pace), note="the longest lane")]
     left = 100 * chosen.gain_of_one_percent(part, factor)
     return [*cards, kit.card("Its share afterwards", left, "%", note="what 1 % more on it brings, of 1 %")]
 

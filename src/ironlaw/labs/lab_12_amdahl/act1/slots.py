@@ -19,13 +19,13 @@ def asked() -> Pass:
     return measured(GPU)["resnet50_1"]
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"wall": kit.amount(asked().seconds, "s"), "busy": kit.amount(asked().share(DEVICE) * asked().seconds, "s")}
 
 
 def lock(lab: kit.Lab) -> dict[str, object]:
     eager = row(FILES[GPU], workload="resnet50", batch=1, mode="eager")
-    return {**message(lab), "kernels": f"{eager.value('kernels'):.0f}"}
+    return {**message(), "kernels": f"{eager.value('kernels'):.0f}"}
 
 
 def truth(lab: kit.Lab) -> str:
@@ -37,7 +37,7 @@ def distance(lab: kit.Lab) -> str:
     return kit.off(kit.Distance(float(option.value), float(lab.question("act1").answer))) if option else ""
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     case, large = asked(), measured(GPU)["resnet50_128"]
     replay = row(FILES[GPU], workload="resnet50", batch=1, mode="graphs").value("wall_s")
     compiled = row(FILES[GPU], workload="resnet50", batch=1, mode="compiled")
@@ -58,7 +58,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     times, factors = (LOADER, WORKING), (1.0, FASTER)
     return {
         "loader": kit.amount(LOADER / 1e3, "s"), "gpu": kit.amount(WORKING / 1e3, "s"), "faster": kit.amount(WORKING / FASTER / 1e3, "s"),
@@ -66,7 +66,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     case = asked()
     share, workers = case.share(DEVICE), 64.0
     serial = 1.0 - share

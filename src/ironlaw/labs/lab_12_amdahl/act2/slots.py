@@ -49,7 +49,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     (two, on_two), (four, on_four) = SECOND
     shares = [float(karp_flatt(speedup, n)) for n, speedup in SECOND]
     return {

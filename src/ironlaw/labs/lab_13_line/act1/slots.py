@@ -11,7 +11,7 @@ LOAD = 0.8  # of the reflection
 EXAMPLES = {"tokens": (900.0, 0.04), "loader": (12.0, 0.5), "memory": (3.35e12, 600e-9)}  # rate, seconds
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"rate": kit.amount(RATE, "/s", 2), "in_flight": IN_FLIGHT}
 
 
@@ -41,7 +41,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     """In services, by the exact laws of both orders."""
     mean, first, last = md1(LOAD, 1.0).mean, md1(LOAD, 1.0).quantile(0.99), md1(LOAD, 1.0, "lifo").quantile(0.99)
     return {

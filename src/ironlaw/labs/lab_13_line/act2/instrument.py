@@ -56,7 +56,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def cards(case: Case, outcome: Outcome) -> list[dict[str, Any]]:
     if case.load >= 1:
-        times = [{"label": name, "value": "no end", "unit": "", "tone": "bad"} for name in ("Mean", "P99")]
+        times = [kit.text_card(name, "no end", tone="bad") for name in ("Mean", "P99")]
     else:
         tone = "good" if outcome.p99 <= case.target else "bad"
         times = [kit.card("Mean", outcome.mean, "s", digits=case.digits), kit.card("P99", outcome.p99, "s", tone=tone, digits=case.digits)]
@@ -64,12 +64,7 @@ def cards(case: Case, outcome: Outcome) -> list[dict[str, Any]]:
         *times,
         kit.card("Busy", 100 * outcome.busy, "%", note="of the time", digits=case.digits),
         kit.card("Loaded", 100 * case.load, "%", note=f"of {significant(case.capacity)} a second", tone="bad" if case.load >= 1 else ""),
-        {
-            "label": "In a batch",
-            "value": significant(outcome.batch if case.load < 1 else float(case.taken), case.digits),
-            "unit": "",
-            "note": "on average",
-        },
+        kit.text_card("In a batch", significant(outcome.batch if case.load < 1 else float(case.taken), case.digits), note="on average"),
     ]
 
 

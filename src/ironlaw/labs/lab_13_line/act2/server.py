@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -11,6 +10,7 @@ from ironlaw.engine.device import memory
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.serving.batch_outcomes import BatchServers, Outcome
+from ironlaw.engine.serving.targets import rate_on_curve
 from ironlaw.labs.policies import POLICIES
 from ironlaw.registry.workloads import about, workload
 from ironlaw.systems.fields import among, figure, thousandths, whole
@@ -140,13 +140,5 @@ class Case:
 
     @property
     def headroom(self) -> float:
-        """The highest rate that meets the target, from the curve: its last point that does, then straight on a log scale; 0: none."""
-        points = [(rate, outcome.p99) for rate, outcome in self.curve] + [(self.capacity, math.inf)]
-        good = [i for i, (_, p99) in enumerate(points) if p99 <= self.target]
-        if not good:
-            return 0.0
-        (low, before), (high, after) = points[good[-1]], points[good[-1] + 1]
-        if math.isinf(after):
-            return low
-        share = math.log(self.target / before) / math.log(after / before) if after > before else 0.0
-        return float(low * (high / low) ** min(1.0, max(0.0, share)))
+        """The highest rate that meets the target, from the curve; 0: none."""
+        return rate_on_curve([(rate, outcome.p99) for rate, outcome in self.curve], self.target, self.capacity)

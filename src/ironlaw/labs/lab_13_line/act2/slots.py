@@ -14,11 +14,11 @@ from ironlaw.units import significant
 SERVERS, LOAD = 8, 0.9  # of the reflection
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"now": significant(NOW), "again": significant(AGAIN), "busy": kit.amount(100.0, "%")}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"now": significant(NOW), "again": significant(AGAIN), "most": premise().most}
 
 
@@ -31,7 +31,7 @@ def distance(lab: kit.Lab) -> str:
     return kit.off(kit.Distance(float(option.value), float(lab.question("act2").answer))) if option else ""
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     case = premise()
     now, again = (replace(case, rate=rate) for rate in (NOW, AGAIN))
     alone = replace(case, policy=ONE)
@@ -46,7 +46,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     split, pooled = mm1(LOAD, 1.0), mmc(SERVERS * LOAD, 1.0, SERVERS)
     return {
         "servers": SERVERS, "load": kit.amount(100 * LOAD, "%"), "split": significant(split.quantile(0.99)),
@@ -55,7 +55,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     case = premise()
     return {
         "pass_s": kit.amount(case.full, "s"), "most": case.most, "capacity": significant(case.capacity), "rate": significant(case.rate),
@@ -63,7 +63,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     case = replace(premise(), rate=NOW)
     split, pooled = mm1(LOAD, 1.0), mmc(SERVERS * LOAD, 1.0, SERVERS)
     return {

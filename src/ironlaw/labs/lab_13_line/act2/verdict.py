@@ -17,8 +17,8 @@ Change = Callable[[int], Case]
 SOONER = 0.95  # a P99 that much lower is worth a word
 
 
-def fixes(case: Case) -> list[str]:
-    """The least of each setting that meets the target with all others as they are, in words; from fewer requests while a dial moves."""
+def fixes(case: Case) -> dict[str, Case]:
+    """Words -> the least of each setting that meets the target with all others as they are; from fewer requests while a dial moves."""
     quick, sure = (SOME, SOME) if case.moving else (MANY, LONG)
 
     def meets(changed: Case, n: int = sure) -> bool:
@@ -29,23 +29,24 @@ def fixes(case: Case) -> list[str]:
         value = search(options, lambda one: meets(change(one), quick))
         return least([one for one in options if value and one >= value], lambda one: meets(change(one)))
 
-    words = []
+    ways: dict[str, Case] = {}
     batching = replace(case, policy=WAITING) if case.policy == ONE else case
     larger = [size for size in MOSTS if size > case.taken]
     search = least if case.policy in (FIXED, TIMEOUT) else least_rising  # held back for a larger batch, requests may be later
     most = found(search, larger, lambda size: replace(batching, most=size))
     if most:
-        words.append(f"batches of up to {most}" + (" of what waits" if case.policy == ONE else ""))
+        ways[f"batches of up to {most}" + (" of what waits" if case.policy == ONE else "")] = replace(batching, most=most)
     replicas = found(least_rising, range(case.replicas + 1, REPLICAS + 1), lambda many: replace(case, replicas=many))
     if replicas:
-        words.append(f"{replicas} replicas")
+        ways[f"{replicas} replicas"] = replace(case, replicas=replicas)
     if case.policy in (FIXED, TIMEOUT) and meets(case.with_policy(WAITING)):
-        words.append(f"no timeout: take {POLICIES[WAITING]}" if case.policy == TIMEOUT else f"take {POLICIES[WAITING]}")
-    return words
+        taken = f"take {POLICIES[WAITING]}"
+        ways[f"no timeout: {taken}" if case.policy == TIMEOUT else taken] = case.with_policy(WAITING)
+    return ways
 
 
 def _any_of(case: Case) -> str:
-    return either(fixes(case), "nothing on these dials; take another mode, another device or fewer requests")
+    return either(list(fixes(case)), "nothing on these dials; take another mode, another device or fewer requests")
 
 
 def _full(case: Case) -> dict[str, object]:

@@ -65,7 +65,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
         kit.card("P99 of the users", users, "s", note="counted from when they asked"),
         {**kit.card("P99 of the test", tester, "s", note="filled in" if case.corrected else "counted from when it sent"),
          "tone": "bad" if wrong else "good", "word": "misses it" if wrong else "agrees"},
-        {"label": "Never sent", "value": f"{case.unsent:,}", "unit": "", "note": "requests due while it waited"},
+        kit.text_card("Never sent", f"{case.unsent:,}", note="requests due while it waited"),
         kit.card("A stall", case.stall, "s", note=f"{percent(case.stopped)} of the time"),
     ]  # fmt: skip
 

@@ -18,11 +18,11 @@ def _s(value: float, digits: int = 3) -> str:
     return kit.amount(value, "s", digits)
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"tester": _s(Case().tester.quantile(0.99))}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     case = Case()
     return {
         "service": _s(case.service), "stall": _s(case.stall), "period": _s(case.period), "rate": f"{case.rate:.0f}",
@@ -39,7 +39,7 @@ def distance(lab: kit.Lab) -> str:
     return kit.off(kit.Distance(float(option.value), float(lab.question("act1").answer))) if option else ""
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     case, frozen = Case(), tene()
     at_once = open_loop(frozen.rate, frozen.service, frozen.stalls, frozen.n, together=True)
     in_a_second = case.rate * case.stall
@@ -56,7 +56,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     low, _ = order_interval(SMALL, 0.99)
     return {
         "n": f"{SMALL}", "low": f"{low}", "confidence": kit.amount(95, "%"),
@@ -70,7 +70,7 @@ def _two_sided() -> int:
     return least_count(0.99, 0.975)
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     low, high = order_interval(1000, 0.99)
     short, long = exponential_tail(SHORT), exponential_tail(LONG)
     each = quantile(short, 0.99), quantile(long, 0.99)

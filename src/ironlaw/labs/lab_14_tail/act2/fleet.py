@@ -5,7 +5,6 @@ Runs are kept in units of the mean service, so that two contexts share them.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +16,7 @@ from ironlaw.engine.serving.queues import md1, mm1
 from ironlaw.engine.serving.samples import least_count
 from ironlaw.engine.serving.services import curve_mean, from_quantiles, two_kinds
 from ironlaw.engine.serving.tails import fan_out_quantile, joined_tail
+from ironlaw.engine.serving.targets import least_rising
 from ironlaw.engine.streams import split, uniform
 from ironlaw.kit import settings
 from ironlaw.labs.lab_14_tail import work
@@ -168,15 +168,12 @@ class Fleet:
 
 
 def stays_late(fleet: Fleet, pause: float) -> bool:
-    return fleet.after_a_pause(pause).last_median() > fleet._without_copies(MOVING).quantile(0.99)
+    return fleet.after_a_pause(pause).stays_late(fleet._without_copies(MOVING))
 
 
 def tipping_pause(fleet: Fleet) -> float | None:
     """The shortest pause on the dial after which the run stays late; None where none does."""
-    if not stays_late(fleet, PAUSES[-1]):
-        return None
-    place = bisect_left(PAUSES, True, key=lambda pause: stays_late(fleet, pause))
-    return PAUSES[place]
+    return least_rising(PAUSES, lambda pause: stays_late(fleet, pause))
 
 
 @lru_cache(maxsize=96)

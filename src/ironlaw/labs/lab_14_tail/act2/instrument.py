@@ -74,16 +74,16 @@ def cards(set_at: Fleet) -> list[dict[str, Any]]:
     stuck = fleet.is_stuck(set_at)
     p99 = kit.card("Page's P99", set_at.page_p99, "s", tone="good" if set_at.in_time else "bad")
     word = "not known" if not set_at.known else "in time" if set_at.in_time else "too late"
-    needed = {"label": "Shard's percentile", "value": f"P{significant(100 * set_at.leaf_quantile, 6)}", "unit": "",
-              "note": f"takes {set_at.needed:,} requests to know"}  # fmt: skip
+    needed = kit.text_card("Shard's percentile", f"P{significant(100 * set_at.leaf_quantile, 6)}",
+        note=f"takes {set_at.needed:,} requests to know")  # fmt: skip
     extra = 100 * set_at.run.extra
     after, tone = ("comes back", "good") if not set_at.tipped else ("stays late", "bad") if stuck else ("catches up", "middling")
     return [
         {**p99, "word": word, "tone": "bad" if not set_at.known else p99["tone"]},
         needed,
         kit.card("Copies", extra, "%", note="of the requests, without a pause"),
-        {"label": "After the pause", "value": after, "unit": "", "tone": tone,
-         "word": "can get stuck" if stuck else "safe" if set_at.proven else "not proven", "note": "this run"},
+        kit.text_card("After the pause", after, tone=tone, word="can get stuck" if stuck else "safe" if set_at.proven else "not proven",
+            note="this run"),
     ]  # fmt: skip
 
 

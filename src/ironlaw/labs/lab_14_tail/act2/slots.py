@@ -29,11 +29,11 @@ def asked() -> Fleet:
     return replace(Fleet(), hedge=ALL, n=10_000)
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"k": f"{Fleet().k}"}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     case = asked()
     return {"rho": _percent(case.rho), "quantile": f"P{100 * case.quantile:g}", "extra": _percent(1 - case.quantile)}
 
@@ -47,7 +47,7 @@ def distance(lab: kit.Lab) -> str:
     return f"right: {worst}" if lab.holds("act2") else worst
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     case = asked()
     calm, limited, plain = replace(case, rho=CALM), replace(case, hedge=BUDGET), replace(case, hedge="off")
     return {
@@ -62,7 +62,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     p, k = 0.99, Fleet().k
     return {
         "k": f"{k}", "needed": significant(fan_out_quantile(p, k), 7), "at_p99": _percent(at_least_one(0.01, k)),
@@ -71,7 +71,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     case, mean = asked(), 0.020
     tail = exponential_tail(mean)
     delay = quantile(tail, 0.95)
@@ -85,5 +85,5 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     return {"slow": _percent(at_least_one(0.01, Fleet().k)), "k": f"{Fleet().k}"}

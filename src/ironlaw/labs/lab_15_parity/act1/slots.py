@@ -11,16 +11,12 @@ A, B, PPV, FNR = 0.3, 0.1, 0.8, 0.3  # the question's own case
 CUT = 5.0
 
 
-def percent(value: float) -> kit.Markup:
-    return kit.amount(100 * value, "%")
-
-
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
-    return {"a": percent(A), "b": percent(B)}
+def lock() -> dict[str, object]:
+    return {"a": kit.percent(A), "b": kit.percent(B)}
 
 
 def truth(lab: kit.Lab) -> str:
@@ -35,41 +31,41 @@ def distance(lab: kit.Lab) -> str:
 def compas() -> dict[str, object]:
     one, other = groups(COMPAS)
     by_group = {"one": one.at(CUT), "other": other.at(CUT)}
-    rates = {f"{rate}_{name}": percent(getattr(table, rate)) for name, table in by_group.items() for rate in ("fpr", "fnr", "ppv")}
+    rates = {f"{rate}_{name}": kit.percent(getattr(table, rate)) for name, table in by_group.items() for rate in ("fpr", "fnr", "ppv")}
     return {
         **rates,
         "ratio": kit.times(odds(one.base) / odds(other.base)),
-        "base_one": percent(one.base),
-        "base_other": percent(other.base),
+        "base_one": kit.percent(one.base),
+        "base_other": kit.percent(other.base),
     }
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     return {
         **compas(),
-        "a": percent(A),
-        "b": percent(B),
-        "fpr_a": percent(fpr_of(A, PPV, FNR)),
-        "fpr_b": percent(fpr_of(B, PPV, FNR)),
-        "ppv": percent(PPV),
-        "fnr": percent(FNR),
+        "a": kit.percent(A),
+        "b": kit.percent(B),
+        "fpr_a": kit.percent(fpr_of(A, PPV, FNR)),
+        "fpr_b": kit.percent(fpr_of(B, PPV, FNR)),
+        "ppv": kit.percent(PPV),
+        "fnr": kit.percent(FNR),
         "odds": kit.times(odds(A) / odds(B)),
         "bases": kit.times(A / B),
     }
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     better = [data.made_up(A, B, separation) for separation in (1.5, 3.0)]
     gaps = [abs(pair[0].at(s / 2).ppv - pair[1].at(s / 2).ppv) for pair, s in zip(better, (1.5, 3.0), strict=True)]
     return {
-        "a": percent(A),
-        "b": percent(B),
+        "a": kit.percent(A),
+        "b": kit.percent(B),
         "poor": kit.dress(f"{100 * gaps[0]:.1f} points"),
         "good": kit.dress(f"{100 * gaps[1]:.1f} points"),
     }
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     one, _ = groups(COMPAS)
     table = one.at(CUT)
     return {
@@ -81,8 +77,8 @@ def peek(lab: kit.Lab) -> dict[str, object]:
         "ppv": f"{table.ppv:.4f}",
         "fnr": f"{table.fnr:.4f}",
         "fpr": kit.dress(f"{100 * fpr_of(one.base, table.ppv, table.fnr):.2f} %"),
-        "same_a": percent(ppv_of(A, FNR, 0.1)),
-        "same_b": percent(ppv_of(B, FNR, 0.1)),
-        "fnr_held": percent(FNR),
-        "fpr_held": percent(0.1),
+        "same_a": kit.percent(ppv_of(A, FNR, 0.1)),
+        "same_b": kit.percent(ppv_of(B, FNR, 0.1)),
+        "fnr_held": kit.percent(FNR),
+        "fpr_held": kit.percent(0.1),
     }

@@ -87,16 +87,22 @@ def cards(policy: Policy) -> list[dict[str, Any]]:
     ratio, low, high = policy.selection_ratio, policy.profit < policy.keep, policy.ends
     pair = f"{policy.groups[high[0]].name} less {policy.groups[high[1]].name}"
     return [
-        {
-            **kit.card("Profit kept", 100 * policy.profit, "%", tone="bad" if low else "good", note=f"at least {100 * policy.keep:.0f} %"),
-            "word": "too little" if low else "enough",
-        },
-        {
-            **kit.card(
-                "Acceptance, least over most", ratio, "×", tone="good" if ratio >= FIFTHS else "bad", note=f"four fifths is {FIFTHS:g}"
-            ),
-            "word": "within" if ratio >= FIFTHS else "outside",
-        },
+        kit.card(
+            "Profit kept",
+            100 * policy.profit,
+            "%",
+            tone="bad" if low else "good",
+            note=f"at least {100 * policy.keep:.0f} %",
+            word="too little" if low else "enough",
+        ),
+        kit.card(
+            "Acceptance, least over most",
+            ratio,
+            "×",
+            tone="good" if ratio >= FIFTHS else "bad",
+            note=f"four fifths is {FIFTHS:g}",
+            word="within" if ratio >= FIFTHS else "outside",
+        ),
         as_points("Refused though able, gap", policy.gap("fnr"), note=pair),
         as_points("Precision, gap", policy.gap("ppv"), note=pair),
     ]

@@ -15,7 +15,7 @@ def share(rule: str, window: float = 0.0) -> kit.Markup:
     return kit.amount(100 * best(data, rule, ASKED, window).profit / best(data, NONE, ASKED).profit, "%")
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"breakeven": kit.amount(100 * ASKED, "%")}
 
 
@@ -28,7 +28,7 @@ def distance(lab: kit.Lab) -> str:
     return kit.points(float(option.value), float(lab.question("act2").answer)) if option else ""
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     one, other = groups(COMPAS)
     nearest = (one.at(7), other.at(5))
     accuracy = sum(table.tp + table.tn for table in nearest) / (one.total + other.total)
@@ -36,14 +36,14 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     return {
         **{rule: share(rule) for rule in RULES if rule not in (NONE, "equal_ppv")},
         "eased": share(OPPORTUNITY, 0.05),
-        "ppv_one": first.percent(nearest[0].ppv),
-        "ppv_other": first.percent(nearest[1].ppv),
-        "accuracy": first.percent(accuracy),
-        "top": first.percent(top),
+        "ppv_one": kit.percent(nearest[0].ppv),
+        "ppv_other": kit.percent(nearest[1].ppv),
+        "accuracy": kit.percent(accuracy),
+        "top": kit.percent(top),
     }
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     data = groups(CREDIT)
     odds = best(data, "equal_odds", ASKED)
     fpr = odds.points[0][0]
@@ -53,11 +53,11 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
         "opportunity": share(OPPORTUNITY),
         "best": order[-1].name,
         "worst": order[0].name,
-        "tpr": first.percent(odds.tables[0].tpr),
+        "tpr": kit.percent(odds.tables[0].tpr),
     }
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     return {
         "breakeven": kit.amount(100 * ASKED, "%"),
         "one": share("one_threshold"),
@@ -66,7 +66,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     compas = first.compas()
     return {
         "fpr_one": compas["fpr_one"],

@@ -70,7 +70,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
         kit.card("Bus bandwidth", setting.bus, "B/s", note="what a wire carries"),
         kit.card("Algorithm bandwidth", setting.algorithm_bandwidth, "B/s", note="message over time"),
         kit.card("Time", setting.seconds, "s"),
-        {"label": "Slowest edge", "value": NAMES[kind], "unit": "", "note": show(rate, "B/s")},
+        kit.text_card("Slowest edge", NAMES[kind], note=show(rate, "B/s")),
     ]
 
 

@@ -34,12 +34,12 @@ def cliffs() -> list[tuple[str, float, float]]:
     ]
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     size, bus = timed(PAIRS, 2)
     return {"pair": kit.amount(bus, "B/s"), "size": kit.amount(size, "B")}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"long": kit.amount(LONG, "B")}
 
 
@@ -52,7 +52,7 @@ def distance(lab: kit.Lab) -> str:
     return kit.off(kit.Distance(float(option.value), float(lab.question("act1").answer))) if option else ""
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     at = box(PAIRS)
     size, four = timed(PAIRS, RANKS)
     _, two = timed(PAIRS, 2)
@@ -66,7 +66,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     at = box(PAIRS)
     return {
         "third": kit.times(ring_bandwidth(at, 2) / ring_bandwidth(at, 3), 2),
@@ -77,7 +77,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     at, nvlink, port = box(PAIRS), interconnect("nvlink4"), interconnect("ndr400")
     rate = ring_bandwidth(at, RANKS)
     return {

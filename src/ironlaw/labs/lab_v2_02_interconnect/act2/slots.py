@@ -21,12 +21,12 @@ def _about(case: Case) -> dict[str, object]:
     }  # fmt: skip
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     about_it = _about(premise())
     return {name: about_it[name] for name in ("model", "devices", "near")}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     about_it = _about(premise())
     return {name: about_it[name] for name in ("model", "devices", "near", "seq")}
 
@@ -59,7 +59,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     far, split = premise(nics=ALL), premise(8, ALL)
     return {
         "devices": far.devices, "near": far.box.devices, "tensor": kit.amount(far.placed.tokens_per_s, "/s"),
@@ -69,7 +69,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     case = premise()
     shape = case.placed.shape
     near, far = (float(tensor_bytes(shape.layers, shape.hidden, case.seq, case.micro, size)) for size in (8, 16))
@@ -82,5 +82,5 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     return {"inside": kit.amount(shares()["in one box"], "%", 2), "across": kit.amount(shares()["over both"], "%", 2)}

@@ -7,6 +7,7 @@ from ironlaw.engine.cluster.topology import Tier, sides
 from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, LOOPBACK, RAILS, TORUS, Setting
 from ironlaw.pictures import fabric as drawing
 from ironlaw.pictures import reveal_picture
+from ironlaw.units import percent
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -26,7 +27,7 @@ def fabric(setting: Setting) -> Figure:
     loads = setting.uplink_loads()
     busiest = max((max(tier) for tier in loads), default=0.0)
     text = (
-        f"{KINDS[setting.kind]} over {built.hosts:,} hosts: the busiest uplink has {drawing.percent(busiest)} of what it carries;"
+        f"{KINDS[setting.kind]} over {built.hosts:,} hosts: the busiest uplink has {percent(busiest)} of what it carries;"
         f" {across} cross the middle."
     )
     title, cut = "Where the bytes go", f"the middle: {across}"

@@ -57,7 +57,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     return [
         kit.card("Time", setting.seconds, "s"),
         kit.card("Times as long", setting.factor, "×", tone="bad" if slow else "good", note="as the ports alone"),
-        {"label": "Everything waits for", "value": WAITS[setting.busiest], "unit": "", "note": figures.TIERS[setting.busiest]},
+        kit.text_card("Everything waits for", WAITS[setting.busiest], note=figures.TIERS[setting.busiest]),
         kit.card("Across the middle", setting.fabric.across, "B/s", note="one way, if all is well spread"),
     ]
 

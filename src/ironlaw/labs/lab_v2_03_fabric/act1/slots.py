@@ -22,11 +22,11 @@ def _about() -> dict[str, object]:
     }  # fmt: skip
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"thin": f"{THIN.thin:g}:1", "hosts": f"{THIN.hosts:,}"}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return _about()
 
 
@@ -57,7 +57,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     lost = THIN.at(thin=THIN.thin / (1 - 0.3 / 2))
     return {
         "long": kit.amount(100 * THIN.size, "B"), "long_factor": kit.times(THIN.at(size=100 * THIN.size).factor),
@@ -67,7 +67,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     pod, cluster = published("fabrics").row(fabric=POD), published("fabrics").row(fabric=CLUSTER)
     wire = interconnect("ici_v4")
     middle, tree = bisection(torus(wire.per_direction, 16, 16, 16)), fat_tree(RADIX, 1.0)

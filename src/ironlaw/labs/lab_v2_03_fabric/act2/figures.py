@@ -7,6 +7,7 @@ from ironlaw.pictures import fabric as drawing
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.systems.training.fabric_jobs import HOSTS
+from ironlaw.units import percent
 from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import format_quantity
 
@@ -32,7 +33,7 @@ def fabric(case: Case) -> Figure:
     busiest = max(each.load for tier in loads.values() for each in tier)
     across = sum(tree.tiers[-1][2]) / 2 * tree.planes
     text = (
-        f"{tree.planes * tree.leaves} leaves of {tree.leaf} hosts; the busiest uplink has {drawing.percent(busiest)} of what it carries,"
+        f"{tree.planes * tree.leaves} leaves of {tree.leaf} hosts; the busiest uplink has {percent(busiest)} of what it carries,"
         f" and {format_quantity(across, 'B/s')} cross the middle."
     )
     top = "top tier" if len(tiers) == 2 else "spine"

@@ -53,8 +53,8 @@ def cards(case: Case) -> list[dict[str, Any]]:
         )
         for name in (DENSE, EXPERTS, PIPELINE)
     ]
-    ports = {"label": "Ports", "value": f"{case.tree.ports:,}", "unit": "", "tone": "good" if case.tree.ports <= verdict.BUDGET else "bad",
-             "note": f"of {verdict.BUDGET:,}"}  # fmt: skip
+    ports = kit.text_card("Ports", f"{case.tree.ports:,}", tone="good" if case.tree.ports <= verdict.BUDGET else "bad",
+        note=f"of {verdict.BUDGET:,}")  # fmt: skip
     return [*shown, kit.card("All-to-all", 100 * case.waiting[EXPERTS].share, "%", note="of the experts’ step"), ports]
 
 

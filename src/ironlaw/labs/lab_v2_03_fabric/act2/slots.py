@@ -23,7 +23,7 @@ def deep() -> str:
     return str(run_file(RUN)["model"][SLUGS[PIPELINE]]["name"])
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {
         "hosts": f"{HOSTS:,}", "dense": about(SLUGS[DENSE])["name"], "dense_devices": _devices(DENSE), "experts": THIN.experts,
         "experts_devices": _devices(EXPERTS), "pipeline_devices": _devices(PIPELINE), "stages": STAGES, "full": f"{FULL.tree.ports:,}",
@@ -31,7 +31,7 @@ def message(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {
         "thin": f"{THIN.leaf_thin:g}:1", "radix": THIN.radix, "top_k": THIN.top_k, "most": kit.amount(100 * (STEP_MOST - 1), "%"),
         "dense": about(SLUGS[DENSE])["name"], "experts": THIN.experts, "layers": about(SLUGS[EXPERTS])["name"], "stages": STAGES,
@@ -69,7 +69,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     def step(**changes: object) -> str:
         return kit.amount(THIN.at(**changes).waiting[EXPERTS].step, "s")
 
@@ -82,7 +82,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     job = THIN.waiting[EXPERTS].job
     return {
         "radix": THIN.radix, "two": f"{FULL.tree.holds:,}", "three": f"{FULL.at(tiers=3).tree.holds:,}", "hosts": f"{HOSTS:,}",
@@ -92,7 +92,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     return {
         "experts": kit.times(THIN.factors[EXPERTS], 2), "rails": kit.times(THIN.at(rails=True).factors[EXPERTS], 3),
         "ports": f"{THIN.at(rails=True).tree.ports:,}", "full": f"{FULL.tree.ports:,}",

@@ -76,8 +76,8 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     usable = training_job(setting.model, setting.box, setting.batch, SEQ).capacity
     fits = float(step.memory.total) <= usable
     return [
-        {"label": "GPUs", "value": f"{setting.devices:,}", "unit": "", "note": f"{setting.box.name}"},
-        {"label": "Micro-batches", "value": f"{setting.micro_batches:,}", "unit": "", "note": "through each pipeline"},
+        kit.text_card("GPUs", f"{setting.devices:,}", note=f"{setting.box.name}"),
+        kit.text_card("Micro-batches", f"{setting.micro_batches:,}", note="through each pipeline"),
         kit.card("Bubble", 100 * setting.bubble, "%", note="of the pipeline's time"),
         kit.card("MFU", 100 * step.speed.mfu, "%", note="of the whole step"),
         kit.card("Step", step.time.total, "s"),

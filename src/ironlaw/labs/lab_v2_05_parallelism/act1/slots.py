@@ -13,7 +13,7 @@ FEW, MANY = 96, 4608  # GPUs at both ends of the published run
 PIECES = 8
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     first, last = premise(1), premise()
     return {
         "batch": f"{last.batch:,}", "few": first.devices, "many": f"{last.devices:,}", "tensor": last.tensor, "stages": last.pipeline,
@@ -21,7 +21,7 @@ def message(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     one = premise()
     return {"stages": one.pipeline, "left": one.micro_batches}
 
@@ -45,7 +45,7 @@ def stated(count: int) -> float:
     return float(published("training_mfu").value("mfu", devices=count)) / 100
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     one, few = premise(), premise(1)
     p, m = one.pipeline, one.micro_batches
     ours = ends()
@@ -58,7 +58,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     half, full = premise(24), premise(48)
     a, b = half.step, full.step
     return {
@@ -70,7 +70,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     one = premise()
     p, m = one.pipeline, one.micro_batches
     return {

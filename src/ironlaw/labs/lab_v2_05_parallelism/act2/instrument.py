@@ -61,9 +61,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def cards(case: Case) -> list[dict[str, Any]]:
     step, none = case.step, "–"
-    replicas = {"label": "Replicas", "value": f"{case.layout.data:,}", "unit": "", "note": f"of {case.group:,} devices each"}
+    replicas = kit.text_card("Replicas", f"{case.layout.data:,}", note=f"of {case.group:,} devices each")
     if step is None:
-        return [replicas, *({"label": label, "value": none, "unit": ""} for label in ("MFU", "Step", "Memory", "Bubble"))]
+        return [replicas, *(kit.text_card(label, none) for label in ("MFU", "Step", "Memory", "Bubble"))]
     fits = float(step.memory.total) <= case.job.capacity
     return [
         replicas,

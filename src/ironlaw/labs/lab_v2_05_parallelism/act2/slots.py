@@ -24,12 +24,12 @@ def _sizes(case: Case) -> dict[str, object]:
     }  # fmt: skip
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     sizes = _sizes(premise())
     return {name: sizes[name] for name in ("model", "devices")} | {"tokens": TOKENS >> 20, "short": sizes["seq"], "long": f"{LONG:,}"}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     one = premise()
     return _sizes(one) | {"batch": f"{one.batch:,}", "usable": kit.amount(one.job.capacity, "B")}
 
@@ -45,7 +45,7 @@ def distance(lab: kit.Lab) -> str:
     return "right" if option.id == lab.question("act2").right.id else "right about a cost, not about what can't run"
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     one = premise()
     step, best = one.step, one.best
     assert step is not None and best is not None
@@ -67,7 +67,7 @@ def alone() -> Case:
     return replace(premise(), seq=LONG, pipeline=16, zero=2)
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     one = alone()
     step = one.step
     assert step is not None
@@ -80,7 +80,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     one = premise()
     shape = one.job.shape
     best = one.best
@@ -94,7 +94,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import premise as first
 
     one = first()

@@ -74,7 +74,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     names = NAMES[setting.first].capitalize(), NAMES[setting.second].capitalize()
     cross: dict[str, Any] = (
         {**kit.card("They cross at", found[0], "B"), "note": f"then {NAMES[found[1]]}"} if found
-        else {"label": "They cross at", "value": "no size", "unit": ""}
+        else kit.text_card("They cross at", "no size")
     )  # fmt: skip
     both = [] if setting.first == setting.second else [kit.card(names[1], second, "s")]
     return [

@@ -18,11 +18,11 @@ def _asked() -> dict[str, object]:
     return {"ranks": wires.ranks, "alpha": kit.amount(wires.alpha, "s"), "beta": kit.amount(wires.beta, "B/s")}
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"ranks": question().ranks}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return _asked()
 
 
@@ -54,7 +54,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     return {
         "few": FEW, "many": MANY, "bytes_few": significant(float(bus_factor(KIND, FEW))),
         "bytes_many": significant(float(bus_factor(KIND, MANY))),

@@ -21,12 +21,12 @@ def _about(case: Case) -> dict[str, object]:
     }  # fmt: skip
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     about_it = _about(premise())
     return {name: about_it[name] for name in ("model", "devices", "bucket")}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return _about(premise())
 
 
@@ -65,7 +65,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     case = premise(algorithm="two_level")
     small, best, large = (replace(case, bucket=size).step.queue.exposed for size in (1e6, best_bucket(case), 1e9))
     return {
@@ -75,7 +75,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     case = premise(algorithm="two_level")
     queue = case.step.queue
     return {
@@ -86,5 +86,5 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     return {"share": kit.amount(shares()["ring"], "%", 2), "tree": kit.amount(shares()["double tree"], "%", 2)}

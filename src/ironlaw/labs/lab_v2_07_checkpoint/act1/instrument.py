@@ -60,12 +60,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
         kit.card("Best interval", setting.best, "s"),
         kit.card("Wasted, as set", 100 * setting.wasted, "%", tone="good" if near else "bad"),
         kit.card("Wasted at best", 100 * least, "%"),
-        {
-            "label": "Within one point",
-            "value": "–".join(significant(end / MINUTE, 2) for end in (low, high)),
-            "unit": "min",
-            "note": "of the best",
-        },
+        kit.text_card("Within one point", "–".join(significant(end / MINUTE, 2) for end in (low, high)), "min", note="of the best"),
     ]
 
 

@@ -79,14 +79,8 @@ def day(setting: Setting) -> tuple[Stretch, ...]:
 @lru_cache(maxsize=128)
 def band(setting: Setting, allowed: float) -> tuple[float, float]:
     """Seconds from and to which the waste is at most `allowed`, around the best interval."""
-    ends = []
-    for end in (SHORTEST * MINUTE / 10, LONGEST * MINUTE):
-        near, far = setting.best, end
-        for _ in range(30):
-            middle = (near * far) ** 0.5
-            near, far = (middle, far) if setting.at(middle).wasted <= allowed else (near, middle)
-        ends.append(near)
-    return ends[0], ends[1]
+    ends = (SHORTEST * MINUTE / 10, LONGEST * MINUTE)
+    return renewals.band(allowed, ends, setting.best, setting.save, setting.restart, setting.between, setting.law)
 
 
 def near_best(setting: Setting) -> tuple[float, float]:

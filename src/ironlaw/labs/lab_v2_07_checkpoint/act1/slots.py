@@ -19,12 +19,12 @@ def story() -> Setting:
     return Setting(job.gpus, job.unit, SAVE, 0.0, HOURLY)
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     stops = about(RUN)["interruptions"]
     return {"stops": stops["unexpected"], "days": stops["days"], "gpus": f"{stops['devices']:,}"}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     stops = about(RUN)["interruptions"]
     return {"save": kit.amount(SAVE, "s"), "gpus": f"{stops['devices']:,}", "stops": stops["unexpected"], "days": stops["days"]}
 
@@ -53,7 +53,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     case = story()
     fewer = float(mtbf(case.unit, OFTEN * case.gpus))
     return {
@@ -66,7 +66,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     case = story()
     between = case.between
     return {

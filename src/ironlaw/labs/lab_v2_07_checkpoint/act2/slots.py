@@ -24,7 +24,7 @@ def _about(plan: Plan) -> dict[str, object]:
     }  # fmt: skip
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     rates = about(RUN)["storage"]
     return {
         "gpus": f"{premise().gpus:,}", "before": f"{llama().gpus:,}", "bytes": f"{PER_PARAMETER:g}",
@@ -33,7 +33,7 @@ def message(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return _about(premise())
 
 
@@ -70,7 +70,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     plan = premise()
     near, far = Level(1.0, plan.levels[1].restart), plan.levels[1]
     often, seldom, _ = two_level(near, far, SURVIVE, plan.between)
@@ -84,7 +84,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
 
 def peek(lab: kit.Lab) -> dict[str, object]:
     plan = premise()
-    found = reflection(lab)
+    found = reflection()
     return {
         "between": kit.amount(plan.between, "s"), "restart": kit.amount(plan.detect + plan.restart + plan.drain, "s"),
         "share": kit.amount(100 * float(plan.shares.restart), "%"), "survive": found["survive"],
@@ -94,6 +94,6 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     plan = premise()
     return {"again": kit.amount(100 * float(plan.shares.restart), "%", 2), "writing": kit.amount(100 * float(plan.shares.writing), "%", 2)}

@@ -18,11 +18,11 @@ def _model() -> str:
     return str(about(premise().model)["name"])
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"model": _model(), "devices": premise().devices, "context": f"{premise().context:,}", "planned": PLANNED}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     one = premise()
     return {
         "model": _model(), "devices": one.devices, "context": f"{one.context:,}", "memory": kit.amount(float(one.machine.capacity), "B"),
@@ -56,7 +56,7 @@ def _slots(**settings: object) -> int:
     return kv_slots(one.model, one.machine.slug, one.devices, one.context, **settings)  # type: ignore[arg-type]
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     one = premise()
     chats = replace(one, law=CHAT_LAW, share=SERVED, context=16_384)
     row = max(published("ml_energy").where(model=one.model), key=lambda each: float(each["batch"]))
@@ -69,7 +69,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     one = premise()
     return {
         "before": one.slots, "int4": _slots(weights="int4"), "fp8": _slots(cache="fp8"), "context": f"{one.context:,}",
@@ -79,7 +79,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     one = premise()
     return {
         "model": _model(), "layers": one.decoder.layers, "kv_heads": one.decoder.kv_heads, "width": one.decoder.head_dim,

@@ -26,12 +26,12 @@ def _about() -> dict[str, object]:
     }  # fmt: skip
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     about = _about()
     return {name: about[name] for name in ("model", "devices", "rate", "prompt", "output", "ttft", "tbt", "budget")}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     about = _about()
     names = ("model", "devices", "machine", "rate", "requests", "budget", "whole_budget")
     return {name: about[name] for name in names}
@@ -75,7 +75,7 @@ def doubled(**changes: object) -> ServedCase:
     return replace(premise(True), rate=2.0, **changes)  # type: ignore[arg-type]
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     as_is, two, wide = doubled(), doubled(replicas=2), doubled(devices=8)
     narrow, small = doubled(cache="fp8"), doubled(policy=Policy(budget=256))
     return {
@@ -88,7 +88,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     case = premise(True)
     out = case.outcome
     return {
@@ -98,5 +98,5 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     return {"fall": kit.times(1 / ratios()["between tokens"], 2), "ratio": kit.times(ratios()["first token"], 2)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ironlaw import kit
@@ -22,7 +23,8 @@ def hint(case: ServedCase, moving: bool) -> dict[str, object]:
     """What would do; not while a dial is turned, as each try is a run."""
     if keeps(case):
         return {}
-    return {"cure": "let go of the dial to see" if moving else cure(case, hit(LIMITS, case).name)}
+    nothing = "no single one of the changes tried here; turn two dials"
+    return {"cure": "let go of the dial to see" if moving else next((words for words, _ in fixes(case)), nothing)}
 
 
 def changes(case: ServedCase, limit: str) -> list[tuple[str, ServedCase]]:
@@ -56,11 +58,9 @@ def changes(case: ServedCase, limit: str) -> list[tuple[str, ServedCase]]:
     return found
 
 
-def cure(case: ServedCase, limit: str) -> str:
-    for words, changed in changes(case, limit)[:TRIED]:
-        if keeps(changed):
-            return words
-    return "no single one of the changes tried here; turn two dials"
+def fixes(case: ServedCase) -> Iterator[tuple[str, ServedCase]]:
+    """Those of the first few after which the promise is kept; each is a run, so they come one by one."""
+    return ((words, changed) for words, changed in changes(case, hit(LIMITS, case).name)[:TRIED] if keeps(changed))
 
 
 def _oom(case: ServedCase) -> dict[str, object]:

@@ -98,7 +98,7 @@ def over(setting: Setting) -> Figure:
         SOME: [(count, 100 * at_least_one(late, count)) for count in COUNTS],
     }
     at = min(max(setting.count, 1), MOST_CALLS)
-    own = mark("point", "accent", x=at, y=max(100 * setting.over, LEAST), size=8, id="now", name="as set", label=percent(setting.over),
+    own = mark("point", "accent", x=at, y=max(100 * setting.over, LEAST), size=8, id="now", name="as set", label=share_over(setting.over),
                hover=[("calls", f"{setting.count:,}"), ("over the sum of the limits", exact(100 * setting.over, "%"))])  # fmt: skip
     allowed = mark("rule", "good", y=100 * late, dash=True, id="allowed", label=f"allowed {significant(100 * late)} %", name="allowed")
     return lines(
@@ -108,7 +108,7 @@ def over(setting: Setting) -> Figure:
     )  # fmt: skip
 
 
-def percent(share: float) -> str:
+def share_over(share: float) -> str:
     return format_quantity(100 * share, "%") if 100 * share >= SMALLEST else f"under {significant(SMALLEST)} %"
 
 

@@ -70,24 +70,24 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
         kit.card(f"{setting.name} of one call", setting.single, "s"),
         kit.card(f"{setting.name} of the whole", setting.seconds, "s"),
         kit.card("Sum of the limits", setting.added, "s", note=enough),
-        share_card("Over that sum", setting.over, f"bound: {figures.percent(setting.bound)}"),
+        share_card("Over that sum", setting.over, f"bound: {figures.share_over(setting.bound)}"),
         share_card("Within one call's limit", within, "of the requests"),
     ]
 
 
 def share_card(label: str, share: float, note: str) -> dict[str, Any]:
     """A share in percent, or that it is under what is worth telling."""
-    return {"label": label, "value": figures.percent(share).removesuffix("%").rstrip(), "unit": "%", "note": note}
+    return kit.text_card(label, figures.share_over(share).removesuffix("%").rstrip(), "%", note=note)
 
 
 def formula(setting: Setting) -> str:
     late = kit.amount(100 * (1 - setting.p), "%")
-    some = line(f"some call over its limit: 1 − (1 − {late})<sup>{setting.count:,}</sup> =", kit.dress(figures.percent(setting.bound)))
+    some = line(f"some call over its limit: 1 − (1 − {late})<sup>{setting.count:,}</sup> =", kit.dress(figures.share_over(setting.bound)))
     if setting.calls > 1 and setting.steps == 1 and not setting.first:
         return line(f"<i>P</i>(slowest ≤ <i>t</i>) = <i>F</i>(<i>t</i>)<sup>{setting.calls:,}</sup>") + some
     row = line(
         f"<i>P</i>(sum > {significant(1000 * setting.added)} ms) =",
-        kit.dress(figures.percent(setting.over)),
+        kit.dress(figures.share_over(setting.over)),
         "≤",
         "some call over its limit",
     )

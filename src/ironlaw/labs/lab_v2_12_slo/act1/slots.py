@@ -17,11 +17,11 @@ PAIR = replace(CASE, steps=2)
 HEAVY = replace(CASE, law=PARETO, index=0.8)
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"services": _count(CASE.steps), "each": kit.amount(CASE.p99, "s"), "promise": kit.amount(CASE.added, "s")}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"services": _count(CASE.steps), "each": kit.amount(CASE.p99, "s")}
 
 
@@ -34,7 +34,7 @@ def distance(lab: kit.Lab) -> str:
     return kit.off(kit.Distance(float(option.value), float(lab.question("act1").answer))) if option else ""
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     return {
         "whole": kit.amount(CASE.seconds, "s"), "added": kit.amount(CASE.added, "s"),
         "ratio": kit.amount(100 * CASE.seconds / CASE.added, "%"),
@@ -46,7 +46,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     """Two of the services alone: independent, slow at the same moments, slow in turns."""
     turns = CASE.one.quantile(0.995) + CASE.one.quantile(0.005)
     return {
@@ -55,7 +55,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     wide = replace(CASE, law=LOGNORMAL, spread=3.0)
     return {
         "mean": kit.amount(CASE.p99 / math.log(100), "s"), "each": kit.amount(CASE.p99, "s"), "whole": kit.amount(CASE.seconds, "s", 4),

@@ -55,8 +55,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def cards(plan: Plan) -> list[dict[str, Any]]:
     back, late = plan.course.back, plan.latency
-    never = {"label": "Back after", "value": f"over {significant(plan.after)}", "unit": "s", "note": "from the spike's end", "tone": "bad"}
-    endless = {"label": "P99.9", "value": "without end", "unit": "", "note": "on a calm day", "tone": "bad"}
+    never = kit.text_card("Back after", f"over {significant(plan.after)}", "s", note="from the spike's end", tone="bad")
+    endless = kit.text_card("P99.9", "without end", note="on a calm day", tone="bad")
     down = plan.available < PROMISED
     return [
         never if math.isinf(back) else kit.card("Back after", back, "s", tone="good", note="from the spike's end, in tens of seconds"),

@@ -30,14 +30,14 @@ LAYERS = 3  # of the reflection
 SEEDS = range(3)
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {
         "within": kit.amount(LATENCY, "s"), "share": kit.amount(100 * WITHIN, "%"), "up": kit.dress(f"{100 * PROMISED:g} %"),
         "layers": "five", "retries": "three",
     }  # fmt: skip
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {
         "per_second": f"{1 / SERVICE:g}", "spike": kit.amount(100 * SPIKE, "%"), "lasts": kit.amount(LASTS, "s"),
         "load": kit.amount(100 * PREMISE.load, "%"), "timeout": kit.amount(PREMISE.timeout, "s"), "after": kit.amount(AFTER, "s"),
@@ -70,7 +70,7 @@ def _amount(seconds: float) -> kit.Markup:
     return kit.dress("never") if math.isinf(seconds) else kit.amount(seconds, "s")
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     budgeted = [_back(replace(LONG, budget=0.1, seed=seed)) for seed in SEEDS]
     return {
         "sent": kit.amount(100 * PREMISE.late_load, "%"), "attempts": f"{PREMISE.amplified:.0f}",
@@ -83,14 +83,14 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     return {
         "retries": "three", "layers": "three", "all": f"{attempts(1.0, 3, LAYERS):.0f}", "one": f"{attempts(1.0, 3):.0f}",
         "sum": f"{LAYERS * attempts(1.0, 3):.0f}", "without": f"{3**LAYERS}",
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     table, plain = published("tail_at_scale"), Plan(load=0.5)
     return {
         "half": f"{attempts(0.5, 3):g}", "all": f"{attempts(1.0, 3, LAYERS):.0f}", "series": _nines(in_series([0.999] * 5)),
@@ -103,7 +103,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     return {"attempts": f"{attempts(1.0, 3, LAYERS):.0f}"}
 
 

@@ -27,10 +27,9 @@ from ironlaw.units import percent, show, significant
 
 def hint(plan: Plan, moving: bool) -> dict[str, object]:
     """What would do; not while a dial is turned, as each try is a run."""
-    limit = hit(LIMITS, plan)
-    if limit.tone == "good":
+    if hit(LIMITS, plan).tone == "good":
         return {}
-    return {"cures": "let go of the dial to see" if moving else either(list(fixes(plan, limit.name))[:4], "no single dial; turn two")}
+    return {"cures": "let go of the dial to see" if moving else either(list(fixes(plan))[:4], "no single dial; turn two")}
 
 
 def keeps(plan: Plan, name: str) -> bool:
@@ -39,8 +38,9 @@ def keeps(plan: Plan, name: str) -> bool:
     return not next(limit for limit in LIMITS if limit.name == promise).hit(plan)
 
 
-def fixes(plan: Plan, name: str) -> dict[str, Plan]:
-    """Words -> the plan with that one change, which keeps this promise with all else as it is; the least of each kind."""
+def fixes(plan: Plan) -> dict[str, Plan]:
+    """Words -> the plan with that one change, which keeps the promise that it breaks with all else as it is; the least of each kind."""
+    name = hit(LIMITS, plan).name
     firsts = (next(((words, changed) for words, changed in tries if keeps(changed, name)), None) for tries in CHANGES[name](plan))
     return dict(first for first in firsts if first)
 

@@ -52,10 +52,9 @@ def cards(run: Run) -> list[dict[str, Any]]:
     return [
         kit.card("ε", run.epsilon, note=f"by {ACCOUNTANTS[run.accountant]}"),
         kit.card("Sampling rate", 100 * run.rate, "%", note="of the records a step"),
-        {"label": "Steps", "value": f"{run.steps:,.0f}", "unit": ""},
+        kit.text_card("Steps", f"{run.steps:,.0f}"),
         kit.card("Right guesses, at most", 100 * run.attack, "%", note="whether a record was in"),
-        {"label": "Least ε shown", "value": significant(min(e for name, e in run.all.items() if name != LIMIT)), "unit": "",
-         "note": "of the bounds"},
+        kit.text_card("Least ε shown", significant(min(e for name, e in run.all.items() if name != LIMIT)), note="of the bounds"),
     ]  # fmt: skip
 
 

@@ -23,13 +23,13 @@ def tutorial() -> tuple[float, float, float, float]:
     return 256 / 60_000, float(row["noise"]), float(int(row["epochs"]) * 60_000 // 256), 1e-5
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     run = story()
     each = step_epsilon(run.rate, run.noise, run.delta / run.steps)
     return {"step": kit.amount(each), "steps": f"{run.steps:,.0f}", "sum": kit.amount(run.by(BASIC))}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     run = story()
     return {
         "rate": kit.amount(100 * run.rate, "%"), "noise": kit.amount(run.noise), "steps": f"{run.steps:,.0f}", "delta": tiny(run.delta),
@@ -45,7 +45,7 @@ def distance(lab: kit.Lab) -> str:
     return kit.off(kit.Distance(float(option.value), float(lab.question("act1").answer))) if option else ""
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     run = story()
     return {
         "sum": kit.amount(run.by(BASIC)), "advanced": kit.amount(run.by(ADVANCED)), "moments": kit.amount(run.by(MOMENTS)),
@@ -63,7 +63,7 @@ def pld() -> float:
     return theirs
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     run = tutorial()
     row = published("tf_privacy_mnist").where(noise=1.1)[0]
     return {
@@ -73,7 +73,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     run = story()
     order = run.order
     each = divergence(run.rate, run.noise, order)

@@ -27,7 +27,7 @@ from ironlaw.registry.private_runs import (
     signals,
 )  # fmt: skip
 from ironlaw.systems.fields import among, whole
-from ironlaw.units import counted
+from ironlaw.units import counted, percent
 
 ONE_IN = [10**k for k in range(2, 9)]
 RUNS = (1, 2, 5, 10, 20, 50)
@@ -37,16 +37,12 @@ def in_all(runs: int) -> str:
     return f"{counted(runs, 'run')} in all"
 
 
-def percents(rate: float) -> str:
-    return f"{100 * rate:g} %"
-
-
 @dataclass(frozen=True)
 class Plan:
     """Where the dials of Act II stand. `runs`: trainings on the same records, the released one and those that chose its settings."""
 
     records: int = among(RECORDS, 1_000, "Records", shown="{:,}", fix="{:,.0f} records")
-    rate: float = among(RATES, 0.04, "Drawn for a step", shown=percents, fix=lambda rate: f"batches of {percents(rate)}")
+    rate: float = among(RATES, 0.04, "Drawn for a step", shown=percent, fix=lambda rate: f"batches of {percent(rate)}")
     noise: float = among(NOISES, 1.0, "Noise multiplier", dial="span", log=True, fix="a noise multiplier of {:g}")
     clip: float = among(CLIPS, 1.0, "Clip norm", shown="{:g}", fix="a clip norm of {:g}")
     speed: float = among(SPEEDS, 3.0, "Learning rate", shown="{:g}", fix="a learning rate of {:g}")

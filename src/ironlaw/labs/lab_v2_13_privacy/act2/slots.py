@@ -16,11 +16,11 @@ MORE = 10  # times the records, of the reflection
 FIXED = 1e-5  # δ of the reflection
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"budget": kit.amount(BUDGET), "floor": kit.amount(100 * LEAST, "%")}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     one = premise()
     return {
         "records": f"{one.records:,}", "rate": kit.amount(100 * one.rate, "%"), "noise": kit.amount(one.noise), "epochs": one.epochs,
@@ -39,7 +39,7 @@ def distance(lab: kit.Lab) -> str:
     return f"off: that takes ε from {significant(premise().epsilon)} to {significant(changes()[option.id])}"
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     one = premise()
     after = {name: kit.amount(epsilon) for name, epsilon in changes().items()}
     return {
@@ -49,7 +49,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     one = premise()
     few, many = (mean_noise(one.noise, one.clip, one.rate * count, FEATURES * CLASSES) for count in (one.records, MORE * one.records))
     return {
@@ -65,7 +65,7 @@ def read_right(records: int) -> str:
     return kit.amount(100 * private_run(records, one.rate, one.noise, one.clip, one.speed, one.epochs).accuracy, "%")
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     one = premise()
     return {
         "before": kit.amount(one.epsilon), "runs": RUNS, "tuned": kit.amount(changes()["tuning"]), "parameters": f"{FEATURES * CLASSES}",
@@ -75,7 +75,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     return {
         "before": kit.amount(premise().epsilon), "tuned": kit.amount(changes()["tuning"]), "runs": RUNS,
         "small": read_right(RECORDS[0]), "large": read_right(RECORDS[-1]),

@@ -15,11 +15,11 @@ def standard(data: str = CIFAR) -> Model:
     return model(data, STANDARD[data])
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"clean": kit.amount(standard().clean, "%"), "epsilon": "8/255"}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {
         "clean": kit.amount(standard().clean, "%"),
         "epsilon": "8/255",
@@ -44,7 +44,7 @@ def _share(reader: str, attack: str, steps: int = 20, restarts: int = 1) -> str:
     return kit.amount(100 * attacked(reader, attack, steps, restarts, AT).value, "%")
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     upper = 100 * clopper_pearson(0, TESTED[CIFAR]).high
     fell = {
         name: model(CIFAR, slug)
@@ -69,7 +69,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     return {
         "few": _share(MASKED, PGD, 5), "many": _share(MASKED, PGD, 50, 5), "suited": _share(MASKED, MARGIN, 50, 5),
         "epsilon": f"{AT:g}", "plain": _share(PLAIN, MARGIN, 50, 5),
@@ -79,7 +79,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     seventy = clopper_pearson(7000, 10_000)
     return {
         "half": kit.amount(50 * (seventy.high - seventy.low), "points", 2),

@@ -63,8 +63,8 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
                  tone="good" if attacked >= goal.attacked else "bad"),
         kit.card("A batch takes", plan.seconds, "s", note="at least" if model.uncounted else "as predicted",
                  tone="good" if plan.seconds <= plan.slo else "bad"),
-        {"label": "Training takes", "value": f"{plan.hours:,.0f}", "unit": "h", "note": f"on one H200, of {goal.hours:g} h",
-         "tone": "good" if plan.hours <= goal.hours else "bad"},
+        kit.text_card("Training takes", f"{plan.hours:,.0f}", "h", note=f"on one H200, of {goal.hours:g} h",
+            tone="good" if plan.hours <= goal.hours else "bad"),
         kit.card("An attacked step", attack_cost(plan.attack_steps), "×", note="of a plain one, by arithmetic"),
     ]  # fmt: skip
 

@@ -22,7 +22,7 @@ def message(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {"steps": STEPS}
 
 
@@ -35,7 +35,7 @@ def distance(lab: kit.Lab) -> str:
     return kit.off(kit.Distance(float(option.value), float(lab.question("act2").answer))) if option else ""
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     low, high = timed.ratios(STEPS)
     plan = Plan(model(CIFAR, BEST))
     return {
@@ -46,7 +46,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     few, many = largest_radius(NOISE, FEW), largest_radius(NOISE, MANY)
     return {
         "few": f"{FEW:,}", "many": f"{MANY:,}", "before": f"{few:.2f}", "after": f"{many:.2f}", "sigma": f"{NOISE:g}",
@@ -54,7 +54,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     plan = Plan(model(CIFAR, BEST))
     return {
         "steps": STEPS, "cost": kit.times(attack_cost(STEPS)), "hundred": f"{largest_radius(NOISE, 100):.2f}", "sigma": f"{NOISE:g}",
@@ -63,7 +63,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     return {
         "fell": count(CIFAR, "fell"), "models": count(CIFAR, "models"), "strong": count(CIFAR, "strong"),
         "cost": kit.times(attack_cost(STEPS)), "steps": STEPS,

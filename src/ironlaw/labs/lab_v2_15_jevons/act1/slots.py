@@ -14,16 +14,12 @@ from ironlaw.units import significant
 TENTH = 0.1  # electricity's share of the reflection's price
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     return {}
-
-
-def percent(ratio: float) -> kit.Markup:
-    return kit.amount(100 * ratio, "%")
 
 
 def truth(lab: kit.Lab) -> str:
@@ -35,26 +31,27 @@ def distance(lab: kit.Lab) -> str:
     return kit.points(float(option.value), float(lab.question("act1").answer)) if option else ""
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     case = story()
     return {
-        "price": percent(case.price), "demand": percent(case.demand(case.high)), "energy": percent(case.energy(case.high)),
-        "limit": significant(case.limit), "whole": percent(case.at(share=1.0).energy(case.high)),
-        "both": percent(case.at(cost=0.5).energy(case.high)), "tenth": percent(case.at(share=TENTH).energy(case.high)),
-        "rented": kit.amount(context(RENTED).share, "%"), "fall": percent(1 - case.price),
+        "price": kit.percent(case.price), "demand": kit.percent(case.demand(case.high)), "energy": kit.percent(case.energy(case.high)),
+        "limit": significant(case.limit), "whole": kit.percent(case.at(share=1.0).energy(case.high)),
+        "both": kit.percent(case.at(cost=0.5).energy(case.high)), "tenth": kit.percent(case.at(share=TENTH).energy(case.high)),
+        "rented": kit.amount(context(RENTED).share, "%"), "fall": kit.percent(1 - case.price),
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     elasticity, cooled, dearer = story().high, given("pue_poor") / given("pue_good"), 1 + given("certificate") / 100
     return {
-        "cooled": percent(rebound.energy(cooled, elasticity, TENTH)), "batched": percent(rebound.energy(2, elasticity, TENTH, 1, 0.5)),
-        "certified": percent(rebound.energy(1, elasticity, TENTH, 1, dearer)), "cheaper": percent(1 - rebound.price(cooled, TENTH)),
-        "price": percent(rebound.price(2, TENTH, 1, 0.5)),
+        "cooled": kit.percent(rebound.energy(cooled, elasticity, TENTH)),
+        "batched": kit.percent(rebound.energy(2, elasticity, TENTH, 1, 0.5)),
+        "certified": kit.percent(rebound.energy(1, elasticity, TENTH, 1, dearer)), "cheaper": kit.percent(1 - rebound.price(cooled, TENTH)),
+        "price": kit.percent(rebound.price(2, TENTH, 1, 0.5)),
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     before, after = (energy_server("h100_sxm", "llama3_70b", int(given(size))) for size in ("small", "large"))
     gain, time = before.joules / after.joules, before.device_s / after.device_s
     gemini = published("gemini_prompt").rows[0]

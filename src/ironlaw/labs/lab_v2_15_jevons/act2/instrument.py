@@ -80,7 +80,7 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
 
 def backfires(plan: Plan) -> dict[str, Any]:
     if plan.fleet.gain <= 1:
-        return {"label": "Backfires from", "value": "never", "unit": "", "tone": "", "note": "a token takes no less than before"}
+        return kit.text_card("Backfires from", "never", tone="", note="a token takes no less than before")
     tone = "bad" if plan.high > plan.fleet.threshold else "good"
     return kit.card("Backfires from", plan.fleet.threshold, "", tone=tone, note="this elasticity on")
 
@@ -93,7 +93,7 @@ def busy(plan: Plan) -> dict[str, Any]:
         else " to ".join(significant(each, 2) for each in sorted(ends))
     )
     bad = verdict.state(plan) in (verdict.SHORT, verdict.IDLE)
-    return {"label": "Machines busy", "value": text, "unit": "%", "tone": "bad" if bad else "", "note": "over your band"}
+    return kit.text_card("Machines busy", text, "%", tone="bad" if bad else "", note="over your band")
 
 
 def formula(plan: Plan) -> str:

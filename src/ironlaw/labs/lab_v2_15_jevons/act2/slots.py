@@ -14,11 +14,11 @@ from ironlaw.units import significant
 WATTS, YEARS, BUSY = 700.0, 3.0, 0.6  # of the reflection
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {"rate": significant(trace(TRACE).rate), "model": f"{SERVERS[BEFORE][0].partition('B')[0]} billion parameters"}
 
 
-def lock(lab: kit.Lab) -> dict[str, object]:
+def lock() -> dict[str, object]:
     plan = premise()
     larger, fleet = changes()["batch"].fleet, plan.fleet
     return {
@@ -48,7 +48,7 @@ def tonnes() -> dict[str, object]:
     return {key: kit.amount(plan.tonnes, "t") for key, plan in changes().items()}
 
 
-def reveal(lab: kit.Lab) -> dict[str, object]:
+def reveal() -> dict[str, object]:
     batch, wait = changes()["batch"].fleet, changes()["wait"].fleet
     at = premise().high
     return {
@@ -58,7 +58,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     def share(grams: float) -> kit.Markup:
         return kit.amount(100 * embodied_share(1e3 * given("embodied"), WATTS, grams, YEARS, BUSY), "%")
 
@@ -68,7 +68,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     batch = changes()["batch"].fleet
     return {
         "share": kit.amount(100 * batch.share, "%", 2), "gain": significant(batch.gain), "price": significant(batch.price),
@@ -77,7 +77,7 @@ def peek(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def takeaways(lab: kit.Lab) -> dict[str, object]:
+def takeaways() -> dict[str, object]:
     return {
         "threshold": significant(changes()["batch"].fleet.threshold, 2),
         "batch": tonnes()["batch"],

@@ -55,11 +55,11 @@ def cards(own: Record) -> list[dict[str, Any]]:
     sure, right = own.standing.sure, sum(one.correct for one in own.standing.sure)
     score = own.brier.score if own.brier else None
     return [
-        {"label": "Predictions", "value": str(len(own.answered)), "unit": "", "note": f"{own.curve.right} right"},
-        {"label": "Sure and right", "value": f"{right} of {len(sure)}", "unit": "", "note": "confidence 4 or 5"},
-        {"label": "Brier score", "value": significant(score) if score is not None else "–", "unit": "",
-         "tone": "" if score is None else "good" if score < EVEN_ODDS else "bad", "note": f"{EVEN_ODDS:g} is saying one half to all"},
-        {"label": "Beliefs still held", "value": str(len(own.held)), "unit": "", "note": "met with confidence, not put right since"},
+        kit.text_card("Predictions", str(len(own.answered)), note=f"{own.curve.right} right"),
+        kit.text_card("Sure and right", f"{right} of {len(sure)}", note="confidence 4 or 5"),
+        kit.text_card("Brier score", significant(score) if score is not None else "–",
+            tone="" if score is None else "good" if score < EVEN_ODDS else "bad", note=f"{EVEN_ODDS:g} is saying one half to all"),
+        kit.text_card("Beliefs still held", str(len(own.held)), note="met with confidence, not put right since"),
     ]  # fmt: skip
 
 

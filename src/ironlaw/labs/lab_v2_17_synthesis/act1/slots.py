@@ -71,7 +71,7 @@ def _side(gap: float) -> str:
     return f"you are {'too sure' if gap > 0 else 'not sure enough'} by {significant(abs(100 * gap), 2)} points"
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     sure, low, half = PROBABILITY[5], PROBABILITY[1], PROBABILITY[4]
     cases = {
         "nothing": [(sure, True)] * HIT + [(sure, False)] * MISS, "answers": [(sure, False)] * HIT + [(sure, True)] * MISS,
@@ -84,7 +84,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     parts = brier([(PROBABILITY[5], True)] * HIT + [(PROBABILITY[5], False)] * MISS)
     assert parts is not None
     interval = wilson(6, 8)

@@ -48,9 +48,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 def cards(report: Report) -> list[dict[str, Any]]:
     hit = broken(report)
     return [
-        {"label": "Limits broken", "value": f"{len(hit)} of {len(NAMES)}", "unit": "", "tone": "bad" if hit else "good"},
+        kit.text_card("Limits broken", f"{len(hit)} of {len(NAMES)}", tone="bad" if hit else "good"),
         *(
-            {"label": NAMES[name], "value": value, "unit": unit, "tone": "bad" if name in hit else "good"}
+            kit.text_card(NAMES[name], value, unit, tone="bad" if name in hit else "good")
             for name in ("days", "hours", "carbon", "availability")
             for value, _, unit in [reading(name, report.values[name]).partition(" ")]
         ),

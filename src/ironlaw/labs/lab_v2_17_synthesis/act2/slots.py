@@ -18,7 +18,7 @@ NOBODYS = "the house's: you saved no design of these labs yet"
 UNKNOWN = "not known yet: your ledger has no other lab"
 
 
-def message(lab: kit.Lab) -> dict[str, object]:
+def message() -> dict[str, object]:
     return {
         "tokens": f"{significant(premises.TOKENS / 1e12)} trillion", "days": limit("days"),
         "hours": f"{significant(LIMITS['hours'].value / 1e6)} million hours",
@@ -71,7 +71,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def reflection(lab: kit.Lab) -> dict[str, object]:
+def reflection() -> dict[str, object]:
     house = Design()
     now, twice = evaluate(house).values["days"], evaluate(house, Faster(flops=2)).values["days"]
     four = evaluate(house, Faster(flops=4)).values["days"]
@@ -83,7 +83,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
-def peek(lab: kit.Lab) -> dict[str, object]:
+def peek() -> dict[str, object]:
     house = Design()
     bars = {bar.name: bar for bar in tornado(house)}
     report = evaluate(house)
