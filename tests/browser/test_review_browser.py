@@ -121,8 +121,8 @@ def expect_words_explained(page: Page) -> None:
     expect(box).to_have_count(0)
 
 
-def test_one_card_by_keyboard_alone(either: str, page: Page) -> None:
-    page.goto(either + REVIEW)
+def test_one_card_by_keyboard_alone(beginner: str, page: Page) -> None:
+    page.goto(beginner + REVIEW)
     expect(desk(page)).to_contain_text("10 to go")
     expect_words_explained(page)
     shown = on_the_table(page)
