@@ -285,20 +285,6 @@ def test_a_bad_address_can_be_put_right(page: Page, labs_server: str):
     page.wait_for_url(re.compile("hardware=t4"))
 
 
-def test_a_server_that_is_gone_is_named_and_its_successor_answers(page: Page, labs):
-    with labs() as (url, _):
-        visit(page, url)
-        port = int(url.rpartition(":")[2])
-    dial(page, "batch").get_by_role("slider").press("ArrowRight")
-    expect(page.get_by_role("alert")).to_contain_text("ironlaw labs")
-    before = page.locator(".il-cards").inner_text()
-    with labs(port) as (again, _):
-        assert again == url
-        expect(page.get_by_role("alert")).to_have_count(0)
-        page.wait_for_url(re.compile("batch=2"))
-        assert page.locator(".il-cards").inner_text() != before
-
-
 def test_nothing_scrolls_sideways_in_light_or_dark(new_context: Callable[..., BrowserContext], labs_server: str):
     clipped = """[...document.querySelectorAll('.il-card > *, .il-formula p, .il-options span, .il-banner *')]
         .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map(e => e.textContent)"""

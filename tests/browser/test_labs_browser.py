@@ -65,9 +65,10 @@ def test_it_opens_is_committed_to_saved_and_turned_and_can_be_read(
     instrument(page, "act1")
     expect(page.locator("#act2-instrument svg[role=img]")).to_have_count(0)
     commit(page, first_label(slug, "act2"), "4 sure")
-    instrument(page, "act2")
+    expect(page.locator("#act2-reveal")).to_be_visible()
     complete(lab)  # as if in another window
     page.locator(".il-next button").last.click()
+    instrument(page, "act2")
     go_on(page, "Save my design")
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
     expect(page.locator(".il-receipt-table").first).to_be_visible()

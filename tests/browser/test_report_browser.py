@@ -156,13 +156,3 @@ def test_no_serious_axe_violation_and_nothing_scrolls_sideways(chromium: Browser
         expect(page.locator("svg.il-drawing")).to_have_count(7)
         assert fits_across(page)
         assert serious(page) == []
-
-
-def test_it_prints(opened: Page):
-    """All of it, folded or not."""
-    opened.locator("main > section > details").evaluate_all("folds => folds.forEach((fold) => { fold.open = false; })")
-    opened.emulate_media(media="print")
-    expect(opened.locator(".picker")).to_be_hidden()
-    expect(opened.locator("[data-detail=roofline] svg.il-drawing")).to_be_visible()
-    assert opened.locator("[data-operators] .wide").evaluate("e => getComputedStyle(e).maxHeight") == "none"
-    assert len(opened.pdf()) > 20_000

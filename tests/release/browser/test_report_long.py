@@ -1,4 +1,4 @@
-"""The report of a graph with thousands of operators, in a real browser."""
+"""The report of a graph with thousands of operators in a real browser, and on paper."""
 
 from pathlib import Path
 
@@ -42,3 +42,15 @@ def test_three_thousand_operators(chromium: Browser, tmp_path: Path):
         grid.get_by_label("Filter by text").fill("")
         page.get_by_role("button", name="Show all 3,000").first.click()
         expect(grid.locator("tbody tr")).to_have_count(3000)
+
+
+def test_it_prints(chromium: Browser, tmp_path: Path):
+    """All of it, folded or not."""
+    analysis = Analysis(chain(90), (predict(chain(90), hardware("t4"), Plan()),))
+    with chromium.new_context() as context, watched(context.new_page()) as page:
+        page.goto(write(analysis, tmp_path / "paper.html").as_uri())
+        page.emulate_media(media="print")
+        expect(page.locator(".picker")).to_be_hidden()
+        expect(page.locator("[data-detail=roofline] svg.il-drawing")).to_be_visible()
+        assert page.locator("[data-operators] .wide").evaluate("e => getComputedStyle(e).maxHeight") == "none"
+        assert len(page.pdf()) > 20_000
