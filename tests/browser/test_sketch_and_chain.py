@@ -59,8 +59,8 @@ def test_a_chain_is_built(beginner: str, shared_home: Path, shared_ledger: Ledge
 
     explorer.get_by_role("button", name=re.compile("^LayerNorm, 1 of 3")).press("ArrowDown")
     expect(explorer.get_by_role("button", name=re.compile("^LayerNorm, 2 of 3"))).to_be_focused()
-    page.keyboard.press("Delete")
-    explorer.get_by_role("button", name="Add GELU").press("Enter")
+    changes(page, explorer, lambda: page.keyboard.press("Delete"))  # each answer is drawn before the next act, or a drag is lost
+    changes(page, explorer, lambda: explorer.get_by_role("button", name="Add GELU").press("Enter"))
     link("GELU", "3 of 3")
     changes(page, explorer, lambda: explorer.get_by_role("button", name="Add softmax").drag_to(explorer.locator(".il-link").first))
     link("softmax", "1 of 4")
