@@ -20,6 +20,15 @@ FILL = """([owner, rows]) => new Promise((done, fail) => {
   };
 })"""
 
+# what the browser holds, without Python: from a page of the site that starts none
+STORED = """() => new Promise((done) => {
+  const request = indexedDB.open("ironlaw");
+  request.onsuccess = () => {
+    const all = request.result.transaction("events").objectStore("events").getAll();
+    all.onsuccess = () => done(all.result.map((row) => row[5]));
+  };
+})"""
+
 
 def stored(write: Callable[[Ledger], object]) -> tuple[str, list[tuple]]:
     """Whose ledger it is, and its rows once that was written into it."""

@@ -218,7 +218,7 @@ def test_points_are_moved_by_keys_pinned_dragged_exported_and_linked_to(
     assert "#" not in elsewhere.url  # taken once: what is turned now is kept
 
 
-def test_it_can_be_read_everywhere_and_every_control_changes_something(done: str, page: Page) -> None:
+def test_it_can_be_read_everywhere_and_controls_of_each_kind_change_something(done: str, page: Page) -> None:
     open_in_the_dark(page, done + LAB)
     unfold(page)
     first, second = instrument(page, "act1"), instrument(page, "act2")
@@ -235,19 +235,11 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(done: str
         for option in options:
             changes(page, where, lambda option=option: where.locator(".il-dials").get_by_text(option, exact=True).click())
 
-    changes(page, first, lambda: first.get_by_role("spinbutton", name="N", exact=True).fill("1024"))
     by_text(first, "M, N, K apart")
-    for size in ("M", "K"):
-        changes(page, first, lambda size=size: first.get_by_role("spinbutton", name=size, exact=True).fill("256"))
-    by_text(first, "FP8", "with caches", "all", "Roofs of every format", "from Python", "graph replay")
-    changes(page, first, lambda: first.get_by_label("Device", exact=True).select_option(label="NVIDIA H200 SXM5 141 GB"))
+    changes(page, first, lambda: first.get_by_role("spinbutton", name="K", exact=True).fill("256"))
     changes(page, first, lambda: first.get_by_label("Compare with").select_option(label="AMD Instinct MI300X 192 GB"))
 
-    changes(page, second, lambda: second.get_by_label("Device", exact=True).select_option(label="NVIDIA H200 SXM5 141 GB"))
-    changes(page, second, lambda: second.get_by_label("Model").select_option(index=1))
-    changes(page, second, lambda: second.get_by_role("spinbutton", name="Batch").fill("32"))
-    changes(page, second, lambda: second.get_by_role("spinbutton", name="Context").fill("2048"))
-    by_text(second, "decode", "INT4", "adjacent element-wise", "all element-wise, norm and bias too", "tiled", "measured curves")
+    by_text(second, "decode", "tiled")
     cache = second.get_by_role("group", name="Keys and values stored in")
     changes(page, second, lambda: cache.get_by_text("FP8", exact=True).click())
     changes(page, first, page.get_by_text("Edge", exact=True).first.click)

@@ -1,7 +1,5 @@
 """The report in a real browser, opened from disk: nothing asked for, tables by mouse and keyboard, pictures that follow the choice."""
 
-import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +24,6 @@ MACHINES = ("h200_sxm", "t4")
 
 
 def chain(count: int) -> Graph:
-    """Layers of 30 operators that end in a product, as real ones do: nobody's compiler fuses 3,000 into one."""
     before, ops = Tensor("x", (64, 64), "fp16", "input"), []
     for i in range(count):
         after = Tensor(f"t{i}", (64, 64), "fp16")
@@ -151,43 +148,11 @@ def test_answers_on_one_screen_and_the_rest_folded(chromium: Browser, report: st
         assert page.evaluate("document.documentElement.scrollHeight") < 4000 and fits_across(page)
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
-def test_no_serious_axe_violation_and_nothing_scrolls_sideways(chromium: Browser, report: str, scheme: str, width: int):
-    looks = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}, "bypass_csp": True}  # axe is let in
+def test_no_serious_axe_violation_and_nothing_scrolls_sideways(chromium: Browser, report: str):
+    looks = {"color_scheme": "dark", "viewport": {"width": 390, "height": 900}, "bypass_csp": True}  # axe is let in
     with chromium.new_context(**looks) as context, watched(context.new_page()) as page:
         page.goto(report)
-        assert serious(page) == []
         page.locator("main > section > details").evaluate_all("folds => folds.forEach((fold) => { fold.open = true; })")
         expect(page.locator("svg.il-drawing")).to_have_count(7)
         assert fits_across(page)
         assert serious(page) == []
-
-
-def test_three_thousand_operators(chromium: Browser, tmp_path: Path):
-    graph = chain(3000)
-    analysis = Analysis(graph, tuple(predict(graph, hardware("t4"), Plan(mode)) for mode in ("eager", "graphs")))
-    with chromium.new_context() as context, watched(context.new_page()) as page:
-        page.goto(write(analysis, tmp_path / "long.html").as_uri())
-        page.locator("#operators summary").first.click()
-        grid = page.locator("[data-operators]")
-        expect(grid.locator("tbody tr")).to_have_count(100)
-        expect(grid.get_by_role("status")).to_have_text("3,000 rows, 100 shown")
-        begun = time.monotonic()
-        for heading in ("operator", "kind", "moved"):
-            grid.locator("th").filter(has_text=heading).get_by_role("button").click()
-        grid.get_by_label("Filter by text").fill("layers.99.")
-        expect(grid.locator("tbody tr")).to_have_count(30)
-        print(json.dumps({"three sorts and a filter, s": round(time.monotonic() - begun, 2)}))
-        grid.get_by_label("Filter by text").fill("")
-        page.get_by_role("button", name="Show all 3,000").first.click()
-        expect(grid.locator("tbody tr")).to_have_count(3000)
-
-
-def test_it_prints(opened: Page):
-    """All of it, folded or not."""
-    opened.locator("main > section > details").evaluate_all("folds => folds.forEach((fold) => { fold.open = false; })")
-    opened.emulate_media(media="print")
-    expect(opened.locator(".picker")).to_be_hidden()
-    expect(opened.locator("[data-detail=roofline] svg.il-drawing")).to_be_visible()
-    assert opened.locator("[data-operators] .wide").evaluate("e => getComputedStyle(e).maxHeight") == "none"
-    assert len(opened.pdf()) > 20_000

@@ -2,22 +2,18 @@
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
-from lab_steps import expect_readable, expect_short, open_in_the_dark, payloads, tab_to, unfold, watched
-from playwright.sync_api import Locator, Page, expect
+from lab_steps import expect_readable, expect_short, open_in_the_dark, payloads, unfold, watched
+from playwright.sync_api import Page, expect
+from review_steps import REVIEW, answer, answer_by_keyboard, desk, on_the_table
 
-from ironlaw.claims.glossary import terms
 from ironlaw.labs.review.walker import START, walk_from
 from ironlaw.ledger import Ledger
-from ironlaw.recall.card_templates import templates
-from ironlaw.recall.card_variants import Variant, variant
+from ironlaw.recall.card_variants import variant
 from ironlaw.recall.pairs import pair
 from ironlaw.recall.walk import truth
-
-REVIEW = "/lab/review/"
 
 
 @pytest.fixture
@@ -26,44 +22,7 @@ def page(page: Page) -> Iterator[Page]:
         yield page
 
 
-def desk(page: Page) -> Locator:
-    return page.locator(".il-review-card")
-
-
-@cache
-def drawn(name: str) -> Variant:
-    """A card as it is when nothing was answered yet."""
-    return variant(templates()[name], 0)
-
-
-def on_the_table(page: Page) -> Variant:
-    expect(desk(page).locator(".il-ask")).to_be_visible()
-    asked = desk(page).locator(".il-ask").inner_text()
-    likely = sorted(templates(), key=lambda name: templates()[name].first or len(templates()))
-    return next(drawn(name) for name in likely if drawn(name).text == asked)
-
-
-def answer(page: Page, shown: Variant, right: bool = True, sure: str = "3 fairly sure") -> None:
-    """Give the card that is on the table its answer, and look at the key."""
-    here = desk(page)
-    kind = shown.template.kind
-    if kind == "numeric":
-        value = float(shown.key) if right else shown.mistakes[0].value
-        here.get_by_label("Your answer").fill(f"{value:.12g} {shown.unit}")
-    elif kind == "choice":
-        here.locator(".il-answer").nth([choice.id == shown.key for choice in shown.choices].index(right)).click()
-    elif kind == "explain":
-        here.get_by_role("textbox").fill("What I remember of it.")
-    here.get_by_text(sure).click()
-    here.get_by_role("button", name=re.compile("Show the")).click()
-    if kind == "explain":
-        for point in shown.rubric[: shown.template.enough if right else 0]:
-            here.get_by_text(point, exact=True).click()
-        here.get_by_role("button", name="Keep my grade").click()
-    expect(here.locator(".il-key")).to_be_visible()
-
-
-def test_a_whole_sitting_by_mouse_with_undo_and_skip(beginner: str, shared_ledger: Ledger, page: Page) -> None:
+def test_a_sitting_begins_by_mouse_with_undo_and_skip(beginner: str, shared_ledger: Ledger, page: Page) -> None:
     page.goto(beginner + REVIEW)
     expect(desk(page)).to_contain_text("10 to go")
     first = on_the_table(page)
@@ -87,57 +46,13 @@ def test_a_whole_sitting_by_mouse_with_undo_and_skip(beginner: str, shared_ledge
     expect(desk(page)).to_contain_text("memory bandwidth")
     desk(page).get_by_role("button", name="Skip").click()
     expect(desk(page)).to_contain_text("Skipped for this sitting")
-    for left in range(9, 0, -1):
-        expect(desk(page)).to_contain_text(f"{left} to go")
-        answer(page, on_the_table(page), sure="5 certain")
-        desk(page).get_by_role("button", name="Next card").click()
-        expect(desk(page).locator(".il-key")).to_have_count(0)
-    expect(desk(page)).to_contain_text("Done for now: 10 answered, 10 right")
-    expect(desk(page).get_by_role("button", name="Begin another sitting")).to_be_visible()
-    expect(page.locator(".il-hud")).to_contain_text("done for now")
-    expect(page.locator(".il-hud")).to_contain_text("10 of 10 right")
-    expect(page.locator(".il-instrument").first).to_contain_text("9 of 9")
-    page.goto(beginner)
-    expect(page.locator("#review .state")).to_contain_text(re.compile("due"))
-    assert len(payloads(shared_ledger, "reviewed")) == 11
+    expect(desk(page)).to_contain_text("9 to go")
+    assert len(payloads(shared_ledger, "reviewed")) == 2
     assert len(payloads(shared_ledger, "undo")) == 1
 
 
-def expect_words_explained(page: Page) -> None:
-    """On hover and on focus, in the page and in a piece; it can be pointed at, and Escape closes it."""
-    box = page.locator(".il-explained")
-    word = desk(page).locator(".il-ask .il-gloss").first
-    word.hover()
-    expect(box).to_have_count(1)
-    expect(word).to_have_attribute("aria-describedby", box.get_attribute("id") or "")
-    expect(box).to_contain_text(terms()[word.get_attribute("data-term") or ""].says)
-    box.hover()
-    expect(box).to_be_visible()
-    page.mouse.move(2, 2)
-    expect(box).to_have_count(0)
-    page.locator("#cards .il-gloss").first.focus()
-    expect(box).to_have_count(1)
-    page.keyboard.press("Escape")
-    expect(box).to_have_count(0)
-
-
-def test_one_card_by_keyboard_alone(either: str, page: Page) -> None:
-    page.goto(either + REVIEW)
-    expect(desk(page)).to_contain_text("10 to go")
-    expect_words_explained(page)
-    shown = on_the_table(page)
-    tab_to(page, "text", "Your answer")
-    page.keyboard.type(f"{float(shown.key):.12g}")
-    tab_to(page, "radio", "1 guessing")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    tab_to(page, "button", "Show the key")
-    page.keyboard.press("Enter")
-    expect(desk(page)).to_contain_text("✓ Right")
-    page.keyboard.press("Enter")  # the focus is on "Next card"
-    expect(desk(page).locator(".il-key")).to_have_count(0)
-    expect(desk(page)).to_contain_text("9 to go")
-    assert shown.text not in desk(page).inner_text()
+def test_one_card_by_keyboard_alone(beginner: str, page: Page) -> None:
+    answer_by_keyboard(page, beginner + REVIEW)
 
 
 def test_the_map_by_keyboard(beginner: str, page: Page) -> None:

@@ -1,49 +1,14 @@
-"""What a learner does in one lab and in no other, and what comes of it; test_labs_browser.py walks through all of them."""
+"""What a learner does in one lab and in no other, and what comes of it; test_labs_walked.py walks through all of them."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from lab_steps import changes
+from lab_walk import Walk, banner, hud, number, pick
 from playwright.sync_api import Locator, Page, expect
 
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.registry.workloads import about
 from ironlaw.units import significant
-
-Act = Callable[[Page, Locator], None]
-
-
-@dataclass(frozen=True)
-class Walk:
-    """By mouse: what may not be read before the first lock, the ids of what is chosen, the first act's experiment, both acts, the design
-    that is saved, and at the end one control of each kind that the instruments have."""
-
-    sealed: tuple[str, ...]
-    choices: tuple[str, str, str, str]  # first lock, first reflection, second lock, second reflection
-    experiment: str  # empty where the lab has none
-    first: Act
-    second: Act
-    saved: Callable[[dict], bool]
-    controls: Callable[[Page, Locator, Locator], None]
-
-
-def banner(where: Locator) -> Locator:
-    return where.locator(".il-banner-title")
-
-
-def number(where: Locator, name: str, value: str) -> None:
-    where.get_by_role("spinbutton", name=re.compile(f"^{name}")).fill(value)
-
-
-def pick(where: Locator, *options: str) -> None:
-    for option in options:
-        where.locator(".il-dials").get_by_text(option, exact=True).and_(where.page.locator(":not(option)")).click()
-
-
-def hud(page: Page) -> Locator:
-    return page.locator(".il-hud")
-
 
 # --- Lab 08
 
@@ -485,39 +450,6 @@ def robustness_controls(page: Page, first: Locator, second: Locator) -> None:
     expect(second.locator('[data-figure="certificate"] .il-drawing')).to_be_visible()
 
 
-# --- Lab V2-17
-
-
-def the_record(page: Page, first: Locator) -> None:
-    expect(page.locator("#act1-reveal")).to_contain_text("25")
-    expect(first.locator('[data-figure="calibration"] .il-drawing')).to_be_visible()
-    level = first.locator('[data-dial="level"] select')
-    level.select_option(label="5: 95 %")
-    expect(hud(page)).to_contain_text("0 of 0")
-
-
-def the_system(page: Page, second: Locator) -> None:
-    expect(banner(second)).to_contain_text("No single dial does it")
-    page.get_by_role("button", name="Show me the nearest design that holds").click()
-    page.get_by_role("button", name="Turn them").click()
-    expect(banner(second)).to_contain_text("Everything holds")
-    menu(second, "Pieces of a stage", "4")
-    expect(banner(second)).to_contain_text("It does not divide")
-    menu(second, "Pieces of a stage", "1")
-    expect(banner(second)).to_contain_text("Everything holds")
-
-
-def menu(where: Locator, name: str, label: str) -> None:
-    where.get_by_label(name, exact=True).select_option(label=label)
-
-
-def system_controls(page: Page, first: Locator, second: Locator) -> None:
-    changes(page, second, lambda: menu(second, "Where", "Old hall"))
-    for tab, drawn in (("Waterfall", "waterfall"), ("Levers", "tornado"), ("Limits", "margins")):
-        second.get_by_role("tab", name=tab).click()
-        expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
-
-
 # --- Lab V2-13
 
 
@@ -759,12 +691,6 @@ WALKS = {
         and (d["act1_correct"], d["act2_correct"], d["reader"]) == (False, False, "masked"),
         robustness_controls,
     ),
-    "lab_v2_17_synthesis": Walk(
-        ("Brier score", "72.7"), ("half", "theme", "nics", "seven"), "", the_record, the_system,
-        lambda d: (d["virtual"], d["budget"], d["spares"], d["retries"], d["limits_broken"], d["hints"]) == (1, 512, 1, 1, [], 1)
-        and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["predictions"] == 0 and d["days"] < 60,
-        system_controls,
-    ),
     "lab_v2_13_privacy": Walk(
         ("1.04", "16.8", "0.947"), ("sum", "neither", "tuning", "tenth"), "dp_sgd", the_run, the_budget,
         lambda d: (d["records"], d["rate"], d["noise"], d["clip"], d["runs"], d["constraint_hit"]) == (1_000, 0.16, 4, 0.3, 1, None)
@@ -778,24 +704,3 @@ WALKS = {
         layout_controls,
     ),
 }  # fmt: skip
-
-# By keyboard: dials of an act's instrument as (act, kind, name, key); each press changes what the instrument shows.
-KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
-    "lab_08_ledger": (("act2", "radio", "nothing", "ArrowRight"),),
-    "lab_10_frontier": (("act1", "radio", "8", "ArrowLeft"), ("act1", "button", "Two axes", "ArrowRight")),
-    "lab_12_amdahl": (("act2", "range", "Workers", "ArrowRight"),),
-    "lab_13_line": (("act1", "radio", "columns", "ArrowRight"), ("act2", "range", "Requests per second", "ArrowRight")),
-    "lab_14_tail": (("act1", "range", "Connections", "End"),),
-    "lab_15_parity": (("act2", "range", "Repayment", "ArrowRight"),),
-    "lab_v2_15_jevons": (("act1", "radio", "by hand", "ArrowRight"), ("act2", "range", "How many of them", "ArrowRight")),
-    "lab_v2_05_parallelism": (("act1", "range", "Replicas of the pipeline", "ArrowLeft"), ("act2", "range", "Whose groups", "ArrowRight")),
-    "lab_v2_03_fabric": (("act1", "range", "Oversubscription", "ArrowRight"), ("act2", "radio", "64", "ArrowRight")),
-    "lab_v2_02_interconnect": (("act1", "range", "Into a step", "ArrowRight"), ("act2", "radio", "4", "ArrowLeft")),
-    "lab_v2_06_collectives": (("act1", "range", "Into the sum", "ArrowRight"), ("act2", "range", "Bucket", "ArrowRight")),
-    "lab_v2_10_kv_serving": (("act1", "range", "Devices", "ArrowLeft"), ("act2", "range", "Moment", "ArrowRight")),
-    "lab_v2_12_slo": (("act1", "radio", "P99", "ArrowLeft"), ("act2", "range", "Moment", "ArrowLeft")),
-    "lab_v2_14_adversarial": (("act1", "range", "A pixel may change by", "ArrowRight"), ("act2", "radio", "FP16", "ArrowLeft")),
-    "lab_v2_17_synthesis": (("act2", "select", "GPUs that train", "ArrowDown"),),
-    "lab_v2_13_privacy": (("act1", "range", "Noise multiplier", "ArrowLeft"), ("act2", "radio", "4 %", "ArrowRight")),
-    "lab_v2_07_checkpoint": (("act1", "range", "Into the day", "ArrowLeft"), ("act2", "radio", "nowhere", "ArrowRight")),
-}

@@ -1,0 +1,169 @@
+"""What an instrument draws, and which words of it lie on each other: the pictures are laid out by the widget's own script in one page."""
+
+import json
+import math
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+from ironlaw import kit
+from ironlaw.kit import page as plain_page
+from ironlaw.kit.lab import LABS
+from ironlaw.kit.lab_check import complete
+from ironlaw.ledger import open_ledger
+from ironlaw.widget.assets import DRAWING, script, typeface
+from ironlaw.widget.dials import settle
+from ironlaw.widget.piece import plain
+
+SLUGS = sorted(path.parent.name for path in LABS.glob("lab_*/lab.py"))
+WIDTHS = {"phone": 336, "tablet": 482, "desk": 763}  # px that a picture has on screens of 390, 820 and 1280
+# Words as the script means to draw them, each a box; two boxes that share more than a pixel each way are a collision.
+COLLISIONS = """
+const walk = (node, out) => {
+  if (Array.isArray(node)) return node.forEach((each) => walk(each, out));
+  if (!node || typeof node !== "object") return;
+  if (node.tag === "text") out.push(node);
+  else walk(node.children, out);
+};
+const said = (node) => (typeof node === "object" ? node.children.map(said).join("") : String(node));
+const bold = (node) => /il-strong|il-regime|il-inside/.test(node.attributes.class ?? "");
+function textBox(node) {
+  const a = node.attributes;
+  const gaps = node.children.filter((child) => child.tag === "tspan").reduce((sum, child) => sum + (child.attributes.dx ?? 0), 0);
+  const heavy = (child) => bold(node) || /il-tagged/.test(child.attributes?.class ?? "");
+  const width = node.children.reduce((sum, child) => sum + measure(said(child), heavy(child)), gaps);
+  const left = (a.x ?? 0) - width * SHIFT[a["text-anchor"] ?? "start"];
+  const turn = a.transform?.match(/translate\\(([-\\d.]+),([-\\d.]+)\\) rotate\\(([-\\d.]+)\\)/);
+  if (!turn) return [{ text: said(node), left, right: left + width, top: a.y - SIZE * 0.74, bottom: a.y + SIZE * 0.2 }];
+  const [mx, my, angle] = turn.slice(1).map(Number); // words along a line: a row of small boxes
+  const [c, s] = [Math.cos((angle * Math.PI) / 180), Math.sin((angle * Math.PI) / 180)];
+  return Array.from({ length: Math.ceil(width / 6) }, (_, i) => {
+    const [px, py] = [-width / 2 + 6 * i + 3, a.dy - 4];
+    const [x, y] = [mx + c * px - s * py, my + s * px + c * py];
+    return { text: said(node), left: x - 3, right: x + 3, top: y - 4, bottom: y + 4 };
+  });
+}
+// The arrow from what was predicted to the truth runs through no words of its own.
+function struck(node) {
+  if (Array.isArray(node)) return node.flatMap(struck);
+  if (!node || typeof node !== "object" || node.tag === "text") return [];
+  if (!/il-bracket/.test(node.attributes?.class ?? "")) return struck(node.children ?? []);
+  const [path, text] = ["path", "text"].map((tag) => node.children.find((child) => child?.tag === tag));
+  const line = path?.attributes.d.match(/M([-\\d.]+),([-\\d.]+)H([-\\d.]+)/)?.slice(1).map(Number);
+  if (!line || !text) return [];
+  const [[from, level, to], [box]] = [line, textBox(text)];
+  const across = Math.min(Math.max(from, to), box.right) - Math.max(Math.min(from, to), box.left);
+  return level > box.top && level < box.bottom && across > 1 ? [`the arrow × ${box.text}`] : [];
+}
+function collisions(figure, width) {
+  const ui = { id: "p", local: {}, widths: new Map(), drawn: new Map(), tall: new Set() };
+  const texts = [];
+  const drawn = plotView(figure, figure.id, width, { ui, spec: {}, line: {} });
+  walk(drawn, texts);
+  const boxes = texts.filter((node) => said(node).trim()).map(textBox);
+  const hits = struck(drawn);
+  boxes.forEach((some, i) => boxes.slice(i + 1).forEach((others) => {
+    const shared = (a, b) => [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
+    if (some.some((a) => others.some((b) => Math.min(...shared(a, b)) > 1))) hits.push(`${some[0].text} × ${others[0].text}`);
+  }));
+  // what names a bar or gives its value never goes, and neither does the learner's own mark or the truth
+  const all = texts.map(said);
+  const there = (words) => all.some((text) => text.includes(words) || (text.endsWith("…") && words.startsWith(text.slice(0, -1))));
+  const kept = figure.marks.filter((mark) => mark.label && ((mark.type === "bar" && !figure.stacked) || mark.role));
+  const wanted = [...(figure.y.names ?? []), ...kept.map((mark) => mark.label)];
+  return [...hits, ...wanted.filter((words) => !there(words)).map((words) => `${words} is missing`)];
+}
+window.judge = (figures, widths) => figures.flatMap((text) => {
+  const figure = JSON.parse(text);
+  return Object.entries(widths).flatMap(([screen, width]) => collisions(figure, width).map((hit) => `${screen}, ${figure.id}: ${hit}`));
+});
+window.ready = typeface;
+"""
+
+
+def turned(dial: dict[str, Any], chance: random.Random) -> Any:
+    """A value that the dial can have. Measured rates instead of the datasheet's move a point a little and cost most of the time here:
+    they have their turn at the ends."""
+    if dial["id"] == "measured" and isinstance(dial["value"], bool):
+        return dial["value"]
+    if "options" in dial and dial["type"] != "chain":
+        return chance.choice([option["value"] for option in dial["options"] if not option["disabled"]])
+    if dial["type"] == "chain":
+        return [chance.choice(dial["options"])["value"] for _ in range(chance.randint(1, dial["most"]))]
+    if dial["type"] == "switch":
+        return chance.random() < 0.5
+    if dial["type"] == "log":
+        value = math.exp(chance.uniform(math.log(dial["min"]), math.log(dial["max"])))
+    elif dial["type"] == "range":
+        value = chance.uniform(dial["min"], dial["max"])
+    else:
+        return dial["value"]
+    return round(value) if dial.get("whole") else value
+
+
+def ends(dial: dict[str, Any]) -> list[Any]:
+    if "options" in dial and dial["type"] != "chain":
+        return [option["value"] for option in dial["options"] if not option["disabled"]]
+    if dial["type"] == "chain":
+        return [[dial["options"][0]["value"]], [dial["options"][-1]["value"]] * dial["most"]]
+    return {"switch": [False, True], "log": [dial.get("min"), dial.get("max")], "range": [dial.get("min"), dial.get("max")]}.get(
+        dial["type"], []
+    )
+
+
+def at_the_ends(instrument: Any, last: bool = False) -> list[dict[str, Any]]:
+    """Settings: each dial at both its ends, or at each of its options, and the others where they start; `last`: only its last end or
+    option, where figures are longest."""
+    start = {dial["id"]: dial["value"] for dial in instrument.dials({})}
+    return [start | {dial["id"]: value} for dial in instrument.dials(start) for value in ends(dial)[-1 if last else 0 :]]
+
+
+def at_random(instrument: Any, chance: random.Random, often: int) -> list[dict[str, Any]]:
+    """Settings of all dials."""
+    settings = []
+    for _ in range(often):
+        values = {dial["id"]: dial["value"] for dial in instrument.dials({})}
+        for dial in instrument.dials(values):
+            values[dial["id"]] = turned(dial, chance)
+        settings.append(values)
+    return settings
+
+
+def pictures(instrument: Any, settings: list[dict[str, Any]]) -> Iterator[str]:
+    """What an instrument draws there, each picture once."""
+    known = set()
+    for values in settings:
+        stand, _ = settle(instrument.dials(values), values)
+        for figure in plain(list(instrument.compute({**stand, "moving": True}).figures)):  # a simulation is short then
+            text = json.dumps(figure, ensure_ascii=False)
+            if text not in known:
+                known.add(text)
+                yield text
+
+
+@contextmanager
+def completed(slug: str, folder: Path) -> Iterator[Any]:
+    """The lab with everything answered, so that all its instruments are open."""
+    with open_ledger(folder / "ledger.db") as ledger:
+        complete(kit.open(slug, ledger))
+        opened = plain_page.Page(LABS / slug, ledger)
+        opened.open()
+        yield opened.lab
+
+
+@contextmanager
+def drawing_page(chromium: Browser) -> Iterator[Page]:
+    with chromium.new_context() as context:
+        page = context.new_page()
+        page.set_content(f"<style>{typeface()}</style><p style='font-family:Inter'>a <b>b</b></p>")
+        page.evaluate(f"{{{script(DRAWING)}\n{COLLISIONS}}}")
+        page.evaluate("() => window.ready")
+        yield page
+
+
+def collisions(page: Page, drawn: list[str]) -> list[str]:
+    return page.evaluate("([figures, widths]) => window.judge(figures, widths)", [drawn, WIDTHS])
