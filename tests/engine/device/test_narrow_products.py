@@ -58,5 +58,5 @@ def test_prompts_gain_and_a_small_batch_does_not():
 def test_where_there_is_no_fp8():
     with pytest.raises(UnsupportedPrecision, match="fp8"):
         deployment(SMALL, il.hardware("a100_80gb_sxm"), products="fp8")
-    with pytest.raises(BadValue, match="leave --weights out"):
+    with pytest.raises(BadValue, match="leave `weights` out"):
         deployment(SMALL, il.hardware("h200_sxm"), products="fp8", weights="int4")
