@@ -11,7 +11,7 @@ from ironlaw.engine.cluster.collectives import BEST, crossover, time
 from ironlaw.errors import BadValue
 from ironlaw.kit.local_runs import newest
 from ironlaw.labs.lab_v2_06_collectives import wires_of_context
-from ironlaw.labs.lab_v2_06_collectives.act1 import playback, setting
+from ironlaw.labs.lab_v2_06_collectives.act1 import local_runs, playback, setting
 from ironlaw.labs.lab_v2_06_collectives.act2 import buckets, verdict
 from ironlaw.measure.experiments import collectives_trial
 from ironlaw.measure.rows import case_row
@@ -226,7 +226,7 @@ def test_the_learners_own_ranks(page, run):
     page.reload().first_act()
     told = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
     slots = page.slots("act1.here_collectives", told)
-    assert (slots["alpha"], slots["beta"]) == ("1 ms", "50 MB/s")
+    assert (slots["alpha"], slots["beta"]) == ("1 ms a step", "50 MB/s")
     page.send("context", value="here")
     dials, view = page.start("act1"), page.piece("act1.instrument").view
     assert (dials["ranks"], dials["alpha"], dials["beta"]) == (8, 1000, 0.05)
@@ -243,3 +243,22 @@ def test_a_run_that_lacks_its_rows_is_passed_over(page, run, monkeypatch):
     page.predict("act1", "link", 4)
     page.send("context", value="here")
     assert page.shows("act1.own_machine_open", page.reload().piece("act1.instrument").view["note"])
+
+
+def test_where_steps_cost_as_much_as_bytes(page):
+    """N·α·β: 256 ranks, 5 µs and 50 GB/s are 64 MB, the option's own figure."""
+    page.predict("act1", "steps", 3)
+    assert page.slots("act1.feedback.steps", page.reload().parts["act1_reveal"].text)["all_steps"] == "64 MB"
+
+
+def test_no_step_takes_zero_seconds():
+    assert local_runs.step_words(0.0) == "steps too short to tell from noise" and "5" in local_runs.step_words(5e-6)
+
+
+def test_a_ring_of_lab_v2_02_keeps_its_latency(page):
+    """PCI Express: 10.2 µs a step there and here."""
+    page.ledger.append(
+        "lab_v2_02_interconnect", "design", {"ranks": 4, "beta_bytes_per_s": 23.63e9, "alpha_s": 61e-6, "alpha_step_s": 1.0232e-5}
+    )
+    page.reload()
+    assert wires_of_context._saved(page.lab).alpha == 1.0232e-5

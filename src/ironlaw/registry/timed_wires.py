@@ -10,6 +10,8 @@ from ironlaw.errors import BadRegistry
 from ironlaw.registry.publications import published
 
 TABLE = "vidur_fits"
+PCI_EXPRESS = ("a100_pairs", 4)  # a ring whose every step waits for PCI Express
+TUNED = {"link": "nvlink", "nic": "net"}  # kind of wire -> its name in NCCL's tuner
 
 
 class TimedWire(NamedTuple):
@@ -28,3 +30,13 @@ def timed_wire(box: str, ranks: int) -> TimedWire:
         raise BadRegistry(f"published table {TABLE} has no fit of {ranks} ranks on {box!r}; add it, or ask for one that it has")
     row = rows[0]
     return TimedWire(Wire(float(row["alpha"]), float(row["beta"])), float(row["error"]) / 100, int(row["sizes"]))
+
+
+def step_latency(kind: str) -> float:
+    """Seconds that a step of a ring takes beside its bytes on a "link", a "bridge" or a "nic", with large messages.
+
+    NCCL's tuner plans with a figure for NVLink and one for the network; PCI Express has what timed all-reduces come to.
+    """
+    if kind == "bridge":
+        return timed_wire(*PCI_EXPRESS).wire.alpha
+    return float(published("nccl_tuning").value("step", wire=TUNED[kind], algorithm="ring", protocol="Simple"))

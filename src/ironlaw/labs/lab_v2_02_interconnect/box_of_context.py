@@ -9,6 +9,7 @@ from ironlaw.measure.software_host import cores
 from ironlaw.registry.boxes import box
 
 BOXES = {"a100_80gb_pcie": "a100_pairs", "h100_pcie": "h100_pairs", "a100_80gb_sxm": "dgx_a100", "h100_sxm": "dgx_h100"}
+OWN = "this_machine"  # its cores as ranks, which hand messages on through shared memory
 STORY = "a100_pairs"  # the lead's own boxes
 MOST = 8  # ranks of one box that a picture has room for
 
@@ -31,7 +32,7 @@ def own_box(lab: kit.Lab) -> Box | None:
     rate = whole / float(large["wall_s"])
     count = min(MOST, max(2, cores()))
     wire = Interconnect("shared_memory", "shared memory, to another process", rate, rate, rate)
-    return Box("this_machine", "This machine", lab.current_context.slug, count, count, wire, start=float(small["wall_s"]))
+    return Box(OWN, "This machine", lab.current_context.slug, count, count, wire, start=float(small["wall_s"]))
 
 
 def most_ranks(box: Box) -> int:

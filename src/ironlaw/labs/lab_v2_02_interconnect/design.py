@@ -9,7 +9,7 @@ from ironlaw.labs.lab_v2_02_interconnect.act1 import slots as first
 from ironlaw.registry.boxes import box, boxes
 from ironlaw.units import percent, show
 
-RING = ("ranks", "bus_bytes_per_s", "beta_bytes_per_s", "alpha_s")
+RING = ("ranks", "bus_bytes_per_s", "beta_bytes_per_s", "alpha_s", "alpha_step_s")
 GROUPS = (
     "model", "box", "boxes", "nics", "tensor", "data", "micro", "seq", "zero", "overlap", "tensor_share", "communication_share", "step_s",
     "constraint_hit",

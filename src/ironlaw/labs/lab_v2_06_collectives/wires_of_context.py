@@ -11,8 +11,7 @@ from ironlaw.errors import BadValue
 from ironlaw.measure.experiments import collectives_trial
 from ironlaw.registry.boxes import box
 from ironlaw.registry.interconnects import interconnect
-from ironlaw.registry.publications import published
-from ironlaw.registry.timed_wires import timed_wire
+from ironlaw.registry.timed_wires import step_latency, timed_wire
 from ironlaw.systems.fields import among, figure, times, whole
 
 PORTS, NVLINK, SAVED, HERE = "ports", "nvlink", "saved", "here"
@@ -40,12 +39,7 @@ class Wires:
 
 def question() -> Wires:
     """A port for each of 256 GPUs."""
-    return Wires(ASKED, ALPHA, interconnect("ndr400").per_direction, box(BOX).devices, nccl_alpha("nvlink"), box(BOX).bus)
-
-
-def nccl_alpha(wire: str) -> float:
-    """Seconds a step of a ring with large messages, as NCCL's tuner has it."""
-    return float(published("nccl_tuning").value("step", wire=wire, algorithm="ring", protocol="Simple"))
+    return Wires(ASKED, ALPHA, interconnect("ndr400").per_direction, box(BOX).devices, step_latency("link"), box(BOX).bus)
 
 
 def wires_of(lab: kit.Lab) -> Wires:
@@ -74,12 +68,14 @@ def lab_02(lab: kit.Lab) -> Mapping[str, Any] | None:
 
 
 def _saved(lab: kit.Lab) -> Wires | None:
-    """One ring over the cards of Lab V2-02, at its slowest edge. Its start was of a whole sum; a step's is NCCL's."""
+    """One ring over the cards of Lab V2-02, at its slowest edge, with its α. An older design has none for a step; then it is NCCL's."""
     design = lab_02(lab)
     if design is None:
         return None
     crosses = design["ranks"] > box(BOX).devices
-    alpha, beta = nccl_alpha("net" if crosses else "nvlink"), float(design["beta_bytes_per_s"])
+    saved = design.get("alpha_step_s")
+    alpha = float(saved) if isinstance(saved, (int, float)) and saved > 0 else step_latency("nic" if crosses else "link")
+    beta = float(design["beta_bytes_per_s"])
     return Wires(design["ranks"], alpha, beta, 1, alpha, beta)
 
 

@@ -7,7 +7,8 @@ from functools import lru_cache
 from ironlaw import kit
 from ironlaw.engine.cluster.links import Box
 from ironlaw.labs.lab_v2_02_interconnect.act1 import local_runs
-from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, LARGEST, NAMES, REDUCE, SEND, SMALLEST, WHAT, Setting
+from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, LARGEST, REDUCE, SEND, SMALLEST, WHAT, Setting
+from ironlaw.labs.lab_v2_02_interconnect.box_of_context import OWN
 from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.wires import HEIGHT, WIDTH, Edge, Node, places, wires
@@ -74,16 +75,18 @@ def _edges(setting: Setting, into: float) -> list[Edge]:
             done = into * longest / next(load.seconds for load in setting.loads if load.kind == kind)
         else:
             done = into * rate / paced[1]
-        label = "" if kind in labelled else f"{NAMES[kind]} {text}"
+        label = "" if kind in labelled else f"{setting.name(kind)} {text}"
         labelled.add(kind)
         wire = setting.wire(kind)
         hover = (
             ("built for, each way", format_quantity(wire.per_direction, "B/s")),
-            ("printed", format_quantity(wire.advertised, "B/s") + (", both ways" if wire.directions == 2 else "")),
+            ("printed, both ways" if wire.directions == 2 else "by its specification", format_quantity(wire.advertised, "B/s")),
             wire.name,
         )
         colour = "overhead" if binding else COLOURS[kind]
-        found.append(Edge(str(a), str(b), NAMES[kind], text, colour=colour, label=label, binding=binding, done=min(1.0, done), hover=hover))
+        found.append(
+            Edge(str(a), str(b), setting.name(kind), text, colour=colour, label=label, binding=binding, done=min(1.0, done), hover=hover)
+        )
     return found
 
 
@@ -115,12 +118,12 @@ def staircase(lab: kit.Lab, setting: Setting) -> Figure:
     """Every rate on one axis: memory, links, ports, the ring as set, and the learner's own steps; the prediction stands on it."""
     box, context = setting.box, lab.current_context
     rows: dict[str, tuple[float, str]] = {}
-    if context.slug == box.device and box.device != "this_machine":
+    if context.slug == box.device and box.device != OWN:
         rows[f"memory of the {context.hardware.name}"] = (float(context.hardware.bandwidth), "muted")
     for kind in ("link", "bridge", "nic"):
         wire = getattr(box, kind)
         if wire is not None and not (kind == "link" and box.group == 1):
-            rows[wire.name] = (wire.achieved, COLOURS[kind])
+            rows[wire.name] = (min(wire.achieved, box.bus or wire.achieved) if kind == "link" else wire.achieved, COLOURS[kind])
     rows[f"{WHAT[setting.what]}, as set"] = (setting.bus, "overhead")
     rows |= {name: (rate, "here") for name, rate in local_runs.steps(lab).items()}
     marks: list[Mark] = [

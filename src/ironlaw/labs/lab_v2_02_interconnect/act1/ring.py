@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 from ironlaw.engine.cluster.collectives import bus_factor, time
 from ironlaw.engine.cluster.expert_exchange import Load, loads
-from ironlaw.engine.cluster.library import pipelined, ring_pace, start
+from ironlaw.engine.cluster.library import ring_pace, switch_adds, switch_factor
 from ironlaw.engine.cluster.links import Box, Edge, Interconnect, ring_edges
 from ironlaw.kit import settings
+from ironlaw.labs.lab_v2_02_interconnect.box_of_context import OWN
+from ironlaw.registry.timed_wires import step_latency
 from ironlaw.systems.fields import among, figure, times, whole
 
 REDUCE, EXCHANGE, SEND = "all_reduce", "all_to_all", "send"
-WHAT = {REDUCE: "all-reduce", EXCHANGE: "all-to-all", SEND: "one to one"}
-RING, TWO_LEVEL = "ring", "two_level"
-ALGORITHMS = {RING: "one ring", TWO_LEVEL: "inside, across, inside"}
+WHAT = {REDUCE: "all-reduce", EXCHANGE: "all-to-all", SEND: "point-to-point"}
+RING, TWO_LEVEL, SWITCH = "ring", "two_level", "in_network"
+ALGORITHMS = {RING: "one ring", TWO_LEVEL: "inside, across, inside", SWITCH: "sums in the switch"}
 IN_ORDER, CROSSED = "in_order", "crossed"
-ORDERS = {IN_ORDER: "in order", CROSSED: "to and fro"}
+ORDERS = {IN_ORDER: "in order", CROSSED: "alternating"}
 SMALLEST, LARGEST = 1e3, 4e9  # bytes of a message
-NAMES = {"link": "fast link", "bridge": "bridge", "nic": "NICs"}
+NAMES = {"link": "NVLink", "bridge": "PCI Express", "nic": "NICs"}
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,10 @@ class Setting:
 
     @property
     def edges(self) -> tuple[Edge, ...]:
-        return ring_edges(self.box, self.ranks, self.used_nics, self.places)
+        """Each at the rate that a collective reaches on it, which for a fast link was fitted to timed rows."""
+        edges = ring_edges(self.box, self.ranks, self.used_nics, self.places)
+        most = self.box.bus or inf
+        return tuple(replace(edge, rate=min(edge.rate, most)) if edge.kind == "link" else edge for edge in edges)
 
     @property
     def loads(self) -> tuple[Load, ...]:
@@ -75,6 +81,8 @@ class Setting:
         if self.what == EXCHANGE:
             load = max(self.loads, key=lambda each: each.seconds)
             return load.kind, load.rate
+        if self.adds:
+            return "link", self.box.sums
         if self.levels:
             across = (self.nics or self.box.nics) * self.wire("nic").achieved
             inside = ring_pace(self.box, self.box.devices)[1]
@@ -89,8 +97,37 @@ class Setting:
         return self.what == REDUCE and self.algorithm == TWO_LEVEL and self.boxes > 1 and self.ranks % self.box.devices == 0
 
     @property
-    def start(self) -> float:
-        return start(self.box, self.ranks)
+    def adds(self) -> bool:
+        """Whether the switch of a box adds up what its devices send."""
+        return self.what == REDUCE and self.algorithm == SWITCH and self.boxes == 1 and switch_adds(self.box, REDUCE, self.ranks)
+
+    @property
+    def alpha(self) -> float:
+        """Seconds that a step takes beside its bytes: every step waits for the slowest kind of wire in use."""
+        if self.what == SEND:
+            kinds = {self.box.edge(0, self.ranks - 1)[0]}
+        else:
+            kinds = {each.kind for each in (self.loads if self.what == EXCHANGE else self.edges)}
+        return max(self.step_latency(kind) for kind in kinds)
+
+    def step_latency(self, kind: str) -> float:
+        return self.box.start if self.box.slug == OWN else step_latency(kind)
+
+    @property
+    def steps(self) -> int:
+        """How often α is paid."""
+        if self.what == SEND:
+            return 1
+        if self.what == EXCHANGE:
+            return self.ranks - 1
+        return 2 if self.adds else 2 * (self.ranks - 1)
+
+    @property
+    def latency(self) -> float:
+        """What all steps take beside the bytes."""
+        if self.levels:
+            return 2 * (self.box.devices - 1) * self.step_latency("link") + 2 * (self.boxes - 1) * self.step_latency("nic")
+        return self.steps * self.alpha
 
     @property
     def factor(self) -> float:
@@ -99,7 +136,9 @@ class Setting:
 
     @property
     def bytes_seconds(self) -> float:
-        """x: what the bytes alone take on the busiest wire."""
+        """What the bytes alone take on the busiest wire."""
+        if self.adds:
+            return switch_factor(self.ranks) * self.size / self.box.sums
         if self.what == EXCHANGE:
             return max(load.seconds for load in self.loads)
         if self.levels:
@@ -111,7 +150,8 @@ class Setting:
 
     @property
     def seconds(self) -> float:
-        return float(pipelined(self.start, self.bytes_seconds))
+        """The α–β law: steps times α, and bytes over the rate of the slowest wire."""
+        return self.latency + self.bytes_seconds
 
     @property
     def bus(self) -> float:
@@ -121,6 +161,9 @@ class Setting:
     @property
     def algorithm_bandwidth(self) -> float:
         return self.size / self.seconds
+
+    def name(self, kind: str) -> str:
+        return "shared memory" if self.box.slug == OWN else NAMES[kind]
 
     def wire(self, kind: str) -> Interconnect:
         wire: Interconnect | None = getattr(self.box, kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ironlaw import kit
@@ -81,7 +82,11 @@ def formula(case: Case) -> str:
 def notes(lab: kit.Lab, case: Case) -> str:
     texts = [lab.fill("act2.own_machine")] if lab.current_context.slug == LOCAL else []
     if case.boxes > 1:
-        texts.append(lab.fill("act2.network_start", start=kit.amount(case.box.network_start, "s")))
+        near = replace(case, box=replace(case.box, network_start=case.box.start))
+        texts.append(
+            lab.fill("act2.network_start", start=kit.amount(case.box.network_start, "s"),
+                     share=kit.amount(100 * case.placed.communication, "%"), without=kit.amount(100 * near.placed.communication, "%"))
+        )  # fmt: skip
     texts.append(lab.fill("act2.arithmetic", machine=case.placed.box.name))
     return "\n\n".join(texts)
 

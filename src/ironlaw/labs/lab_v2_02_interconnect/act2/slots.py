@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from ironlaw import kit
+from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.cluster.volumes import tensor_bytes
 from ironlaw.labs.lab_v2_02_interconnect.act2.groups import Case, premise
 from ironlaw.labs.lab_v2_02_interconnect.act2.instrument import shares
 from ironlaw.registry.workloads import about
+from ironlaw.units import significant
 
 ALL = 8  # ports of a box, of the reflection
 
 
 def inside() -> Case:
     return premise(8)
+
+
+def with_switch() -> float:
+    """Share of the passes on wires inside one box, had the group plain all-reduces that the switch adds up."""
+    near = inside().placed
+    message = 2.0 * inside().seq * near.shape.hidden
+    wires = 4 * near.shape.layers * float(collective(near.box, "all_reduce", near.layout.tensor, message))
+    return wires / (wires + near.step.compute)
 
 
 def _about(case: Case) -> dict[str, object]:
@@ -55,15 +65,15 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "before": kit.amount(near.step.compute, "s"), "tensor": kit.amount(across.step.tensor, "s"),
         "near_s": kit.amount(near.step.tensor, "s"), "sums": 4 * shape.layers,
         "message": kit.amount(message, "B"), "devices": premise().devices,
-        "ports": premise().box.nics,
+        "ports": premise().box.nics, "switch": kit.amount(100 * with_switch(), "%", 2),
     }  # fmt: skip
 
 
 def reflection() -> dict[str, object]:
     far, split = premise(nics=ALL), premise(8, ALL)
     return {
-        "devices": far.devices, "near": far.box.devices, "tensor": kit.amount(far.placed.tokens_per_s, "/s"),
-        "data": kit.amount(split.placed.tokens_per_s, "/s"), "left": kit.amount(split.placed.step.data, "s"),
+        "devices": far.devices, "near": far.box.devices, "tensor": significant(far.placed.tokens_per_s),
+        "data": significant(split.placed.tokens_per_s), "left": kit.amount(split.placed.step.data, "s"),
         "sum": kit.amount(split.placed.sum_s, "s"), "group": kit.amount(far.placed.step.tensor, "s"),
         "ratio": kit.times(split.placed.tokens_per_s / far.placed.tokens_per_s, 2), "sums": 4 * far.placed.shape.layers,
     }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ironlaw import kit
 from ironlaw.labs.lab_v2_02_interconnect.act2.groups import Case
 from ironlaw.systems.limits import either, fail, good, hit, single_fixes, warn
+from ironlaw.units import significant
 
 TENSOR_MOST, ALL_MOST = 0.50, 0.25  # shares of the step: the tensor group's, and all communication's
 
@@ -63,7 +64,7 @@ def _works(case: Case) -> dict[str, object]:
     placed = case.placed
     return {
         "share": kit.amount(100 * placed.communication, "%"), "most": kit.amount(100 * ALL_MOST, "%"),
-        "room": kit.amount(placed.usable - float(placed.memory.total), "B"), "tokens": kit.amount(placed.tokens_per_s, "/s"),
+        "room": kit.amount(placed.usable - float(placed.memory.total), "B"), "tokens": significant(placed.tokens_per_s),
     }  # fmt: skip
 
 

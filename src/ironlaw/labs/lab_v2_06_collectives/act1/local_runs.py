@@ -27,6 +27,11 @@ def small(run: kit.Measured) -> dict[str, float]:
     return {case["algorithm"]: seconds(run, name=collectives_trial.FREE, **case) for case in collectives_trial.smallest()}
 
 
+def step_words(alpha: float) -> kit.Markup:
+    """A fit may put no seconds on a step: then none could be told from noise."""
+    return kit.Markup(f"{kit.amount(alpha, 's')} a step" if alpha > 0 else "steps too short to tell from noise")
+
+
 def slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
     by = small(run)
     case = collectives_trial.smallest()[0]
@@ -42,7 +47,7 @@ def slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
         "tree_small": kit.amount(by["binomial"], "s"), "ratio": kit.times(by["ring"] / by["binomial"], 2),
         "large": kit.amount(float(large), "B"), "pace": kit.amount(collectives_trial.RATE, "B/s"),
         **{f"{name}_large": kit.amount(value, "s") for name, value in paced.items()},
-        "alpha": kit.amount(wire.alpha, "s"), "beta": kit.amount(wire.beta, "B/s"), "seen": kit.amount(100 * seen, "%", 2),
+        "alpha": step_words(wire.alpha), "beta": kit.amount(wire.beta, "B/s"), "seen": kit.amount(100 * seen, "%", 2),
         "foretold": kit.amount(100 * foretold, "%", 2),
     }  # fmt: skip
 

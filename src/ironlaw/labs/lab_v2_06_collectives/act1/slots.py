@@ -47,7 +47,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     return {
         "crossing": truth(lab), "ring_steps": 2 * (n - 1), "tree_steps": levels,
         "ring_bytes": significant(float(bus_factor(KIND, n))), "tree_bytes": levels, "link": kit.amount(alpha * beta, "B"),
-        "all_steps": kit.amount(alpha * beta * (n - 1), "B"), "small": kit.amount(SMALL, "B"),
+        "all_steps": kit.amount(alpha * beta * n, "B"), "small": kit.amount(SMALL, "B"),
         **{f"{name}_s": kit.amount(float(terms.total), "s") for name, terms in at.items()},
         "best_pieces": kit.amount(crossover("ring", "double_tree", n, alpha, beta, chunk=BEST), "B"),
         "free_pieces": kit.amount(crossover("ring", "double_tree", n, alpha, beta), "B"),
