@@ -11,7 +11,8 @@ from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_07_checkpoint.act1 import figures, local_runs
 from ironlaw.labs.lab_v2_07_checkpoint.act1.interval import MINUTE, SHORTEST, Setting, band
-from ironlaw.labs.lab_v2_07_checkpoint.clusters import FEWEST, HOUR, MOST, RSC, SAVED, cluster_of, earlier
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import FEWEST, HOUR, MOST, RSC, RUN, SAVED, cluster_of, earlier, llama
+from ironlaw.registry.runs import about
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed
 
@@ -97,6 +98,9 @@ def notes(lab: kit.Lab, setting: Setting) -> str:
         texts.append(lab.fill("act1.saved", gpus=f"{cluster_of(lab).gpus:,}") if design else lab.fill("act1.saved_open"))
     if slug == RSC:
         texts.append(lab.fill("act1.research"))
+    else:
+        stops = about(RUN)["interruptions"]
+        texts.append(lab.fill("act1.causes", stops=stops["unexpected"], unit=kit.dress(f"{llama().unit / HOUR:,.0f} h"), **stops["causes"]))
     if setting.law != 1.0:
         texts.append(lab.fill("act1.laws"))
     if setting.interval < MINUTE * SHORTEST * 2:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ironlaw import kit
 from ironlaw.engine.cluster.failures import daly, goodput, mtbf, optimum, young
 from ironlaw.labs.lab_v2_07_checkpoint.act1.interval import MINUTE, Setting, near_best
@@ -9,6 +11,7 @@ from ironlaw.labs.lab_v2_07_checkpoint.clusters import HOUR, RUN, llama
 from ironlaw.registry.runs import about
 
 SAVE = 60.0  # seconds, of the question
+RESTART = 300.0  # seconds, where the instrument begins
 HOURLY = 3600.0  # the lead's own interval
 OFTEN = 4  # times the GPUs, of the reflection
 
@@ -49,7 +52,8 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "own": kit.amount(own.interval, "s"), "cost": kit.amount(100 * own.wasted, "%"), "hourly": kit.amount(100 * case.wasted, "%"),
         "low": kit.amount(low, "s"), "high": kit.amount(high, "s"), "twice": kit.amount(100 * case.at(2 * case.best).wasted, "%"),
         "minute": kit.amount(100 * case.at(MINUTE).wasted, "%"), "half": kit.amount(100 * case.at(case.between / 2).wasted, "%"),
-        "whole": kit.amount(100 * case.at(case.between).wasted, "%"),
+        "whole": kit.amount(100 * case.at(case.between).wasted, "%"), "restart": kit.amount(RESTART, "s"),
+        "with_restart": kit.amount(100 * replace(case, restart=RESTART).at(case.best).wasted, "%"),
     }  # fmt: skip
 
 

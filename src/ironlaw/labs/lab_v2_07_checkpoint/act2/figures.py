@@ -45,21 +45,25 @@ def time(plan: Plan) -> Figure:
 
 
 def by_gpus(plan: Plan) -> Figure:
-    """Percent of work that lasts, from 256 GPUs on: the plan as set, with intervals that follow, and without near copies."""
+    """Percent of work that lasts, from 256 GPUs on: the plan as set, with intervals that follow, and without near copies. Spare hosts grow
+    with the GPUs: those of a small job would be used up by a large one."""
+    sized = {count: replace(plan, gpus=round(count), spares=round(plan.spares * count / plan.gpus)) for count in COUNTS}
     series = {
-        OWN: [(count, 100 * replace(plan, gpus=round(count)).goodput) for count in COUNTS],
-        BEST: [(count, 100 * replace(plan, gpus=round(count)).at_best.goodput) for count in COUNTS],
+        OWN: [(count, 100 * each.goodput) for count, each in sized.items()],
+        BEST: [(count, 100 * each.at_best.goodput) for count, each in sized.items()],
     }
     if plan.near != NONE:
-        series[FAR] = [(count, 100 * replace(plan, gpus=round(count), near=NONE).at_best.goodput) for count in COUNTS]
+        series[FAR] = [(count, 100 * replace(each, near=NONE).at_best.goodput) for count, each in sized.items()]
     own = mark("point", "accent", x=float(plan.gpus), y=100 * plan.goodput, size=8, id="now", name="as set",
                label=format_quantity(100 * plan.goodput, "%"), drag={"dial": "gpus", "axis": "x"},
                hover=[("GPUs", f"{plan.gpus:,}"), ("work that lasts", exact(100 * plan.goodput, "%"))])  # fmt: skip
     goal = mark("rule", "good", y=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f} %", name="goal", id="goal")
+    spares = f"a spare host for every {plan.gpus / plan.spares:,.0f} GPUs" if plan.spares else "no spare hosts"
     ticks = tuple(float(FEWEST * 8**k) for k in range(4))
     return lines(
         series, Axis("log", "GPUs", "", (float(FEWEST), float(MOST)), ticks=ticks), Axis("linear", "work that lasts", "%", (0.0, 100.0)),
-        "What is left by size", extra=[goal, own], id="by-gpus", note=f"one GPU fails every {format_quantity(plan.unit, 's')}",
+        "What is left by size", extra=[goal, own], id="by-gpus",
+        note=f"one GPU fails every {format_quantity(plan.unit, 's')}; {spares}",
     )  # fmt: skip
 
 

@@ -93,6 +93,7 @@ def notes(lab: kit.Lab, plan: Plan) -> str:
     texts.append(
         lab.fill(where, rate=kit.amount(plan.host, "B/s"), part=kit.amount(plan.state / plan.gpus, "B"), state=kit.amount(plan.state, "B"))
     )
+    texts.append(lab.fill("act2.scale"))
     return "\n\n".join(texts)
 
 

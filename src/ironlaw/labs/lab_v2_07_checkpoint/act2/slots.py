@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from ironlaw import kit
@@ -57,14 +58,14 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     plan = premise()
     estimate = lab.sealed("act2", "estimate")
     quick = replace(plan, detect=plan.detect / 5, restart=plan.restart / 5).at_best
-    free = replace(plan, storage=1e3 * plan.storage).at_best
+    free = math.exp(-(plan.detect + plan.restart) / plan.between)  # nothing to write and nothing to read back: restarts alone
     near = replace(plan, near=NEIGHBOUR, pause=1.0).at_best
     return {
         "between": kit.amount(plan.between, "s"), "every": kit.amount(plan.far_every, "s"), "drain": kit.amount(plan.drain, "s"),
         "goodput": kit.amount(100 * plan.goodput, "%"), "writing": kit.amount(100 * float(plan.shares.writing), "%", 2),
         "lost": kit.amount(100 * float(plan.shares.lost), "%", 2), "again": kit.amount(100 * float(plan.shares.restart), "%"),
         "restart": kit.amount(plan.detect + plan.restart, "s"), "quick": kit.amount(100 * quick.goodput, "%"),
-        "quick_s": kit.amount(quick.detect + quick.restart, "s"), "free": kit.amount(100 * free.goodput, "%"),
+        "quick_s": kit.amount(quick.detect + quick.restart, "s"), "free": kit.amount(100 * free, "%"),
         "used": kit.amount(100 * plan.drain / plan.far_every, "%", 2), "near": kit.amount(100 * near.goodput, "%"),
         "estimate": f" You said {estimate:g} %." if estimate is not None else "",
     }  # fmt: skip
