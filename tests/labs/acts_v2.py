@@ -8,7 +8,7 @@ LEVELS = {"algorithm": "two_level"}
 HOSTS = {"away": 0}
 LARGE = {"gpus": 131_072, "away": 0}
 PIECES = {"prompts": "chunked", "budget": 512}
-CALM = {"limit": 40, "load": 50, "common": 5}
+CALM = {"limit": 40, "load": 200, "common": 5}
 QUIET = {"rate": 0.16, "noise": 4.0, "clip": 0.3, "speed": 10.0, "epochs": 30, "runs": 1}
 BEST = {"model": "Bartoldson2024Adversarial_WRN-94-16", "device": "h100_sxm"}
 B200 = {"server": "70b-b200-256", "servers": 65, "passed": 25}
@@ -151,11 +151,11 @@ VOLUME_2 = (
                 "act2", "act2.verdict",
                 {
                     "timeout_inversion": both({"growth": 1.0}, {"growth": 1.1}), "storm": both({}, {"limit": 40}),
-                    "slow_return": both({"load": 75, "budget": 20}, {"budget": 10}), "slo": both({"limit": 40}, {"load": 50}),
-                    "availability": both({**CALM, "common": 10}, {"common": 5}),
-                    "hedge_cost": both({**CALM, "hedge": 90, "replicas": 3}, {"hedge": 95}), "works": both(CALM, {"load": 55}),
+                    "slow_return": both({"load": 300, "budget": 20}, {"budget": 10}), "slo": both({"limit": 40, "load": 380}, {"replicas": 5}),
+                    "availability": both({"limit": 40, "common": 5}, {"replicas": 5}),
+                    "hedge_cost": both({**CALM, "hedge": 90}, {"hedge": 95}), "works": both(CALM, {"replicas": 2}),
                 },
-                ({"load": 50, "budget": 50},), seen=("figures", "cards", "banner"), after=(),
+                ({"load": 320, "budget": 50},), seen=("figures", "cards", "banner"), after=(),
             ),
         ),
     ),

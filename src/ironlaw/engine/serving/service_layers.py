@@ -1,7 +1,8 @@
 """Services that call each other, layer by layer, on a calm day: how busy each is with copies and retries, and what a request takes.
 
-Every replica is a server with a line of its own, requests come at random: what one takes is exponential, service / (1 − ρ), and
-independent of what the layer before took (M/M/1 in a row). Copies of late requests go to another replica and are work like any other.
+The replicas of a layer share one line, and requests come at random (M/M/c; with one replica a time is exponential, service / (1 − ρ)).
+In a share of the requests one cause makes all layers equally slow; in the others what a layer takes is independent of the layer before.
+Copies of late requests are work like any other, and what a copy takes is taken as independent of the first.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import cached_property
 
 from ironlaw.engine.device.types import check_positive
 from ironlaw.engine.serving.laws import Exponential, Hedged, Law, Retried
+from ironlaw.engine.serving.queues import Tail, mmc
 from ironlaw.engine.serving.retries import attempts
 from ironlaw.engine.serving.sums import Total, total
 from ironlaw.errors import BadValue
@@ -20,9 +22,26 @@ ROUNDS = 200  # of retries that make retries
 
 
 @dataclass(frozen=True)
+class Pooled(Law):
+    """What a request takes at servers that share one line, its own service with it."""
+
+    rate: float
+    service: float
+    servers: int
+
+    def tail(self, t: float) -> float:
+        return self._tail(t) if t > 0 else 1.0
+
+    @cached_property
+    def _tail(self) -> Tail:
+        return mmc(self.rate, self.service, self.servers).tail
+
+
+@dataclass(frozen=True)
 class Layers:
     """`load`: of what the replicas of a layer can do, without copies and retries. `hedge`: the quantile after which a copy is sent.
-    `timeout`, `retries`: of whoever calls the last layer; `budget`: retries per request, at most. `steps`: as in `sums.total`."""
+    `timeout`, `retries`: of whoever calls the last layer; `budget`: retries per request, at most. `servers`: replicas of a
+    layer, on one line. `dependence`, `steps`: as in `sums.total`."""
 
     count: int
     load: float
@@ -32,6 +51,8 @@ class Layers:
     retries: int = 0
     budget: float | None = None
     steps: int = 0
+    servers: int = 1
+    dependence: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("load", "service", "timeout"):
@@ -48,7 +69,9 @@ class Layers:
 
     def one(self, rho: float) -> Law:
         """What a layer takes that is so busy, the first of two answers where it hedges."""
-        plain = Exponential(self.service / (1.0 - rho))
+        plain: Law = Exponential(self.service / (1.0 - rho))
+        if self.servers > 1:
+            plain = Pooled(rho * self.servers / self.service, self.service, self.servers)
         return plain if self.hedge is None else Hedged(plain, plain.quantile(self.hedge))
 
     @cached_property
@@ -80,7 +103,7 @@ class Layers:
         last = self.one(self.busy)
         if not math.isinf(self.timeout):
             last = Retried(last, self.timeout, self.retries)
-        return total([self.one(self.load * (1.0 + self.copies))] * (self.count - 1) + [last], steps=self.steps)
+        return total([self.one(self.load * (1.0 + self.copies))] * (self.count - 1) + [last], self.dependence, self.steps)
 
     def quantile(self, p: float) -> float:
         return math.inf if self.whole is None else self.whole.quantile(p)

@@ -10,7 +10,8 @@ from ironlaw.units import percent, show, significant
 
 ONE = ("steps", "calls", "law", "dependence", "quantile", "one_s", "whole_s", "over")
 TWO = (
-    "layers", "load", "retries", "retry_layers", "retry_budget", "timeout_s", "line_limit", "hedge", "replicas", "latency_p999_s",
+    "layers", "load", "rate_per_s", "together", "retries", "retry_layers", "retry_budget",
+    "timeout_s", "line_limit", "hedge", "replicas", "latency_p999_s",
     "availability", "back_s", "late_load", "copies", "constraint_hit",
 )  # fmt: skip
 

@@ -93,6 +93,11 @@ class Setting:
         return at_least_one(1.0 - self.p, self.count)
 
     @property
+    def missed(self) -> float:
+        """The same with the dependence: where one cause slows all, they are over their limits together or not at all."""
+        return self.dependence * (1.0 - self.p) + (1.0 - self.dependence) * self.bound
+
+    @property
     def name(self) -> str:
         return f"P{significant(100 * self.p, 4)}"
 
@@ -111,9 +116,7 @@ def single(setting: Setting, p: float) -> float:
 def in_a_row(setting: Setting) -> tuple[tuple[int, float], ...]:
     """(services, share beyond the sum of their limits) of rows of single calls."""
     alone, limit = replace(setting, calls=1, first=0.0), setting.single
-    return tuple(
-        (count, replace(alone, steps=count).at(setting.dependence, COARSE).tail(count * limit)) for count in COUNTS if count <= MOST_STEPS
-    )
+    return tuple((count, replace(alone, steps=count).whole.tail(count * limit)) for count in COUNTS if count <= MOST_STEPS)
 
 
 def setting_of(lab: kit.Lab, values: Mapping[str, Any]) -> Setting:

@@ -70,7 +70,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
         kit.card(f"{setting.name} of one call", setting.single, "s"),
         kit.card(f"{setting.name} of the whole", setting.seconds, "s"),
         kit.card("Sum of the limits", setting.added, "s", note=enough),
-        share_card("Over that sum", setting.over, f"bound: {figures.share_over(setting.bound)}"),
+        share_card("Over that sum", setting.over, f"bound: {figures.share_over(setting.missed)}"),
         share_card("Within one call's limit", within, "of the requests"),
     ]
 
@@ -81,17 +81,22 @@ def share_card(label: str, share: float, note: str) -> dict[str, Any]:
 
 
 def formula(setting: Setting) -> str:
-    late = kit.amount(100 * (1 - setting.p), "%")
-    some = line(f"some call over its limit: 1 − (1 − {late})<sup>{setting.count:,}</sup> =", kit.dress(figures.share_over(setting.bound)))
+    """The bound holds for independent calls; where one cause slows all in a share d of the requests, that share misses as one call does."""
+    late, d = kit.amount(100 * (1 - setting.p), "%"), setting.dependence
+    apart = f"1 − (1 − {late})<sup>{setting.count:,}</sup>"
+    some = apart if not d else f"{significant(d)} · {late} + {significant(1 - d)} · ({apart})"
+    missed = line(f"some call over its limit: {some} =", kit.dress(figures.share_over(setting.missed)))
     if setting.calls > 1 and setting.steps == 1 and not setting.first:
-        return line(f"<i>P</i>(slowest ≤ <i>t</i>) = <i>F</i>(<i>t</i>)<sup>{setting.calls:,}</sup>") + some
+        power = f"<i>F</i>(<i>t</i>)<sup>{setting.calls:,}</sup>"
+        law = power if not d else f"{significant(d)} <i>F</i>(<i>t</i>) + {significant(1 - d)} {power}"
+        return line(f"<i>P</i>(slowest ≤ <i>t</i>) = {law}") + missed
     row = line(
         f"<i>P</i>(sum > {significant(1000 * setting.added)} ms) =",
         kit.dress(figures.share_over(setting.over)),
         "≤",
         "some call over its limit",
     )
-    return some + row
+    return missed + row
 
 
 def notes(lab: kit.Lab, setting: Setting) -> str:

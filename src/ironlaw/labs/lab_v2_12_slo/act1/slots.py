@@ -51,8 +51,13 @@ def reflection() -> dict[str, object]:
     turns = CASE.one.quantile(0.995) + CASE.one.quantile(0.005)
     return {
         "each": kit.amount(CASE.p99, "s"), "apart": kit.amount(PAIR.seconds, "s"), "together": kit.amount(PAIR.at(1.0).quantile(0.99), "s"),
-        "turns": kit.amount(turns, "s"),
+        "turns": kit.amount(turns, "s"), "worst": worst(),
     }  # fmt: skip
+
+
+def worst() -> kit.Markup:
+    """P99 of two in a row by the least lucky dependence: the slowest hundredth of each, paired in reverse, ends at 2·Q(0.995) (Makarov)."""
+    return kit.amount(2 * CASE.one.quantile(0.995), "s")
 
 
 def peek() -> dict[str, object]:
@@ -61,7 +66,7 @@ def peek() -> dict[str, object]:
         "mean": kit.amount(CASE.p99 / math.log(100), "s"), "each": kit.amount(CASE.p99, "s"), "whole": kit.amount(CASE.seconds, "s", 4),
         "over": kit.amount(100 * CASE.over, "%"), "services": _count(CASE.steps), "bound": kit.amount(100 * CASE.bound, "%"),
         "page": kit.amount(100 * at_least_one(0.01, 100), "%", 4), "added": kit.amount(CASE.added, "s"),
-        "wide": kit.amount(wide.seconds, "s"), "index": f"{HEAVY.shape:g}", "heavy": kit.amount(HEAVY.seconds, "s"),
+        "wide": kit.amount(wide.seconds, "s"), "index": f"{HEAVY.shape:g}", "heavy": kit.amount(HEAVY.seconds, "s"), "worst": worst(),
         "narrow": kit.amount(replace(wide, spread=2.0).seconds, "s"), "median": kit.amount(law(EXPONENTIAL, CASE.p99).quantile(0.5), "s"),
     }  # fmt: skip
 

@@ -9,7 +9,20 @@ from itertools import pairwise
 from ironlaw import kit
 from ironlaw.engine.serving.availability import replicated
 from ironlaw.engine.serving.sums import Total
-from ironlaw.labs.lab_v2_12_slo.act2.plan import BEGINS, EVERY, LASTS, LATENCY, ONE, PREMISE, PROMISED, SPIKE, UNTIL, WITHIN, Plan
+from ironlaw.labs.lab_v2_12_slo.act2.plan import (
+    BEGINS,
+    EVERY,
+    LASTS,
+    LATENCY,
+    MOST_REPLICAS,
+    ONE,
+    PREMISE,
+    PROMISED,
+    SPIKE,
+    UNTIL,
+    WITHIN,
+    Plan,
+)
 from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.units import percent, significant
@@ -42,7 +55,7 @@ def spike(plan: Plan, moment: float) -> Figure:
     return lines(
         series, Axis("linear", "time", "s", (0.0, UNTIL)), Axis("linear", "of what can be done", "%", (0.0, MOST)), "Through a spike",
         extra=extra, id="spike", more={"height": 340},
-        note=f"{percent(SPIKE)} of capacity for {significant(LASTS)} s; what is sent beyond {MOST:.0f} % is drawn there",
+        note=f"{percent(SPIKE * plan.share)} of capacity for {significant(LASTS)} s; what is sent beyond {MOST:.0f} % is drawn there",
     )  # fmt: skip
 
 
@@ -99,7 +112,7 @@ def _seen(tails: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def added(plan: Plan) -> Figure:
     """What is sent to a replica of the last layer, of what it can do: on a calm day, and where everything is late."""
-    calm, load = plan.calm, 100 * plan.load
+    calm, load = plan.calm, 100 * plan.share
     every, one = (replace(plan, where=where, budget=None).late_load for where in (EVERY, ONE))
     rows = {"requests": load, "with copies": load * (1 + calm.copies)}
     rows |= {"with retries, calm": 100 * calm.busy} if math.isfinite(calm.busy) else {}
@@ -122,26 +135,28 @@ def added(plan: Plan) -> Figure:
 
 def down(plan: Plan) -> Figure:
     """Percent of the time that a layer is down, by replicas: as set, with no cause in common, and if one replica were enough."""
-    counts = range(1, 6)
+    counts = range(1, MOST_REPLICAS + 1)
+    enough = [n for n in counts if n >= plan.needed]
     series = {
-        "as set": [(n, 100 * (1 - replace(plan, replicas=n).layer_up)) for n in counts],
-        "nothing in common": [(n, 100 * (1 - replace(plan, replicas=n, common=0.0).layer_up)) for n in counts],
+        "as set": [(n, 100 * (1 - replace(plan, replicas=n).layer_up)) for n in enough],
+        "nothing in common": [(n, 100 * (1 - replace(plan, replicas=n, common=0.0).layer_up)) for n in enough],
         "if one carried the load": [(n, 100 * (1 - replicated(plan.up, n, 1, plan.common))) for n in counts],
     }
     allowed = 100 * (1 - PROMISED ** (1 / plan.layers))
     floor = 1e-10
-    series = {name: [(n, max(value, floor)) for n, value in points] for name, points in series.items()}
+    series = {name: [(n, max(value, floor)) for n, value in points] for name, points in series.items() if points}
     extra = [
         mark("rule", "good", y=allowed, dash=True, id="allowed", label=f"allowed {significant(allowed, 2)} %",
              name="allowed for one layer"),
         mark("point", "accent", x=plan.replicas, y=max(100 * (1 - plan.layer_up), floor), size=8, id="now", name="as set",
              label=format_quantity(100 * (1 - plan.layer_up), "%"), drag={"dial": "replicas", "axis": "x"}),
     ]  # fmt: skip
-    low = decades(min(value for points in series.values() for _, value in points) * 1.0001, 10.0)[0]
+    low = decades(min(value for points in series.values() for _, value in points) * 1.0001, 100.0)[0]
     return lines(
-        series, Axis("linear", "replicas", "", (1.0, 5.0), ticks=(1.0, 2.0, 3.0, 4.0, 5.0)), Axis("log", "down", "%", (low, 10.0)),
+        series, Axis("linear", "replicas", "", (1.0, 5.0), ticks=(1.0, 2.0, 3.0, 4.0, 5.0)), Axis("log", "down", "%", (low, 100.0)),
         "How often a layer is down", extra=extra, id="down", more={"height": 340},
-        note=f"{plan.needed} of {plan.replicas} replicas must be up to carry the load" if plan.replicas > 1 else "one replica",
+        note=f"{plan.needed} of {plan.replicas} replicas must be up to carry the load" if plan.needed <= plan.replicas
+        else f"the load needs {plan.needed} replicas, so fewer are never enough",
     )  # fmt: skip
 
 
@@ -154,7 +169,7 @@ def said(lab: kit.Lab) -> Figure | None:
                 name="your prediction", hover=[("your prediction", exact(float(option.value), "%"))])  # fmt: skip
     course = PREMISE.course
     end = mark("point", "ink", x=UNTIL - 5, y=100 * course.last, size=7, id="truth", name="a minute later",
-               label=format_quantity(100 * course.last, "%") if course.last else "nothing",
+               label=format_quantity(100 * course.last, "%"),
                hover=[("in time", exact(100 * course.last, "%"))])  # fmt: skip
     area = mark("area", "warn", x0=BEGINS, x1=BEGINS + LASTS, y0=0.0, y1=MOST, id="spike", label="spike", name="the spike")
     series = {SENT: _line(course.points, 1, UNTIL), GOOD: _line(course.points, 2, UNTIL)}

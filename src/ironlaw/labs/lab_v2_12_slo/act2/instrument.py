@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.serving.queues import mmc
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_12_slo.act2 import figures, verdict
-from ironlaw.labs.lab_v2_12_slo.act2.plan import HEDGES, LATENCY, MOST_COPIES, PROMISED, SERVICE, UNTIL, Plan, plan_of
+from ironlaw.labs.lab_v2_12_slo.act2.plan import HEDGES, LATENCY, MOST_COPIES, PROMISED, SERVICE, SPIKE, UNTIL, Plan, plan_of
 from ironlaw.labs.lab_v2_12_slo.services import LAYERS
 from ironlaw.systems.limits import hit
 from ironlaw.units import significant
@@ -23,7 +24,7 @@ FOLLOWS = ("layers",)
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         layers = LAYERS[lab.current_context.slug]
-        single, alone = round(values.get("replicas") or 2) == 1, round(values.get("layers") or layers) == 1
+        single, alone = round(values.get("replicas") or 4) == 1, round(values.get("layers") or layers) == 1
         barred = {level: "a copy needs a second replica" for level in HEDGES if level and single}
         return [
             kit.span("moment", "Moment", 0, UNTIL, UNTIL, step=2, unit="s", play=8, shows="spike"),
@@ -81,12 +82,14 @@ def formula(plan: Plan) -> str:
     if plan.calm.whole is None:
         return tries + sent
     busy = kit.amount(100 * plan.calm.busy, "%")
-    mean = fraction(kit.amount(SERVICE, "s"), f"1 − {significant(plan.calm.busy)}")
-    return tries + sent + line("last layer, calm:", busy, "busy, a call takes", mean, "=", kit.amount(SERVICE / (1 - plan.calm.busy), "s"))
+    asked = fraction(f"{significant(plan.load)} /s", f"{plan.replicas} × {1 / SERVICE:g} /s")
+    mean = mmc(plan.calm.busy * plan.replicas / SERVICE, SERVICE, plan.replicas).mean
+    load = line("<i>ρ</i> =", asked, "=", kit.amount(100 * plan.share, "%"))
+    return load + tries + sent + line("last layer, calm:", busy, "busy, a call takes", kit.amount(mean, "s"), "on average")
 
 
 def notes(lab: kit.Lab, plan: Plan, moving: bool) -> str:
-    texts = [lab.fill("act2.run", per_second=f"{1 / SERVICE:g}")]
+    texts = [lab.fill("act2.run", per_second=f"{1 / SERVICE:g}", times=significant(SPIKE))]
     if moving:
         texts.append(lab.fill("act2.moving", after=kit.amount(plan.after, "s")))
     if plan.hedged is not None:
@@ -97,7 +100,8 @@ def notes(lab: kit.Lab, plan: Plan, moving: bool) -> str:
 def readouts(plan: Plan) -> dict[str, Any]:
     limit = hit(verdict.LIMITS, plan)
     return {
-        **settings.values(plan, "layers", "load", "retries", "replicas"), "retry_layers": plan.where, "retry_budget": plan.budget,
+        **settings.values(plan, "layers", "retries", "replicas", "together"), "load": plan.share,
+        "rate_per_s": plan.load, "retry_layers": plan.where, "retry_budget": plan.budget,
         "timeout_s": plan.timeout, "line_limit": plan.limit, "hedge": plan.hedged,
         "latency_p999_s": None if math.isinf(plan.latency) else round(plan.latency, 6), "availability": round(plan.available, 9),
         "back_s": None if math.isinf(plan.course.back) else plan.course.back, "late_load": round(plan.late_load, 6),

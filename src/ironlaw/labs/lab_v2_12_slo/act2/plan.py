@@ -16,20 +16,20 @@ from ironlaw.kit import settings
 from ironlaw.systems.fields import among, figure, hundredths, whole
 
 SERVICE = 0.010  # seconds that a replica works on a request
-SPIKE, BEGINS, LASTS, AFTER = 1.5, 10.0, 10.0, 60.0  # of what a replica can do; seconds
+SPIKE, BEGINS, LASTS, AFTER = 1.875, 10.0, 10.0, 60.0  # times the usual requests, from 80 % of what can be done to 150; seconds
 UNTIL = BEGINS + LASTS + AFTER
 SHORT, COARSE = 20.0, 256  # seconds after the spike that are counted while a dial is turned, and steps of sums
 WINDOW = 2.0  # seconds of a point in the picture
 PROMISED, WITHIN, LATENCY = 0.9995, 0.999, 0.3  # available; a share of the requests, and seconds in which they are answered
-MOST_COPIES = 0.05  # of the requests
+MOST_COPIES, MOST_REPLICAS = 0.05, 5  # of the requests; of a layer
 EVERY, ONE = "every", "one"
 WHERE = {EVERY: "at every layer", ONE: "just above the last one"}
 OLDEST, NEWEST = "fifo", "lifo"
 ORDERS = {OLDEST: "oldest first", NEWEST: "newest first"}
 NONE = 0  # of a menu: no limit, no budget, no breaker, no copies
-BUDGETS = {NONE: "none", 1: "1 %", 5: "5 %", 10: "10 %", 20: "20 %", 50: "50 %", 100: "100 %"}
-LINES = {NONE: "none", 5: "5", 10: "10", 20: "20", 40: "40", 100: "100", 400: "400"}
-BREAKERS = {NONE: "none", 25: "25 % fail", 50: "50 % fail", 75: "75 % fail"}
+BUDGETS = {NONE: "unlimited", 1: "1 %", 5: "5 %", 10: "10 %", 20: "20 %", 50: "50 %", 100: "100 %"}
+LINES = {NONE: "any number", 5: "5", 10: "10", 20: "20", 40: "40", 100: "100", 400: "400"}
+BREAKERS = {NONE: "never", 25: "25 % fail", 50: "50 % fail", 75: "75 % fail"}
 HEDGES = {NONE: "never", 50: "P50", 80: "P80", 90: "P90", 95: "P95", 99: "P99", 99.9: "P99.9"}
 MOST_RETRIES, SENT = 10, 4.0  # that are simulated, and the load of what can be done from which more of them change nothing
 
@@ -40,9 +40,10 @@ def _share_or_none(percents: float) -> float | None:
 
 @dataclass(frozen=True)
 class Plan:
-    """Where the dials of Act II stand; seconds and shares. `growth`: each caller's timeout over that of the one it calls."""
+    """Where the dials of Act II stand; seconds and shares. `load`: requests a second, which every layer gets. `growth`: each caller's
+    timeout over that of the one it calls. `together`: requests in which one cause makes all layers equally slow."""
 
-    load: float = figure(80, "Load, of what can be done", "%", low=10, high=200, dial="span", step=5, means=hundredths)
+    load: float = figure(320, "Requests", "/s", low=10, high=500, dial="span", step=5)
     layers: int = whole(5, "Layers", most=6, dial="span")
     retries: int = whole(3, "Retries of each call", least=0, most=5, dial="span")
     where: str = among(WHERE, EVERY, "Who tries again")
@@ -54,11 +55,19 @@ class Plan:
     order: str = among(ORDERS, OLDEST, "The line is served", shows="spike")
     breaker: float | None = among(BREAKERS, NONE, "Clients stop for a second when", dial="select", means=_share_or_none, shows="spike")
     hedge: float | None = among(HEDGES, NONE, "A copy is sent after", dial="select", means=_share_or_none, shows="latencies")
-    replicas: int = whole(2, "Replicas of a layer", most=5, dial="span")
+    replicas: int = whole(4, "Replicas of a layer", most=MOST_REPLICAS, dial="span")
     up: float = figure(99.9, "One replica is up", "%", low=99, high=99.99, dial="span", step=0.01, means=hundredths, shows="down")
     common: float = figure(10, "Failures that take all replicas", "%", low=0, high=100, dial="span", means=hundredths, shows="down")
+    together: float = figure(
+        0, "Requests in which one cause slows all layers", "%", low=0, high=100, dial="span", means=hundredths, shows="latencies"
+    )
     after: float = AFTER
     steps: int = 0
+
+    @property
+    def share(self) -> float:
+        """What comes, of what a layer's replicas can do: one more takes load off the others."""
+        return self.load * SERVICE / self.replicas
 
     @property
     def amplified(self) -> float:
@@ -69,11 +78,11 @@ class Plan:
     def late_load(self) -> float:
         """What is then sent, of what can be done, with the budget."""
         extra = self.amplified - 1
-        return self.load * (1 + (extra if self.budget is None else min(extra, self.budget)))
+        return self.share * (1 + (extra if self.budget is None else min(extra, self.budget)))
 
     @property
     def stuck(self) -> bool:
-        return stuck(self.load, self.amplified - 1, self.budget)
+        return stuck(self.share, self.amplified - 1, self.budget)
 
     @property
     def outer(self) -> float:
@@ -88,8 +97,8 @@ class Plan:
     @property
     def calm(self) -> Layers:
         return calm(Layers(
-            self.layers, self.load, SERVICE, hedge=self.hedged, timeout=self.timeout, retries=self.retries, budget=self.budget,
-            steps=self.steps,
+            self.layers, self.share, SERVICE, hedge=self.hedged, timeout=self.timeout, retries=self.retries, budget=self.budget,
+            steps=self.steps, servers=self.replicas, dependence=self.together,
         ))  # fmt: skip
 
     @property
@@ -103,12 +112,12 @@ class Plan:
 
     @property
     def needed(self) -> int:
-        """Replicas that must be up to carry the load."""
-        return max(1, min(self.replicas, math.ceil(self.load * (1 + self.copies) * self.replicas - 1e-9)))
+        """Replicas that must be up to carry the load, which may be more than there are."""
+        return max(1, math.ceil(self.load * SERVICE * (1 + self.copies) - 1e-9))
 
     @property
     def layer_up(self) -> float:
-        return replicated(self.up, self.replicas, self.needed, self.common)
+        return replicated(self.up, self.replicas, self.needed, self.common) if self.needed <= self.replicas else 0.0
 
     @property
     def available(self) -> float:
@@ -117,13 +126,13 @@ class Plan:
     @property
     def simulated(self) -> int:
         """Retries of the run: no more than keep a late line late many times over."""
-        return round(min(self.amplified - 1, MOST_RETRIES, math.ceil(SENT / self.load)))
+        return round(min(self.amplified - 1, MOST_RETRIES, math.ceil(SENT / self.share)))
 
     @property
     def storm(self) -> Storm:
-        """What one replica of the last layer goes through."""
+        """What one replica of the last layer goes through, with its part of the requests and of the line."""
         return Storm(
-            1 / SERVICE, load=self.load, spike=max(SPIKE, self.load), begins=BEGINS, lasts=LASTS, until=BEGINS + LASTS + self.after,
+            1 / SERVICE, load=self.share, spike=SPIKE * self.share, begins=BEGINS, lasts=LASTS, until=BEGINS + LASTS + self.after,
             timeout=self.timeout, retries=self.simulated, budget=self.budget, backoff=self.backoff, limit=self.limit, order=self.order,
             breaker=self.breaker,
         )  # fmt: skip
@@ -170,7 +179,7 @@ def latency(layers: Layers) -> float:
     return layers.quantile(WITHIN)
 
 
-PREMISE = Plan(layers=1, where=ONE, replicas=1)  # the question's own: one service, three retries, a plain line
+PREMISE = Plan(80.0, layers=1, where=ONE, replicas=1)  # the question's own: one service, three retries, a plain line
 
 
 def plan_of(values: Mapping[str, Any]) -> Plan:

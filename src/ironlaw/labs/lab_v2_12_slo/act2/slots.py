@@ -9,6 +9,7 @@ from functools import lru_cache
 from ironlaw import kit
 from ironlaw.engine.serving.availability import in_series, replicated
 from ironlaw.engine.serving.retries import attempts, largest_retries
+from ironlaw.engine.serving.service_layers import Layers
 from ironlaw.engine.serving.storms import Storm, run_storm
 from ironlaw.labs.lab_v2_12_slo.act2.plan import (
     AFTER,
@@ -20,7 +21,6 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
     SERVICE,
     SPIKE,
     WITHIN,
-    Plan,
 )  # fmt: skip
 from ironlaw.registry.publications import published
 from ironlaw.units import percent, significant
@@ -39,13 +39,13 @@ def message() -> dict[str, object]:
 
 def lock() -> dict[str, object]:
     return {
-        "per_second": f"{1 / SERVICE:g}", "spike": kit.amount(100 * SPIKE, "%"), "lasts": kit.amount(LASTS, "s"),
-        "load": kit.amount(100 * PREMISE.load, "%"), "timeout": kit.amount(PREMISE.timeout, "s"), "after": kit.amount(AFTER, "s"),
+        "per_second": f"{1 / SERVICE:g}", "spike": kit.amount(100 * SPIKE * PREMISE.share, "%"), "lasts": kit.amount(LASTS, "s"),
+        "load": kit.amount(100 * PREMISE.share, "%"), "timeout": kit.amount(PREMISE.timeout, "s"), "after": kit.amount(AFTER, "s"),
     }  # fmt: skip
 
 
 def truth(lab: kit.Lab) -> str:
-    return kit.amount(float(lab.question("act2").answer), "%") if lab.question("act2").answer else "nothing"
+    return kit.amount(float(lab.question("act2").answer), "%")
 
 
 def distance(lab: kit.Lab) -> str:
@@ -74,10 +74,10 @@ def reveal() -> dict[str, object]:
     budgeted = [_back(replace(LONG, budget=0.1, seed=seed)) for seed in SEEDS]
     return {
         "sent": kit.amount(100 * PREMISE.late_load, "%"), "attempts": f"{PREMISE.amplified:.0f}",
-        "load": kit.amount(100 * PREMISE.load, "%"),
+        "load": kit.amount(100 * PREMISE.share, "%"),
         "last": kit.amount(100 * PREMISE.course.last, "%"), "none": back(retries=0, until=90.0), "budget": _amount(min(budgeted)),
         "slowest": _amount(max(budgeted)), "limit": back(limit=40, until=60.0),
-        "newest": back(order=NEWEST, until=60.0), "harmless": kit.amount(100 * largest_retries(PREMISE.load), "%"),
+        "newest": back(order=NEWEST, until=60.0), "harmless": kit.amount(100 * largest_retries(PREMISE.share), "%"),
         "budgeted": kit.amount(100 * replace(PREMISE, budget=0.1).late_load, "%"), "timeout": kit.amount(PREMISE.timeout, "s"),
         "share": kit.amount(100 / PREMISE.amplified, "%"),
     }  # fmt: skip
@@ -91,14 +91,16 @@ def reflection() -> dict[str, object]:
 
 
 def peek() -> dict[str, object]:
-    table, plain = published("tail_at_scale"), Plan(load=0.5)
+    table, plain, pooled = published("tail_at_scale"), Layers(5, 0.5, SERVICE), Layers(5, 0.5, SERVICE, servers=4)
     return {
         "half": f"{attempts(0.5, 3):g}", "all": f"{attempts(1.0, 3, LAYERS):.0f}", "series": _nines(in_series([0.999] * 5)),
         "two": _nines(replicated(0.999, 2)), "common": _nines(replicated(0.999, 2, common=0.1)), "share": kit.amount(10, "%"),
         "before": kit.amount(table.value("latency", case="BigTable", percentile=99.9), "s"),
         "after": kit.amount(table.value("latency", case="BigTable hedged", percentile=99.9), "s"),
         "extra": kit.amount(table.value("extra", case="BigTable hedged", percentile=99.9), "%"),
-        "latency": kit.amount(plain.latency, "s"), "most": kit.amount(100 * WITHIN, "%"),
+        "latency": kit.amount(plain.quantile(WITHIN), "s"), "pooled": kit.amount(pooled.quantile(WITHIN), "s"),
+        "shared": kit.amount(replace(pooled, dependence=0.1).quantile(WITHIN), "s"), "servers": "four",
+        "most": kit.amount(100 * WITHIN, "%"),
         "busy": kit.amount(100 * plain.load, "%"), "one": _nines(0.999),
     }  # fmt: skip
 

@@ -16,6 +16,7 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
     LATENCY,
     LINES,
     MOST_COPIES,
+    MOST_REPLICAS,
     PROMISED,
     SERVICE,
     WITHIN,
@@ -49,8 +50,12 @@ Tries = Iterable[tuple[str, Plan]]
 
 
 def _loads(plan: Plan) -> Tries:
-    percents = range(10 * math.ceil(10 * plan.load - 1e-9) - 10, 0, -10)
-    return ((f"a load of {percent} %", replace(plan, load=percent / 100)) for percent in percents)
+    rates = range(10 * math.ceil(plan.load / 10 - 1e-9) - 10, 0, -10)
+    return ((f"{rate} requests per second", replace(plan, load=float(rate))) for rate in rates)
+
+
+def _more_replicas(plan: Plan) -> Tries:
+    return ((f"{count} replicas", replace(plan, replicas=count)) for count in range(plan.replicas + 1, MOST_REPLICAS + 1))
 
 
 def _fewer_layers(plan: Plan) -> Tries:
@@ -63,27 +68,27 @@ def _inverted(plan: Plan) -> list[Tries]:
 
 def _storm(plan: Plan) -> list[Tries]:
     """Few are tried: each is a run."""
-    harmless = 100 * largest_retries(plan.load)
+    harmless = 100 * largest_retries(plan.share)
     budgets = [percent for percent in BUDGETS if 0 < percent <= harmless / 2]
     limits = [count for count in LINES if 0 < count * SERVICE < plan.timeout]
     return [
         [(f"a budget of {percent} % for retries", replace(plan, budget=percent / 100)) for percent in budgets[-1:]],
         [(f"a line of at most {count}", replace(plan, limit=count)) for count in limits[-1:]],
         [("no retries", replace(plan, retries=0))],
+        _more_replicas(plan),
     ]
 
 
 def _late(plan: Plan) -> list[Tries]:
     quantiles = [percent for percent in sorted(HEDGES, reverse=True) if percent and percent >= 100 * (1 - MOST_COPIES)]
     copies = [(f"a copy after {HEDGES[percent]}", replace(plan, hedge=percent / 100)) for percent in quantiles if plan.replicas > 1]
-    return [_loads(plan), copies, _fewer_layers(plan)]
+    return [_more_replicas(plan), _loads(plan), copies, _fewer_layers(plan)]
 
 
 def _down(plan: Plan) -> list[Tries]:
-    more = [(f"{count} replicas", replace(plan, replicas=count)) for count in range(plan.replicas + 1, 6)]
     shares = range(10 * math.ceil(10 * plan.common - 1e-9) - 1, -1, -1)
     common = [(f"at most {percent} % of failures in common", replace(plan, common=percent / 100)) for percent in shares]
-    return [more, common, _loads(plan), _fewer_layers(plan)]
+    return [_more_replicas(plan), common, _loads(plan), _fewer_layers(plan)]
 
 
 def _costly(plan: Plan) -> list[Tries]:
