@@ -7,13 +7,17 @@ import pytest
 from headless import bare, cards, figure
 
 from ironlaw import claims
+from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.labs.lab_v2_10_kv_serving.act1 import figures, memory
 from ironlaw.labs.lab_v2_10_kv_serving.act2 import server, verdict
+from ironlaw.labs.lab_v2_10_kv_serving.act2 import slots as second
 from ironlaw.labs.lab_v2_10_kv_serving.act2.instrument import ratios
 from ironlaw.measure.experiments import kv_decode
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.machines import registered
+from ironlaw.registry.traces import trace
 from ironlaw.systems.serving.kv_capacity import kv_slots
+from ironlaw.systems.serving.served_cases import LONG, ServedCase
 
 SLUG = "lab_v2_10_kv_serving"
 SAID = {"act1": "one", "act1_reflection": "fp8", "act2": "stays", "estimate": 30.0}
@@ -71,9 +75,14 @@ def test_what_others_measured_stands_above_the_floor(bench):
 # --- Act II
 
 
+def case(budget=512, **settings):
+    policy = settings.pop("policy", Policy(budget=budget))
+    return ServedCase(policy=policy, count=LONG, **settings)
+
+
 def test_pieces_and_whole_prompts(bench):
     gap, first = ratios().values()
-    assert gap < 0.15 and 1.15 < first < 1.5
+    assert 1 / 12 < gap < 1 / 9 and 1.3 < first < 1.7
     bars = {m["name"]: m["x"] for m in figure(bench.piece("act2.instrument").view, "said")["marks"] if m["type"] == "bar"}
     assert list(bars.values()) == pytest.approx([gap, first])
     rules = {m["id"]: m["x"] for m in figure(bench.piece("act2.instrument").view, "said")["marks"] if m["type"] == "rule"}
@@ -172,3 +181,52 @@ def test_the_learners_own_decoder(page, run):
     own = {(m["name"], m["x"]): m["y"] for m in drawn["marks"] if m.get("colour") == "here"}
     assert own["without", 128.0] == pytest.approx(1e-5 * 128**2) and own["with its cache", 16.0] == pytest.approx(16e-3)
     assert "5.12 ×" in bare(page.parts["act1_claims"].text)
+
+
+# --- figures that a short run had
+
+
+def test_other_draws_stay_within_what_is_said():
+    """A run of 200 requests from an empty server had 1.28; longer ones of three other seeds come to what the reveal says."""
+    rig = server.premise().rig
+    for seed in (3, 4, 5):
+        requests = trace("azure_chat_2023").draw(LONG, seed)
+        whole, pieces = (replace(rig.run(requests, policy), warm=LONG // 10) for policy in (Policy(chunked=False), Policy(budget=512)))
+        low, high = second.OTHER_DRAWS["first token"]
+        assert low <= pieces.ttft(0.99) / whole.ttft(0.99) <= high, seed
+        low, high = second.OTHER_DRAWS["between tokens"]
+        assert low <= whole.tbt(0.99) / pieces.tbt(0.99) <= high, seed
+
+
+def test_first_tokens_count_after_the_warm_up():
+    out = case().outcome
+    assert out.warm == LONG // 10 and len(out.waits) == LONG - out.warm
+    assert out.ttft(0.99) == sorted(f - r.arrive for r, f in list(zip(out.requests, out.first, strict=True))[out.warm :])[-19]
+
+
+def test_lengths_are_the_traces_own(bench):
+    said = second.message(bench.lab)
+    assert (said["prompt"], said["output"]) == ("1,155", "211")
+
+
+def test_the_formula_has_the_requests_that_fit(bench):
+    start = bench.start("act1")
+    view = bench.turn("act1", **{**start, "law": "chat", "context": 16384, "share": 90})
+    one = memory.Setting(registered("h100_sxm"), law="chat", context=16384, share=0.9)
+    assert cards(view)["Requests that fit"] == f"{one.slots:,}" and one.slots == pytest.approx(one.fit(one.shape, one.each), rel=0.01)
+    bench.turn("act1", **start)
+
+
+def test_a_noisy_run_is_called_one(page, monkeypatch):
+    rows = []
+    for way, words in kv_decode.WAYS.items():
+        for n in kv_decode.LENGTHS:
+            taken = measured.timing((1e-4 if way == kv_decode.CACHED else 1e-2) * n ** (1.0 if way == kv_decode.CACHED else 0.5))
+            rows.append(case_row(kv_decode.WHOLE, f"{n} tokens, {words}", {"way": way, "tokens": n}, taken))
+        for n in kv_decode.CONTEXTS:
+            rows.append(case_row(kv_decode.STEP, f"after {n}, {words}", {"way": way, "context": n}, measured.timing(1e-3)))
+    monkeypatch.setitem(measured.ROWS, "kv_decode", rows)
+    measured.keep(page.ledger, SLUG, "kv_decode")
+    page.reload().first_act()
+    told = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
+    assert page.shows("act1.here_kv_noisy", told)

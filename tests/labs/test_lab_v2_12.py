@@ -266,6 +266,8 @@ def test_the_learners_own_calls(page, run):
     assert "44 %" in bare(page.parts["act1_claims"].text) and not page.shows("act1.here_giants", words)
     page.send("context", value="here")
     view = page.piece("act1.instrument").view
+    assert cards(view)["P99 of one call"] == "10 ms" and page.start("act1")["law"] == "measured"
+    assert 0.012 < composition.setting_of(page.lab, page.start("act1")).seconds < 0.025
 
 
 # --- words and figures that were false

@@ -30,6 +30,7 @@ class Trace:
     prompt: Quantiles
     output: Quantiles
     gap: Quantiles
+    means: tuple[float, float]  # tokens of prompts and outputs, of the whole trace: those of the quantiles are a little off
 
     def draw(self, n: int, seed: int = 0, rate: float | None = None) -> tuple[Request, ...]:
         """`n` requests: gaps and lengths drawn one by one; at the trace's rate, or at another with gaps alike but for scale."""
@@ -55,14 +56,14 @@ def trace(name: str) -> Trace:
     prompt, output, gap = (_quantiles(where, data, key) for key in ("prompt", "output", "gap"))
     return Trace(
         slug, str(data["name"]), str(data["source"]), str(data["date"]), str(data.get("note", "")), int(data["count"]), float(data["rate"]),
-        prompt, output, gap,
+        prompt, output, gap, (float(data["prompt"]["mean"]), float(data["output"]["mean"])),
     )  # fmt: skip
 
 
 def _quantiles(where: str, data: Mapping[str, Any], key: str) -> Quantiles:
     table = data.get(key)
-    if not isinstance(table, Mapping) or not {"shares", "values"} <= set(table):
-        raise BadRegistry(f"{where} has no [{key}] with shares and values; add them there")
+    if not isinstance(table, Mapping) or not {"mean", "shares", "values"} <= set(table):
+        raise BadRegistry(f"{where} has no [{key}] with mean, shares and values; add them there")
     try:
         return Quantiles(tuple(map(float, table["shares"])), tuple(map(float, table["values"])))
     except (BadValue, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""A decoder on a machine behind a trace, kept for a page: what a few hundred requests of the trace get from it."""
+"""A decoder on a machine behind a trace, kept for a page: what requests of the trace get from it, once a tenth of them has filled it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from ironlaw.registry.traces import trace
 from ironlaw.systems.serving.deployments import MEMORY, Deployment, box_of, deployment, weigh
 
 CHAT = "azure_chat_2023"
-REQUESTS = 200  # of a trace: enough to see a line form, few enough to answer while a dial moves
+REQUESTS, LONG = 200, 2000  # of a trace: few enough to answer while a dial moves, and enough for a percentile to hold still
+WARM = 0.1  # of them arrive before first tokens are counted
 LEAST_BUDGET = 128
 
 
@@ -39,6 +40,7 @@ class ServedCase:
     cache: str = ""
     memory: float = MEMORY
     policy: Policy = field(default_factory=lambda: Policy(chunked=False))
+    count: int = REQUESTS
 
     @property
     def per_second(self) -> float:
@@ -46,7 +48,7 @@ class ServedCase:
 
     @property
     def requests(self) -> tuple[Request, ...]:
-        return drawn(self.trace, self.per_second)
+        return drawn(self.trace, self.per_second, self.count)
 
     @cached_property
     def weighed(self) -> tuple[float, float, float]:
@@ -73,11 +75,11 @@ class ServedCase:
 
     @cached_property
     def outcome(self) -> Outcome:
-        """Of all replicas together."""
-        parts = self.parts
+        """Of all replicas together, first tokens after the warm-up."""
+        parts, warm = self.parts, round(WARM * self.count)
         if len(parts) == 1:
-            return replace(parts[0], replicas=self.replicas, blocks=self.replicas * parts[0].blocks) if self.replicas > 1 else parts[0]
-        return joined(parts, [range(k, len(self.requests), len(parts)) for k in range(len(parts))])
+            return replace(parts[0], replicas=self.replicas, blocks=self.replicas * parts[0].blocks, warm=warm)
+        return replace(joined(parts, [range(k, len(self.requests), len(parts)) for k in range(len(parts))]), warm=warm)
 
     @property
     def device_seconds(self) -> float:
@@ -106,8 +108,9 @@ def served(
     chunked: bool = True,
     budget: int = 2048,
 ) -> Outcome:
-    """What the chats' requests get: `served("llama3_70b", "h100_sxm", 4, budget=512)`."""
-    return ServedCase(model, machine, devices, replicas, CHAT, rate, cache=cache, policy=Policy(chunked=chunked, budget=budget)).outcome
+    """What the chats' requests get, in a long run: `served("llama3_70b", "h100_sxm", 4, budget=512)`."""
+    policy = Policy(chunked=chunked, budget=budget)
+    return ServedCase(model, machine, devices, replicas, CHAT, rate, cache=cache, policy=policy, count=LONG).outcome
 
 
 def step_predicted(model: str, machine: str, devices: int, batch: int, context: float) -> float:

@@ -12,6 +12,7 @@ from ironlaw.engine.serving.line import ranked
 from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.errors import BadValue
 
+STRETCHES = 5  # of a run, to tell how far its percentiles can be trusted
 STEADY = 4.0  # mean times of a request for which arrivals must go on before a rate is taken from the middle of them
 
 
@@ -54,11 +55,16 @@ class Outcome:
     reused: int = 0  # prompt tokens that were in the cache already
     replicas: int = 1
     stays: tuple[Stay, ...] = field(default=(), repr=False)  # of a single replica: who was in the cache, from when to when
+    warm: int = 0  # requests that only fill an empty server: their first tokens are not counted
 
     @cached_property
     def waits(self) -> tuple[float, ...]:
-        """Times to first token, sorted."""
-        return tuple(sorted(first - r.arrive for r, first in zip(self.requests, self.first, strict=True)))
+        """Times to first token after the warm-up, sorted."""
+        return tuple(sorted(self._waits))
+
+    @cached_property
+    def _waits(self) -> tuple[float, ...]:
+        return tuple(first - r.arrive for r, first in zip(self.requests[self.warm :], self.first[self.warm :], strict=True))
 
     @cached_property
     def times(self) -> tuple[float, ...]:
@@ -67,6 +73,11 @@ class Outcome:
 
     def ttft(self, p: float) -> float:
         return float(ranked(self.waits, p))
+
+    def ttft_by_stretch(self, p: float, count: int = STRETCHES) -> tuple[float, ...]:
+        """The same of stretches of equally many requests, in order of arrival: how much it moves by chance."""
+        each = len(self._waits) // count
+        return tuple(float(ranked(sorted(self._waits[k * each : (k + 1) * each]), p)) for k in range(count))
 
     def tbt(self, p: float) -> float:
         """The gap between tokens that a share `p` of all gaps stay within; 0 where no answer has two tokens."""

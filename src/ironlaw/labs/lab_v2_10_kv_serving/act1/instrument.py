@@ -54,7 +54,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 def cards(setting: Setting) -> list[dict[str, Any]]:
     used = setting.paging
     return [
-        kit.card("Requests that fit", setting.slots, "", tone="good" if setting.slots else "bad"),
+        {"label": "Requests that fit", "value": f"{setting.slots:,}", "unit": "", "tone": "good" if setting.slots else "bad"},
         kit.card("Cache of a token", setting.shape.token_bytes, "B"),
         kit.card("Left for the cache", max(0.0, setting.room), "B"),
         kit.card("Of what they hold, in use", 100 * used.share_used if setting.slots else 0.0, "%", note="the rest is reserved"),
@@ -70,8 +70,8 @@ def formula(setting: Setting) -> str:
     memory = kit.amount(setting.share * setting.total, "B"), kit.amount(setting.weight_bytes, "B")
     fit = line(
         "<i>slots</i> =", fraction("<i>memory</i> − <i>weights</i>", "<i>tokens</i> × <i>bytes a token</i>"), "=",
-        fraction(f"{memory[0]} − {memory[1]}", f"{setting.context:,} × {kit.amount(setting.shape.token_bytes, 'B')}"), "=",
-        kit.amount(setting.fit(setting.shape, setting.context), ""),
+        fraction(f"{memory[0]} − {memory[1]}", f"{setting.each:,.0f} × {kit.amount(setting.shape.token_bytes, 'B')}"), "=",
+        f"{setting.fit(setting.shape, setting.each):,.1f}",
     )  # fmt: skip
     return kept + fit
 

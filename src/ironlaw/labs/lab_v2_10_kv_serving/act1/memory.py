@@ -105,6 +105,13 @@ class Setting:
         return len(self.lengths)
 
     @property
+    def each(self) -> float:
+        """Tokens for which a request has room, on average."""
+        if self.law == FIXED or not self.lengths:
+            return float(self.context)
+        return sum(map(self.held, self.lengths)) / self.slots / self.shape.token_bytes
+
+    @property
     def paging(self) -> Paging:
         return paged(self.lengths, self.block) if self.block else contiguous(self.lengths, self.context)
 

@@ -54,7 +54,7 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case = settings.read(Setting, values, machine=machine_of(lab)).case
+    case = settings.read(Setting, values, machine=machine_of(lab), moving=bool(values.get("moving"))).case
     own = figures.said(lab, ratios())
     answer = [tabbed(own, "Your answer")] if own else []
     hint = verdict.hint(case, bool(values.get("moving")))
@@ -87,8 +87,8 @@ def cards(case: ServedCase) -> list[dict[str, Any]]:
     out = case.outcome
     late, stutters = out.ttft(PROMISE.share) > PROMISE.ttft, out.tbt(PROMISE.share) > PROMISE.tbt
     return [
-        kit.card("First token, P99", out.ttft(PROMISE.share), "s", tone="bad" if late else "good"),
-        kit.card("Between tokens, P99", out.tbt(PROMISE.share), "s", tone="bad" if stutters else "good"),
+        kit.card("First token, P99", out.ttft(PROMISE.share), "s", tone="bad" if late else "good", digits=2),
+        kit.card("Between tokens, P99", out.tbt(PROMISE.share), "s", tone="bad" if stutters else "good", digits=2),
         kit.card("Tokens", out.tokens_per_s, "/s", note="new ones, all replicas"),
         kit.card("A million tokens", case.device_seconds, "s", note="of one device's time"),
         kit.card("Fullest cache", 100 * out.peak, "%", note=f"{out.preempted} had to make room"),
@@ -119,7 +119,14 @@ def notes(lab: kit.Lab, case: ServedCase) -> str:
         texts.append(lab.fill("act2.not_carried"))
     if case.rig is not None:
         texts.append(lab.fill("act2.calibrated" if case.rig.table.basis == "calibrated" else "act2.transferred"))
-    texts.append(lab.fill("act2.requests", requests=len(case.requests), rate=kit.amount(case.per_second, "/s")))
+    texts.append(
+        lab.fill(
+            "act2.requests",
+            requests=f"{len(case.requests):,}",
+            rate=kit.amount(case.per_second, "/s"),
+            warm=f"{case.outcome.warm if case.rig else 0:,}",
+        )
+    )
     return "\n\n".join(texts)
 
 

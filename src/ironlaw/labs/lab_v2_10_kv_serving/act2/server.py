@@ -12,7 +12,7 @@ from ironlaw.engine.serving.llm.promise import Promise
 from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import BLOCKS, CACHES, WEIGHTS
 from ironlaw.registry.workloads import about
 from ironlaw.systems.fields import among, figure, hundredths, whole
-from ironlaw.systems.serving.served_cases import CHAT, ServedCase, most_devices
+from ironlaw.systems.serving.served_cases import CHAT, LONG, REQUESTS, ServedCase, most_devices
 
 MODELS = ("llama3_70b", "llama3_8b")
 GROUPS = (1, 2, 4, 8)
@@ -50,6 +50,7 @@ class Setting:
     block: int = among({size: words for size, words in BLOCKS.items() if size}, 16, "Cache is handed out in", dial="select", shows="cache")
     preemption: str = among({"recompute": "computes its prompt again", "swap": "moves to the host"}, "recompute", "Who makes room")
     share: float = figure(90, "Memory the engine may take", "%", low=50, high=95, dial="span", step=5, means=hundredths, shows="cache")
+    moving: bool = False  # while a dial is turned few requests have to do
 
     @property
     def policy(self) -> Policy:
@@ -62,13 +63,13 @@ class Setting:
         devices = self.devices if self.devices <= most_devices(self.machine.slug) else 1
         return ServedCase(
             self.model, self.machine.slug, devices, self.replicas, trace=self.trace, rate=self.rate, weights=self.weights,
-            cache=self.cache, memory=self.share, policy=self.policy,
+            cache=self.cache, memory=self.share, policy=self.policy, count=REQUESTS if self.moving else LONG,
         )  # fmt: skip
 
 
 def premise(chunked: bool = False) -> ServedCase:
     """The question's own server: whole prompts, or prompts in pieces."""
-    return ServedCase(policy=Policy(chunked=True, budget=STORY_BUDGET) if chunked else Policy(chunked=False))
+    return ServedCase(policy=Policy(chunked=True, budget=STORY_BUDGET) if chunked else Policy(chunked=False), count=LONG)
 
 
 def groups(machine: Hardware) -> dict[int, str]:

@@ -119,7 +119,7 @@ def _kept(case: ServedCase) -> dict[str, object]:
 LIMITS = (
     fail(OOM, "It does not fit", lambda case: case.rig is None, _oom),
     fail(THRASH, "The cache thrashes", lambda case: case.outcome.preempted > THRASHING * len(case.outcome.requests), _thrash),
-    fail("unstable", "The line grows without end", lambda case: case.falls_behind, _unstable),
+    fail("unstable", "The line keeps growing", lambda case: case.falls_behind, _unstable),
     fail(TTFT, "First tokens come too late", lambda case: case.outcome.ttft(PROMISE.share) > PROMISE.ttft, _late),
     fail(TBT, "Answers stutter", lambda case: case.outcome.tbt(PROMISE.share) > PROMISE.tbt, _stutter),
     good("kept", "The promise is kept", _kept),
