@@ -137,3 +137,17 @@ def test_the_learners_own_processes(page, monkeypatch):
     found = page.slots("act1.here_scaling", told)
     assert (found["small_of"], found["large_of"], found["large_two"]) == ("17 %", "80 %", "125 ms")
     assert "1.25 ×" in bare(page.parts["act1_claims"].text)
+
+
+def test_the_search_has_the_learners_own_gradients():
+    """With BF16 gradients from Lab V2-06 a learner reached 43.9 % beside "the best of 40", 42.1 %."""
+    narrow = case(gradient_bytes=2, pipeline=16, virtual=8, zero=1)
+    assert {one.layout.gradient_bytes for one in narrow.ranking} == {2.0}
+    assert narrow.best.time.total <= narrow.step.time.total
+    assert "2 bytes" in verdict.searched(narrow) and "4 or 8" in verdict.searched(narrow)
+
+
+def test_a_pipelines_words_have_the_axis_unit(bench):
+    """It wrote "at 100 s" on an axis in percent."""
+    text = figure(bench.piece("act1.instrument").view, "gantt")["text"]
+    assert " s " not in text and "%" in text.split("at ")[-1]

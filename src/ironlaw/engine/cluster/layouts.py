@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from ironlaw.engine.cluster.shapes import RECOMPUTE, Shape
 from ironlaw.errors import BadValue, unknown
@@ -103,7 +104,9 @@ def divisors(n: int) -> list[int]:
 
 
 def layouts(shape: Shape, devices: int, batch: int, seq: int, per_box: int, **choices: tuple[object, ...]) -> Iterator[Layout]:
-    """Every layout of so many devices that divides; tensor parallelism stays inside a box. `choices` narrows a field: micro=(1, 2)."""
+    """Every layout of so many devices that divides; tensor parallelism stays inside a box. `choices` narrows a field: micro=(1, 2).
+    The format of gradients and sequence parallelism are not searched: `choices` has one of each, or they are as a layout has them."""
+    fixed: dict[str, Any] = {name: choices[name][0] for name in ("sequence_parallel", "gradient_bytes") if name in choices}
 
     def allowed(name: str, values: list[int]) -> list[int]:
         return [value for value in values if name not in choices or value in choices[name]]
@@ -123,7 +126,7 @@ def layouts(shape: Shape, devices: int, batch: int, seq: int, per_box: int, **ch
                         for micro in allowed("micro", [1, 2, 4, 8]):
                             for recompute in recomputes:
                                 for zero in allowed("zero", _stages(data, pipeline)):
-                                    one = Layout(tensor, pipeline, context, data, expert, virtual, micro, recompute, True, zero)
+                                    one = Layout(tensor, pipeline, context, data, expert, virtual, micro, recompute, zero=zero, **fixed)
                                     if _divides(shape, one, batch, seq):
                                         yield one
 

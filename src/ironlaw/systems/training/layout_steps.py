@@ -20,6 +20,7 @@ from ironlaw.registry.runs import Run
 from ironlaw.systems.training.shard_times import compute
 
 DTYPE = "bf16"
+TENSOR, MICRO = (4, 8), (1,)  # tensor groups and sequences in a micro-batch that a search tries
 
 
 def training_job(
@@ -56,16 +57,20 @@ def mfu_as_counted(run: Run, seconds: float) -> float:
 
 
 def layout_ranking(
-    model: str, at: str | Box, devices: int, batch: int, seq: int, tensor: tuple[int, ...] = (4, 8), micro: tuple[int, ...] = (1,),
-    **how: bool | int | None,
+    model: str, at: str | Box, devices: int, batch: int, seq: int, tensor: tuple[int, ...] = TENSOR, micro: tuple[int, ...] = MICRO,
+    sequence_parallel: bool = True, gradient_bytes: float = 4.0, **how: bool | int | None,
 ) -> tuple[Candidate, ...]:  # fmt: skip
     """Layouts that divide and fit, the fastest first: pipelines, pieces, context parallelism, ZeRO and recomputation as they come."""
-    return _ranking(training_job(model, at, batch, seq, **how), devices, tensor, micro)  # type: ignore[arg-type]
+    job = training_job(model, at, batch, seq, **how)  # type: ignore[arg-type]
+    return _ranking(job, devices, tensor, micro, sequence_parallel, gradient_bytes)
 
 
 @lru_cache(maxsize=64)
-def _ranking(job: Job, devices: int, tensor: tuple[int, ...], micro: tuple[int, ...]) -> tuple[Candidate, ...]:
+def _ranking(
+    job: Job, devices: int, tensor: tuple[int, ...], micro: tuple[int, ...], sequence_parallel: bool, gradient_bytes: float
+) -> tuple[Candidate, ...]:
     def predicted(layout: Layout) -> Compute:
         return compute(job.shape, layout, job.seq, job.box.device, DTYPE)
 
-    return tuple(rank(job, devices, predicted, tensor=tensor, micro=micro))
+    fixed = {"sequence_parallel": (sequence_parallel,), "gradient_bytes": (gradient_bytes,)}
+    return tuple(rank(job, devices, predicted, tensor=tensor, micro=micro, **fixed))

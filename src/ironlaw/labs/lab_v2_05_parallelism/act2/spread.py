@@ -102,10 +102,11 @@ class Case:
 
     @property
     def ranking(self) -> tuple[Candidate, ...]:
-        """Layouts of the search on the same devices, the fastest first; empty where none fits."""
+        """Layouts of the search on the same devices, with the same gradients, the fastest first; empty where none fits."""
         try:
             return layout_ranking(
-                self.model, self.box, self.devices, self.batch, self.seq, nics=self.ports, overlap=self.overlap, fused=self.fused
+                self.model, self.box, self.devices, self.batch, self.seq, nics=self.ports, overlap=self.overlap, fused=self.fused,
+                sequence_parallel=self.sequence_parallel, gradient_bytes=float(self.gradient_bytes),
             )  # fmt: skip
         except BadValue:
             return ()

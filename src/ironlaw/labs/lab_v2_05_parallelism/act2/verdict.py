@@ -8,6 +8,7 @@ from ironlaw import kit
 from ironlaw.engine.cluster.search import Candidate
 from ironlaw.labs.lab_v2_05_parallelism.act2.spread import Case
 from ironlaw.systems.limits import either, fail, good, hit, single_fixes, warn
+from ironlaw.systems.training.layout_steps import MICRO, TENSOR
 from ironlaw.units import percent
 
 BUBBLE_MOST, CLIFF_MOST, NICS_MOST, NEAR = 0.25, 0.30, 0.10, 1.10  # shares of a step, and how near to the best is near enough
@@ -75,12 +76,18 @@ def _nics(case: Case) -> dict[str, object]:
     }  # fmt: skip
 
 
+def searched(case: Case) -> str:
+    """What the search holds fixed."""
+    sizes = " or ".join(map(str, TENSOR))
+    return f"tensor parallelism over {sizes}, micro-batches of {MICRO[0]} and gradients of {case.gradient_bytes} bytes"
+
+
 def _slow(case: Case) -> dict[str, object]:
     step, best = _stepping(case), case.best
     assert best is not None
     return {
         "longer": kit.times(step.time.total / best.time.total), "mfu": percent(step.speed.mfu), "best": str(best.layout),
-        "best_mfu": percent(best.speed.mfu), "near": percent(NEAR - 1),
+        "best_mfu": percent(best.speed.mfu), "near": percent(NEAR - 1), "fixed": searched(case),
     }  # fmt: skip
 
 
@@ -88,7 +95,7 @@ def _works(case: Case) -> dict[str, object]:
     step = _stepping(case)
     best = case.best or step
     return {
-        "mfu": percent(step.speed.mfu), "best": percent(best.speed.mfu), "count": f"{len(case.ranking):,}",
+        "mfu": percent(step.speed.mfu), "best": percent(best.speed.mfu), "count": f"{len(case.ranking):,}", "fixed": searched(case),
         "room": kit.amount(case.job.capacity - float(step.memory.total), "B"), "step": kit.amount(step.time.total, "s"),
     }  # fmt: skip
 
