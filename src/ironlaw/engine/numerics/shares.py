@@ -31,7 +31,8 @@ def wilson(hits: float, trials: float, confidence: float = 0.95) -> Share:
     share = hits / trials
     middle = (share + z * z / (2 * trials)) / (1 + z * z / trials)
     half = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)) / (1 + z * z / trials)
-    return Share(hits, trials, max(0.0, middle - half), min(1.0, middle + half))
+    # with no hit the lower end is 0, with nothing but hits the upper one 1; rounding must not leave a trace of either
+    return Share(hits, trials, max(0.0, middle - half) if hits else 0.0, min(1.0, middle + half) if hits < trials else 1.0)
 
 
 def trials_needed(share: float, floor: float, confidence: float = 0.95) -> float:

@@ -1,4 +1,4 @@
-"""`evaluate(design) -> Report`: every readout of a system, and the waterfall from its peak to useful tokens."""
+"""`evaluate(design) -> Report`: every readout of a system, and the waterfall of its training from the peak to tokens that last."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Report:
 
     @property
     def useful(self) -> float:
-        """Tokens a second that were trained on, lasted, and whose answers came in time."""
+        """Tokens a second that were trained on, and lasted."""
         return self.values["useful"]
 
 
@@ -66,21 +66,17 @@ def _evaluate(design: Design, faster: Faster) -> Report:
         "epsilon": whole_serving.spent(design.noise),
         "mfu": one.speed.mfu if one else 0.0,
         "tokens_per_s": tokens,
-        "useful": tokens * goodput * first * following,
+        "useful": tokens * goodput,
         "first": first,
         "following": following,
         "between": saves.between,
         "serving_hours": serving_hours,
     }
     parts = whole_training.factors(design, one, faster) if one else ()
-    lasting = (
-        Factor("work that lasts", goodput), Factor("first tokens in time", first),
-        Factor("next tokens in time", following),
-    )  # fmt: skip
     return Report(
         design,
         values,
-        (*parts, *lasting),
+        (*parts, Factor("work that lasts", goodput)),
         whole_training.peak_tokens(design, faster),
         one,
         saves,

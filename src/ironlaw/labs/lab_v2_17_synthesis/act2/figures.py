@@ -1,4 +1,4 @@
-"""Act II's pictures: the waterfall from peak to useful tokens, the tornado of days, and the room of every constraint."""
+"""Act II's pictures: the waterfall from peak to tokens that last, the tornado of days, and the room of every constraint."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ LEVERS = {
     "flops": "FLOP/s", "hbm": "GPU memory", "nvlink": "NVLink", "nics": "network", "mtbf": "time between failures",
     "host": "way to the host", "storage": "file system",
 }  # fmt: skip
-COLOURS = {"without the wires": "overhead", "work that lasts": "good", "first tokens in time": "good", "next tokens in time": "good"}
+COLOURS = {"without the wires": "overhead", "work that lasts": "good"}
 # factor of the waterfall -> the lab whose law it is
 LAWS = {
     "kernels at the peak": "Lab 11", "passes done once": "Lab V2-05", "without the wires": "Lab V2-06",
     "without the bubble": "Lab V2-05", "work that lasts": "Lab V2-07",
-    "first tokens in time": "Lab V2-10", "next tokens in time": "Lab V2-10",
 }  # fmt: skip
 MILLION = 1e6
 
@@ -30,8 +29,8 @@ def waterfall(report: Report) -> Figure:
     """The axis holds still while layout and servers are turned: it ends with the peak of these GPUs."""
     steps = [Step(one.name, min(1.0, one.share), COLOURS.get(one.name, "compute"), f"{LAWS[one.name]}'s law") for one in report.factors]
     return cascade(
-        "peak", report.peak / MILLION, steps, "", "From peak to useful tokens", label="million tokens a second",
-        domain=(0.0, 1.12 * report.peak / MILLION), id="waterfall", note="each row is the one above times its figure",
+        "peak", report.peak / MILLION, steps, "", "From peak to tokens that last", label="million tokens trained on a second",
+        domain=(0.0, 1.12 * report.peak / MILLION), id="waterfall", note="training alone; each row is the one above times its figure",
     )  # fmt: skip
 
 
