@@ -181,3 +181,11 @@ def test_the_learners_own_training(page, run):
     here = figure(page.piece("act1.instrument").view, "here")
     own = [mark for mark in here["marks"] if mark["type"] == "point"]
     assert len(own) == 6 and all(mark["colour"] == "here" for mark in own)
+
+
+def test_the_attack_on_this_noise_stands_beside_what_the_promise_allows(bench):
+    view = bench.piece("act1.instrument").view
+    attack = figure(view, "attack")
+    assert "55" in next(card for card in view["cards"] if card["label"] == "Right guesses, at most")["note"]
+    lines = {mark["id"]: dict(map(tuple, mark["points"])) for mark in attack["marks"] if mark["id"] in ("bound", "noise")}
+    assert lines["noise"][10.0] == pytest.approx(84.8, abs=0.1) and lines["bound"][10.0] == pytest.approx(71.8, abs=0.1)

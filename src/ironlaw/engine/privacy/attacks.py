@@ -1,4 +1,8 @@
-"""What (ε, δ) leaves to whoever wants to know whether a record was in the data: bounds on every test, not the success of one."""
+"""What is left to whoever wants to know whether a record was in the data: by the promise (ε, δ) alone, and by normal noise itself.
+
+The promise allows any mechanism that keeps it, randomised response among them, which gives away the most. Noise that keeps the same promise
+gives away less: against one release with noise 1/μ the best test is right in Φ(μ/2) of all cases.
+"""
 
 from __future__ import annotations
 
@@ -34,3 +38,20 @@ def missed(false_alarms: float, epsilon: float, delta: float = 0.0) -> float:
 def gaussian_advantage(sigma: float) -> float:
     """Of the best test against one release with noise σ: 2Φ(1/2σ) − 1."""
     return math.erf(1 / (2 * math.sqrt(2) * check_noise(sigma)))
+
+
+def noise_accuracy(mu: float) -> float:
+    """The share of right guesses by the best test against one release with noise 1/μ, where half of those asked about were in: Φ(μ/2)."""
+    return 0.5 + math.erf(check_positive("mu", mu, zero=True) / (2 * math.sqrt(2))) / 2
+
+
+def noise_missed(false_alarms: float, mu: float) -> float:
+    """The share of members that this test misses at a share of false alarms: Φ(Φ⁻¹(1 − f) − μ)."""
+    if not 0 <= false_alarms <= 1:
+        raise BadValue(f"a share of false alarms of {false_alarms!r}; give a number from 0 to 1", "false_alarms")
+    check_positive("mu", mu, zero=True)
+    if false_alarms in (0.0, 1.0):
+        return 1.0 - false_alarms
+    from statistics import NormalDist  # slow to import
+
+    return NormalDist().cdf(NormalDist().inv_cdf(1 - false_alarms) - mu)

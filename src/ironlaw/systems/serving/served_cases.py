@@ -76,7 +76,7 @@ class ServedCase:
     @cached_property
     def outcome(self) -> Outcome:
         """Of all replicas together, first tokens after the warm-up."""
-        parts, warm = self.parts, round(WARM * self.count)
+        parts, warm = self.parts, round(WARM * self.count) if self.count > REQUESTS else 0  # a short run has none to spare
         if len(parts) == 1:
             return replace(parts[0], replicas=self.replicas, blocks=self.replicas * parts[0].blocks, warm=warm)
         return replace(joined(parts, [range(k, len(self.requests), len(parts)) for k in range(len(parts))]), warm=warm)

@@ -100,11 +100,12 @@ def by_steps(run: Run, moving: bool) -> Figure:
 
 
 def attack(run: Run) -> Figure:
-    """Missed members against false alarms: what (ε, δ) leaves to every test, by the accountant as chosen."""
+    """Missed members against false alarms: what the promise alone leaves to every test, and this noise to the best one."""
     bound = [(100 * f, 100 * missed(f, run.epsilon, run.delta)) for f in sorted({*ALARMS, _corner(run)})]
     marks = [
         mark("area", "muted", points=[(x, 0.0, y) for x, y in bound], id="closed", name="no test gets there"),
-        mark("line", "ink", points=bound, id="bound", name="the best test"),
+        mark("line", "ink", points=bound, id="bound", name="what the promise allows"),
+        mark("line", "compute", points=[(100 * f, 100 * run.noise_missed(f)) for f in ALARMS], id="noise", name="best test of this noise"),
         mark("line", "ridge", points=[(0.0, 100.0), (100.0, 0.0)], dash="7 4", id="guess", name="guessing"),
         mark("point", "good", x=100 * _corner(run), y=100 * missed(_corner(run), run.epsilon, run.delta), shape="diamond", size=7,
              id="corner", name="most right guesses", hover=[("right guesses", exact(100 * run.attack, "%"))]),
@@ -114,14 +115,18 @@ def attack(run: Run) -> Figure:
     ]  # fmt: skip
     text = (
         f"ε = {significant(run.epsilon)}: a test with {percent(run.alarms)} false alarms misses at least "
-        f"{percent(run.missed)} of the members; at best {percent(run.attack)} of all guesses are right."
+        f"{percent(run.missed)} of the members, and at best {percent(run.attack)} of all guesses are right, by the promise alone. "
+        f"The best test of this very noise misses {percent(run.noise_missed(run.alarms))} there, and {percent(run.noise_attack)} of its "
+        "guesses are right."
     )
-    table = tuple((f"{x:g} %", f"{significant(y)} %") for x, y in bound if x % 10 == 0)
+    table = tuple((f"{x:g} %", f"{significant(y)} %", f"{significant(100 * run.noise_missed(x / 100))} %") for x, y in bound if x % 10 == 0)
     return Figure(
-        "attack", "What the best attack is left with", Axis("linear", "false alarms", "%", (0.0, 100.0)),
-        Axis("linear", "members missed", "%", (0.0, 100.0)), tuple(marks), text, table=Table(("false alarms", "missed at least"), table),
+        "attack", "What an attack is left with", Axis("linear", "false alarms", "%", (0.0, 100.0)),
+        Axis("linear", "members missed", "%", (0.0, 100.0)), tuple(marks), text,
+        table=Table(("false alarms", "missed at least", "by this noise's best test"), table),
         note=f"ε = {significant(run.epsilon)} by {NAMES[run.accountant]}, δ = {tiny(run.delta)}",
-        legend=({"colour": "ink", "shape": "line", "label": "the best test"},
+        legend=({"colour": "ink", "shape": "line", "label": "what the promise allows"},
+         {"colour": "compute", "shape": "line", "label": "best test of this noise"},
          {"colour": "ridge", "shape": "line", "dash": True, "label": "guessing"},
          {"colour": "good", "shape": "diamond", "label": "most right guesses"}),
     )  # fmt: skip

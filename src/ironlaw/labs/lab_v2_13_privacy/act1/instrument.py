@@ -13,7 +13,7 @@ from ironlaw.kit.formula import line
 from ironlaw.labs.lab_v2_13_privacy.act1 import figures, local_runs
 from ironlaw.labs.lab_v2_13_privacy.act1.run import Run
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, records_of, tiny
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("tutorial_epsilon", "private_training_ruins_accuracy", "small_epsilon_stops_attacks", "the_limit_is_a_bound")
@@ -53,7 +53,7 @@ def cards(run: Run) -> list[dict[str, Any]]:
         kit.card("ε", run.epsilon, note=f"by {ACCOUNTANTS[run.accountant]}"),
         kit.card("Sampling rate", 100 * run.rate, "%", note="of the records a step"),
         kit.text_card("Steps", f"{run.steps:,.0f}"),
-        kit.card("Right guesses, at most", 100 * run.attack, "%", note="whether a record was in"),
+        kit.card("Right guesses, at most", 100 * run.attack, "%", note=f"by the promise; this noise: {percent(run.noise_attack)}"),
         kit.text_card("Least ε shown", significant(min(e for name, e in run.all.items() if name != LIMIT)), note="of the bounds"),
     ]  # fmt: skip
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ironlaw.engine.privacy.accountants import ACCOUNTANTS, ADVANCED, MOMENTS, RDP
-from ironlaw.engine.privacy.attacks import accuracy, missed
+from ironlaw.engine.privacy.accountants import ACCOUNTANTS, ADVANCED, MOMENTS, RDP, limit_mu
+from ironlaw.engine.privacy.attacks import accuracy, missed, noise_accuracy, noise_missed
 from ironlaw.engine.privacy.renyi import best_order, divergence, moments_conversion, tight_conversion
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS as NAMES
 from ironlaw.labs.lab_v2_13_privacy.runs import spent
@@ -60,12 +61,25 @@ class Run:
 
     @property
     def attack(self) -> float:
-        """The share of right guesses at best."""
+        """The share of right guesses at best, by the promise alone."""
         return accuracy(self.epsilon, self.delta)
 
     @property
     def missed(self) -> float:
         return missed(self.alarms, self.epsilon, self.delta)
+
+    @property
+    def mu(self) -> float:
+        """The run is as good as one release with noise 1/μ: nearly, with many steps; exactly, where every step has all records."""
+        return math.sqrt(self.steps) / self.noise if self.rate >= 1 else limit_mu(self.rate, self.noise, self.steps)
+
+    @property
+    def noise_attack(self) -> float:
+        """The share of right guesses that the best test against this very noise comes to."""
+        return noise_accuracy(self.mu)
+
+    def noise_missed(self, alarms: float) -> float:
+        return noise_missed(alarms, self.mu)
 
     def with_steps(self, steps: float) -> Run:
         return replace(self, epochs=steps * self.rate)

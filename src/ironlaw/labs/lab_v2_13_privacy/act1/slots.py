@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.engine.privacy.accountants import ADVANCED, BASIC, LIMIT, MOMENTS, RDP, limit_mu, step_epsilon
-from ironlaw.engine.privacy.attacks import accuracy, advantage
+from ironlaw.engine.privacy.attacks import accuracy, advantage, noise_accuracy
 from ironlaw.engine.privacy.gaussian import classical_sigma, gaussian_sigma
 from ironlaw.engine.privacy.renyi import divergence
 from ironlaw.labs.lab_v2_13_privacy.act1.run import Run
@@ -51,6 +51,7 @@ def reveal() -> dict[str, object]:
         "sum": kit.amount(run.by(BASIC)), "advanced": kit.amount(run.by(ADVANCED)), "moments": kit.amount(run.by(MOMENTS)),
         "tight": kit.amount(run.by(RDP)), "limit": kit.amount(run.by(LIMIT)), "pld": kit.amount(pld()),
         "noise": kit.amount(run.noise), "steps": f"{run.steps:,.0f}", "guesses": kit.amount(100 * accuracy(run.by(RDP), run.delta), "%"),
+        "own": kit.amount(100 * run.noise_attack, "%", 4),
         "one": kit.amount(step_epsilon(run.rate, run.noise, run.delta / run.steps)), "ratio": kit.times(run.by(BASIC) / run.by(RDP)),
     }  # fmt: skip
 
@@ -82,5 +83,6 @@ def peek() -> dict[str, object]:
         "tight": kit.amount(run.by(RDP), "", 4), "moments": kit.amount(run.by(MOMENTS), "", 4), "delta": tiny(run.delta),
         "sigma": kit.amount(gaussian_sigma(1.0, 1e-5), "", 4), "classical": kit.amount(classical_sigma(1.0, 1e-5), "", 4),
         "advantage": kit.amount(100 * advantage(1.0), "%"), "accuracy": kit.amount(100 * accuracy(1.0), "%"),
+        "normal": kit.amount(100 * noise_accuracy(1 / gaussian_sigma(1.0, 1e-5)), "%"), "own": kit.amount(100 * run.noise_attack, "%", 4),
         "mu": kit.amount(limit_mu(run.rate, run.noise, run.steps)), "limit": kit.amount(run.by(LIMIT)),
     }  # fmt: skip
