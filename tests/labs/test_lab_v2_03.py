@@ -7,7 +7,9 @@ from headless import cards, figure
 from ironlaw import claims
 from ironlaw.engine.cluster.loads import flow
 from ironlaw.engine.cluster.topology import leaf_spine
+from ironlaw.labs.lab_v2_03_fabric.act1 import local_runs
 from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, Setting
+from ironlaw.labs.lab_v2_03_fabric.act2 import slots as second
 from ironlaw.measure.experiments import collectives_trial
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.interconnects import interconnect
@@ -123,3 +125,22 @@ def test_one_wire_on_the_learners_machine(page, run):
     page.send("context", value="loopback")
     view = page.piece("act1.instrument").view
     assert cards(view)["Times as long"] == "8 ×" and len(figure(view, "fabric")["table"]["rows"]) == 8
+
+
+# --- words that were false
+
+
+def test_the_dense_model_loses_on_the_leaf_that_it_shares():
+    """Alone on a leaf its eight rings ask for 8 of 12 uplinks; the leaf beside the experts is the only one that holds it up."""
+    held = [leaf for leaf in second.THIN.uplinks["leaf"] if leaf.seconds.get("dense", 0) > 1.01 * second.FULL.waiting["dense"].port]
+    assert len(held) == 1 and set(held[0].seconds) == {"dense", "experts"}
+
+
+def test_latency_is_the_same_on_any_spine(bench):
+    """2,046 steps of 14 µs beside 40 ms of bytes: left out, and said."""
+    said = bench.slots("act1.starts", bench.piece("act1.instrument").view["note"])
+    assert (said["steps"], said["latency"]) == ("2,046", "28.6 ms")
+
+
+def test_a_noisy_wire_teaches_nothing():
+    assert "noisy" in local_runs.verdict([0.161, 0.079, 0.106]) and "nobody wins" in local_runs.verdict([0.1, 0.11, 0.12])

@@ -6,11 +6,12 @@ import measured
 import pytest
 from headless import bare, cards, figure
 
-from ironlaw import claims
+from ironlaw import claims, kit
 from ironlaw.engine import rebound
 from ironlaw.engine.energy import embodied_share
 from ironlaw.labs.lab_v2_15_jevons import fleets, story
-from ironlaw.labs.lab_v2_15_jevons.act1 import setting
+from ironlaw.labs.lab_v2_15_jevons.act1 import instrument, setting
+from ironlaw.labs.lab_v2_15_jevons.act1 import slots as first
 from ironlaw.labs.lab_v2_15_jevons.act2 import plan, verdict
 from ironlaw.measure.experiments import energy_trial
 from ironlaw.measure.rows import case_row, figure_row
@@ -201,3 +202,13 @@ def test_a_machine_without_counters_says_so(page, monkeypatch):
     points = [mark for mark in figure(view, "by-batch")["marks"] if mark["type"] == "point"]
     assert "seconds instead of joules" in bare(page.parts["act1_claims"].text)
     assert len(points) == 7  # what others published stands in for it
+
+
+def test_certificates_cost_what_the_premise_says():
+    """A token that is 2 % dearer at an elasticity of 1.5: 1.02^−1.5 of the energy."""
+    assert first.reflection()["certified"] == kit.amount(100 * 1.02**-1.5, "%")
+
+
+def test_what_never_backfires_has_no_elasticity():
+    one = setting.story().at(share=0.0)
+    assert instrument.limit_card(one)["value"] == "never" and instrument.limit_card(setting.story())["value"] != "never"

@@ -11,6 +11,7 @@ from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_03_fabric.act1 import figures, local_runs
 from ironlaw.labs.lab_v2_03_fabric.act1.setting import LOOPBACK, RAILS, TORUS, Setting, setting_of
 from ironlaw.labs.tables import scrolling_table
+from ironlaw.registry.timed_wires import step_latency
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("a_thin_spine_slows_a_ring", "all_reduce_is_bound_by_the_bisection", "all_to_all_feels_the_spine", "a_star_takes_as_many_times")
@@ -82,7 +83,13 @@ def notes(lab: kit.Lab, setting: Setting) -> str:
         )
     elif shape in (RAILS, TORUS):
         texts.append(lab.fill(f"act1.{shape}"))
-    texts.append(lab.fill("act1.starts"))
+    hosts, alpha = setting.fabric.hosts, step_latency("nic")
+    steps = 2 * (hosts - 1)
+    texts.append(
+        lab.fill(
+            "act1.starts", alpha=kit.amount(alpha, "s"), steps=f"{steps:,}", hosts=f"{hosts:,}", latency=kit.amount(steps * alpha, "s")
+        )
+    )
     return "\n\n".join(texts)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ironlaw import kit
 from ironlaw.measure.experiments.collectives_trial import FREE, PACED, RATE, SIZES
 
 RANKS = 8
+NOISE = 1.3  # times that equal work may differ by on a busy machine
 
 
 class Wire(NamedTuple):
@@ -41,12 +42,20 @@ def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     return {"collectives": lambda run: lab.fill("act1.here_collectives", **slots(run))}
 
 
+def verdict(seconds: Sequence[float]) -> str:
+    """Whether three ways over one wire took about as long, as they should."""
+    if max(seconds) <= NOISE * min(seconds):
+        return ", and nobody wins by spreading them."
+    return ". They should take about as long, so this run is too noisy to tell."
+
+
 def slots(run: kit.Measured) -> dict[str, object]:
     times = {f"{way}_{name}": seconds(run, way, name) for way in (FREE, PACED) for name in ("ring", "star", "binomial")}
     return {
         **{name: kit.amount(value, "s") for name, value in times.items()},
         "ranks": RANKS, "size": kit.amount(float(SIZES[FREE][RANKS][-1]), "B"),
         "paced_size": kit.amount(float(SIZES[PACED][RANKS][-1]), "B"),
+        "verdict": verdict([times[f"{FREE}_{name}"] for name in ("ring", "star", "binomial")]),
         "pace": kit.amount(RATE, "B/s"), "shared": kit.times(ratio(run, FREE), 2), "own": kit.times(ratio(run, PACED), 2),
         "rate": kit.amount(2 * (RANKS - 1) * SIZES[FREE][RANKS][-1] / times["free_ring"], "B/s"),
     }  # fmt: skip

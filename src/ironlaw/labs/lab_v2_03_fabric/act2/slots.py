@@ -51,7 +51,7 @@ def distance(lab: kit.Lab) -> str:
     named = str(option.value)
     least = factors[named] if named in factors else min(factors.values())
     words = f"{'its' if named in factors else 'the shortest'} step takes {significant(least)} × as long"
-    return f"right: {words}" if lab.holds("act2") else words
+    return f"right: {words}" if lab.holds("act2") else f"off: {words}"
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
@@ -94,6 +94,6 @@ def peek() -> dict[str, object]:
 
 def takeaways() -> dict[str, object]:
     return {
-        "experts": kit.times(THIN.factors[EXPERTS], 2), "rails": kit.times(THIN.at(rails=True).factors[EXPERTS], 3),
+        "experts": kit.times(THIN.factors[EXPERTS]), "rails": kit.times(THIN.at(rails=True).factors[EXPERTS], 3),
         "ports": f"{THIN.at(rails=True).tree.ports:,}", "full": f"{FULL.tree.ports:,}",
     }  # fmt: skip

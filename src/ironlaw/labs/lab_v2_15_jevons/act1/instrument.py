@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -84,10 +85,16 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
         ),
         kit.card("Price, of before", 100 * setting.price, "%"),
         kit.card("Demand, of before", 100 * setting.demand(setting.high), "%", note=f"at {significant(setting.high)}"),
-        kit.card("Backfires from", setting.limit, "", note="this elasticity on"),
+        limit_card(setting),
         kit.card("Electricity in the price", 100 * setting.share, "%"),
         {"label": "At the meter", **energy_after(setting)},
     ]
+
+
+def limit_card(setting: Setting) -> dict[str, Any]:
+    if math.isinf(setting.limit):
+        return {"label": "Backfires from", "value": "never", "unit": "", "note": "the price does not fall"}
+    return kit.card("Backfires from", setting.limit, "", note="this elasticity on")
 
 
 def energy_after(setting: Setting) -> dict[str, Any]:

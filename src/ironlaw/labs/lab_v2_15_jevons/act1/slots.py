@@ -46,7 +46,7 @@ def reflection() -> dict[str, object]:
     return {
         "cooled": kit.percent(rebound.energy(cooled, elasticity, TENTH)),
         "batched": kit.percent(rebound.energy(2, elasticity, TENTH, 1, 0.5)),
-        "certified": kit.percent(rebound.energy(1, elasticity, TENTH, 1, dearer)), "cheaper": kit.percent(1 - rebound.price(cooled, TENTH)),
+        "certified": kit.percent(rebound.energy(1, elasticity, 0.0, 1, dearer)), "cheaper": kit.percent(1 - rebound.price(cooled, TENTH)),
         "price": kit.percent(rebound.price(2, TENTH, 1, 0.5)),
     }  # fmt: skip
 
