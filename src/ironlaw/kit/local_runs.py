@@ -12,7 +12,6 @@ from ironlaw.kit.measured_run import Measured
 from ironlaw.ledger import Event
 from ironlaw.ledger.event_kinds import ROW
 from ironlaw.measure.software_host import cores, cpu_name, in_browser
-from ironlaw.units import significant
 from ironlaw.widget.quantities import THIN, format_quantity
 
 
@@ -58,9 +57,11 @@ def cost(run: Measured, op: str = "add") -> Mapping[str, Any]:
 def span(row: Mapping[str, Any], name: str = "wall_s") -> str:
     """`0.72 to 0.81 µs`: from the tenth percentile to the ninetieth."""
     if name == "value":
-        ends = f"{significant(float(row['low']))} to {format_quantity(float(row['high']), str(row['unit']))}"
-        return ends.replace("-", MINUS)
-    start = "" if name == "wall_s" else name.removesuffix("s")
-    low, high = (format_quantity(float(row[f"{start}{end}_s"]), "s") for end in ("low", "high"))
+        low, high = (format_quantity(float(row[end]), str(row["unit"])).replace("-", MINUS) for end in ("low", "high"))
+    else:
+        start = "" if name == "wall_s" else name.removesuffix("s")
+        low, high = (format_quantity(float(row[f"{start}{end}_s"]), "s") for end in ("low", "high"))
+    if low == high:
+        return high
     number, _, unit = low.partition(THIN)
     return f"{number} to {high}" if unit == high.partition(THIN)[2] else f"{low} to {high}"
