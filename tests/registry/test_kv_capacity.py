@@ -11,7 +11,7 @@ from ironlaw.registry.machines import registered
 from ironlaw.registry.publications import published
 from ironlaw.registry.traces import trace
 from ironlaw.systems.serving.kv_capacity import batch_gain, kv_room, kv_slots, kv_used, step_floor, token_bytes
-from ironlaw.systems.serving.served_cases import ServedCase, most_devices, served, step_predicted
+from ironlaw.systems.serving.served_cases import LONG, ServedCase, most_devices, served, step_predicted
 from ironlaw.systems.serving.serving_runs import replayed
 
 
@@ -95,7 +95,7 @@ def test_what_does_not_fit_has_no_rig():
 
 
 def test_a_backlog_by_hand():
-    case = ServedCase(model="llama3_8b", devices=1, policy=Policy(budget=512))
+    case = ServedCase(model="llama3_8b", devices=1, policy=Policy(budget=512), count=LONG)
     first = case.outcome.requests[0]
     assert case.backlog(first.arrive) == 1 and case.backlog(max(case.outcome.first)) == 0 and not case.falls_behind
     assert served("llama3_8b", "h100_sxm", 1, budget=512).first == case.outcome.first

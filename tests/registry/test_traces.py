@@ -56,7 +56,7 @@ def test_a_trace_that_is_not_there_or_broken(tmp_path, monkeypatch):
     for text, words in (
         ("", "no rate"),
         ("rate=1.0\n", r"\[prompt\]"),
-        ("rate=1.0\n[prompt]\nshares=[0, 1]\nvalues=[2, 1]\n", "do not fall"),
+        ("rate=1.0\n[prompt]\nmean=1\nshares=[0, 1]\nvalues=[2, 1]\n", "do not fall"),
     ):
         (tmp_path / "mine.toml").write_text('name="x"\nsource="y"\ndate="2026"\ncount=3\n' + text)
         with pytest.raises(BadRegistry, match=words):
