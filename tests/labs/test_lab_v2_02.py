@@ -223,3 +223,10 @@ def test_latency_between_boxes_is_said_to_matter(bench):
 def test_tokens_have_their_unit_once(bench):
     shown = settings.verdict(bench.lab, "act2", verdict.LIMITS, case(tensor=2))
     assert "tokens per second" in bare(shown["text"]) and "/s" not in bare(shown["text"])
+
+
+def test_latency_that_is_hidden_is_not_said_to_matter(bench):
+    bench.send("context", value="h100_sxm")
+    note = bench.turn("act2", **{**start_of(bench, "act2"), "boxes": 2, "tensor": 8, "nics": 8})["note"]
+    assert bench.shows("act2.network_hidden", note)
+    bench.send("context", value="a100_80gb_pcie")

@@ -17,6 +17,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("tensor_parallelism_stays_inside", "data_parallelism_hides", "tensor_group_is_free_on_nvlink")
 FOLLOWS = ("boxes", "nics", "tensor")
+SEEN = 0.005  # of the step: what a difference must be to be worth a sentence
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -82,13 +83,18 @@ def formula(case: Case) -> str:
 def notes(lab: kit.Lab, case: Case) -> str:
     texts = [lab.fill("act2.own_machine")] if lab.current_context.slug == LOCAL else []
     if case.boxes > 1:
-        near = replace(case, box=replace(case.box, network_start=case.box.start))
-        texts.append(
-            lab.fill("act2.network_start", start=kit.amount(case.box.network_start, "s"),
-                     share=kit.amount(100 * case.placed.communication, "%"), without=kit.amount(100 * near.placed.communication, "%"))
-        )  # fmt: skip
+        texts.append(network_note(lab, case))
     texts.append(lab.fill("act2.arithmetic", machine=case.placed.box.name))
     return "\n\n".join(texts)
+
+
+def network_note(lab: kit.Lab, case: Case) -> str:
+    """What the estimated latency between boxes does to the step."""
+    near = replace(case, box=replace(case.box, network_start=case.box.start))
+    start, share, without = kit.amount(case.box.network_start, "s"), case.placed.communication, near.placed.communication
+    if share - without < SEEN:
+        return lab.fill("act2.network_hidden", start=start)
+    return lab.fill("act2.network_start", start=start, share=kit.amount(100 * share, "%"), without=kit.amount(100 * without, "%"))
 
 
 def readouts(case: Case) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def _late(case: ServedCase) -> dict[str, object]:
     waits = case.outcome.waits
     late = sum(wait > PROMISE.ttft for wait in waits)
     return {
-        "p99": kit.amount(case.outcome.ttft(PROMISE.share), "s"), "limit": kit.amount(PROMISE.ttft, "s"), "late": late,
+        "p99": kit.amount(case.outcome.ttft(PROMISE.share), "s", 2), "limit": kit.amount(PROMISE.ttft, "s"), "late": late,
         "requests": len(waits),
     }  # fmt: skip
 
@@ -100,9 +100,9 @@ def _stutter(case: ServedCase) -> dict[str, object]:
     gaps = case.outcome.gaps
     count = sum(n for _, n in gaps)
     return {
-        "p99": kit.amount(case.outcome.tbt(PROMISE.share), "s"), "limit": kit.amount(PROMISE.tbt, "s"),
+        "p99": kit.amount(case.outcome.tbt(PROMISE.share), "s", 2), "limit": kit.amount(PROMISE.tbt, "s"),
         "share": kit.amount(100 * sum(n for seconds, n in gaps if seconds > PROMISE.tbt) / count, "%"),
-        "median": kit.amount(case.outcome.tbt(0.5), "s"),
+        "median": kit.amount(case.outcome.tbt(0.5), "s", 2),
     }  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def _kept(case: ServedCase) -> dict[str, object]:
     used = {"the first token": out.ttft(PROMISE.share) / PROMISE.ttft, "the time between tokens": out.tbt(PROMISE.share) / PROMISE.tbt}
     nearest = max(used, key=lambda name: used[name])
     return {
-        "ttft": kit.amount(out.ttft(PROMISE.share), "s"), "tbt": kit.amount(out.tbt(PROMISE.share), "s"),
+        "ttft": kit.amount(out.ttft(PROMISE.share), "s", 2), "tbt": kit.amount(out.tbt(PROMISE.share), "s", 2),
         "cost": kit.amount(case.device_seconds, "s"), "binds": nearest, "near": kit.amount(100 * used[nearest], "%", 2),
     }  # fmt: skip
 
