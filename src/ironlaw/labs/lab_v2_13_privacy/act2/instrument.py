@@ -63,7 +63,7 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
         kit.card("Without noise", 100 * plan.plain.accuracy, "%", note="or clipping"),
         kit.card("Signal over noise", plan.ratio, tone="bad" if plan.ratio < verdict.FAINT else "", note="of the first mean gradient"),
         kit.card("Gradients clipped", 100 * plan.trained.clipped, "%"),
-        kit.card("Right guesses, at most", 100 * plan.attack, "%", note="whether a record was in"),
+        kit.card("Right guesses, at most", 100 * plan.attack, "%", note="by the promise alone"),
     ]  # fmt: skip
 
 
