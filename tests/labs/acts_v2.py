@@ -151,7 +151,8 @@ VOLUME_2 = (
                 "act2", "act2.verdict",
                 {
                     "timeout_inversion": both({"growth": 1.0}, {"growth": 1.1}), "storm": both({}, {"limit": 40}),
-                    "slow_return": both({"load": 300, "budget": 20}, {"budget": 10}), "slo": both({"limit": 40, "load": 380}, {"replicas": 5}),
+                    "slow_return": both({"load": 300, "budget": 20}, {"budget": 10}),
+                    "slo": both({"limit": 40, "load": 380}, {"replicas": 5}),
                     "availability": both({"limit": 40, "common": 5}, {"replicas": 5}),
                     "hedge_cost": both({**CALM, "hedge": 90}, {"hedge": 95}), "works": both(CALM, {"replicas": 2}),
                 },

@@ -204,8 +204,8 @@ def test_first_tokens_count_after_the_warm_up():
     assert out.ttft(0.99) == sorted(f - r.arrive for r, f in list(zip(out.requests, out.first, strict=True))[out.warm :])[-19]
 
 
-def test_lengths_are_the_traces_own(bench):
-    said = second.message(bench.lab)
+def test_lengths_are_the_traces_own():
+    said = second.message()
     assert (said["prompt"], said["output"]) == ("1,155", "211")
 
 
