@@ -43,7 +43,7 @@ class Plan:
     """Where the dials of Act II stand; seconds and shares. `load`: requests a second, which every layer gets. `growth`: each caller's
     timeout over that of the one it calls. `together`: requests in which one cause makes all layers equally slow."""
 
-    load: float = figure(320, "Requests", "/s", low=10, high=500, dial="span", step=5)
+    load: float = figure(320, "Requests that come", "/s", low=10, high=500, dial="span", step=5)
     layers: int = whole(5, "Layers", most=6, dial="span")
     retries: int = whole(3, "Retries of each call", least=0, most=5, dial="span")
     where: str = among(WHERE, EVERY, "Who tries again")
