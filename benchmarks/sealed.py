@@ -332,13 +332,16 @@ def judged(seed):
     return found, missing
 
 
-def gains(found):
-    """Eager over compiled device time of each model: (predicted, measured)."""
+def gains(found, clock="busy_s"):
+    """Eager over compiled time of each model: (predicted, measured); of the device, or of the wall where both were timed by turns."""
+    predicted = {"busy_s": "busy_s", "piped_s": "seconds"}[clock]
     times = {}
     for one in found:
         times.setdefault((one.row["library"], one.row["model"], one.row["batch"], one.row["dtype"]), {})[one.row["mode"]] = one
     pairs = [(both["eager"], both["compiled"]) for both in times.values() if {"eager", "compiled"} <= set(both)]
-    return [(a.prediction.busy_s / b.prediction.busy_s, a.row["busy_s"] / b.row["busy_s"]) for a, b in pairs]
+    if clock == "piped_s":
+        pairs = [(a, b) for a, b in pairs if "turns" in a.row and "turns" in b.row]
+    return [(getattr(a.prediction, predicted) / getattr(b.prediction, predicted), a.row[clock] / b.row[clock]) for a, b in pairs]
 
 
 def judge(args):
@@ -352,10 +355,10 @@ def judge(args):
             mine = [one for one in found if one.row["model"] in names]
             text = table(f"set {kept['seed']}, {title}", mine, sum(name in names for name in missing))
             print(text, end="\n\n")
-            if args.write and title == SEALED:
-                write(text)
             if args.runs and title != SEALED:
                 print(*map(run_line, sorted(mine, key=lambda one: (one.mode, -abs(one.error)))), sep="\n", end="\n\n")
+    if args.write:
+        write(leading())
     if args.open:
         from accuracy import compared
         from open_set import captured_models
@@ -367,6 +370,19 @@ def judge(args):
         for mode in dict.fromkeys(one.mode for one in found):
             errors = [one.error for one in found if one.mode == mode]
             print(f"{mode:12}{len(errors):6}{figures(errors)}")
+
+
+def leading():
+    """What the README leads with: the sealed part of the newest set of own code, then of the newest set of libraries' models."""
+    texts = []
+    for pattern, words in (("own-*", "models as engineers write them"), ("seed-*", "models of libraries")):
+        sets = [kept for kept in map(json.loads, (file.read_text() for file in sorted(SETS.glob(f"{pattern}.json")))) if SEALED in parts(kept)]
+        kept = [kept for kept in sets if graphs_path(kept["seed"]).exists()][-1]
+        found, missing = judged(kept["seed"])
+        names = parts(kept)[SEALED]
+        mine = [one for one in found if one.row["model"] in names]
+        texts.append(table(f"{words}, sealed", mine, sum(name in names for name in missing)))
+    return "\n\n".join(texts)
 
 
 def parts(kept):
@@ -384,9 +400,12 @@ def table(title, found, missing):
         f"{'mode':12}{'runs':>6}{'mean':>8}{'bias':>8}{'95 % within':>13}{'worst':>8}{'kernels':>9}{'wall':>8}{'inside':>12}",
         *(line(mode, [one for one in found if one.mode == mode]) for mode in dict.fromkeys(one.mode for one in found)),
     ]
-    pairs = gains(found)
-    off, right = mean(abs(a / b - 1.0) for a, b in pairs), sum((a > 1.0) == (b > 1.0) for a, b in pairs)
-    lines.append(f"gain from compiling: {off:.1%} off; whether it pays is right for {right} of {len(pairs)}")
+    for clock, words in (("busy_s", "gain from compiling"), ("piped_s", "the same on the wall, timed by turns")):
+        pairs = gains(found, clock)
+        if pairs:
+            off, bias = mean(abs(a / b - 1.0) for a, b in pairs), mean(a / b - 1.0 for a, b in pairs)
+            right = sum((a > 1.0) == (b > 1.0) for a, b in pairs)
+            lines.append(f"{words}: {off:.1%} off, bias {bias:+.1%}; whether it pays is right for {right} of {len(pairs)}")
     apart = repeats(found)
     if apart:
         lines.append(f"wall of the same launches at two batch sizes: a factor of {median(apart):.2f} apart, median of {len(apart)} models")

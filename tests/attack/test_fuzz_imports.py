@@ -219,6 +219,7 @@ def test_evidence_of_this_machine(this, figure):
 def test_histories(tmp_path, monkeypatch, figure):
     monkeypatch.setattr("ironlaw.compare.comparisons", lambda *_: iter(()))
     monkeypatch.setattr("ironlaw.claims.claims", dict)
+    monkeypatch.setattr("ironlaw.systems.accuracy.measured_gains.gain_summaries", lambda _: {})
     whole = (Path(__file__).parents[2] / accuracy_history.PLACE).read_bytes()
     place = tmp_path / "accuracy.json"
 
