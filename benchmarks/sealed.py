@@ -376,8 +376,8 @@ def leading():
     """What the README leads with: the sealed part of the newest set of own code, then of the newest set of libraries' models."""
     texts = []
     for pattern, words in (("own-*", "models as engineers write them"), ("seed-*", "models of libraries")):
-        sets = [kept for kept in map(json.loads, (file.read_text() for file in sorted(SETS.glob(f"{pattern}.json")))) if SEALED in parts(kept)]
-        kept = [kept for kept in sets if graphs_path(kept["seed"]).exists()][-1]
+        sets = [json.loads(file.read_text()) for file in sorted(SETS.glob(f"{pattern}.json"))]
+        kept = [kept for kept in sets if SEALED in parts(kept) and graphs_path(kept["seed"]).exists()][-1]
         found, missing = judged(kept["seed"])
         names = parts(kept)[SEALED]
         mine = [one for one in found if one.row["model"] in names]
