@@ -1,6 +1,6 @@
 """What the tests took, folder by folder, against tests/budget.toml: the last step of `make test`.
 
-    IRONLAW_CPU_LOG=build/cpu.jsonl pytest tests/engine && python scripts/budget.py build/cpu.jsonl
+    IRONLAW_CPU_LOG=cpu.jsonl pytest tests/engine && python scripts/budget.py cpu.jsonl
 
 Seconds are processor time, brought to the machine on which the budgets were set by a loop timed on both. A folder over its budget is
 named; one at more than SLACK times its budget fails, since a busy machine alone does not do that (--slack 1: any folder over it fails).

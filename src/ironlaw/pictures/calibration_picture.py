@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
-from ironlaw.widget.quantities import THIN
+from ironlaw.widget.quantities import percent
 
 WHOLE = (0.0, 100.0)
 ROOM = (-8.0, 108.0)  # the largest point at either end touches no figure of an axis
@@ -48,10 +47,6 @@ def verdict(row: Row) -> str:
     if row.share is None:
         return "no answers"
     return "too sure" if row.stated - row.share > NEAR else "not sure enough" if row.share - row.stated > NEAR else "about right"
-
-
-def percent(share: float) -> str:
-    return f"{significant(100 * share)}{THIN}%"
 
 
 def _point(row: Row) -> Mark:

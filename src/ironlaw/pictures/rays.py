@@ -16,7 +16,7 @@ from ironlaw.errors import BadValue
 from ironlaw.pictures.curve_picture import DASHES
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
-from ironlaw.widget.quantities import THIN
+from ironlaw.widget.quantities import percent
 
 COLOURS = ("cloud", "edge", "mobile", "tiny")
 SHAPES = ("circle", "square", "triangle", "diamond")
@@ -46,10 +46,10 @@ def rays(
     for i, group in enumerate(groups):
         marks += _group(i, group, ppv, (across, up), len(groups) <= 2)
     rows = tuple(
-        (group.name, _percent(group.base), _percent(group.point[0]), _percent(group.point[1]), _slope(group, ppv)) for group in groups
+        (group.name, percent(group.base), percent(group.point[0]), percent(group.point[1]), _slope(group, ppv)) for group in groups
     )
     legend = tuple(
-        {"colour": COLOURS[i], "shape": SHAPES[i], "label": f"{group.name}, base rate {_percent(group.base)}"}
+        {"colour": COLOURS[i], "shape": SHAPES[i], "label": f"{group.name}, base rate {percent(group.base)}"}
         for i, group in enumerate(groups)
     )
     columns = ("group", "base rate", across, up, "slope of its ray")
@@ -68,7 +68,7 @@ def _group(i: int, group: Line, ppv: float | None, axes: tuple[str, str], named:
             mark("line", colour, points=_ray(group.base, ppv), name=f"{group.name}, one precision", dash="1 3", id=f"ray-{group.name}")
         )
     x, y = group.point
-    hover = [("group", group.name), (axes[0], _percent(x)), (axes[1], _percent(y))]
+    hover = [("group", group.name), (axes[0], percent(x)), (axes[1], percent(y))]
     marks.append(
         mark("point", colour, x=100 * x, y=100 * y, shape=shape, size=8 if named else 6, emphasis=True, id=f"at-{group.name}",
              name=f"{group.name}, as set",
@@ -92,15 +92,11 @@ def _slope(group: Line, ppv: float | None) -> str:
     return "upright" if math.isinf(slope) else significant(slope)
 
 
-def _percent(value: float) -> str:
-    return f"{significant(100 * value)}{THIN}%"
-
-
 def _words(groups: Sequence[Line], ppv: float | None, across: str, up: str) -> str:
-    each = "; ".join(f"{group.name}: {across} {_percent(group.point[0])}, {up} {_percent(group.point[1])}" for group in groups)
+    each = "; ".join(f"{group.name}: {across} {percent(group.point[0])}, {up} {percent(group.point[1])}" for group in groups)
     held = (
         ""
         if ppv is None
-        else f". Rays of one precision, {_percent(ppv)}: " + ", ".join(f"{group.name} {_slope(group, ppv)}" for group in groups)
+        else f". Rays of one precision, {percent(ppv)}: " + ", ".join(f"{group.name} {_slope(group, ppv)}" for group in groups)
     )
     return f"{each}{held}."

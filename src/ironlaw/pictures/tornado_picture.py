@@ -8,7 +8,7 @@ from typing import Protocol
 from ironlaw.errors import BadValue
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
-from ironlaw.widget.quantities import THIN, exact, format_quantity
+from ironlaw.widget.quantities import exact, format_quantity, percent
 
 LESS, MORE = "ridge", "accent"
 
@@ -35,12 +35,12 @@ def tornado(
     for bar in bars:
         row = names[bar.name]
         hover = [
-            (f"{_percent(change)} less", exact(bar.low, unit)), (f"{_percent(change)} more", exact(bar.high, unit)),
+            (f"{percent(change)} less", exact(bar.low, unit)), (f"{percent(change)} more", exact(bar.high, unit)),
             ("lever", significant(bar.lever)),
         ]  # fmt: skip
         for colour, end, side in ((LESS, bar.low, "less"), (MORE, bar.high, "more")):
             x0, x1 = sorted((now, end))
-            marks.append(mark("bar", colour, x0=x0, x1=x1, y=row, id=f"{bar.name}-{side}", name=f"{row}, {_percent(change)} {side}",
+            marks.append(mark("bar", colour, x0=x0, x1=x1, y=row, id=f"{bar.name}-{side}", name=f"{row}, {percent(change)} {side}",
                               pattern=side == "less", emphasis=bar.name == chosen, hover=hover))  # fmt: skip
         farthest = max(now, bar.low, bar.high)
         tag = f"{_signed(bar.lever)}{', you said this one' if bar.name == chosen else ''}"
@@ -53,23 +53,19 @@ def tornado(
     )
     widest = bars[0]
     text = (
-        f"{format_quantity(now, unit)} as it is. {_percent(change)} more of {names[widest.name]} would make it "
+        f"{format_quantity(now, unit)} as it is. {percent(change)} more of {names[widest.name]} would make it "
         f"{format_quantity(widest.high, unit)}; " + ", ".join(f"{names[bar.name]} {format_quantity(bar.high, unit)}" for bar in bars[1:])
     )
-    columns = ("of", f"{_percent(change)} less", f"{_percent(change)} more", "lever", "more, exactly")
+    columns = ("of", f"{percent(change)} less", f"{percent(change)} more", "lever", "more, exactly")
     legend = (
-        {"colour": MORE, "label": f"{_percent(change)} more"},
-        {"colour": LESS, "pattern": True, "label": f"{_percent(change)} less"},
+        {"colour": MORE, "label": f"{percent(change)} more"},
+        {"colour": LESS, "pattern": True, "label": f"{percent(change)} less"},
     )
     return Figure(
         id, title, Axis("linear", label or title.lower(), unit, domain), Axis("band", names=tuple(names[bar.name] for bar in bars)),
         tuple(marks), f"{text}.", Table(columns, rows), "the figure behind a bar: per cent of change for one per cent more", legend,
         {"row": 34},
     )  # fmt: skip
-
-
-def _percent(share: float) -> str:
-    return f"{significant(100 * share)}{THIN}%"
 
 
 def _signed(lever: float) -> str:

@@ -17,6 +17,11 @@ def format_quantity(value: float, unit: str = "", digits: int = 3) -> str:
     return show(value, unit, digits).replace(" ", THIN)
 
 
+def percent(share: float) -> str:
+    """A share on a picture: `12.3 %` with a thin space."""
+    return f"{significant(100 * share)}{THIN}%"
+
+
 def in_one_unit(values: Iterable[float], unit: str) -> Callable[[float], str]:
     """A way to write figures that stand side by side: all with the prefix of the largest, `0.328 µs` beside `33.6 µs`."""
     name = show(max(values), unit).rpartition(" ")[2]

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from ironlaw import kit, lab_names
 from ironlaw.labs.lab_v2_17_synthesis.record import Answered, Record
-from ironlaw.pictures.calibration_picture import calibration, percent
+from ironlaw.pictures.calibration_picture import calibration
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.quantities import percent
 
 APART = 3.0  # percentage points between two dots of a lab at one confidence
 
