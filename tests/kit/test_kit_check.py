@@ -69,12 +69,20 @@ def spoil(folder, file, old, new):
         ("questions.toml", '"The launches."', '"The launches, 10 us each."', "'10' is hard-coded in option"),
         ("questions.toml", "h100_sxm\").bandwidth >", "h900\").bandwidth >", "no hardware 'h900'"),
         ("act1.py", 'CLAIMS = ("a100_bandwidth",)', 'CLAIMS = ["no_such"]', "no claim 'no_such'"),
+        ("act1.py", "CLAIMS = ", "CLAIM = ", "mine/act1.py: no CLAIMS"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(copy, file, old, new, said):
     spoil(copy, file, old, new)
     found = problems(copy)
     assert any(said in line for line in found), found
+
+
+def test_every_part_that_fails_is_named(copy):
+    spoil(copy, "words.md", "Worked: {{ gap }}.", "Worked.")
+    spoil(copy, "act1.py", "formula=kit.ratio(", "formula=kit.no_such(")
+    found = problems(copy)
+    assert len(found) == 2 and "the cell act1_peek" in found[0] and "the piece act1.instrument" in found[1], found
 
 
 @pytest.fixture

@@ -17,7 +17,10 @@ def prose(words: Words, names: Iterable[str] = ()) -> Iterator[str]:
     for name, text in words.sections.items():
         where = f"{words.where} [{name}]"
         for figure in hard_coded_figures(text, names):
-            yield f"{where}: {figure!r} is hard-coded; write a {{{{ slot }}}} and let the engine or the registry fill it"
+            yield (
+                f"{where}: {figure!r} is hard-coded; write a {{{{ slot }}}} and let the engine or the registry fill it"
+                " ([given] of questions.toml fills a model's name or a premise of the story)"
+            )
         for match in LATEX.finditer(SLOT.sub(" x ", text)):
             try:
                 formula(match)

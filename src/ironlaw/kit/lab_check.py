@@ -24,6 +24,7 @@ from ironlaw.slots import hard_coded_figures
 HEAD = ("title", "teaches", "sentence", "invariant", "read_first", "context", "sender", "takeaways", "connections")
 PER_DECISION = ("title", "message", "question", "premises", "instrument", "reveal")
 PER_ACT = (*PER_DECISION, "peek")
+PROVIDED = ("dials", "view", "truth", "distance", "CLAIMS")
 
 
 def problems(name: str | Path, run: bool = True) -> list[str]:
@@ -40,6 +41,7 @@ def problems(name: str | Path, run: bool = True) -> list[str]:
                 faults = [
                     *_words(lab.words, [context.label for context in lab.contexts]),
                     *_questions(lab.words, lab.sheet, _beliefs(folder)),
+                    *_acts(folder, lab.sheet),
                 ]
                 return faults + (_runs(folder, ledger) if run and not faults else [])
             finally:
@@ -74,6 +76,14 @@ def _questions(words: Words, sheet: Sheet, beliefs: set[str]) -> Iterator[str]:
         yield from _question(words, question, beliefs)
 
 
+def _acts(folder: Path, sheet: Sheet) -> Iterator[str]:
+    for act in (name for name, question in sheet.questions.items() if question.kind == "prediction"):
+        names = LabModule(folder, act).names
+        yield from (
+            f"{folder.name}/{act}.py: no {name}; every act provides {', '.join(PROVIDED)}" for name in PROVIDED if name not in names
+        )
+
+
 def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[str]:
     where = f"{question.where} [{question.name}]"
     if is_hard_coded(question.key):
@@ -104,11 +114,16 @@ def _runs(folder: Path, ledger: object) -> list[str]:
     for stage in ("locked", "complete"):
         page = Page(folder, ledger)
         page.open()
-        for name, error in page.failed.items():
-            return [f"{folder.name}: the cell {name} does not run {stage}: {type(error).__name__}: {error}"]
-        for name, element in page.lab.elements.items():
-            if element.widget.view.get("error"):
-                return [f"{folder.name}: the piece {name} can't compute: {element.widget.view['error']['message']}"]
+        errors = {name: element.widget.view.get("error") for name, element in page.lab.elements.items()}
+        faults = [
+            *(
+                f"{folder.name}: the cell {name} does not run {stage}: {type(error).__name__}: {error}"
+                for name, error in page.failed.items()
+            ),
+            *(f"{folder.name}: the piece {name} can't compute: {error['message']}" for name, error in errors.items() if error),
+        ]
+        if faults:
+            return faults
         if stage == "locked":
             complete(page.lab)
     return []

@@ -23,7 +23,7 @@ class LabModule:
         file = name.replace(".", "/")
         path = next((each for each in (folder / f"{file}.py", folder / file / "__init__.py") if each.exists()), None)
         if path is None:
-            raise BadValue(f"{folder} has no {file}.py; write one, or copy it from labs/_template")
+            raise BadValue(f"{folder} has no {file}.py; write one; the files of labs/_template show how")
         self._loader = SourceFileLoader(f"ironlaw.labs.{folder.name}.{name}", str(path))
 
     @cached_property

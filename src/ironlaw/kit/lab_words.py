@@ -64,10 +64,10 @@ class Words(Mapping[str, str]):
         for name, needs in needed.items():
             missing = sorted(needs - values.keys())
             if missing:
-                raise BadRegistry(f"{self.where} [{name}]: no value for {_list(missing)}; hand it over, or take the slot out")
+                raise BadRegistry(f"{self.where} [{name}]: no value for {_list(missing)}; return it from the act, or take the slot out")
         unused = sorted(slots.keys() - set().union(*needed.values()))
         if unused:
-            raise BadRegistry(f"{self.where} {_list(names, '[{}]')}: nothing uses {_list(unused)}; write the slot, or do not hand it over")
+            raise BadRegistry(f"{self.where} {_list(names, '[{}]')}: nothing uses {_list(unused)}; write the slot, or don't return it")
         self.used.update(names)
         return {name: Markup(SLOT.sub(lambda match: values[match[1]], self.sections[name])) for name in names}
 
