@@ -1,5 +1,7 @@
 """What holds of every lab, act, limit and dial. What a lab has to say for it stands in acts.py and acts_v2.py."""
 
+import re
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
 from typing import Any, NamedTuple
@@ -8,6 +10,7 @@ import pytest
 from acts import VOLUME_1, Act, Lab, acts
 from acts_v2 import VOLUME_2
 from headless import Page, bare, figure, turned
+from wording import faults
 
 from ironlaw.kit import settings
 from ironlaw.kit.lab import LABS
@@ -22,6 +25,8 @@ LATER = ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "receipt"
 VERDICT = settings.verdict
 JUDGED: list[Any] = []  # settings, in the order in which a banner was made for them
 SHOWN: dict[tuple[str, str, str], "Shown"] = {}
+TAG = re.compile(r"<[^>]*>")
+NOT_READ = {"exact", "hover", "id", "table", "points", "formula", "source"}
 QUESTIONS = ("act1", "act1_reflection", "act2", "act2_reflection")
 
 
@@ -212,3 +217,27 @@ def test_axes_hold_still(pages, act: Act):
     for name in names:
         drawn = [figure(view, name) for view in views]
         assert len({str([(one[axis]["scale"], one[axis].get("domain")) for axis in "xy"]) for one in drawn}) == 1, name
+
+
+# --- sentences that code has put together
+
+
+def sentences(value: Any, key: str = "") -> Iterator[str]:
+    """Every text of a piece that is read as a sentence: not the exact figures that hovering shows, nor scripts and ids."""
+    if isinstance(value, str) and " " in value:
+        yield TAG.sub("", value)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name not in NOT_READ:
+                yield from sentences(inner, name)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from sentences(inner, key)
+
+
+@pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
+def test_no_sentence_is_made_badly(pages, lab):
+    page = pages(lab.slug)
+    pieces = [part for element in page.lab.elements.values() for part in (element.widget.spec, element.widget.view)]
+    texts = {text for piece in pieces for text in sentences(piece)}
+    assert len(texts) > 50 and [fault for text in texts for fault in faults(text)] == []
