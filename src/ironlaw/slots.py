@@ -9,9 +9,11 @@ from ironlaw.errors import BadRegistry
 
 SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
 BRACES = re.compile(r"\{\{|\}\}")
-# Numbers that are names: parts of a word (H100, FP16, INT8, Cortex-M7), "Lab 07", "batch 1", "PCIe 5", and what follows a hyphen
-# (ResNet-50, Llama-3-8B).
-NAMES = re.compile(r"\b[Ll]abs? \d+\b|\b[Bb]atch 1\b|\bPCIe \d\b|[A-Za-z][\w.]*(?:-\d+\w*)+|\b(?=\w*[A-Za-z])(?!\d)\w+\b")
+# Numbers that are names: parts of a word (H100, FP16, INT8, Cortex-M7), "Lab 07", "batch 1", "PCIe 5", "Llama 3 8B", and what follows a
+# hyphen (ResNet-50).
+NAMES = re.compile(
+    r"\b[Ll]abs? \d+\b|\b[Bb]atch 1\b|\bPCIe \d\b|\bLlama \d(?:\.\d)? \d+B\b|[A-Za-z][\w.]*(?:-\d+\w*)+|\b(?=\w*[A-Za-z])(?!\d)\w+\b"
+)
 NUMBER = re.compile(r"[$€]?\s?\d+(?:[.,]\d+)*|[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 WORDY = re.compile(
     r"\b(hundreds?|thousands?|millions?|billions?|trillions?|dozens?) (of )?(times|bytes|parameters|kernels|operations|FLOPs?)\b",

@@ -676,7 +676,7 @@ def test_errata_18_and_26_the_kv_cache(bench):
 
 def test_errata_19_and_20_in_the_claims(bench):
     text = bare(bench.parts["act2_claims"].text)
-    assert re.search(r"8 GB for Llama-3-8B.{0,300}1\.08 GB.{0,300}Does not hold", text)
+    assert re.search(r"8 GB for Llama 3 8B.{0,300}1\.08 GB.{0,300}Does not hold", text)
     assert re.search(r"Four D×D projections.{0,300}Does not hold", text)
     assert re.search(r"FlashAttention is 24 times faster.{0,600}Depends on the sequence length and the causal mask", text)
     assert "3.13 ms" in text and "6.34 ms" in text and "63.3 ms" in text

@@ -184,6 +184,31 @@ def test_hand_counts_of_launches_and_compiling():
     assert made_with("strongest_input", gain=3.0).key == "compile_s"  # 1/2 against 1
 
 
+def test_only_a_clear_bottleneck_is_asked_for():
+    """Two thirds of the time in kernels, and passes back to back no shorter: then the host may be what is late."""
+    keys = set()
+    for seed in range(60):
+        made = variant(template("who_is_late"), seed)
+        row = card_expressions.evaluate(f'h200("{made.values["model"]}", {made.values["batch"]}, "eager")', "a test")
+        share = row.value("busy_s") / row.value("wall_s")
+        assert made.key == ("host" if share < 0.2 else "device") and not 0.2 < share < 0.9, made.text
+        keys.add(made.key)
+    assert keys == {"host", "device"}
+
+
+def test_the_largest_of_a_sample_is_a_lower_end_of_a_far_percentile():
+    """0.999¹⁵ = 98.5 % of fifteen requests stay below P99.9: a lower end, and no upper one."""
+    assert {variant(template("both_ends"), seed).key for seed in range(60)} == {"both", "low"}
+    assert made_with("both_ends", count=15, level=99.9).key == "low"
+
+
+def test_a_busy_batcher_has_its_p99_at_1_99_passes():
+    made = made_with("two_passes", ms=5, rate=3000)
+    played = card_expressions.evaluate("batch_server(3000, {1: 0.005, 256: 0.005}, 256, n=6_000).quantile(0.99)", "a test")
+    assert made.key == pytest.approx(9.95e-3)
+    assert played == pytest.approx(made.key, rel=0.01)
+
+
 def test_hand_counts_of_serving():
     token = made_with("kv_per_token", model="llama3_8b", format="fp16")
     assert token.key == 2 * 32 * 8 * 128 * 2 == 131072

@@ -15,7 +15,7 @@
     key = 'hardware(device).ridge(format)'       # Python over the engine: nothing is hard-coded
     unit = "FLOP/B in format"    # or any unit: `in` a drawn format turns FLOP into OP for integers
     tolerance = 0.03             # relative to the key
-    wrong = [{ key = '…', misconception = "…" }] # mistakes, computed like the key
+    wrong = [{ key = '…', misconception = "…" }] # mistakes, computed like the key; only those that the belief leads to
     working = "… {{ key }}"      # shown with the key
 
 choice   either `key` and `wrong` as above (shown as options), or `options = [{ id, label, misconception }]` and a key that gives an id;
@@ -176,8 +176,8 @@ def _check(card: Template) -> None:
             raise BadRegistry(f"{card.where}: {expression!r} is hard-coded; compute it from the engine or the registry")
     if card.kind == "choice" and bool(card.options) == bool(card.wrong):
         raise BadRegistry(f"{card.where}: a choice has either options with labels, or wrong answers that are computed")
-    if card.kind == "numeric" and not (0 < card.tolerance < 1 and card.wrong):
-        raise BadRegistry(f"{card.where}: a numeric card has a tolerance between 0 and 1 and at least one mistake under `wrong`")
+    if card.kind == "numeric" and not 0 < card.tolerance < 1:
+        raise BadRegistry(f"{card.where}: a numeric card has a tolerance between 0 and 1")
     for group in (card.options, card.items):
         if len({entry.id for entry in group}) != len(group):
             raise BadRegistry(f"{card.where}: two entries have one id; give each its own")

@@ -1,4 +1,4 @@
-"""Llama-3-8B in llama.cpp's formats: the rows of the published table as configurations, and what they need on a device."""
+"""Llama 3 8B in llama.cpp's formats: the rows of the published table as configurations, and what they need on a device."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def divergence(setting: Setting, said: float | None) -> Figure:
     table = [(llama.bits(row), float(cells["kl"])) for row, cells in llama.rows().items() if "_K" in row and "imatrix" not in row]
     now = (name, float(setting.bits)) if setting.narrow else None
     figure = lines(
-        series, X, KL, "Divergence from the full net, log axis", measured={"Llama-3-8B, K-quants": table}, now=now, id="divergence"
+        series, X, KL, "Divergence from the full net, log axis", measured={"Llama 3 8B, K-quants": table}, now=now, id="divergence"
     )
     return replace(figure, more={**HALF, "alone": "Divergence"})
 

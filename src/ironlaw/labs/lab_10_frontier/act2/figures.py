@@ -36,7 +36,7 @@ def _llama(case: LlamaCase) -> tuple[Axis, Axis, str, Budget]:
     else:
         y, limit = Axis("log", "divergence", "nats", (1e-4, 10.0)), None
     budget = Budget(cost, limit, name, harm_words=f"perplexity {significant(case.most_ppl)}")
-    return x, y, "Llama-3-8B: what each format costs and harms", budget
+    return x, y, "Llama 3 8B: what each format costs and harms", budget
 
 
 def _reader(case: DigitCase) -> tuple[Axis, Axis, str, Budget]:

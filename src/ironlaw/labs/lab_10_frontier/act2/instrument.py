@@ -53,7 +53,7 @@ def dials(lab: kit.Lab) -> Any:
             "zeros": {"hidden": data != DIGITS or not setting.share},
             "product": {"disabled": no_kernel(setting, machine), **of_digits},
         }
-        kinds = [(LLAMA, "Llama-3-8B"), (DIGITS, "the digit reader")]
+        kinds = [(LLAMA, "Llama 3 8B"), (DIGITS, "the digit reader")]
         harms = {ERRORS: "perplexity" if data == LLAMA else "wrong answers", KL: "divergence"}
         return [
             kit.choice("data", "What is squeezed", kinds, data, {LLAMA: refusal} if refusal else {}),

@@ -19,7 +19,7 @@ from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.systems.fields import among
 from ironlaw.systems.training.layout_steps import layout_step
 
-MODELS = {"gpt3_core": "GPT-3 175B", "llama3_70b": "Llama-3-70B", "llama3_405b": "Llama 3 405B"}
+MODELS = {"gpt3_core": "GPT-3 175B", "llama3_70b": "Llama 3 70B", "llama3_405b": "Llama 3 405B"}
 STAGES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 PIECES = (1, 2, 3, 4, 6, 8)
 REPLICAS = (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 36, 48, 72, 144)  # each divides every batch, with any micro-batch

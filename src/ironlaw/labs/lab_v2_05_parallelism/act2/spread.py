@@ -17,7 +17,7 @@ from ironlaw.registry.runs import Run, runs
 from ironlaw.systems.fields import among, switch, whole
 from ironlaw.systems.training.layout_steps import layout_ranking, layout_step, training_job
 
-MODELS = {"llama3_405b": "Llama 3 405B", "llama3_70b": "Llama-3-70B", "gpt3_175b": "GPT-3 175B"}
+MODELS = {"llama3_405b": "Llama 3 405B", "llama3_70b": "Llama 3 70B", "gpt3_175b": "GPT-3 175B"}
 TOKENS = 2**24  # of a step
 RECOMPUTE = {"none": "nothing", "selective": "the scores", "full": "all of a layer"}
 FUSED, SCORES = "fused", "scores"
