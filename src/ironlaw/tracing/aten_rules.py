@@ -99,7 +99,8 @@ def reduction(call: Call) -> OpDraft:
     x, out = call.inputs[0], call.outputs[0]
     kind = REDUCTIONS[call.name]
     if kind == "cumsum":
-        return OpDraft(kind, [x], [out])
+        axis = int(call.arguments["dim"]) % max(len(x.shape), 1)
+        return OpDraft(kind, [x], [out], {"axis": axis} if axis < len(x.shape) - 1 else {})
     if len(call.inputs) > 1:  # max(a, b)
         return OpDraft("greatest", call.inputs, [out])
     dims = call.arguments.get("dim")
@@ -190,6 +191,12 @@ def recurrent(call: Call) -> OpDraft:
     a = call.arguments
     attrs = {name: a[name] for name in ("cell", "hidden", "layers", "directions")}
     return OpDraft("recurrent", call.inputs, call.outputs, attrs)
+
+
+@rule("fused_cell", "fused_cell_backward")
+def fused_cell(call: Call) -> OpDraft:
+    """One step of a cell, its gates in one kernel."""
+    return OpDraft("silu", call.inputs, call.outputs)
 
 
 @rule("attention_backward")

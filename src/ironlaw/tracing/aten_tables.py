@@ -10,7 +10,9 @@ UNARY = {
     "reciprocal": "rsqrt", "floor": "abs", "ceil": "abs", "round": "abs", "trunc": "abs", "sign": "abs", "log1p": "log", "expm1": "exp",
     "log2": "log", "exp2": "exp", "atan": "tanh", "erfinv": "erf", "isnan": "compare", "isinf": "compare", "isfinite": "compare",
     "logical_not": "compare", "bitwise_not": "compare", "tril": "select", "triu": "select", "nan_to_num": "select", "threshold": "relu",
-    "glu": "silu", "polar": "cos", "view_as_complex_copy": "copy", "sinc": "sin", "frac": "abs",
+    "glu": "silu", "polar": "cos", "view_as_complex_copy": "copy", "sinc": "sin", "frac": "abs", "sgn": "abs",
+    "log10": "log", "acos": "tanh", "asin": "tanh", "sinh": "tanh", "cosh": "tanh", "tan": "sin",
+    "acosh": "log", "asinh": "log", "atanh": "log", "xlogy": "log", "special_xlog1py": "log", "digamma": "log", "lgamma": "log",
 }  # fmt: skip
 # two tensors, or a tensor and a number; the second name is for a number
 BINARY = {
@@ -21,7 +23,9 @@ BINARY = {
     "logical_or": ("compare",) * 2, "logical_xor": ("compare",) * 2, "bitwise_and": ("compare",) * 2, "bitwise_or": ("compare",) * 2,
     "bitwise_xor": ("compare",) * 2, "__and__": ("compare",) * 2, "__or__": ("compare",) * 2, "lerp": ("add", "add"),
     "bitwise_left_shift": ("compare",) * 2, "bitwise_right_shift": ("compare",) * 2, "addcmul": ("add", "add"), "addcdiv": ("add", "add"),
-    "where": ("select", "select"), "prelu": ("mul", "mul"), "hypot": ("add", "add"),
+    "where": ("select", "select"), "prelu": ("mul", "mul"), "_prelu_kernel": ("mul", "mul"), "hypot": ("add", "add"),
+    "complex": ("add", "add"),
+    "copysign": ("mul", "scale"), "fmax": ("greatest", "relu"), "fmin": ("least", "relu"),
 }  # fmt: skip
 FILLS = {
     "arange", "zeros", "ones", "full", "fill", "zero", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full",
@@ -46,6 +50,7 @@ REDUCTIONS = {
     "prod": "sum", "argmax": "argmax", "argmin": "argmax", "var": "var", "var_mean": "var", "std": "var", "std_mean": "var",
     "cumsum": "cumsum", "cumprod": "cumsum", "logsumexp": "sum", "linalg_vector_norm": "sum", "norm": "sum", "nansum": "sum",
     "logcumsumexp": "cumsum", "cummax": "cumsum", "count_nonzero": "sum", "_is_all_true": "amax", "_is_any_true": "amax",
+    "aminmax": "amax",
 }  # fmt: skip
 LOOKUPS = {"index_select": "gather", "nll_loss_forward": "gather",
            "nll_loss2d_forward": "gather"}  # fmt: skip

@@ -1,5 +1,5 @@
-"""Ops that a GPU runs as one kernel, and that PyTorch takes apart where there is none: attention, RMS norm, dropout in training and
-recurrent layers are recorded as the GPU runs them. Gradients work as usual."""
+"""Ops that a GPU runs as one kernel, and that PyTorch takes apart where there is none: attention, RMS norm, dropout in training, recurrent
+layers and cells are recorded as the GPU runs them. Gradients work as usual."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from ironlaw.tracing import fused_cells
+from ironlaw.tracing.gpu_gradients import PRODUCTS, multiplied
 from ironlaw.tracing.libraries import LibraryBehaviour
 from ironlaw.tracing.real_tensors import as_plain
 from ironlaw.tracing.recurrent_op import CELLS, as_one
@@ -144,6 +146,12 @@ class AsOnGpu(TorchFunctionMode):
             return self.rms_norm(*args, **keywords)
         if func is functional.dropout:
             return self.dropout(func, *args, **keywords)
+        if func in PRODUCTS:
+            out = multiplied(func, args, keywords)
+            return out if out is not None else func(*args, **keywords)
+        if getattr(func, "__name__", "") in fused_cells.WORKSPACE:
+            out = fused_cells.step(func.__name__, args, keywords)
+            return out if out is not None else func(*args, **keywords)
         if getattr(func, "__name__", "") in CELLS and getattr(torch, func.__name__, None) == func:
             out = as_one(func.__name__, args, keywords)
             return out if out is not None else func(*args, **keywords)

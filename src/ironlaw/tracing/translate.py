@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ironlaw.backends.multi_tensor import list_launches
 from ironlaw.engine.device.work import STAND_IN
-from ironlaw.tracing import aten_rules, movement_rules, product_rules, quantised_rules, registered_costs
+from ironlaw.tracing import aten_rules, linear_algebra_rules, loss_rules, movement_rules, product_rules, quantised_rules, registered_costs
 from ironlaw.tracing.aten import Call, OpDraft, Rule
 from ironlaw.tracing.aten_tables import BINARY, COUNTED, FILLS, LOOKUPS, MOVES, ROUTES, STAND_INS, UNARY
 
-RULES: dict[str, Rule] = product_rules.RULES | aten_rules.RULES | movement_rules.RULES | quantised_rules.RULES
+RULES: dict[str, Rule] = product_rules.RULES | aten_rules.RULES | movement_rules.RULES | quantised_rules.RULES | loss_rules.RULES
+RULES |= linear_algebra_rules.RULES
 
 
 def translate(call: Call) -> list[OpDraft]:
@@ -22,11 +23,11 @@ def translate(call: Call) -> list[OpDraft]:
 
 def _translate(call: Call) -> list[OpDraft]:
     name = call.name
-    if "::" in name:
-        return [from_outside(call, name)]
     if name in RULES:
         drafts = RULES[name](call)
         return drafts if isinstance(drafts, list) else [drafts]
+    if "::" in name:
+        return [from_outside(call, name)]
     out = call.outputs[:1]
     if name in UNARY:
         return [OpDraft(UNARY[name], call.inputs[:1], out)]

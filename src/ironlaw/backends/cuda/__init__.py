@@ -64,14 +64,20 @@ class Cuda(Backend):
         return laid_out(ops)
 
     def signature(self, op: Op, mode: str) -> Signature | None:
-        """A fused op's kernel is that of the contraction in it; torch.compile keeps images in NHWC."""
+        """A fused op's kernel is that of the contraction in it; torch.compile keeps images in NHWC; cuBLAS takes other kernels in FP32 for
+        a product of two activations, which is mostly a weight's gradient."""
+        from dataclasses import replace
+
         from ironlaw.engine.device.work import category, with_attrs
 
         heavy = [p for p in op.attrs.get("parts", ()) if category(p.kind) in ("contraction", "attention")]
         op = heavy[0] if heavy else op
         if mode != "eager" and op.kind in ("conv2d", "conv_transpose2d") and op.attrs.get("dims", 2) != 1 and "layout" not in op.attrs:
             op = with_attrs(op, layout="nhwc")
-        return super().signature(op, mode)
+        signature = super().signature(op, mode)
+        if signature and op.kind == "matmul" and signature.family == "linear 32 bit":
+            return replace(signature, family="gradient 32 bit")
+        return signature
 
     def measured(self, row: Row) -> Op | None:
         from ironlaw.backends.cuda.lowering import measured

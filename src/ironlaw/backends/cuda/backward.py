@@ -8,9 +8,10 @@ from functools import reduce
 
 from ironlaw.backends.cuda.chip import outgrown
 from ironlaw.backends.cuda.conv import FEW_PLANES, GROUP_TILE
-from ironlaw.backends.cuda.evidence import named
+from ironlaw.backends.cuda.evidence import by_name, named, plain
 from ironlaw.backends.cuda.norm import MANY_ROWS
 from ironlaw.backends.cuda.pointwise import multiplies_backward, pointwise_backward
+from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple
 from ironlaw.backends.multi_tensor import BLOCK_ELEMENTS
 from ironlaw.backends.rows import Row
@@ -19,6 +20,8 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op, Tensor
 
 LONG_AGO = 0.45  # of what a batch norm's gradient reads comes from main memory: chosen so that twenty profiled steps agree, not fitted
+WALKED = 3072  # tokens up to which an embedding's gradient is not sorted (ATen/native/cuda/Embedding.cu)
+INDEX_BYTES = 8.0
 VECTOR = 8  # channels that fill 16 bytes in two-byte formats
 ADAMW = (2, 3, 2, 4, 2, 2, 2, 4)  # tensors read and written by its eight passes: decay, mean, square, …
 
@@ -78,13 +81,15 @@ def norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 def batch_norm_train(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Statistics, a block for each channel; their running means; the transform, as in inference. Where a channel is a column, its sums
-    are those of columns.
+    are those of columns. In FP32 cuDNN has one kernel for all of it, as for its gradient.
     """
     x = op.inputs[0]
     n, c, *plane = x.shape
     if not plane:
         return Kernel("sum_columns", x.bytes, depth=n), Kernel("tiny", 0.0), Kernel("broadcast", 2 * x.bytes)
     depth = x.size / c * (1.0 + outgrown(x.bytes, machine))
+    if op.dtype == "fp32":
+        return (Kernel("batch_norm_train_fp32", op.work.bytes, rows=c, depth=depth),)
     return (
         Kernel("batch_norm_stats", x.bytes, rows=c, depth=depth), Kernel("tiny", 0.0),
         Kernel("batch_norm", op.work.bytes, 4.0 * x.size, n * c),
@@ -101,6 +106,8 @@ def batch_norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return Kernel("sum_columns", read, depth=x.shape[0]), Kernel("broadcast", read + op.outputs[0].bytes)
     fetched = maximum(outgrown(read, machine), 0.0 if op.attrs.get("hot") else LONG_AGO)
     depth = x.size / x.shape[1] * (1.0 + fetched)
+    if op.dtype == "fp32" and "hot" not in op.attrs:
+        return (Kernel("batch_norm_backward_fp32", read + op.outputs[0].bytes, rows=x.shape[1], depth=depth),)
     return (Kernel("batch_norm_backward", 2 * read + op.outputs[0].bytes, rows=x.shape[1], depth=depth),)
 
 
@@ -111,10 +118,17 @@ def max_pool_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def embedding_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """Filled, then each block walks all tokens for the features that are its own."""
+    """Filled; then each block walks all tokens for the features that are its own. Many tokens are sorted by their row first, eight passes
+    over all digits, so that each row is summed in one place; what is set up and cleared around that are small kernels.
+    """
     gradient, table = op.inputs[0], op.outputs[0]
     tokens = gradient.size / gradient.shape[-1]
-    return (Kernel("fill", table.bytes), Kernel("embedding_backward", 2 * gradient.bytes, depth=tokens))
+    sorted_ = where(tokens > WALKED, 1.0, 0.0)
+    return (
+        Kernel("fill", table.bytes), Kernel("embedding_backward", 2 * gradient.bytes, depth=tokens, count=1.0 - sorted_),
+        Kernel("sort_pass", 4 * INDEX_BYTES * tokens, count=8.0 * sorted_), Kernel("tiny", 0.0, count=18.0 * sorted_),
+        Kernel("embedding_backward_sorted", 2 * gradient.bytes, rows=tokens, count=sorted_),
+    )  # fmt: skip
 
 
 def foreach(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -143,6 +157,24 @@ CONVOLUTION = {  # word in a kernel's name -> curve; a weight's gradient that is
     "depthwise2d_backward": "depthwise_backward", "depthwise2d_grad_weight": "depthwise_wgrad",
     "dgrad2d_c1": "depthwise_nhwc_dgrad", "wgrad2d_c1": "depthwise_nhwc_wgrad",
 }  # fmt: skip
+
+
+def batch_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """PyTorch's kernels by their names; in FP32 cuDNN's one kernel."""
+    kernels = batch_norm_train(OPS[row.op](row.params), machine)
+    if len(kernels) == 1:
+        return plain(row, kernels, row.busy_s)
+    return by_name(row, kernels, {"collect_statistics": "batch_norm_stats", "transform_input": "batch_norm"})
+
+
+def conv_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """By the names of its kernels; a format outside the two-byte ones has curves of its own."""
+    op = OPS[row.op](row.params)
+    fmt = "" if op.dtype in ("fp16", "bf16") else f"_{op.dtype}"
+    curves = {word: curve + (fmt if curve.startswith("conv_") else "") for word, curve in CONVOLUTION.items()}
+    return by_name(row, conv_backward(op, machine), curves)
+
+
 EAGER = {
     "foreach": foreach, "conv_backward": conv_backward, "norm_backward": norm_backward,
     "batch_norm_train": batch_norm_train, "batch_norm_backward": batch_norm_backward, "max_pool2d_backward": max_pool_backward,
@@ -152,16 +184,21 @@ COMPILED = {"foreach": foreach}  # an optimiser's lists are not compiled with th
 ROWS = {
     "adamw": adamw_samples,
     "layer_norm_backward": named(norm_backward, {"GammaBeta": "layer_norm_weights", "grad_input": "layer_norm_backward"}),
-    **dict.fromkeys(("conv_backward", "conv2d_backward"), named(conv_backward, CONVOLUTION)),
-    "batch_norm_train": named(batch_norm_train, {"collect_statistics": "batch_norm_stats", "transform_input": "batch_norm"}),
+    **dict.fromkeys(("conv_backward", "conv2d_backward", "conv_gradients"), conv_samples),
+    "batch_norm_train": batch_norm_samples,
     "max_pool2d_backward": named(max_pool_backward, {"max_pool_backward": "max_pool2d_backward"}),
-    "embedding_backward": named(embedding_backward, {"embedding_backward": "embedding_backward"}),
+    "embedding_backward": named(
+        embedding_backward,
+        {"embedding_backward": "embedding_backward", "Onesweep": "sort_pass"}
+        | dict.fromkeys(("krn_partial", "grad_weight", "sum_and_scatter"), "embedding_backward_sorted"),
+    ),
 }
 FALLBACK = {
     "conv_dgrad": "conv", "conv_wgrad": "conv", "depthwise_backward": "depthwise_fp32", "depthwise_wgrad": "depthwise_fp32",
     "depthwise_nhwc_dgrad": "depthwise_nhwc", "depthwise_nhwc_wgrad": "depthwise_nhwc",
     **{f"conv_{name}grad_{fmt}": f"conv_{fmt}" for name in "dw" for fmt in ("tf32", "fp32")},
     "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
+    "batch_norm_train_fp32": "batch_norm_backward", "batch_norm_backward_fp32": "batch_norm_backward",
     "batch_norm_stats": "fused_reduction", "batch_norm_backward": "fused_reduction", "gelu_backward": "gelu",
-    "embedding_backward": "embedding", "max_pool2d_backward": "max_pool2d",
+    "embedding_backward": "embedding", "embedding_backward_sorted": "embedding", "max_pool2d_backward": "max_pool2d",
 }  # fmt: skip

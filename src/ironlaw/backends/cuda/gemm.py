@@ -23,6 +23,10 @@ LARGE = 9.6e6  # outputs from which a second, tiny kernel is launched
 # 52, 39 and 17 TFLOP/s, whatever the product, once every tile of every wave is counted.
 FP32_TILES = ((128, 1.0, 1.0), (64, 0.75, 1.5), (32, 0.33, 2.0))
 SHARED_OUT = ((1, 1.0), (2, 1.5), (4, 2.25), (8, 3.4))  # parts along the depth, and what they cost: fitted to the rows with few tiles
+# A weight's gradient sums over every row of the batch: cuBLAS gives each multiprocessor an equal share of that depth, whatever the tiles,
+# and a second kernel joins the shares (160 such products, evidence h200_sxm/own_operators).
+SHARED_FROM = 1024
+SHARE_TILE, LEAST_SHARE = 64, 100.0  # side of a tile, and steps below which no share goes
 THIN = 16  # rows up to which a product in FP32 takes a kernel of its own (gemmSN)
 UNPROFILED = ("fp8", "int8")  # formats that no profile covers
 
@@ -55,15 +59,37 @@ def occupied(m: Number, n: Number, k: Number, batch: Number, machine: Hardware) 
     return best
 
 
-def fp32(kernel: Kernel, sizes: tuple[Number, Number, Number], batch: Number, machine: Hardware) -> Sequence[Kernel]:
-    """A product of m × n × k in FP32, outside the tensor cores, or a batch of them: of a vector, of few rows, or in tiles."""
+def tiles_of(m: Number, n: Number) -> Number:
+    """Of the smallest side that a deep product is cut into."""
+    return ceil(m / SHARE_TILE) * ceil(n / SHARE_TILE)
+
+
+def fp32(
+    kernel: Kernel, sizes: tuple[Number, Number, Number], batch: Number, machine: Hardware, gradient: bool = False
+) -> Sequence[Kernel]:
+    """A product of m × n × k in FP32, outside the tensor cores, or a batch of them: of a vector, of few rows, or in tiles; the `gradient`
+    of a weight, where the batch is deep, in equal shares of it."""
     m, n, k = sizes
     batched = kernel.curve.startswith("bmm")
-    few = minimum(m, n) if batched else m
-    vector, thin = where(few == 1, 1.0, 0.0), where(few <= THIN, 1.0, 0.0)
-    tiled = replace(kernel, flops=occupied(m, n, k, batch, machine), count=1.0 - thin)
+    few, chip = minimum(m, n) if batched else m, processors(machine)
+    tiles = tiles_of(m, n)
+    vector = where(minimum(m, n) == 1, 1.0, 0.0)
+    shared = (1.0 - vector) * where((k >= SHARED_FROM) & (tiles < 2.0 * chip), 1.0 if gradient else 0.0, 0.0)
+    thin = (1.0 - shared) * where(few <= THIN, 1.0, 0.0) * (1.0 - vector)
+    tiled = replace(kernel, flops=occupied(m, n, k, batch, machine), count=1.0 - thin - vector - shared)
+    flops = 2.0 * SHARE_TILE * SHARE_TILE * tiles * k
+    shares = Kernel("gemm_fp32_shared", kernel.data, flops, depth=tiles * k / chip, count=shared)
     rows, row = ("bmm_fp32_thin", "bmv_fp32") if batched else ("gemm_fp32_thin", "gemv_fp32")
-    return tiled, replace(kernel, curve=rows, count=thin - vector), replace(kernel, curve=row, count=vector)
+    joined = Kernel("tiny", 0.0, count=shared)
+    return tiled, replace(kernel, curve=rows, count=thin), replace(kernel, curve=row, count=vector), shares, joined
+
+
+def unaligned(kernel: Kernel, m: Number, n: Number, k: Number, machine: Hardware) -> Sequence[Kernel]:
+    """In a two-byte format, rows that fill no vector: where few tiles are deep, the depth is shared out over the chip."""
+    tiles = tiles_of(m, n)
+    split = where((tiles <= split_tiles(machine)) & (k >= SHARED_FROM), 1.0, 0.0)
+    parts = minimum(maximum(filled_tiles(machine) / tiles, 1.0), k / LEAST_SHARE)
+    return replace(kernel, depth=kernel.depth / where(split > 0, parts, 1.0)), Kernel("tiny", 0.0, count=split)
 
 
 def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -84,7 +110,9 @@ def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
             return fp32(kernel, (y.shape[-2], n, k), m / y.shape[-2], machine)
         return kernel, Kernel("tiny", 0.0, count=second)
     if op.dtype == "fp32":
-        return fp32(kernel, (m, n, k), 1.0, machine)
+        return fp32(kernel, (m, n, k), 1.0, machine, gradient=op.kind == "matmul")
+    if op.dtype in ("fp16", "bf16") and kernel.curve != "gemm":
+        return unaligned(kernel, m, n, k, machine)
     if kernel.curve != "gemm":
         return (kernel,)
     tiles = (n / 64) * ((m + 15) // 16)
@@ -134,7 +162,7 @@ FALLBACK = {
     "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",
     "bmm_fp32": "gemm_fp32", "bmm_fp32_odd": "bmm_fp32", "bmm_tf32": "gemm_tf32", "gemm_pair": "gemm", "bmm_fp8": "gemm_fp8",
     "bmm_int8": "gemm_int8",
-    "gemm_fp32_thin": "gemm_fp32", "gemv_fp32": "gemm_fp32_thin", "bmm_fp32_thin": "gemm_fp32_thin",
+    "gemm_fp32_shared": "gemm_fp32", "gemm_fp32_thin": "gemm_fp32", "gemv_fp32": "gemm_fp32_thin", "bmm_fp32_thin": "gemm_fp32_thin",
     "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32", "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32",
     "gemm_complex64": "bmm_complex64", "bmm_complex64": "gemm_fp32", "gemm_complex128": "gemm_fp64", "bmm_complex128": "gemm_fp64",
 }  # fmt: skip

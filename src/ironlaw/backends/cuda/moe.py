@@ -37,9 +37,14 @@ def scatter(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def cumsum(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """A scan; of a single row its blocks' state is set up by a kernel before it."""
+    """A scan along each row, step by step; down the columns a thread has one to itself. A single row is shared out over the chip, whose
+    blocks' state is set up by a kernel before it."""
     x = op.inputs[0]
-    return (Kernel("cumsum", op.work.bytes), Kernel("tiny", 0.0, count=where(x.size <= x.shape[-1], 1.0, 0.0)))
+    if "axis" in op.attrs:
+        return (Kernel("scan_columns", op.work.bytes, depth=x.shape[op.attrs["axis"]]),)
+    single = where(x.size <= x.shape[-1], 1.0, 0.0)
+    rows = Kernel("scan_rows", op.work.bytes, depth=x.shape[-1], count=1.0 - single)
+    return rows, Kernel("cumsum", op.work.bytes, count=single), Kernel("tiny", 0.0, count=single)
 
 
 def grouped_matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -55,7 +60,7 @@ ROWS = {
         ("sort", "sort_rows"), named(topk, {", 32, 4, long": "sort_short", ", 32, long": "sort_block", "Onesweep": "sort_pass"})
     ),
     "grouped_mm": named(grouped_matrix, {"device_kernel": "grouped_gemm"}),
-    "cumsum": named(cumsum, {"DeviceScanKernel": "cumsum", "scan_innermost": "cumsum"}),
+    "cumsum": named(cumsum, {"DeviceScanKernel": "cumsum", "scan_innermost": "scan_rows", "scan_outer": "scan_columns"}),
     "histogram": named(scatter, {"kernelHistogram1D": "histogram"}),
 }
 FALLBACK = {
@@ -63,4 +68,5 @@ FALLBACK = {
     "grouped_gemm_fp64": "gemm_fp32", "grouped_gemm_fp8": "gemm_fp8", "grouped_gemm_int8": "gemm_int8",
     "sort_short": "softmax", "sort_block": "softmax",
     "sort_pass": "embedding", "scatter": "embedding", "histogram": "sum",
+    "scan_rows": "softmax", "scan_columns": "sum_columns",
 }  # fmt: skip

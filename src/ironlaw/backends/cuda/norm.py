@@ -10,7 +10,7 @@ from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, launched
 from ironlaw.backends.rows import Row
 from ironlaw.backends.signatures import MANY_COLUMNS
-from ironlaw.engine.arrays import Number, is_array, where
+from ironlaw.engine.arrays import Number, is_array, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 from ironlaw.engine.device.work import SMALL_REDUCTION
@@ -20,6 +20,7 @@ GROUP_KERNELS = "group_norm"  # in the names of kernels that torch.compile write
 # nodes that an op becomes in the compiler's graph (`cuda.layout`), and instructions for an element (`cuda.generated`)
 NODES = {"batch_norm": 15, "layer_norm": 14, "group_norm": 16, "rms_norm": 9, "softmax": 7}
 INSTRUCTIONS = {"batch_norm": 26.0, "layer_norm": 8.0, "rms_norm": 6.0, "softmax": 12.0, "log_softmax": 12.0}
+WARP = 32.0  # threads
 MANY_ROWS = 1024  # from which a sum down the columns is shared out over blocks, whose counters are cleared first
 
 
@@ -29,8 +30,11 @@ def rowwise(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def softmax(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Along the last axis; down another one each thread goes through its columns three times, for maximum, sum and result."""
     x = op.inputs[0]
     row = op.attrs.get("row", x.shape[-1])
+    if "axis" in op.attrs:
+        return (Kernel("softmax_columns", op.work.bytes + 2 * x.bytes),)
     return softmax_kernels(op.work.bytes, op.work.flops, x.size / row, row, FORMATS[x.dtype])
 
 
@@ -51,7 +55,9 @@ def reduction(op: Op, machine: Hardware) -> Sequence[Kernel]:
             return (Kernel("add", op.work.bytes),)
         return (Kernel("sum_columns", op.work.bytes, depth=depth), Kernel("tiny", 0.0, count=where(depth >= MANY_ROWS, 1.0, 0.0)))
     if op.attrs.get("over", "row") == "row":
-        return (Kernel(op.kind, op.work.bytes, op.work.flops, op.outputs[0].size),)
+        results = op.outputs[0].size
+        threads = minimum(op.inputs[0].size / results / WARP, 1.0)  # a warp sums a row of 32 or more, a few threads a shorter one
+        return (Kernel(op.kind, op.work.bytes, op.work.flops, results * threads),)
     return Kernel("sum_all", op.work.bytes, op.work.flops), joining(op)
 
 
@@ -122,7 +128,7 @@ def layer_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
 
 
 EAGER = {
-    "layer_norm": rowwise, "rms_norm": rowwise, "softmax": softmax, "log_softmax": rowwise, "batch_norm": batch_norm,
+    "layer_norm": rowwise, "rms_norm": rowwise, "softmax": softmax, "log_softmax": softmax, "batch_norm": batch_norm,
     "group_norm": group_norm, "cross_entropy": cross_entropy, **dict.fromkeys(("sum", "mean", "amax", "argmax", "var"), reduction),
 }  # fmt: skip
 ROWS = {
@@ -130,7 +136,7 @@ ROWS = {
     "sum_columns": named(reduction, {"reduce_kernel": "sum_columns"}),
 }  # fmt: skip
 FALLBACK = {
-    "group_norm": "layer_norm", "log_softmax": "softmax", "var": "mean", "amax": "sum", "nll_loss": "sum_columns",
+    "group_norm": "layer_norm", "softmax_columns": "strided_columns", "var": "mean", "amax": "sum", "nll_loss": "sum_columns",
     "sum_columns": "sum", "batch_norm_fp32": "batch_norm",
     **dict.fromkeys(("softmax_2048", "softmax_block", "softmax_fp32", "softmax_2048_fp32", "softmax_block_fp32"), "softmax"),
 }  # fmt: skip

@@ -18,8 +18,8 @@ def stream(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Each tensor once: element-wise ops, copies, lookups."""
     if op.work.launches == 0:
         return ()
-    if op.attrs.get("rolled"):  # one axis after the other
-        return (Kernel("roll", op.work.bytes, count=float(op.attrs["rolled"])),)
+    if op.attrs.get("rolled"):  # one axis after the other; an element takes as long in four bytes as in two
+        return (Kernel("roll", 4.0 * op.outputs[0].size, count=float(op.attrs["rolled"])),)
     return (Kernel(_stream_curve(op), op.work.bytes, op.work.flops),)
 
 
@@ -47,6 +47,15 @@ def _stream_curve(op: Op) -> str:
 def _differs(a: Number, b: Number) -> bool:
     """Whether two sizes differ; a swept size equals only itself."""
     return a is not b if is_array(a, b) else bool(a != b)
+
+
+def lookup(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Rows of a table, a block for each: short ones cost by themselves, whatever they hold. Element by element it is a stream."""
+    if op.attrs.get("how") == "elements" or op.attrs.get("strided"):
+        return stream(op, machine)
+    table, y = op.inputs[0], op.outputs[0]
+    each = table.size / table.shape[0]
+    return (Kernel(op.kind, op.work.bytes, rows=y.size / each),)
 
 
 def pool(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -102,6 +111,7 @@ def select_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
 
 
 EAGER = {
+    "embedding": lookup, "gather": lookup,
     "pad": pad, "avg_pool2d": pool, "max_pool2d": pool, "upsample": upsample, "grid_sample": grid_sample, "write": write,
 }  # fmt: skip
 ROWS = {
