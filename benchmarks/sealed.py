@@ -454,7 +454,7 @@ def run_line(one):
     name = f"{one.row['library']} {one.row['model']}"
     counts = f"kernels {one.prediction.kernels:,.0f} of {one.row['kernels']:,.0f}"
     times = f"{one.row['busy_s'] * 1e3:9.3f} ms{one.error:+8.1%}"
-    return f"{one.mode:12}{name:60}{one.row['batch']:4} {times}  {counts}  wall {one.wall:+.0%} {inside}"
+    return f"{one.mode:12}{name:60}{one.row['batch'] or '':4} {times}  {counts}  wall {one.wall:+.0%} {inside}"
 
 
 def unseal(args):

@@ -6,15 +6,25 @@ from math import prod
 FORMATS = {"c10::Half": "fp16", "c10::BFloat16": "bf16", "float": "fp32"}
 SHALLOW = 256  # steps from which a product of transposed rows is a weight's gradient worth keeping
 SHORT = 256  # elements of a row that is summed
-VECTOR = 16  # bytes that a row must fill to be looked up by a block of its own
 
 
 def own_spec(seen, training):
     """(op, params) of a profiled operator; None for what is not kept."""
     name = seen["op"].removeprefix("aten::")
+    if name == "index":
+        return indexed(seen)
     if name not in READERS or not seen["Input Dims"] or not seen["kernels"]:
         return None
     return READERS[name](seen["Input Dims"], seen["Input Strides"], [FORMATS.get(t) for t in seen["Input type"]], seen["Concrete Inputs"])
+
+
+def indexed(seen):
+    """Whole rows, a block for each: the profiler names no index, but the kernel's grid says how many rows there were."""
+    table, (kernel, _, grid) = seen["Input Dims"][0], seen["kernels"][0]
+    dtype = FORMATS.get(seen["Input type"][0])
+    if "vectorized_gather" not in kernel or not dtype:
+        return None
+    return "index", {"rows": table[0], "cols": prod(table[1:]), "picks": grid[0], "dtype": dtype}
 
 
 def product(dims, strides, formats, given):

@@ -129,7 +129,7 @@ def test_one_size_outside_and_it_goes_step_by_step(name, shape, data):
 @given(inside, st.integers(1, 384), st.integers(1, 3), st.integers(0, 1), st.sampled_from(("fp16", "bf16", "fp32")))
 def test_a_narrow_state_stays_in_a_block_whatever_else(shape, hidden, layers, both, dtype):
     one = layer(**shape | {"hidden": hidden, "layers": layers, "both": both, "dtype": dtype})
-    narrow = hidden <= (192 if shape["name"] == "lstm" else 384)
+    narrow = hidden <= (192 if shape["name"] == "lstm" else 384) and dtype != "bf16"  # cuDNN has no such kernel in BF16
     assert (persistent(one, H200) == "rnn_small") == narrow
     if not narrow:  # an LSTM between the two: in whole blocks it may still stay by the rule above
         assert (persistent(one, H200) == "lstm_persistent") == (hidden % 128 == 0 and (layers, both, dtype) == (1, 0, "fp16"))

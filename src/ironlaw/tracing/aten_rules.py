@@ -138,7 +138,7 @@ def embedding(call: Call) -> OpDraft:
 def embedding_bag(call: Call) -> OpDraft:
     table, ids = call.inputs[:2]
     looked_up = reshaped(call.outputs[0], *ids.shape, table.shape[-1])
-    return OpDraft("embedding", [table, ids], [looked_up])
+    return OpDraft("embedding", [table, ids], [looked_up], {"how": "bags"})
 
 
 # ---- attention: `tracing.attention` records these

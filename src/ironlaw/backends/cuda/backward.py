@@ -106,7 +106,7 @@ def batch_norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return Kernel("sum_columns", read, depth=x.shape[0]), Kernel("broadcast", read + op.outputs[0].bytes)
     fetched = maximum(outgrown(read, machine), 0.0 if op.attrs.get("hot") else LONG_AGO)
     depth = x.size / x.shape[1] * (1.0 + fetched)
-    if op.dtype == "fp32" and "hot" not in op.attrs:
+    if x.dtype == "fp32" and "hot" not in op.attrs:
         return (Kernel("batch_norm_backward_fp32", read + op.outputs[0].bytes, rows=x.shape[1], depth=depth),)
     return (Kernel("batch_norm_backward", 2 * read + op.outputs[0].bytes, rows=x.shape[1], depth=depth),)
 
@@ -126,7 +126,7 @@ def embedding_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     sorted_ = where(tokens > WALKED, 1.0, 0.0)
     return (
         Kernel("fill", table.bytes), Kernel("embedding_backward", 2 * gradient.bytes, depth=tokens, count=1.0 - sorted_),
-        Kernel("sort_pass", 4 * INDEX_BYTES * tokens, count=8.0 * sorted_), Kernel("tiny", 0.0, count=18.0 * sorted_),
+        Kernel("sort_pass", 4 * INDEX_BYTES * tokens, count=8.0 * sorted_), Kernel("tiny", 0.0, count=20.0 * sorted_),
         Kernel("embedding_backward_sorted", 2 * gradient.bytes, rows=tokens, count=sorted_),
     )  # fmt: skip
 

@@ -72,16 +72,18 @@ def fp32(
     m, n, k = sizes
     batched = kernel.curve.startswith("bmm")
     few, chip = minimum(m, n) if batched else m, processors(machine)
+    rows, row = ("bmm_fp32_thin", "bmv_fp32") if batched else ("gemm_fp32_thin", "gemv_fp32")
     tiles = tiles_of(m, n)
     vector = where(minimum(m, n) == 1, 1.0, 0.0)
-    shared = (1.0 - vector) * where((k >= SHARED_FROM) & (tiles < 2.0 * chip), 1.0 if gradient else 0.0, 0.0)
+    shared = (1.0 - vector) * where((k >= SHARED_FROM) & (tiles < 2.0 * chip), 1.0, 0.0) if gradient else 0.0
     thin = (1.0 - shared) * where(few <= THIN, 1.0, 0.0) * (1.0 - vector)
     tiled = replace(kernel, flops=occupied(m, n, k, batch, machine), count=1.0 - thin - vector - shared)
+    kernels = tiled, replace(kernel, curve=rows, count=thin), replace(kernel, curve=row, count=vector)
+    if not gradient:
+        return kernels
     flops = 2.0 * SHARE_TILE * SHARE_TILE * tiles * k
     shares = Kernel("gemm_fp32_shared", kernel.data, flops, depth=tiles * k / chip, count=shared)
-    rows, row = ("bmm_fp32_thin", "bmv_fp32") if batched else ("gemm_fp32_thin", "gemv_fp32")
-    joined = Kernel("tiny", 0.0, count=shared)
-    return tiled, replace(kernel, curve=rows, count=thin), replace(kernel, curve=row, count=vector), shares, joined
+    return *kernels, shares, Kernel("tiny", 0.0, count=shared)
 
 
 def unaligned(kernel: Kernel, m: Number, n: Number, k: Number, machine: Hardware) -> Sequence[Kernel]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ironlaw.backends.cuda.chip import resident_share
+from ironlaw.backends.cuda.chip import processors, resident_share
 from ironlaw.backends.cuda.evidence import seconds_of
 from ironlaw.backends.cuda.gemm import gemm_curve
 from ironlaw.backends.evidence_ops import recurrent_layer
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
+from ironlaw.engine.arrays import ceil
 from ironlaw.engine.device.machine import NARROW, Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 from ironlaw.engine.device.work import with_attrs
@@ -29,7 +30,7 @@ def persistent(op: Op, machine: Hardware) -> str:
     """The curve of the kernel that runs all steps by itself, or none where cuDNN goes step by step."""
     a, (_, batch, features) = op.attrs, op.inputs[0].shape
     cell, hidden = a["cell"], a["hidden"]
-    if hidden <= round(SMALL[cell] * resident_share(machine)):
+    if hidden <= round(SMALL[cell] * resident_share(machine)) and op.dtype != "bf16":  # cuDNN has none in BF16
         return "rnn_small"
     single = a["layers"] == a["directions"] == 1 and hidden <= 1024 and hidden % 128 == 0 and features % 128 == 0
     batched = batch % 8 == 0 and batch <= 128 and (cell == "lstm" or batch < 96 or hidden < 896)
@@ -51,8 +52,9 @@ def recurrent(op: Op, machine: Hardware) -> Sequence[Kernel]:
     fills = Kernel("tiny", 0.0, count=2.0 if a["cell"] == "lstm" else 1.0)  # the states it starts from
     if alone:
         calls = a["layers"] * times
-        if alone == "rnn_small":  # a block for each few samples walks all weights, step by step
-            kept = Kernel(alone, 0.0, rows=steps, depth=steps * gates * hidden, count=calls)
+        if alone == "rnn_small":  # a block for each sample walks all weights, step by step; as many at a time as there are multiprocessors
+            walked = steps * ceil(batch / processors(machine))
+            kept = Kernel(alone, 0.0, rows=walked, depth=walked * gates * hidden, count=calls)
         else:
             kept = Kernel(alone, steps * moved + gates * hidden * size, steps * each, depth=steps, count=calls)
         return (*products, kept, fills)

@@ -50,8 +50,9 @@ def _differs(a: Number, b: Number) -> bool:
 
 
 def lookup(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """Rows of a table, a block for each: short ones cost by themselves, whatever they hold. Element by element it is a stream."""
-    if op.attrs.get("how") == "elements" or op.attrs.get("strided"):
+    """Rows of a table, a block for each: short ones cost by themselves, whatever they hold. Element by element, or in bags, it is a
+    stream."""
+    if op.attrs.get("how") or op.attrs.get("strided"):
         return stream(op, machine)
     table, y = op.inputs[0], op.outputs[0]
     each = table.size / table.shape[0]

@@ -1,0 +1,91 @@
+"""What a GPU runs otherwise than a processor: gradients of products along an axis, recurrent cells, losses. Kernel names and counts are
+those of torch.profiler on an H200 (PyTorch 2.11)."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+import ironlaw as il  # noqa: E402
+from ironlaw.tracing.gpu_gradients import Product, RunningProduct  # noqa: E402
+
+
+def kinds(graph):
+    return [op.kind for op in graph.ops]
+
+
+def test_gradients_of_products_are_those_that_pytorch_computes():
+    x = torch.rand(3, 5, dtype=torch.float64) + 0.1
+    for ours, theirs in ((RunningProduct, torch.cumprod), (Product, lambda t, d: torch.prod(t, d, keepdim=True))):
+        a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+        weights = torch.rand_like(theirs(x, 1))
+        (ours.apply(a, 1) * weights).sum().backward()
+        (theirs(b, 1) * weights).sum().backward()
+        assert torch.allclose(a.grad, b.grad)
+
+
+class Products(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(64, 64)
+
+    def forward(self, x):
+        return self.layer(x).cumprod(-1).sum()
+
+
+def test_the_gradient_of_a_running_product_is_one_running_sum():
+    graph = il.capture(Products(), (torch.empty(8, 64, device="meta"),), training=True)
+    backward = [op.name for op in graph.ops if op.name.partition(".")[0] in ("cumprod", "cumsum", "flip", "prod")]
+    assert backward == ["cumprod", "flip", "cumsum", "flip.2"]
+
+
+class Cells(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gru, self.lstm = nn.GRUCell(32, 64), nn.LSTMCell(32, 64)
+
+    def forward(self, x, h):
+        state, cell = self.lstm(x, (self.gru(x, h), h))
+        return state + cell
+
+
+def test_a_cell_is_two_products_and_one_kernel():
+    call = torch.empty(8, 32), torch.empty(8, 64)
+    graph = il.capture(Cells(), call)
+    assert kinds(graph) == ["linear", "linear", "silu"] * 2 + ["add"]
+    trained = il.capture(Cells(), call, training=True)
+    assert kinds(trained).count("silu") == 4
+    assert not trained.settings["unknown"]
+    assert kinds(trained).count("sum") == 5  # the loss, and a sum for each of four biases
+
+
+@pytest.mark.parametrize(
+    ("loss", "launches"), [(functional.mse_loss, 2), (functional.smooth_l1_loss, 2), (functional.binary_cross_entropy_with_logits, 5)]
+)
+def test_a_loss_is_its_passes_and_a_mean(loss, launches):
+    x = torch.empty(4, 16)
+    graph = il.capture(loss, (x, x))
+    assert len(graph.ops) == launches
+    assert graph.ops[-1].kind == "mean"
+    assert graph.ops[-1].attrs["over"] == "all"
+    assert not graph.settings["unknown"]
+    apart = il.capture(lambda a, b: loss(a, b, reduction="none"), (x, x))
+    assert len(apart.ops) == launches - 1
+
+
+def test_factorisations_say_whose_place_is_taken():
+    def solve(a):
+        square = a @ a.mT
+        return torch.linalg.solve(square, a), torch.linalg.cholesky(square), torch.nonzero(a > 0), torch.diag_embed(a[..., 0])
+
+    graph = il.capture(solve, (torch.randn(5, 4, 4),))
+    assert not graph.settings["unknown"]
+    assert {op.attrs["stand_in"] for op in graph.ops if "stand_in" in op.attrs} == {"_linalg_solve_ex", "linalg_cholesky_ex", "nonzero"}
+
+
+def test_a_scan_knows_its_axis():
+    graph = il.capture(lambda x: (x.cumsum(0), x.cumsum(-1)), (torch.empty(4096, 16),))
+    assert [op.attrs.get("axis") for op in graph.ops] == [0, None]
+    down, along = (row.seconds for row in il.predict(graph, il.hardware("h200")).ops)
+    assert down > 5 * along
