@@ -349,13 +349,15 @@ def test_one_sample_may_take_longer_than_64():
 ERRATIC = {
     "attention_fp32": 0.45,
     "conv_first": 0.6,
-    "cumsum": 0.55,
     "topk": 0.4,
     "conv_grouped_nhwc_tf32": 0.5,
     "gemm_fp32": 0.4,
     "argmax": 0.5,
     "conv_wgrad": 0.35,
-    "layer_norm_weights": 0.8,  # narrow rows in great number are summed in parts
+    "conv_wgrad_tf32": 2.5,  # of few channels and many pixels; measured neighbours put it right
+    "embedding": 1.6,  # a block for each row, or a thread for each number: measured neighbours tell which
+    "scan_rows": 0.45,
+    "layer_norm_weights": 0.85,  # narrow rows in great number are summed in parts
     "group_sums_uneven": 0.35,
     "group_turned": 0.35,
     "scatter": 0.35,

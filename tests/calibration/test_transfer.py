@@ -223,4 +223,4 @@ def test_the_clock_of_kin_falls_under_steady_load_unless_power_is_ample():
 
     assert longer("h100_sxm") == pytest.approx(longer("h200_sxm"), abs=0.02) and longer("h100_sxm") > 1.05
     for slug in ("a100_80gb_sxm", "h20", "b200"):
-        assert longer(slug) < 1.01
+        assert longer(slug) < 1.02

@@ -10,7 +10,7 @@ from ironlaw.backends.cuda.evidence import plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple
 from ironlaw.backends.rows import Row
-from ironlaw.engine.arrays import Number, ceil, maximum, minimum, where
+from ironlaw.engine.arrays import Number, ceil, is_array, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.formats import PRODUCTS_OF_PARTS, computed_in
@@ -88,6 +88,8 @@ def fp32(
 
 def unaligned(kernel: Kernel, m: Number, n: Number, k: Number, machine: Hardware) -> Sequence[Kernel]:
     """In a two-byte format, rows that fill no vector: where few tiles are deep, the depth is shared out over the chip."""
+    if not is_array(k) and k < SHARED_FROM:
+        return (kernel,)
     tiles = tiles_of(m, n)
     split = where((tiles <= split_tiles(machine)) & (k >= SHARED_FROM), 1.0, 0.0)
     parts = minimum(maximum(filled_tiles(machine) / tiles, 1.0), k / LEAST_SHARE)
