@@ -369,7 +369,9 @@ def test_every_curve_of_the_h200_is_plausible():
     for name, curve in H200.calibration.curves.items():
         assert 0 < curve.floor < 1e-4, name
         assert curve.p in (1, 2, 4) and curve.samples >= 3 and 0 <= curve.error < ERRATIC.get(name, 0.3), name
-        assert curve.main >= 0.02 * bandwidth or name.startswith(("sort_", "rnn_")), name  # one block sorts a row; weights stay on chip
+        assert curve.main >= 0.02 * bandwidth or name.startswith(("sort_", "rnn_", "embedding_back")), (
+            name
+        )  # one block sorts a row; weights stay
         assert curve.rate == INF or curve.rate <= 3 * peak, name
     gemm = H200.calibration.curves["gemm"]
     assert 0.5 * peak < gemm.rate < peak
