@@ -171,7 +171,7 @@ def test_alignment_and_format_choose_the_kernel(n, k, dtype):
     aligned = {8: "gemm", 4: "gemm_even", 2: "gemm_even", 1: "gemm_odd"}[math.gcd(n, k, 8)]
     curve = aligned if dtype in ("fp16", "bf16") else f"gemm_{dtype}"
     m = 20
-    assert names(lower(linear(m, n, k, dtype))) == [curve]
+    assert names(lower(linear(m, n, k, dtype))) == ["gemv_fp32" if (dtype, n) == ("fp32", 1) else curve]
     batched = one("bmm", (3, m, k), (3, k, n), out=(3, m, n), dtype=dtype)
     curve += "_odd" if dtype == "fp32" and math.gcd(n, k, 4) < 4 else ""  # of the batched ones in FP32, too
     if dtype == "fp32" and n <= 16:
