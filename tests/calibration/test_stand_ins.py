@@ -27,7 +27,7 @@ STREAMS = {
 }  # fmt: skip
 # what no row of evidence has yet, and the one of the same alignment or of the nearest format
 UNSEEN = {
-    "softmax_columns": "strided_columns", "scan_columns": "sum_columns",  # two shapes of each were seen, too few for a curve
+    "softmax_columns": "strided_columns", "scan_columns": "sum_columns",  # not among the evidence
     "depthwise_backward": "depthwise_fp32", "depthwise_wgrad": "depthwise_fp32",
     "bmm_even": "gemm_even", "bmm_fp8": "gemm_fp8", "bmm_int8": "gemm_int8", "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32",
     "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32", "gemm_complex64": "bmm_complex64", "gemm_complex128": "gemm_fp64",
