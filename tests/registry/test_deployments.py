@@ -57,5 +57,5 @@ def test_a_moved_prompt_comes_later_by_its_bytes():
 def test_a_device_without_any_link_moves_nothing():
     made = deployment(decoder(SMALL), hardware("h200"))
     lone = replace(made, hardware=replace(made.hardware, slug="lone", links=()))
-    with pytest.raises(BadValue, match="leave out --apart"):
+    with pytest.raises(BadValue, match="leave out `apart`"):
         lone.way(2)
