@@ -51,13 +51,8 @@ def still(name: str = "") -> Iterator[Path]:
     def next_id() -> uuid.UUID:
         return uuid.UUID(int=next(ids), version=4)
 
-    swaps = {id(Real): Noon, id(uuid.uuid4): next_id}
-    kept: list[tuple[Any, str, Any]] = []
-    for module in [dates, uuid, *(module for key, module in list(sys.modules.items()) if key.partition(".")[0] == "ironlaw")]:
-        for key, value in list(vars(module).items()):
-            if id(value) in swaps:
-                kept.append((module, key, value))
-                setattr(module, key, swaps[id(value)])
+    swaps = {Real: Noon, uuid.uuid4: next_id}
+    _swap(swaps)
     with tempfile.TemporaryDirectory(prefix="ironlaw-record-") as place:
         os.environ.update(SETTINGS, IRONLAW_HOME=str(Path(place, "home")))
         for variable in UNSET:
@@ -67,8 +62,16 @@ def still(name: str = "") -> Iterator[Path]:
         finally:
             os.environ.clear()
             os.environ.update(before)
-            for module, key, value in kept:
-                setattr(module, key, value)
+            _swap({still: real for real, still in swaps.items()})  # also where a module was imported meanwhile
+
+
+def _swap(others: dict[Any, Any]) -> None:
+    """Put others in the place of these objects, wherever a module has them by name."""
+    by_id = {id(one): other for one, other in others.items()}
+    for module in [dates, uuid, *(module for key, module in list(sys.modules.items()) if key.partition(".")[0] == "ironlaw")]:
+        for key, value in list(vars(module).items()):
+            if id(value) in by_id:
+                setattr(module, key, by_id[id(value)])
 
 
 def blanked(text: str, place: Path) -> str:
