@@ -64,7 +64,7 @@ def test_batches_and_modes_of_a_model_side_by_side(sh, monkeypatch):
     assert cases == list(product((1, 8), ("h200_sxm", "neoverse_n1_2core"), ("eager", "compiled"))) and told["mode"] == "eager,compiled"
     alone = sh.json(*argv, "--batch", "8", "--mode", "compiled")
     assert [one for one in told["machines"] if (one["batch"], one["mode"]) == (8, "compiled")] == alone["machines"]
-    assert len({one["shares"]["inside"] for one in told["machines"]}) > 4
+    assert all(abs(sum(one["shares"].values()) - 1) < 1e-9 for one in told["machines"])
     out = sh.out(*argv, "--batch", "1,8", "--mode", "eager,compiled", "--families", "1")
     assert "h200_sxm, batch 8, compiled" in out and "batch" not in sh.out(*argv, "--batch", "8", "--families", "1").partition("\n")[2]
 

@@ -237,7 +237,7 @@ def sentences(value: Any, key: str = "") -> Iterator[str]:
 
 @pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
 def test_no_sentence_is_made_badly(pages, lab):
-    page = pages(lab.slug)
+    page = pages(lab.slug).to_start()
     pieces = [part for element in page.lab.elements.values() for part in (element.widget.spec, element.widget.view)]
     texts = {text for piece in pieces for text in sentences(piece)}
     assert len(texts) > 50 and [fault for text in texts for fault in faults(text)] == []

@@ -123,7 +123,7 @@ def test_the_start_is_broken_and_can_be_won(bench):
 ALONE = {
     "memory": {"tensor": 4}, "days": {"gpus": 2048}, "goodput": {"far_every": 10_800.0}, "drain": {"saving": "async", "far_every": 30.0},
     "ports": {"thin": 1.0}, "ttft": {"replicas": 2}, "tbt": {"budget": 2048}, "availability": {"spares": 0},
-    "hours": {"pipeline": 8, "scattered": 0.3, "replicas": 12, "spares": 3}, "energy": {"pipeline": 8, "scattered": 0.3, "hall": "old"},
+    "hours": {"pipeline": 8, "scattered": 0.3, "replicas": 8, "spares": 3}, "energy": {"pipeline": 8, "scattered": 0.3, "hall": "old"},
     "carbon": {"hall": "usual"}, "epsilon": {"noise": 0.6},
 }  # fmt: skip
 

@@ -20,6 +20,10 @@ Change = tuple[str, Callable[[Plan], Plan]]  # words, and what it does
 
 
 @lru_cache(maxsize=8192)
+def _servers(plan: Plan) -> str:
+    return "1 server" if plan.servers == 1 else f"{plan.servers:,} servers"
+
+
 def state(plan: Plan) -> str:
     """The first limit that a plan hits; kept, as many plans are tried for a remedy."""
     return hit(LIMITS, plan).name
@@ -54,7 +58,7 @@ def fixes(plan: Plan, pairs: bool = True) -> dict[str, Plan]:
     found: dict[str, Plan] = {}
     options = list(steps(plan))
     for words, changed in [("", plan), *((words, change(plan)) for _, every in options for words, change in every)]:
-        for one, size in ((changed, ""), (changed.sized, f"{changed.sized.servers:,} servers")):
+        for one, size in ((changed, ""), (changed.sized, _servers(changed.sized))):
             if state(one) == WORKS and one != plan:
                 found.setdefault(" with ".join(part for part in (words, size) if part), one)
                 break
@@ -66,7 +70,7 @@ def fixes(plan: Plan, pairs: bool = True) -> dict[str, Plan]:
                 continue
             worked = next(((other, one) for other, also in first if state(one := change(also(plan)).sized) == WORKS), None)
             if worked:
-                found[f"{worked[0]} and {words}, with {worked[1].servers:,} servers"] = worked[1]
+                found[f"{worked[0]} and {words}, with {_servers(worked[1])}"] = worked[1]
     return dict(sorted(found.items(), key=lambda each: each[1].model != plan.model))
 
 
