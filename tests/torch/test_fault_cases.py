@@ -22,6 +22,7 @@ from torch import nn  # noqa: E402
 import ironlaw as il  # noqa: E402
 from ironlaw.backends.signatures import signature  # noqa: E402
 from ironlaw.cli import main  # noqa: E402
+from ironlaw.engine.device.work import STAND_IN  # noqa: E402
 
 H200 = il.hardware("h200_sxm")
 DOCS = Path(__file__).parents[2] / "docs" / "analyze.md"
@@ -156,13 +157,19 @@ def test_no_format_costs_less_than_its_arithmetic(dtype: Any, part: str, product
         assert p.busy_s >= least * (1 - 1e-9) and 0 < p.mfu <= 1
 
 
-@pytest.mark.parametrize("name", ["svd", "eigh", "qr", "cholesky", "inv", "lu_factor"])
+@pytest.mark.parametrize("name", ["svd", "eigh", "qr", "inv"])
 def test_what_no_curve_covers_is_unknown_and_never_calibrated(name: str) -> None:
     p = il.predict(il.capture(getattr(torch.linalg, name), (empty(4, 64, 64),)), H200)
     unknown = [row for row in p.ops if row.kind == "unknown"]
     assert unknown and {row.place for row in unknown} == {"unknown"} and p.label == "partly calibrated"
     assert p.interval is not None and math.isinf(p.interval[1]) and math.isinf(p.device_interval[1])  # a lower bound, and open above
     assert any(name in row.origin for row in unknown) and p.beyond > 0.1
+
+
+@pytest.mark.parametrize("name", ["cholesky", "lu_factor"])
+def test_what_stands_in_for_a_factorisation_says_so(name: str) -> None:
+    p = il.predict(il.capture(getattr(torch.linalg, name), (empty(4, 64, 64),)), H200)
+    assert any(STAND_IN in row.op.attrs for row in p.ops) and p.label == "partly calibrated", p.label
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ SETS = sorted(sealed.SETS.glob("own-*.json"))
 def test_a_set_seals_twenty_models_that_exist(file: Path) -> None:
     kept = json.loads(file.read_text())
     parts = sealed.parts(kept)
-    assert {title: len(names) for title, names in parts.items()} == {sealed.SEALED: 20, sealed.OPEN: 60}
+    assert len(parts[sealed.SEALED]) == 20 and sum(len(names) for title, names in parts.items() if title != sealed.SEALED) == 60
     for model in kept["models"]:
         known = own.MODELS[model["model"]]
         assert (known.kind, known.half) == (model["kind"], model["half"])
