@@ -38,7 +38,8 @@ def test_progress_is_heard_and_the_result_kept_before_it_is_done(desk):
     text = "say(share=0.5, doing='half')\nprint('a library talks')\nprint('7')\nsys.stdin.read()\nsay(result={'rows': [1]})"
     run = finish(desk.start("tiny_ops", script(text), kept.append))
     assert (run.state, run.share, run.doing, run.error) == (DONE, 0.5, "half", "")
-    assert kept == [{"rows": [1]}] and desk.finished == 1 and desk.running("tiny_ops") is None
+    until(lambda: desk.running("tiny_ops") is None)  # the thread that heard the end may still be about to let go of it
+    assert kept == [{"rows": [1]}] and desk.finished == 1
 
 
 def test_cancelling_ends_the_process_and_keeps_nothing(desk):
