@@ -50,7 +50,7 @@ def test_the_table_is_drawn_as_it_stands(bench):
     assert rules == {"prediction": 10, "truth": 0}
     sure = next(mark["points"] for mark in table["marks"] if mark["id"] == "sure-Scaling laws")
     assert [y for _, y in sure] == pytest.approx([100 * clopper_pearson(7371, 10_000).low, 100 * clopper_pearson(7371, 10_000).high])
-    assert "10 of the 99" in table["note"] and "15 claims" in table["note"]
+    assert "10 of the 99" in table["note"] and "15 of all 99 claims" in table["note"]
 
 
 def test_rows_can_be_left_out(bench):

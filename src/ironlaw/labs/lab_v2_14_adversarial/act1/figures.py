@@ -56,9 +56,10 @@ def answer(lab: kit.Lab) -> list[Mark]:
 def counted(setting: Setting) -> str:
     """How much of the whole table is here."""
     data = setting.data
-    whole = f"{len(models(data))} of the {count(data, 'models')} models in RobustBench"
-    here = f"{whole} are here" if len(setting.shown) == len(models(data)) else f"{len(setting.shown)} shown; {whole} are here"
-    return f"{here}; {count(data, 'fell')} claims of them all fell by more than 5 points"
+    every = count(data, "models")
+    here = f"{len(models(data))} of the {every} models in RobustBench"
+    shown = here if len(setting.shown) == len(models(data)) else f"{len(setting.shown)} shown of {here}"
+    return f"{shown}; {count(data, 'fell')} of all {every} claims fell by more than 5 points"
 
 
 def readers(lab: kit.Lab, setting: Setting) -> Figure:
