@@ -18,7 +18,8 @@ def tails(fleet: Fleet) -> Figure:
     """Shares slower than t, log-log: a page's line is the shard's, moved up by the number of shards."""
     low, high = decades(fleet.service / 10, fleet.service * 500)
     page = f"page of {fleet.k:,}" if fleet.k > 1 else "page of one"
-    series = {"one shard": tail_of(fleet.run, fleet.service, 1), page: tail_of(fleet.run, fleet.service, fleet.k)}
+    times = fleet.law or fleet.run
+    series = {"one shard": tail_of(times, fleet.service, 1), page: tail_of(times, fleet.service, fleet.k)}
     if fleet.hedge != OFF:
         series["page without copies"] = tail_of(fleet.plain, fleet.service, fleet.k)
     series = {name: [(min(max(t, low), high), max(share, LEAST)) for t, share in points] for name, points in series.items()}

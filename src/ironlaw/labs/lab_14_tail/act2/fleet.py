@@ -1,4 +1,6 @@
-"""One setting of Act II: shards with a line each, a page that asks many, copies for the late. Every figure comes from a simulated run.
+"""One setting of Act II: shards with a line each, a page that asks many, copies for the late.
+
+Without copies a shard is one line, and its exact law is shown where there is one; every other figure comes from a simulated run.
 
 Runs are kept in units of the mean service, so that two contexts share them.
 """
@@ -12,10 +14,10 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.serving.hedging import STUCK, HedgedRun, hedge_fate, hedging_run
-from ironlaw.engine.serving.queues import md1, mm1
-from ironlaw.engine.serving.samples import least_count
+from ironlaw.engine.serving.queues import Wait, md1, mm1
+from ironlaw.engine.serving.samples import least_count, order_interval
 from ironlaw.engine.serving.services import curve_mean, from_quantiles, two_kinds
-from ironlaw.engine.serving.tails import fan_out_quantile, joined_tail
+from ironlaw.engine.serving.tails import at_least_one, fan_out_quantile, joined_tail
 from ironlaw.engine.serving.targets import least_rising
 from ironlaw.engine.streams import split, uniform
 from ironlaw.kit import settings
@@ -41,6 +43,7 @@ LAWS = {"exponential": mm1, "fixed": md1}  # of the line at one shard
 LOADS = [10, 20, 30, 40, 45, 49, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95]  # percent
 COUNTS = [1_000, 3_000, 10_000, 29_956]
 PAUSES = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+DRAWN = tuple(10 ** (-i / 10) for i in range(1, 71))  # shares that are slower, at which an exact law is drawn
 Curve = tuple[float, ...]
 
 
@@ -106,8 +109,17 @@ class Fleet:
         """In services: the quantile of a day without copies, by the exact law of one shard's line where there is one."""
         if self.hedge == OFF:
             return 0.0
-        law = LAWS.get(self.leaf)
-        return law(self.rho, 1.0).quantile(self.quantile) if law else self._without_copies(COUNTS[-1]).quantile(self.quantile)
+        return (self._plain_law or self._without_copies(COUNTS[-1])).quantile(self.quantile)
+
+    @property
+    def _plain_law(self) -> Wait | None:
+        """Of one shard's line without copies, in services; None where no formula gives it."""
+        return _law(self.leaf, self.rho) if self.leaf in LAWS else None
+
+    @property
+    def law(self) -> Wait | None:
+        """As set, in services."""
+        return self._plain_law if self.hedge == OFF else None
 
     @property
     def delay(self) -> float:
@@ -147,15 +159,23 @@ class Fleet:
 
     @property
     def page_p99(self) -> float:
-        return self.run.quantile(self.leaf_quantile) * self.service
+        return (self.law or self.run).quantile(self.leaf_quantile) * self.service
+
+    @property
+    def spread(self) -> tuple[float, float | None]:
+        """Between which a simulated P99 of the page lies, by rank: 95 % for independent requests, about 90 % for neighbours in a line.
+        None where even the slowest of the run does not bound it."""
+        low, high = order_interval(self.counted, self.leaf_quantile)
+        ordered = self.run.ordered
+        return ordered[(low or 1) - 1] * self.service, ordered[high - 1] * self.service if high else None
 
     @property
     def plain_p99(self) -> float:
-        return self.plain.quantile(self.leaf_quantile) * self.service
+        return (self._plain_law or self.plain).quantile(self.leaf_quantile) * self.service
 
     @property
     def leaf_p99(self) -> float:
-        return self.run.quantile(0.99) * self.service
+        return (self.law or self.run).quantile(0.99) * self.service
 
     @property
     def gain(self) -> float:
@@ -223,9 +243,21 @@ def here(lab: kit.Lab) -> Curve:
     return tuple(map(float, leaf["params"]["quantiles"])) if leaf else ()
 
 
-def tail_of(run: HedgedRun, service: float, k: int) -> list[tuple[float, float]]:
+def tail_of(times: HedgedRun | Wait, service: float, k: int) -> list[tuple[float, float]]:
     """(t, share slower than t, in %) of pages that join k."""
-    return [(seconds * service, 100 * share) for seconds, share in joined_tail(run.ordered, k)]
+    if isinstance(times, HedgedRun):
+        return [(seconds * service, 100 * share) for seconds, share in joined_tail(times.ordered, k)]
+    return [(seconds * service, 100 * at_least_one(slower, k)) for seconds, slower in zip(_drawn(times), DRAWN, strict=True)]
+
+
+@lru_cache(maxsize=32)
+def _law(leaf: str, rho: float) -> Wait:
+    return LAWS[leaf](rho, 1.0)
+
+
+@lru_cache(maxsize=32)
+def _drawn(law: Wait) -> tuple[float, ...]:
+    return tuple(law.quantile(1 - slower) for slower in DRAWN)
 
 
 def fleet_of(lab: kit.Lab, values: Mapping[str, Any]) -> Fleet:

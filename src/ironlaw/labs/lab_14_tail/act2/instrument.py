@@ -13,6 +13,7 @@ from ironlaw.labs.lab_14_tail.act2 import figures, fleet, verdicts
 from ironlaw.labs.lab_14_tail.act2.fleet import ALL, BUDGET, CALLED_BACK, OFF, Fleet, fleet_of
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
+from ironlaw.widget.quantities import format_quantity
 
 CLAIMS = ("tail_63", "tail_18", "leaf_table", "bigtable_hedge", "hedge_costs_5")
 LAB_13 = "lab_13_line"
@@ -72,7 +73,7 @@ def readouts(set_at: Fleet) -> dict[str, Any]:
 
 def cards(set_at: Fleet) -> list[dict[str, Any]]:
     stuck = fleet.is_stuck(set_at)
-    p99 = kit.card("Page's P99", set_at.page_p99, "s", tone="good" if set_at.in_time else "bad")
+    p99 = kit.card("Page's P99", set_at.page_p99, "s", tone="good" if set_at.in_time else "bad", note=exactness(set_at))
     word = "not known" if not set_at.known else "in time" if set_at.in_time else "too late"
     needed = kit.text_card("Shard's percentile", f"P{significant(100 * set_at.leaf_quantile, 6)}",
         note=f"takes {set_at.needed:,} requests to know")  # fmt: skip
@@ -85,6 +86,14 @@ def cards(set_at: Fleet) -> list[dict[str, Any]]:
         kit.text_card("After the pause", after, tone=tone, word="can get stuck" if stuck else "safe" if set_at.proven else "not proven",
             note="this run"),
     ]  # fmt: skip
+
+
+def exactness(set_at: Fleet) -> str:
+    """Whether the page's P99 is a law's or one run's, and how far another run's may be from it."""
+    if set_at.law is not None:
+        return "exact, for one line per shard"
+    low, high = set_at.spread
+    return f"one run; others {format_quantity(low, 's')} {'or more' if high is None else 'to ' + format_quantity(high, 's')}"
 
 
 def formula(set_at: Fleet) -> str:
