@@ -18,7 +18,7 @@ from ironlaw.engine.serving.tails import hedged, quantile
 from ironlaw.registry.machines import registered
 from ironlaw.registry.runs import unit_between_failures
 from ironlaw.systems.serving.kv_capacity import token_bytes
-from ironlaw.systems.serving.served_cases import ServedCase
+from ironlaw.systems.serving.served_cases import LONG, ServedCase
 from ironlaw.systems.whole.design import (
     COMMON,
     DELTA,
@@ -65,7 +65,9 @@ def case(design: Design) -> ServedCase:
     more = (1.0 + (1.0 - design.hedge)) * attempts(FAILING, design.retries)
     policy = Policy(most=min(design.most, design.budget), budget=design.budget)
     weights, cache = ("" if fmt == "bf16" else fmt for fmt in (design.weights, design.cache))
-    return ServedCase(MODEL, MACHINE, design.group, design.replicas, rate=LOAD * more, weights=weights, cache=cache, policy=policy)
+    return ServedCase(
+        MODEL, MACHINE, design.group, design.replicas, rate=LOAD * more, weights=weights, cache=cache, policy=policy, count=LONG
+    )
 
 
 def served(design: Design) -> Served:

@@ -14,7 +14,7 @@ from ironlaw.labs.lab_v2_17_synthesis.act2 import figures, llama, measured_here,
 from ironlaw.labs.lab_v2_17_synthesis.act2.dialled import LABELS, design_of
 from ironlaw.labs.lab_v2_17_synthesis.act2.dialled import dials as menus
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, reading
-from ironlaw.systems.serving.served_cases import REQUESTS
+from ironlaw.systems.serving.served_cases import LONG
 from ironlaw.systems.whole import Design, Report, broken, evaluate, halls
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
@@ -76,7 +76,7 @@ def notes(lab: kit.Lab, design: Design) -> str:
             texts.append(lab.fill("act2.missing", labs=missing))
     hall = halls()[design.hall]
     texts.append(
-        lab.fill("act2.hall", name=hall.name, grams=f"{hall.grams_per_kwh:g} g", grid=hall.grid, pue=f"{hall.pue:g}", requests=REQUESTS)
+        lab.fill("act2.hall", name=hall.name, grams=f"{hall.grams_per_kwh:g} g", grid=hall.grid, pue=f"{hall.pue:g}", requests=f"{LONG:,}")
     )
     return "\n\n".join(texts)
 
