@@ -145,8 +145,8 @@ def hud(lab: Lab, items: Sequence[Item], design: Mapping[str, Any]) -> Any:
     now = receipt(lab, design)
     head: list[Item] = [(lab.name, lab.words["title"], ""), ("Context", lab.current_context.label, "")]
     for act in (name for name, question in lab.questions.items() if question.kind == "prediction"):
-        option = lab.first_choice(act)
-        head.append(huds.prediction(lab.words[f"{act}.title"].partition(":")[0], option.label if option else None, lab.is_open(f"{act}.lock")))
+        option, title = lab.first_choice(act), lab.words[f"{act}.title"].partition(":")[0]
+        head.append(huds.prediction(title, option.label if option else None, lab.is_open(f"{act}.lock")))
     head += [huds.design(each.meets) for each in built(lab).values()]
     if "save" in lab.elements:
         lab.elements["save"].widget.refresh()

@@ -1,7 +1,7 @@
 """Ways to a goal over an instrument's own dials: the single turns around a setting, and the nearest setting that meets every limit.
 
-A setting's rank is the place of the first limit that it breaks, in the lab's list; the list's end is the goal. Single turns come first, each
-dial's nearest stop before its next; then further turns of the most promising ones. The number of settings tried is bounded.
+A setting's rank is the place of the first limit that it breaks, in the lab's list; the list's end is the goal. Single turns come first,
+each dial's nearest stop before its next; then further turns of the most promising ones. The number of settings tried is bounded.
 """
 
 from __future__ import annotations

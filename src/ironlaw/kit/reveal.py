@@ -52,7 +52,4 @@ def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kin
     )
     state = "right" if right else "wrong"
     head = f'<p class="il-verdict"><strong>{verdict}</strong></p>' if verdict else ""  # the distance and its cause say the rest
-    return (
-        f'<div class="il-reveal il-{state}">{head}'
-        f'<table class="il-table"><tbody>{rows}</tbody></table>{html(meaning)}</div>'
-    )
+    return f'<div class="il-reveal il-{state}">{head}<table class="il-table"><tbody>{rows}</tbody></table>{html(meaning)}</div>'

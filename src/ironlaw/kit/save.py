@@ -9,7 +9,6 @@ from typing import Any
 
 from ironlaw.ledger import Event
 
-
 FOLLOW = ("dials", "goals")  # of a design: its dials are compared one by one, and what they meet follows from them
 
 

@@ -14,6 +14,7 @@ from ironlaw.labs.lab_01_magnitude.devices import CLOUD
 from ironlaw.registry.workloads import about
 from ironlaw.systems.limits import warn
 
+
 def _case(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
     return settings.read(Case, values, hardware=pick(lab.contexts, values["device"]).hardware)
 

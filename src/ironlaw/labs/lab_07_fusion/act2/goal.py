@@ -26,7 +26,12 @@ def _late(case: Case) -> dict[str, object]:
 PAYS, FAILS = LIMITS[0], LIMITS[3]
 EAGER = warn("eager", "Nothing is compiled", lambda case: case.decision != COMPILE)
 LATE = warn("late", "It pays for itself, but late", lambda case: case.breakeven_days > WITHIN, _late)
-GOAL = kit.Goal(_case, (EAGER, replace(FAILS, hit=lambda case: not case.pays), LATE, PAYS), ("compile", "gain", "volume", "span", "decision"), panel="roi")
+GOAL = kit.Goal(
+    _case,
+    (EAGER, replace(FAILS, hit=lambda case: not case.pays), LATE, PAYS),
+    ("compile", "gain", "volume", "span", "decision"),
+    panel="roi",
+)
 
 
 def task(lab: kit.Lab) -> dict[str, object]:

@@ -10,6 +10,7 @@ from ironlaw.kit import settings
 from ironlaw.labs.lab_08_ledger.act2.banners import LIMITS, UPDATE, Fit
 from ironlaw.labs.lab_08_ledger.act2.instrument import Setting
 
+
 def _fit(lab: kit.Lab, values: Mapping[str, Any]) -> Fit:
     return Fit(settings.read(Setting, values).case, float(lab.current_context.hardware.usable))
 

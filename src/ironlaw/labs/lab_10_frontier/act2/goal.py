@@ -9,6 +9,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_10_frontier.act2.banners import LIMITS
 from ironlaw.labs.lab_10_frontier.act2.case import DigitCase, LlamaCase, case_of
 
+
 def _case(lab: kit.Lab, values: Mapping[str, Any]) -> LlamaCase | DigitCase:
     return case_of(lab.current_context.hardware, values)
 

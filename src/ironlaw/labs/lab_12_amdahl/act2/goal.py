@@ -11,6 +11,7 @@ from ironlaw.labs.lab_12_amdahl.act2.instrument import given, story
 from ironlaw.labs.lab_12_amdahl.act2.job import EFFICIENT, Job
 from ironlaw.labs.lab_12_amdahl.act2.verdict import LIMITS, money
 
+
 def _job(lab: kit.Lab, values: Mapping[str, Any]) -> Job:
     return settings.read(Job, values, story=story(lab))
 

@@ -9,6 +9,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_02_interconnect.act2.groups import Case, box_for, case_of
 from ironlaw.labs.lab_v2_02_interconnect.act2.verdict import ALL_MOST, LIMITS
 
+
 def _case(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
     return case_of(box_for(lab), values)
 

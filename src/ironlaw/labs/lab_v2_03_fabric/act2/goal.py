@@ -10,6 +10,7 @@ from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import Case
 from ironlaw.labs.lab_v2_03_fabric.act2.verdict import BUDGET, EXCHANGE_MOST, LIMITS, STEP_MOST
 
+
 def _case(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
     return settings.read(Case, values)
 

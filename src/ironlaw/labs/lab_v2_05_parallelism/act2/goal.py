@@ -11,6 +11,7 @@ from ironlaw.labs.lab_v2_05_parallelism.act2.verdict import BUBBLE_MOST, LIMITS,
 from ironlaw.labs.lab_v2_05_parallelism.box_of_context import box_of
 from ironlaw.units import percent
 
+
 def _case(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
     return case_of(box_of(lab), values)
 

@@ -11,6 +11,7 @@ from ironlaw.labs.lab_v2_06_collectives.act2.buckets import Case, box_for
 from ironlaw.labs.lab_v2_06_collectives.act2.verdict import GOAL as MOST
 from ironlaw.labs.lab_v2_06_collectives.act2.verdict import LIMITS
 
+
 def _case(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
     return settings.read(Case, values, box=box_for(lab))
 

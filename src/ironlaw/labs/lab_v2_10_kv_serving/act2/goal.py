@@ -12,6 +12,7 @@ from ironlaw.labs.lab_v2_10_kv_serving.act2.verdict import LIMITS, PROMISE
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import machine_of
 from ironlaw.systems.serving.served_cases import ServedCase
 
+
 def _case(lab: kit.Lab, values: Mapping[str, Any]) -> ServedCase:
     return settings.read(Setting, values, machine=machine_of(lab), moving=bool(values.get("moving"))).case
 

@@ -12,6 +12,7 @@ from ironlaw.labs.lab_v2_12_slo.act2.verdict import LIMITS
 from ironlaw.systems.limits import hit
 from ironlaw.units import percent
 
+
 def _plan(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
     return plan_of(values)
 

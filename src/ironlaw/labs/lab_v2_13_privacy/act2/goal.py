@@ -10,6 +10,7 @@ from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_13_privacy.act2.plan import Plan
 from ironlaw.labs.lab_v2_13_privacy.act2.verdict import BUDGET, LEAST, LIMITS
 
+
 def _plan(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
     return settings.read(Plan, values)
 

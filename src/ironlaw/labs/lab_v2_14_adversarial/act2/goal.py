@@ -10,6 +10,7 @@ from ironlaw.labs.lab_v2_14_adversarial.act2.plan import Plan, plan_of
 from ironlaw.labs.lab_v2_14_adversarial.act2.verdict import LIMITS
 from ironlaw.labs.lab_v2_14_adversarial.models import data_of
 
+
 def _plan(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
     return plan_of(lab, data_of(lab), values)
 

@@ -10,6 +10,7 @@ from ironlaw.labs.lab_v2_15_jevons.act2.plan import Plan, plan_of
 from ironlaw.labs.lab_v2_15_jevons.act2.verdict import LIMITS
 from ironlaw.labs.lab_v2_15_jevons.story import given
 
+
 def _plan(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
     return plan_of(values)
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from typing import Any
 
 from ironlaw import kit
 from ironlaw.labs.lab_v2_17_synthesis.act2.dialled import LABELS, design_of
-from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, limit, reading
+from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES
 from ironlaw.systems.limits import Limit, fail, good
 from ironlaw.systems.whole import Report, broken, evaluate
 from ironlaw.systems.whole.whole_search import nearest
+
 
 def _report(lab: kit.Lab, values: Mapping[str, Any]) -> Report:
     return evaluate(design_of(values))
