@@ -188,9 +188,14 @@ def test_no_claim_shows_more_digits_than_it_needs():
 
 
 def test_hud_says_everything_in_words():
-    items = [hud.prediction("Act I", True), hud.prediction("Act II", False, 2), ("Bottleneck", "OOM", "fail")]
+    items = [hud.prediction("Act I", "`25` %: as inside one box"), hud.design(False), ("Bottleneck", "OOM", "fail")]
     text = bare(hud.hud(items, Receipt(True, "2026-01-31T12:00:01Z", "/home/x/ledger.db")))
-    assert "Act I ✓ right" in text and "Act II △ missed at first" in text and "✗ OOM" in text and "saved 2026-01-31" in text
+    assert (
+        "Act I you said 25 %" in text
+        and "Your design △ does not meet the goal yet" in text
+        and "✗ OOM" in text
+        and "saved 2026-01-31" in text
+    )
     assert "not saved yet" in bare(hud.hud([], None))
     assert "△ changed since 2026-01-31" in bare(hud.hud([], Receipt(True, "2026-01-31T12:00:01Z", changed=True)))
     assert "not saved: the disk is full" in bare(hud.hud([], Receipt(False, error="the disk is full")))

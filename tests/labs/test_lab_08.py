@@ -140,14 +140,6 @@ def test_a_sweep_of_the_dials_agrees_with_the_ledger():
     assert seen >= {"kept", "head", "works", "vanish"}
 
 
-def test_what_a_banner_names_is_what_would_fit(bench):
-    case = START.with_(checkpoint=16)
-    chunks = banners.enough_chunks(banners.Fit(case, USABLE))
-    assert str(chunks) in banners.banner(bench.lab, banners.Fit(case, USABLE))["text"]
-    assert case.with_(loss_chunks=chunks).peak <= USABLE < case.with_(loss_chunks=chunks // 2).peak
-    assert case.largest(USABLE) == 1 or case.with_(batch=case.largest(USABLE)).peak <= USABLE
-
-
 def test_the_levers_free_what_they_say(bench):
     view = bench.turn("act2", recompute="none", chunks=1, batch=4, model="llama3_2_1b", recipe="mixed", optimiser="adamw")
     bars = {m["y"]: m["x1"] for m in figure(view, "levers")["marks"] if m["type"] == "bar"}

@@ -526,7 +526,7 @@ def test_complete_saves_exactly_the_fields(page):
         and design["tokens_per_s"] == pytest.approx(44820, rel=0.01)
     )
     hud = bare(page.parts["hud"].text)
-    shown = "✓ saved|Act I △ missed|Act II ✓ right|GEMM 171 FLOP/B, ≤ 57.8 %|Memory ✓ clear|Fusion separate"
+    shown = "✓ saved|Act I predicted|Act II predicted|GEMM 171 FLOP/B, ≤ 57.8 %|Memory ✓ clear|Fusion separate"
     for words in (*shown.split("|"), "Tokens/s 44,800"):
         assert words in hud, words
     assert page.parts["receipt"] is not None

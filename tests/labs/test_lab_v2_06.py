@@ -12,7 +12,7 @@ from ironlaw.errors import BadValue
 from ironlaw.kit.local_runs import newest
 from ironlaw.labs.lab_v2_06_collectives import wires_of_context
 from ironlaw.labs.lab_v2_06_collectives.act1 import local_runs, playback, setting
-from ironlaw.labs.lab_v2_06_collectives.act2 import buckets, verdict
+from ironlaw.labs.lab_v2_06_collectives.act2 import buckets
 from ironlaw.measure.experiments import collectives_trial
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.timed_wires import timed_wire
@@ -140,15 +140,6 @@ def test_a_design_that_can_not_be_used_counts_as_absent(page, design):
 
 def case(**settings):
     return replace(buckets.premise(), **settings)
-
-
-@pytest.mark.parametrize(
-    ("held", "words"),
-    [({"zero": 0}, "ZeRO-1"), ({"model": "llama3_70b"}, "tensor parallelism over 8"), ({"model": "llama3_70b", "seq": 32768}, "shorter"),
-     ({"model": "llama3_70b", "devices": 8, "tensor": 8}, "smaller")],
-)  # fmt: skip
-def test_the_layout_that_would_fit(held, words):
-    assert words in verdict.layout_that_fits(case(**held))
 
 
 def test_what_an_algorithm_can_not_do_and_what_the_tuner_takes(bench):

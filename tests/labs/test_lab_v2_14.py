@@ -109,13 +109,6 @@ def test_unproven_is_what_fell_by_more_than_five_points():
     assert fell == {FELL, "JinRinard2020Manifold", "WangZhang2019Bilateral", "ZhangXu2020Adversarial", "Kang2021Stable"}
 
 
-def test_where_no_single_change_does_two_do():
-    start = case(FELL, device="l4")
-    assert not any(verdict.fixes(start))
-    words, both = next(verdict.pairs(start))
-    assert state_of(both) == "works" and both.model.slug == BEST and "Scaling laws" in words
-
-
 def test_what_a_plan_takes():
     one = case()
     passes = 1e6 * one.images / 256 * 3 * attack_cost(10)

@@ -115,7 +115,7 @@ def test_dials_of_act_one(bench):
 
 def test_the_start_is_broken_and_can_be_won(bench):
     view = bench.piece("act2.instrument").view
-    assert view["banner"]["tone"] == "fail" and bench.shows("act2.infeasible_together", view["banner"]["text"])
+    assert view["banner"]["tone"] == "fail" and bench.shows("act2.broken", view["banner"]["text"])
     won = set_to(bench, MEETS)
     assert won["banner"]["tone"] == "good" and bench.shows("act2.works", won["banner"]["text"])
 
@@ -134,7 +134,6 @@ def test_every_state_is_reached_and_named(bench, constraint):
     design = replace(MEETS, **ALONE[constraint])
     values = {dial: getattr(design, dial) for dial in dialled.LABELS}
     assert dialled.design_of(values) == design and broken(evaluate(design)) == (constraint,)
-    assert verdict.state(design) in (constraint, verdict.TOGETHER) and verdict.state(MEETS) == verdict.WORKS
     text = bare(verdict.banner(bench.lab, design)["text"])
     assert readings.NAMES[constraint] in text and readings.limit(constraint) in text
 
@@ -159,7 +158,7 @@ def test_while_a_dial_moves_nothing_is_searched_for(bench):
     from ironlaw.labs.lab_v2_17_synthesis.act2 import instrument
 
     view = instrument.view(bench.lab, {**start, "moving": True})
-    assert bench.shows("act2.moving", str(view.banner["text"])) and len(view.figures) == 2
+    assert len(view.figures) == 2
 
 
 def test_the_hint_is_recorded_and_leads_out(page):
@@ -167,14 +166,16 @@ def test_the_hint_is_recorded_and_leads_out(page):
     page.predict("act2", "flops", 3)
     page.reload()
     assert page.piece("act2.hint").view["asked"] == 0
-    view = page.send("act2.hint", act=1)
-    assert view["asked"] == 1 and page.shows("act2.hint_turns", view["feedback"])
-    (event,) = page.ledger.events(SLUG, "hint")
+    for rung in (3, 2, 3):  # the first is one rung only, whatever was asked for
+        view = page.send("act2.hint", act=page.piece("act2.hint").state.get("act", 0) + 1, rung=rung)
+    assert view["asked"] == 3 and "Then every limit holds." in view["feedback"]
+    *_, event = events = page.ledger.events(SLUG, "hint")
+    assert [one.payload["rung"] for one in events] == [1, 2, 3]
     turned = replace(Design(), **event.payload["turns"])
     assert broken(evaluate(turned)) == () and page.ledger.design(SLUG) is None
     set_to(page, turned)
     assert page.piece("act2.instrument").view["banner"]["tone"] == "good"
-    assert page.shows("act2.hint_none", page.send("act2.hint", act=2)["feedback"])
+    assert "nothing was written down" in page.send("act2.hint", act=4, rung=1)["feedback"] and len(page.ledger.events(SLUG, "hint")) == 3
 
 
 def test_what_is_computed_ahead_is_what_is_asked_for_first():

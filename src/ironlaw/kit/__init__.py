@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ironlaw.kit.claim_panel import LocalFigure, measured
     from ironlaw.kit.decide import Verdict
     from ironlaw.kit.formula import iron_law, ratio, term
-    from ironlaw.kit.hint import Advice
+    from ironlaw.kit.goal import Goal
     from ironlaw.kit.instrument import View
     from ironlaw.kit.lab import Lab, open
     from ironlaw.kit.measured_run import Measured
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ironlaw.widget.dials import chain, choice, pins, select, span, switch
 
 __all__ = [
-    "SEALED", "Advice", "Distance", "Estimate", "Lab", "LocalFigure", "Markup", "Measured", "Sketch", "Verdict", "View",
+    "SEALED", "Distance", "Estimate", "Goal", "Lab", "LocalFigure", "Markup", "Measured", "Sketch", "Verdict", "View",
     "amount", "amounts", "banner", "capacity", "card", "chain", "choice",
     "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "percent", "pins", "points",
     "ratio", "select", "share", "span", "switch", "term", "text_card", "times", "tone",
@@ -35,7 +35,7 @@ HOMES = {
     "kit.claim_panel": ("LocalFigure", "measured"),
     "kit.decide": ("Verdict",),
     "kit.formula": ("iron_law", "ratio", "term"),
-    "kit.hint": ("Advice",),
+    "kit.goal": ("Goal",),
     "kit.instrument": ("View",),
     "kit.lab": ("Lab", "open"),
     "kit.measured_run": ("Measured",),

@@ -9,8 +9,9 @@ Which steps an act has follows from its places (questions.toml) and from what it
     sealed(lab)                         an estimate or a curve that is sealed with the prediction
     CLAIMS                              claims to show; ANSWERS: claim -> the challenge that it answers
     captions(lab)                       experiments for the learner's own machine; local_figures(lab): what they measured
-    challenge_feedback(lab, value, right), judge(lab, values), advise(lab, values)
-                                        a number to commit, a design to commit, a hint to ask for
+    GOAL, task(lab)                     what a design is held to (kit.Goal), and the slots of the section `act2.task`
+    challenge_feedback(lab, value, right), judge(lab, values)
+                                        a number to commit, a design to commit
     STATES                              section -> states that run it again beside its own place: {"peek": ("context",)}
 
 A place with a name of its own, `act2.walk`, is another instrument: `act2.walk_panel` provides its dials and view. So does
@@ -56,8 +57,8 @@ class Act:
             "lock", lambda lab: lab_parts.lock(lab, self.name, self._slots(lab, "lock"), self._slots(lab, "sealed")), self.opens
         )
         yield self._instrument(self.places[1], self.opens)
-        if "advise" in self.module.names:
-            yield self._cell("hint", lambda lab: lab_parts.hint(lab, self.name, partial(self.module.advise, lab)), self.name)
+        if "GOAL" in self.module.names:
+            yield self._cell("hint", lambda lab: lab_parts.hint(lab, self.name), self.name)
         if self.decides:  # the design is the answer, and what it does comes after it
             yield from [*self._design(), self._reveal()]
         else:
@@ -89,7 +90,7 @@ class Act:
 
     def _message(self) -> Cell:
         def message(lab: Any) -> Any:
-            return lab_parts.message(lab, self.name, self._slots(lab, "message"))
+            return lab_parts.message(lab, self.name, self._slots(lab, "message"), self._slots(lab, "task"))
 
         if self.decides or not self.opens:
             return self._cell("message", message, self.opens)
@@ -102,7 +103,9 @@ class Act:
         def instrument(lab: Any) -> Any:
             panel = getattr(self.module, f"{own}_panel") if own else self.module
             follows = getattr(panel, "FOLLOWS", ())
-            return lab_parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own)
+            goal = self._value("GOAL", None)
+            aim = (goal, self._slots(lab, "task") or {}) if goal is not None and goal.panel == own else None
+            return lab_parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own, aim)
 
         return self._cell(part, instrument, opens)
 

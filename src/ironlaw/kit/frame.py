@@ -7,6 +7,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue, sentence
 from ironlaw.kit import context, journey, page_host, prose
+from ironlaw.kit import goal as goals
 from ironlaw.kit import header as headings
 from ironlaw.kit import hud as huds
 from ironlaw.kit import rail as rails
@@ -86,8 +87,14 @@ def _lead(lab: Lab, to: Place) -> str:
 
 
 def designed(lab: Lab, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A lab's own fields, and where its dials stand."""
-    return {**fields, "dials": {name: dict(instrument.values) for name, instrument in lab.instruments.items() if instrument.values}}
+    """A lab's own fields, where its dials stand, and whether that meets the goal of each act that has one."""
+    dials = {name: dict(instrument.values) for name, instrument in lab.instruments.items() if instrument.values}
+    return {**fields, "dials": dials, "goals": {name: design.stored() for name, design in built(lab).items()}}
+
+
+def built(lab: Lab) -> dict[str, goals.Design]:
+    """Instrument -> the design on its dials, held against its goal; those that are open."""
+    return {name: design for name, aim in lab.aims.items() if (design := aim.design) is not None}
 
 
 def receipt(lab: Lab, fields: Mapping[str, Any]) -> saves.Receipt:
@@ -109,9 +116,10 @@ def save_button(lab: Lab, fields: Design) -> str:
                 instrument.rename(lab.progress.store(name))
             lab.changed()
         now = receipt(lab, fields())
-        return {"saved": now.saved, "changed": now.changed, "time": now.time, "where": now.where}
+        rows = [design.stored() | {"task": lab.aims[name].task} for name, design in built(lab).items()]
+        return {"saved": now.saved, "changed": now.changed, "time": now.time, "where": now.where, "built": rows}
 
-    return str(lab.element("save", Piece("save", {"id": "save"}, compute)))
+    return str(lab.element("save", Piece("save", {"id": "save", "designed": bool(lab.aims)}, compute)))
 
 
 def end(lab: Lab, truths: Mapping[str, tuple[str, str]], design: Design, slots: Slots | None = None) -> Any:
@@ -137,8 +145,9 @@ def hud(lab: Lab, items: Sequence[Item], design: Mapping[str, Any]) -> Any:
     now = receipt(lab, design)
     head: list[Item] = [(lab.name, lab.words["title"], ""), ("Context", lab.current_context.label, "")]
     for act in (name for name, question in lab.questions.items() if question.kind == "prediction"):
-        event, title = lab.prediction(act), lab.words[f"{act}.title"].partition(":")[0]
-        head.append(huds.prediction(title, lab.correct(act), event.attempt if event else 1, lab.is_open(f"{act}.lock")))
+        option, title = lab.first_choice(act), lab.words[f"{act}.title"].partition(":")[0]
+        head.append(huds.prediction(title, option.label if option else None, lab.is_open(f"{act}.lock")))
+    head += [huds.design(each.meets) for each in built(lab).values()]
     if "save" in lab.elements:
         lab.elements["save"].widget.refresh()
     return page_host.html(huds.hud([*head, *items], now, ("Ledger", "not saved", "fail") if lab.trouble else None))

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
-from html import escape
+from html import escape, unescape
 
+from ironlaw.kit.goal import FAILS, MEETS
+from ironlaw.kit.prose import inline
 from ironlaw.kit.save import Receipt
 
 MARKS = {"good": "✓", "warn": "△", "fail": "✗"}
 OPEN = "open"  # no answer yet
 LOCKED = "locked"  # it opens with the act before
+TAG = re.compile(r"<[^>]*>")
+LONGEST = 24  # characters of a prediction that the bar has room for
 Item = tuple[str, str, str]  # label, value, tone ("" | good | warn | fail)
 
 
-def prediction(label: str, correct: bool | None, attempt: int = 1, is_open: bool = True) -> Item:
-    """`Act I: right`; a wrong one is not a failure, so it is amber. `correct`: of the first attempt, which is the one that counts."""
-    if correct is None:
+def plain_text(label: str) -> str:
+    """An option's label without its markup."""
+    return unescape(TAG.sub("", inline(label)))
+
+
+def prediction(label: str, said: str | None, is_open: bool = True) -> Item:
+    """`Act I  you said 25 %`: what was predicted first, not whether it was right; that is the reveal's. `said`: the option's label."""
+    if said is None:
         return label, OPEN if is_open else LOCKED, ""
-    nth = " at first" if attempt > 1 else ""
-    return label, ("right" if correct else "missed") + nth, "good" if correct else "warn"
+    text = plain_text(said)
+    short = next((part for part in (text, text.partition(":")[0], text.partition(",")[0]) if len(part) <= LONGEST), "")
+    return label, f"you said {short}".rstrip(".") if short else "predicted", ""
+
+
+def design(meets: bool) -> Item:
+    return "Your design", MEETS if meets else FAILS, "good" if meets else "warn"
 
 
 def clock(time: str, now: datetime | None = None) -> str:

@@ -71,14 +71,15 @@ class Instrument:
         locked: str | None = None,
         on_readouts: Callable[[Mapping[str, Any]], None] = lambda readouts: None,
         saved: Values | None = None,
+        task: str = "",
     ) -> None:
-        """`saved`: where the dials stood when the learner saved them; they begin there."""
+        """`saved`: where the dials stood when the learner saved them; they begin there. `task` is inline HTML, shown above the dials."""
         self.dials, self.compute, self.on_readouts = dials, compute, on_readouts
         self.moved: dict[str, dict[str, Any]] = {}  # dial -> what was asked of it, and where it stands because that can't be
         self.values: dict[str, Any] = {}  # where the dials stand
         self.requested: dict[str, Any] = {}  # where the learner put them: one that had to move goes back when the reason is gone
         self.aside: dict[str, str] = {}  # saved dial -> why it can't be used here; said until a dial is turned
-        spec = {"id": name, "title": title, "store": store, "dials": self._standing(saved or {}), "locked": locked}
+        spec = {"id": name, "title": title, "store": store, "dials": self._standing(saved or {}), "locked": locked, "task": task}
         self.piece = Piece("instrument", spec, self._answer)
 
     def open(self) -> None:

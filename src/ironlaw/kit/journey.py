@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ironlaw.errors import BadRegistry
 from ironlaw.kit.question_sheet import COMMITTED, Question, Sheet
@@ -19,6 +20,7 @@ LABELS = {
     "lock": "Predict", "instrument": "Explore", "sketch": "Draw", "claims": "Measured", "reflect": "Reflect", "peek": "Why",
     "challenge": "Challenge", END: "Receipt",
 }  # fmt: skip
+DESIGN = "Design"
 DECISION = {"lock": "Decide", "instrument": "Effect"}
 # part -> the button that leads to it
 LEADS = {
@@ -45,15 +47,17 @@ class Place:
         return self.name.replace(".", "-")
 
 
-def places(sheet: Sheet) -> tuple[Place, ...]:
+def places(sheet: Sheet, designed: Sequence[str] = ()) -> tuple[Place, ...]:
+    """`designed`: the acts that set a task; it is done at the place after their lock."""
     names = [str(name) for name in sheet.lab.get("places", ())] or _usual(sheet.questions)
     panels = {str(part): str(label) for part, label in sheet.lab.get("panels", {}).items()}  # what the rail calls a lab's own parts
+    tasks = {after for lock, after in pairwise(names) if lock.removesuffix(".lock") in designed and lock.endswith(".lock")}
     listed = []
     for name in names:
         act, _, part = name.rpartition(".")
         known = sheet.questions.get(act)
         special = DECISION if known is not None and known.kind == "decision" else {}
-        label = panels.get(name) or panels.get(part) or special.get(part) or LABELS.get(part)
+        label = DESIGN if name in tasks else panels.get(name) or panels.get(part) or special.get(part) or LABELS.get(part)
         if label is None or (act and known is None):
             raise BadRegistry(
                 f"[lab] places: {name!r} is not a place; write act.part with an act of this file and a part of "

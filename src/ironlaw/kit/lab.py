@@ -17,6 +17,7 @@ from ironlaw.kit import lab_words as texts
 from ironlaw.kit import question_sheet as sheets
 from ironlaw.kit.context import Context
 from ironlaw.kit.experiments import Experiments
+from ironlaw.kit.goal import Aim
 from ironlaw.kit.instrument import Instrument
 from ironlaw.kit.lab_progress import Progress
 from ironlaw.kit.learner_record import LearnerRecord
@@ -59,11 +60,12 @@ class Lab:
         sheet = learner_keys.bound(sheet, ledger, slug)
         self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
         self.questions = sheet.questions
-        self.places = journey.places(sheet)
+        self.places = journey.places(sheet, [name for name in sheet.questions if f"{name}.task" in words])
         contexts = context.contexts(sheet.contexts)
         self.contexts = context.first(contexts, ledger.track([each.slug for each in contexts]))
         self.current_context: Context = self.contexts[0]
         self.instruments: dict[str, Instrument] = {}
+        self.aims: dict[str, Aim] = {}  # instrument -> the goal that its design is held to
         self.follows: dict[str, tuple[str, ...]] = {}
         self.elements: dict[str, Any] = {}  # a page drops an element that nothing refers to
         self.readouts: dict[str, dict[str, Any]] = {}

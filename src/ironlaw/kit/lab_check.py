@@ -42,6 +42,7 @@ def problems(name: str | Path, run: bool = True) -> list[str]:
                     *_words(lab.words, [context.label for context in lab.contexts]),
                     *_questions(lab.words, lab.sheet, _beliefs(folder)),
                     *_acts(folder, lab.sheet),
+                    *_tasks(lab.words, folder, lab.sheet),
                 ]
                 return faults + (_runs(folder, ledger) if run and not faults else [])
             finally:
@@ -82,6 +83,18 @@ def _acts(folder: Path, sheet: Sheet) -> Iterator[str]:
         yield from (
             f"{folder.name}/{act}.py: no {name}; every act provides {', '.join(PROVIDED)}" for name in PROVIDED if name not in names
         )
+
+
+def _tasks(words: Words, folder: Path, sheet: Sheet) -> Iterator[str]:
+    """A lab with a second act sets a task in one of its parts."""
+    later = [name for name in sheet.questions if name.partition("_")[0] == "act2"]
+    tasks = [name for name in later if f"{name}.task" in words]
+    if later and not tasks:
+        yield f"{words.where}: no section [act2.task]; write what is to be designed, and GOAL in {folder.name}/act2/goal.py"
+    for name in tasks:
+        act, _, own = name.partition("_")
+        if "GOAL" not in LabModule(folder, f"{act}.{own}_panel" if own else act).names:
+            yield f"{folder.name}: [{name}.task] has no GOAL to be judged by; add one, as docs/write-a-lab.md shows"
 
 
 def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from ironlaw.kit import message as messages
 from ironlaw.kit import page_host, prose, step
 from ironlaw.kit.context import DATA
 from ironlaw.kit.frame import go_on
+from ironlaw.kit.goal import Aim, Goal
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import Lab, Slots
 from ironlaw.kit.question_sheet import Question
@@ -24,7 +25,6 @@ from ironlaw.widget.dials import Dial
 if TYPE_CHECKING:
     from ironlaw.kit.claim_panel import LocalFigure
     from ironlaw.kit.decide import Verdict
-    from ironlaw.kit.hint import Advice
     from ironlaw.kit.measured_run import Measured
     from ironlaw.kit.sealed import Part
 
@@ -32,10 +32,13 @@ LOCKED = "Commit a prediction to unlock."
 DECIDE = "Commit your choice to unlock."
 
 
-def message(lab: Lab, act: str, slots: Slots | None = None) -> Any:
+def message(lab: Lab, act: str, slots: Slots | None = None, task: Slots | None = None) -> Any:
+    """Its last line is the act's task, where it sets one."""
     name = f"{act}.message"
     title = f'<h2 class="il-act-title">{prose.inline(lab.words[f"{act}.title"])}</h2>{step.unfold(f"{step.DONE}Done. Show it again")}'
     text = lab.words.fill_all([name], slots or {})[name]
+    if f"{act}.task" in lab.words:
+        text += "\n\n" + lab.words.fill(f"{act}.task", **(task or {}))
     sender = lab.words.sections.get(f"{act}.sender", lab.words["sender"])  # an act may come from somebody else
     return page_host.html(step.step(act, "message", title + messages.message(sender, text)))
 
@@ -65,9 +68,9 @@ def _on_commit(lab: Lab, act: str) -> None:
 
 def instrument(
     lab: Lab, act: str, dials: Callable[[Values], Sequence[Dial]], compute: Callable[[Values], View], follows: tuple[str, ...] = (),
-    panel: str = "",
+    panel: str = "", aim: tuple[Goal, Slots] | None = None,
 ) -> Any:  # fmt: skip
-    """Locked until the act's prediction is committed. `follows`: dials that move with the context.
+    """Locked until the act's prediction is committed. `follows`: dials that move with the context. `aim`: its goal, and the task's slots.
 
     An act may have a second one: `panel` is its name, `act.panel.instrument` its title in words.md, `act.panel` its readouts.
     """
@@ -80,7 +83,13 @@ def instrument(
     title = lab.words[f"{name}.instrument"]
     locked = None if lab.prediction(act) else DECIDE if lab.question(act).kind == "decision" else LOCKED
     store, saved = lab.progress.store(name), lab.progress.saved_dials(name)
-    made = Instrument(name, title, dials, compute, store=store, locked=locked, on_readouts=on_readouts, saved=saved)
+    task = ""
+    if aim is not None:
+        goal, slots = aim
+        task = prose.inline(lab.words.fill(f"{act}.task", **slots))
+        lab.aims[name] = Aim(lab, name, goal, task)
+        compute = lab.aims[name].judging(compute, act)
+    made = Instrument(name, title, dials, compute, store=store, locked=locked, on_readouts=on_readouts, saved=saved, task=task)
     lab.instruments[name], lab.follows[name] = made, follows
     place = name if panel else f"{act}.instrument"
     first = lab.progress.after(f"{act}.lock")  # a reveal stands under this one, and the way on under that
@@ -174,13 +183,12 @@ def decide(lab: Lab, act: str, judge: Callable[[Values], Verdict]) -> Any:
     return lab.show(f"{act}.decide", piece, act, "decide", "Your design")
 
 
-def hint(lab: Lab, act: str, advise: Callable[[Values], Advice]) -> Any:
-    """The button under an act's instrument that asks for a way on; `act.hint` in words.md is its label. The ledger keeps that."""
+def hint(lab: Lab, act: str) -> Any:
+    """Help under the instrument that has the act's goal, in three rungs. The ledger keeps which were asked for."""
     from ironlaw.kit import hint as hints
 
-    piece = hints.hint(act, lab.words[f"{act}.hint"], lab.ledger, lab.slug, lambda: lab.instruments[act].values, advise,
-                       lab.changed)  # fmt: skip
-    return lab.show(f"{act}.hint", piece, act, "hint", "A way out")
+    aim = next(aim for name, aim in lab.aims.items() if name.partition(".")[0] == act)
+    return lab.show(f"{act}.hint", hints.hint(aim, lab.changed), act, "hint", "Stuck?")
 
 
 def peek(lab: Lab, act: str, slots: Slots | None = None) -> Any:

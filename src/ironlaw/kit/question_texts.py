@@ -12,20 +12,27 @@ from ironlaw.errors import IronlawError
 from ironlaw.kit import lab_words, question_sheet
 from ironlaw.slots import SLOT
 
+BLANK = "…"
 MARKS = re.compile(r"\[([^\]]*)\]\([^)]*\)|[*`$]")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question's text, and what each option says."""
+    """A question's text, what each option says, and the title of its act."""
 
     text: str
     options: Mapping[str, str] = field(default_factory=dict)
+    title: str = ""
+
+    @property
+    def line(self) -> str:
+        """The text, or the act's title where the text has figures that only the lab fills in."""
+        return self.title or self.text if BLANK in self.text else self.text
 
 
 def plain(markdown: str) -> str:
     """One line without marks; a figure that only the lab fills in is an ellipsis."""
-    return " ".join(MARKS.sub(r"\1", SLOT.sub("…", markdown)).split())
+    return " ".join(MARKS.sub(r"\1", SLOT.sub(BLANK, markdown)).split())
 
 
 def text_of(question: question_sheet.Question, text: lab_words.Words) -> str:
@@ -42,6 +49,10 @@ def asked(folder: Path) -> Mapping[str, Asked]:
     except (IronlawError, OSError):
         return {}
     return {
-        name: Asked(text_of(question, text), {option.id: plain(option.label) for option in question.options})
+        name: Asked(
+            text_of(question, text),
+            {option.id: plain(option.label) for option in question.options},
+            plain(text.sections.get(f"{name}.title", "")),
+        )
         for name, question in sheet.questions.items()
     }

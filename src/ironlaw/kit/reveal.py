@@ -41,7 +41,7 @@ def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kin
     """`guess`, `truth` and `distance` are inline HTML, `meaning` Markdown: what it means, also when right. `kind`: of the question;
     `again`: it was chosen with the answer in sight."""
     said, holds = ("You chose", "Well spent.") if kind == "decision" else ("You said", "Your prediction holds.")
-    verdict = AGAIN if again and right else holds if right else "Not this one, and that is the interesting part."
+    verdict = AGAIN if again and right else holds if right else ""
     rows = "".join(
         f'<tr class="il-{key}"><th scope="row">{label}</th><td><strong>{value}</strong></td></tr>'
         for key, label, value in (
@@ -51,7 +51,5 @@ def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kin
         )
     )
     state = "right" if right else "wrong"
-    return (
-        f'<div class="il-reveal il-{state}"><p class="il-verdict"><strong>{verdict}</strong></p>'
-        f'<table class="il-table"><tbody>{rows}</tbody></table>{html(meaning)}</div>'
-    )
+    head = f'<p class="il-verdict"><strong>{verdict}</strong></p>' if verdict else ""  # the distance and its cause say the rest
+    return f'<div class="il-reveal il-{state}">{head}<table class="il-table"><tbody>{rows}</tbody></table>{html(meaning)}</div>'

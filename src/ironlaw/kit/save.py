@@ -9,6 +9,8 @@ from typing import Any
 
 from ironlaw.ledger import Event
 
+FOLLOW = ("dials", "goals")  # of a design: its dials are compared one by one, and what they meet follows from them
+
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
@@ -27,13 +29,14 @@ def receipt(ledger: Any, saved: Event | None, design: Mapping[str, Any], trouble
         return Receipt(False, where=ledger.where(), error=trouble)
     if saved is None:
         return Receipt(False, where=ledger.where())
-    changed = {name: value for name, value in saved.payload.items() if name != "dials"} != _stored(design, "dials") or _moved(saved, design)
+    fields = {name: value for name, value in saved.payload.items() if name not in FOLLOW}
+    changed = fields != _stored({name: value for name, value in design.items() if name not in FOLLOW}) or _moved(saved, design)
     return Receipt(True, saved.time, ledger.where(), changed=changed)
 
 
-def _stored(design: Mapping[str, Any], without: str) -> dict[str, Any]:
+def _stored(design: Mapping[str, Any]) -> dict[str, Any]:
     """As JSON brings it back."""
-    data: dict[str, Any] = json.loads(json.dumps({name: value for name, value in design.items() if name != without}))
+    data: dict[str, Any] = json.loads(json.dumps(dict(design)))
     return data
 
 
@@ -42,4 +45,4 @@ def _moved(saved: Event, design: Mapping[str, Any]) -> bool:
     then, now = saved.payload.get("dials"), design.get("dials")
     if not isinstance(then, dict) or not isinstance(now, Mapping):
         return False
-    return any(name in then and then[name] != _stored(dials, "") for name, dials in now.items())
+    return any(name in then and then[name] != _stored(dials) for name, dials in now.items())

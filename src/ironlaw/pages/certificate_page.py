@@ -9,7 +9,7 @@ from typing import Any
 
 from ironlaw import lab_names
 from ironlaw.pages.calibration_picture import calibration_picture
-from ironlaw.pages.certificate_rows import designs, measurements, predictions
+from ironlaw.pages.certificate_rows import designs, goals, measurements, predictions
 from ironlaw.pages.lab_catalogue import Lab
 from ironlaw.pages.page_templates import fill, sentence
 from ironlaw.recall.confidence import EVEN_ODDS
@@ -84,10 +84,12 @@ def lead(certificate: Mapping[str, Any], labs: Sequence[Lab]) -> str:
     when = f"on {first}" if first == last else f"from {first} to {last}"
     curve, resets = certificate["calibration"], certificate["resets"]
     again = f" Begun anew {'once' if resets == 1 else f'{resets} times'}; a question’s first answer counts." if resets else ""
+    held = [each for entry in saved for each in goals(entry["design"])]
+    met = f" Designs that meet their goal: {sum(each.get('meets') is True for each in held)} of {len(held)}." if held else ""
     return (
         f'<p class="who">{escape(certificate["learner"]["name"] or NAMELESS)}</p>'
         f'<p class="lead">{known} of {len(course)} labs saved{others}, {when}. {counted(curve["predictions"], "prediction")} committed'
-        f" before the answer was shown, {curve['right']} of them right.{again}</p>"
+        f" before the answer was shown.{met}{again}</p>"
     )
 
 

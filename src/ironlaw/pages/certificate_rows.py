@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw import lab_names
 from ironlaw.kit.question_texts import Asked, asked
 from ironlaw.pages.lab_catalogue import Lab
-from ironlaw.units import show, significant
+from ironlaw.units import counted, show, significant
 
 ACTS = {"act1": "Act I", "act2": "Act II"}
 MOST = 6  # fields of a design, and rows of a measurement, that the page shows; the file has all
@@ -19,7 +19,7 @@ OUTCOMES = ("_prediction", "_correct")  # of a design's fields: the table of pre
 
 def predictions(listed: Sequence[Mapping[str, Any]], here: Mapping[str, Lab]) -> str:
     bodies = "".join(_lab(entry, here.get(entry["lab"])) for entry in listed)
-    head = "<tr><th>Question</th><th>Predicted</th><th>Sure</th><th>Outcome</th></tr>"
+    head = "<tr><th>Question</th><th>Predicted</th><th>Sure</th><th>It came out</th></tr>"
     return f'<table class="predictions"><thead>{head}</thead>{bodies}</table>'
 
 
@@ -27,7 +27,7 @@ def _lab(entry: Mapping[str, Any], lab: Lab | None) -> str:
     wording = asked(lab.folder) if lab else {}
     state = f"saved {entry['saved'][:10]}" if entry["saved"] else "not saved"
     reflected = entry["reflections"]
-    notes = f"{state}; reflections: {reflected['right']} of {reflected['answers']} right at first" if reflected["answers"] else state
+    notes = f"{state}; {counted(reflected['answers'], 'reflection')} answered" if reflected["answers"] else state
     rows = "".join(_prediction(one, wording.get(one["question"])) for one in entry["predictions"])
     rows = rows or '<tr><td colspan="4" class="unit">opened, nothing predicted yet</td></tr>'
     head = f'{escape(title_of(entry["lab"], lab))} <span class="unit">{notes}</span>'
@@ -35,9 +35,9 @@ def _lab(entry: Mapping[str, Any], lab: Lab | None) -> str:
 
 
 def _prediction(one: Mapping[str, Any], wording: Asked | None) -> str:
-    question = (wording and wording.text) or ACTS.get(one["question"], one["question"])
+    question = (wording and wording.line) or ACTS.get(one["question"], one["question"])
     choice = wording.options.get(one["choice"], one["choice"]) if wording else one["choice"]
-    outcome = '<span class="right">✓ right</span>' if one["correct"] else '<span class="wrong">✗ wrong</span>'
+    outcome = "as predicted" if one["correct"] else "otherwise"
     return (
         f"<tr><td>{escape(question)}</td><td>{escape(choice)}</td>"
         f'<td class="sure">{one["confidence"]}<span class="unit"> of 5</span></td><td>{outcome}</td></tr>'
@@ -49,10 +49,27 @@ def designs(listed: Sequence[Mapping[str, Any]], here: Mapping[str, Lab]) -> str
     if not saved:
         return "<p>None is saved yet: a lab’s last step saves one.</p>"
     rows = "".join(
-        f"<div><dt>{escape(title_of(entry['lab'], here.get(entry['lab'])))}</dt><dd>{_fields(entry['design'])}</dd></div>"
+        f"<div><dt>{escape(title_of(entry['lab'], here.get(entry['lab'])))}</dt><dd>{_design(entry['design'])}</dd></div>"
         for entry in saved
     )
     return f'<dl class="rows">{rows}</dl>'
+
+
+def goals(design: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """What a saved design says of its goals; one of an earlier version says nothing."""
+    held = design.get("goals") if design else None
+    return [each for each in held.values() if isinstance(each, dict)] if isinstance(held, dict) else []
+
+
+def _design(design: Mapping[str, Any]) -> str:
+    held = goals(design)
+    if not held:
+        return _fields(design)
+    return " ".join(f"{escape(str(each.get('built', '')))}: <b>{_outcome(each)}</b>." for each in held)
+
+
+def _outcome(held: Mapping[str, Any]) -> str:
+    return "✓ meets the goal" if held.get("meets") is True else f"does not meet the goal ({escape(str(held.get('title', '')))})"
 
 
 def _fields(design: Mapping[str, Any]) -> str:

@@ -100,8 +100,9 @@ def _stop(lab: Lab, place: tuple[float, float], records: Records, targets: Mappi
     standing = records.standing(lab.slug)
     handed = f"; its design goes to {_listed(targets[lab.slug])}" if lab.slug in targets else ""
     about = f"{lab.name}, {lab.title}: {standing.words}{handed}"
+    mark = "failing" if standing.fails else MARKS.get(standing.stage, "here")
     return (
-        f'<a class="{MARKS.get(standing.stage, "here")}" href="/lab/{escape(lab.slug)}/" aria-label="{escape(about, quote=True)}">'
+        f'<a class="{mark}" href="/lab/{escape(lab.slug)}/" aria-label="{escape(about, quote=True)}">'
         f'<title>{escape(about)}</title><circle cx="{x:g}" cy="{y:g}" r="{RADIUS:g}"/>'
         f'<text x="{x:g}" y="{y + 4:g}">{lab_names.name(lab.slug)[-2:]}</text></a>'
     )

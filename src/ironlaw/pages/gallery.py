@@ -226,7 +226,15 @@ def card(lab: Lab, state: Standing, readable: bool, cards: Cards | None = None, 
         verb, progress = "Continue" if cards.answers else "Begin", f'<p class="state">{escape(cards.words)}</p>'
     if not readable:
         progress = '<p class="state">progress not known</p>'
-    mark = "done" if cards is None and state.stage == len(STAGES) - 1 else "here" if state.stage or (cards and cards.answers) else "fresh"
+    mark = (
+        "failing"
+        if state.fails
+        else "done"
+        if cards is None and state.stage == len(STAGES) - 1
+        else "here"
+        if state.stage or (cards and cards.answers)
+        else "fresh"
+    )
     return (
         f'<li class="lab {mark}" id="{escape(lab.slug)}">{head}<h3><a href="/lab/{escape(lab.slug)}/">{title}</a></h3>{teaches}'
         f'<div class="foot">{progress}<span class="go" aria-hidden="true">{verb} →</span></div></li>'
@@ -236,7 +244,9 @@ def card(lab: Lab, state: Standing, readable: bool, cards: Cards | None = None, 
 def rail(state: Standing) -> str:
     """Act I, Act II, saved; the words beside them say the same."""
     saved = state.stage == len(STAGES) - 1
-    marks = ["done" if state.stage > step else "here" if state.stage == step else "" for step in (1, 2)] + ["done" if saved else ""]
+    marks = ["done" if state.stage > step else "here" if state.stage == step else "" for step in (1, 2)] + [
+        "here" if state.fails else "done" if saved else ""
+    ]
     names = ("Act I", "Act II", "saved")
     steps = "".join(f'<i class="{mark}">{"✓ " if mark == "done" else ""}{name}</i>' for mark, name in zip(marks, names, strict=True))
     return f'<span class="rail" aria-hidden="true">{steps}</span>'

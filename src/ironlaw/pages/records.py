@@ -32,6 +32,7 @@ class Standing:
     stage: int = 0
     note: str = ""
     last: int = 0  # its last event's place in the ledger: the highest is where the learner left off
+    fails: bool = False  # the saved design does not meet its goal
 
     @property
     def words(self) -> str:
@@ -160,9 +161,10 @@ def standings(events: Sequence[Any]) -> dict[str, Standing]:
         if event.lab in ("", REVIEW) or event.kind not in KINDS or event.kind in ("named", "reset"):
             continue
         before = by_lab.get(event.lab, Standing())
-        stage, note = before.stage, before.note
+        stage, note, fails = before.stage, before.note, before.fails
         if event.kind == "design":
-            stage, note = 3, f"saved {local_time(event.time):%Y-%m-%d}"
+            fails = _fails(event.payload.get("goals"))
+            stage, note = 3, f"saved {local_time(event.time):%Y-%m-%d}" + (", a design that does not meet its goal" if fails else "")
         elif stage < 3:
             act = 2 if str(event.payload.get("question", "")).startswith("act2") else 1
             if event.kind == "prediction":
@@ -171,8 +173,13 @@ def standings(events: Sequence[Any]) -> dict[str, Standing]:
                 stage, note = 2, "reflection answered" if act == 2 else "begins"
             elif stage == 0:
                 stage, note = 1, "opened"
-        by_lab[event.lab] = Standing(stage, note, place)
+        by_lab[event.lab] = Standing(stage, note, place, fails)
     return by_lab
+
+
+def _fails(goals: Any) -> bool:
+    held = goals.values() if isinstance(goals, dict) else ()
+    return any(isinstance(each, dict) and each.get("meets") is False for each in held)
 
 
 def notice(ledger: Any, events: Sequence[Any]) -> str:

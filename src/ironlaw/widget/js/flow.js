@@ -42,15 +42,20 @@ function nextPiece(ctx) {
 
 const problem = (view) => view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message ?? String(view.error));
 
+// What stands on the dials, against the act's task. One that fails can be saved, and is called that.
+const builtView = (design, i) => h("dl", { key: `built-${i}`, class: `il-built ${design.meets ? "il-good" : "il-warn"}` },
+  [["You built", design.built], ["Against", rich("span", {}, design.task)],
+    ["It", design.meets ? "✓ meets the goal" : `does not meet the goal: ${design.title}`]].map(([name, value]) => h("div", { key: name }, h("dt", {}, name), h("dd", {}, value))));
+
 function savePiece(ctx) {
-  const { state, view, line } = ctx;
+  const { spec, state, view, line } = ctx;
   const waiting = (state.act ?? 0) > 0 && state.seq > (view.seq ?? 0);
   const same = view.saved && !view.changed;
-  const label = waiting ? "Saving …" : view.saved ? "Save it as it stands now" : "Save my design";
+  const label = waiting ? "Saving …" : view.saved ? "Save it as it stands now" : spec.designed ? "Save my design" : "Save my settings";
   const told = same ? `✓ Saved ${moment(view.time)}: your answers, and every dial where it stands.`
     : view.saved ? `The controls have moved since you saved (${moment(view.time)}). What you saved stays until you save again.`
       : "Nothing is written until you press this. Later labs start from what you save.";
-  return h("div", { class: `il-save ${same ? "il-kept" : ""}` },
+  return h("div", { class: `il-save ${same ? "il-kept" : ""}` }, (view.built ?? []).map(builtView),
     h("button", { type: "button", class: `il-button ${same ? "" : "il-primary"}`, "aria-disabled": String(Boolean(waiting || same)), onclick: () => waiting || same || line.send({ act: (state.act ?? 0) + 1 }) }, same ? "Saved" : label), // one that is disabled would lose the keyboard's focus
     h("p", { class: "il-hint", role: "status" }, told),
     problem(view));
@@ -73,18 +78,20 @@ function decidePiece(ctx) {
     problem(view));
 }
 
-// A way out from where the dials stand. Asking is written down, so the button says so.
+// Help in three rungs, each open once the one before was asked for. Asking is written down, so the piece says so.
 function hintPiece(ctx) {
   const { spec, state, view, ui, line } = ctx;
   const waiting = (state.act ?? 0) > 0 && state.seq > (view.seq ?? 0);
-  const press = () => {
+  const ask = (rung) => {
     ui.local.asking = true;
-    line.send({ act: (state.act ?? 0) + 1 });
+    line.send({ act: (state.act ?? 0) + 1, rung });
   };
+  const barred = (rung) => waiting || rung > (view.open ?? 1);
   return h("div", { class: "il-decide" },
-    h("div", { class: "il-act" },
-      h("button", { type: "button", class: "il-button", "aria-disabled": String(Boolean(waiting)), onclick: () => waiting || press() }, waiting ? "Searching …" : spec.label),
-      h("span", { class: "il-hint" }, view.asked ? `Asked ${view.asked === 1 ? "once" : `${view.asked} times`}, last ${moment(view.time)}. Your ledger keeps that.` : "That you asked goes into your ledger.")),
+    h("div", { class: "il-act" }, spec.rungs.map((label, i) =>
+      h("button", { key: i, type: "button", class: "il-button", "aria-disabled": String(barred(i + 1)), onclick: () => barred(i + 1) || ask(i + 1) },
+        waiting && state.rung === i + 1 ? "Searching …" : `${i + 1}. ${label}`))),
+    h("p", { class: "il-hint" }, view.asked ? `Asked ${view.asked === 1 ? "once" : `${view.asked} times`}. Your ledger keeps that.` : "Your ledger keeps which of these you asked for."),
     h("div", { class: view.feedback ? "il-feedback" : "", role: "status" },
       view.feedback && rich("div", { tabindex: -1, after: (node) => takes(ui, "asking", node) }, view.feedback)),
     problem(view));

@@ -15,7 +15,7 @@ function instrumentPiece(ctx) {
   announce(drawing);
   const dials = spec.dials?.length
     ? h("form", { key: "dials", class: "il-dials", "aria-label": spec.title ? `Dials: ${spec.title}` : "Dials", autocomplete: "off", onsubmit: (event) => event.preventDefault() },
-        spec.dials.map((dial) => ({ ...dial, ...view.dials?.[dial.id] })).filter((dial) => !dial.hidden).map((dial) => dialView(dial, ctx)), orphan(ctx))
+        spec.task ? rich("p", { key: "task", class: "il-task" }, spec.task) : null, spec.dials.map((dial) => ({ ...dial, ...view.dials?.[dial.id] })).filter((dial) => !dial.hidden).map((dial) => dialView(dial, ctx)), orphan(ctx))
     : null;
   const { cards, formula, banner, note, after } = drawing.view;
   const figures = !spec.lead ? [] : (drawing.view.figures ?? []).map((figure, i) => [figureView(figure, drawing, i), toolsView(figure, drawing)]);

@@ -137,15 +137,16 @@ def _too_much(lab: kit.Lab, case: Case, slots: Mapping[str, object]) -> str:
     else:
         per = ", ".join(f"{kit.times(c.footprint.weights / need.usable)} in {f.upper()}" for f, c in each.items())
         text = lab.fill("act2.oom", **slots, factor=factor, per_format=kit.Markup(per))
-    return text + "\n\n" + _way_out(lab, case)
+    return f"{text}\n\n{_what_fits(lab, case)}" if _never_fits(case) else text
 
 
-def _way_out(lab: kit.Lab, case: Case) -> str:
-    if case.largest_batch:
-        return lab.fill("act2.oom_batch", batch=case.largest_batch)
-    smaller = [f for f in models.FORMATS if f in case.hardware.peaks and replace(case, batch=1, dtype=f).footprint.fits]
-    if smaller:
-        return lab.fill("act2.oom_format", formats=", ".join(f.upper() for f in smaller))
+def _never_fits(case: Case) -> bool:
+    """At no batch and in no format."""
+    formats = [f for f in models.FORMATS if f in case.hardware.peaks]
+    return not case.largest_batch and not any(replace(case, batch=1, dtype=f).footprint.fits for f in formats)
+
+
+def _what_fits(lab: kit.Lab, case: Case) -> str:
     inside, outside = models_by_fit(case.hardware)
     lists = [", ".join(f"{name} in {fmt} ({kit.amount(size, 'B')})" for name, fmt, size in group) or "none" for group in (inside, outside)]
     return lab.fill("act2.oom_none", fitting=kit.Markup(lists[0]), failing=kit.Markup(lists[1]))

@@ -175,7 +175,7 @@ LIMITS = (
     ),
     warn("forgone", "Staying eager forgoes a gain", lambda case: case.pays, _slots("day", "days", "net")),
     fail("fails_once", "Compilation not justified", lambda case: case.decision == COMPILE and case.once, _slots("calls", "net")),
-    fail("fails", "Compilation not justified", lambda case: case.decision == COMPILE, lambda case: _slots(*ALL)(case) | ways(case)),
+    fail("fails", "Compilation not justified", lambda case: case.decision == COMPILE, _slots(*ALL)),
     good("stays", "Staying eager is right here", _slots(*ALL)),
 )
 
@@ -186,12 +186,6 @@ def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
     if case.devices > 1:
         text += "\n\n" + lab.fill("act2.devices", **device_slots(case))
     return kit.banner(limit.tone, limit.title, kit.html(text))
-
-
-def ways(case: Case) -> dict[str, object]:
-    """What would make it pay: a longer deployment, or a larger volume over the same one."""
-    days = math.ceil(case.breakeven_days)
-    return {"longer": f"{days:,} day{'s' if days > 1 else ''}", "volume": significant(math.ceil(case.breakeven / case.days), 3)}
 
 
 def device_slots(case: Case) -> dict[str, object]:

@@ -7,13 +7,10 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.numerics.lost_updates import largest_lost
-from ironlaw.engine.serving.targets import least_rising
-from ironlaw.engine.training import setup as setups
 from ironlaw.engine.training.checkpointing import recompute
-from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
 from ironlaw.kit import settings
 from ironlaw.labs.lab_08_ledger import step
-from ironlaw.systems.limits import fail, good, hit, warn
+from ironlaw.systems.limits import fail, good, warn
 from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 
 UPDATE = 64  # sequences an update
@@ -58,45 +55,12 @@ def _static(fit: Fit) -> dict[str, object]:
     return {"needed": _bytes(needed), "usable": _bytes(usable), "over": _bytes(needed - usable)}
 
 
-def _static_way(lab: kit.Lab, fit: Fit) -> str:
-    case = fit.case
-    ways = [
-        f"{RECIPES[recipe].label} with {OPTIMISERS[optimiser].label}"
-        for recipe in RECIPES
-        for optimiser in OPTIMISERS
-        if (recipe, optimiser) != (case.setup.recipe, case.setup.optimiser)
-        and case.with_(batch=1, recipe=recipe, optimiser=optimiser).update < fit.usable
-    ]
-    return lab.fill("act2.static_way", ways="; ".join(ways[:3])) if ways else lab.fill("act2.static_none")
-
-
-def _freed(case: Case) -> str:
-    words = []
-    for name, other in setups.levers(case.graph, case.setup):
-        if name in ("checkpoint", "loss_chunks", "fused_attention"):
-            freed = case.peak - Case(case.model, case.seq, other).peak
-            words.append(f"{setups.LABELS[name]} {_bytes(freed)}")
-    return kit.Markup(", ".join(words) or "nothing more")
-
-
 def _kept(fit: Fit) -> dict[str, object]:
     now = fit.case.ledger
-    largest = fit.case.largest(fit.usable)
     return {
         "op": step.plain(now.peak_at.op), "phase": step.PHASES[now.peak_at.phase], "peak": _bytes(now.peak), "usable": _bytes(fit.usable),
-        "over": _bytes(float(now.peak) - fit.usable), "largest": f"{largest:,}" if largest else "none", "freed": _freed(fit.case),
+        "over": _bytes(float(now.peak) - fit.usable),
     }  # fmt: skip
-
-
-def enough_chunks(fit: Fit) -> int | None:
-    """The fewest chunks of the loss with which it fits: the smaller a chunk, the lower the peak."""
-    more = [n for n in step.CHUNKS if n > fit.case.setup.loss_chunks]
-    return least_rising(more, lambda n: fit.case.with_(loss_chunks=n).peak <= fit.usable)
-
-
-def _head_way(lab: kit.Lab, fit: Fit) -> str:
-    enough = enough_chunks(fit)
-    return lab.fill("act2.head_chunks", chunks=str(enough)) if enough else lab.fill("act2.head_more")
 
 
 def _head(fit: Fit) -> dict[str, object]:
@@ -128,9 +92,7 @@ LIMITS = (
     warn("vanish", "Updates that vanish", lambda fit: fit.case.setup.recipe == "pure", _vanish),
     good("works", "It fits", _works),
 )
-WAYS = {"static": _static_way, "head": _head_way}  # what to change, in sections of their own
 
 
 def banner(lab: kit.Lab, fit: Fit) -> dict[str, Any]:
-    way = WAYS.get(hit(LIMITS, fit).name)
-    return settings.verdict(lab, "act2", LIMITS, fit, **({"way": way(lab, fit)} if way else {}))
+    return settings.verdict(lab, "act2", LIMITS, fit)

@@ -36,15 +36,13 @@ def banner(lab: kit.Lab, case: LlamaCase | DigitCase) -> dict[str, Any]:
 def llama_slots(case: LlamaCase) -> dict[str, object]:
     need = case.footprint
     value, low, high = llama.perplexity(case.name)
-    smaller = [p for p in case.best if llama.footprint(p.name, case.context, case.machine).fits]
-    best = min(smaller, key=lambda p: p.harm, default=None)
     return {
         "file": kit.amount(float(need.weights), "B"), "cache": kit.amount(float(need.kv_cache), "B"),
         "over": kit.amount(-float(need.headroom), "B"), "required": kit.amount(float(need.total), "B"),
         "available": kit.dress(kit.capacity(float(need.usable))), "room": kit.amount(float(need.headroom), "B"),
         "harm": significant(value, 4), "low": significant(low, 4), "high": significant(high, 4), "limit": significant(case.most_ppl),
         "seconds": kit.amount(case.seconds(), "s"), "plain": kit.amount(case.plain_s, "s"), "allowed": kit.amount(case.limit_s, "s"),
-        "instead": best.name if best else "none of the table", "name": case.name,
+        "name": case.name,
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from ironlaw.labs.lab_11_roofline.act2 import figures, target, target_figures
 from ironlaw.labs.lab_11_roofline.act2.layer import Case
 from ironlaw.labs.lab_11_roofline.act2.served import weights_read
 from ironlaw.registry.workloads import about, kv_cache
+from ironlaw.systems.limits import fail, good, warn
 from ironlaw.units import significant
 from ironlaw.widget.dials import settle
 from ironlaw.widget.figure import tabbed
@@ -98,18 +99,35 @@ def formula(design: Case) -> str:
     )  # fmt: skip
 
 
+def _full(design: Case) -> dict[str, object]:
+    need = design.footprint
+    return {"required": kit.amount(float(need.total), "B"), "available": kit.dress(kit.capacity(float(need.usable)))}
+
+
+def _short(design: Case) -> dict[str, object]:
+    return {"rate": _rate(design.rate), "short": _rate(target.TARGET - design.rate)}
+
+
+def _met(design: Case) -> dict[str, object]:
+    return {"rate": _rate(design.rate), "room": kit.amount(float(design.footprint.headroom), "B")}
+
+
+LIMITS = (
+    fail("oom", "Out of memory", lambda design: not design.footprint.fits, _full),
+    warn("short", "Not there yet", lambda design: not target.met(design), _short),
+    good("met", "The target is met", _met),
+)
+
+
 def banner(lab: kit.Lab, design: Case) -> dict[str, Any]:
-    need, most = design.footprint, target.at_most(target.setting(design))
-    if not need.fits:
-        slots = {"required": kit.amount(float(need.total), "B"), "available": kit.dress(kit.capacity(float(need.usable)))}
-        text = lab.fill(f"{NAME}.oom", **slots, batch=f"{most.batch:,}")
-        return kit.banner("fail", "Out of memory", kit.html(text))
-    if target.met(design):
-        text = lab.fill(f"{NAME}.met", rate=_rate(design.rate), room=kit.amount(float(need.headroom), "B"))
-        return kit.banner("good", "The target is met", kit.html(text))
-    text = lab.fill(f"{NAME}.short", rate=_rate(design.rate), short=_rate(target.TARGET - design.rate),
-                    batch=f"{most.batch:,}", most=_rate(most.rate))  # fmt: skip
-    return kit.banner("warn", "Not there yet", kit.html(text))
+    return settings.verdict(lab, NAME, LIMITS, design)
+
+
+GOAL = kit.Goal(design_of, LIMITS, ("batch", "weights", "cache", "fusion", "tiled"))
+
+
+def task(lab: kit.Lab) -> dict[str, object]:
+    return {"target": _rate(target.TARGET)}
 
 
 # --- the reveal: what the chosen change does, and how far off the estimate was

@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw import kit
 from ironlaw.kit import settings
 from ironlaw.labs.lab_12_amdahl.act2.job import EFFICIENT, Job
-from ironlaw.systems.limits import fail, good, hit, warn
+from ironlaw.systems.limits import fail, good, warn
 
 
 def money(value: float) -> kit.Markup:
@@ -62,23 +62,4 @@ LIMITS = (
 
 
 def banner(lab: kit.Lab, job: Job) -> dict[str, Any]:
-    name = hit(LIMITS, job).name
-    more = {"way": _way(lab, job)} if name == "out_of_reach" else {"weeks": _weeks(lab, job)} if name == "too_few" else {}
-    return settings.verdict(lab, "act2", LIMITS, job, **more)
-
-
-def _way(lab: kit.Lab, job: Job) -> str:
-    """What would do it: weeks at this number of workers, if any."""
-    if math.isinf(job.weeks_needed):
-        return lab.fill("act2.way_none", workers=f"{job.workers:,}")
-    return lab.fill("act2.way_weeks", weeks=_count(job.weeks_needed), workers=f"{job.workers:,}")
-
-
-def _weeks(lab: kit.Lab, job: Job) -> str:
-    if math.isinf(job.weeks_needed):
-        return lab.fill("act2.no_weeks")
-    return lab.fill("act2.or_weeks", weeks=_count(job.weeks_needed))
-
-
-def _count(weeks: float) -> str:
-    return "one week" if weeks == 1 else f"{weeks:.0f} weeks"
+    return settings.verdict(lab, "act2", LIMITS, job)

@@ -4,29 +4,10 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.labs.lab_v2_02_interconnect.act2.groups import Case
-from ironlaw.systems.limits import either, fail, good, hit, single_fixes, warn
+from ironlaw.systems.limits import fail, good, warn
 from ironlaw.units import significant
 
 TENSOR_MOST, ALL_MOST = 0.50, 0.25  # shares of the step: the tensor group's, and all communication's
-
-
-def works(case: Case) -> bool:
-    return hit(LIMITS, case).tone == "good"
-
-
-def fixes(case: Case) -> dict[str, Case]:
-    """Words -> the placement with that one setting turned as little as will do, all others as they are."""
-    smaller = [size for size in reversed(case.choices) if size < case.tensor]
-    larger = [size for size in case.choices if size > case.tensor]
-    others = {
-        "tensor": larger, "zero": range(case.zero + 1, 4), "nics": range(case.nics + 1, case.box.nics + 1) if case.boxes > 1 else (),
-        "overlap": (1.0,),
-    }  # fmt: skip
-    return single_fixes(case, works, ["tensor"], stops={"tensor": smaller}) | single_fixes(case, works, others, stops=others)
-
-
-def _any_of(case: Case) -> str:
-    return either(list(fixes(case)), "no single dial; turn two, or take another box or a smaller model")
 
 
 def _full(case: Case) -> dict[str, object]:
@@ -36,7 +17,7 @@ def _full(case: Case) -> dict[str, object]:
         "needed": kit.amount(float(parts.total), "B"), "usable": kit.amount(placed.usable, "B"),
         "over": kit.amount(float(parts.total) - placed.usable, "B"), "weights": kit.amount(float(parts.weights), "B"),
         "gradients": kit.amount(float(parts.gradients), "B"), "optimiser": kit.amount(float(parts.optimiser), "B"),
-        "activations": kit.amount(float(parts.activations), "B"), "cures": _any_of(case),
+        "activations": kit.amount(float(parts.activations), "B"),
     }  # fmt: skip
 
 
@@ -44,7 +25,7 @@ def _cliff(case: Case) -> dict[str, object]:
     step = case.placed.step
     return {
         "share": kit.amount(100 * step.tensor / step.total, "%"), "most": kit.amount(100 * TENSOR_MOST, "%"), "tensor": case.tensor,
-        "where": f"its {case.nics} of {case.box.nics} NICs" if case.crosses else "the slowest wire in its box", "cures": _any_of(case),
+        "where": f"its {case.nics} of {case.box.nics} NICs" if case.crosses else "the slowest wire in its box",
     }  # fmt: skip
 
 
@@ -52,12 +33,11 @@ def _starved(case: Case) -> dict[str, object]:
     placed = case.placed
     return {
         "sum": kit.amount(placed.sum_s, "s"), "left": kit.amount(placed.step.data, "s"), "backward": kit.amount(placed.backward_s, "s"),
-        "cures": _any_of(case),
     }  # fmt: skip
 
 
 def _costly(case: Case) -> dict[str, object]:
-    return {"share": kit.amount(100 * case.placed.communication, "%"), "most": kit.amount(100 * ALL_MOST, "%"), "cures": _any_of(case)}
+    return {"share": kit.amount(100 * case.placed.communication, "%"), "most": kit.amount(100 * ALL_MOST, "%")}
 
 
 def _works(case: Case) -> dict[str, object]:

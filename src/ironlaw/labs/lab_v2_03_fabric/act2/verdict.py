@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_03_fabric.act2.cluster import GBITS, NAMES, RADIXES, THIN, Case
-from ironlaw.systems.limits import either, fail, good, hit, single_fixes, turn, warn
+from ironlaw.labs.lab_v2_03_fabric.act2.cluster import NAMES, Case
+from ironlaw.systems.limits import fail, good, warn
 from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, HOSTS
 
 NO_TREE, PORTS, SATURATED = "no_such_tree", "ports", "cut_saturated"
@@ -14,39 +14,15 @@ BUDGET = 3_600  # switch ports, in the message
 STEP_MOST = 1.10  # times the step on a spine that holds nobody up
 
 
-def works(case: Case) -> bool:
-    return hit(LIMITS, case).tone == "good"
-
-
 def pieces(case: Case) -> float:
     """What the dense model's all-reduce takes as placed, over the same in rack order."""
     return case.waiting[DENSE].communication / case.at(scattered=0.0).waiting[DENSE].communication
 
 
-def fixes(case: Case) -> dict[str, Case]:
-    """Words -> the design with that single change, after which it works."""
-    others = {
-        "rails": (True,), "radix": RADIXES, "gbits": [bits for bits in GBITS if bits > case.gbits], "tiers": (3,), "scattered": (0.0,),
-        "collisions": (0.0,),
-    }  # fmt: skip
-    changes = (turn(case, name, stop) for name, stops in others.items() for stop in stops if stop != getattr(case, name))
-    wider = [float(thin) for thin in reversed(THIN) if thin < case.leaf_thin]
-    thinner = [float(thin) for thin in THIN if thin > case.leaf_thin]
-    return {words: changed for words, changed in changes if works(changed)} | {
-        words: changed
-        for widths in (wider, thinner)
-        for words, changed in single_fixes(case, works, ["leaf_thin"], stops={"leaf_thin": widths}).items()
-    }
-
-
-def _any_of(case: Case) -> str:
-    return either(list(fixes(case)), "no single dial; turn two")
-
-
 def _no_tree(case: Case) -> dict[str, object]:
     return {
         "radix": case.radix, "tiers": "two" if case.tiers == 2 else "three", "thin": f"{case.leaf_thin:g}:1", "hosts": f"{HOSTS:,}",
-        "holds": f"{case.tree.holds:,}", "cures": _any_of(case),
+        "holds": f"{case.tree.holds:,}",
     }  # fmt: skip
 
 
@@ -54,7 +30,6 @@ def _ports(case: Case) -> dict[str, object]:
     links = sum(case.tree.links)
     return {
         "used": f"{case.tree.ports:,}", "budget": f"{BUDGET:,}", "hosts": f"{HOSTS:,}", "links": f"{links:,}",
-        "cures": _any_of(case),
     }  # fmt: skip
 
 
@@ -63,7 +38,7 @@ def _saturated(case: Case) -> dict[str, object]:
     return {
         "share": kit.amount(100 * one.share, "%"), "most": kit.amount(100 * EXCHANGE_MOST, "%"),
         "exchange": kit.amount(one.communication, "s"),
-        "port": kit.amount(one.port, "s"), "cures": _any_of(case),
+        "port": kit.amount(one.port, "s"),
     }  # fmt: skip
 
 
@@ -71,7 +46,7 @@ def _fragmented(case: Case) -> dict[str, object]:
     in_order = case.at(scattered=0.0).waiting[DENSE].communication
     return {
         "scattered": kit.amount(100 * case.scattered, "%"), "sum": kit.amount(case.waiting[DENSE].communication, "s"),
-        "in_order": kit.amount(in_order, "s"), "most": kit.times(SUM_MOST), "cures": _any_of(case),
+        "in_order": kit.amount(in_order, "s"), "most": kit.times(SUM_MOST),
     }  # fmt: skip
 
 
@@ -80,7 +55,6 @@ def _slow(case: Case) -> dict[str, object]:
     name = max(factors, key=lambda each: factors[each])
     return {
         "job": NAMES[name], "over": kit.amount(100 * (factors[name] - 1), "%"), "most": kit.amount(100 * (STEP_MOST - 1), "%"),
-        "cures": _any_of(case),
     }  # fmt: skip
 
 

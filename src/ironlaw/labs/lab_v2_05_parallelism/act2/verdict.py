@@ -7,26 +7,11 @@ from collections.abc import Callable
 from ironlaw import kit
 from ironlaw.engine.cluster.search import Candidate
 from ironlaw.labs.lab_v2_05_parallelism.act2.spread import Case
-from ironlaw.systems.limits import either, fail, good, hit, single_fixes, warn
+from ironlaw.systems.limits import fail, good, warn
 from ironlaw.systems.training.layout_steps import MICRO, TENSOR
 from ironlaw.units import percent
 
 BUBBLE_MOST, CLIFF_MOST, NICS_MOST, NEAR = 0.25, 0.30, 0.10, 1.10  # shares of a step, and how near to the best is near enough
-TURNED = ("pipeline", "virtual", "tensor", "context", "zero", "recompute", "overlap", "nics")
-
-
-def runs(case: Case) -> bool:
-    """It exists, fits and wastes no more than it may; it need not be the fastest."""
-    return hit(LIMITS, case).tone != "fail"
-
-
-def fixes(case: Case) -> dict[str, Case]:
-    """Words -> the layout with a single dial turned as little as will do, with all others as they are."""
-    return single_fixes(case, runs, TURNED, stops={"nics": range(case.nics + 1, case.box.nics + 1)})
-
-
-def _any_of(case: Case) -> str:
-    return either(list(fixes(case)), "no single dial; turn two or three")
 
 
 def _stepping(case: Case) -> Candidate:
@@ -35,11 +20,11 @@ def _stepping(case: Case) -> Candidate:
 
 
 def _indivisible(case: Case) -> dict[str, object]:
-    return {"refusal": case.refusal, "cures": _any_of(case)}
+    return {"refusal": case.refusal}
 
 
 def _starved(case: Case) -> dict[str, object]:
-    return {"batch": f"{case.batch:,}", "data": f"{case.layout.data:,}", "micro": case.micro, "cures": _any_of(case)}
+    return {"batch": f"{case.batch:,}", "data": f"{case.layout.data:,}", "micro": case.micro}
 
 
 def _full(case: Case) -> dict[str, object]:
@@ -48,7 +33,7 @@ def _full(case: Case) -> dict[str, object]:
     names = ("weights", "gradients", "optimiser", "activations")
     return {
         "needed": kit.amount(total, "B"), "usable": kit.amount(room, "B"), "over": kit.amount(total - room, "B"),
-        **{name: kit.amount(float(getattr(parts, name)), "B") for name in names}, "cures": _any_of(case),
+        **{name: kit.amount(float(getattr(parts, name)), "B") for name in names},
     }  # fmt: skip
 
 
@@ -56,7 +41,7 @@ def _bubble(case: Case) -> dict[str, object]:
     step = _stepping(case)
     return {
         "share": percent(step.time.bubble / step.time.total), "most": percent(BUBBLE_MOST), "stages": case.pipeline,
-        "left": f"{step.micro_batches:,} micro-batch{'es' if step.micro_batches > 1 else ''}", "cures": _any_of(case),
+        "left": f"{step.micro_batches:,} micro-batch{'es' if step.micro_batches > 1 else ''}",
     }  # fmt: skip
 
 
@@ -64,7 +49,7 @@ def _cliff(case: Case) -> dict[str, object]:
     step = _stepping(case)
     return {
         "share": percent(step.time.tensor / step.time.total), "most": percent(CLIFF_MOST), "tensor": case.tensor,
-        "near": case.box.devices, "cures": _any_of(case),
+        "near": case.box.devices,
     }  # fmt: skip
 
 
@@ -72,7 +57,6 @@ def _nics(case: Case) -> dict[str, object]:
     step = _stepping(case)
     return {
         "share": percent(step.time.data / step.time.total), "most": percent(NICS_MOST), "sent": kit.amount(step.traffic["data"], "B"),
-        "cures": _any_of(case),
     }  # fmt: skip
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import ASYNC, HOST, NEIGHBOUR, NONE, Plan
-from ironlaw.systems.limits import either, fail, good, hit, single_fixes, turn, warn
+from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import ASYNC, NEIGHBOUR, Plan
+from ironlaw.systems.limits import fail, good, hit, warn
 
 WAITS = 0.05  # a share of the time without a host that is a fault of its own
 TARGET, LEAST = 0.90, 0.05  # shares of the time that are work which lasts
-LESS = [0.75**k for k in range(1, 16)]
-MORE = [1 / factor for factor in LESS]
-SPARES = (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024)
 
 
 def works(plan: Plan) -> bool:
@@ -26,35 +23,10 @@ def late(plan: Plan) -> tuple[str, float, float] | None:
     return None
 
 
-def fixes(plan: Plan) -> dict[str, Plan]:
-    """Words -> the plan with that one change, which works with all else as it is."""
-    tries = {"the best intervals": plan.at_best} if plan.at_best != plan else {}
-    tries |= _scaled(plan, far_every=[*LESS, *MORE], restart=LESS, detect=LESS)
-    tries |= dict(turn(plan, "near", place) for place in ((HOST, NEIGHBOUR) if plan.near == NONE else (NONE,)))
-    if plan.saving != ASYNC:
-        tries |= [turn(plan, "saving", ASYNC)]
-    spares = (turn(plan, "spares", count) for count in SPARES if count > plan.spares)
-    more = next((each for each in spares if each[1].waiting < WAITS / 10), None)
-    if more and plan.waiting > WAITS / 10:
-        tries |= {more[0]: more[1]} | _scaled(plan, away=LESS)
-    tries |= _scaled(plan, storage=MORE)
-    return {words: changed for words, changed in tries.items() if works(changed)}
-
-
-def _scaled(plan: Plan, **factors: list[float]) -> dict[str, Plan]:
-    """Of each of these dials the first multiple that works."""
-    stops = {name: [getattr(plan, name) * factor for factor in some] for name, some in factors.items()}
-    return single_fixes(plan, works, factors, stops=stops)
-
-
-def _any_of(plan: Plan) -> str:
-    return either(list(fixes(plan))[:4], "no single dial; turn two, or take fewer GPUs")
-
-
 def _ram(plan: Plan) -> dict[str, object]:
     return {
         "held": kit.amount(plan.held, "B"), "memory": kit.amount(plan.memory, "B"), "copies": plan.copies,
-        "each": kit.amount(plan.state / plan.boxes, "B"), "cures": _any_of(plan),
+        "each": kit.amount(plan.state / plan.boxes, "B"),
     }  # fmt: skip
 
 
@@ -62,13 +34,13 @@ def _storm(plan: Plan) -> dict[str, object]:
     found = late(plan)
     assert found is not None
     where, needs, every = found
-    return {"where": where, "needs": kit.amount(needs, "s"), "every": kit.amount(every, "s"), "cures": _any_of(plan)}
+    return {"where": where, "needs": kit.amount(needs, "s"), "every": kit.amount(every, "s")}
 
 
 def _spares(plan: Plan) -> dict[str, object]:
     return {
         "spares": plan.spares, "away": kit.amount(plan.away, "s"), "down": kit.amount(plan.away / plan.between, "hosts"),
-        "share": kit.amount(100 * plan.waiting, "%"), "cures": _any_of(plan),
+        "share": kit.amount(100 * plan.waiting, "%"),
     }  # fmt: skip
 
 
@@ -82,13 +54,12 @@ def _short(plan: Plan) -> dict[str, object]:
     most = max(parts, key=lambda name: float(parts[name]))
     return {
         "goodput": kit.amount(100 * plan.goodput, "%"), "target": kit.amount(100 * TARGET, "%"), "most": most,
-        "share": kit.amount(100 * float(parts[most]), "%"), "cures": _any_of(plan),
+        "share": kit.amount(100 * float(parts[most]), "%"),
     }  # fmt: skip
 
 
 def _stuck(plan: Plan) -> dict[str, object]:
-    slots = _short(plan)
-    return {"between": kit.amount(plan.between, "s")} | {name: slots[name] for name in ("goodput", "cures")}
+    return {"between": kit.amount(plan.between, "s"), "goodput": kit.amount(100 * plan.goodput, "%")}
 
 
 def _works(plan: Plan) -> dict[str, object]:

@@ -57,9 +57,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = settings.read(Setting, values, machine=machine_of(lab), moving=bool(values.get("moving"))).case
     own = figures.said(lab, ratios())
     answer = [tabbed(own, "Your answer")] if own else []
-    hint = verdict.hint(case, bool(values.get("moving")))
     shown: dict[str, Any] = {
-        "banner": settings.verdict(lab, "act2", verdict.LIMITS, case, **hint), "note": kit.html(notes(lab, case)),
+        "banner": settings.verdict(lab, "act2", verdict.LIMITS, case), "note": kit.html(notes(lab, case)),
     }  # fmt: skip
     if case.rig is None:
         return kit.View(figures=answer, cards=[], readouts=readouts(case), **shown)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
 from ironlaw import kit
 from ironlaw.engine.serving.llm.promise import THRASHING
-from ironlaw.labs.lab_v2_10_kv_serving.act2.server import BUDGETS, GROUPS, PROMISE
+from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE
 from ironlaw.systems.limits import fail, good, hit
-from ironlaw.systems.serving.served_cases import ServedCase, most_devices
+from ironlaw.systems.serving.served_cases import ServedCase
 
 OOM, THRASH, TTFT, TBT = "oom", "thrash", "ttft", "tbt"
 TRIED = 3  # changes that are simulated for a hint
@@ -17,50 +14,6 @@ TRIED = 3  # changes that are simulated for a hint
 
 def keeps(case: ServedCase) -> bool:
     return hit(LIMITS, case).tone == "good"
-
-
-def hint(case: ServedCase, moving: bool) -> dict[str, object]:
-    """What would do; not while a dial is turned, as each try is a run."""
-    if keeps(case):
-        return {}
-    nothing = "no single one of the changes tried here; turn two dials"
-    return {"cure": "let go of the dial to see" if moving else next((words for words, _ in fixes(case)), nothing)}
-
-
-def changes(case: ServedCase, limit: str) -> list[tuple[str, ServedCase]]:
-    """Single changes worth a try, the likeliest first."""
-    larger = [size for size in GROUPS if case.devices < size <= most_devices(case.machine)]
-    policy = case.policy
-    found: list[tuple[str, ServedCase]] = []
-    if policy.scheduling == "static":
-        found.append(("let requests join a running batch", replace(case, policy=replace(policy, scheduling="continuous"))))
-    elif limit == TBT and not policy.chunked:
-        pieces = replace(policy, chunked=True, budget=512, most=min(policy.most, 512))
-        found.append(("prompts in pieces of 512", replace(case, policy=pieces)))
-    elif limit == TBT:
-        found += [
-            (f"a budget of {size}", replace(case, policy=replace(policy, budget=size, most=min(policy.most, size))))
-            for size in reversed(BUDGETS)
-            if size < policy.budget
-        ][:1]
-    elif limit == TTFT and policy.chunked:
-        found += [(f"a budget of {size}", replace(case, policy=replace(policy, budget=size))) for size in BUDGETS if size > policy.budget][
-            :1
-        ]
-    if larger:
-        found.append((f"{larger[0]} devices a replica", replace(case, devices=larger[0])))
-    if limit != OOM:
-        found += [(f"{count} replicas", replace(case, replicas=count)) for count in (case.replicas + 1, 2 * case.replicas) if count <= 8]
-    if limit in (OOM, THRASH) and not case.weights:
-        found.insert(0, ("weights in INT4", replace(case, weights="int4")))
-    if limit == THRASH and not case.cache:
-        found.insert(0, ("a cache in FP8", replace(case, cache="fp8")))
-    return found
-
-
-def fixes(case: ServedCase) -> Iterator[tuple[str, ServedCase]]:
-    """Those of the first few after which the promise is kept; each is a run, so they come one by one."""
-    return ((words, changed) for words, changed in changes(case, hit(LIMITS, case).name)[:TRIED] if keeps(changed))
 
 
 def _oom(case: ServedCase) -> dict[str, object]:

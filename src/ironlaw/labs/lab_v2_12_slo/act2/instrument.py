@@ -48,7 +48,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(plan),
         formula=formula(plan),
-        banner=settings.verdict(lab, "act2", verdict.LIMITS, plan, **verdict.hint(plan, moving)),
+        banner=settings.verdict(lab, "act2", verdict.LIMITS, plan),
         note=kit.html(notes(lab, plan, moving)),
         readouts=readouts(plan),
     )  # fmt: skip

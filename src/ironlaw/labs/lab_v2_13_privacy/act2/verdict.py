@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import lru_cache
-
 from ironlaw import kit
-from ironlaw.engine.privacy.accountants import BOUNDS, LIMIT, RDP
+from ironlaw.engine.privacy.accountants import BOUNDS, LIMIT
 from ironlaw.labs.lab_v2_13_privacy.act2.plan import Plan
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, tiny
-from ironlaw.systems.limits import either, fail, good, hit, paired_fix, single_fixes, warn
+from ironlaw.systems.limits import fail, good, warn
 from ironlaw.units import significant
 
 WORKS = "works"
 BUDGET, LEAST = 3.0, 0.90  # the story's promise, not any law's: ε at most, and the share of images that must be read right
 FAINT, NEARLY_ALL, LOST = 0.1, 0.99, 0.05  # signal over noise; share of gradients clipped; accuracy lost to plain SGD
-TURNED = ("noise", "clip", "speed", "epochs", "rate", "runs", "one_in", "records")
-PAIRED = ("noise", "clip", "speed", "epochs", "rate", "records", "runs")
-
-
-def works(plan: Plan) -> bool:
-    return hit(LIMITS, plan).name == WORKS
-
-
-@lru_cache(maxsize=512)
-def fixes(plan: Plan) -> dict[str, Plan]:
-    """Words -> the design with that one dial turned as little as does it, all else as it is; two where one does not do."""
-    if plan.accountant != RDP:
-        better, by = f"the accountant “{ACCOUNTANTS[RDP]}”", replace(plan, accountant=RDP)
-        return {better: by} if works(by) else {f"{better} with {words}": one for words, one in fixes(by).items()}
-    return single_fixes(plan, works, TURNED, by="ratio") or paired_fix(plan, works, PAIRED)
-
-
-def _any_of(plan: Plan) -> str:
-    return either(list(fixes(plan))[:4], "more than two dials; begin with more records")
 
 
 def _reads_enough(plan: Plan) -> bool:
@@ -50,25 +28,24 @@ def _delta(plan: Plan) -> dict[str, object]:
         "delta": tiny(plan.delta),
         "records": f"{plan.records:,}",
         "expected": expected,
-        "cures": _any_of(plan),
     }
 
 
 def _unproven(plan: Plan) -> dict[str, object]:
-    return {"epsilon": kit.amount(plan.epsilon), "accountant": ACCOUNTANTS[LIMIT], "cures": _any_of(plan)}
+    return {"epsilon": kit.amount(plan.epsilon), "accountant": ACCOUNTANTS[LIMIT]}
 
 
 def _overspent(plan: Plan) -> dict[str, object]:
     return {
         "epsilon": kit.amount(plan.epsilon), "budget": kit.amount(BUDGET), "over": kit.times(plan.epsilon / BUDGET),
-        "alone": kit.amount(plan.alone), "runs": f"{plan.runs:,}", "cures": _any_of(plan),
+        "alone": kit.amount(plan.alone), "runs": f"{plan.runs:,}",
     }  # fmt: skip
 
 
 def _noise(plan: Plan) -> dict[str, object]:
     return {
         "signal": significant(plan.signal, 2), "ground": significant(plan.ground, 2), "ratio": kit.times(plan.ground / plan.signal),
-        "batch": significant(plan.batch), "accuracy": kit.amount(100 * plan.trained.accuracy, "%"), "cures": _any_of(plan),
+        "batch": significant(plan.batch), "accuracy": kit.amount(100 * plan.trained.accuracy, "%"),
     }  # fmt: skip
 
 
@@ -76,13 +53,13 @@ def _clipped(plan: Plan) -> dict[str, object]:
     return {
         "share": kit.amount(100 * plan.trained.clipped, "%"), "clip": f"{plan.clip:g}",
         "accuracy": kit.amount(100 * plan.trained.accuracy, "%"), "plain": kit.amount(100 * plan.plain.accuracy, "%"),
-        "floor": kit.amount(100 * LEAST, "%"), "cures": _any_of(plan),
+        "floor": kit.amount(100 * LEAST, "%"),
     }  # fmt: skip
 
 
 def _floor(plan: Plan) -> dict[str, object]:
     return _accuracy(plan) | {
-        "floor": kit.amount(100 * LEAST, "%"), "short": kit.amount(100 * (LEAST - plan.surely), "points", 2), "cures": _any_of(plan),
+        "floor": kit.amount(100 * LEAST, "%"), "short": kit.amount(100 * (LEAST - plan.surely), "points", 2),
     }  # fmt: skip
 
 

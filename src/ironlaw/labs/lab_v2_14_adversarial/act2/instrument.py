@@ -47,7 +47,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(plan),
         formula=formula(plan),
-        banner=settings.verdict(lab, "act2", verdict.LIMITS, plan, **verdict.hint(plan, bool(values.get("moving")))),
+        banner=settings.verdict(lab, "act2", verdict.LIMITS, plan),
         note=kit.html(notes(lab, plan)),
         readouts=readouts(plan),
     )  # fmt: skip

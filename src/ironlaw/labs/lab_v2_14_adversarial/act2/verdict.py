@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_14_adversarial.act2.plan import DEVICES, Plan
-from ironlaw.labs.lab_v2_14_adversarial.models import FELL, STANDARD, models
-from ironlaw.registry.machines import hardware
-from ironlaw.systems.limits import either, fail, good, hit, warn
+from ironlaw.labs.lab_v2_14_adversarial.act2.plan import Plan
+from ironlaw.labs.lab_v2_14_adversarial.models import FELL, STANDARD
+from ironlaw.systems.limits import fail, good, warn
 
 THIN, LATE, DEAR = "thin", "latency", "budget"
-
-
-def works(plan: Plan) -> bool:
-    return hit(LIMITS, plan).tone == "good"
-
-
-def hint(plan: Plan, moving: bool) -> dict[str, object]:
-    """What would do; it is looked for when the dials rest."""
-    return {} if works(plan) else {"cures": "…" if moving else _any_of(plan)}
 
 
 def short(plan: Plan) -> tuple[str, float, float] | None:
@@ -31,59 +19,6 @@ def short(plan: Plan) -> tuple[str, float, float] | None:
         if low < (asked := float(getattr(plan.goal, figure))):
             return words, low, asked
     return None
-
-
-def changes(plan: Plan) -> Iterator[tuple[str, Plan]]:
-    """Words and the plan with that one change, the least first: only such as bear on the limit that it hits."""
-    limit = hit(LIMITS, plan).name
-    if plan.samples:
-        yield "no noisy copies", replace(plan, samples=0)
-    if plan.members > 1:
-        yield "one network alone", replace(plan, members=1)
-    if limit in (THIN, DEAR):
-        yield f"{plan.goal.steps} steps of attack", replace(plan, steps=plan.goal.steps)
-        yield f"{plan.goal.images:g} million images", replace(plan, images=plan.goal.images)
-    if limit == LATE:
-        yield from faster(plan)
-    for one in models(plan.model.data):
-        if one.graph and one != plan.model:
-            yield f"the model {one.name}", replace(plan, model=one)
-
-
-def faster(plan: Plan) -> Iterator[tuple[str, Plan]]:
-    """The same network, answered sooner; of smaller batches the largest that is in time."""
-    if plan.mode != "compiled":
-        yield "the network compiled", replace(plan, mode="compiled")
-    if plan.dtype != "fp16":
-        yield "FP16", replace(plan, dtype="fp16")
-    for device in DEVICES:
-        if device != plan.device:
-            yield f"answering on {hardware(device).name}", replace(plan, device=device)
-    if replace(plan, batch=1).seconds > plan.slo:
-        return
-    smaller = [replace(plan, batch=2**k) for k in range(8, -1, -1) if 2**k < plan.batch]
-    if (cured := next((one for one in smaller if one.seconds <= plan.slo), None)) is not None:
-        yield f"batches of {cured.batch}", cured
-
-
-def fixes(plan: Plan) -> Iterator[tuple[str, Plan]]:
-    """Single changes after which the plan works."""
-    return ((words, changed) for words, changed in changes(plan) if changed != plan and works(changed))
-
-
-def pairs(plan: Plan) -> Iterator[tuple[str, Plan]]:
-    """Two changes at once that do: a model whose time is counted whole, and one thing about where it runs."""
-    for first, changed in changes(plan):
-        if changed.model == plan.model or changed.model.uncounted:
-            continue
-        for second, both in fixes(changed):
-            if both.model == changed.model:
-                yield f"{first} and {second}", both
-
-
-def _any_of(plan: Plan) -> str:
-    words = [one for one, _ in islice(fixes(plan), 3)] or [both for both, _ in islice(pairs(plan), 1)]
-    return either(words, "no two changes; smaller batches on a faster device, too")
 
 
 def _trained_on_little(plan: Plan) -> bool:

@@ -42,14 +42,3 @@ def design_of(values: Mapping[str, Any]) -> Design:
 
 def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, (int, float)) else value
-
-
-def turn(dial: str, value: Any) -> str:
-    """`Spine, one to 2`, for sentences that say what to turn."""
-    return f"{LABELS[dial]}: {said(dial, value)}"
-
-
-def setting(turns: Mapping[str, Any], label: str) -> str:
-    """Markdown of a button that turns dials."""
-    where = "&".join(f"{dial}={value:g}" if isinstance(value, (int, float)) else f"{dial}={value}" for dial, value in turns.items())
-    return f"[{label}](set:act2?{where})"

@@ -39,7 +39,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         ],
         cards=cards(report),
         formula=formula(report),
-        banner=verdict.banner(lab, design, moving),
+        banner=verdict.banner(lab, design),
         note=kit.html(notes(lab, design)),
         after=llama.table() + measured_here.table(lab),
         readouts=readouts(lab, design),

@@ -1,0 +1,18 @@
+"""Act II's task: what a design is held to, and the dials that it may use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw import kit
+from ironlaw.labs.lab_v2_14_adversarial.act2.plan import Plan, plan_of
+from ironlaw.labs.lab_v2_14_adversarial.act2.verdict import LIMITS
+from ironlaw.labs.lab_v2_14_adversarial.models import data_of
+
+
+def _plan(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
+    return plan_of(lab, data_of(lab), values)
+
+
+GOAL = kit.Goal(_plan, LIMITS, ("model", "device", "batch", "dtype", "mode", "members", "steps", "images", "noise"))
