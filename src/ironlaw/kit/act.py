@@ -104,7 +104,7 @@ class Act:
             follows = getattr(panel, "FOLLOWS", ())
             return lab_parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own)
 
-        return self._cell(part, instrument, opens)
+        return self._cell(part, instrument, opens, again=("contexts",))
 
     def _reveal(self) -> Cell:
         act = self.module

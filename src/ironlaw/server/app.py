@@ -22,6 +22,7 @@ from ironlaw.errors import IronlawError
 from ironlaw.pages import widget
 from ironlaw.pages.gallery import MESSAGES, gallery, imported
 from ironlaw.pages.lab_catalogue import LABS, catalogue
+from ironlaw.pages.no_such_page import no_such_page
 from ironlaw.pages.page_templates import STATIC, static, theme
 from ironlaw.pages.records import Keeper
 from ironlaw.server import certificate_routes, glossary_routes, pages
@@ -148,4 +149,4 @@ def failed(request: Request, error: Exception) -> Response:
 
 
 def not_found(request: Request, error: Exception) -> Response:
-    return Response(f"404: nothing at {request.url.path}; the page is at /\n", 404, media_type="text/plain")
+    return pages.page("message.html", 404, **no_such_page(request.url.path))

@@ -13,7 +13,7 @@ from ironlaw.manual import build_docs
 from ironlaw.pages import glossary_page
 from ironlaw.pages.page_templates import STATIC, static, theme
 from ironlaw.site import bundle, folder, runtime, shells
-from ironlaw.site.listing import MARK, NO_JEKYLL, WORKER, listing
+from ironlaw.site.listing import MARK, NO_JEKYLL, NOT_FOUND, WORKER, listing
 from ironlaw.version import __version__
 from ironlaw.widget import assets
 from ironlaw.widget.assets import CSS
@@ -91,7 +91,7 @@ def _script(name: str) -> str:
 
 def _service_worker(content: dict[str, bytes]) -> str:
     """Its list names a page by its folder, as people ask for it."""
-    names = sorted(f"./{name.removesuffix('index.html')}" for name in content if name != NO_JEKYLL)
+    names = sorted(f"./{name.removesuffix('index.html')}" for name in content if name not in (NO_JEKYLL, NOT_FOUND))
     script = _script("sw")
     parts = [script.encode(), *(name.encode() + content[name] for name in sorted(content))]
     digest = hashlib.sha256(b"".join(parts)).hexdigest()[:12]
