@@ -167,7 +167,8 @@ class Lab:
         """Dials that belong to the device go along; the others stay, so that two contexts can be compared."""
         self.current_context = target
         for toggle in self._toggles():
-            toggle.state = {**toggle.state, "value": target.slug}
+            if toggle.state.get("value") != target.slug:
+                toggle.state = {"value": target.slug}  # without a number: it is Python that sets it
         for act, instrument in self.instruments.items():
             instrument.follow(self.follows[act])
         self.notify("context", "readouts")

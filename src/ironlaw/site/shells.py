@@ -32,7 +32,8 @@ def pages(assets: str, manual: str = "") -> dict[str, str]:
     browser = gallery.BROWSER._replace(alone=gallery.BROWSER.alone + more)
     labs = [lab for lab in catalogue() if lab.ready]
     empty = Records(where=PLACE)
-    start = gallery.gallery(catalogue(), empty, "", place=browser, ahead=f'<script type="module" src="{assets}/start.js"></script>')
+    scripts = f'<link rel="stylesheet" href="{assets}/piece.css">\n<script type="module" src="{assets}/start.js"></script>'
+    start = gallery.gallery(catalogue(), empty, "", place=browser, ahead=scripts, first_picture=f"{assets}/roofline.json")
     listed = {
         "": start,
         "glossary/": glossary_page.page(),
