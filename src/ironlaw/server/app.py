@@ -48,7 +48,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
 
     def show(message: str = "", wrong: dict[str, str] | None = None) -> Response:
         listed = catalogue(labs_folder)
-        scripts = f'{widget_files()}{ahead() if any(lab.ready for lab in listed) else ""}'
+        scripts = f"{widget_files()}{ahead() if any(lab.ready for lab in listed) else ''}"
         html = gallery(listed, keeper.records(), token, message, wrong, scripts, first_picture=FIRST_PICTURE)
         return pages.response(html, 400 if wrong else 200)
 

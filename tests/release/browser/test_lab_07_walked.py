@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 from lab_steps import (
-    choose_context,
     answer,
     changes,
+    choose_context,
     commit,
     expect_measured,
     expect_readable,

@@ -1,4 +1,7 @@
-"""The review's page: sections, of which it shows one at a time, the cards first. The words are in words.md, the cards in recall/questions/."""
+"""The review's page: sections, of which it shows one at a time, the cards first.
+
+The words are in words.md, the cards in recall/questions/.
+"""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Review:
         words, minutes = self.words, int(self.sheet.lab["minutes"])
         text = (
             f'<header class="il-header"><div class="il-kicker"><p><span>Review · </span>about {minutes} minutes at a time</p></div>'
-            f'<h1>{prose.inline(words["title"])}</h1>'
+            f"<h1>{prose.inline(words['title'])}</h1>"
             f'<p class="il-lede">{prose.inline(words["sentence"])}</p>'
             f'<p class="il-invariant"><strong>How.</strong> {prose.inline(words["how"])}</p></header>'
         )
@@ -129,7 +129,9 @@ class Review:
         title = prose.inline(self.words[f"{name}.title"])
         body = self.words.fill_all([f"{name}.about"], slots or {})[f"{name}.about"]
         head = f'<h2 class="il-act-title">{title}</h2>'
-        return page_host.html(f'<section class="il-step il-section" id="{name}">{head}<div class="il-prose">{prose.html(body)}</div></section>')
+        return page_host.html(
+            f'<section class="il-step il-section" id="{name}">{head}<div class="il-prose">{prose.html(body)}</div></section>'
+        )
 
     def cards(self) -> Any:
         return self.show("cards", flashcard.flashcard(self.desk))
