@@ -199,10 +199,8 @@ def test_the_roofline_can_be_dragged_and_says_what_one_sees(start: Page):
 
 
 def test_pointing_at_a_lab_lights_up_what_it_hands_on(start: Page):
-    lab, lit = (
-        start.locator('.course-map a[href="/lab/lab_08_ledger/"]'),
-        start.locator('.course-map g:has(> a[href="/lab/lab_08_ledger/"]) .lit'),
-    )
+    link = 'a[href="/lab/lab_08_ledger/"]'
+    lab, lit = start.locator(f".course-map {link}"), start.locator(f".course-map g:has(> {link}) .lit")
     expect(lit.first).to_be_hidden()
     lab.hover()
     expect(lit.first).to_be_visible()

@@ -15,6 +15,7 @@ LINE, NAMES, MINUTES = 118.0, 138.0, WIDTH  # where the stops, the names and the
 HEADING = 30.0  # what the name of a volume takes
 NEAREST, WIDER, WIDEST = 14.0, 9.0, LINE - 26.0  # how far an arc between neighbours bends, by how much more for each stop, and at most
 MARKS = {0: "fresh", len(STAGES) - 1: "done"}
+ARCS = "An arc leads from a lab’s design to a lab that starts from it; every lab can be opened without."
 NUMBERS = (
     "The numbers are those of the book’s chapters that the labs follow, so some are missing;"
     " in Volume 2 the labs come in the order in which they hand their designs on."
@@ -39,7 +40,7 @@ def course_map(labs: Sequence[Lab], records: Records) -> str:
         '<nav class="course-map" aria-label="Map of the course">'
         f'<svg viewBox="0 0 {WIDTH:g} {down + 4:g}" role="group" aria-label="An arc leads from a design to the lab that starts from it">'
         f"{headings}{stops}</svg>"
-        f'<p class="course">An arc leads from a lab’s design to a lab that starts from it; every lab can be opened without. {NUMBERS}</p></nav>'
+        f'<p class="course">{ARCS} {NUMBERS}</p></nav>'
     )
 
 
@@ -81,7 +82,8 @@ def _stop(lab: Lab, rows: Mapping[str, float], records: Records, labs: Sequence[
     lines = "".join(f'<path class="{given}" d="{_arc(y, rows[target])}"/>' for target in targets)
     lit = "".join(f'<circle class="lit" cx="{LINE:g}" cy="{rows[target]:g}" r="{RADIUS + 3:g}"/>' for target in targets)
     return (
-        f'<g>{lines}{lit}<a class="{MARKS.get(standing.stage, "here")}" href="/lab/{escape(lab.slug)}/" aria-label="{escape(about, quote=True)}">'
+        f"<g>{lines}{lit}"
+        f'<a class="{MARKS.get(standing.stage, "here")}" href="/lab/{escape(lab.slug)}/" aria-label="{escape(about, quote=True)}">'
         f'<title>{escape(about)}</title><rect x="{LINE - RADIUS - 2:g}" y="{y - STEP / 2:g}" width="{WIDTH - LINE + RADIUS + 2:g}"'
         f' height="{STEP:g}"/><circle class="stop" cx="{LINE:g}" cy="{y:g}" r="{RADIUS:g}"/>'
         f'<text class="number" x="{LINE:g}" y="{y + 4:g}">{lab_names.name(lab.slug)[-2:]}</text>'
