@@ -10,19 +10,20 @@ from typing import Any
 from book import Book
 from visits import Visit
 
-TOGGLE, SAVE = "toggle context", "save save"
+SAVE = "save save"
 EVERY = 5  # setting in a row is also asked for as a dial passes through it, and saved; then comes the next context
 
 
 def turn(visit: Visit, book: Book, key: str, numbers: Sequence[int]) -> None:
     """Every instrument of the page at these settings, the contexts one after the other. Fewer numbers are the beginning of more."""
-    contexts = [option["value"] for option in visit.traits(TOGGLE)["spec"]["options"]] if TOGGLE in visit.names else []
+    toggle = next((name for name in visit.names if name.startswith("toggle ")), None)  # those of the other instruments follow it
+    contexts = [option["value"] for option in visit.traits(toggle)["spec"]["options"]] if toggle else []
     instruments = [name for name in visit.names if name.startswith("instrument ")]
     for place, number in enumerate(numbers):
         where = f"{key}/turned/{number:03d}"
         context = contexts[place // EVERY % len(contexts)] if contexts else None
-        if context and visit.traits(TOGGLE)["state"]["value"] != context:
-            book.keep(f"{where} context {context}", visit.act(TOGGLE, value=context))
+        if toggle and context and visit.traits(toggle)["state"]["value"] != context:
+            book.keep(f"{where} context {context}", visit.act(toggle, value=context))
         for name in instruments:
             asked = setting(visit.traits(name)["spec"]["dials"], random.Random(f"{visit.lab.slug} {name} {number}"))
             if place % EVERY == 0:

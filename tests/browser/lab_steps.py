@@ -53,6 +53,17 @@ def instrument(page: Page, act: str) -> Locator:
     return found
 
 
+def choose_context(page: Page, name: str, act: str = "act1") -> None:
+    """In the head of the act's instrument: a button, or an entry of a menu."""
+    toggle = page.locator(f"#{act}-instrument .il-piece.il-toggle")
+    toggle.wait_for()
+    menu = toggle.locator("select")
+    if menu.count():
+        menu.select_option(value=menu.locator("option").filter(has_text=name).first.get_attribute("value"))
+    else:
+        toggle.get_by_text(name, exact=True).click()
+
+
 def commit(page: Page, option: str, confidence: str, button: str = "Commit my prediction") -> None:
     """Choose, say how sure, seal."""
     lock = page.locator(".il-lock").last  # the newest is the open one

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from chromium import with_scroll_bars
-from lab_steps import LOST, answer, commit, expect_short, go_on, label, patient, payloads, to_reflection, watched
+from lab_steps import LOST, answer, choose_context, commit, expect_short, go_on, label, patient, payloads, to_reflection, watched
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from ironlaw import kit
@@ -78,7 +78,7 @@ def test_only_the_button_saves_and_another_browser_finds_the_dials(beginner: str
     first = page.locator("#act1-instrument .il-instrument")
     first.locator(".il-dials").get_by_text("compiled", exact=True).click()
     expect(page.locator(".il-hud")).to_contain_text("not saved yet")
-    page.locator(".il-toggle").get_by_text("Jetson Orin NX", exact=True).click()
+    choose_context(page, "Jetson Orin NX")
     expect(first.get_by_role("radio", name="compiled")).to_be_checked()  # a context leaves the dials where they are
     assert payloads(shared_ledger, "design") == []
     go_on(page, "Save my design")

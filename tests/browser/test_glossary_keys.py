@@ -49,3 +49,44 @@ def test_tab_stops_once_in_a_place_and_arrow_keys_reach_the_other_words(chromium
         assert page.evaluate(term) == "l2"
         page.keyboard.press("Escape")
         expect(box).to_have_count(0)
+
+
+IN_A_PIECE = """<main><div style="height: 300px"></div><div id="piece"></div><div style="height: 3000px"></div></main>"""
+INTO_IT = """(html) => {
+  const root = document.getElementById("piece").attachShadow({ mode: "open" });
+  root.innerHTML = `<div class="il-home"><div class="il-step">${html}<button>Answer</button></div></div>`;
+  for (const word of root.querySelectorAll(".il-gloss")) word.tabIndex = 0;
+}"""
+
+
+def test_in_a_piece_the_box_goes_when_the_keyboard_moves_on(chromium: Browser) -> None:
+    """A focus that moves within a piece is not told to the page; the box stayed over the answers until Escape."""
+    with chromium.new_context() as context:
+        page = context.new_page()
+        page.set_content(IN_A_PIECE)
+        page.evaluate(INTO_IT, mark("<p>A kernel on the H100.</p>"))
+        page.add_script_tag(content=f"{script(GLOSSARY)}\nconst known = {json.dumps(explanations())};\nstartGlossary((id) => known[id]);")
+        box = page.get_by_role("tooltip")
+        page.keyboard.press("Tab")
+        expect(box).to_contain_text(explanations()["kernel"]["says"])
+        page.keyboard.press("Tab")
+        expect(box).to_contain_text(explanations()["h100"]["says"])
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("button", name="Answer")).to_be_focused()
+        expect(box).to_have_count(0)
+
+
+def test_a_page_that_scrolls_under_a_resting_pointer_explains_nothing(chromium: Browser) -> None:
+    with chromium.new_context() as context:
+        page = context.new_page()
+        page.set_content(f"<main><p>{'<br>' * 60}</p>{mark('<p>kernel</p>') * 40}<div style='height: 3000px'></div></main>")
+        page.add_script_tag(content=f"{script(GLOSSARY)}\nconst known = {json.dumps(explanations())};\nstartGlossary((id) => known[id]);")
+        box = page.get_by_role("tooltip")
+        page.mouse.move(20, 300)
+        page.evaluate("scrollTo(0, document.querySelectorAll('.il-gloss')[8].getBoundingClientRect().top - 300)")
+        page.wait_for_timeout(600)
+        assert page.evaluate("document.elementFromPoint(20, 300).closest('p').textContent") == "kernel"
+        expect(box).to_have_count(0)
+        word = page.locator(".il-gloss").nth(9).bounding_box()
+        page.mouse.move(word["x"] + 5, word["y"] + 5)
+        expect(box).to_have_count(1)

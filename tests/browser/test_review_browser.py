@@ -25,6 +25,7 @@ def page(page: Page) -> Iterator[Page]:
 def test_a_sitting_begins_by_mouse_with_undo_and_skip(beginner: str, shared_ledger: Ledger, page: Page) -> None:
     page.goto(beginner + REVIEW)
     expect(desk(page)).to_contain_text("10 to go")
+    unfold(page)
     first = on_the_table(page)
     assert first.working not in page.content() and first.answer not in desk(page).inner_text()
     desk(page).get_by_role("button", name="Show the key").click()
@@ -56,7 +57,7 @@ def test_one_card_by_keyboard_alone(beginner: str, page: Page) -> None:
 
 
 def test_the_map_by_keyboard(beginner: str, page: Page) -> None:
-    page.goto(beginner + REVIEW)
+    page.goto(f"{beginner}{REVIEW}#map")
     node = page.locator("[data-node=why]")
     expect(node).to_be_visible()
     node.focus()
@@ -78,11 +79,14 @@ def test_the_map_by_keyboard(beginner: str, page: Page) -> None:
     expect(page.locator("[data-node=profiling] .il-step-mark")).to_have_text("1, 5")
     page.locator("[data-node=registers]").click()
     page.get_by_role("button", name="Ask its cards now").click()
+    expect(desk(page)).to_be_visible()
     expect(desk(page)).to_contain_text("Memory ·")
+    expect(node).to_be_hidden()
 
 
 def test_the_models_ask_first_and_the_tree_agrees_with_the_planner(labs_server: str, page: Page) -> None:
     page.goto(labs_server + REVIEW)
+    unfold(page)
     tree = page.locator(".il-walk")
     for second, pattern in (("relu", "epilogue"), ("matmul", "not fused")):
         state = {**START, "second": second}
@@ -128,6 +132,7 @@ def test_the_models_ask_first_and_the_tree_agrees_with_the_planner(labs_server: 
 
 def test_ticks_and_texts_survive_a_reload(beginner: str, shared_ledger: Ledger, page: Page) -> None:
     page.goto(beginner + REVIEW)
+    unfold(page)
     writing, checklist = page.locator(".il-writing"), page.locator(".il-checklist")
     writing.get_by_label(re.compile("^1. What surprised")).fill("That ReLU waits for memory.")
     writing.get_by_role("button", name="Keep answer 1").click()
@@ -144,6 +149,7 @@ def test_ticks_and_texts_survive_a_reload(beginner: str, shared_ledger: Ledger, 
         writing.get_by_role("button", name="Download as Markdown").click()
     assert "That ReLU waits for memory." in Path(got.value.path()).read_text()
     page.reload()
+    unfold(page)
     expect(writing.get_by_label(re.compile("^1. What surprised"))).to_have_value("That ReLU waits for memory.")
     expect(writing.get_by_label(re.compile("^4. Name one topic"))).to_have_value("Guards.")
     expect(checklist.get_by_role("checkbox").first).to_be_checked()
@@ -151,21 +157,29 @@ def test_ticks_and_texts_survive_a_reload(beginner: str, shared_ledger: Ledger, 
     assert written == ["That ReLU waits for memory.", "Guards."]
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_its_sections_are_pages_of_their_own(beginner: str, page: Page, width: int) -> None:
+    """It was one page of more than ten thousand pixels."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(beginner + REVIEW)
+    rail = page.get_by_role("navigation", name="Sections")
+    for name, piece in (("Map", "#map-instrument"), ("Tree", "#walk-piece"), ("Models", "#ladder-instrument"), ("Write", "#writing-piece")):
+        expect(page.locator(piece)).to_be_hidden()
+        rail.get_by_role("link", name=name).click()
+        expect(page.locator(f"{piece} .il-piece")).to_be_visible()
+        expect(rail.locator("[aria-current]")).to_have_text(name)
+        expect(desk(page)).to_be_hidden()
+    expect_short(page)
+    page.reload()
+    expect(page.locator("#writing-piece .il-piece")).to_be_visible()
+    rail.get_by_role("link", name="Cards").click()
+    expect(desk(page)).to_be_visible()
+    expect(page.locator(".il-header")).not_to_contain_text("150")
+
+
 def test_it_can_be_read_everywhere(beginner: str, page: Page) -> None:
     open_in_the_dark(page, beginner + REVIEW)
-    for tool, title in (("map-instrument", "Concept map"), ("ladder-instrument", "Mental models")):  # one at a time on a phone
-        button = page.get_by_role("button", name=f"Open {title}")
-        expect(button).to_be_visible()
-        expect(page.locator(f"#{tool}")).to_be_hidden()
-        expect_short(page)
-        button.click()
-        expect(page.locator(f"#{tool} .il-piece")).to_be_visible()
-        expect(button).to_be_hidden()
-    expect(page.locator("#map-instrument")).to_be_hidden()
-    expect_short(page)
     rail = page.get_by_role("navigation", name="Sections")
-    rail.get_by_role("link", name="Tree").click()
-    expect(rail.locator("[aria-current]")).to_have_text("Tree")  # though folded, and the next begins right under it
     unfold(page)
     shown = on_the_table(page)
     answer(page, shown, right=False, sure="5 certain")

@@ -139,13 +139,16 @@ def test_stop_asks_and_ends_the_server(page: Page, labs):
 def test_the_start_page_by_keyboard_alone(start: Page):
     """Tab through everything; open a question with Space, answer it with Enter."""
     reached = []
-    for _ in range(80):
+    for _ in range(100):
         start.keyboard.press("Tab")
         focused = start.evaluate("(e => e.id || e.getAttribute('class') || e.textContent.trim() || e.name)(document.activeElement)")
         reached.append(focused)
-        assert start.evaluate("(s => s.outlineStyle !== 'none' || s.boxShadow !== 'none')(getComputedStyle(document.activeElement))") or (
-            start.evaluate("getComputedStyle(document.activeElement, '::after').outlineStyle") != "none"
-        ), focused
+        ringed = (
+            "(s => s.outlineStyle !== 'none' || s.boxShadow !== 'none' || s.stroke !== 'none')(getComputedStyle(document.activeElement))"
+        )
+        assert start.evaluate(ringed) or (start.evaluate("getComputedStyle(document.activeElement, '::after').outlineStyle") != "none"), (
+            focused
+        )
         if focused == "Reset …":
             start.keyboard.press("Space")
             start.keyboard.press("Tab")
@@ -177,3 +180,33 @@ def test_the_start_page_needs_no_script(new_context: Callable[..., BrowserContex
     page.locator("#name").fill("Grace")
     page.locator("form[action='/do/name'] button").click()
     expect(page.locator("header")).to_contain_text("Welcome back, Grace.")
+
+
+def test_the_roofline_can_be_dragged_and_says_what_one_sees(start: Page):
+    picture = start.locator("#roofline")
+    expect(picture).to_contain_text("One token at a time")
+    point = picture.locator('.il-target[aria-label*="1 token"]').first.bounding_box()
+    x, y = point["x"] + point["width"] / 2, point["y"] + point["height"] / 2
+    start.mouse.move(x, y)
+    start.mouse.down()
+    start.mouse.move(x + 420, y, steps=6)
+    start.mouse.up()
+    expect(picture).to_contain_text("memory keeps up")
+    slider = picture.get_by_role("slider", name="Tokens at a time")
+    slider.focus()
+    start.keyboard.press("Home")
+    expect(picture).to_contain_text("One token at a time")
+
+
+def test_pointing_at_a_lab_lights_up_what_it_hands_on(start: Page):
+    link = 'a[href="/lab/lab_08_ledger/"]'
+    lab, lit = start.locator(f".course-map {link}"), start.locator(f".course-map g:has(> {link}) .lit")
+    expect(lit.first).to_be_hidden()
+    lab.hover()
+    expect(lit.first).to_be_visible()
+    start.mouse.move(2, 2)
+    expect(lit.first).to_be_hidden()
+    start.locator('.course-map a[href="/lab/lab_07_fusion/"]').focus()
+    start.keyboard.press("Tab")
+    expect(lab).to_be_focused()
+    expect(lit.first).to_be_visible()

@@ -9,7 +9,8 @@ import pytest
 from ironlaw.cli import lab as command
 from ironlaw.cli import main
 from ironlaw.kit.lab import LABS
-from ironlaw.kit.lab_check import problems
+from ironlaw.kit.lab_check import _next, problems
+from ironlaw.kit.lab_words import load
 from ironlaw.slots import hard_coded_figures
 
 
@@ -37,6 +38,16 @@ def test_names_slots_and_code_are_no_figures(text):
 
 def test_a_device_may_have_a_number_in_its_name():
     assert hard_coded_figures("a Raspberry Pi 5", ["Raspberry Pi 5"]) == [] and hard_coded_figures("a Raspberry Pi 5")
+
+
+@pytest.mark.parametrize("slug", sorted(path.parent.name for path in LABS.glob("lab_*/lab.py")))
+def test_the_next_lab_is_the_one_that_the_button_names(slug):
+    """Lab 07 went on with Lab 08 on the button and with Lab 11 in the connections."""
+    assert list(_next(slug, load(LABS / slug / "words.md"))) == []
+
+
+def test_another_next_is_a_fault():
+    assert "lab_08_ledger" in next(_next("lab_07_fusion", load(LABS / "lab_10_frontier" / "words.md")))
 
 
 @pytest.fixture

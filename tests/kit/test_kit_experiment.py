@@ -119,7 +119,7 @@ def test_the_machine_itself_can_be_measured_and_then_asks_for_a_reload(ledger, d
     known, kept = [], []
     item = experiment.Machine(lambda: bool(known))
     piece = experiment.measure("act1", [item], lambda name: None, kept.append, lambda: known.append(1), lambda: True, desk)
-    assert piece.view["items"][0]["title"].startswith("This machine") and not piece.view["items"][0]["reload"]
+    assert piece.view["items"][0]["title"].startswith("This machine") and not piece.view["items"][0]["result"]
     done = "import json; print(json.dumps(dict(result=dict(rows=56))))"
     monkeypatch.setattr(experiment, "command", lambda name: [sys.executable, "-c", done] if name == "this_machine" else [])
     item.why = ""
@@ -129,7 +129,19 @@ def test_the_machine_itself_can_be_measured_and_then_asks_for_a_reload(ledger, d
         assert time.monotonic() < end
         time.sleep(0.02)
     shown = piece.view["items"][0]
-    assert shown["reload"] and "among the contexts" in shown["result"] and not kept  # it is stored as this machine, not in the ledger
+    assert "one of the contexts now" in shown["result"] and not kept  # it is stored as this machine, not in the ledger
+
+
+def test_a_run_of_another_lab_is_named_and_can_be_cancelled_from_here(page, desk):
+    """It was only refused, with the run's short name, and there was no way to end it but to find its lab."""
+    desk.start("ledger", [sys.executable, "-c", "import time; time.sleep(600)"], lambda result: None)
+    page.press()
+    view = page.piece.view
+    assert view["running"] and view["elsewhere"] == {"id": "ledger", "title": experiment_list.experiment("ledger").title}
+    page.press("cancel", "ledger")
+    assert desk.now is None and page.piece.view["elsewhere"] is None and not page.piece.view["running"]
+    page.press()
+    assert desk.running("tiny_ops")
 
 
 def test_what_no_browser_of_ours_sends_is_refused(page, desk):

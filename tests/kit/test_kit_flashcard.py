@@ -222,6 +222,25 @@ def test_what_is_left_counts_down_with_the_answer(piece, desk):
     assert do(piece, "next")["left"] == 9
 
 
+def test_what_is_left_never_rises(piece, desk, clock):
+    """Wrong answers fell due again within the sitting, so that it grew: 5, 4, 3, 4, 3, 6."""
+    left = [piece.view["left"]]
+    while piece.view["phase"] != "done":
+        kind = piece.view["kind"]
+        if kind == "explain":
+            do(piece, "skip")
+        elif kind == "choice":
+            do(piece, "answer", answer="a", confidence=5)
+        else:
+            do(piece, "answer", answer=right_answer(desk), confidence=5)
+        clock.now += timedelta(minutes=40)
+        left.append(piece.view["left"])
+        if piece.view["phase"] == "key":
+            left.append(do(piece, "next")["left"])
+    assert left == sorted(left, reverse=True) and left[0] == 10 and left[-1] == 0 and len(desk.session.answers) >= 5
+    assert piece.view["more"] > 0  # those that came back, and others, in another sitting
+
+
 def test_a_topic_and_cards_by_name(piece, desk):
     view = do(piece, "topic", topic="fusion")
     assert view["topic"] == "Fusion" and view["left"] == 10

@@ -5,8 +5,9 @@ from as_browser import send
 
 from ironlaw import kit
 from ironlaw.errors import UnknownName
-from ironlaw.kit import frame, lab_parts
-from ironlaw.kit.lab import Lab
+from ironlaw.kit import context, frame, lab_parts
+from ironlaw.kit.lab import LABS, Lab
+from ironlaw.kit.page import Page
 from ironlaw.labs._template import act1 as instrument
 from ironlaw.labs.review import review
 from ironlaw.ledger import open_ledger
@@ -15,7 +16,6 @@ from ironlaw.ledger import open_ledger
 @pytest.fixture
 def shown(lab):
     lab.states("act1", "act1_reflection", "context", "readouts")
-    frame.toggle(lab)
     lab_parts.lock(lab, "act1")
     lab_parts.instrument(lab, "act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
     return lab
@@ -66,16 +66,44 @@ def test_a_new_attempt_moves_the_mark(shown):
 def test_the_context_is_an_event_and_comes_first_next_time(shown, ledger):
     commit(shown)
     before = piece(shown, "act1.instrument").view["figures"]
-    send(piece(shown, "context"), value="pi5")
+    send(piece(shown, "act1.context"), value="pi5")
     assert shown.current_context.slug == "pi5" and ledger.track() == "pi5"
     assert piece(shown, "act1.instrument").view["figures"] != before  # another bar is emphasised
     assert [c.slug for c in kit.open("_template", ledger).contexts] == ["pi5", "h100_sxm"]
-    send(piece(shown, "context"), value="pi5")
+    send(piece(shown, "act1.context"), value="pi5")
     assert len(ledger.events(kind="context")) == 1  # choosing the same again is no event
 
 
+def test_the_context_is_chosen_in_the_instrument_once_that_is_open(shown):
+    assert piece(shown, "act1.context").spec["hidden"]
+    commit(shown)
+    assert not piece(shown, "act1.context").spec["hidden"]
+
+
+def test_the_toggles_of_all_instruments_are_in_step(shown, ledger):
+    commit(shown)
+    shown.words.sections["act1.more.instrument"] = "Another one"
+    lab_parts.instrument(shown, "act1", instrument.dials(shown), lambda values: instrument.view(shown, values), panel="more")
+    send(piece(shown, "act1.more.context"), value="pi5")
+    assert piece(shown, "act1.context").state["value"] == "pi5" and len(ledger.events(kind="context")) == 1
+
+
+def test_a_machine_that_is_measured_is_a_context_at_once(ledger, monkeypatch):
+    """The page had to be loaded again."""
+    page = Page(LABS / "_template", ledger)
+    page.open()
+    commit(page.lab)
+    page.settle()
+    monkeypatch.setattr(context, "known_local", lambda: context.hardware("pi5"))
+    page.lab.meet_this_machine()
+    assert "act1_instrument" in page.settle()["cells"]
+    assert [option["value"] for option in piece(page.lab, "act1.context").spec["options"]] == ["h100_sxm", "pi5", "this_machine"]
+    send(piece(page.lab, "act1.context"), value="this_machine")
+    assert page.lab.current_context.slug == "this_machine" and not page.failed
+
+
 def test_an_unknown_context_is_refused_beside_the_toggle(shown):
-    assert "no context 'moon'" in send(piece(shown, "context"), value="moon")["error"]["message"]
+    assert "no context 'moon'" in send(piece(shown, "act1.context"), value="moon")["error"]["message"]
     assert shown.current_context.slug == "h100_sxm"
 
 
@@ -116,7 +144,7 @@ def test_turning_a_dial_after_saving_is_said_and_not_written(shown, ledger):
     commit(shown)
     finish(shown, ledger)
     send(piece(shown, "act1.instrument"), dials={"a": "pi5", "b": "h100_sxm"})
-    send(piece(shown, "context"), value="pi5")
+    send(piece(shown, "act1.context"), value="pi5")
     assert frame.receipt(shown, {"x": 1}).changed and frame.receipt(shown, {"x": 2}).changed
     assert len(ledger.events("_template", "design")) == 1
 
@@ -124,7 +152,7 @@ def test_turning_a_dial_after_saving_is_said_and_not_written(shown, ledger):
 def show(ledger) -> Lab:
     lab = kit.open("_template", ledger)
     lab.states("act1", "act1_reflection", "act1.claims", "progress", "context", "readouts")
-    frame.toggle(lab), frame.header(lab), lab_parts.lock(lab, "act1")
+    frame.header(lab), lab_parts.lock(lab, "act1")
     lab_parts.instrument(lab, "act1", instrument.dials(lab), lambda values: instrument.view(lab, values))
     return lab
 
@@ -150,7 +178,7 @@ def test_a_context_leaves_the_dials_where_they_are(shown):
     commit(shown)
     place = piece(shown, "act1.instrument").spec["store"]
     send(piece(shown, "act1.instrument"), dials={"a": "pi5", "b": "pi5"})
-    send(piece(shown, "context"), value="pi5")
+    send(piece(shown, "act1.context"), value="pi5")
     assert piece(shown, "act1.instrument").state["dials"] == {"a": "pi5", "b": "pi5"}
     assert piece(shown, "act1.instrument").spec["store"] == place
 
@@ -160,14 +188,14 @@ def test_a_second_window_follows_when_it_looks(shown, ledger):
     other = show(ledger)
     assert set(piece(other, "act1.instrument").view) == {"seq"} and not other.is_open("act1.claims")
     commit(shown)
-    send(piece(shown, "context"), value="pi5")
+    send(piece(shown, "act1.context"), value="pi5")
     frame.go_on(shown, "act1.instrument")
     send(piece(shown, "act1.instrument.next"), act=1)
     assert not other.is_open("act1.claims")
     stamp = send(piece(other, "follow"), look=1)["stamp"]
     assert stamp == len(ledger.events("_template")) and piece(other, "act1").view["committed"]["choice"] == 1
     assert piece(other, "act1.instrument").view["figures"] and other.is_open("act1.claims") and other.current_context.slug == "pi5"
-    assert piece(other, "context").state["value"] == "pi5"
+    assert piece(other, "act1.context").state["value"] == "pi5"
     send(piece(shown, "act1.instrument"), dials={"a": "pi5", "b": "pi5"})
     finish(shown, ledger)
     send(piece(other, "follow"), look=2)

@@ -20,16 +20,13 @@ def bare(html: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", html.replace("<wbr>", "")).split())
 
 
-def test_header_has_names_and_no_figures(lab):
-    text = bare(header.header("Lab 03", "Title", "One sentence.", "What stays.", 40, lab.contexts, "- a chapter"))
+def test_header_is_title_sentence_and_minutes():
+    text = bare(header.header("Lab 03", "Title", "One sentence.", 40, "- a chapter"))
     for words in (
         "Lab 03",
         "about 40 minutes",
         "Title",
         "One sentence.",
-        "What stays.",
-        "NVIDIA H100",
-        "Raspberry Pi 5",
         "Read first",
         "a chapter",
     ):

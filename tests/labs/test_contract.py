@@ -19,7 +19,7 @@ from ironlaw.ledger import open_ledger
 EVERY = (*VOLUME_1, *VOLUME_2)
 ACTS = acts(EVERY)
 LIMITED = [(act, limit) for act in ACTS for limit in act.declared]
-LOCKED = {"header", "rail", "context_toggle", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
+LOCKED = {"header", "rail", "act1_message", "act1_lock", "act1_instrument", "act2_message", "hud"}
 LATER = ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "receipt")  # than Act II's lock
 VERDICT = settings.verdict
 JUDGED: list[Any] = []  # settings, in the order in which a banner was made for them

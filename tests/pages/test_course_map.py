@@ -33,7 +33,7 @@ def test_stops_and_arcs_are_drawn() -> None:
     labs[2] = replace(labs[2], starts_from=(labs[0].slug, labs[1].slug, "lab_99_missing"))
     assert arcs(labs) == [(labs[0].slug, labs[2].slug), (labs[1].slug, labs[2].slug)]
     page = course_map(labs, Records(labs={labs[0].slug: Standing(3), labs[1].slug: Standing(1)}))
-    assert page.count("<circle") == 4 and page.count("<path") == 2
+    assert page.count('<circle class="stop"') == 4 and page.count("<path") == 2
     assert page.count('class="given"') == 1 and page.count('class="open"') == 1
     assert [match[1] for match in re.finditer(r'<a class="(\w+)"', page)] == ["done", "here", "fresh", "fresh"]
     assert f"its design goes to {labs[2].name}" in page
@@ -42,7 +42,7 @@ def test_stops_and_arcs_are_drawn() -> None:
 def test_arcs_lead_from_row_to_row() -> None:
     one, two = (next(lab for lab in NUMBERED if lab.slug.startswith(start)) for start in ("lab_01", "lab_v2"))
     page = course_map([one, replace(two, starts_from=(one.slug,))], Records())
-    (x1, y1), (x2, y2) = re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', page)
+    (x1, y1), (x2, y2) = re.findall(r'class="stop" cx="([\d.]+)" cy="([\d.]+)"', page)
     assert float(x1) == float(x2) and float(y1) < float(y2) and "Volume 1" in page and "Volume 2" in page
 
 
@@ -51,3 +51,14 @@ def test_a_card_says_what_it_starts_from() -> None:
     assert starts_from(one, [one, two]) == "" == starts_from(replace(one, starts_from=("lab_99_missing",)), [one])
     both = starts_from(replace(three, starts_from=(one.slug, two.slug)), NUMBERED)
     assert both == f"Starts from your designs of {one.name} and {two.name}, if you saved them."
+
+
+def test_a_lab_has_its_name_and_minutes_and_lights_up_what_it_hands_on() -> None:
+    page = course_map(NUMBERED, Records())
+    for lab in NUMBERED:
+        assert f">{lab.title}</text>" in page and f">{lab.minutes} min</text>" in page
+    groups = {re.search(r'href="/lab/(\w+)/"', group)[1]: group for group in page.split("<g>")[1:]}
+    for lab in NUMBERED:
+        handed = sum(source == lab.slug for source, _ in arcs(NUMBERED))
+        assert groups[lab.slug].count("<path") == groups[lab.slug].count('class="lit"') == handed
+    assert "book’s chapters" in page

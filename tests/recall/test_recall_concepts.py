@@ -182,3 +182,18 @@ def test_unknown_statements_and_prompts_are_told():
         checklist.sheet().statement("derive_rigde")
     with pytest.raises(UnknownName, match="surprise"):
         checklist.sheet().prompt("suprise")
+
+
+def test_the_map_covers_every_lab_and_begins_with_all_of_them():
+    """Its root was “Why ML compilers”."""
+    every = concepts.concept_map()
+    labs = {path.parent.name for path in LABS.glob("lab_*/lab.py")}
+    assert {concept.lab for concept in every.concepts.values()} >= labs
+    reached, waiting = set(), ["why"]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += every.below(name)
+    assert {concept.lab for name, concept in every.concepts.items() if name in reached} >= labs
+    assert "compiler" not in every.concept("why").label

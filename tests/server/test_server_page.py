@@ -108,10 +108,13 @@ def test_no_way_out_of_the_static_folder(client: TestClient, html: str):
         assert client.get(f"{folder(html)}/{name}").status_code == 404
 
 
-def test_not_found_says_where_the_page_is(client: TestClient):
-    response = client.get("/nowhere")
-    assert response.status_code == 404
-    assert "the page is at /" in response.text
+@pytest.mark.parametrize("address", ["/nowhere", "/labs/x", "/lab/x/y", "/lab/x/", "/explore/x"])
+def test_an_unknown_address_has_a_page_that_says_so_and_leads_back(client: TestClient, address: str):
+    """It was a line of plain text without a title."""
+    response = client.get(address)
+    assert response.status_code == 404 and response.headers["content-type"].startswith("text/html")
+    assert "<title>ironlaw: There is no" in response.text and '<a href="/">All labs</a>' in response.text
+    assert "<x>" not in client.get("/labs/<x>").text
 
 
 def test_only_reading(client: TestClient):

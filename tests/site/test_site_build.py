@@ -1,5 +1,6 @@
 """The folder of the site: relative addresses, all files listed for offline use, nothing from elsewhere, a runtime that is checked."""
 
+import base64
 import hashlib
 import io
 import json
@@ -83,8 +84,23 @@ def test_nothing_is_loaded_from_elsewhere(site):
 def test_the_list_for_offline_use_has_every_file(site):
     listed = json.loads(re.search(r"const FILES = (\[.*?\]);", (site.folder / "sw.js").read_text("utf-8"))[1])
     files = {path.relative_to(site.folder).as_posix() for path in site.folder.rglob("*") if path.is_file()}
-    files -= {"sw.js", ".nojekyll", MARK}
+    files -= {"sw.js", ".nojekyll", MARK, "404.html"}
     assert {name.removeprefix("./") for name in listed} == {name.removesuffix("index.html") for name in files}
+
+
+def test_an_address_without_a_page_leads_back_from_any_depth(site):
+    """It has no address of its own: no file beside it can be named, and its links are found when it is shown."""
+    text = (site.folder / "404.html").read_text("utf-8")
+    assert "<title>ironlaw: There is no such page" in text and not re.findall(r'(?:href|src)="', text)
+    script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text and MARK in script and text.count("data-to=") == 3
+
+
+def test_the_start_page_has_its_picture(site):
+    [address] = re.findall(r'id="roofline"[^>]* data-traits="([^"]+)"', pages(site)["index.html"])
+    traits = json.loads((site.folder / address).read_text("utf-8"))
+    assert traits["kind"] == "instrument" and len(traits["views"]) == len(traits["spec"]["dials"][0]["steps"])
 
 
 def test_licences_of_all_that_is_in_it(site):

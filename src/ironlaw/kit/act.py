@@ -107,7 +107,7 @@ class Act:
             aim = (goal, self._slots(lab, "task") or {}) if goal is not None and goal.panel == own else None
             return lab_parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own, aim)
 
-        return self._cell(part, instrument, opens)
+        return self._cell(part, instrument, opens, again=("contexts",))
 
     def _reveal(self) -> Cell:
         act = self.module

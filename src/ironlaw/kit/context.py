@@ -110,15 +110,18 @@ def pick(contexts: Sequence[Context], slug: str) -> Context:
     raise unknown("context", slug, [c.slug for c in contexts])
 
 
-def toggle(label: str, contexts: Sequence[Context], current: Context, choose: Callable[[str], None]) -> Piece:
-    if not contexts:
-        raise BadRegistry("a lab needs at least one [[context]] in questions.toml")
-    alone = len({c.regime for c in contexts}) == len(contexts)  # where two share a regime, the device's name comes first
-    names = [(c.regime_label, c.label) if alone else (c.label, "" if c.regime == DATA else c.regime_label) for c in contexts]
-    options = [{"value": c.slug, "label": label, "note": note} for c, (label, note) in zip(contexts, names, strict=True)]
-
+def toggle(name: str, label: str, contexts: Sequence[Context], current: Context, choose: Callable[[str], None]) -> Piece:
     def compute(state: Mapping[str, Any]) -> dict[str, Any]:
         choose(str(state.get("value")))
         return {}
 
-    return Piece("toggle", {"id": "context", "label": label, "options": options, "value": current.slug}, compute)
+    return Piece("toggle", {"id": name, "label": label, "options": options(contexts), "value": current.slug}, compute)
+
+
+def options(contexts: Sequence[Context]) -> list[dict[str, str]]:
+    """What a toggle offers."""
+    if not contexts:
+        raise BadRegistry("a lab needs at least one [[context]] in questions.toml")
+    alone = len({c.regime for c in contexts}) == len(contexts)  # where two share a regime, the device's name comes first
+    names = [(c.regime_label, c.label) if alone else (c.label, "" if c.regime == DATA else c.regime_label) for c in contexts]
+    return [{"value": c.slug, "label": label, "note": note} for c, (label, note) in zip(contexts, names, strict=True)]

@@ -59,7 +59,7 @@ class Machine:
         self.is_known, self.why = is_known, experiment_list.why_not(MACHINE)
 
     def result(self, run: Measured | None) -> str:
-        return html("This machine was measured. Load the page again, and it is among the contexts.") if self.is_known() else ""
+        return html("This machine was measured. It is one of the contexts now, in the head of each instrument.") if self.is_known() else ""
 
 
 def measure(
@@ -71,9 +71,17 @@ def measure(
     acts, finished = ActCounter(), jobs.finished
     mine: dict[str, Run] = {}
 
+    def elsewhere() -> str:
+        """The run that another act or another lab has started."""
+        now = jobs.now
+        return now.name if now is not None and now.name not in by_name else ""
+
     def do(what: str, name: str) -> None:
         if not allowed():
             raise BadValue("Commit your prediction first; then measure.")
+        if what == "cancel" and name == elsewhere():
+            jobs.cancel(name)
+            return
         if name not in by_name:
             raise BadValue(f"there is no experiment {name!r} here; choose one of {', '.join(by_name)}")
         if what == "cancel":
@@ -102,21 +110,26 @@ def measure(
             if item["id"] == which and refusal:
                 item["error"] = refusal
         page_error = {"dial": None, "message": refusal} if refusal and which not in by_name else None
-        return {"items": views, "running": any(item["running"] for item in views), "error": page_error}
+        other = elsewhere()
+        others = {"id": other, "title": title(other)} if other else None
+        return {"items": views, "running": bool(other) or any(item["running"] for item in views), "elsewhere": others, "error": page_error}
 
     return Piece("experiment", {"id": f"{act}.measure"}, compute, {"act": 0})
 
 
+def title(name: str) -> str:
+    return Machine.title if name == MACHINE else experiment_list.experiment(name).title
+
+
 def _view(item: Item | Machine, newest: Measured | None, running: Run | None, last: Run | None) -> dict[str, Any]:
     previous = last if last is not None and running is None else None
-    result = item.result(newest)
     return {
         "id": item.name, "title": item.title, "runs": item.runs, "why": item.why, "seconds": show(item.seconds, "s", 2),
         "running": {"share": running.share, "doing": running.doing} if running else None,
         "error": previous.error if previous is not None and previous.state == FAILED else "",
         "cancelled": previous is not None and previous.state == CANCELLED,
         "refused": previous is not None and previous.state == FAILED and previous.noisy,
-        "result": result, "reload": bool(result) and item.name == MACHINE,
+        "result": item.result(newest),
     }  # fmt: skip
 
 

@@ -23,9 +23,7 @@ from ironlaw.widget.piece import Piece
 
 def header(lab: Lab) -> Any:
     words = lab.words
-    text = headings.header(
-        lab.name, words["title"], words["sentence"], words["invariant"], int(lab.sheet.lab["minutes"]), lab.contexts, words["read_first"]
-    )
+    text = headings.header(lab.name, words["title"], words["sentence"], int(lab.sheet.lab["minutes"]), words["read_first"])
     if lab.trouble:
         text += notice("fail", "The ledger can't be opened", prose.html(f"{sentence(lab.trouble)}\n\nYou can read on; nothing is kept."))
     text += ledger_notice(lab.ledger)
@@ -52,10 +50,13 @@ def rail(lab: Lab) -> Any:
     return page_host.html(rails.rail(acts))
 
 
-def toggle(lab: Lab) -> Any:
-    """The context. The learner's track comes first."""
-    piece = context.toggle(lab.words["context"], lab.contexts, lab.current_context, lab.choose)
-    return lab.show("context", piece, "context", "toggle")
+def toggle(lab: Lab, instrument: str) -> str:
+    """HTML of the context in the head of an instrument; empty where there is nothing to choose, and unseen while that is locked."""
+    if len(lab.contexts) < 2:
+        return ""
+    piece = context.toggle(f"{instrument}.context", lab.words["context"], lab.contexts, lab.current_context, lab.choose)
+    lab.instruments[instrument].heads(piece)
+    return f'<div class="il-context">{lab.element(f"{instrument}.context", piece)}</div>'
 
 
 def go_on(lab: Lab, name: str) -> str:

@@ -81,8 +81,16 @@ class Instrument:
         self.aside: dict[str, str] = {}  # saved dial -> why it can't be used here; said until a dial is turned
         spec = {"id": name, "title": title, "store": store, "dials": self._standing(saved or {}), "locked": locked, "task": task}
         self.piece = Piece("instrument", spec, self._answer)
+        self.toggle: Piece | None = None
+
+    def heads(self, toggle: Piece) -> None:
+        """The context that is chosen in its head, once it is open."""
+        self.toggle = toggle
+        toggle.spec = {**toggle.spec, "hidden": bool(self.piece.spec.get("locked"))}
 
     def open(self) -> None:
+        if self.toggle is not None:
+            self.toggle.spec = {**self.toggle.spec, "hidden": False}
         if self.piece.spec.get("locked"):
             self.piece.unlock()
         else:

@@ -110,9 +110,11 @@ class Lab:
         return {"context": self.current_context.slug, **values, **self.outcomes(*acts)}
 
     def standing(self, state: str) -> Any:
-        """Of a question ("act1"), a place ("act1.claims"), "progress", "context", "readouts" or "measured"."""
+        """Of a question ("act1"), a place ("act1.claims"), "progress", "context", "contexts", "readouts" or "measured"."""
         if state == "context":
             return self.current_context.slug
+        if state == "contexts":
+            return tuple(each.slug for each in self.contexts)
         if state == "progress":
             return self.progress.stamp, self.progress.reached
         if "." in state or state == journey.END:
@@ -166,16 +168,36 @@ class Lab:
     def _move_to(self, target: Context) -> None:
         """Dials that belong to the device go along; the others stay, so that two contexts can be compared."""
         self.current_context = target
+        for toggle in self._toggles():
+            if toggle.state.get("value") != target.slug:
+                toggle.state = {"value": target.slug}  # without a number: it is Python that sets it
         for act, instrument in self.instruments.items():
             instrument.follow(self.follows[act])
         self.notify("context", "readouts")
 
+    def _toggles(self) -> list[Piece]:
+        """The contexts in the instruments' heads: all of them stand at the same one."""
+        return [instrument.toggle for instrument in self.instruments.values() if instrument.toggle is not None]
+
+    @property
+    def could_meet_this_machine(self) -> bool:
+        """Whether the learner's machine becomes a context here once it is measured."""
+        return self.current_context.regime != context.DATA
+
+    def meet_this_machine(self) -> None:
+        """It may have been measured since the page was opened; then it is one of the contexts from now on."""
+        own = context.this_machine() if self.could_meet_this_machine else None
+        if own is None or any(each.slug == own.slug for each in self.contexts):
+            return
+        self.contexts = (*self.contexts, own)
+        self.notify("contexts")  # toggles and dials that list them
+
     def _follow_context(self) -> None:
-        """Another window may have chosen one, and a machine that was measured there is not among ours until the page is loaded again."""
+        """Another window may have chosen one, or measured this machine."""
+        self.meet_this_machine()
         track = self.ledger.track([each.slug for each in self.contexts])
         target = next((each for each in self.contexts if each.slug == track), self.current_context)
         if target is not self.current_context:
-            self.elements["context"].widget.state = {"value": target.slug}
             self._move_to(target)
 
     # --- pieces on the page
@@ -184,9 +206,10 @@ class Lab:
         self.elements[name] = page_host.element(piece)
         return self.elements[name]
 
-    def show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "", then: str = "") -> Any:
+    def show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "", then: str = "",
+             head: str = "") -> Any:  # fmt: skip
         again = self._again(anchor or step.anchor(act, part))
-        return page_host.html(step.step(act, part, f"{again}{self.element(name, piece)}{then}", title, anchor))
+        return page_host.html(step.step(act, part, f"{again}{head}{self.element(name, piece)}{then}", title, anchor))
 
     def _again(self, anchor: str) -> str:
         """The button that stands for a place which is folded; a prediction is never folded alone, nor an answer."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from ironlaw.errors import IronlawError
 from ironlaw.kit import lab as labs
 from ironlaw.kit.challenge import commit as commit_number
 from ironlaw.kit.check_prose import prose
+from ironlaw.kit.ending import next_lab
 from ironlaw.kit.lab_module import LabModule
 from ironlaw.kit.lab_words import Words
 from ironlaw.kit.page import Page
@@ -22,6 +24,7 @@ from ironlaw.registry.loader import read
 from ironlaw.slots import hard_coded_figures
 
 HEAD = ("title", "teaches", "sentence", "invariant", "read_first", "context", "sender", "takeaways", "connections")
+NEXT = re.compile(r"Next: \[[^\]]*\]\(\.\./(\w+)/?\)")
 PER_DECISION = ("title", "message", "question", "premises", "instrument", "reveal")
 PER_ACT = (*PER_DECISION, "peek")
 PROVIDED = ("dials", "view", "truth", "distance", "CLAIMS")
@@ -40,6 +43,7 @@ def problems(name: str | Path, run: bool = True) -> list[str]:
                 lab = labs.open(folder, ledger)
                 faults = [
                     *_words(lab.words, [context.label for context in lab.contexts]),
+                    *_next(lab.slug, lab.words),
                     *_questions(lab.words, lab.sheet, _beliefs(folder)),
                     *_acts(folder, lab.sheet),
                     *_tasks(lab.words, folder, lab.sheet),
@@ -61,6 +65,15 @@ def _words(words: Words, names: Iterable[str] = ()) -> Iterator[str]:
         if name not in words:
             yield f"{words.where}: no section [{name}]; add `## {name}`"
     yield from prose(words, names)
+
+
+def _next(slug: str, words: Words) -> Iterator[str]:
+    """The button at the end and the connections name the same lab."""
+    after = next_lab(slug)
+    for named in NEXT.findall(words.sections.get("connections", "")):
+        if after is None or named != after[0]:
+            goes_on = after[0] if after else "none"
+            yield f"{words.where} [connections]: “Next” is {named}, and the course goes on with {goes_on}; write “Later:”"
 
 
 def _questions(words: Words, sheet: Sheet, beliefs: set[str]) -> Iterator[str]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.kit import lock as locks
 from ironlaw.kit import message as messages
 from ironlaw.kit import page_host, prose, step
-from ironlaw.kit.context import DATA
-from ironlaw.kit.frame import go_on
+from ironlaw.kit.frame import go_on, toggle
 from ironlaw.kit.goal import Aim, Goal
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import Lab, Slots
@@ -95,7 +94,8 @@ def instrument(
     first = lab.progress.after(f"{act}.lock")  # a reveal stands under this one, and the way on under that
     apart = any(each.name == place for each in lab.places) and (first is None or first.name != place)
     then = go_on(lab, place) if apart else ""
-    return lab.show(f"{name}.instrument", made.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "", then=then)
+    own = f"{act}-{panel}" if panel else ""
+    return lab.show(f"{name}.instrument", made.piece, act, "instrument", anchor=own, then=then, head=toggle(lab, name))
 
 
 def reveal(lab: Lab, act: str, truth: str, distance: str, slots: Slots | None = None) -> Any:
@@ -204,7 +204,7 @@ def measuring(lab: Lab, act: str, captions: Mapping[str, Callable[[Measured], st
     from ironlaw.kit import experiment  # brings every experiment
 
     items: list[experiment.Item | experiment.Machine] = [experiment.Item(name, caption) for name, caption in captions.items()]
-    if lab.current_context.regime != DATA and known_local() is None:
+    if lab.could_meet_this_machine and known_local() is None:
         items.append(experiment.Machine(lambda: known_local() is not None))
     if not items:
         return page_host.html(step.step(act, "measure", go_on(lab, f"{act}.claims")))
@@ -218,6 +218,7 @@ def _on_run_end(lab: Lab) -> None:
     if lab.experiments.are_known:
         return
     lab.experiments.recall()
+    lab.meet_this_machine()
     for instrument in lab.instruments.values():
         if not instrument.piece.spec.get("locked"):
             instrument.piece.refresh()

@@ -51,7 +51,6 @@ def _cells(folder: Path) -> Iterator[Cell]:
     design = LabModule(folder, "design")
     yield Cell("header", frame.header)
     yield Cell("rail", frame.rail, again=("progress",))
-    yield Cell("context_toggle", frame.toggle)
     provided: dict[str, LabModule] = {}
     last = design  # where a lab has no act
     for number, name in enumerate(dict.fromkeys(place.act for place in listed if place.name != journey.END)):

@@ -1,4 +1,4 @@
-"""The course at a glance: a stop for each lab, a row for each volume, and an arc from each design to the lab that starts from it."""
+"""The course at a glance: a stop with its name for each lab, and an arc from each design to the lab that starts from it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from ironlaw import lab_names
 from ironlaw.pages.lab_catalogue import Lab
 from ironlaw.pages.records import STAGES, Records
 
-WIDTH, STEP, RADIUS = 360.0, 32.0, 12.0
-ROW, WORDS = 66.0, 16.0  # from row to row, a line of words
-NEAREST, WIDER = 10.0, 0.25  # how far an arc between neighbours bends, and by how much more for each unit of width
+WIDTH, STEP, RADIUS = 360.0, 27.0, 10.5
+LINE, NAMES, MINUTES = 118.0, 138.0, WIDTH  # where the stops, the names and the minutes stand
+HEADING = 30.0  # what the name of a volume takes
+NEAREST, WIDER, WIDEST = 14.0, 9.0, LINE - 26.0  # how far an arc between neighbours bends, by how much more for each stop, and at most
 MARKS = {0: "fresh", len(STAGES) - 1: "done"}
+ARCS = "An arc leads from a lab’s design to a lab that starts from it; every lab can be opened without."
+NUMBERS = (
+    "The numbers are those of the book’s chapters that the labs follow, so some are missing;"
+    " in Volume 2 the labs come in the order in which they hand their designs on."
+)
 
 
 def course_map(labs: Sequence[Lab], records: Records) -> str:
@@ -21,31 +27,20 @@ def course_map(labs: Sequence[Lab], records: Records) -> str:
     numbered = [lab for lab in labs if lab_names.volume(lab.slug) and lab.ready]
     if not any(arcs(numbered)):
         return ""
-    volumes = [(number, list(of)) for number, of in groupby(numbered, key=lambda lab: lab_names.volume(lab.slug))]
-    over, under = (_room(of) for of in (volumes[0][1], volumes[-1][1]))
-    places = {
-        lab.slug: (2 + RADIUS + STEP * column, WORDS + over + RADIUS + ROW * row)
-        for row, (_, of) in enumerate(volumes)
-        for column, lab in enumerate(of)
-    }
-    last, top = len(volumes) - 1, WORDS + over + RADIUS
-    height = WORDS + over + 2 * RADIUS + ROW * last + ((under + WORDS) if last else 0)
-    names = "".join(
-        f'<text class="of" x="0" y="{12 if row == 0 else height - 4:g}">{escape(lab_names.heading(number))}</text>'
-        for row, (number, _) in enumerate(volumes)
-        if row in (0, last)
-    )
-    saved = {lab.slug for lab in numbered if records.standing(lab.slug).stage == len(STAGES) - 1}
-    lines = "".join(
-        f'<path class="{"given" if source in saved else "open"}" d="{_arc(places[source], places[target], top)}"/>'
-        for source, target in arcs(numbered)
-    )
-    stops = "".join(_stop(lab, places[lab.slug], records, goes_to(numbered)) for lab in numbered)
+    rows: dict[str, float] = {}  # lab -> how far down
+    headings, down = "", 0.0
+    for number, of in groupby(numbered, key=lambda lab: lab_names.volume(lab.slug)):
+        headings += f'<text class="of" x="{NAMES:g}" y="{down + 18:g}">{escape(lab_names.heading(number))}</text>'
+        down += HEADING
+        for lab in of:
+            rows[lab.slug] = down + STEP / 2
+            down += STEP
+    stops = "".join(_stop(lab, rows, records, numbered) for lab in numbered)
     return (
         '<nav class="course-map" aria-label="Map of the course">'
-        f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="group" aria-label="An arc leads from a design to the lab that starts from it">'
-        f"{names}{lines}{stops}</svg>"
-        '<p class="course">An arc leads from a lab’s design to a lab that starts from it; every lab can be opened without.</p></nav>'
+        f'<svg viewBox="0 0 {WIDTH:g} {down + 4:g}" role="group" aria-label="An arc leads from a design to the lab that starts from it">'
+        f"{headings}{stops}</svg>"
+        f'<p class="course">{ARCS} {NUMBERS}</p></nav>'
     )
 
 
@@ -53,14 +48,6 @@ def arcs(labs: Sequence[Lab]) -> list[tuple[str, str]]:
     """(whose design, who starts from it), of labs that are there."""
     there = {lab.slug for lab in labs}
     return [(source, lab.slug) for lab in labs for source in lab.starts_from if source in there]
-
-
-def goes_to(labs: Sequence[Lab]) -> dict[str, list[str]]:
-    """Slug -> the names of the labs that start from its design."""
-    targets: dict[str, list[str]] = {}
-    for source, target in arcs(labs):
-        targets.setdefault(source, []).append(lab_names.name(target))
-    return targets
 
 
 def starts_from(lab: Lab, there: Sequence[Lab]) -> str:
@@ -78,31 +65,29 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
-def _room(row: Sequence[Lab]) -> float:
-    """What the widest arc of a row needs: a curve goes three quarters of the way to where it is bent."""
-    at = {lab.slug: column for column, lab in enumerate(row)}
-    return 4 + 0.75 * max((NEAREST + WIDER * STEP * abs(at[target] - at[source]) for source, target in arcs(row)), default=0.0)
+def _arc(source: float, target: float) -> str:
+    """To the left of the stops, and the farther the wider; a curve goes three quarters of the way to where it is bent."""
+    left = LINE - RADIUS
+    bend = left - min(WIDEST, NEAREST + WIDER * abs(target - source) / STEP) / 0.75
+    return f"M{left:g},{source:g}C{bend:g},{source:g} {bend:g},{target:g} {left:g},{target:g}"
 
 
-def _arc(source: tuple[float, float], target: tuple[float, float], first: float) -> str:
-    """Over the row at the height `first`, under the others; from row to row a bent line."""
-    (x1, y1), (x2, y2) = source, target
-    if y1 == y2:
-        side = -1 if y1 == first else 1
-        top, reach = y1 + side * RADIUS, side * (NEAREST + WIDER * abs(x2 - x1))
-        return f"M{x1:g},{top:g}C{x1:g},{top + reach:g} {x2:g},{top + reach:g} {x2:g},{top:g}"
-    bend = (y2 - y1) / 2
-    return f"M{x1:g},{y1 + RADIUS:g}C{x1:g},{y1 + bend:g} {x2:g},{y2 - bend:g} {x2:g},{y2 - RADIUS:g}"
-
-
-def _stop(lab: Lab, place: tuple[float, float], records: Records, targets: Mapping[str, list[str]]) -> str:
-    x, y = place
-    standing = records.standing(lab.slug)
-    handed = f"; its design goes to {_listed(targets[lab.slug])}" if lab.slug in targets else ""
-    about = f"{lab.name}, {lab.title}: {standing.words}{handed}"
+def _stop(lab: Lab, rows: Mapping[str, float], records: Records, labs: Sequence[Lab]) -> str:
+    """A lab with its own arcs: pointing at it lights them, and the labs that they lead to."""
+    y, standing = rows[lab.slug], records.standing(lab.slug)
+    targets = [target for source, target in arcs(labs) if source == lab.slug]
+    handed = f"; its design goes to {_listed([lab_names.name(target) for target in targets])}" if targets else ""
+    about = f"{lab.name}, {lab.title}: {lab.minutes} minutes, {standing.words}{handed}"
     mark = "failing" if standing.fails else MARKS.get(standing.stage, "here")
+    given = "given" if standing.stage == len(STAGES) - 1 else "open"
+    lines = "".join(f'<path class="{given}" d="{_arc(y, rows[target])}"/>' for target in targets)
+    lit = "".join(f'<circle class="lit" cx="{LINE:g}" cy="{rows[target]:g}" r="{RADIUS + 3:g}"/>' for target in targets)
     return (
+        f"<g>{lines}{lit}"
         f'<a class="{mark}" href="/lab/{escape(lab.slug)}/" aria-label="{escape(about, quote=True)}">'
-        f'<title>{escape(about)}</title><circle cx="{x:g}" cy="{y:g}" r="{RADIUS:g}"/>'
-        f'<text x="{x:g}" y="{y + 4:g}">{lab_names.name(lab.slug)[-2:]}</text></a>'
+        f'<title>{escape(about)}</title><rect x="{LINE - RADIUS - 2:g}" y="{y - STEP / 2:g}" width="{WIDTH - LINE + RADIUS + 2:g}"'
+        f' height="{STEP:g}"/><circle class="stop" cx="{LINE:g}" cy="{y:g}" r="{RADIUS:g}"/>'
+        f'<text class="number" x="{LINE:g}" y="{y + 4:g}">{lab_names.name(lab.slug)[-2:]}</text>'
+        f'<text class="name" x="{NAMES:g}" y="{y + 4:g}">{escape(lab.title)}</text>'
+        f'<text class="minutes" x="{MINUTES:g}" y="{y + 4:g}">{lab.minutes} min</text></a></g>'
     )

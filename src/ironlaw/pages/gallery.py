@@ -79,12 +79,15 @@ def gallery(
     wrong: dict[str, str] | None = None,
     ahead: str = "",
     place: Place = SERVER,
+    first_picture: str = "",
 ) -> str:
-    """The page. `wrong`: why an action was refused, shown beside its control: `{"import": "why"}`."""
+    """The page. `wrong`: why an action was refused, shown beside its control: `{"import": "why"}`; `first_picture`: where that is."""
     wrong = wrong or {}
     slots = {
         "title": "labs",
         "greeting": f"Welcome back, {escape(records.name)}." if records.name else "",
+        "takes": takes(labs),
+        "picture": escape(first_picture, quote=True),
         "said": f'<p class="said" role="status">{escape(message)}</p>' if message else "",
         "problem": ledger_problem(records.problem, place.damaged if records.damaged else "") + ledger_notice(records.notice, place.kept),
         "resume": resume(labs, records),
@@ -108,6 +111,15 @@ def gallery(
         "general_error": error("general", wrong),
     }
     return fill("gallery.html", **slots)
+
+
+def takes(labs: list[Lab]) -> str:
+    """`20 labs, 35 to 45 minutes each, no account, no GPU.`"""
+    minutes = sorted(lab.minutes for lab in labs if lab.slug != REVIEW)
+    if not minutes:
+        return ""
+    each = f"{minutes[0]} to {minutes[-1]}" if minutes[0] != minutes[-1] else f"about {minutes[0]}"
+    return f"{len(minutes)} lab{'s' if minutes[1:] else ''}, {each} minutes each, no account, no GPU."
 
 
 def imported(fresh: int) -> str:

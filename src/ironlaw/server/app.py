@@ -22,6 +22,7 @@ from ironlaw.errors import IronlawError
 from ironlaw.pages import widget
 from ironlaw.pages.gallery import MESSAGES, gallery, imported
 from ironlaw.pages.lab_catalogue import LABS, catalogue
+from ironlaw.pages.no_such_page import no_such_page
 from ironlaw.pages.page_templates import STATIC, static, theme
 from ironlaw.pages.records import Keeper
 from ironlaw.server import certificate_routes, glossary_routes, pages
@@ -35,6 +36,7 @@ from ironlaw.server.static_files import Immutable
 from ironlaw.widget.assets import CSS
 from ironlaw.widget.direct_answers import HOSTED
 
+FIRST_PICTURE = "/roofline.json"
 COUNT = re.compile(r"[0-9]{1,9}")
 
 
@@ -46,7 +48,8 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
 
     def show(message: str = "", wrong: dict[str, str] | None = None) -> Response:
         listed = catalogue(labs_folder)
-        html = gallery(listed, keeper.records(), token, message, wrong, ahead() if any(lab.ready for lab in listed) else "")
+        scripts = f"{widget_files()}{ahead() if any(lab.ready for lab in listed) else ''}"
+        html = gallery(listed, keeper.records(), token, message, wrong, scripts, first_picture=FIRST_PICTURE)
         return pages.response(html, 400 if wrong else 200)
 
     def start(request: Request) -> Response:
@@ -60,6 +63,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
     routes = [
         Route("/", start),
         Route("/explore", explore),
+        Route(FIRST_PICTURE, first_picture),
         Route("/favicon.ico", icon),  # browsers request it of their own accord
         *Actions(keeper, token, show, stop).routes(),
         Route("/api/registry", registry),
@@ -86,6 +90,12 @@ def announcement(action: str, count: str) -> str:
     return MESSAGES.get(action, "")
 
 
+def widget_files() -> str:
+    """What draws the start page's picture."""
+    place = widget.address()
+    return f'<link rel="stylesheet" href="{place}/piece.css">\n<script type="module" src="{place}/piece.js"></script>\n'
+
+
 def icon(request: Request) -> Response:
     return RedirectResponse(f"{static()}/icon.svg", 308)
 
@@ -97,6 +107,13 @@ def explore(request: Request) -> Response:
     policy = dict(SECURITY)[b"content-security-policy"].decode() + f"; connect-src 'self' ws://{request.headers['host']}"
     headers = {"cache-control": "no-cache", "content-security-policy": policy}
     return HTMLResponse(page(request.query_params.multi_items()), headers=headers)
+
+
+def first_picture(request: Request) -> Response:
+    """What the start page shows; it brings the engine, which the page itself need not wait for."""
+    from ironlaw.pages.first_picture import as_json
+
+    return Response(as_json(), media_type="application/json", headers={"cache-control": "no-cache"})
 
 
 def explored() -> Any:
@@ -148,4 +165,4 @@ def failed(request: Request, error: Exception) -> Response:
 
 
 def not_found(request: Request, error: Exception) -> Response:
-    return Response(f"404: nothing at {request.url.path}; the page is at /\n", 404, media_type="text/plain")
+    return pages.page("message.html", 404, **no_such_page(request.url.path))

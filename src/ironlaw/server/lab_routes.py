@@ -23,6 +23,7 @@ from starlette.websockets import WebSocket
 from ironlaw import command
 from ironlaw.pages import lab_page, widget
 from ironlaw.pages.lab_catalogue import LABS, Lab, catalogue, find
+from ironlaw.pages.no_such_page import no_such_page
 from ironlaw.pages.page_templates import static
 from ironlaw.server import glossary_routes, pages
 from ironlaw.server.form_parsing import one_at_a_time
@@ -81,7 +82,7 @@ class Labs:
         if place == "health":
             return PlainTextResponse("here\n", headers={"cache-control": "no-store"})
         if place:
-            return PlainTextResponse("404: not part of a lab\n", 404)
+            return pages.page("message.html", 404, **no_such_page(f"/lab/{slug}/{place}"))
         if not slash:
             return RedirectResponse(f"/lab/{slug}/", 307)
         host = next((value.decode("latin-1") for key, value in scope["headers"] if key == b"host"), "")
@@ -90,7 +91,7 @@ class Labs:
     def page(self, slug: str, host: str) -> Response:
         lab = find(slug, self.folder)
         if lab is None:
-            return pages.problem("This lab did not open", "", f"there is no lab {slug!r}; choose one of the list", 404)
+            return pages.page("message.html", 404, **no_such_page(f"/lab/{slug}/"))
         try:
             html = lab_page.page(lab, scripts(), f'<script src="{static()}/early.js"></script>\n') if lab.ready else ""
         except Exception as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-ABSOLUTE = re.compile(r'(?P<name>href|src|action)(?P<sign>=\\?"|":")/(?P<page>glossary|explore|certificate)?(?P<end>[#?"\\])?(?!/)')
+ABSOLUTE = re.compile(
+    r'(?P<name>href|src|action|data-traits)(?P<sign>=\\?"|":")/(?P<page>glossary|explore|certificate)?(?P<end>[#?"\\])?(?!/)'
+)
 
 
 def relative(text: str, root: str) -> str:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ironlaw.manual import build_docs
-from ironlaw.pages import glossary_page
+from ironlaw.pages import first_picture, glossary_page
 from ironlaw.pages.page_templates import STATIC, static, theme
 from ironlaw.site import bundle, folder, runtime, shells
-from ironlaw.site.listing import MARK, NO_JEKYLL, WORKER, listing
+from ironlaw.site.listing import MARK, NO_JEKYLL, NOT_FOUND, WORKER, listing
 from ironlaw.version import __version__
 from ironlaw.widget import assets
 from ironlaw.widget.assets import CSS
@@ -72,7 +72,8 @@ def _assets(given: Path | None) -> dict[str, bytes]:
     texts = {
         "lab.js": f"{widget}\n{assets.script(('cells',))}\n{_script('lab')}",
         "explore.js": f"{widget}\n{assets.script(('hosted',))}\n{_script('explore')}",
-        "start.js": f"{desk}\n{_script('start')}",
+        "start.js": f"{widget}\n{assets.script(('hosted',))}\n{_script('start')}",
+        "roofline.json": first_picture.as_json(),
         "certificate.js": f"{desk}\n{_script('certificate')}",
         "worker.js": _script("worker"),
         **{f"{name}.js": _script(name) for name in ("store", "python", "image")},
@@ -91,7 +92,7 @@ def _script(name: str) -> str:
 
 def _service_worker(content: dict[str, bytes]) -> str:
     """Its list names a page by its folder, as people ask for it."""
-    names = sorted(f"./{name.removesuffix('index.html')}" for name in content if name != NO_JEKYLL)
+    names = sorted(f"./{name.removesuffix('index.html')}" for name in content if name not in (NO_JEKYLL, NOT_FOUND))
     script = _script("sw")
     parts = [script.encode(), *(name.encode() + content[name] for name in sorted(content))]
     digest = hashlib.sha256(b"".join(parts)).hexdigest()[:12]

@@ -12,6 +12,7 @@ from ironlaw.errors import BadValue
 MARK = "ironlaw-site.json"  # the list
 WORKER = "sw.js"
 NO_JEKYLL = ".nojekyll"  # for GitHub; no browser asks for it
+NOT_FOUND = "404.html"  # what a host shows in place of a page that is not there; it may answer with that status to its own address too
 NAME = re.compile(rf"(\w[\w.@+~ -]*/)*(\w[\w.@+~ -]*|{re.escape(NO_JEKYLL)})", re.ASCII)  # never out of the folder, nor into a hidden one
 OFFLINE = re.compile(r"const FILES = (\[.*?\]);")  # in the service worker
 NEXT = "delete the old site yourself, or name an empty or a new folder"

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import re
+from pathlib import Path
 
 from ironlaw.pages import certificate_page, gallery, glossary_page, lab_page
 from ironlaw.pages.explore.explore_page import traits
 from ironlaw.pages.lab_catalogue import Lab, catalogue
-from ironlaw.pages.page_templates import fill, static
+from ironlaw.pages.no_such_page import no_such_page
+from ironlaw.pages.page_templates import STATIC, fill, static
 from ironlaw.pages.records import Records
 from ironlaw.site.addresses import relative
 from ironlaw.site.desk import PLACE
+from ironlaw.site.listing import MARK, NOT_FOUND
 
 # nothing from elsewhere, and no script but the site's own files
 POLICY = (
@@ -26,7 +32,8 @@ def pages(assets: str, manual: str = "") -> dict[str, str]:
     browser = gallery.BROWSER._replace(alone=gallery.BROWSER.alone + more)
     labs = [lab for lab in catalogue() if lab.ready]
     empty = Records(where=PLACE)
-    start = gallery.gallery(catalogue(), empty, "", place=browser, ahead=f'<script type="module" src="{assets}/start.js"></script>')
+    scripts = f'<link rel="stylesheet" href="{assets}/piece.css">\n<script type="module" src="{assets}/start.js"></script>'
+    start = gallery.gallery(catalogue(), empty, "", place=browser, ahead=scripts, first_picture=f"{assets}/roofline.json")
     listed = {
         "": start,
         "glossary/": glossary_page.page(),
@@ -34,7 +41,7 @@ def pages(assets: str, manual: str = "") -> dict[str, str]:
         "certificate/": certificate_page.shell(f'<script type="module" src="{assets}/certificate.js"></script>'),
         **{f"lab/{lab.slug}/": _lab(lab, assets) for lab in labs},
     }
-    return {f"{place}index.html": _placed(text, place) for place, text in listed.items()}
+    return {**{f"{place}index.html": _placed(text, place) for place, text in listed.items()}, NOT_FOUND: _not_found()}
 
 
 def _placed(html: str, place: str) -> str:
@@ -43,6 +50,17 @@ def _placed(html: str, place: str) -> str:
         '<meta charset="utf-8">', f'<meta charset="utf-8">\n{HEAD}', 1
     )
     return relative(html, root)
+
+
+def _not_found() -> str:
+    """A host shows it at any address, at any depth, so it brings its style along and looks for the site's folder itself."""
+    script = (Path(__file__).parent / "js" / "not_found.js").read_text("utf-8").replace("{{ mark }}", MARK)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    html = fill("message.html", **no_such_page())
+    style = f"<style>{(STATIC / 'page.css').read_text('utf-8')}</style>"
+    html = re.sub(r"<link [^>]*>\n?", "", html).replace("</head>", f"{style}\n<script>{script}</script>\n</head>", 1)
+    policy = HEAD.replace("script-src 'self'", f"script-src 'sha256-{digest}'", 1)
+    return html.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{policy}', 1).replace('href="/', 'data-to="')
 
 
 def _explore(assets: str) -> str:

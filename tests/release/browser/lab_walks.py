@@ -2,7 +2,7 @@
 
 import re
 
-from lab_steps import changes
+from lab_steps import changes, choose_context
 from lab_walk import Walk, banner, hud, number, pick
 from playwright.sync_api import Locator, Page, expect
 
@@ -99,7 +99,7 @@ def workers_controls(page: Page, first: Locator, second: Locator) -> None:
     changes(page, second, lambda: second.get_by_text("the serial share", exact=True).click())
     changes(page, second, lambda: number(second, "Serial share", "5"))
     changes(page, second, lambda: second.get_by_text("grows with the workers", exact=True).click())
-    changes(page, first, page.locator(".il-toggle").get_by_text("Arm Neoverse, two cores", exact=True).click)
+    changes(page, first, lambda: choose_context(page, "Arm Neoverse, two cores"))
 
 
 # --- Lab 13
@@ -183,7 +183,7 @@ def two_groups(page: Page, first: Locator) -> None:
     page.get_by_role("button", name="The vendor's question").click()
     first.get_by_role("tab", name="People").click()
     expect(first.locator('[data-figure="people"]')).to_contain_text("59.1")
-    page.locator(".il-toggle").get_by_text("Credit scores", exact=True).click()
+    choose_context(page, "Credit scores")
     expect(first.get_by_label("First group", exact=True)).to_be_visible()
 
 
@@ -200,7 +200,7 @@ def parity_controls(page: Page, first: Locator, second: Locator) -> None:
     changes(page, first, lambda: number(first, "Threshold", "70"))
     changes(page, second, lambda: number(second, "Repayment", "70"))
     changes(page, second, lambda: pick(second, "one for all, by law"))
-    changes(page, first, page.locator(".il-toggle").get_by_text("Two made-up groups", exact=True).click)
+    changes(page, first, lambda: choose_context(page, "Two made-up groups"))
     changes(page, first, lambda: number(first, "Base rate of A", "60"))
 
 
@@ -222,7 +222,7 @@ def the_ring(page: Page, first: Locator) -> None:
 
 
 def the_groups(page: Page, second: Locator) -> None:
-    page.locator(".il-toggle").get_by_text("DGX H100", exact=True).click()
+    choose_context(page, "DGX H100", "act2")
     expect(banner(second)).to_contain_text("It runs, at a price")
     group = second.locator('[data-dial="tensor"]')
     group.get_by_text("16", exact=True).click()

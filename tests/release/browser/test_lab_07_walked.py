@@ -7,6 +7,7 @@ import pytest
 from lab_steps import (
     answer,
     changes,
+    choose_context,
     commit,
     expect_measured,
     expect_readable,
@@ -281,5 +282,5 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
     expect(calculator.get_by_role("spinbutton", name="Days")).to_be_visible()
     changes(page, calculator, lambda: number(calculator, "Days", "200"))
     choose(calculator, "stay eager")
-    changes(page, tax, page.locator(".il-toggle").get_by_text("Jetson Orin NX", exact=True).click)
+    changes(page, tax, lambda: choose_context(page, "Jetson Orin NX"))
     expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")

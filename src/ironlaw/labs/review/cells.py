@@ -1,4 +1,7 @@
-"""The review's page: sections, open from the start. The words are in words.md, the cards in recall/questions/."""
+"""The review's page: sections, of which it shows one at a time, the cards first.
+
+The words are in words.md, the cards in recall/questions/.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from ironlaw.labs.review.review import Review, open
 __all__ = ["CELLS", "open"]
 
 
-def _section(name: str, folds: bool = True) -> Any:
-    return lambda lab: lab.section(name, folds=folds)
+def _section(name: str) -> Any:
+    return lambda lab: lab.section(name)
 
 
 def _instrument(name: str, module: Any, follows: bool = False) -> Any:
@@ -22,11 +25,11 @@ def _instrument(name: str, module: Any, follows: bool = False) -> Any:
 CELLS = (
     Cell("header", Review.header),
     Cell("rail", lambda lab: lab.rail(sections.RAIL)),
-    Cell("cards_about", _section("cards", folds=False)),
+    Cell("cards_about", _section("cards")),
     Cell("cards", Review.cards),
     Cell("you_about", _section("you")),
     Cell("calibration", _instrument("you", learner, follows=True)),
-    Cell("beliefs_about", _section("beliefs", folds=False)),
+    Cell("beliefs_about", _section("beliefs")),
     Cell("beliefs", learner.held_beliefs, again=("count",)),
     Cell("map_about", _section("map")),
     Cell("concept_map", Review.map),
@@ -43,6 +46,6 @@ CELLS = (
     Cell("checklist", Review.checklist),
     Cell("writing_about", _section("writing")),
     Cell("writing", Review.writing),
-    Cell("what_comes_next", _section("next", folds=False)),
+    Cell("what_comes_next", _section("next")),
     Cell("hud", Review.hud, again=("count",)),
 )

@@ -7,6 +7,7 @@ in the sitting is kept here; a reload begins a new sitting from the ledger.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
 from string import ascii_lowercase as LETTERS
 from typing import Any
 
@@ -41,6 +42,7 @@ class ReviewDesk:
         self.session, self.changed = session, changed
         self.requests: list[str] = []  # cards requested by name, due or not
         self.asked_from = FROM_MAP
+        self.most: float = inf  # cards that may be said to be left
         self.held: list[str] = []  # cards for the end of the sitting, because what they ask for was just on the screen
         self.phase, self.turn, self.remaining, self.reason = DONE, 0, 0, ""
         self.variant: Variant | None = None
@@ -53,7 +55,7 @@ class ReviewDesk:
 
     def next(self) -> None:
         """The next card: the first requested by name, otherwise the first waiting."""
-        waiting = self.session.queue()
+        waiting = self._waiting()
         self.turn, self.key, self.draft = self.turn + 1, {}, ("", 0)
         soon = [due for due in waiting if due.template.id not in self.held]
         card = self._first_request(waiting) or (soon[0] if soon else self._first_held(waiting))
@@ -61,12 +63,13 @@ class ReviewDesk:
         if card is None:
             self.phase, self.variant = DONE, None
             return
+        self.remaining = max(1, self.remaining)
         self.phase, self.reason = ANSWER, REASONS.get(card.reason, card.reason)
         self.variant = self.session.variant(card.template)
 
     def ask(self, cards: Iterable[str], reason: str = FROM_MAP) -> None:
         """Ask these cards next, one after the other, due or not."""
-        self.requests, self.asked_from, self.message = [template(card).id for card in cards], reason, ""
+        self.requests, self.asked_from, self.message, self.most = [template(card).id for card in cards], reason, "", inf
         self.next()
 
     def ahead(self) -> None:
@@ -80,7 +83,7 @@ class ReviewDesk:
     def topic(self, name: str) -> None:
         if name and name not in topics():
             raise BadValue(f"no topic {name!r}; choose one of {', '.join(topics())}")
-        self.session.topic, self.requests, self.held, self.message = name or None, [], [], ""
+        self.session.topic, self.requests, self.held, self.message, self.most = name or None, [], [], "", inf
         self.next()
         self.changed()
 
@@ -96,7 +99,7 @@ class ReviewDesk:
     def more(self) -> None:
         """Another sitting."""
         self.session.renew()
-        self.held, self.message = [], ""
+        self.held, self.message, self.most = [], "", inf
         self.next()
         self.changed()
 
@@ -105,7 +108,7 @@ class ReviewDesk:
         review = self.session.undo()
         if review is None:
             raise BadValue("there is no answer to take back")
-        own = template(review.card).kind == "explain"
+        own, self.most = template(review.card).kind == "explain", inf
         self._drop(review.card)
         (self.held if own else self.requests).insert(0, review.card)
         self.next()
@@ -149,8 +152,15 @@ class ReviewDesk:
     def _first_held(self, waiting: list[Due]) -> Due | None:
         return next((card for name in self.held for card in waiting if card.template.id == name), None)
 
+    def _waiting(self) -> list[Due]:
+        """What was answered in this sitting comes back in the next one at the earliest."""
+        answered = {review.card for review in self.session.answers.values()}
+        return [due for due in self.session.queue() if due.template.id not in answered]
+
     def _count(self, waiting: list[Due]) -> None:
-        self.remaining = len({card.template.id for card in waiting} | set(self.requests))
+        """It never rises while one goes on: what falls due meanwhile does not lengthen a sitting."""
+        self.remaining = int(min(self.most, len({card.template.id for card in waiting} | set(self.requests))))
+        self.most = self.remaining
 
     def _soonest(self) -> list[str]:
         """The cards of this topic that come back next."""
@@ -165,7 +175,7 @@ class ReviewDesk:
     def _keep(self, variant: Variant, answer: str, confidence: int, verdict: grade.Grade) -> None:
         self.session.answer(variant, answer, confidence, verdict)
         self._drop(variant.template.id)
-        self._count(self.session.queue())
+        self._count(self._waiting())
         self.phase, self.message = KEY, ""
         state = self.session.state()
         back = state.standing[variant.template.id].due

@@ -103,7 +103,8 @@ class Review:
     def header(self) -> Any:
         words, minutes = self.words, int(self.sheet.lab["minutes"])
         text = (
-            f'<header class="il-header"><p class="il-kicker">Review · about {minutes} minutes</p><h1>{prose.inline(words["title"])}</h1>'
+            f'<header class="il-header"><div class="il-kicker"><p><span>Review · </span>about {minutes} minutes at a time</p></div>'
+            f"<h1>{prose.inline(words['title'])}</h1>"
             f'<p class="il-lede">{prose.inline(words["sentence"])}</p>'
             f'<p class="il-invariant"><strong>How.</strong> {prose.inline(words["how"])}</p></header>'
         )
@@ -123,14 +124,13 @@ class Review:
             f'<nav class="il-rail il-sections" aria-label="Sections"><div class="il-act il-here"><ol>{items}</ol></div></nav>'
         )
 
-    def section(self, name: str, slots: Slots | None = None, folds: bool = True) -> Any:
-        """A section's title and its words; its pieces come after it, on a narrow screen behind a button unless it never `folds`."""
+    def section(self, name: str, slots: Slots | None = None) -> Any:
+        """A section's title and its words; its pieces come after it. A page shows one section at a time."""
         title = prose.inline(self.words[f"{name}.title"])
         body = self.words.fill_all([f"{name}.about"], slots or {})[f"{name}.about"]
         head = f'<h2 class="il-act-title">{title}</h2>'
-        button = step.unfold(f'Open<span class="il-hidden"> {title}</span>') if folds else ""
         return page_host.html(
-            f'<section class="il-step il-section" id="{name}">{head}<div class="il-prose">{prose.html(body)}</div>{button}</section>'
+            f'<section class="il-step il-section" id="{name}">{head}<div class="il-prose">{prose.html(body)}</div></section>'
         )
 
     def cards(self) -> Any:

@@ -30,7 +30,7 @@ from ironlaw.widget.quantities import THIN, format_quantity, share
 
 CHANGING = ("options", "hidden", "help", "steps", "max", "value", "idle")  # what a turn of one dial may change of another
 BASES = {
-    "calibrated": "From curves measured on this machine.",
+    "calibrated": "From curves that were measured on the chosen machine.",
     "transferred": "≈ Nobody measured this machine: from its figures and what other GPUs taught. Compare it with times of that kind.",
     "bound": "A bound from the datasheet’s figures, not comparable with a measured machine’s time.",
 }

@@ -1,6 +1,6 @@
 // On a narrow screen, what is done or not asked for is folded to its title, so that a page stays a few screens long and what waits is near:
-// a whole act that is done, in a long act the places well behind the one that waits, and the review's tools, of which one is open at a
-// time. The rail, a link into it and its own button open it. A wide screen shows everything.
+// a whole act that is done, and in a long act the places well behind the one that waits. The rail, a link into it and its own button open it.
+// A wide screen shows everything of a lab. The review's sections are pages of their own on every screen: the one that was asked for is shown.
 
 (() => {
   const NARROW = "screen and (max-width: 50rem)";
@@ -43,22 +43,33 @@
     return far.map((id) => [id, [`${byId(id)} > :not(.il-unfold)`, ...after(id, listed)]]);
   }
 
-  function tools() {
-    const heads = [...document.querySelectorAll(".il-section")].map((section) => section.id);
-    return heads.map((id) => [id, after(id, heads)]);
-  }
-
   function foldable() {
     const rail = document.querySelector(".il-rail");
-    const all = !rail ? [] : rail.matches(".il-sections") ? tools() : [...acts(rail), ...places(rail)];
+    const all = !rail || rail.matches(".il-sections") ? [] : [...acts(rail), ...places(rail)];
     return new Map(all.filter(([head]) => buttonOf(head)));
+  }
+
+  // The review: its sections by the step that begins each, and the one that is shown.
+  const sections = () => [...document.querySelectorAll(".il-rail.il-sections [data-place]")].map((item) => item.dataset.place);
+  const sectionOf = (id, heads) => heads.find((head) => head === id || after(head, heads).includes(byId(id)));
+  let shown = location.hash.slice(1);
+
+  function otherSections(heads) {
+    const here = sectionOf(shown, heads) ?? heads[0];
+    return heads.filter((head) => head !== here).flatMap((head) => [byId(head), ...after(head, heads)]);
+  }
+
+  function newRules() {
+    const heads = sections();
+    if (heads.length) return `${otherSections(heads).join()} { display: none !important; }`;
+    const parts = [...foldable()].filter(([head]) => !opened.has(head)).map(([head, hidden]) => rule(head, hidden));
+    return parts.length ? `@media ${NARROW} {\n${parts.join("\n")}\n}` : "";
   }
 
   // `here` stays where it is on the screen.
   function fold(here = document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest(".il-step, .il-end")) {
     timer = 0;
-    const parts = [...foldable()].filter(([head]) => !opened.has(head)).map(([head, hidden]) => rule(head, hidden));
-    const next = parts.length ? `@media ${NARROW} {\n${parts.join("\n")}\n}` : "";
+    const next = newRules();
     if (next === rules) return;
     rules = next;
     const before = here?.getBoundingClientRect().top;
@@ -75,13 +86,12 @@
 
   function unfold(id) {
     const place = document.getElementById(id);
-    const heads = [id, `${actOf(id)}-message`].filter((head) => foldable().has(head));
-    if (heads.length && place?.matches(".il-section")) opened.clear(); // one tool at a time
-    for (const head of heads) opened.add(head);
+    if (sections().length) shown = id;
+    for (const head of [id, `${actOf(id)}-message`].filter((each) => foldable().has(each))) opened.add(head);
     fold(place ?? undefined);
   }
 
-  addEventListener("DOMContentLoaded", () => new MutationObserver(() => timer || soon()).observe(document.body, { childList: true, subtree: true }));
+  addEventListener("DOMContentLoaded", () => new MutationObserver(() => (sections().length ? fold(null) : timer || soon())).observe(document.body, { childList: true, subtree: true }));
   addEventListener("scroll", () => timer && soon(), { passive: true });
   document.addEventListener("ironlaw:unfold", ({ detail }) => unfold(detail));
   document.addEventListener("click", (event) => {

@@ -1,7 +1,10 @@
 // The start page: drawn without Python first, for someone who has done nothing yet; then as the ledger in this browser has it.
 
+const picture = document.getElementById("roofline");
+drawFromFile(picture);
 const draw = (answer) => {
   replacePage(answer);
+  document.getElementById("roofline")?.replaceWith(picture); // as the visitor has left it
   document.querySelector(".error, .said")?.scrollIntoView({ block: "center" });
 };
 

@@ -9,8 +9,22 @@ function experimentPiece(ctx) {
   if (view.running) ui.poll = setTimeout(() => line.send({ poll: (state.poll ?? 0) + 1 }), POLL);
   const waiting = ui.local.pending !== undefined && (view.seq ?? 0) < ui.local.pending;
   return h("section", { class: "il-trials", "aria-label": "Measure it here" },
+    view.elsewhere && elsewhereView(ctx, waiting),
     (view.items ?? []).map((item) => trialView(ctx, item, waiting)),
     view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message));
+}
+
+// Only one runs at a time, whichever lab it was started from: from here it can be cancelled too.
+function elsewhereView(ctx, waiting) {
+  const { id, title } = ctx.view.elsewhere;
+  const cancel = () => {
+    if (waiting) return;
+    does(ctx, { do: "cancel", which: id });
+    ctx.ui.local.pending = ctx.line.state.seq ?? 0;
+  };
+  return h("div", { key: "elsewhere", class: "il-act" },
+    h("p", { key: "says", class: "il-hint", role: "status" }, `Another measurement is under way: “${title}”.`),
+    h("button", { key: "cancel", type: "button", class: "il-button", onclick: cancel }, "Cancel it"));
 }
 
 function trialView(ctx, item, waiting) {
@@ -24,7 +38,7 @@ function trialView(ctx, item, waiting) {
   };
   const label = item.running ? "Cancel" : item.result || item.refused ? "Measure again" : "Measure it here";
   const busy = !item.running && view.running;
-  const hint = item.why || (busy ? "Another measurement is under way." : item.running ? "" : `About ${item.seconds}.`);
+  const hint = item.why || (busy ? (view.elsewhere ? "" : "Another measurement is under way.") : item.running ? "" : `About ${item.seconds}.`);
   return h("div", { key: item.id, class: "il-trial", id: `trial-${item.id}` },
     h("p", { key: "title", class: "il-trial-title", id: `${ui.id}-${item.id}` }, item.title),
     h("p", { key: "runs", class: "il-trial-runs" }, item.runs),
@@ -32,7 +46,6 @@ function trialView(ctx, item, waiting) {
       h("button", { key: "press", type: "button", class: `il-button ${item.running || item.result ? "" : "il-primary"}`, disabled: Boolean(item.why) || busy, "aria-disabled": mine ? "true" : null, "aria-describedby": `${ui.id}-${item.id}`, onclick: () => press(item.running ? "cancel" : "start") }, mine ? "One moment …" : label),
       item.refused && h("button", { key: "force", type: "button", class: "il-button", disabled: busy || waiting, onclick: () => press("force") }, "Measure and take it anyway"),
       item.running && progressView(item),
-      item.reload && !item.running && h("button", { key: "reload", type: "button", class: "il-button", onclick: () => window.location.reload() }, "Load the page again"),
       hint && h("span", { key: "hint", class: "il-hint" }, hint)),
     h("p", { key: "told", class: "il-hint", role: "status" }, outcome(item)),
     item.error && h("p", { key: "error", class: "il-error", role: "alert" }, item.error),

@@ -94,7 +94,11 @@ function startGlossary(look) {
       if (!word?.matches(":focus, :hover") && !box?.matches(":hover")) hide();
     }, GRACE);
   };
-  document.addEventListener("mouseover", (event) => {
+  let pointed = ""; // where the pointer was: a page that scrolls under a resting one says that it moved, and nobody pointed at anything
+  document.addEventListener("mousemove", (event) => {
+    const at = `${event.screenX} ${event.screenY}`;
+    if (at === pointed) return;
+    pointed = at;
     const target = wordIn(event);
     if (target) show(target);
     else if (within(event)) clearTimeout(later);
@@ -106,6 +110,14 @@ function startGlossary(look) {
     else if (word) leave();
   });
   document.addEventListener("focusout", () => word && leave());
+  // a focus that moves within one piece is not told to the page around it; the key that moved it is
+  document.addEventListener("keyup", (event) => {
+    if (event.key !== "Tab") return;
+    let focused = document.activeElement;
+    while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+    if (focused?.classList.contains("il-gloss")) show(focused);
+    else if (word) leave();
+  });
   document.addEventListener("pointerdown", (event) => {
     const target = wordIn(event);
     if (target) show(target);

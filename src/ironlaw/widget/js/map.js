@@ -193,6 +193,7 @@ function openedView(ctx) {
   };
   const ask = () => {
     does(ctx, {});
+    document.dispatchEvent(new CustomEvent("ironlaw:unfold", { detail: "cards" })); // the page shows them in place of the map
     document.getElementById("cards")?.scrollIntoView();
   };
   const keys = (event) => {

@@ -1,14 +1,24 @@
-// The two small pieces: the context toggle, and a number to commit (a scaling challenge).
+// The two small pieces: the context of an instrument, and a number to commit (a scaling challenge).
 
+const BESIDE_TITLE = 46; // letters: what fits beside an instrument's title; more of them, and on a phone, are a menu
+
+// In the head of an instrument: a button for each context, or a menu.
 function togglePiece(ctx) {
   const { spec, state, ui, line } = ctx;
+  if (spec.hidden) return h("div", { key: "hidden" });
   const chosen = spec.options.find((option) => option.value === state.value);
-  return h("fieldset", { class: "il-toggle" }, h("legend", {}, spec.label),
-    h("div", { class: "il-options" }, spec.options.map((option) => h("label", { key: String(option.value), class: option.colour ? `c-${option.colour}` : null, title: option.disabled ?? null },
-      h("input", { type: "radio", name: ui.id, checked: option.value === state.value, disabled: Boolean(option.disabled), onchange: () => line.send({ value: option.value }) }),
-      h("span", {}, option.colour && h("i", { class: "il-dot", "aria-hidden": "true" }), option.label)))),
-    h("p", { class: "il-hint", role: "status" }, chosen?.note ?? ""),
-    reasons({ ...spec, type: "choice" }).map((reason, i) => h("p", { key: i, class: "il-hint" }, reason)));
+  const choose = (value) => line.send({ value });
+  const asMenu = onPhone() || spec.options.reduce((letters, option) => letters + option.label.length, 0) > BESIDE_TITLE;
+  const named = (option) => (option.note ? `${option.label}: ${option.note}` : option.label);
+  if (asMenu) {
+    return h("div", { key: "menu", class: "il-toggle" }, h("label", { for: `${ui.id}-menu` }, spec.label),
+      h("select", { id: `${ui.id}-menu`, value: spec.options.indexOf(chosen), onchange: (event) => choose(spec.options[Number(event.target.value)].value) },
+        spec.options.map((option, i) => h("option", { key: i, value: i }, named(option)))));
+  }
+  return h("fieldset", { key: "buttons", class: "il-toggle" }, h("legend", {}, spec.label),
+    h("div", { class: "il-options" }, spec.options.map((option) => h("label", { key: String(option.value), title: option.note || null },
+      h("input", { type: "radio", name: ui.id, checked: option.value === state.value, onchange: () => choose(option.value) }),
+      h("span", {}, option.label)))));
 }
 
 function numberPiece(ctx) {

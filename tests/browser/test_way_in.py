@@ -1,0 +1,47 @@
+"""The way in: how near to the top of its page a lab begins, and that a context is chosen in its instrument."""
+
+import pytest
+from lab_steps import as_on_a_phone, choose_context, fits_across, watched
+from playwright.sync_api import Page, expect
+
+from ironlaw import kit
+from ironlaw.kit.lab import LABS
+from ironlaw.kit.lab_check import complete
+from ironlaw.ledger import Ledger
+
+SLUGS = sorted(path.parent.name for path in LABS.glob("lab_*/lab.py"))
+HIGHEST, NEAREST = 180, 200  # px at 1280: a lab's header, and how far down its first message begins
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_lab_begins_near_the_top(beginner: str, page: Page, slug: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    with watched(page):
+        page.goto(f"{beginner}/lab/{slug}/")
+        expect(page.locator(".il-rail")).to_be_visible()
+        header = page.locator(".il-header")
+        assert header.bounding_box()["height"] <= HIGHEST
+        assert page.locator("#act1-message").bounding_box()["y"] <= NEAREST
+        assert page.locator(".il-toggle :is(input, select)").count() == 0  # nothing to decide before the story
+
+
+def test_the_context_is_in_the_head_of_each_instrument(beginner: str, shared_ledger: Ledger, page: Page) -> None:
+    """By keyboard, by mouse and on a phone, and all of them stand at the same one."""
+    complete(kit.open("lab_13_line", shared_ledger))
+    with watched(page):
+        page.goto(f"{beginner}/lab/lab_13_line/#act1-instrument")
+        toggles = page.locator(".il-piece.il-toggle")
+        expect(toggles).to_have_count(2)
+        choose_context(page, "NVIDIA A100")
+        for toggle in toggles.all():
+            expect(toggle.get_by_role("radio", name="NVIDIA A100")).to_be_checked()
+        toggles.nth(1).get_by_role("radio", name="NVIDIA A100").focus()
+        page.keyboard.press("ArrowRight")
+        expect(toggles.first.get_by_role("radio", name="Jetson Orin NX")).to_be_checked()
+        expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")
+        as_on_a_phone(page)
+        page.reload()
+        expect(toggles.first.locator("select")).to_contain_text("NVIDIA H200")
+        choose_context(page, "NVIDIA H200")
+        expect(page.locator(".il-hud")).to_contain_text("NVIDIA H200")
+        assert fits_across(page)
