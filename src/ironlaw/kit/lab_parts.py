@@ -10,22 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ironlaw.kit import links, page_host, prose, step
 from ironlaw.kit import lock as locks
 from ironlaw.kit import message as messages
-from ironlaw.kit import page_host, prose, step
 from ironlaw.kit.context import DATA
 from ironlaw.kit.frame import go_on
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import Lab, Slots
 from ironlaw.kit.question_sheet import Question
 from ironlaw.registry.machines import known_local
-from ironlaw.widget.dials import Dial
+from ironlaw.widget.dials import Dial, settle
 
 if TYPE_CHECKING:
     from ironlaw.kit.claim_panel import LocalFigure
     from ironlaw.kit.decide import Verdict
     from ironlaw.kit.hint import Advice
     from ironlaw.kit.measured_run import Measured
+    from ironlaw.kit.offer import Offer
     from ironlaw.kit.sealed import Part
 
 LOCKED = "Commit a prediction to unlock."
@@ -57,6 +58,7 @@ def lock(lab: Lab, act: str, slots: Slots | None = None, part: Part | None = Non
 
 def _on_commit(lab: Lab, act: str) -> None:
     lab.record.forget()  # there is a newer one
+    lab.follow_context()
     for name, instrument in lab.instruments.items():
         if name.partition(".")[0] == act:
             instrument.open()
@@ -65,9 +67,9 @@ def _on_commit(lab: Lab, act: str) -> None:
 
 def instrument(
     lab: Lab, act: str, dials: Callable[[Values], Sequence[Dial]], compute: Callable[[Values], View], follows: tuple[str, ...] = (),
-    panel: str = "",
+    panel: str = "", offers: Callable[[], Sequence[Offer]] = tuple,
 ) -> Any:  # fmt: skip
-    """Locked until the act's prediction is committed. `follows`: dials that move with the context.
+    """Locked until the act's prediction is committed. `follows`: dials that move with the context. `offers`: what earlier labs could give.
 
     An act may have a second one: `panel` is its name, `act.panel.instrument` its title in words.md, `act.panel` its readouts.
     """
@@ -80,13 +82,25 @@ def instrument(
     title = lab.words[f"{name}.instrument"]
     locked = None if lab.prediction(act) else DECIDE if lab.question(act).kind == "decision" else LOCKED
     store, saved = lab.progress.store(name), lab.progress.saved_dials(name)
-    made = Instrument(name, title, dials, compute, store=store, locked=locked, on_readouts=on_readouts, saved=saved)
+    made = Instrument(name, title, dials, compute, store=store, locked=locked, on_readouts=on_readouts, saved=saved, offers=offers,
+                      cases=lambda: cases(lab, name, dials))  # fmt: skip
     lab.instruments[name], lab.follows[name] = made, follows
     place = name if panel else f"{act}.instrument"
     first = lab.progress.after(f"{act}.lock")  # a reveal stands under this one, and the way on under that
     apart = any(each.name == place for each in lab.places) and (first is None or first.name != place)
     then = go_on(lab, place) if apart else ""
     return lab.show(f"{name}.instrument", made.piece, act, "instrument", anchor=f"{act}-{panel}" if panel else "", then=then)
+
+
+def cases(lab: Lab, name: str, dials: Callable[[Values], Sequence[Dial]]) -> dict[str, Any]:
+    """Where the dials stand in the question's own case: in the context that it is about (`asked`; where it is about none, in whichever is
+    chosen), and in each that a sentence of the lab goes to."""
+    asked = lab.question(name.partition(".")[0]).context
+    dials_in: dict[str, dict[str, Any]] = {}
+    for slug in {asked, *links.contexts(lab.words.sections.values(), name)}:
+        with lab.standing_in(slug):
+            dials_in[slug] = settle(dials({}), {})[0]
+    return {"asked": asked, "dials": dials_in}
 
 
 def reveal(lab: Lab, act: str, truth: str, distance: str, slots: Slots | None = None) -> Any:
