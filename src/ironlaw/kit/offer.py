@@ -1,7 +1,7 @@
 """What comes from an earlier lab is offered, never inherited: a button over the dials, and a line that says what it changes.
 
-An act's `offers(lab)` lists them. Each gives values as the earlier design has them; one that its dial can't take goes to the nearest it can, and
-the line says so. An instrument itself opens at its question's case, whatever the ledger holds.
+An act's `offers(lab)` lists them. Each gives values as the earlier design has them; one that its dial can't take goes to the nearest it
+can, and the line says so. An instrument itself opens at its question's case, whatever the ledger holds.
 """
 
 from __future__ import annotations
@@ -32,19 +32,21 @@ def shown(offers: Iterable[Offer], dials: Callable[[Mapping[str, Any]], Sequence
 def _shown(offer: Offer, dials: Callable[[Mapping[str, Any]], Sequence[Dial]]) -> dict[str, Any] | None:
     case, _ = settle(dials({}), {})
     asked = {name: value for name, value in offer.dials.items() if value is not None}
-    by_name = {dial["id"]: dial for dial in dials(case | {name: value for name, value in asked.items() if name in case})}
+    by_name = {dial["id"]: dial for dial in dials(case) if not dial.get("hidden")}
     wanted = {name: nearest(by_name[name], value) for name, value in asked.items() if name in by_name}
     changes = {name: value for name, value in wanted.items() if value is not None and value != case[name]}
     clamped = {name: value for name, value in asked.items() if name in by_name and not _same(wanted[name], value)}
     if not changes:
         return None
-    parts = [
-        f"{by_name[name]['label']}: {words(by_name[name], case[name])} → {words(by_name[name], value)}" for name, value in changes.items()
-    ]
+    parts = [_change(by_name[name], case[name], value) for name, value in changes.items()]
     notes = [_moved(by_name[name], value, wanted[name]) for name, value in clamped.items()]
     name = lab_names.name(offer.lab) or offer.lab
     line = "It changes " + "; ".join(parts) + "." + "".join(f" {note}" for note in notes)
     return {"label": f"Start from my {name} {offer.what}", "note": line, "dials": case | changes}
+
+
+def _change(dial: Dial, before: Any, after: Any) -> str:
+    return f"{dial['label']}: {words(dial, before)} → {words(dial, after)}"
 
 
 def _same(put: Any, asked: Any) -> bool:

@@ -41,7 +41,8 @@ def dials(lab: kit.Lab) -> Any:
         return [
             kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8, shows="cache"),
             *settings.dials(
-                Setting, prompts={"hidden": static}, budget={"hidden": static}, most={"disabled": barred}, devices={"value": usual_group(machine), "disabled": groups(machine)},
+                Setting, prompts={"hidden": static}, budget={"hidden": static}, most={"disabled": barred},
+                devices={"value": usual_group(machine), "disabled": groups(machine)},
             ),
         ]  # fmt: skip
 
