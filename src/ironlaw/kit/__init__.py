@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from ironlaw.kit.lab import Lab, open
     from ironlaw.kit.measured_run import Measured
     from ironlaw.kit.message import SEALED
+    from ironlaw.kit.offer import Offer
     from ironlaw.kit.prose import Markup, amount, amounts, capacity, dress, html, inline, percent, times
     from ironlaw.kit.reveal import Distance, off, points
     from ironlaw.kit.sealed import Estimate, Sketch
     from ironlaw.widget.dials import chain, choice, pins, select, span, switch
 
 __all__ = [
-    "SEALED", "Distance", "Estimate", "Goal", "Lab", "LocalFigure", "Markup", "Measured", "Sketch", "Verdict", "View",
+    "SEALED", "Distance", "Estimate", "Goal", "Lab", "LocalFigure", "Markup", "Measured", "Offer", "Sketch", "Verdict", "View",
     "amount", "amounts", "banner", "capacity", "card", "chain", "choice",
     "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "percent", "pins", "points",
     "ratio", "select", "share", "span", "switch", "term", "text_card", "times", "tone",
@@ -40,6 +41,7 @@ HOMES = {
     "kit.lab": ("Lab", "open"),
     "kit.measured_run": ("Measured",),
     "kit.message": ("SEALED",),
+    "kit.offer": ("Offer",),
     "kit.prose": ("Markup", "amount", "amounts", "capacity", "dress", "html", "inline", "percent", "times"),
     "kit.reveal": ("Distance", "off", "points"),
     "kit.sealed": ("Estimate", "Sketch"),

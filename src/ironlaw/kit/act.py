@@ -3,6 +3,7 @@
 Which steps an act has follows from its places (questions.toml) and from what its module `act1` provides. `lab` is the lab that is open:
 
     dials(lab), view(lab, values)       the instrument; FOLLOWS: the dials that move with the context
+    offers(lab)                         what designs of earlier labs could give its dials, each a kit.Offer
     truth(lab), distance(lab)           the reveal
     message, lock, reveal, blanks, reflection, peek, takeaways, challenge
                                         the slots of that section, where it has any: (lab), or () where none depends on the lab
@@ -102,10 +103,10 @@ class Act:
 
         def instrument(lab: Any) -> Any:
             panel = getattr(self.module, f"{own}_panel") if own else self.module
-            follows = getattr(panel, "FOLLOWS", ())
+            follows, offers = getattr(panel, "FOLLOWS", ()), partial(getattr(panel, "offers", lambda lab: ()), lab)
             goal = self._value("GOAL", None)
             aim = (goal, self._slots(lab, "task") or {}) if goal is not None and goal.panel == own else None
-            return lab_parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own, aim)
+            return lab_parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own, offers, aim)
 
         return self._cell(part, instrument, opens, again=("contexts",))
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.calibration import local_machine
 from ironlaw.engine.device.machine import Figure, Hardware
-from ironlaw.errors import BadRegistry, BadValue, unknown
+from ironlaw.errors import BadRegistry, BadValue, LedgerError, unknown
 from ironlaw.registry.machines import hardware, known_local
 from ironlaw.widget.piece import Piece
+
+if TYPE_CHECKING:
+    from ironlaw.kit.question_sheet import Question
 
 LOCAL = local_machine.SLUG
 PREFERRED = ("fp16", "bf16", "fp32", "int8")
@@ -98,9 +101,23 @@ def the(context: Context) -> str:
     return "this machine" if context.slug == LOCAL else f"the {context.label}"
 
 
-def first(contexts: Sequence[Context], track: str | None) -> tuple[Context, ...]:
-    """The learner's track comes first, as chosen in the previous lab."""
-    return tuple(sorted(contexts, key=lambda context: context.slug != track))
+def current(contexts: Sequence[Context], questions: Mapping[str, Question], ledger: Any, lab: str) -> Context:
+    """Where a lab stands: at what was chosen, saved or asked about last in it. A question that is about one context brings it when it
+    is committed. A lab that is not begun opens at its first question's; else on the device that the learner chose last in another lab,
+    which is never their own machine; else at its first."""
+    shared = [context.slug for context in contexts if context.device is not None and context.slug != LOCAL]
+    asked = next((question.context for question in questions.values()), "")
+    try:
+        slugs, events = [contexts[0].slug, ledger.track(shared) if shared else None, asked], ledger.events(lab)
+    except LedgerError:  # the page says so
+        slugs, events = [contexts[0].slug, asked], []
+    for event in events:
+        if event.kind == "prediction" and event.question in questions:
+            slugs.append(questions[event.question].context)
+        elif event.kind in ("context", "design"):
+            slugs.append(event.payload.get("context"))
+    known = {context.slug: context for context in contexts}
+    return next(known[slug] for slug in reversed(slugs) if slug in known)
 
 
 def pick(contexts: Sequence[Context], slug: str) -> Context:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.widget.dials import Dial, settle
 from ironlaw.widget.piece import Piece
+
+if TYPE_CHECKING:
+    from ironlaw.kit.offer import Offer
 
 Values = Mapping[str, Any]
 SET_ASIDE = "Part of your saved design can't be shown here, so those dials stand at their defaults:"
@@ -72,14 +75,19 @@ class Instrument:
         on_readouts: Callable[[Mapping[str, Any]], None] = lambda readouts: None,
         saved: Values | None = None,
         task: str = "",
+        cases: Callable[[], Mapping[str, Any]] = dict,
+        offers: Callable[[], Sequence[Offer]] = tuple,
     ) -> None:
-        """`saved`: where the dials stood when the learner saved them; they begin there. `task` is inline HTML, shown above the dials."""
+        """`saved`: where the dials stood when the learner saved them; they begin there. `task` is inline HTML, shown above the dials.
+        `cases`: where a sentence that sets dials begins, by context. `offers`: what earlier labs could give the dials."""
+        self.cases, self.offers = cases, offers
         self.dials, self.compute, self.on_readouts = dials, compute, on_readouts
         self.moved: dict[str, dict[str, Any]] = {}  # dial -> what was asked of it, and where it stands because that can't be
         self.values: dict[str, Any] = {}  # where the dials stand
         self.requested: dict[str, Any] = {}  # where the learner put them: one that had to move goes back when the reason is gone
         self.aside: dict[str, str] = {}  # saved dial -> why it can't be used here; said until a dial is turned
         spec = {"id": name, "title": title, "store": store, "dials": self._standing(saved or {}), "locked": locked, "task": task}
+        spec |= self._ways()
         self.piece = Piece("instrument", spec, self._answer)
         self.toggle: Piece | None = None
 
@@ -104,8 +112,15 @@ class Instrument:
     def load(self, values: Values, store: str) -> None:
         """The dials go to these values; one that has none goes to its default."""
         dials = self._standing(values)
-        spec = {**self.piece.spec, "store": store, "dials": dials}
+        spec = {**self.piece.spec, "store": store, "dials": dials} | self._ways()
         self.piece.change(spec, {"dials": {dial["id"]: dial["value"] for dial in dials}})
+
+    def _ways(self) -> dict[str, Any]:
+        """Where else the dials may go at a click: the case of a sentence, an earlier design."""
+        found = list(self.offers())
+        if found:
+            from ironlaw.kit import offer  # few learners' labs have one
+        return {"cases": dict(self.cases()), "offers": offer.shown(found, self.dials) if found else []}
 
     def rename(self, store: str) -> None:
         """What the browser keeps from now on belongs to another design."""

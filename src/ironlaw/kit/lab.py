@@ -6,7 +6,8 @@ window and a killed server all lead back to the same place. What stands on the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,8 @@ class Lab:
         self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
         self.questions = sheet.questions
         self.places = journey.places(sheet, [name for name in sheet.questions if f"{name}.task" in words])
-        contexts = context.contexts(sheet.contexts)
-        self.contexts = context.first(contexts, ledger.track([each.slug for each in contexts]))
-        self.current_context: Context = self.contexts[0]
+        self.contexts = context.contexts(sheet.contexts)
+        self.current_context: Context = context.current(self.contexts, self.questions, ledger, slug)
         self.instruments: dict[str, Instrument] = {}
         self.aims: dict[str, Aim] = {}  # instrument -> the goal that its design is held to
         self.follows: dict[str, tuple[str, ...]] = {}
@@ -144,7 +144,7 @@ class Lab:
             return
         self.record.forget()
         self.experiments.recall()
-        self._follow_context()
+        self.follow_context()
         if self.progress.design is not None and (design is None or design.id != self.progress.design.id):
             for name, instrument in self.instruments.items():
                 instrument.load(self.progress.saved_dials(name), self.progress.store(name))
@@ -192,13 +192,22 @@ class Lab:
         self.contexts = (*self.contexts, own)
         self.notify("contexts")  # toggles and dials that list them
 
-    def _follow_context(self) -> None:
-        """Another window may have chosen one, or measured this machine."""
+    def follow_context(self) -> None:
+        """A question that was committed may be about another one, and another window may have chosen one, or measured this machine."""
         self.meet_this_machine()
-        track = self.ledger.track([each.slug for each in self.contexts])
-        target = next((each for each in self.contexts if each.slug == track), self.current_context)
+        target = context.current(self.contexts, self.questions, self.ledger, self.slug)
         if target is not self.current_context:
             self._move_to(target)
+
+    @contextmanager
+    def standing_in(self, slug: str) -> Iterator[None]:
+        """For as long as something is asked of another context."""
+        before = self.current_context
+        self.current_context = context.pick(self.contexts, slug) if slug else before
+        try:
+            yield
+        finally:
+            self.current_context = before
 
     # --- pieces on the page
 

@@ -10,21 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ironlaw.kit import links, page_host, prose, step
 from ironlaw.kit import lock as locks
 from ironlaw.kit import message as messages
-from ironlaw.kit import page_host, prose, step
 from ironlaw.kit.frame import go_on, toggle
 from ironlaw.kit.goal import Aim, Goal
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import Lab, Slots
 from ironlaw.kit.question_sheet import Question
 from ironlaw.registry.machines import known_local
-from ironlaw.widget.dials import Dial
+from ironlaw.widget.dials import Dial, settle
 
 if TYPE_CHECKING:
     from ironlaw.kit.claim_panel import LocalFigure
     from ironlaw.kit.decide import Verdict
     from ironlaw.kit.measured_run import Measured
+    from ironlaw.kit.offer import Offer
     from ironlaw.kit.sealed import Part
 
 LOCKED = "Commit a prediction to unlock."
@@ -59,6 +60,7 @@ def lock(lab: Lab, act: str, slots: Slots | None = None, part: Part | None = Non
 
 def _on_commit(lab: Lab, act: str) -> None:
     lab.record.forget()  # there is a newer one
+    lab.follow_context()
     for name, instrument in lab.instruments.items():
         if name.partition(".")[0] == act:
             instrument.open()
@@ -67,9 +69,10 @@ def _on_commit(lab: Lab, act: str) -> None:
 
 def instrument(
     lab: Lab, act: str, dials: Callable[[Values], Sequence[Dial]], compute: Callable[[Values], View], follows: tuple[str, ...] = (),
-    panel: str = "", aim: tuple[Goal, Slots] | None = None,
+    panel: str = "", offers: Callable[[], Sequence[Offer]] = tuple, aim: tuple[Goal, Slots] | None = None,
 ) -> Any:  # fmt: skip
-    """Locked until the act's prediction is committed. `follows`: dials that move with the context. `aim`: its goal, and the task's slots.
+    """Locked until the act's prediction is committed. `follows`: dials that move with the context. `offers`: what earlier labs could give.
+    `aim`: its goal, and the task's slots.
 
     An act may have a second one: `panel` is its name, `act.panel.instrument` its title in words.md, `act.panel` its readouts.
     """
@@ -88,7 +91,8 @@ def instrument(
         task = prose.inline(lab.words.fill(f"{act}.task", **slots))
         lab.aims[name] = Aim(lab, name, goal, task)
         compute = lab.aims[name].judging(compute, act)
-    made = Instrument(name, title, dials, compute, store=store, locked=locked, on_readouts=on_readouts, saved=saved, task=task)
+    made = Instrument(name, title, dials, compute, store=store, locked=locked, on_readouts=on_readouts, saved=saved, task=task,
+                      offers=offers, cases=lambda: cases(lab, name, dials))  # fmt: skip
     lab.instruments[name], lab.follows[name] = made, follows
     place = name if panel else f"{act}.instrument"
     first = lab.progress.after(f"{act}.lock")  # a reveal stands under this one, and the way on under that
@@ -96,6 +100,17 @@ def instrument(
     then = go_on(lab, place) if apart else ""
     own = f"{act}-{panel}" if panel else ""
     return lab.show(f"{name}.instrument", made.piece, act, "instrument", anchor=own, then=then, head=toggle(lab, name))
+
+
+def cases(lab: Lab, name: str, dials: Callable[[Values], Sequence[Dial]]) -> dict[str, Any]:
+    """Where the dials stand in the question's own case: in the context that it is about (`asked`; where it is about none, in whichever is
+    chosen), and in each that a sentence of the lab goes to."""
+    asked = lab.question(name.partition(".")[0]).context
+    dials_in: dict[str, dict[str, Any]] = {}
+    for slug in {asked, *links.contexts(lab.words.sections.values(), name)}:
+        with lab.standing_in(slug):
+            dials_in[slug] = settle(dials({}), {})[0]
+    return {"asked": asked, "dials": dials_in}
 
 
 def reveal(lab: Lab, act: str, truth: str, distance: str, slots: Slots | None = None) -> Any:

@@ -22,8 +22,9 @@ UNIT = re.compile(r"(?<=\d) (?=(?:%|×|USD\b|points\b|dB\b|(?:[kMGTP]i?|[mµn])?
 PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
 # A term keeps its colour in sentences too.
 TERMS = (("D/BW", "memory"), ("O/R", "compute"), ("<em>L</em>", "overhead"))
-# [Double the GPU speed](set:act1?speed=2): a sentence that turns the dials of an instrument
-SETTING = re.compile(r'<a href="set:([\w.]+)\?([^"]*)">(.*?)</a>', re.DOTALL)
+# [Double the GPU speed](set:act1?speed=2#gpu): a sentence that turns the dials of an instrument; kit/links.py
+SETTING = re.compile(r'<a href="set:([\w.]+)(?:@(\w+))?\?([^"#]*)(?:#([\w-]+))?">(.*?)</a>', re.DOTALL)
+BUTTON = r'<button type="button" class="il-set" data-set="\1" data-context="\2" data-dials="\3" data-picture="\4">\5</button>'
 LATEX = re.compile(r"\$\$(.+?)\$\$|\$(?!\s)([^$\n]+?)(?<!\s)\$", re.DOTALL)
 RAISED = re.compile('(?<!aria-hidden="true">)(?<![\\w\u202f])10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+')  # not what `dress` has written already
 DISGUISE = 0xE100  # private-use characters, one for each of ASCII
@@ -58,7 +59,7 @@ def _html(markdown: str) -> Markup:
         return f"\ue000{len(formulas) - 1}\ue001"
 
     text = Markdown(extensions=[TableExtension(), SaneListExtension()]).convert(LATEX.sub(hold, markdown)).strip()
-    text = SETTING.sub(r'<button type="button" class="il-set" data-set="\1" data-dials="\2">\3</button>', text)
+    text = SETTING.sub(BUTTON, text)
     text = RAISED.sub(lambda match: _read_out(match[0], spoken(match[0])), text)
     for symbol, term in TERMS:
         text = text.replace(symbol, f'<span class="il-term il-{term}">{symbol}</span>')

@@ -13,6 +13,7 @@ An option without a label is labelled by its value. Every option but the right o
 depends on the registry, so each names the belief that would lead to it (`misconception`), and the check asks for it.
 
     scale = "linear"            # the option nearest on a linear axis is right; half-way between two, the lower one
+    context = "h100_sxm"        # what it is about, where that is one [[context]]: after the commit the instrument stands there
     reads = "ledger"            # the key sees the learner's own record, too: kit/learner_keys.py
 """
 
@@ -69,6 +70,7 @@ class Question:
     tolerance: float = 0.0  # of a number: how near counts, as a share of the answer
     unit: str = ""
     personal: bool = False
+    context: str = ""  # the one that it is about, where it is about one: the lab goes there when it is committed
     learner: Callable[[], Mapping[str, Any]] | None = field(default=None, compare=False, repr=False)  # what a personal key sees
 
     @property
@@ -131,6 +133,10 @@ def load(path: Path) -> Sheet:
     tables = {name: table for name, table in data.items() if name not in ("lab", "given", "context")}
     questions = {name: _question(where, name, table) for name, table in tables.items()}
     premises = {name: str(value) for name, value in data.get("given", {}).items()}
+    known = [str(entry.get("device") or entry.get("data")) for entry in data.get("context", ())]
+    for name, question in questions.items():
+        if question.context and question.context not in known:
+            raise unknown(f"context of {where} [{name}]", question.context, known)
     return Sheet(data.get("lab", {}), premises, tuple(data.get("context", ())), questions)
 
 
@@ -154,7 +160,7 @@ def _question(where: str, name: str, table: Any) -> Question:
         raise BadRegistry(f"{at}: {len(options)} options; {rule}, each with an id of its own")
     if table.get("reads", LEDGER) != LEDGER:
         raise BadRegistry(f"{at}: reads is {table['reads']!r}; a key may read the {LEDGER!r}, or nothing but engine and registries")
-    more = (float(table.get("tolerance", 0.0)), str(table.get("unit", "")), "reads" in table)
+    more = (float(table.get("tolerance", 0.0)), str(table.get("unit", "")), "reads" in table, str(table.get("context", "")))
     return Question(name, table["kind"], str(table["key"]), tuple(options), str(table.get("scale", "")), where, *more)
 
 

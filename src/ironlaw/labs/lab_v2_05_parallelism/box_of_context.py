@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ironlaw import kit
 from ironlaw.engine.cluster.links import Box
 from ironlaw.registry.boxes import box
@@ -18,17 +16,10 @@ def box_of(lab: kit.Lab) -> Box:
     return box(BOXES.get(lab.current_context.slug, STORY))
 
 
-def gradient_bytes(lab: kit.Lab) -> int | None:
-    """Of a gradient as Lab V2-06 sent it; None where there is no design of it."""
-    size = _design(lab, LAB_06).get("gradient_bytes")
-    return int(size) if size in (2, 4) else None
-
-
-def ports(lab: kit.Lab, at: Box) -> int | None:
-    """NICs of each box as Lab V2-02 left them; None where there is no design of it, or its boxes had none."""
-    count = _design(lab, LAB_02).get("nics")
-    return min(int(count), at.nics) if isinstance(count, (int, float)) and count >= 1 else None
-
-
-def _design(lab: kit.Lab, slug: str) -> dict[str, Any]:
-    return lab.ledger.design(slug) or {}
+def offers(lab: kit.Lab) -> list[kit.Offer]:
+    """The format of gradients that Lab V2-06 sent, and the NICs of a box that Lab V2-02 left."""
+    found = (
+        (LAB_06, "gradients", "gradient_bytes", (lab.ledger.design(LAB_06) or {}).get("gradient_bytes")),
+        (LAB_02, "box", "nics", (lab.ledger.design(LAB_02) or {}).get("nics")),
+    )
+    return [kit.Offer(slug, what, {dial: value}) for slug, what, dial, value in found if isinstance(value, (int, float)) and value >= 1]

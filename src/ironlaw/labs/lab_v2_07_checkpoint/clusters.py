@@ -68,12 +68,10 @@ def cluster_of(lab: kit.Lab) -> Cluster:
     return Cluster(GPUS.get(slug, story.gpus), story.unit, story.parameters)
 
 
-def host_rate(lab: kit.Lab) -> float:
-    """Bytes a second between a GPU and its host: of the box that Lab V2-02 saved, else a DGX H100's."""
+def offers(lab: kit.Lab) -> list[kit.Offer]:
+    """Between a GPU and its host, the rate of the box that Lab V2-02 saved."""
     saved = (lab.ledger.design(INTERCONNECT) or {}).get("host_bytes_per_s")
-    if isinstance(saved, (int, float)) and saved > 0:
-        return float(saved)
-    return bridge_rate()
+    return [kit.Offer(INTERCONNECT, "box", {"host": saved / 1e9})] if isinstance(saved, (int, float)) and saved > 0 else []
 
 
 def bridge_rate() -> float:

@@ -38,12 +38,7 @@ def story(slug: str, measured: bool) -> Story:
     return Story(5, 1, MEASURED if slug == HERE and measured else EXPONENTIAL, 0.1)
 
 
-def first_token(lab: kit.Lab) -> float:
-    """P99 in seconds, of the server that Lab V2-10 saved, else what that lab promises."""
+def offers(lab: kit.Lab) -> list[kit.Offer]:
+    """The first token of the server that Lab V2-10 saved."""
     saved = (lab.ledger.design(SERVING) or {}).get("ttft_p99_s")
-    return float(saved) if isinstance(saved, (int, float)) and 0.01 <= saved <= 60 else FIRST_TOKEN
-
-
-def has_first_token(lab: kit.Lab) -> bool:
-    saved = (lab.ledger.design(SERVING) or {}).get("ttft_p99_s")
-    return isinstance(saved, (int, float)) and first_token(lab) == saved
+    return [kit.Offer(SERVING, "server", {"first": saved})] if isinstance(saved, (int, float)) and saved > 0 else []

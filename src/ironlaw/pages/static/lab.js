@@ -165,8 +165,8 @@
   document.addEventListener("click", (event) => {
     const sentence = event.composedPath()[0]?.closest?.(".il-set"); // it may stand inside a piece, whose nodes the page does not see
     if (!sentence) return;
-    const { set, dials } = sentence.dataset;
-    document.dispatchEvent(new CustomEvent("ironlaw:set", { detail: { id: set, dials: Object.fromEntries(new URLSearchParams(dials)) } }));
+    const { set, dials, context, picture } = sentence.dataset;
+    document.dispatchEvent(new CustomEvent("ironlaw:set", { detail: { id: set, context, picture, dials: Object.fromEntries(new URLSearchParams(dials)) } }));
     const place = document.getElementById(set.includes(".") ? set.replace(".", "-") : `${set}-instrument`);
     if (!place) return;
     unfold(place);

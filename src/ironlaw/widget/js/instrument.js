@@ -27,7 +27,7 @@ function instrumentPiece(ctx) {
   if (!spec.lead) {
     const { tabs, shown } = tabsView(drawing);
     const tall = shown.some((figure) => ui.tall.has(figure.id)); // too high to stay in view over the dials
-    return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title, dials,
+    return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title, offersView(ctx), dials,
       h("div", { key: "show", class: `il-show ${tall ? "il-tall" : ""}` }, tabs,
         shown.length ? h("div", { key: "figures", class: "il-figures", ...panelOf(tabs, shown, ui) }, shown.map((figure, i) => figureView(figure, drawing, i))) : null),
       inTurn(ui, "out", () => h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula))),
@@ -40,6 +40,13 @@ function instrumentPiece(ctx) {
         figures.length ? pictures("first", figures.slice(0, 1)) : h("p", { key: "empty", class: "il-hint" }, "Nothing to draw yet."), noteView(note), dials),
       h("div", { key: "stage", class: "il-stage" }, pictures("figures", figures.slice(1)))),
     h("div", { key: "under", class: "il-under" }, readouts, sectionsView(ctx)), live);
+}
+
+// Designs of earlier labs, one click away: what each changes is said before anybody clicks.
+function offersView({ spec, line }) {
+  if (!spec.offers?.length) return null;
+  return h("div", { key: "offers", class: "il-offers" }, spec.offers.map((offer, i) => h("p", { key: i, class: "il-offer" },
+    h("button", { type: "button", class: "il-button", onclick: () => line.put(offer.dials) }, offer.label), " ", h("span", { class: "il-hint" }, offer.note))));
 }
 
 // While a dial moves the picture comes first, and what is under it a frame later: laying out a formula takes as long as the picture.

@@ -24,6 +24,7 @@ function link(model, redraw, show) {
   let asked = ""; // the place whose view comes the short way
   let unstored = null; // dials that are not in the browser's storage yet
   let storing = 0;
+  let restored = ""; // the page of the storage that the dials were restored from
   let since = null; // the model's view that the places belong to: with another one they may all be different
   const places = new Map(); // dials, as text -> the view there: where a turn has just been, and where it may go next
   const later = []; // what waits for the view of the place where the dials stand
@@ -89,6 +90,7 @@ function link(model, redraw, show) {
   };
   line.turn = (id, value, also = {}, next = undefined) => {
     line.touched = id;
+    line.brings = undefined;
     line.turns += 1;
     const dials = { ...line.state.dials, [id]: value, ...also };
     ahead = next === undefined || next === value ? null : { ...dials, [id]: next };
@@ -125,9 +127,14 @@ function link(model, redraw, show) {
     const state = model.get("state") ?? {};
     if (state.seq !== undefined || waitingSince) return;
     line.state = state;
+    if (state.dials && isKept(model)) keep(model, state.dials); // another context moved them: a reload finds them there
     redraw();
   };
+  // Where the dials stood before a reload. Once a page of the storage: what Python sets later, for another context say, stays.
   line.restore = () => {
+    const page = model.get("spec")?.locked ? "" : storeKey(model);
+    if (page && page === restored) return;
+    restored = page;
     const linked = linkedDials(model.get("spec"));
     store();
     if (linked) keep(model, linked);
@@ -138,17 +145,36 @@ function link(model, redraw, show) {
     const { seq, ...rest } = before;
     if (Object.keys(rest).length) line.send(rest);
   };
-  // a sentence elsewhere on the page sets some dials: each value is a text, and becomes what its dial holds
+  // All dials at once, and the picture that they are about.
+  line.put = (dials, picture, touched = null) => {
+    ahead = unstored = null;
+    clearTimeout(resting);
+    keep(model, dials);
+    line.touched = touched;
+    line.turns += 1;
+    line.brings = picture;
+    line.send({ dials });
+  };
+  // A sentence elsewhere on the page sets the question's case with some dials: each value is a text, and becomes what its dial holds.
   const onSet = ({ detail }) => {
-    const { id, dials = [], locked } = model.get("spec") ?? {};
+    const { id, dials = [], locked, cases } = model.get("spec") ?? {};
     if (detail.id !== id || locked) return;
-    const meant = dials.filter((dial) => dial.id in detail.dials).map((dial) => [dial.id, valueOf(dial, detail.dials[dial.id])]);
-    if (meant.length) line.turn(...meant[0], Object.fromEntries(meant.slice(1)));
+    const named = dials.filter((dial) => dial.id in detail.dials);
+    const context = detail.context || cases?.asked || "";
+    if (context) document.dispatchEvent(new CustomEvent("ironlaw:context", { detail: { context } })); // Python hears it before the dials
+    const values = named.map((dial) => [dial.id, valueOf(dial, detail.dials[dial.id])]);
+    line.put({ ...line.state.dials, ...cases?.dials?.[context], ...Object.fromEntries(values) }, detail.picture || named.find((dial) => dial.shows)?.shows);
+  };
+  const onContext = ({ detail }) => {
+    const { id, options } = model.get("spec") ?? {};
+    if (id === "context" && options && line.state.value !== detail.context) line.send({ value: detail.context });
   };
   document.addEventListener("ironlaw:set", onSet);
+  document.addEventListener("ironlaw:context", onContext);
   window.addEventListener("pagehide", store); // whoever reloads at once finds the dials, too
   line.stop = () => {
     document.removeEventListener("ironlaw:set", onSet);
+    document.removeEventListener("ironlaw:context", onContext);
     window.removeEventListener("pagehide", store);
     clearTimeout(timer);
     clearTimeout(slow);
@@ -192,6 +218,14 @@ function views(newest) {
 }
 
 const storeKey = (model) => model.get("spec")?.store && KEEP + model.get("spec").store;
+
+const isKept = (model) => {
+  try {
+    return Boolean(storeKey(model) && localStorage.getItem(storeKey(model)));
+  } catch {
+    return false;
+  }
+};
 
 // A reload is a new page for Python: where the dials stood is only known here.
 function keep(model, dials) {

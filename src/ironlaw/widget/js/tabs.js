@@ -14,12 +14,12 @@ function groupsOf(figures) {
   return groups;
 }
 
-// A dial that changes one picture alone brings it to the front.
+// A dial that changes one picture alone brings it to the front, and so does a sentence that is about one.
 // Once a turn: the tab that the learner chooses after it stays, however late the answers come.
 function follow({ spec, line, ui }, groups) {
-  if (!line.touched || ui.local.followed === line.turns) return;
-  const shows = spec.dials?.find((dial) => dial.id === line.touched)?.shows;
-  if (shows && !groups.some(([first]) => first.id === shows)) return; // it may come with the answer
+  if (!line.turns || ui.local.followed === line.turns) return;
+  const shows = line.brings ?? spec.dials?.find((dial) => dial.id === line.touched)?.shows;
+  if (shows && !groups.some((group) => group.some((figure) => figure.id === shows))) return; // it may come with the answer
   ui.local.followed = line.turns;
   if (shows) ui.local.tab = shows;
 }

@@ -53,13 +53,13 @@ def distance(lab: kit.Lab) -> str:
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
     case, web = premise_case(), premise_case(float(lab.sheet.premises["web_volume"].replace(",", "")))
-    cloud = premise_case(float(lab.sheet.contexts[0]["per_day"]))
+    busy = max(int(entry["per_day"]) for entry in lab.sheet.contexts)
     return {
         **{name: rate for name, rate in rates().items() if name != "compiled"}, "each": kit.amount(1 / case.eager_rate, "s"),
         "saved": kit.amount(case.saved_s, "s", 4),
         "web_days": significant(web.breakeven_days), "web_seconds": kit.amount(web.per_day / web.eager_rate, "s", 2),
         "calls": f"{case.breakeven_calls:,}", "exactly": kit.dress(f"{case.breakeven:,.2f}"),
-        "first": kit.amount(cloud.breakeven_days * payback.DAY, "s"),
+        "busy": f"{busy:,}", "first": kit.amount(premise_case(busy).breakeven_days * payback.DAY, "s"),
     }  # fmt: skip
 
 

@@ -14,28 +14,15 @@ from ironlaw.labs.lab_10_frontier.act2.banners import LIMITS, banner
 from ironlaw.labs.lab_10_frontier.act2.case import DIGITS, ERRORS, KL, LLAMA, Case, DigitCase, LlamaCase, case_of, setting_of, tested
 from ironlaw.labs.lab_10_frontier.reader import Setting, no_kernel
 from ironlaw.pictures.theme import SYMBOLS
-from ironlaw.registry.workloads import about, workloads
 from ironlaw.systems.fields import parameters
 from ironlaw.systems.limits import hit
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
-LAB_08, FAMILY = "lab_08_ledger", "llama3"
 CLAIMS = (
     "int4_is_4_gb", "half_zero_half_size", "pruning_no_speedup", "two_four_twice", "half_the_bits_twice_the_speed", "deep_compression_35x",
     "distillation_helps",
 )  # fmt: skip
-
-
-def saved_model(lab: kit.Lab) -> str:
-    """The model of Lab 08's design; empty where there is none."""
-    return str((lab.ledger.design(LAB_08) or {}).get("model") or "")
-
-
-def begins_with(lab: kit.Lab) -> str:
-    """What is squeezed first: Llama, unless the device can't hold it or Lab 08 was about a model of another family."""
-    model = saved_model(lab)
-    return DIGITS if llama.why_not(lab.current_context.hardware) or (model and not model.startswith(FAMILY)) else LLAMA
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -44,7 +31,7 @@ def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         machine = lab.current_context.hardware
         refusal = llama.why_not(machine)
-        data = DIGITS if refusal else values.get("data") or begins_with(lab)
+        data = DIGITS if refusal else values.get("data") or LLAMA
         setting = setting_of(values)
         of_llama, of_digits = {"hidden": data != LLAMA}, {"hidden": data != DIGITS}
         reader_dials: dict[str, Any] = dict.fromkeys(parameters(Setting), of_digits) | {
@@ -117,11 +104,7 @@ def formula(case: LlamaCase | DigitCase) -> str:
 
 
 def note(lab: kit.Lab, case: LlamaCase | DigitCase) -> str:
-    model = saved_model(lab)
-    section = "act2.from_lab_08" if model.startswith(FAMILY) else "act2.from_lab_08_other"
-    name = str(about(model)["name"]) if model in workloads() else model
-    begins = lab.fill(section, model=name) if model else lab.fill("act2.no_lab_08")
-    return begins + "\n\n" + lab.fill("act2.counted_llama" if isinstance(case, LlamaCase) else "act2.counted_reader")
+    return lab.fill("act2.counted_llama" if isinstance(case, LlamaCase) else "act2.counted_reader")
 
 
 def readouts(case: LlamaCase | DigitCase) -> dict[str, Any]:

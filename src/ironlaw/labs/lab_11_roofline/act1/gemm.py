@@ -19,12 +19,13 @@ from ironlaw.registry.machines import hardware
 from ironlaw.systems.fields import among, switch, whole
 
 FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "int8")
-SMALLEST, LARGEST, STEP, FIRST = 128, 8192, 128, 512
+SMALLEST, LARGEST, STEP = 128, 8192, 128
+MEASURED_N = 512  # the product that was measured and that the claims speak of
 SIZES = tuple(range(SMALLEST, LARGEST + 1, STEP))
 SMOOTH = tuple(round(SMALLEST * (LARGEST / SMALLEST) ** (i / 48)) for i in range(49))
 TABLE = tuple(SMALLEST * 2**i for i in range(7))
 TICKS = tuple(map(float, TABLE))
-PREMISE_N, PREMISE_FORMAT = 256, "fp16"  # the message's product; questions.toml states the same
+PREMISE_N, PREMISE_FORMAT = 256, "fp16"  # where the dials begin: the message's product; questions.toml states the same
 EVIDENCE = "h200_sxm/micro"
 NONE = "none"
 OVERLAYS = {NONE: "none", "python": "from Python", "graph": "graph replay", "both": "both"}
@@ -35,9 +36,9 @@ class Case:
     """One product on one machine."""
 
     hardware: Hardware
-    m: int = FIRST
-    n: int = FIRST
-    k: int = FIRST
+    m: int = PREMISE_N
+    n: int = PREMISE_N
+    k: int = PREMISE_N
     fmt: str = "fp16"
 
     @cached_property
@@ -97,10 +98,10 @@ class Setting:
     """Where the dials of Act I stand."""
 
     hardware: Hardware
-    n: int = whole(FIRST, "N", least=SMALLEST, most=LARGEST, dial="span", log=True)
+    n: int = whole(PREMISE_N, "N", least=SMALLEST, most=LARGEST, dial="span", log=True)
     shape: str = among({"square": "square", "apart": "M, N, K apart"}, "square", "Shape")
-    m: int = whole(FIRST, "M", most=LARGEST, dial="span", log=True)
-    k: int = whole(FIRST, "K", least=SMALLEST, most=LARGEST, dial="span", log=True)
+    m: int = whole(PREMISE_N, "M", most=LARGEST, dial="span", log=True)
+    k: int = whole(PREMISE_N, "K", least=SMALLEST, most=LARGEST, dial="span", log=True)
     dtype: str = among(FORMATS, "fp16", "Number format", shown=str.upper)
     levels: str = among({"main": "main", "cache": "with caches", "all": "all"}, "main", "Memory levels")
     formats: bool = switch(False, "Roofs of every format")

@@ -37,7 +37,7 @@ def dials(lab: kit.Lab) -> Any:
         slug = values.get("device") or lab.current_context.slug
         chosen = machine(lab, slug)
         when_apart = {"hidden": values.get("shape", "square") == "square"}
-        suggest = f"{short(slug)} {str(values.get('dtype', '')).upper()} {round(values.get('n') or gemm.FIRST)}"
+        suggest = f"{short(slug)} {str(values.get('dtype', '')).upper()} {round(values.get('n') or gemm.PREMISE_N)}"
         measured = runs(values.get("dtype") or "fp16")
         unmeasured = {} if measured else {key: "not measured in this format" for key in OVERLAYS if key != NONE}
         product = settings.dials(

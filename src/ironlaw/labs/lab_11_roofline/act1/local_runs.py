@@ -17,7 +17,7 @@ from ironlaw.registry.machines import hardware
 from ironlaw.units import significant
 from ironlaw.widget.quantities import format_quantity
 
-SMALL = gemm.FIRST  # the N that the claims speak of
+SMALL = gemm.MEASURED_N
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def _narrow(case: Case) -> Case:
 def reveal(lab: kit.Lab) -> dict[str, object]:
     case = premise_case(lab)
     large = case.sized(gemm.LARGEST)
-    python, graph = (gemm.run("fp16", gemm.FIRST, replayed) for replayed in (False, True))
+    python, graph = (gemm.run("fp16", gemm.MEASURED_N, replayed) for replayed in (False, True))
     return {
         **_premise(lab), "peak_gain": kit.dress(significant(float(_narrow(case).at.peak / case.at.peak))), "before": case.bound,
         "after": _narrow(case).bound, "crossing": f"{int(-(-case.crossing // 1)):,}", "narrow": _narrow(case).fmt.upper(),
@@ -97,7 +97,7 @@ def reflection(lab: kit.Lab) -> dict[str, object]:
 
 def peek(lab: kit.Lab) -> dict[str, object]:
     case = premise_case(lab)
-    graph = gemm.run("fp16", gemm.FIRST, True)
+    graph = gemm.run("fp16", gemm.MEASURED_N, True)
     share = float(mfu(graph.case.work.flops, graph.seconds, graph.case.at.peak))
     return {
         **_premise(lab), "flops": kit.amount(float(case.work.flops), operation(case.fmt)), "bytes": kit.amount(float(case.work.bytes), "B"),

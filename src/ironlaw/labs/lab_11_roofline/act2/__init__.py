@@ -2,4 +2,5 @@
 
 from ironlaw.labs.lab_11_roofline.act2 import budget_panel, target_panel
 from ironlaw.labs.lab_11_roofline.act2.instrument import CLAIMS, FOLLOWS, dials, view
+from ironlaw.labs.lab_11_roofline.act2.notes import offers
 from ironlaw.labs.lab_11_roofline.act2.slots import distance, lock, message, peek, reflection, reveal, takeaways, truth

@@ -13,8 +13,8 @@ from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act2 import figures, kernels, layer
-from ironlaw.labs.lab_11_roofline.act2.layer import FUSION, Case, parts
-from ironlaw.labs.lab_11_roofline.act2.notes import first_fusion, lab_07_design, notes, start
+from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts
+from ironlaw.labs.lab_11_roofline.act2.notes import notes
 from ironlaw.labs.lab_11_roofline.machines import KINDS, best_kind, machine, no_curves, options
 from ironlaw.systems.limits import fail, good, hit, warn
 from ironlaw.units import counted, show, significant
@@ -32,8 +32,7 @@ NOTES = {"calibrated": "", "transferred": "; ≈", "bound": "; a bound"}  # afte
 
 
 def dials(lab: kit.Lab) -> Any:
-    devices, fusion = options(lab), first_fusion(lab)
-    from_lab_07 = {"help": lab.fill("act2.begins", level=FUSION[fusion])} if lab_07_design(lab) else {}
+    devices = options(lab)
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         slug = values.get("device") or lab.current_context.slug
@@ -42,7 +41,7 @@ def dials(lab: kit.Lab) -> Any:
         curves = {True: no_curves(slug)} if best == "bound" else {}
         every = [
             kit.select("device", "Device", devices, slug),
-            *settings.dials(Case, fusion={"value": fusion, **from_lab_07}, measured={"options": rates(best), "disabled": curves}),
+            *settings.dials(Case, measured={"options": rates(best), "disabled": curves}),
         ]
         return [{"shows": "layer", **dial} for dial in every]
 
@@ -62,8 +61,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         tabbed(own_case, "Your prediction"), tabbed(figures.picture(case), "The layer's roofline"),
         tabbed(figures.times(case), "Time, op by op"), tabbed(figures.budget(case), "Memory"),
     ]  # fmt: skip
-    begins = kit.html(start(lab))
-    return kit.View(pictures, cards(case), formula(case), banner(lab, case), begins, readouts(case), notes(lab, case))
+    return kit.View(pictures, cards(case), formula(case), banner(lab, case), readouts=readouts(case), after=notes(lab, case))
 
 
 def readouts(case: Case) -> dict[str, Any]:

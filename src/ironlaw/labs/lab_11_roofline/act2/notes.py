@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.labs.lab_11_roofline.act2 import layer
-from ironlaw.labs.lab_11_roofline.act2.layer import FUSION, Case, parts
+from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts
 from ironlaw.labs.lab_11_roofline.act2.op_names import plain
 from ironlaw.labs.lab_11_roofline.intensity import per_byte
-from ironlaw.registry.machines import hardware, machines
 from ironlaw.units import significant
 
 LAB_07 = "lab_07_fusion"
@@ -23,14 +20,10 @@ KINDS = {
 }
 
 
-def lab_07_design(lab: kit.Lab) -> dict[str, Any] | None:
-    """The design of Lab 07, if the learner has one."""
-    design = lab.ledger.design(LAB_07)
-    return dict(design) if design else None
-
-
-def first_fusion(lab: kit.Lab) -> str:
-    return "all" if (lab_07_design(lab) or {}).get("fusion_enabled") else "separate"
+def offers(lab: kit.Lab) -> list[kit.Offer]:
+    """The fusion that Lab 07 decided on."""
+    on = (lab.ledger.design(LAB_07) or {}).get("fusion_enabled")
+    return [kit.Offer(LAB_07, "decision (fusion on)", {"fusion": "all"})] if on else []
 
 
 def notes(lab: kit.Lab, case: Case) -> str:
@@ -40,24 +33,6 @@ def notes(lab: kit.Lab, case: Case) -> str:
         has = {name: kit.capacity(float(getattr(case.hardware, name))) for name in ("capacity", "reserved")}
         paragraphs.append(lab.fill("act2.kept", **has))
     return kit.html("\n\n".join(paragraphs))
-
-
-def start(lab: kit.Lab) -> str:
-    design, level = lab_07_design(lab), FUSION[first_fusion(lab)]
-    if design is None:
-        return lab.fill("act2.no_lab_07", level=level)
-    state = "fusion on" if design.get("fusion_enabled") else "fusion off"
-    before, after = design.get("arithmetic_intensity_unfused"), design.get("arithmetic_intensity_fused")
-    if not isinstance(before, (int, float)) or not isinstance(after, (int, float)):
-        return lab.fill("act2.from_lab_07_plain", fusion=state, level=level)
-    fmt = _lab_07_format(design)
-    return lab.fill("act2.from_lab_07", fusion=state, level=level, before=per_byte(before, fmt), after=per_byte(after, fmt))
-
-
-def _lab_07_format(design: Mapping[str, Any]) -> str:
-    """Lab 07 counts in FP16 where its machine has it, and on a machine for integers alone in INT8."""
-    slug = design.get("context")
-    return "fp16" if slug not in machines() or "fp16" in hardware(str(slug)).peaks else "int8"
 
 
 def _bottleneck(lab: kit.Lab, case: Case) -> str:

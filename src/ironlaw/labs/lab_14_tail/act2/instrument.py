@@ -21,13 +21,11 @@ LAB_13 = "lab_13_line"
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        start, hedge = start_rho(lab), values.get("hedge", ALL)
-        begins = {"help": lab.fill("act2.begins", load=f"{start:g} %")} if lab_13(lab) else {}
+        hedge = values.get("hedge", ALL)
         unmeasured = {} if fleet.here(lab) else {"here": "measure “This machine's own tail” below first"}
         works = {"asked": "as in the question", "device": f"an image on {the(lab.current_context)}"}
         return settings.dials(
             Fleet,
-            rho={"value": start, **begins},
             hedge={"value": ALL},
             quantile={"hidden": hedge == OFF},
             budget={"hidden": hedge != BUDGET},
@@ -38,27 +36,18 @@ def dials(lab: kit.Lab) -> Any:
     return dials_at
 
 
-def lab_13(lab: kit.Lab) -> dict[str, Any] | None:
-    """The design of the waiting line, where the learner saved one with a load below 1."""
-    design = lab.ledger.design(LAB_13)
-    load = (design or {}).get("load")
-    return design if isinstance(load, (int, float)) and 0 < load < 1 else None
-
-
-def start_rho(lab: kit.Lab) -> float:
-    """Where the utilisation begins: the nearest step to Lab 13's load, else the question's."""
-    design = lab_13(lab)
-    load = 100 * design["load"] if design else 100 * Fleet().rho
-    return float(min(fleet.LOADS, key=lambda step: abs(step - load)))
+def offers(lab: kit.Lab) -> list[kit.Offer]:
+    """The load of Lab 13's server, where the learner saved one that keeps up."""
+    load = (lab.ledger.design(LAB_13) or {}).get("load")
+    usable = isinstance(load, (int, float)) and 0 < load < 1
+    return [kit.Offer(LAB_13, f"server ({significant(100 * load, 2)} % load)", {"rho": 100 * load})] if usable else []
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     set_at = fleet_of(lab, values)
     mine, level = verdicts.prediction(lab)
     pictures = [tabbed(figures.over_time(set_at, mine, level), "Over time"), tabbed(figures.tails(set_at), "Tails")]
-    return kit.View(
-        pictures, cards(set_at), formula(set_at), verdicts.banner(lab, set_at), verdicts.notes(lab, set_at, lab_13(lab)), readouts(set_at)
-    )
+    return kit.View(pictures, cards(set_at), formula(set_at), verdicts.banner(lab, set_at), verdicts.notes(lab, set_at), readouts(set_at))
 
 
 def readouts(set_at: Fleet) -> dict[str, Any]:

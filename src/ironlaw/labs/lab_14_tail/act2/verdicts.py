@@ -10,7 +10,6 @@ from ironlaw.kit.context import the
 from ironlaw.labs.lab_14_tail import work
 from ironlaw.labs.lab_14_tail.act2 import fleet
 from ironlaw.labs.lab_14_tail.act2.fleet import MOVING, OFF, PAUSED, PAUSED_MOVING, SHARDS, Fleet
-from ironlaw.labs.policies import POLICIES
 from ironlaw.systems.limits import fail, good, hit, warn
 from ironlaw.units import significant
 
@@ -86,7 +85,7 @@ def prediction(lab: kit.Lab) -> tuple[str, float | None]:
     return (lab.words[f"act2.place.{option.id}"], LEVELS[option.id]) if option else ("", None)
 
 
-def notes(lab: kit.Lab, set_at: Fleet, lab_13: dict[str, Any] | None) -> str:
+def notes(lab: kit.Lab, set_at: Fleet) -> str:
     paragraphs = []
     if set_at.moving:
         paragraphs.append(lab.fill("act2.moving", moving=f"{MOVING:,}"))
@@ -96,15 +95,4 @@ def notes(lab: kit.Lab, set_at: Fleet, lab_13: dict[str, Any] | None) -> str:
     if set_at.hedge != OFF:
         paragraphs.append(lab.fill("act2.delay", quantile=f"P{significant(100 * set_at.quantile, 4)}", delay=_s(set_at.delay)))
     paragraphs.append(lab.fill("act2.work", device=the(lab.current_context), image=_s(work.seconds(lab)), now=_s(set_at.service)))
-    paragraphs.append(_start(lab, lab_13))
     return kit.html("\n\n".join(paragraphs))
-
-
-def _start(lab: kit.Lab, lab_13: dict[str, Any] | None) -> str:
-    if lab_13 is None:
-        return lab.fill("act2.no_lab_13")
-    slots = {
-        "rate": significant(float(lab_13.get("rate") or 0)), "load": kit.amount(100 * lab_13["load"], "%"),
-        "policy": POLICIES.get(str(lab_13.get("policy")), "a policy of its own"),
-    }  # fmt: skip
-    return lab.fill("act2.from_lab_13", **slots)

@@ -12,7 +12,7 @@ from ironlaw.kit import settings
 from ironlaw.kit.context import LOCAL
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_02_interconnect.act2 import figures, verdict
-from ironlaw.labs.lab_v2_02_interconnect.act2.groups import TENSOR, Case, box_for, boxes_at_most, case_of, premise
+from ironlaw.labs.lab_v2_02_interconnect.act2.groups import STORY, TENSOR, Case, box_for, boxes_at_most, case_of, premise
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("tensor_parallelism_stays_inside", "data_parallelism_hides", "tensor_group_is_free_on_nvlink")
@@ -25,12 +25,13 @@ def dials(lab: kit.Lab) -> Any:
         at = box_for(lab)
         most = boxes_at_most(at)
         boxes = min(round(values.get("boxes") or 2), most)
+        asked = premise() if at.slug == STORY else None
         devices = boxes * at.devices
         barred = {size: f"does not divide {devices} devices" for size in TENSOR if devices % size}
         return settings.dials(
             Case, boxes={"high": max(2, most), "value": min(2, most), "hidden": most == 1},
-            nics={"high": max(2, at.nics), "value": max(1, at.nics), "hidden": boxes == 1},
-            tensor={"value": min(at.devices, 8), "disabled": barred},
+            nics={"high": max(2, at.nics), "value": asked.nics if asked else max(1, at.nics), "hidden": boxes == 1},
+            tensor={"value": asked.tensor if asked else min(at.devices, 8), "disabled": barred},
         )  # fmt: skip
 
     return dials_at
@@ -63,7 +64,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
     good = placed.communication <= verdict.ALL_MOST
     return [
         kit.card("On wires", 100 * placed.communication, "%", tone="good" if good else "bad", note="of the step"),
-        kit.card("Tensor group", 100 * step.tensor / step.total, "%", note="of the step"),
+        kit.card("Tensor group", 100 * placed.tensor_share, "%", note="of the passes"),
         kit.card("Sum not hidden", step.data, "s"),
         kit.card("Step", step.total, "s"),
         kit.card("Tokens", placed.tokens_per_s, "/s"),

@@ -86,9 +86,8 @@ def jobs_at(case: Case, tier: str, subtree: int) -> list[str]:
     return found
 
 
-def saved_gbits(lab: kit.Lab) -> int | None:
-    """Gb/s of a port of the box that Lab V2-02 saved; None where it saved none, or one that no switch here has."""
+def offers(lab: kit.Lab) -> list[kit.Offer]:
+    """The ports of the box that Lab V2-02 saved."""
     slug = (lab.ledger.design(LAB_02) or {}).get("box")
     nic = box(slug).nic if slug in boxes() else None
-    bits = round(8 * nic.per_direction / 1e9) if nic else 0
-    return bits if bits in GBITS else None
+    return [kit.Offer(LAB_02, "box", {"gbits": round(8 * nic.per_direction / 1e9)})] if nic else []

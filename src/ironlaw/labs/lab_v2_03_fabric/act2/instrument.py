@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_03_fabric.act2 import figures, verdict
-from ironlaw.labs.lab_v2_03_fabric.act2.cluster import NAMES, Case, saved_gbits
+from ironlaw.labs.lab_v2_03_fabric.act2.cluster import NAMES, Case
 from ironlaw.labs.lab_v2_03_fabric.act2.slots import deep
 from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, PIPELINE, device_flops
 from ironlaw.widget.figure import tabbed
@@ -19,7 +19,7 @@ FOLLOWS = ("leaf_thin", "rails", "scattered", "radix", "tiers")
 
 
 def dials(lab: kit.Lab) -> Any:
-    return lambda values: settings.dials(Case, pod_thin={"hidden": values.get("tiers") != 3}, gbits={"value": saved_gbits(lab)})
+    return lambda values: settings.dials(Case, pod_thin={"hidden": values.get("tiers") != 3})
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
@@ -34,7 +34,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         cards=cards(case),
         formula=formula(case),
         banner=settings.verdict(lab, "act2", verdict.LIMITS, case),
-        note=kit.html(notes(lab, case)),
+        note=kit.html(notes(lab)),
         readouts=readouts(case),
     )
 
@@ -66,11 +66,8 @@ def formula(case: Case) -> str:
     )
 
 
-def notes(lab: kit.Lab, case: Case) -> str:
-    bits = saved_gbits(lab)
-    texts = [lab.fill("act2.from_lab_02", bits=bits) if bits else lab.fill("act2.no_lab_02", bits=Case.gbits)]
-    texts.append(lab.fill("act2.arithmetic", deep=deep(), flops=kit.amount(device_flops(), "FLOP/s")))
-    return "\n\n".join(texts)
+def notes(lab: kit.Lab) -> str:
+    return lab.fill("act2.arithmetic", deep=deep(), flops=kit.amount(device_flops(), "FLOP/s"))
 
 
 def readouts(case: Case) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ironlaw.kit.context import LOCAL
 from ironlaw.kit.formula import line
 from ironlaw.labs.lab_v2_05_parallelism.act2 import figures, verdict
 from ironlaw.labs.lab_v2_05_parallelism.act2.spread import FUSED, Case, case_of
-from ironlaw.labs.lab_v2_05_parallelism.box_of_context import box_of, gradient_bytes, ports
+from ironlaw.labs.lab_v2_05_parallelism.box_of_context import box_of
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.units import show
 from ironlaw.widget.figure import tabbed
@@ -26,13 +26,10 @@ def dials(lab: kit.Lab) -> Any:
         at = box_of(lab)
         gated = (values.get("model") or Case.model) != "gpt3_175b"
         fused = gated or (values.get("attention") or FUSED) == FUSED
-        size, count = gradient_bytes(lab), ports(lab, at)
-        from_06 = {"help": lab.fill("act2.begins_06", size=size)} if size else {}
-        from_02 = {"help": lab.fill("act2.begins_02", count=count)} if count else {}
         return [
             *settings.dials(
                 Case, recompute={"disabled": {"selective": "a fused kernel keeps no scores"} if fused else {}}, attention={"hidden": gated},
-                gradient_bytes={"value": size, **from_06}, nics={"high": max(2, at.nics), "value": count or max(1, at.nics), **from_02},
+                nics={"high": max(2, at.nics), "value": max(1, at.nics)},
             ),
             kit.span("rank", "Whose groups", 0, 127, 0, whole=True, shows="devices"),
         ]  # fmt: skip
@@ -85,8 +82,6 @@ def formula(case: Case) -> str:
 
 def notes(lab: kit.Lab, case: Case) -> str:
     texts = [lab.fill("act2.own_machine")] if lab.current_context.slug == LOCAL else []
-    if gradient_bytes(lab) is None:
-        texts.append(lab.fill("act2.begins_empty"))
     if case.published:
         texts.append(lab.fill("act2.published", layout=str(case.published.layout), seconds=kit.amount(case.published.seconds, "s")))
     return "\n\n".join([*texts, lab.fill("act2.arithmetic", machine=case.box.name)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -12,7 +11,7 @@ from ironlaw.engine.cluster.footprint import memory
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.links import Box
 from ironlaw.labs.lab_v2_06_collectives.wires_of_context import ALPHA, ALPHAS, LAB_02
-from ironlaw.registry.boxes import box, boxes
+from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
@@ -98,27 +97,8 @@ def best_bucket(case: Case) -> float:
     return min(exposed_by_bucket(case), key=lambda point: (point[1], -point[0]))[0]
 
 
-def design_02(lab: kit.Lab) -> Mapping[str, Any] | None:
-    """Lab V2-02's groups, where this act can begin with them."""
+def offers(lab: kit.Lab) -> list[kit.Offer]:
+    """The groups of Lab V2-02, on as many devices as the story has."""
     design = lab.ledger.design(LAB_02) or {}
-    usable = design.get("model") in MODELS and design.get("tensor") in TENSOR and design.get("micro") in MICRO
-    return design if usable and design.get("seq") in SEQUENCES else None
-
-
-def box_for(lab: kit.Lab) -> Box:
-    """The box of Lab V2-02 where it has a port for each device; else the story's."""
-    slug = str((design_02(lab) or {}).get("box"))
-    at = box(slug) if slug in boxes() else box(STORY)
-    return at if at.nic and at.nics == at.devices == box(STORY).devices else box(STORY)
-
-
-def first_case(lab: kit.Lab) -> Case:
-    """Where the dials begin: the groups of Lab V2-02 on as many devices as the story has, or the story."""
-    at, design = box_for(lab), design_02(lab)
-    assert at.nic is not None
-    if design is None:
-        return Case(at, alpha=ALPHA, beta=at.nic.per_direction)
-    saved = design.get("zero")
-    zero = min(1, saved) if isinstance(saved, int) else 1
-    groups = {name: design[name] for name in ("tensor", "micro", "seq")}
-    return Case(at, str(design["model"]), **groups, zero=zero, alpha=ALPHA, beta=at.nic.per_direction)
+    groups = {name: design.get(name) for name in ("model", "tensor", "micro", "seq", "zero")}
+    return [kit.Offer(LAB_02, "groups", groups)] if groups["tensor"] else []

@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_06_collectives.act2 import figures, verdict
-from ironlaw.labs.lab_v2_06_collectives.act2.buckets import ALGORITHMS, Case, box_for, design_02, first_case, premise
+from ironlaw.labs.lab_v2_06_collectives.act2.buckets import ALGORITHMS, Case, premise
 from ironlaw.systems.training.bucketed_steps import TUNER
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
@@ -19,18 +19,14 @@ CLAIMS = ("default_bucket_is_right", "bigger_buckets_are_better", "sums_hide_beh
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        first = first_case(lab)
-        begins = {"help": lab.fill("act2.begins")} if design_02(lab) else {}
-        return settings.dials(
-            Case, model={"value": first.model, **begins}, tensor={"value": first.tensor}, micro={"value": first.micro},
-            seq={"value": first.seq}, zero={"value": first.zero}, alpha={"value": 1e6 * first.alpha}, beta={"value": first.beta / 1e9},
-        )  # fmt: skip
+        first = premise()
+        return settings.dials(Case, alpha={"value": 1e6 * first.alpha}, beta={"value": first.beta / 1e9})
 
     return dials_at
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    case = settings.read(Case, values, box=box_for(lab))
+    case = settings.read(Case, values, box=premise().box)
     own = figures.said(lab, shares())
     return kit.View(
         figures=[

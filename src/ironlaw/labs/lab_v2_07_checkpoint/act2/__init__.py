@@ -3,3 +3,4 @@
 from ironlaw.labs.lab_v2_07_checkpoint.act2.goal import GOAL, task
 from ironlaw.labs.lab_v2_07_checkpoint.act2.instrument import CLAIMS, FOLLOWS, dials, view
 from ironlaw.labs.lab_v2_07_checkpoint.act2.slots import distance, lock, message, peek, reflection, reveal, sealed, takeaways, truth
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import offers

@@ -11,7 +11,7 @@ from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_07_checkpoint.act2 import figures, verdict
 from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import FEWEST, HOST, NEIGHBOUR, NONE, Plan, plan_of, premise
-from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, HOUR, INTERCONNECT, SAVED, cluster_of, earlier
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, HOUR, SAVED, cluster_of, earlier
 from ironlaw.registry.boxes import box
 from ironlaw.systems.limits import hit
 from ironlaw.units import show
@@ -41,7 +41,7 @@ def spares_for(gpus: int) -> int:
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    plan = plan_of(lab, values)
+    plan = plan_of(values)
     own = figures.said(lab, premise())
     return kit.View(
         figures=[
@@ -89,9 +89,10 @@ def notes(lab: kit.Lab, plan: Plan) -> str:
     if lab.current_context.slug == SAVED:
         design = earlier(lab)
         texts.append(lab.fill("act2.saved", model=str(design.get("model") or "the model")) if design else lab.fill("act1.saved_open"))
-    where = "act2.path_saved" if (lab.ledger.design(INTERCONNECT) or {}).get("host_bytes_per_s") else "act2.path"
     texts.append(
-        lab.fill(where, rate=kit.amount(plan.host, "B/s"), part=kit.amount(plan.state / plan.gpus, "B"), state=kit.amount(plan.state, "B"))
+        lab.fill(
+            "act2.path", rate=kit.amount(plan.host, "B/s"), part=kit.amount(plan.state / plan.gpus, "B"), state=kit.amount(plan.state, "B")
+        )
     )
     texts.append(lab.fill("act2.scale"))
     return "\n\n".join(texts)

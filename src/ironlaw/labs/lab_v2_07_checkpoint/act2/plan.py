@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from ironlaw import kit
 from ironlaw.engine.cluster import two_levels
 from ironlaw.engine.cluster.failures import Level, Shares, mtbf, optimum, young
 from ironlaw.engine.cluster.spares import waiting
 from ironlaw.engine.cluster.two_levels import Period
 from ironlaw.kit import settings
-from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, GPUS, HOUR, LARGE, MOST, RUN, bridge_rate, host_rate, llama
+from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, GPUS, HOUR, LARGE, MOST, RUN, bridge_rate, llama
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import about
 from ironlaw.systems.fields import among, figure, hundredths, times, whole
@@ -68,7 +67,9 @@ class Plan:
         fix=_amount("a file system of", "B/s"),
     )  # fmt: skip
     memory: float = figure(500, "Free memory of a host", "GB", low=20, high=2000, dial="span", log=True, means=times(1e9))
-    host: float = field(default_factory=bridge_rate)
+    host: float = figure(
+        bridge_rate() / 1e9, "A GPU and its host exchange", "GB/s", low=1, high=500, dial="span", log=True, means=times(1e9)
+    )
 
     @property
     def between(self) -> float:
@@ -171,5 +172,5 @@ def premise() -> Plan:
     return plan.at_best
 
 
-def plan_of(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
-    return settings.read(Plan, values, host=host_rate(lab))
+def plan_of(values: Mapping[str, Any]) -> Plan:
+    return settings.read(Plan, values)

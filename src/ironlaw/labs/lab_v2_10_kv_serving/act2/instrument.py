@@ -12,15 +12,12 @@ from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_10_kv_serving.act2 import figures, verdict
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import (
     CHUNKED,
-    LAB_08,
-    LAB_13,
     MOST,
     PROMISE,
     WINDOW,
     Setting,
     groups,
     premise,
-    starts,
     usual_group,
 )
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import machine_of
@@ -36,7 +33,7 @@ FOLLOWS = ("rate", "budget", "devices", "replicas")
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        machine, begin = machine_of(lab), starts(lab)
+        machine = machine_of(lab)
         static = values.get("scheduling") == "static"
         pieces = values.get("prompts") == CHUNKED and not static
         budget = int(values.get("budget") or Setting.budget)
@@ -44,9 +41,8 @@ def dials(lab: kit.Lab) -> Any:
         return [
             kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8, shows="cache"),
             *settings.dials(
-                Setting, prompts={"hidden": static}, budget={"hidden": static}, most={"value": begin.get("most"), "disabled": barred},
-                model={"value": begin.get("model")}, devices={"value": usual_group(machine), "disabled": groups(machine)},
-                replicas={"value": begin.get("replicas")},
+                Setting, prompts={"hidden": static}, budget={"hidden": static}, most={"disabled": barred},
+                devices={"value": usual_group(machine), "disabled": groups(machine)},
             ),
         ]  # fmt: skip
 
@@ -106,16 +102,6 @@ def formula(case: ServedCase) -> str:
 
 def notes(lab: kit.Lab, case: ServedCase) -> str:
     texts = [lab.fill("act2.own_machine")] if lab.current_context.slug == LOCAL else []
-    begin = starts(lab)
-    if begin:
-        named = [
-            words
-            for name, words in (("model", "the model of Lab 08"), ("most", "the batch of Lab 13"), ("replicas", "its replicas"))
-            if name in begin
-        ]
-        texts.append(lab.fill("act2.carried", what=", ".join(named)))
-    elif lab.ledger.design(LAB_08) is None and lab.ledger.design(LAB_13) is None:
-        texts.append(lab.fill("act2.not_carried"))
     if case.rig is not None:
         texts.append(lab.fill("act2.calibrated" if case.rig.table.basis == "calibrated" else "act2.transferred"))
     texts.append(

@@ -1,9 +1,8 @@
-"""Act II's setting: a server as the dials have it, and where it begins: at the story's, or at what the ledger has of Labs 08 and 13."""
+"""Act II's setting: a server as the dials have it, and what Labs 08 and 13 offer it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.device.machine import Hardware
@@ -82,14 +81,12 @@ def usual_group(machine: Hardware) -> int:
     return max(size for size in (1, 2, 4) if size not in groups(machine))
 
 
-def starts(lab: kit.Lab) -> dict[str, Any]:
-    """What earlier labs' designs give the dials: a model that is served here, the sequences at once, the replicas."""
-    model = (lab.ledger.design(LAB_08) or {}).get("model")
-    line = lab.ledger.design(LAB_13) or {}
-    most, replicas = line.get("most"), line.get("replicas")
-    found: dict[str, Any] = {"model": model} if model in MODELS else {}
-    if isinstance(most, int) and most > 1:
-        found["most"] = min(MOST, key=lambda each: abs(each - most))
-    if isinstance(replicas, int) and 1 <= replicas <= 8:
-        found["replicas"] = replicas
-    return found
+def offers(lab: kit.Lab) -> list[kit.Offer]:
+    """What earlier designs could give the dials: a model, the sequences at once, the replicas."""
+    model, line = (lab.ledger.design(LAB_08) or {}).get("model"), lab.ledger.design(LAB_13) or {}
+    counts = {name: line[name] for name in ("most", "replicas") if isinstance(line.get(name), int) and line[name] >= 1}
+    named = f"model ({about(model)['name']})" if model in MODELS else ""
+    return [
+        *([kit.Offer(LAB_08, named, {"model": model})] if named else []),
+        *([kit.Offer(LAB_13, "server", counts)] if counts else []),
+    ]

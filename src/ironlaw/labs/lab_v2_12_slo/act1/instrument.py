@@ -13,12 +13,11 @@ from ironlaw.labs.lab_v2_12_slo.act1.composition import Setting, setting_of
 from ironlaw.labs.lab_v2_12_slo.act1.slots import CASE
 from ironlaw.labs.lab_v2_12_slo.services import (
     ANSWER,
+    FIRST_TOKEN,
     HERE,
     LOGNORMAL,
     MEASURED,
     PARETO,
-    first_token,
-    has_first_token,
     story,
 )  # fmt: skip
 from ironlaw.units import percent, significant
@@ -38,7 +37,7 @@ def dials(lab: kit.Lab) -> Any:
         return settings.dials(
             Setting, steps={"value": begin.steps}, calls={"value": begin.calls}, law={"value": begin.law, "disabled": barred},
             spread={"hidden": law != LOGNORMAL}, index={"hidden": law != PARETO},
-            p99={"value": round(1000 * begin.p99), "hidden": law == MEASURED}, first={"value": first_token(lab), "hidden": slug != ANSWER},
+            p99={"value": round(1000 * begin.p99), "hidden": law == MEASURED}, first={"value": FIRST_TOKEN, "hidden": slug != ANSWER},
         )  # fmt: skip
 
     return dials_at
@@ -102,8 +101,7 @@ def formula(setting: Setting) -> str:
 def notes(lab: kit.Lab, setting: Setting) -> str:
     texts, slug = [], lab.current_context.slug
     if slug == ANSWER:
-        where = "act1.first_saved" if has_first_token(lab) else "act1.first_open"
-        texts.append(lab.fill(where, first=kit.amount(first_token(lab), "s")))
+        texts.append(lab.fill("act1.first_open", first=kit.amount(FIRST_TOKEN, "s")))
     if slug == HERE and setting.law != MEASURED:
         texts.append(lab.fill("act1.here_open"))
     if setting.dependence:

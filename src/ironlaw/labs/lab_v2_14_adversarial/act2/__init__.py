@@ -2,4 +2,5 @@
 
 from ironlaw.labs.lab_v2_14_adversarial.act2.goal import GOAL
 from ironlaw.labs.lab_v2_14_adversarial.act2.instrument import CLAIMS, FOLLOWS, dials, view
+from ironlaw.labs.lab_v2_14_adversarial.act2.plan import offers
 from ironlaw.labs.lab_v2_14_adversarial.act2.slots import distance, lock, message, peek, reflection, reveal, takeaways, truth

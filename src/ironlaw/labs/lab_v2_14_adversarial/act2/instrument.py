@@ -10,7 +10,7 @@ from ironlaw.engine.robustness import attack_cost
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_14_adversarial.act2 import figures, verdict
-from ironlaw.labs.lab_v2_14_adversarial.act2.plan import TRAINING_BATCH, Plan, plan_of, target
+from ironlaw.labs.lab_v2_14_adversarial.act2.plan import TRAINING_BATCH, Plan, plan_of
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, STANDARD, data_of, models
 from ironlaw.systems.limits import hit
 from ironlaw.widget.figure import tabbed
@@ -26,10 +26,11 @@ def dials(lab: kit.Lab) -> Any:
         rows = [(one.slug, f"{one.name}: {one.architecture}") for one in models(data)]
         closed = {one.slug: f"no graph of ours stands for {one.architecture}" for one in models(data) if not one.graph}
         noise = (values.get("noise") or "off") == "on"
-        *running, samples, sigma = settings.dials(Plan, samples={"value": 100, "hidden": not noise}, sigma={"hidden": not noise})
+        *running, samples, sigma, slo = settings.dials(Plan, samples={"value": 100, "hidden": not noise}, sigma={"hidden": not noise})
         return [
             kit.select("model", "Model", rows, FIRST.get(data, STANDARD[data]), disabled=closed),
             *running,
+            slo,
             kit.choice("noise", "Noisy copies", [("off", "none"), ("on", "vote on each image")], "off", shows="certificate"),
             samples,
             sigma,
@@ -39,7 +40,7 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    plan = plan_of(lab, data_of(lab), values)
+    plan = plan_of(data_of(lab), values)
     return kit.View(
         figures=[
             tabbed(figures.places(plan), "Time and robustness"), tabbed(figures.step(lab, plan), "A training step"),
@@ -81,8 +82,7 @@ def formula(plan: Plan) -> str:
 
 
 def notes(lab: kit.Lab, plan: Plan) -> str:
-    saved = target(lab)[1]
-    texts = [lab.fill("act2.target_saved" if saved else "act2.target_open", slo=kit.amount(plan.slo, "s")), lab.fill("act2.recipe")]
+    texts = [lab.fill("act2.recipe")]
     if plan.model.uncounted:
         texts.append(lab.fill("act2.partly", uncounted=plan.model.uncounted))
     return "\n\n".join(texts)

@@ -18,7 +18,7 @@ from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, EPSILON, IMAGENET, SIDE, STANDARD, Model, model, models
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
-from ironlaw.systems.fields import among, figure, whole
+from ironlaw.systems.fields import among, figure, times, whole
 
 SENSES = {"clean": MORE, "attacked": MORE, "seconds": LESS, "hours": LESS}
 DEVICES = ("h100_sxm", "a100_80gb_sxm", "l4", "t4", "agx_orin_64gb")
@@ -27,7 +27,7 @@ FORMATS = {"fp32": "FP32", "fp16": "FP16"}
 TRAINED_ON, TRAINED_IN, TRAINING_BATCH = "h200_sxm", "bf16", 256
 WIDEST = 256  # images in one pass of noisy copies
 QUEUE = "lab_13_line"
-SLO = 0.020  # seconds, where no target was saved
+SLO = 0.020  # seconds
 SHORTEST, LONGEST = 0.005, 0.100
 HOUR = 3600.0
 
@@ -62,7 +62,9 @@ class Plan:
     )
     samples: int = whole(0, "Copies of each image", least=10, most=100_000, dial="span", log=True, shows="certificate")
     sigma: float = figure(0.25, "Noise, of the range of a pixel", low=0.1, high=1.5, dial="span", step=0.05, shows="certificate")
-    slo: float = SLO
+    slo: float = figure(
+        1e3 * SLO, "Answer a batch within", "ms", low=1e3 * SHORTEST, high=1e3 * LONGEST, dial="span", log=True, means=times(1e-3)
+    )
 
     @property
     def goal(self) -> Goal:
@@ -131,18 +133,14 @@ def _graph(name: str, batch: int, dtype: str) -> Graph:
     return workload(name, batch=batch, dtype=dtype)
 
 
-def target(lab: kit.Lab) -> tuple[float, bool]:
-    """Seconds to answer within, and whether Lab 13's target gave them."""
+def offers(lab: kit.Lab) -> list[kit.Offer]:
+    """The target that Lab 13 saved."""
     saved = (lab.ledger.design(QUEUE) or {}).get("target_p99_s")
-    if isinstance(saved, (int, float)) and saved > 0:
-        return min(LONGEST, max(SHORTEST, float(saved))), True
-    return SLO, False
+    return [kit.Offer(QUEUE, "target", {"slo": 1e3 * saved})] if isinstance(saved, (int, float)) and saved > 0 else []
 
 
-def plan_of(lab: kit.Lab, data: str, values: Mapping[str, Any]) -> Plan:
+def plan_of(data: str, values: Mapping[str, Any]) -> Plan:
     chosen = values["model"]
     known = [one.slug for one in models(data)]
     samples = round(values["samples"]) if values["noise"] == "on" else 0
-    return settings.read(
-        Plan, values, model=model(data, chosen if chosen in known else STANDARD[data]), samples=samples, slo=target(lab)[0]
-    )
+    return settings.read(Plan, values, model=model(data, chosen if chosen in known else STANDARD[data]), samples=samples)
