@@ -16,7 +16,7 @@ def test_contexts_may_be_data():
     assert found[0].menu_label == "COMPAS" and found[0].regime_label == "Data"
     with pytest.raises(BadValue, match="compas"):
         _ = found[0].hardware
-    page = header("Lab 15", "T", "S", "I", 40, found, "R")
+    page = header("Lab 15", "T", "S", 40, found, "R")
     assert 'aria-label="Data"' in page and "COMPAS" in page
     options = context.toggle("Which data?", found, found[0], lambda slug: None).spec["options"]
     assert [(option["label"], option["note"]) for option in options] == [("COMPAS", ""), ("Credit scores", "")]

@@ -15,13 +15,14 @@ from ironlaw.kit.challenge import commit as commit_number
 from ironlaw.kit.check_prose import prose
 from ironlaw.kit.lab_module import LabModule
 from ironlaw.kit.lab_words import Words
+from ironlaw.kit.option_tells import tells
 from ironlaw.kit.page import Page
 from ironlaw.kit.question_sheet import COMMITTED, Question, Sheet, is_hard_coded
 from ironlaw.ledger import open_ledger
 from ironlaw.registry.loader import read
 from ironlaw.slots import hard_coded_figures
 
-HEAD = ("title", "teaches", "sentence", "invariant", "read_first", "context", "sender", "takeaways", "connections")
+HEAD = ("title", "teaches", "sentence", "read_first", "context", "sender", "takeaways", "connections")
 PER_DECISION = ("title", "message", "question", "premises", "instrument", "reveal")
 PER_ACT = (*PER_DECISION, "peek")
 PROVIDED = ("dials", "view", "truth", "distance", "CLAIMS")
@@ -95,6 +96,7 @@ def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[s
         if f"{question.name}.feedback" not in words:
             yield f"{words.where}: no section [{question.name}.feedback]; a number that was entered is answered there"
         return
+    yield from (f"{where}: {fault}" for fault in tells(question))
     right = question.right
     for option in question.options:
         if isinstance(option.value, str):  # a number's label is its value, which the author chooses

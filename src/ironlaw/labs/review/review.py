@@ -105,7 +105,7 @@ class Review:
         text = (
             f'<header class="il-header"><p class="il-kicker">Review · about {minutes} minutes</p><h1>{prose.inline(words["title"])}</h1>'
             f'<p class="il-lede">{prose.inline(words["sentence"])}</p>'
-            f'<p class="il-invariant"><strong>How.</strong> {prose.inline(words["how"])}</p></header>'
+            f'<p class="il-how"><strong>How.</strong> {prose.inline(words["how"])}</p></header>'
         )
         if self.trouble:
             text += notice(
