@@ -126,7 +126,7 @@ VOLUME_1 = (
         ),
     ),
     Lab(
-        "lab_10_frontier", "four chance p80 p56", (),
+        "lab_10_frontier", "guessing nothing p80 p56", (),
         (
             Act("act1"),
             Act(

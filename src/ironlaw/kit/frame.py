@@ -22,9 +22,7 @@ from ironlaw.widget.piece import Piece
 
 def header(lab: Lab) -> Any:
     words = lab.words
-    text = headings.header(
-        lab.name, words["title"], words["sentence"], int(lab.sheet.lab["minutes"]), lab.contexts, words["read_first"]
-    )
+    text = headings.header(lab.name, words["title"], words["sentence"], int(lab.sheet.lab["minutes"]), lab.contexts, words["read_first"])
     if lab.trouble:
         text += notice("fail", "The ledger can't be opened", prose.html(f"{sentence(lab.trouble)}\n\nYou can read on; nothing is kept."))
     text += ledger_notice(lab.ledger)
