@@ -223,7 +223,7 @@ VOLUME_1 = (
         ("911", "900", "omission", "63", "stuck", "P99.99", "budget"),
     ),
     Lab(
-        "lab_15_parity", "four equal p93 worst", (),
+        "lab_15_parity", "four more_in_a selection worst", (),
         (
             Act(
                 "act1", "act1.verdicts",
@@ -246,6 +246,6 @@ VOLUME_1 = (
                 elsewhere=("why",), seen=("cards", "banner"),
             ),
         ),
-        ("3.9", "3.86", "44.8", "23.5", "63", "odds", "92.9", "80.4"),
+        ("3.9", "3.86", "44.8", "23.5", "63", "odds", "92.9", "80.4", "70.5"),
     ),
 )  # fmt: skip

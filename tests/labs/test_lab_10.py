@@ -7,7 +7,6 @@ from headless import Page, bare, figure
 from measured import timing
 
 from ironlaw import claims, hardware
-from ironlaw.engine.numerics.grids import factor_per_bit
 from ironlaw.kit.lab_check import complete
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import Setting as Grid

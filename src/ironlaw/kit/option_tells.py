@@ -26,8 +26,8 @@ def tells(question: Question) -> Iterator[str]:
     if max(sizes) > max(SHORT, LONGEST * min(sizes)):
         longest, shortest = (question.options[sizes.index(size)].id for size in (max(sizes), min(sizes)))
         yield (
-            f"option {longest!r} has {max(sizes)} characters and {shortest!r} {min(sizes)}; the longest may be {LONGEST} times the shortest,"
-            " so that none stands out"
+            f"option {longest!r} has {max(sizes)} characters and {shortest!r} {min(sizes)};"
+            f" the longest may be {LONGEST} times the shortest, so that none stands out"
         )
     colons = [option.id for option in question.options if ":" in option.label]
     if colons and len(colons) < len(question.options):

@@ -15,7 +15,6 @@ from ironlaw.registry.compression_tables import at_bits
 from ironlaw.registry.trained_nets import trained
 from ironlaw.units import significant
 
-
 ASKED = Setting(scale="tensor", spread=100)  # the question's own case, the net as trained, and what repairs it
 PLAIN, REPAIRED = Setting(scale="tensor"), Setting(spread=100)
 LESS, ROW, GROUP = 10, 4096, 64
