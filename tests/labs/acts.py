@@ -72,7 +72,7 @@ CALL = {"rho": 30, "k": 5, "n": 3_000}
 MADE_UP = {"toggle": "made_up"}
 VOLUME_1 = (
     Lab(
-        "lab_01_magnitude", "e6 stacks memory memory", ("989", "million", "six orders", "GHz", "MHz", "TFLOP", "KiB", " GB"),
+        "lab_01_magnitude", "e6 tuning memory memory", ("989", "million", "six orders", "GHz", "MHz", "TFLOP", "KiB", " GB"),
         (
             Act("act1"),
             Act(
@@ -108,7 +108,7 @@ VOLUME_1 = (
         ),
     ),
     Lab(
-        "lab_08_ledger", "x30 same checkpoint none",
+        "lab_08_ledger", "x30 unchanged checkpoint none",
         ("30.0", "30 ×", "14.9", "10.2 GB", "8.51", "sixteen bytes", "twenty", "46.8", "14.2 GB"),
         (
             Act(

@@ -11,8 +11,8 @@ QUESTIONS = [question for sheet in SHEETS.values() for question in sheet.questio
 
 
 def made(*labels, right=0):
-    options = tuple(question_sheet.Option(str(i), str(i), label) for i, label in enumerate(labels))
-    return question_sheet.Question("q", "prediction", f"str({right})", options)
+    options = tuple(question_sheet.Option(str(i), float(i), label) for i, label in enumerate(labels))
+    return question_sheet.Question("q", "prediction", f"max({right}, 0)", options)
 
 
 @pytest.mark.parametrize("slug", SHEETS)
