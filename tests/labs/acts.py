@@ -140,7 +140,7 @@ VOLUME_1 = (
                 ({}, {"data": "digits", "share": 50}), H200, ("figures", "cards", "formula", "banner"),
             ),
         ),
-        ("4.26", "factor of four", "straight line", "square", "%", "misconception"),
+        ("10.2", "guess", "chance", "each channel", "misconception"),
     ),
     Lab(
         "lab_11_roofline", "memory reuse split traffic", (),
