@@ -72,7 +72,7 @@ CALL = {"rho": 30, "k": 5, "n": 3_000}
 MADE_UP = {"toggle": "made_up"}
 VOLUME_1 = (
     Lab(
-        "lab_01_magnitude", "e6 stacks memory memory", ("989", "million", "six orders", "GHz", "MHz", "TFLOP", "KiB", " GB"),
+        "lab_01_magnitude", "e6 tuning memory memory", ("989", "million", "six orders", "GHz", "MHz", "TFLOP", "KiB", " GB"),
         (
             Act("act1"),
             Act(
@@ -108,7 +108,7 @@ VOLUME_1 = (
         ),
     ),
     Lab(
-        "lab_08_ledger", "x30 same checkpoint none",
+        "lab_08_ledger", "x30 unchanged checkpoint none",
         ("30.0", "30 ×", "14.9", "10.2 GB", "8.51", "sixteen bytes", "twenty", "46.8", "14.2 GB"),
         (
             Act(
@@ -126,7 +126,7 @@ VOLUME_1 = (
         ),
     ),
     Lab(
-        "lab_10_frontier", "four chance p80 p56", (),
+        "lab_10_frontier", "guessing nothing p80 p56", (),
         (
             Act("act1"),
             Act(
@@ -140,7 +140,7 @@ VOLUME_1 = (
                 ({}, {"data": "digits", "share": 50}), H200, ("figures", "cards", "formula", "banner"),
             ),
         ),
-        ("4.26", "factor of four", "straight line", "square", "%", "misconception"),
+        ("10.2", "guess", "chance", "each channel", "misconception"),
     ),
     Lab(
         "lab_11_roofline", "memory reuse split traffic", (),
@@ -223,7 +223,7 @@ VOLUME_1 = (
         ("911", "900", "omission", "63", "stuck", "P99.99", "budget"),
     ),
     Lab(
-        "lab_15_parity", "four equal p93 worst", (),
+        "lab_15_parity", "four more_in_a selection worst", (),
         (
             Act(
                 "act1", "act1.verdicts",
@@ -246,6 +246,6 @@ VOLUME_1 = (
                 elsewhere=("why",), seen=("cards", "banner"),
             ),
         ),
-        ("3.9", "3.86", "44.8", "23.5", "63", "odds", "92.9", "80.4"),
+        ("3.9", "3.86", "44.8", "23.5", "63", "odds", "92.9", "80.4", "70.5"),
     ),
 )  # fmt: skip

@@ -50,7 +50,7 @@ VOLUME_2 = (
         ),
     ),
     Lab(
-        "lab_v2_05_parallelism", "p31 work memory bubble", ("142 GB", "over the cliff", "11 of 35"),
+        "lab_v2_05_parallelism", "p31 work as_many bubble", ("0.968 ×", "over the cliff", "11 of 35"),
         (
             Act(
                 "act1", bases=({"rank": 9}, {}),
@@ -161,7 +161,7 @@ VOLUME_2 = (
         ),
     ),
     Lab(
-        "lab_v2_13_privacy", "one neither clip tenth", ("1.04", "16.8", "0.947", "0.942", "Right guesses"),
+        "lab_v2_13_privacy", "slightly neither clip tenth", ("1.04", "16.8", "0.947", "0.942", "Right guesses"),
         (
             Act(
                 "act1", where="digits", seen=("figures",),
@@ -188,7 +188,8 @@ VOLUME_2 = (
         ),
     ),
     Lab(
-        "lab_v2_14_adversarial", "none suited third fifth", ("74.04", "0.00", "0.037", "7.67 ×", "Claims that fell", "ClusTR"),
+        "lab_v2_14_adversarial", "none suited many_times fifth",
+        ("74.04", "0.00", "0.037", "8.51 ×", "7.67 ×", "Claims that fell", "ClusTR"),
         (
             Act("act1", bases=({"attack": "pgd"},), where="cifar10", seen=("figures",)),
             Act(

@@ -11,7 +11,7 @@ from ironlaw.kit.frame import receipt
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
 
 SLUG = "lab_01_magnitude"
-SAID = {"act1": "e9", "act1_reflection": "stacks", "act2": "memory", "act2_reflection": "memory"}
+SAID = {"act1": "e9", "act1_reflection": "own_stack", "act2": "memory", "act2_reflection": "memory"}
 DEVICES = ("h100_sxm", "orin_nx_16gb", "a17_npu", "cortex_m7")
 
 
@@ -358,8 +358,9 @@ def change(monkeypatch, slug, **figures):
     [
         ("act1", "cortex_m7", {"peaks": {"fp32": 1e11}}, "e4"),
         ("act1", "cortex_m7", {"peaks": {"fp32": 1e6}}, "e9"),
-        ("act1_reflection", "cortex_m7", {"peaks": {"fp32": 1e11}}, "compilers"),
-        ("act1_reflection", "cortex_m7", {"peaks": {"fp32": 1e14}}, "algorithms"),
+        ("act1_reflection", "a17_npu", {"peaks": {"int8": 1e11}}, "rework"),
+        ("act1_reflection", "a17_npu", {"peaks": {"int8": 1e8}}, "own_stack"),
+        ("act1_reflection", "a17_npu", {"peaks": {"int8": 1e15}}, "no_change"),
         ("act2", "h100_sxm", {"launch": 30e-6}, "overhead"),
         ("act2", "h100_sxm", {"bandwidth": 1e14, "launch": 1e-6}, "compute"),
         ("act2", "h100_sxm", {"launch": 15e-6}, "equal"),

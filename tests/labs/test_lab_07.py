@@ -65,7 +65,9 @@ def test_the_message_is_the_leads_own_and_the_premise_says_who_waits(page):
     assert told == {"kernels": "1,000", "each": "5 µs", "launch": "10 µs"}
     assert not re.search(r"\b(3|three|third)\b", bare(page.parts["act1_message"].text))  # "three times slower" is the answer
     spec = page.piece("act1").spec
-    assert "waits for each kernel" in spec["premises"] and [o["label"] for o in spec["options"]] == ["90 %", "50 %", "33 %", "5 %"]
+    assert "waits for each kernel" in spec["premises"] and [o["label"] for o in spec["options"]] == [
+        "Nine tenths", "A half", "A third", "A twentieth",
+    ]  # fmt: skip
 
 
 def test_one_lock_opens_the_calculator_at_once_and_the_explorer_two_places_on(half):
@@ -463,6 +465,15 @@ def test_the_challenge_is_entered_first_and_judged_within_a_tenth(revealed):
     again = revealed.send("act2_challenge", value=5, commit=2)
     assert again["committed"]["value"] == 22 and len(revealed.ledger.events(SLUG, "challenge")) == 1
     assert revealed.reload().piece("act2_challenge").view["committed"]["value"] == 22
+
+
+def test_what_fusing_gains_by_the_clock_is_guessed_before_it_is_shown(revealed):
+    asked = str(revealed.piece("act2_fusing_challenge").spec)
+    assert "268" in asked and "1.08" not in asked  # 2 bytes × 16,384 × 8,192
+    view = revealed.send("act2_fusing_challenge", value=3, commit=1)
+    told = revealed.slots("act2_fusing_challenge.feedback", view["feedback"])
+    assert view["right"] is False and (told["value"], told["measured_gain"], told["own_gain"]) == ("3", "1.08", "4.04")
+    assert revealed.lab.question("act2_fusing_challenge").near(1.1) and revealed.lab.entry("act2_challenge") is None
 
 
 def test_a_challenge_that_is_skipped_is_not_answered_by_a_claim(revealed):

@@ -7,7 +7,6 @@ from headless import Page, bare, figure
 from measured import timing
 
 from ironlaw import claims, hardware
-from ironlaw.engine.numerics.grids import factor_per_bit
 from ironlaw.kit.lab_check import complete
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import Setting as Grid
@@ -21,7 +20,7 @@ from ironlaw.registry.compression_tables import BITS, SHARES, SPREADS, at_bits
 from ironlaw.systems.limits import hit
 
 SLUG = "lab_10_frontier"
-SAID = {"act1": "cliff", "act1_reflection": "chance", "act2": "p50"}
+SAID = {"act1": "kept", "act1_reflection": "double", "act2": "p50"}
 DEVICES = ("h200_sxm", "orin_nx_16gb", "a17_npu", "cortex_m7")
 
 
@@ -35,8 +34,8 @@ def marks(view, name):
 
 def test_keys_are_the_engine_s_and_move_with_their_premises(page, monkeypatch):
     question = page.lab.question
-    assert question("act1").answer == pytest.approx(factor_per_bit(8, 4)) and question("act1").right.id == "four"
-    assert question("act1_reflection").right.id == "chance" and at_bits("mlp", 100, 8, "tensor").hits / 797 < 0.13
+    assert question("act1").answer == pytest.approx(100 * 81 / 797) and question("act1").right.id == "guessing"
+    assert question("act1_reflection").answer == pytest.approx(100 * 16 / 4096 / 8) and question("act1_reflection").right.id == "nothing"
     assert (question("act2").right.id, question("act2_reflection").right.id) == ("p80", "p56")
 
     def right(name, **names):
@@ -44,25 +43,26 @@ def test_keys_are_the_engine_s_and_move_with_their_premises(page, monkeypatch):
             monkeypatch.setitem(claims.NAMESPACE, key, value)
         return Page(page.ledger, SLUG).lab.question(name).right.id
 
-    assert right("act1", factor_per_bit=lambda *_: 2.1) == "twice"
-    assert right("act1_reflection", at_bits=lambda *a: replace(at_bits("mlp", 1, 8), hits=780)) == "equal"
-    assert (
-        right("act1_reflection", at_bits=lambda n, spread, *a: replace(at_bits("mlp", 1, 8), hits=780 if spread == 1 else 700)) == "alike"
-    )
+    assert right("act1", at_bits=lambda *a: replace(at_bits("mlp", 1, 8), hits=780)) == "kept"
+    assert right("act1", at_bits=lambda *a: replace(at_bits("mlp", 1, 8), hits=400)) == "halved"
+    assert right("act1_reflection", stored_bits=lambda *_: 9.0) == "eighth"
     assert right("act2", csr_breakeven=lambda value, column: 0.5) == "p50"
     assert right("act2_reflection", nm_storage=lambda *_: 0.75) == "p75"
 
 
 def test_act_i_puts_the_prediction_on_the_same_axis(bench):
-    view = bench.turn("act1", bits=4)
+    start = bench.turn("act1")
+    said, now = marks(start, "accuracy")["guess"], cards(start)["Right answers"]
+    assert (said["x"], said["y"], said["label"]) == (8.0, 98.0, "you said 98 %") and now.startswith("10.2")
+    view = bench.turn("act1", bits=4, spread=1, scale="channel")
     lines = {mark["name"]: mark["points"] for mark in figure(view, "divergence")["marks"] if mark["type"] == "line"}
-    mine, theory, said = lines["fully connected"], lines["noise of the grid"], lines["as you said: ×100"]
+    mine, theory = lines["fully connected"], lines["noise of the grid"]
     assert mine == [[float(b), at_bits("mlp", 1, b).kl] for b in BITS]
-    assert theory[0][1] / theory[-1][1] == pytest.approx(127**2) and said[5][1] / said[6][1] == pytest.approx(100)
+    assert theory[0][1] / theory[-1][1] == pytest.approx(127**2)
     assert cards(view)["Flips"] == str(at_bits("mlp", 1, 4).flips) and cards(view)["One bit less"] == "×4.47"
     assert view["formula"].count("<svg") == min(8, at_bits("mlp", 1, 4).flips) and "now taken for" in view["formula"]
     grid = [mark for name, mark in marks(view, "weights").items() if name.startswith("level-")]
-    assert len(grid) == 15 and marks(bench.turn("act1", bits=5), "weights").keys() == {"weights"}
+    assert len(grid) == 15 and marks(bench.turn("act1", bits=5, spread=1), "weights").keys() == {"weights"}
 
 
 def test_reader_sizes_are_the_nets_own_and_formats_pay_for_places():

@@ -66,7 +66,7 @@ def test_first_reading(bench):
     assert view["banner"]["tone"] == "fail" and bench.shows("act1.misses", view["banner"]["text"])
     assert [f["id"] for f in view["figures"]] == ["percentiles", "triangle", "requests"]
     rules = {m["id"]: m["x"] for m in figure(view, "percentiles")["marks"] if m["type"] == "rule"}
-    assert rules == {"prediction": 0.9, "truth": pytest.approx(0.911)}
+    assert rules == {"prediction": 1.0, "truth": pytest.approx(0.911)}
     assert "= 911 ms" in bare(view["formula"]) and "rank 9,880 to 9,920" in bare(view["formula"])
     slow = [m for m in figure(view, "triangle")["marks"] if m["type"] == "point" and m["y"] > 0.5]
     assert len(slow) == 1  # the tester's one request in the stall

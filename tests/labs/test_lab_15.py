@@ -15,7 +15,7 @@ from ironlaw.registry.scored_groups import groups
 from ironlaw.systems.limits import hit
 
 SLUG = "lab_15_parity"
-SAID = {"act1": "three", "act1_reflection": "data", "act2": "p80"}
+SAID = {"act1": "three", "act1_reflection": "alike", "act2": "odds"}
 
 
 def before(ledger):
@@ -32,8 +32,8 @@ def before(ledger):
 def test_the_keys(bench):
     asked = bench.lab.question("act1")
     assert asked.answer == pytest.approx(27 / 7) and asked.right.id == "four"
-    assert bench.lab.question("act1_reflection").right.id == "equal" and bench.lab.question("act2_reflection").right.id == "worst"
-    assert bench.lab.question("act2").answer == pytest.approx(92.9, abs=0.1) and bench.lab.question("act2").right.id == "p93"
+    assert bench.lab.question("act1_reflection").right.id == "more_in_a" and bench.lab.question("act2_reflection").right.id == "worst"
+    assert bench.lab.question("act2").right.id == "selection"
 
 
 def test_precision_and_misses_cancel():
@@ -48,12 +48,10 @@ def test_precision_and_misses_cancel():
         ("act1", {"fpr_of": lambda base, ppv, fnr: 1.0}, "same"),
         ("act1", {"fpr_of": lambda base, ppv, fnr: base}, "three"),
         ("act1", {"fpr_of": lambda base, ppv, fnr: 1 / base}, "third"),
-        ("act1_reflection", {"forced_gap": lambda *a, **k: 1.0, "ppv_of": lambda base, fnr, fpr: base * fpr}, "model"),
-        ("act1_reflection", {"forced_gap": lambda *a, **k: 1.0, "ppv_of": lambda base, fnr, fpr: 0.0}, "data"),
-        ("act1_reflection", {"forced_gap": lambda *a, fpr=None, **k: -1.0 if fpr is None else 0.0, "ppv_of": lambda *a: a[0]}, "one"),
-        ("act2", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 0.7 if rule != "none" else 1.0})}, "p70"),
-        ("act2", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 1.0})}, "p99"),
-        ("act2", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 0.8 if rule != "none" else 1.0})}, "p80"),
+        ("act1_reflection", {"ppv_of": lambda base, fnr, fpr: 1 - base}, "more_in_b"),
+        ("act1_reflection", {"ppv_of": lambda base, fnr, fpr: 0.5}, "alike"),
+        ("act2", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 0.7 if rule == "equal_odds" else 1.0})}, "odds"),
+        ("act2", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 0.7 if rule == "one_threshold" else 1.0})}, "one"),
         ("act2_reflection", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 1.0})}, "price"),
     ],
 )
@@ -145,8 +143,8 @@ def test_the_reason_is_kept_and_the_prediction_marked(bench):
     start = turned(bench, "act2")
     turned(bench, "act2", why="equal")
     assert bench.lab.readouts["act2"]["justification"] == "groups get equal shares"
-    rules = {m["role"]: m["x"] for m in figure(start, "profits")["marks"] if m.get("role")}
-    assert rules == {"prediction": 80, "truth": pytest.approx(92.9, abs=0.1)}
+    tags = {m["id"]: [tag["text"] for tag in m["tags"]] for m in figure(start, "profits")["marks"] if m.get("tags")}
+    assert tags == {"rule-equal_odds": ["◆ you said"], "rule-equal_selection": ["leaves least"]}
 
 
 def test_what_was_measured_here_is_told(bench):
@@ -160,8 +158,8 @@ def test_what_was_measured_here_is_told(bench):
 
 def test_the_whole_lab_leaves_its_design(page):
     page.predict("act1", "four", 3)
-    page.reload().reflect("act1", "equal")
-    page.reload().predict("act2", "p93", 4)
+    page.reload().reflect("act1", "more_in_a")
+    page.reload().predict("act2", "selection", 4)
     page.reload().reflect("act2", "worst")
     page.reload().turn("act2", rule="equal_selection", keep=70, within=40, why="equal")
     page.save()

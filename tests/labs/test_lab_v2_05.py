@@ -1,6 +1,7 @@
 """Lab V2-05 at the level of what it shows and what the ledger holds; every state of Act II from both sides."""
 
 from dataclasses import replace
+from types import SimpleNamespace as Simple
 
 import measured
 import pytest
@@ -17,7 +18,7 @@ from ironlaw.registry.runs import runs
 from ironlaw.systems.limits import hit
 
 SLUG = "lab_v2_05_parallelism"
-SAID = {"act1": "p4", "act1_reflection": "work", "act2": "bubble"}
+SAID = {"act1": "p4", "act1_reflection": "work", "act2": "quarter"}
 META = {"pipeline": 16, "virtual": 8, "zero": 2}
 
 
@@ -81,17 +82,29 @@ def test_the_dots_are_the_search(bench):
 
 
 def test_the_keys_move_with_the_registry(bench, monkeypatch):
-    machine = claims.NAMESPACE["hardware"]
-    large, small = (replace(machine("h100_sxm"), capacity=size) for size in (300e9, 40e9))
-    monkeypatch.setitem(claims.NAMESPACE, "hardware", lambda name: large)
-    assert bench.lab.question("act2").right.id == "bubble"
+    small = replace(claims.NAMESPACE["hardware"]("h100_sxm"), capacity=40e9)
     monkeypatch.setitem(claims.NAMESPACE, "hardware", lambda name: small)
     assert bench.lab.question("act2_reflection").right.id == "memory"
+    kept = {4: 8.0, 16: 2.0}
+    monkeypatch.setitem(
+        claims.NAMESPACE, "layout_step", lambda model, box, one, *more: Simple(memory=Simple(activations=kept[one.pipeline]))
+    )
+    assert bench.lab.question("act2").right.id == "quarter"
+
+
+def test_the_prediction_is_a_row_where_the_question_s_case_is_drawn(bench):
+    def activations(**dials):
+        bars = figure(bench.turn("act2", **{**bench.start("act2"), **dials}), "memory")["marks"]
+        return {bar["y"]: bar["x1"] - bar["x0"] for bar in bars if bar["type"] == "bar" and bar.get("name") == "activations"}
+
+    few = activations()
+    assert few["16 stages, as you said"] == pytest.approx(few["yours"] / 4) and few["16 stages"] == pytest.approx(few["yours"], rel=0.05)
+    assert activations(pipeline=16)["yours"] == few["16 stages"] and "16 stages" not in activations(zero=2)
 
 
 def test_the_ledger_keeps_what_later_labs_start_from(page):
     page.first_act("p31")
-    page.predict("act2", "memory", 3)
+    page.predict("act2", "as_many", 3)
     page.reload().reflect("act2", "bubble")
     page.reload()
     page.turn("act2", **{**page.start("act2"), **META})
@@ -106,7 +119,7 @@ def test_the_ledger_keeps_what_later_labs_start_from(page):
 def test_it_begins_where_the_labs_before_it_ended(page):
     page.first_act()
     assert page.start("act2")["gradient_bytes"] == 4
-    page.predict("act2", "memory", 3)
+    page.predict("act2", "as_many", 3)
     page.reload()
     assert page.shows("act2.begins_empty", page.piece("act2.instrument").view["note"])
     page.ledger.append("lab_v2_06_collectives", "design", {"gradient_bytes": 2})

@@ -20,7 +20,7 @@ from ironlaw.registry.publications import published
 from ironlaw.systems.fields import parameter
 
 SLUG = "lab_v2_13_privacy"
-SAID = {"act1": "sum", "act1_reflection": "neither", "act2": "tuning"}
+SAID = {"act1": "always", "act1_reflection": "neither", "act2": "tuning"}
 FIVE = [223.49, 16.844, 1.2586, 1.0355, 0.9424]
 
 
@@ -36,8 +36,12 @@ def test_the_story(bench):
     points = {mark["name"]: mark["x"] for mark in budgets["marks"] if mark["type"] == "point"}
     assert [points[runs.ACCOUNTANTS[name]] for name in ACCOUNTANTS] == pytest.approx(FIVE, rel=1e-4)
     assert points[runs.REFERENCE] == 0.947
-    rules = {mark["id"]: mark["x"] for mark in budgets["marks"] if mark["type"] == "rule"}
-    assert rules == {"prediction": 223, "truth": pytest.approx(1.0355, abs=5e-5)}
+    guesses = figure(view, "guesses")["marks"]
+    rules = {mark["id"]: mark["x"] for mark in guesses if mark["type"] == "rule"}
+    assert rules == {"prediction": 100, "truth": pytest.approx(55.05, abs=0.05)}  # Φ(0.254 / 2)
+    shares = {mark["name"]: mark["x"] for mark in guesses if mark["type"] == "point"}
+    assert shares["the noise itself"] == pytest.approx(rules["truth"]) and shares[runs.ACCOUNTANTS["rdp"]] == pytest.approx(73.8, abs=0.05)
+    assert not [mark for mark in figure(bench.turn("act1", noise=2.0), "guesses")["marks"] if mark["type"] == "rule"]
 
 
 def test_the_limit_is_marked_as_no_bound(bench):
@@ -124,14 +128,14 @@ def test_the_answer_stands_beside_the_others(bench):
 
 
 def test_the_keys_follow_the_engine(bench, monkeypatch):
-    monkeypatch.setitem(claims.NAMESPACE, "dp_epsilon", lambda *run: epsilon(*run[:4], "advanced"))
-    assert bench.lab.question("act1").right.id == "root"
+    monkeypatch.setitem(claims.NAMESPACE, "dp_mu", lambda *run: 4.0)
+    assert bench.lab.question("act1").right.id == "always"
     monkeypatch.setitem(claims.NAMESPACE, "mean_noise", lambda sigma, clip, batch: sigma * clip / batch**0.5)
     assert bench.lab.question("act2_reflection").right.id == "root"
 
 
 def test_the_ledger_keeps_what_was_designed(page):
-    page.first_act("one")
+    page.first_act("slightly")
     page.predict("act2", "clip", 3)
     page.reload().reflect("act2", "tenth")
     page.reload()
@@ -146,7 +150,7 @@ def test_the_ledger_keeps_what_was_designed(page):
         and design["run_noise"] == 2.0
         and design["attack"] == pytest.approx(accuracy(design["epsilon"], 1e-4), abs=1e-6)
     )
-    assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (1.0, True, True)
+    assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (55, True, True)
 
 
 @pytest.fixture

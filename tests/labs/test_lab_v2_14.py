@@ -17,7 +17,7 @@ from ironlaw.registry.adversarial_tables import EPSILONS, NETS
 from ironlaw.systems.limits import hit
 
 SLUG = "lab_v2_14_adversarial"
-SAID = {"act1": "chance", "act1_reflection": "suited", "act2": "eleven"}
+SAID = {"act1": "chance", "act1_reflection": "suited", "act2": "same_time"}
 BEST, FELL, STANDARD, ROBUST_50 = "Bartoldson2024Adversarial_WRN-94-16", "Alfarra2020ClusTR", "Standard", "Salman2020Do_R50"
 
 
@@ -126,10 +126,14 @@ def test_training_is_costed_as_it_was_timed():
         assert 3 * forward * attack_cost(steps) == pytest.approx(timed.seconds(steps), rel=0.12)
 
 
-def test_the_prediction_stands_on_the_axis_of_the_step(bench):
-    marks = figure(bench.piece("act2.instrument").view, "step")["marks"]
-    rules = {mark["id"]: mark["x"] for mark in marks if mark["type"] == "rule"}
-    assert rules == {"prediction": 11, "truth": pytest.approx(23 / 3)}
+def test_the_prediction_stands_in_front_where_the_question_s_case_is_drawn(bench):
+    view = bench.piece("act2.instrument").view
+    rules = {mark["id"]: mark["x"] for mark in figure(view, "places")["marks"] if mark["type"] == "rule" and "x" in mark}
+    ordinary, robust = (plan.forward(name, "l4", 32, "fp16", "eager") for name in ("wrn_28_10", "wrn_94_16"))
+    assert (rules["prediction"], rules["truth"]) == (pytest.approx(ordinary), pytest.approx(robust))
+    other = figure(bench.turn("act2", device="h100_sxm"), "places")["marks"]
+    assert not {"prediction", "truth"} & {mark["id"] for mark in other if "id" in mark}
+    marks = figure(view, "step")["marks"]
     bars = [mark["x1"] for mark in marks if mark["type"] == "bar" and mark["y"] == "against 10 steps"]
     assert max(bars) == pytest.approx(attack_cost(10))
 
@@ -138,8 +142,8 @@ def test_the_prediction_stands_on_the_axis_of_the_step(bench):
 
 
 def test_the_keys_move_with_the_registry(bench, monkeypatch):
-    monkeypatch.setitem(claims.NAMESPACE, "attack_cost", lambda steps: steps + 1.0)
-    assert bench.lab.question("act2").right.id == "eleven"
+    monkeypatch.setitem(claims.NAMESPACE, "predict", lambda graph, *more: type("Found", (), {"seconds": 1.0}))
+    assert bench.lab.question("act2").right.id == "same_time"
     monkeypatch.setitem(claims.NAMESPACE, "largest_radius", lambda sigma, samples: samples**0.5)
     assert bench.lab.question("act2_reflection").right.id == "root"
     left = claims.NAMESPACE["attacked"]
@@ -149,7 +153,7 @@ def test_the_keys_move_with_the_registry(bench, monkeypatch):
 
 def test_the_ledger_keeps_what_was_designed(page):
     page.first_act("none")
-    page.predict("act2", "third", 3)
+    page.predict("act2", "many_times", 3)
     page.reload().reflect("act2", "fifth")
     page.reload()
     page.turn("act1", reader="hardened", attack="pgd")
@@ -164,7 +168,7 @@ def test_the_ledger_keeps_what_was_designed(page):
 
 
 def test_the_target_of_the_waiting_line_is_taken_up(page):
-    page.first_act().predict("act2", "two", 2)
+    page.first_act().predict("act2", "twice_as_long", 2)
     page.reload()
     assert plan.target(page.lab) == (plan.SLO, False) and page.shows("act2.target_open", page.piece("act2.instrument").view["note"])
     page.ledger.append(plan.QUEUE, "design", {"target_p99_s": 0.05})

@@ -109,9 +109,9 @@ PLACES = {
     "engine.parity.rules": "best_rule=best",
     "engine.parity.rates": "fpr_of fnr_of ppv_of odds ray forced_gap Counts=Table",
     # privacy
-    "engine.privacy.accountants": "dp_epsilon=epsilon dp_sigma=sigma_for dp_step=step_epsilon",
+    "engine.privacy.accountants": "dp_epsilon=epsilon dp_sigma=sigma_for dp_step=step_epsilon dp_mu=limit_mu",
     "engine.privacy.composition": "dp_queries=queries",
-    "engine.privacy.attacks": "attack_accuracy=accuracy attack_advantage=advantage gaussian_advantage",
+    "engine.privacy.attacks": "attack_accuracy=accuracy attack_advantage=advantage gaussian_advantage noise_accuracy",
     "engine.privacy.gaussian": "gaussian_delta gaussian_sigma classical_sigma mean_noise",
     "registry.private_runs": "private_run",
     # graphs

@@ -127,7 +127,7 @@ def _steps(learners: Sequence[Learner], labs: dict[str, LabSheet]) -> list[StepT
         lab, step = key
         at, asked = list(labs[lab].places), list(labs[lab].items)
         act = step.partition(".")[0].partition("_")[0]
-        where = step if step in at else f"{act}.challenge" if step.endswith("_challenge") else f"{act}.reflect"
+        where = step if step in at else step.replace("_", ".", 1) if step.endswith("_challenge") else f"{act}.reflect"
         return place[lab], at.index(where) if where in at else len(at), asked.index(step) if step in asked else 0, step
 
     listed = []

@@ -76,8 +76,8 @@ class Act:
                 return self._reflect()
             case "peek":
                 return [self._cell("peek", lambda lab: lab_parts.peek(lab, self.name, self._slots(lab, "peek")), f"{self.name}.peek")]
-            case "challenge":
-                return [self._challenge()]
+        if part.endswith("challenge"):
+            return [self._challenge(part)]
         return [self._instrument(part, f"{self.name}.{part}")]
 
     def _cell(self, part: str, show: Show, opens: str = "", again: tuple[str, ...] = ()) -> Cell:
@@ -142,10 +142,8 @@ class Act:
             yield self._cell("blanks", lambda lab: lab_parts.blanks(lab, self.name, blanks, self._slots(lab, "blanks")), opens)
         yield self._cell("reflection", lambda lab: lab_parts.reflect(lab, self.name, self._slots(lab, "reflection")), opens)
 
-    def _challenge(self) -> Cell:
-        act, name = self.module, f"{self.name}_challenge"
-
+    def _challenge(self, part: str) -> Cell:
         def challenge(lab: Any) -> Any:
-            return lab_parts.challenge(lab, self.name, name, self._slots(lab, "challenge"), partial(act.challenge_feedback, lab))
+            return lab_parts.challenge(lab, self.name, part, self._slots(lab, part), partial(getattr(self.module, f"{part}_feedback"), lab))
 
-        return self._cell("challenge", challenge, f"{self.name}.challenge")
+        return self._cell(part, challenge, f"{self.name}.{part}")

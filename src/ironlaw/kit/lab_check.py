@@ -17,13 +17,14 @@ from ironlaw.kit.check_prose import prose
 from ironlaw.kit.ending import next_lab
 from ironlaw.kit.lab_module import LabModule
 from ironlaw.kit.lab_words import Words
+from ironlaw.kit.option_tells import tells
 from ironlaw.kit.page import Page
 from ironlaw.kit.question_sheet import COMMITTED, Question, Sheet, is_hard_coded
 from ironlaw.ledger import open_ledger
 from ironlaw.registry.loader import read
 from ironlaw.slots import hard_coded_figures
 
-HEAD = ("title", "teaches", "sentence", "invariant", "read_first", "context", "sender", "takeaways", "connections")
+HEAD = ("title", "teaches", "sentence", "read_first", "context", "sender", "takeaways", "connections")
 NEXT = re.compile(r"Next: \[[^\]]*\]\(\.\./(\w+)/?\)")
 PER_DECISION = ("title", "message", "question", "premises", "instrument", "reveal")
 PER_ACT = (*PER_DECISION, "peek")
@@ -121,6 +122,7 @@ def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[s
         if f"{question.name}.feedback" not in words:
             yield f"{words.where}: no section [{question.name}.feedback]; a number that was entered is answered there"
         return
+    yield from (f"{where}: {fault}" for fault in tells(question))
     right = question.right
     for option in question.options:
         if isinstance(option.value, str):  # a number's label is its value, which the author chooses

@@ -126,7 +126,7 @@ def reveal(lab: Lab, act: str, truth: str, distance: str, slots: Slots | None = 
     meaning = texts[f"{act}.feedback.{option.id}"] + "\n\n" + texts[f"{act}.reveal"]
     kind, event = lab.question(act).kind, lab.prediction(act)
     right = bool(event is not None and event.payload["correct"])
-    again = event is not None and event.attempt > 1
+    again = event is not None and event.attempt > lab.question(act).answers(lab.ledger.attempts(lab.slug, act))[0].attempt
     text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, right, kind, again)
     to = lab.progress.after(f"{act}.lock")
     return page_host.html(step.step(act, "reveal", text + (go_on(lab, to.name) if to else ""), "Reveal"))
@@ -181,13 +181,14 @@ def blanks(lab: Lab, act: str, names: Sequence[str], slots: Slots | None = None)
     return lab.show(names[0], piece, act, "reflect", "Reflection")
 
 
-def challenge(lab: Lab, act: str, name: str, slots: Slots, feedback: Callable[[float, bool], str]) -> Any:
+def challenge(lab: Lab, act: str, part: str, slots: Slots, feedback: Callable[[float, bool], str]) -> Any:
     """A number to commit; `feedback(value, right)` is Markdown, called only then."""
     from ironlaw.kit import challenge as challenges
 
+    name = f"{act}_{part}"
     ask = lab.words.fill_all([f"{name}.question"], slots)[f"{name}.question"]
     piece = challenges.challenge(lab.question(name), ask, feedback, lab.ledger, lab.slug, lab.changed)
-    return lab.show(name, piece, act, "challenge", "Scaling challenge", then=go_on(lab, f"{act}.challenge"))
+    return lab.show(name, piece, act, part, "Challenge", then=go_on(lab, f"{act}.{part}"))
 
 
 def decide(lab: Lab, act: str, judge: Callable[[Values], Verdict]) -> Any:

@@ -41,7 +41,7 @@ def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kin
     """`guess`, `truth` and `distance` are inline HTML, `meaning` Markdown: what it means, also when right. `kind`: of the question;
     `again`: it was chosen with the answer in sight."""
     said, holds = ("You chose", "Well spent.") if kind == "decision" else ("You said", "Your prediction holds.")
-    verdict = AGAIN if again and right else holds if right else ""
+    verdict = f'<p class="il-verdict"><strong>{AGAIN if again else holds}</strong></p>' if right else ""  # else the distance says it
     rows = "".join(
         f'<tr class="il-{key}"><th scope="row">{label}</th><td><strong>{value}</strong></td></tr>'
         for key, label, value in (
@@ -51,5 +51,4 @@ def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kin
         )
     )
     state = "right" if right else "wrong"
-    head = f'<p class="il-verdict"><strong>{verdict}</strong></p>' if verdict else ""  # the distance and its cause say the rest
-    return f'<div class="il-reveal il-{state}">{head}<table class="il-table"><tbody>{rows}</tbody></table>{html(meaning)}</div>'
+    return f'<div class="il-reveal il-{state}">{verdict}<table class="il-table"><tbody>{rows}</tbody></table>{html(meaning)}</div>'

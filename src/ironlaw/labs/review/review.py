@@ -106,7 +106,7 @@ class Review:
             f'<header class="il-header"><div class="il-kicker"><p><span>Review · </span>about {minutes} minutes at a time</p></div>'
             f"<h1>{prose.inline(words['title'])}</h1>"
             f'<p class="il-lede">{prose.inline(words["sentence"])}</p>'
-            f'<p class="il-invariant"><strong>How.</strong> {prose.inline(words["how"])}</p></header>'
+            f'<p class="il-how"><strong>How.</strong> {prose.inline(words["how"])}</p></header>'
         )
         if self.trouble:
             text += notice(

@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.formats import rate_unit
 from ironlaw.kit.context import pick
 from ironlaw.labs.lab_01_magnitude.act1.instrument import COMMON, gap, orders
-from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
+from ironlaw.labs.lab_01_magnitude.devices import CLOUD, PHONE, TINY
 from ironlaw.pictures.ladder import QUANTITIES
 from ironlaw.units import significant
 
@@ -66,17 +66,11 @@ def width(lab: kit.Lab) -> dict[str, object]:
 
 
 def reflection(lab: kit.Lab) -> dict[str, object]:
-    from ironlaw.labs.lab_01_magnitude.models import facts, weights  # here: the page opens without a model
-
-    tiny = pick(lab.contexts, TINY)
+    cloud, phone = (pick(lab.contexts, slug).hardware.peak(COMMON) for slug in (CLOUD, PHONE))
     return {
-        "compute_gap": gaps(lab)["compute_gap"],
-        "m7_peak": peaks(lab)["m7_peak"],
-        "m7_bandwidth": kit.amount(tiny.hardware.bandwidth, "B/s"),
-        "m7_memory": kit.dress(kit.capacity(tiny.hardware.capacity)),
-        "weights": kit.amount(weights("resnet50", COMMON), "B"),
-        "activations": kit.amount(float(facts("resnet50", 1, COMMON).needs.activations), "B"),
-    }
+        "phone_gap": kit.times(cloud / phone), "h100_int8": kit.amount(cloud, rate_unit(COMMON)),
+        "phone_int8": kit.amount(phone, rate_unit(COMMON)), "compute_gap": gaps(lab)["compute_gap"],
+    }  # fmt: skip
 
 
 def peek(lab: kit.Lab) -> dict[str, object]:

@@ -12,6 +12,8 @@ from ironlaw.labs.lab_07_fusion.act2.slots import (
     challenge,
     challenge_feedback,
     distance,
+    fusing_challenge,
+    fusing_challenge_feedback,
     lock,
     peek,
     reflection,

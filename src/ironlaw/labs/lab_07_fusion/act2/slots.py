@@ -122,6 +122,20 @@ def challenge_feedback(lab: kit.Lab, value: float, right: bool) -> str:
     return verdict + "\n\n" + lab.fill("act2_challenge.feedback", **slots)
 
 
+def fusing_challenge() -> dict[str, object]:
+    seen = counters.slots()
+    return {name: seen[name] for name in ("tensor", "promised")}
+
+
+def fusing_challenge_feedback(lab: kit.Lab, value: float, right: bool) -> str:
+    seen = counters.slots()
+    names = (
+        "measured_gain", "eager_busy", "compiled_busy", "fused_writes", "counted_cut", "eager_bytes", "compiled_bytes", "own_bytes",
+        "own_gain",
+    )  # fmt: skip
+    return lab.fill("act2_fusing_challenge.feedback", value=significant(value, 3), **{name: seen[name] for name in names})
+
+
 def takeaways() -> dict[str, object]:
     spotter, layer = textbook("kws"), textbook("gpt2_layer")
     machine = hardware(CLOUD)

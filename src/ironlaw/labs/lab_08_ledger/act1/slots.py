@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ironlaw import kit
 from ironlaw.backends.rows import Row
-from ironlaw.engine.training.training_ledger import static_bytes
 from ironlaw.labs.lab_08_ledger.act1.instrument import PREMISE
 from ironlaw.registry import evidence
-from ironlaw.registry.workloads import about, workload
+from ironlaw.registry.workloads import about
 from ironlaw.units import significant
 
 CARD = 8e9  # the researcher's card
@@ -22,7 +23,7 @@ def gigabytes(value: float) -> str:
 def message() -> dict[str, object]:
     """The researcher's own figures: they are the question, not the answer."""
     weights = float(PREMISE.graph.weight_bytes)
-    return {"size": gigabytes(weights), "card": gigabytes(CARD), "times": significant(CARD / weights, 2)}
+    return {"size": gigabytes(weights)}
 
 
 def lock() -> dict[str, object]:
@@ -54,19 +55,18 @@ def reveal() -> dict[str, object]:
         "times": kit.times(float(now.peak / now.static.weights)), "one": kit.times(held), "vocab": f"{about('gpt2')['params']['vocab']:,}",
         "measured": gigabytes(row.value("allocated_peak_bytes")), "extra": gigabytes(row.value("allocated_peak_bytes") - float(now.peak)),
         "reserved": gigabytes(row.value("reserved_bytes")), "context": gigabytes(row.value("context_bytes")),
-        "source": evidence.file(SOURCE).source,
+        "source": evidence.file(SOURCE).source, "card": gigabytes(CARD),
         "update": gigabytes(now.profile[-1].total), "static": gigabytes(now.static.total),
         "update_measured": gigabytes(row.value("update_peak_bytes")),
     }  # fmt: skip
 
 
 def reflection() -> dict[str, object]:
-    mixed = PREMISE.with_(recipe="mixed")
+    split = replace(PREMISE.with_(batch=2 * PREMISE.setup.batch), seq=PREMISE.seq // 2)
+    stored = [one.with_(attention="three_kernels").peak for one in (PREMISE, split)]
     return {
-        "before": gigabytes(static_bytes(workload("gpt2", dtype="fp32"), "fp32")),
-        "after": gigabytes(static_bytes(workload("gpt2", dtype="bf16"), "mixed")),
-        "kept_before": gigabytes(PREMISE.ledger.kept), "kept_after": gigabytes(mixed.ledger.kept),
-        "peak_before": gigabytes(PREMISE.peak), "peak_after": gigabytes(mixed.peak),
+        "peak_before": gigabytes(PREMISE.peak), "peak_after": gigabytes(split.peak),
+        "stored_before": gigabytes(stored[0]), "stored_after": gigabytes(stored[1]),
     }  # fmt: skip
 
 

@@ -17,20 +17,18 @@ from ironlaw.widget.quantities import exact
 KL = Axis("log", "divergence", "nats", (1e-7, 100.0))
 ACCURACY = Axis("linear", "right answers", "%", (0.0, 100.0))
 X = Axis("linear", "bits a weight", "", (2.0, 8.0), ticks=tuple(float(b) for b in BITS))
-THEORY, YOURS = "noise of the grid", "as you said"
+THEORY = "noise of the grid"
 MOST_LINES = 15  # levels of a grid that are drawn one by one
 SIDE, CELL = 8, 5
 LEAST = 0.01  # percent: the foot of the histogram
 HALF = {"width": "half", "tab": "Two axes", "height": 330}
 
 
-def divergence(setting: Setting, said: float | None) -> Figure:
-    """The same run on a log axis: a line, where the noise of the grid alone would put it, and where the prediction would."""
+def divergence(setting: Setting) -> Figure:
+    """The same run on a log axis: a line, and where the noise of the grid alone would put it."""
     name = NETS[setting.net]
     start = setting.at(FIRST).kl
     series = {name: setting.curve(), THEORY: [(float(b), start * noise_power(b) / noise_power(FIRST)) for b in BITS]}
-    if said:
-        series[f"{YOURS}: ×{significant(said)}"] = [(float(b), min(start * said ** (FIRST - b), KL.domain[1])) for b in BITS]  # type: ignore[index]
     table = [(llama.bits(row), float(cells["kl"])) for row, cells in llama.rows().items() if "_K" in row and "imatrix" not in row]
     now = (name, float(setting.bits)) if setting.narrow else None
     figure = lines(
@@ -39,8 +37,8 @@ def divergence(setting: Setting, said: float | None) -> Figure:
     return replace(figure, more={**HALF, "alone": "Divergence"})
 
 
-def accuracy(setting: Setting) -> Figure:
-    """The same run as the share of right answers, on a linear axis."""
+def accuracy(setting: Setting, said: float | None) -> Figure:
+    """The same run as the share of right answers, on a linear axis, with what was predicted for the question's own case."""
     name = NETS[setting.net]
     shares = [(float(b), 100 * setting.at(b).accuracy.value) for b in BITS]
     full = 100 * setting.at(32).accuracy.value
@@ -50,6 +48,9 @@ def accuracy(setting: Setting) -> Figure:
         for b in BITS
         for share in [setting.at(b).accuracy]
     ]
+    if said is not None:
+        point = {"x": float(FIRST), "y": said, "shape": "diamond", "size": 8, "label": f"you said {significant(said)} %"}
+        extra.append(mark("point", "accent", **point, name="you said", id="guess", hover=[("you said", exact(said, "%"))]))
     now = (name, float(setting.bits)) if setting.narrow else None
     note = f"dashed: FP32, {significant(full)} %"
     figure = lines({name: shares}, X, ACCURACY, "Right answers, linear axis", extra=extra, now=now, note=note, id="accuracy")

@@ -11,6 +11,7 @@ from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_10_frontier.act1 import figures
 from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, FORMATS, LAST, Setting, tested
+from ironlaw.labs.lab_10_frontier.act1.slots import ASKED
 from ironlaw.registry.compression_tables import weights_seen
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import Figure
@@ -21,7 +22,8 @@ CLAIMS = ("four_times_a_bit", "int4_cliff", "int8_free", "llama_in_two_gigabytes
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         plain = {"hidden": int(values.get("bits") or 8) in FORMATS}
-        return settings.dials(Setting, scale=plain, clip=plain, zero=plain)
+        asked = {"value": ASKED.scale, **plain}
+        return settings.dials(Setting, scale=asked, clip=plain, zero=plain, spread={"value": ASKED.spread})
 
     return dials_at
 
@@ -30,7 +32,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = settings.read(Setting, values)
     option = lab.choice("act1")
     pictures: list[Figure] = [
-        figures.divergence(setting, float(option.value) if option else None), figures.accuracy(setting), figures.weights(setting),
+        figures.accuracy(setting, float(option.value) if option else None), figures.divergence(setting), figures.weights(setting),
     ]  # fmt: skip
     return kit.View(
         figures=pictures,

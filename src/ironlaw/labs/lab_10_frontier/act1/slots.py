@@ -10,10 +10,14 @@ from ironlaw.engine.numerics.decay import decay
 from ironlaw.engine.numerics.grids import factor_per_bit, levels, noise_power, sqnr_db, step
 from ironlaw.engine.numerics.storage import stored_bits
 from ironlaw.labs.lab_10_frontier import llama
-from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, LAST, Setting, tested
+from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, LAST, SCALE_BITS, Setting, tested
 from ironlaw.registry.compression_tables import at_bits
 from ironlaw.registry.trained_nets import trained
 from ironlaw.units import significant
+
+ASKED = Setting(scale="tensor", spread=100)  # the question's own case, the net as trained, and what repairs it
+PLAIN, REPAIRED = Setting(scale="tensor"), Setting(spread=100)
+LESS, ROW, GROUP = 10, 4096, 64
 
 
 def right_share(hits: int) -> str:
@@ -25,16 +29,19 @@ def factor(value: float) -> str:
 
 
 def lock() -> dict[str, object]:
-    return {"first": FIRST, "last": LAST, "parameters": f"{trained('digits').nets['mlp']['parameters']:,}", "images": tested()}
+    return {
+        "plain": right_share(PLAIN.answers.hits), "full": right_share(at_bits("mlp", ASKED.spread, 32).hits), "spread": ASKED.spread,
+        "parameters": f"{trained('digits').nets['mlp']['parameters']:,}", "images": tested(),
+    }  # fmt: skip
 
 
 def truth(lab: kit.Lab) -> str:
-    return factor(float(lab.question("act1").answer))
+    return str(kit.amount(float(lab.question("act1").answer), "%"))
 
 
 def distance(lab: kit.Lab) -> str:
     option = lab.choice("act1")
-    return kit.Distance(float(option.value), float(lab.question("act1").answer)).words if option else ""
+    return kit.points(float(option.value), float(lab.question("act1").answer)) if option else ""
 
 
 def _llama() -> float:
@@ -44,13 +51,13 @@ def _llama() -> float:
 
 def reveal() -> dict[str, object]:
     plain = Setting()
-    wide = Setting(scale="tensor", spread=100)
     return {
         "theory": factor(factor_per_bit(FIRST, LAST)), "net": factor(plain.factor), "cnn": factor(Setting("ds_cnn").factor),
-        "llama": factor(_llama()), "first": FIRST, "last": LAST, "whole": factor(noise_power(LAST) / noise_power(FIRST)),
+        "llama": factor(_llama()), "first": FIRST, "last": LAST, "plain": right_share(PLAIN.answers.hits),
         "eight": right_share(plain.at(8).hits), "four": right_share(plain.at(4).hits), "three": right_share(plain.at(3).hits),
-        "two": right_share(plain.at(2).hits), "spread": wide.spread, "tensor": right_share(wide.answers.hits),
-        "channel": right_share(Setting(spread=100).answers.hits), **single_bits(),
+        "two": right_share(plain.at(2).hits), "tensor": right_share(ASKED.answers.hits),
+        "channel": right_share(REPAIRED.answers.hits), "spread": ASKED.spread, "less": LESS,
+        "ten": right_share(at_bits("mlp", LESS, 8, "tensor").hits), **single_bits(),
     }  # fmt: skip
 
 
@@ -61,18 +68,11 @@ def single_bits() -> dict[str, object]:
     return {"least": factor(min(costs)), "most": factor(max(costs))}
 
 
-def feedback(lab: kit.Lab) -> dict[str, object]:
-    return {"levels": levels(8), "fewer": levels(7), **single_bits()}
-
-
 def reflection() -> dict[str, object]:
-    one, each, group = (at_bits("mlp", 100, 8, scale).hits for scale in ("tensor", "channel", "16"))
-    return {
-        "full": right_share(at_bits("mlp", 100, 32).hits), "tensor": right_share(one), "channel": right_share(each),
-        "group": right_share(group),
-        "ten": right_share(at_bits("mlp", 10, 8, "tensor").hits), "plain": right_share(at_bits("mlp", 1, 8, "tensor").hits), "spread": 100,
-        "less": 10, "chance": kit.amount(10.0, "%"),
-    }  # fmt: skip
+    def growth(group: int) -> kit.Markup:
+        return kit.amount(100 * (stored_bits(8, group, SCALE_BITS) / 8 - 1), "%", 2)
+
+    return {"row": f"{ROW:,}", "scale": SCALE_BITS, "grows": growth(ROW), "group": GROUP, "grouped": growth(GROUP)}
 
 
 def peek() -> dict[str, object]:

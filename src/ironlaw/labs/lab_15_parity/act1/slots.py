@@ -8,6 +8,7 @@ from ironlaw.labs.lab_15_parity import data
 from ironlaw.registry.scored_groups import COMPAS, groups
 
 A, B, PPV, FNR = 0.3, 0.1, 0.8, 0.3  # the question's own case
+FPR = 0.1  # of the reflection
 CUT = 5.0
 
 
@@ -60,6 +61,10 @@ def reflection() -> dict[str, object]:
     return {
         "a": kit.percent(A),
         "b": kit.percent(B),
+        "fnr": kit.percent(FNR),
+        "fpr": kit.percent(FPR),
+        "ppv_a": kit.percent(ppv_of(A, FNR, FPR)),
+        "ppv_b": kit.percent(ppv_of(B, FNR, FPR)),
         "poor": kit.dress(f"{100 * gaps[0]:.1f} points"),
         "good": kit.dress(f"{100 * gaps[1]:.1f} points"),
     }

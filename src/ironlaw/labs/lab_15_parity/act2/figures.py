@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 
-from ironlaw.engine.parity.rules import NONE, OPPORTUNITY, RULES, SELECTION, best
+from ironlaw.engine.parity.rules import NONE, ODDS, ONE, OPPORTUNITY, RULES, SELECTION, best
 from ironlaw.labs.lab_15_parity.act2.policy import WINDOWED, Policy
 from ironlaw.labs.lab_15_parity.data import SPEECH
 from ironlaw.pictures import people_picture as pictures
@@ -13,15 +12,16 @@ from ironlaw.pictures.lines import lines
 from ironlaw.pictures.rays import Line, rays
 from ironlaw.registry.scored_groups import CREDIT, groups
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import THIN, exact
 
 ASKED = 0.82  # the break-even of the question: the price list is for it
+ASKED_RULES = {"one": ONE, "opportunity": OPPORTUNITY, "odds": ODDS, "selection": SELECTION}  # option of the question -> rule
 WINDOWS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 
 
-def profits(policy: Policy, marks: Sequence[Mark] = ()) -> Figure:
-    """Of the largest profit, what each rule leaves at this break-even."""
+def profits(policy: Policy, said: str = "", true: str = "") -> Figure:
+    """Of the largest profit, what each rule leaves at this break-even. `said` is predicted to leave least, `true` does."""
     top = best(policy.groups, NONE, policy.breakeven).profit
     shares = {rule: 100 * best(policy.groups, rule, policy.breakeven).profit / top for rule in RULES}
     shares[policy.rule] = 100 * policy.profit
@@ -36,6 +36,7 @@ def profits(policy: Policy, marks: Sequence[Mark] = ()) -> Figure:
             label=f"{significant(share)}{THIN}%",
             emphasis=rule == policy.rule,
             hover=[("of the largest profit", exact(share, "%"))],
+            tags=_tags(rule, said, true),
         )
         for rule, share in shares.items()
     ]
@@ -45,12 +46,18 @@ def profits(policy: Policy, marks: Sequence[Mark] = ()) -> Figure:
         "What each rule leaves of the profit",
         Axis("linear", "of the largest profit", "%", (0.0, 115.0), ticks=(0.0, 25.0, 50.0, 75.0, 100.0)),
         Axis("band", names=tuple(RULES[rule] for rule in shares)),
-        (*bars, *marks),
+        tuple(bars),
         f"{words}.",
         Table(("rule", "of the largest profit"), tuple((RULES[rule], exact(share, "%")) for rule, share in shares.items())),
-        "both marks are for the question's own case" if marks else "",
+        f"the question is about a break-even of {100 * ASKED:.0f}{THIN}%" if said and policy.breakeven != ASKED else "",
         more={"row": 30},
     )
+
+
+def _tags(rule: str, said: str, true: str) -> list[dict[str, str]] | None:
+    """Words after a bar's value: what was predicted, and what is so."""
+    guess = [{"text": "◆ you said", "colour": "accent"}] if rule == said else []
+    return [*guess, *([{"text": "leaves least", "colour": "ink"}] if rule == true else [])] or None
 
 
 def square(policy: Policy) -> Figure:

@@ -12,10 +12,8 @@ from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_15_parity.act2 import figures, verdicts
 from ironlaw.labs.lab_15_parity.act2.policy import ALL_ALIKE, FIFTHS, WHY, WINDOWED, Policy
 from ironlaw.labs.lab_15_parity.data import as_points
-from ironlaw.pictures.meter import marks as percent_marks
 from ironlaw.registry.scored_groups import CREDIT
 from ironlaw.systems.limits import hit
-from ironlaw.units import significant
 from ironlaw.widget.dials import settle
 from ironlaw.widget.figure import tabbed
 
@@ -44,7 +42,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     policy = policy_of(lab, values)
     return kit.View(
         figures=[
-            tabbed(figures.profits(policy, marks(lab)), "Profit"),
+            tabbed(figures.profits(policy, *asked_rules(lab)), "Profit"),
             tabbed(figures.square(policy), "Curves"),
             tabbed(figures.people(policy), "People"),
             tabbed(figures.price(policy), "Price of a gap"),
@@ -57,13 +55,10 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     )
 
 
-def marks(lab: kit.Lab) -> tuple[Any, ...]:
+def asked_rules(lab: kit.Lab) -> tuple[str, str]:
+    """The rules that the learner and the engine say leave least."""
     option = lab.choice("act2")
-    if option is None:
-        return ()
-    said, true = float(option.value), float(lab.question("act2").answer)
-    off = "on the mark" if abs(said - true) < 1 else f"{significant(abs(said - true))} points too {'high' if said > true else 'low'}"
-    return percent_marks(said, true, off)
+    return (figures.ASKED_RULES[option.id], figures.ASKED_RULES[lab.question("act2").right.id]) if option else ("", "")
 
 
 def _gap(policy: Policy, rate: str) -> float | None:

@@ -6,7 +6,7 @@ from ironlaw import kit
 from ironlaw.engine.parity.curves import height
 from ironlaw.engine.parity.rules import NONE, OPPORTUNITY, RULES, best
 from ironlaw.labs.lab_15_parity.act1 import slots as first
-from ironlaw.labs.lab_15_parity.act2.figures import ASKED
+from ironlaw.labs.lab_15_parity.act2.figures import ASKED, ASKED_RULES
 from ironlaw.registry.scored_groups import COMPAS, CREDIT, groups
 
 
@@ -20,12 +20,16 @@ def lock() -> dict[str, object]:
 
 
 def truth(lab: kit.Lab) -> str:
-    return str(kit.amount(float(lab.question("act2").answer), "%"))
+    right = lab.question("act2").right
+    return f"{kit.inline(right.label)}, which leaves {share(ASKED_RULES[right.id])}"
 
 
 def distance(lab: kit.Lab) -> str:
     option = lab.choice("act2")
-    return kit.points(float(option.value), float(lab.question("act2").answer)) if option else ""
+    if option is None:
+        return ""
+    right = option.id == lab.question("act2").right.id
+    return "right" if right else f"at a rule that still leaves {share(ASKED_RULES[option.id])}"
 
 
 def reveal() -> dict[str, object]:

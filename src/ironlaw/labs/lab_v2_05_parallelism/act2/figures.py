@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ironlaw.engine.cluster.footprint import Parts
 from ironlaw.engine.cluster.search import Candidate
 from ironlaw.engine.cluster.steps import StepTime
-from ironlaw.labs.lab_v2_05_parallelism.act2.spread import MODELS, Case
+from ironlaw.labs.lab_v2_05_parallelism.act2.spread import DEEP, MODELS, Case, premise
 from ironlaw.pictures.devices import devices
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
@@ -38,8 +39,14 @@ def beside(case: Case) -> Iterator[tuple[str, Case]]:
         yield META, case.like(case.published.layout)
 
 
-def memory(case: Case) -> Figure:
+def memory(case: Case, said: float | None = None) -> Figure:
+    """`said`: by what the learner thinks that the activations change with the question's deeper pipeline; drawn where that is the case."""
     rows = {name: _held(one.held(one.layout)) for name, one in beside(case) if name == BEST or not _broken(one)}
+    first = premise()
+    if said is not None and case.pipeline in (first.pipeline, DEEP) and replace(case, pipeline=first.pipeline) == first:
+        held = replace(first, pipeline=DEEP).held(replace(first, pipeline=DEEP).layout)
+        kept = said * float(first.held(first.layout).activations)
+        rows |= {f"{DEEP} stages": _held(held), f"{DEEP} stages, as you said": _held(replace(held, activations=kept))}
     room = case.job.capacity
     limit = mark("rule", "fail", x=room, dash=True, label=f"holds {format_quantity(room, 'B')}", name="holds", id="limit",
                  hover=[("usable", exact(room, "B"))])  # fmt: skip

@@ -39,10 +39,10 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(box_of(lab), values)
-    step = figures.step(case)
+    step, option = figures.step(case), lab.choice("act2")
     return kit.View(
         figures=[
-            tabbed(figures.memory(case), "Memory"),
+            tabbed(figures.memory(case, float(option.value) if option else None), "Memory"),
             *([tabbed(step, "The step")] if step else []),
             tabbed(figures.every(case), "All layouts"),
             tabbed(figures.grid(case, round(values["rank"])), "Devices"),

@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.pipelines import bubble
 from ironlaw.engine.cluster.shapes import token_flops
-from ironlaw.labs.lab_v2_05_parallelism.act2.spread import MODELS, TOKENS, Case, premise
+from ironlaw.labs.lab_v2_05_parallelism.act2.spread import DEEP, MODELS, TOKENS, Case, premise
 from ironlaw.registry.runs import runs
 from ironlaw.systems.training.layout_steps import mfu_as_counted
 from ironlaw.units import percent, significant
@@ -25,40 +25,47 @@ def _sizes(case: Case) -> dict[str, object]:
 
 
 def message() -> dict[str, object]:
-    sizes = _sizes(premise())
-    return {name: sizes[name] for name in ("model", "devices")} | {"tokens": TOKENS >> 20, "short": sizes["seq"], "long": f"{LONG:,}"}
+    one, sizes = premise(), _sizes(premise())
+    return {name: sizes[name] for name in ("model", "devices", "stages")} | {
+        "tokens": TOKENS >> 20, "short": sizes["seq"], "long": f"{LONG:,}", "deep": DEEP,
+        "needed": kit.amount(float(one.held(one.layout).total), "B"), "usable": kit.amount(one.job.capacity, "B"),
+    }  # fmt: skip
 
 
 def lock() -> dict[str, object]:
     one = premise()
-    return _sizes(one) | {"batch": f"{one.batch:,}", "usable": kit.amount(one.job.capacity, "B")}
+    return _sizes(one) | {"batch": f"{one.batch:,}", "deep": DEEP, "fewer": deeper().layout.data}
+
+
+def deeper() -> Case:
+    """The premise in more stages."""
+    return replace(premise(), pipeline=DEEP)
 
 
 def truth(lab: kit.Lab) -> str:
-    return str(lab.question("act2").right.label)
+    return str(kit.times(float(lab.question("act2").answer)))
 
 
 def distance(lab: kit.Lab) -> str:
     option = lab.choice("act2")
-    if option is None:
-        return ""
-    return "right" if option.id == lab.question("act2").right.id else "right about a cost, not about what can't run"
+    return kit.off(kit.Distance(float(option.value), float(lab.question("act2").answer))) if option else ""
 
 
 def reveal() -> dict[str, object]:
     one = premise()
     step, best = one.step, one.best
     assert step is not None and best is not None
-    parts, again = step.memory, replace(one, recompute="full")
+    parts, again, deep = step.memory, replace(one, recompute="full"), deeper()
     row = runs("llama3_2024")[1]
     return {
         "needed": kit.amount(float(parts.total), "B"), "usable": kit.amount(one.job.capacity, "B"),
-        "activations": kit.amount(float(parts.activations), "B"), "gradients": kit.amount(float(parts.gradients), "B"),
-        "weights": kit.amount(float(parts.weights), "B"), "left": step.micro_batches, "stages": one.pipeline,
-        "bubble": percent(float(bubble(one.pipeline, step.micro_batches))), "data": percent(step.time.data / step.time.total),
+        "activations": kit.amount(float(parts.activations), "B"), "stages": one.pipeline, "deep": DEEP,
+        "deeper": kit.amount(float(deep.held(deep.layout).activations), "B"),
+        "deep_needed": kit.amount(float(deep.held(deep.layout).total), "B"),
+        "times": kit.times(float(deep.held(deep.layout).activations / parts.activations)),
         "again": kit.amount(float(again.held(again.layout).total), "B"), "best": str(best.layout), "pieces": best.layout.virtual,
         "ours": percent(mfu_as_counted(row, best.time.total)), "theirs": percent(mfu_as_counted(row, row.seconds)),
-        "count": f"{len(one.ranking):,}", "each": one.batch // one.layout.data,
+        "count": f"{len(one.ranking):,}",
     }  # fmt: skip
 
 

@@ -134,6 +134,9 @@ class Case:
         )  # fmt: skip
 
 
+DEEP = 16  # stages of the question's other layout
+
+
 def premise() -> Case:
     """The question's own layout."""
     return Case(box("grand_teton_h100"))

@@ -6,7 +6,7 @@ import math
 
 from ironlaw import kit
 from ironlaw.engine.privacy.accountants import ACCOUNTANTS, LIMIT, MOMENTS, RDP
-from ironlaw.engine.privacy.attacks import missed
+from ironlaw.engine.privacy.attacks import accuracy, missed
 from ironlaw.labs.lab_v2_13_privacy.act1 import local_runs
 from ironlaw.labs.lab_v2_13_privacy.act1.run import ORDERS, STEPS, Run, curve, orders
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS as NAMES
@@ -23,6 +23,8 @@ EPSILONS = (0.01, 1e4)
 TICKS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 1e4)
 COLOURS = ("fail", "ridge", "memory", "compute", "muted")
 ALARMS = tuple(k / 40 for k in range(41))
+ASKED = (0.01, 4.0, 10_000.0)  # sampling rate, noise multiplier and steps of the question
+OWN = "the noise itself"
 
 
 def inside(epsilon: float) -> float:
@@ -34,12 +36,36 @@ def about(run: Run) -> str:
     return f"{percent(run.rate)} a step, noise {significant(run.noise)}, {run.steps:,.0f} steps, δ = {tiny(run.delta)}"
 
 
-def budgets(lab: kit.Lab, run: Run) -> Figure:
-    """ε of the same run by every accountant; the learner's answer and the question's truth beside them."""
-    rows = {NAMES[name]: epsilon for name, epsilon in run.all.items()}
+def proved(run: Run) -> dict[str, float]:
+    """ε by every accountant, Google's too where it was asked for this run."""
     theirs = reference(run.rate, run.noise, run.steps, run.delta)
-    if theirs is not None:
-        rows[REFERENCE] = theirs
+    return {NAMES[name]: epsilon for name, epsilon in run.all.items()} | ({} if theirs is None else {REFERENCE: theirs})
+
+
+def guesses(lab: kit.Lab, run: Run) -> Figure:
+    """Right guesses: what each accountant's ε allows, and what the best test of the noise comes to."""
+    rows = {name: 100 * accuracy(epsilon, run.delta) for name, epsilon in proved(run).items() if name != NAMES[LIMIT]}
+    rows[OWN] = 100 * run.noise_attack
+    marks: list[Mark] = [
+        mark("point", "accent" if name == OWN else "ink", x=share, y=name, size=8 if name == OWN else 6, id=f"guesses-{name}", name=name,
+             label=percent(share / 100), hover=[("right guesses, at most", exact(share, "%"))])
+        for name, share in rows.items()
+    ]  # fmt: skip
+    option = lab.choice("act1")
+    if option is not None and (run.rate, run.noise, run.steps) == ASKED:
+        marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "%")
+    text = "; ".join(f"{name}: {percent(share / 100)}" for name, share in rows.items())
+    return Figure(
+        "guesses", "Right guesses, at most: as each proves it, and as it is", Axis("linear", "right guesses", "%", (50.0, 100.0)),
+        Axis("band", names=tuple(rows)), tuple(marks), f"{text}. A coin gets half of them right.",
+        table=Table(("who says so", "right guesses, at most"), tuple((name, exact(share, "%")) for name, share in rows.items())),
+        note=about(run),
+    )  # fmt: skip
+
+
+def budgets(run: Run) -> Figure:
+    """ε of the same run by every accountant."""
+    rows = proved(run)
     marks: list[Mark] = []
     for name, epsilon in rows.items():
         here, limit = name == NAMES[run.accountant], name == NAMES[LIMIT]
@@ -48,9 +74,6 @@ def budgets(lab: kit.Lab, run: Run) -> Figure:
         marks.append(mark("point", colour, x=inside(epsilon), y=name, size=8 if here else 6, hollow=limit,
                           shape="diamond" if name == REFERENCE else "circle", id=f"budget-{name}", name=name,
                           label=significant(epsilon), hover=hover))  # fmt: skip
-    option = lab.choice("act1")
-    if option is not None:
-        marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "")
     text = "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items())
     return Figure(
         "budgets", "One run, as each proves it", Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS),

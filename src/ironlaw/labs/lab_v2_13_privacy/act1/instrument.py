@@ -34,7 +34,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     moving = bool(values.get("moving"))
     return kit.View(
         figures=[
-            tabbed(figures.budgets(lab, run), "Budgets"), tabbed(figures.by_steps(run, moving), "By steps"),
+            tabbed(figures.guesses(lab, run), "Right guesses"), tabbed(figures.budgets(run), "Budgets"),
+            tabbed(figures.by_steps(run, moving), "By steps"),
             tabbed(figures.attack(run), "The attack"), tabbed(figures.by_order(run), "Orders"),
             *([tabbed(figures.here(here), "Trained here")] if here else []),
         ],

@@ -37,12 +37,12 @@ def lock() -> dict[str, object]:
 
 
 def truth(lab: kit.Lab) -> str:
-    return kit.amount(float(lab.question("act1").answer))
+    return kit.amount(float(lab.question("act1").answer), "%")
 
 
 def distance(lab: kit.Lab) -> str:
     option = lab.choice("act1")
-    return kit.off(kit.Distance(float(option.value), float(lab.question("act1").answer))) if option else ""
+    return kit.points(float(option.value), float(lab.question("act1").answer)) if option else ""
 
 
 def reveal() -> dict[str, object]:
@@ -50,9 +50,8 @@ def reveal() -> dict[str, object]:
     return {
         "sum": kit.amount(run.by(BASIC)), "advanced": kit.amount(run.by(ADVANCED)), "moments": kit.amount(run.by(MOMENTS)),
         "tight": kit.amount(run.by(RDP)), "limit": kit.amount(run.by(LIMIT)), "pld": kit.amount(pld()),
-        "noise": kit.amount(run.noise), "steps": f"{run.steps:,.0f}", "guesses": kit.amount(100 * accuracy(run.by(RDP), run.delta), "%"),
-        "own": kit.amount(100 * run.noise_attack, "%", 4),
-        "one": kit.amount(step_epsilon(run.rate, run.noise, run.delta / run.steps)), "ratio": kit.times(run.by(BASIC) / run.by(RDP)),
+        "steps": f"{run.steps:,.0f}", "guesses": kit.amount(100 * accuracy(run.by(RDP), run.delta), "%"),
+        "own": kit.amount(100 * run.noise_attack, "%"), "rate": kit.amount(100 * run.rate, "%"),
     }  # fmt: skip
 
 

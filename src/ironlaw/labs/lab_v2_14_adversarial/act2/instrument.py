@@ -43,7 +43,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     plan = plan_of(data_of(lab), values)
     return kit.View(
         figures=[
-            tabbed(figures.places(plan), "Time and robustness"), tabbed(figures.step(lab, plan), "A training step"),
+            tabbed(figures.places(lab, plan), "Time and robustness"), tabbed(figures.step(plan), "A training step"),
             tabbed(figures.certificate(plan), "Noisy copies"),
         ],
         cards=cards(plan),

@@ -6,8 +6,8 @@ from ironlaw import kit
 from ironlaw.engine.robustness import attack_cost, largest_radius, samples_for
 from ironlaw.labs.lab_v2_14_adversarial.act2 import timed
 from ironlaw.labs.lab_v2_14_adversarial.act2.plan import GOALS, SLO, Plan
-from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, IMAGENET, count, data_of, model
-from ironlaw.units import significant
+from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, IMAGENET, STANDARD, count, data_of, model
+from ironlaw.registry.machines import hardware
 
 STEPS = 10
 FEW, MANY, NOISE = 10_000, 100_000, 0.25
@@ -22,12 +22,21 @@ def message(lab: kit.Lab) -> dict[str, object]:
     }  # fmt: skip
 
 
+def asked(slug: str) -> Plan:
+    """A network of the table as the question runs it."""
+    return Plan(model(CIFAR, slug))
+
+
 def lock() -> dict[str, object]:
-    return {"steps": STEPS}
+    ordinary, robust = asked(STANDARD[CIFAR]), asked(BEST)
+    return {
+        "plain": kit.amount(ordinary.seconds, "s"), "device": hardware(ordinary.device).name, "batch": ordinary.batch,
+        "small": ordinary.model.architecture, "left": kit.amount(robust.model.attacked, "%"),
+    }  # fmt: skip
 
 
 def truth(lab: kit.Lab) -> str:
-    return f"{significant(float(lab.question('act2').answer))} plain steps"
+    return str(kit.times(float(lab.question("act2").answer)))
 
 
 def distance(lab: kit.Lab) -> str:
@@ -37,12 +46,12 @@ def distance(lab: kit.Lab) -> str:
 
 def reveal() -> dict[str, object]:
     low, high = timed.ratios(STEPS)
-    plan = Plan(model(CIFAR, BEST))
+    ordinary, plan = asked(STANDARD[CIFAR]), asked(BEST)
     return {
-        "steps": STEPS, "cost": kit.times(attack_cost(STEPS)), "passes": 2 * STEPS + 3, "attack": 2 * STEPS, "low": kit.times(low),
-        "high": kit.times(high), "eleven": STEPS + 1, "hours": kit.dress(f"{plan.hours:,.0f} h"),
-        "plain_hours": kit.dress(f"{plan.hours / attack_cost(STEPS):,.0f} h"), "seven": kit.times(attack_cost(7)),
-        "seven_low": kit.times(timed.ratios(7)[0]), "seven_high": kit.times(timed.ratios(7)[1]),
+        "longer": kit.times(plan.seconds / ordinary.seconds), "plain": kit.amount(ordinary.seconds, "s"),
+        "robust": kit.amount(plan.seconds, "s"), "small": ordinary.model.architecture, "large": plan.model.architecture,
+        "steps": STEPS, "cost": kit.times(attack_cost(STEPS)), "passes": 2 * STEPS + 3, "low": kit.times(low), "high": kit.times(high),
+        "hours": kit.dress(f"{plan.hours:,.0f} h"), "plain_hours": kit.dress(f"{plan.hours / attack_cost(STEPS):,.0f} h"),
     }  # fmt: skip
 
 
