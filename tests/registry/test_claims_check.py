@@ -167,7 +167,7 @@ def test_the_reading_to_quote_is_the_median_of_those_asked_for():
 def test_a_claim_without_rows_says_that_it_is_only_computed():
     alone = claim("h100_ridge_295")
     assert not alone.judgement.measured and alone.measured is None
-    assert alone.judgement.sentence.startswith("Computed only")
+    assert alone.judgement.sentence.startswith("We have computed this")
 
 
 def test_rows_of_another_case_stand_beside_and_judge_nothing():

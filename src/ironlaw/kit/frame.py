@@ -78,6 +78,10 @@ def go_on(lab: Lab, name: str) -> str:
 def _lead(lab: Lab, to: Place) -> str:
     if to.part == "lock":
         return f"Go on to {lab.words[f'{to.act}.title']}"
+    if to.part == "claims" and to.act in lab.claims:
+        from ironlaw.kit.claim_panel import any_measured  # here: a page that opens needs no claims
+
+        return journey.CLAIMS_LEAD[any_measured(lab.claims[to.act]())]
     own = f"{to.name}.lead"
     return lab.words[own] if own in lab.words else journey.LEADS.get(to.part, f"Go on: {to.label}")
 

@@ -14,7 +14,7 @@ from ironlaw.labs.lab_14_tail.act2.fleet import ALL, BUDGET, CALLED_BACK, OFF, F
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("tail_63", "tail_18", "leaf_table", "bigtable_hedge", "hedge_costs_5")
+CLAIMS = ("leaf_table", "bigtable_hedge", "hedge_costs_5")
 LAB_13 = "lab_13_line"
 
 
