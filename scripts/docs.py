@@ -144,7 +144,8 @@ def grammar() -> str:
 
 
 PAGES = {
-    "docs/cli.md": commands, "docs/glossary.md": glossary, "docs/transfer.md": transfer, "docs/errata.md": errata, "src/ironlaw/cli/grammar.json": grammar,
+    "docs/cli.md": commands, "docs/glossary.md": glossary, "docs/transfer.md": transfer, "docs/errata.md": errata,
+    "src/ironlaw/cli/grammar.json": grammar,
 }  # fmt: skip
 
 

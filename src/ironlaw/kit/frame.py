@@ -127,7 +127,7 @@ def end(lab: Lab, truths: Mapping[str, tuple[str, str]], design: Design, slots: 
 
 
 def end_rows(lab: Lab, truths: Mapping[str, tuple[str, str]]) -> list[tuple[str, str, str, str]]:
-    """Act -> (the truth, what was measured), inline HTML -> rows of the receipt: act, predicted, true, measured."""
+    """Act -> (the truth, what was measured of the same quantity or nothing), inline HTML -> rows: act, predicted, true, measured."""
     rows: list[tuple[str, str, str, str]] = []
     for act, (truth, measured) in truths.items():
         option = lab.first_choice(act)
