@@ -202,10 +202,10 @@ def test_every_experiment_can_be_offered():
         assert bool(item.why) == (name == "ds_cnn" and not available("torch"))
 
 
-def test_ends_of_a_span_have_one_prefix_and_equal_ends_stand_once():
+def test_both_ends_of_a_span_have_their_unit_and_equal_ends_stand_once():
     """A page wrote "755,000 to 755 kFLOP" and "128 to 128"."""
     assert local_runs.span({"low": 755e3, "high": 755e3, "unit": "FLOP"}, "value") == "755\u202fkFLOP"
-    assert local_runs.span({"low": 700e3, "high": 755e3, "unit": "FLOP"}, "value") == "700 to 755\u202fkFLOP"
+    assert local_runs.span({"low": 700e3, "high": 755e3, "unit": "FLOP"}, "value") == "700\u202fkFLOP to 755\u202fkFLOP"
     assert local_runs.span({"low": 128.0, "high": 128.0, "unit": ""}, "value") == "128"
 
 

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from ironlaw.kit.message import SEALED
     from ironlaw.kit.prose import Markup, amount, amounts, capacity, dress, html, inline, percent, times
     from ironlaw.kit.reveal import Distance, off, points
+    from ironlaw.kit.run_caption import caption
     from ironlaw.kit.sealed import Estimate, Sketch
     from ironlaw.widget.dials import chain, choice, pins, select, span, switch
 
 __all__ = [
     "SEALED", "Advice", "Distance", "Estimate", "Lab", "LocalFigure", "Markup", "Measured", "Sketch", "Verdict", "View",
-    "amount", "amounts", "banner", "capacity", "card", "chain", "choice",
+    "amount", "amounts", "banner", "capacity", "caption", "card", "chain", "choice",
     "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "percent", "pins", "points",
     "ratio", "select", "share", "span", "switch", "term", "text_card", "times", "tone",
 ]  # fmt: skip
@@ -42,6 +43,7 @@ HOMES = {
     "kit.message": ("SEALED",),
     "kit.prose": ("Markup", "amount", "amounts", "capacity", "dress", "html", "inline", "percent", "times"),
     "kit.reveal": ("Distance", "off", "points"),
+    "kit.run_caption": ("caption",),
     "kit.sealed": ("Estimate", "Sketch"),
     "widget.dials": ("chain", "choice", "pins", "select", "span", "switch"),
 }  # what each module gives this one, on first use: a page that shows little brings little
