@@ -1,5 +1,5 @@
-"""Write docs/cli.md and what shells complete from the commands' own help, docs/glossary.md and docs/transfer.md from the registry,
-so that they can't differ.
+"""Write docs/cli.md and what shells complete from the commands' own help, docs/glossary.md, docs/transfer.md and the last
+table of docs/errata.md from the registry, so that they can't differ.
 
 python scripts/docs.py            write them
 python scripts/docs.py --check    exit 1 if one is out of date
@@ -53,6 +53,16 @@ How far off the laws of kernels are on a machine that was left out: constants we
 and its own rows were then predicted. *Two figures*: the same where the machine's own bandwidth and rate of products are known, as from
 `ironlaw measure --short`; – where they say nothing of the family. *Fitted*: with its rows among those fitted. Errors are means of
 |predicted / measured − 1| over rows of single kernels, not of models; what each law is, [the physics](physics.md) says.
+"""
+
+ERRATA = """## Claims of the drafts
+
+<!-- Written by `scripts/docs.py` from the claims whose source is a draft (`src/ironlaw/claims/`); change those, then run it again. -->
+
+What the drafts of the labs said and no lab shows any more, with what is computed or measured today. `ironlaw claims ID` says why.
+
+| written | claimed | today | verdict | |
+|---|---|---|---|---|
 """
 
 
@@ -109,6 +119,23 @@ def transfer() -> str:
     return "\n".join([*parts, f"## Sources\n\n{sources}\n\nRows of the H200 in FP32, and its streams, are the project's own.\n"])
 
 
+def errata() -> str:
+    """docs/errata.md: what people wrote, and the table of the drafts' claims at its end."""
+    from ironlaw.claims import claims
+    from ironlaw.claims.words import shown
+
+    written = (ROOT / "docs/errata.md").read_text(encoding="utf-8").partition(ERRATA.partition("\n")[0])[0]
+    rows = []
+    for one in claims().values():
+        if one.is_of_a_draft and one.verdict != "holds":
+            read = one.measured if one.is_measured else None
+            today = shown(read.value, read.unit) + ", measured" if read else one.model
+            rows.append(
+                f"| {one.says.replace('|', chr(92) + '|')} | {one.claimed} | {today.replace('-', '−')} | {one.verdict} | `{one.id}` |"
+            )
+    return written + ERRATA + "\n".join(rows) + "\n"
+
+
 def grammar() -> str:
     """What a shell completes commands by."""
     from ironlaw.cli.grammar import text
@@ -117,7 +144,8 @@ def grammar() -> str:
 
 
 PAGES = {
-    "docs/cli.md": commands, "docs/glossary.md": glossary, "docs/transfer.md": transfer, "src/ironlaw/cli/grammar.json": grammar,
+    "docs/cli.md": commands, "docs/glossary.md": glossary, "docs/transfer.md": transfer, "docs/errata.md": errata,
+    "src/ironlaw/cli/grammar.json": grammar,
 }  # fmt: skip
 
 

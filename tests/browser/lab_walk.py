@@ -24,6 +24,7 @@ from lab_steps import (
     press_on,
     question,
     tab_to,
+    to_claims,
     to_reflection,
     unfold,
 )
@@ -75,7 +76,7 @@ def walk_by_mouse(page: Page, server: str, ledger: Ledger, slug: str, walk: Walk
     commit(page, label(slug, "act1", first_choice), "fairly sure")
     first = instrument(page, "act1")
     walk.first(page, first)
-    go_on(page, "See what was measured")
+    go_on(page, to_claims(page))
     if walk.experiment:
         measure(page, "act1", walk.experiment)
     go_on(page, "Reflect on it")
@@ -115,7 +116,7 @@ def walk_by_keyboard(page: Page, server: str, slug: str) -> None:
             tab_to(page, kind, name, most=160)
             changes(page, shown, lambda key=key: page.keyboard.press(key))
         if act == "act1":
-            press_on(page, "See what was measured", "Reflect on it")
+            press_on(page, to_claims(page), "Reflect on it")
             expect(page.locator("#act1-reflect")).to_be_focused()
             tab_to(page, "radio", first_label(slug, "act1_reflection"))
             page.keyboard.press("ArrowDown")

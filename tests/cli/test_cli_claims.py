@@ -41,7 +41,7 @@ def test_one_claim_shows_verdict_premise_and_rows(sh):
 
 
 def test_one_that_is_only_computed_says_so(sh):
-    assert "Computed only" in words(sh.out("claims", "h100_ridge_295"))
+    assert "We have computed this" in words(sh.out("claims", "h100_ridge_295"))
 
 
 def test_rows_that_judge_nothing_say_why(sh):

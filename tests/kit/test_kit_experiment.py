@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from as_browser import send
@@ -11,6 +12,7 @@ from ironlaw.kit.measured_run import Measured
 from ironlaw.kit.process import JobRunner
 from ironlaw.measure.devices.choice import available
 from ironlaw.measure.experiments import experiment_list
+from ironlaw.measure.rows import figure_row
 from ironlaw.measure.software_host import machine
 
 OPS = {"kind": "launch", "op": "add", "wall_s": 2e-6, "low_s": 1.9e-6, "high_s": 2.4e-6, "sync_s": 3e-6, "sync_low_s": 3e-6,
@@ -89,7 +91,7 @@ def test_a_run_is_shown_kept_and_told(page, ledger):
     item = page.until(lambda item: not item["running"])
     assert [event.payload["rows"] for event in ledger.events("_template", "measured")] == [[OPS, NOTHING]]
     assert page.landed == 1
-    for words in ("2 µs", "1.9 to 2.4", "40", "NumPy 2.1.3", "Python 3.11.2", "quiet enough", "It took 2e-06."):
+    for words in ("2 µs", "1.9 µs to 2.4", "40", "NumPy 2.1.3", "Python 3.11.2", "quiet enough", "It took 2e-06."):
         assert words in item["result"].replace("\u202f", " ").replace('<span class="il-unit">', "").replace("</span>", ""), words
     again = experiment.measure(
         "act1", [experiment.Item("tiny_ops", lambda found: "x")], page.found, print, page.land, lambda: True, JobRunner()
@@ -193,7 +195,7 @@ def test_on_a_gpu_the_waited_calls_are_a_line_of_their_own():
     assert [(label, key) for label, _, key in experiment.lines(found)] == [
         ("add, each of 1,000", "wall_s"), ("add, each of 1,000, waited for", "sync_s"),
     ]  # fmt: skip
-    assert local_runs.span(OPS, "sync_s").replace("\u202f", " ") == "3 to 4 µs"
+    assert local_runs.span(OPS, "sync_s").replace("\u202f", " ") == "3 µs to 4 µs"
 
 
 def test_claims_gain_a_column_once_something_was_measured():
@@ -202,7 +204,7 @@ def test_claims_gain_a_column_once_something_was_measured():
         ["three_op_fusion_5x", "a100_bandwidth"], {"three_op_fusion_5x": claim_panel.LocalFigure(1.25, "×", "NumPy, here")}
     )
     assert "Measured here" not in plain and plain == claim_panel.panel(["three_op_fusion_5x", "a100_bandwidth"], {})
-    assert told.count('<span class="il-label">Measured here</span>') == 2 and "NumPy, here" in told and "1.25" in told
+    assert told.count('<span class="il-label">Measured here</span>') == 1 and "NumPy, here" in told and "1.25" in told
 
 
 def test_every_experiment_can_be_offered():
@@ -212,8 +214,19 @@ def test_every_experiment_can_be_offered():
         assert bool(item.why) == (name == "ds_cnn" and not available("torch"))
 
 
-def test_ends_of_a_span_have_one_prefix_and_equal_ends_stand_once():
+def test_both_ends_of_a_span_have_their_unit_and_equal_ends_stand_once():
     """A page wrote "755,000 to 755 kFLOP" and "128 to 128"."""
     assert local_runs.span({"low": 755e3, "high": 755e3, "unit": "FLOP"}, "value") == "755\u202fkFLOP"
-    assert local_runs.span({"low": 700e3, "high": 755e3, "unit": "FLOP"}, "value") == "700 to 755\u202fkFLOP"
+    assert local_runs.span({"low": 700e3, "high": 755e3, "unit": "FLOP"}, "value") == "700\u202fkFLOP to 755\u202fkFLOP"
     assert local_runs.span({"low": 128.0, "high": 128.0, "unit": ""}, "value") == "128"
+
+
+def test_counts_have_no_interval_and_no_noise():
+    rows = tuple(figure_row("weights", "weights", value, value, value, "B", 1) for value in (33_600_000.0, 4.0))
+    counted = local_runs.Measured("ledger", "NumPy", rows, {"cpu": "x"}, {}, {"noisy": True, "reasons": ["busy"]}, "2026-11-15T08:00:00Z")
+    shown = experiment.Item("ledger", lambda run: "As computed.").result(counted)
+    assert "95 %" not in shown and " to " not in shown and "Noisy" not in shown and "noisy" not in shown and experiment.COUNTED in shown
+    drawn = replace(counted, rows=(figure_row("share", "share", 33_600_000.0, 3e6, 4e7, "B", 9),))
+    shown = experiment.Item("ledger", lambda run: "As computed.").result(drawn).replace("\u202f", " ")
+    assert "3 MB to 40 MB" in shown and "Too noisy to tell" in shown and shown.index("Too noisy") < shown.index("As computed")
+    assert shown.index("As computed") < shown.index("<details")  # the sentence first, the rows in a fold

@@ -149,14 +149,37 @@ def test_claims_stand_side_by_side_with_sources_and_the_reason():
         "989 TFLOP/s",
         "h200_sxm/micro",
         "structured sparsity",
-        "Computed only",
+        "We have computed this, and not measured it",
         "None of 178 readings agrees",
         "152,588 ×",
         "164,000 ×",
-        "Not measured",
     ):
         assert words in text
+    assert text.count("Measured") == 2 and "–" not in text  # what was not measured has no column
     assert text.count("152,588 ×") == text.count("164,000 ×") == 1  # claimed and computed
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("tail_63", ["Claim", "Model"]),
+        ("compas_fpr_twice", ["Claim", "Counted"]),
+        ("int8_free", ["Claim", "Our experiment"]),
+        ("all_reduce_is_bound_by_the_bisection", ["Claim", "Model", "As its maker states it"]),
+        ("daly_adds_the_save", ["Claim", "Model", "Another model’s figure"]),
+        ("energy_follows_services", ["Claim", "Published estimate"]),
+        ("hours_are_flops_over_peak", ["Claim", "Measured"]),  # not the same division twice
+        ("first_tokens_as_predicted", ["Claim", "Model", "Measured"]),
+    ],
+)
+def test_a_figure_is_called_what_it_is(name, columns):
+    assert re.findall(r'<span class="il-label">(.*?)</span>', claim_panel.panel([name])) == columns
+
+
+def test_three_claims_are_shown_and_measured_ones_come_first():
+    shown = claim_panel.measured_first(["tail_63", "the_limit_is_a_bound", "resnet_4_gflop", "compas_fpr_twice"])
+    assert [entry.id for entry in shown] == ["resnet_4_gflop", "compas_fpr_twice", "tail_63"]
+    assert claim_panel.any_measured(["compas_fpr_twice"]) and not claim_panel.any_measured(["tail_63", "daly_adds_the_save"])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pytest
@@ -12,6 +13,7 @@ from acts_v2 import VOLUME_2
 from headless import Page, bare, figure, turned
 from wording import faults
 
+from ironlaw.claims import claim
 from ironlaw.kit import settings
 from ironlaw.kit.lab import LABS
 from ironlaw.ledger import open_ledger
@@ -119,6 +121,20 @@ def test_the_right_answers(pages, lab: Lab):
 
 
 # --- after it
+
+
+@pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
+def test_claims_are_few_and_their_step_is_called_what_it_is(pages, lab: Lab):
+    page = pages(lab.slug)
+    for act in ("act1", "act2"):
+        chosen = [claim(name) for name in page.lab.claims[act]()]
+        assert len(chosen) <= 3 and not [one.id for one in chosen if one.is_of_a_draft]
+        measured = any(one.is_measured for one in chosen)
+        text = page.cell(f"{act}_claims")
+        before = next(place.name for place, after in pairwise(page.lab.places) if after.name == f"{act}.claims")
+        lead = page.lab.elements[f"{before}.next"].widget.spec["label"]
+        assert (lead, "Check the claims" in text) == (("See what was measured", False) if measured else ("Check the claims", True))
+        assert not re.search(r">\s*–\s*<", text)
 
 
 @pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)

@@ -126,7 +126,7 @@ def test_the_other_predictions(page, option, told):
 
 
 def test_claims_and_peek_come_with_the_reveal(bench):
-    assert "nine orders" in bare(bench.parts["act1_claims"].text) and "51.2 GB/s" in bare(bench.parts["act1_claims"].text)
+    assert "743 TFLOP/s" in bare(bench.parts["act1_claims"].text)  # measured, where the headline says 1,979
     peek = bare(bench.parts["act1_peek"].text)
     assert "DataVolume" not in peek and bench.slots("act1.peek", bench.parts["act1_peek"].text)["compute_gap"] == "989,000 ×"
 
@@ -386,6 +386,4 @@ def test_errata_1_to_3_and_28(bench):
 
 
 def test_erratum_5_nine_orders_is_no_gap_here(bench):
-    text = bare(bench.parts["act1_claims"].text)
-    assert re.search(r"nine orders of magnitude.{0,300}Does not hold", text)
-    assert not re.search(r"one order[^s]", bench.text)
+    assert not re.search(r"nine orders|one order[^s]", bench.text)

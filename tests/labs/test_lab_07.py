@@ -114,7 +114,6 @@ def test_errata_6_and_7_both_dispatches_are_drawn_and_one_case_has_one_figure(be
     assert shares(view) == {"eager, synchronous": pytest.approx(100 / 3), "eager, queued": pytest.approx(100 * 5 / 10.005)}
     assert cards(view)["Utilisation"]["value"] == "33.3"
     assert "< 1 %" not in bench.text and "1–5 %" not in bench.text
-    assert "asynchronous" in bare(bench.parts["act1_claims"].text) or "queues its launches" in bare(bench.parts["act1_claims"].text)
 
 
 def test_the_waterfall_is_predicts_own_dispatch(bench):
@@ -135,7 +134,6 @@ def test_errata_8_and_9_half_the_launches_removed_gives_half_and_leaves_the_comp
     assert shares(bench.turn("act1", removed_kws=75))["compiled, synchronous"] == pytest.approx(200 / 3)
     told = bench.slots("act1.peek", bench.parts["act1_peek"].text)
     assert (told["quarters"], told["quarter_share"], told["compiled"]) == ("66.7 %", "75 %", "50 %")
-    assert re.search(r"lifts utilisation to two thirds.{0,400}Does not hold", bare(bench.parts["act1_claims"].text))
 
 
 def test_erratum_10_memory_is_a_dial_from_zero_and_never_compute_over_intensity(bench):
@@ -215,9 +213,8 @@ def test_a_dial_that_means_nothing_here_is_not_shown(bench):
 
 def test_claim_model_measured_of_act_i(bench):
     text = bare(bench.parts["act1_claims"].text)
-    assert re.search(r"33 %.{0,160}33\.3 %.{0,80}7\.82 %", text)  # said, computed, measured on the real spotter
-    assert re.search(r"67 %.{0,160}50 %.{0,80}4\.37 %", text)
-    assert "8.36 %" in text and "Depends" in text
+    assert re.search(r"5 µs to 20 µs.{0,80}10 µs.{0,80}16\.8 µs.{0,80}Depends", text)  # said, computed, measured
+    assert re.search(r"30 % to 80 %.{0,80}67\.8 %.{0,80}64 %", text)
 
 
 # --- Act II, panel A
@@ -279,7 +276,6 @@ def test_erratum_12_intensity_rises_as_traffic_falls(bench):
     fused = cards(bench.turn("act2", fusion=True))["Intensity, FLOP/B"]
     assert fused["value"] == "2.5" and "15.6 × under the ridge of 39" in bare(fused["note"])
     assert bench.lab.readouts["act2"] == {"fusion_enabled": True, "arithmetic_intensity_unfused": 0.8333, "arithmetic_intensity_fused": 2.5}
-    assert re.search(r"eightfold.{0,120}8 ×.{0,120}3 ×.{0,200}Does not hold", bare(bench.parts["act2_claims"].text))
 
 
 def test_erratum_31_fused_is_still_memory_bound_and_the_units_are_tera(bench):
@@ -343,7 +339,6 @@ def test_erratum_32_flash_attention_is_no_constant(bench):
     assert (told["low"], told["high"]) == ("2.69", "6.9")
     # the premise: 2,048 tokens of a head's keys and values, 2 · 2048 · 128 · 2 bytes, stay in 40 MiB; measured 9 where S/d + 1 is 17
     assert (told["kv"], told["l2"]) == ("1.05 MB", "(41.9 MB)") and (told["paper"], told["formula"]) == ("9.2", "17")
-    assert re.search(r"10 to 20 times.{0,200}17 ×.{0,200}Depends", bare(bench.parts["act2_claims"].text))
 
 
 # --- Act II, panel B
@@ -474,16 +469,6 @@ def test_what_fusing_gains_by_the_clock_is_guessed_before_it_is_shown(revealed):
     told = revealed.slots("act2_fusing_challenge.feedback", view["feedback"])
     assert view["right"] is False and (told["value"], told["measured_gain"], told["own_gain"]) == ("3", "1.08", "4.04")
     assert revealed.lab.question("act2_fusing_challenge").near(1.1) and revealed.lab.entry("act2_challenge") is None
-
-
-def test_a_challenge_that_is_skipped_is_not_answered_by_a_claim(revealed):
-    says = claims.claim("kws_challenge_days").says
-    skipped = bare(revealed.reload().parts["act2_claims"].text)
-    assert says not in skipped and "Kept closed: 1 more" in skipped
-    assert "0.973" not in skipped and "23.3 h" not in skipped  # 2,334 calls at 100 an hour
-    revealed.send("act2_challenge", value=50, commit=1)
-    answered = bare(revealed.reload().parts["act2_claims"].text)
-    assert says in answered and "Kept closed" not in answered
 
 
 @pytest.mark.parametrize(("value", "right"), [(20.9, False), (21.1, True), (25.6, True), (25.8, False), (23.3 * 24, False)])

@@ -635,7 +635,6 @@ def test_keys_change_with_the_registry(bench, monkeypatch, question, figures, ri
 def test_erratum_14_the_orin_s_ridge(bench):
     view = bench.turn("act1", device="orin_nx_16gb")
     assert marks(view, "roofs", "rule")[0]["x"] == pytest.approx(15e12 / 102.4e9) and "146 FLOP/B" in bare(view["note"])
-    assert re.search(r"Orin NX is 10 FLOP/byte.{0,200}Does not hold", bare(bench.parts["act1_claims"].text))
 
 
 def test_sizes_are_marked_at_powers_of_two(bench):
@@ -643,10 +642,6 @@ def test_sizes_are_marked_at_powers_of_two(bench):
 
 
 def test_errata_17_and_24_the_share_at_512(bench):
-    text = bare(bench.parts["act1_claims"].text)
-    assert re.search(r"can reach 15\.7 % of peak.{0,200}57\.8 %.{0,200}Does not hold", text)
-    assert re.search(r"312 TFLOP/s on an H100 are 15\.7 %.{0,200}31\.5 %.{0,200}Does not hold", text)
-    assert re.search(r"stays at 312 TFLOP/s.{0,200}572 TFLOP/s.{0,200}Does not hold", text)
     card = next(card for card in bench.piece("act1.instrument").view["cards"] if card["label"] == "Share of peak")
     assert card["note"] == "a bound, not a measured MFU"
 
@@ -662,11 +657,6 @@ def test_a_decoding_step_looks_the_embedding_up(bench):
 
 
 def test_errata_18_and_26_the_kv_cache(bench):
-    text = bare(bench.parts["act2_claims"].text)
-    assert re.search(r"512 KiB of keys.{0,200}131 kB.{0,200}Does not hold", text) or re.search(
-        r"512 KiB of keys.{0,300}Does not hold", text
-    )
-    assert re.search(r"KV cache is 64 GB.{0,200}17\.2 GB.{0,200}Does not hold", text)
     said = bench.slots("act2.peek", lab_parts.peek(bench.lab, "act2", slots.peek()))
     assert (said["model"], said["per_token"], said["kv_heads"], said["heads"]) == ("Llama 3 8B", "128 KiB", "8", "32")
     assert said["elementwise"] == "0.25 FLOP/B"
@@ -674,16 +664,9 @@ def test_errata_18_and_26_the_kv_cache(bench):
     assert bench.slots("act2.fits", view["banner"]["text"])["cache"] == "17.2 GB"
 
 
-def test_errata_19_and_20_in_the_claims(bench):
+def test_floors_and_what_was_measured_stand_in_the_claims(bench):
     text = bare(bench.parts["act2_claims"].text)
-    assert re.search(r"8 GB for Llama 3 8B.{0,300}1\.08 GB.{0,300}Does not hold", text)
-    assert re.search(r"Four D×D projections.{0,300}Does not hold", text)
-    assert re.search(r"FlashAttention is 24 times faster.{0,600}Depends on the sequence length and the causal mask", text)
     assert "3.13 ms" in text and "6.34 ms" in text and "63.3 ms" in text
-
-
-def test_erratum_21_dividing_by_the_sum(bench):
-    assert "one kernel" in bare(bench.parts["act2_claims"].text)
 
 
 def test_erratum_25_peaks_are_dense_and_sourced(bench):

@@ -38,7 +38,7 @@ LATER = (
     "calibration.fit", "claims.judging", "claims.reading", "backends.cuda.lowering", "kit.claim_panel", "kit.ending", "kit.complete_runs",
     "kit.reflect", "kit.reveal", "ledger.damage", "report", "study", "tracing",
 )  # fmt: skip
-WITH_ACT2 = ("lab_07_fusion", "lab_10_frontier", "lab_11_roofline")  # its states, or its fields of the design, are asked for at once
+WITH_ACT2 = ("lab_10_frontier", "lab_11_roofline")  # its states, or its fields of the design, are asked for at once
 
 
 @pytest.fixture(scope="module")

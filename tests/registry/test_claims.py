@@ -213,7 +213,7 @@ def test_one_id_for_one_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (tmp_path / name).write_text(GOOD)
     monkeypatch.setattr(registry, "HERE", tmp_path)
     with pytest.raises(BadRegistry, match=r"two\.toml \[a\]: one\.toml has a claim of that id"):
-        claims.__wrapped__()
+        registry._files.__wrapped__()
 
 
 def test_row_names_exactly_one():

@@ -17,26 +17,26 @@ def judged(*rows):
 
 def test_one_premise_is_enough():
     premise = find(judged((True, {"s": 8, "causal": 1}), (True, {"s": 4, "causal": 1}), (False, {"s": 8, "causal": 0})))
-    assert premise.on == ("causal",) and premise.holds == "causal = 1"
+    assert premise.on == ("causal",) and premise.holds == "causal mask = on"
 
 
 def test_a_threshold_is_found():
     premise = find(judged(*((s >= 4096, {"s": s}) for s in (512, 1024, 2048, 4096, 8192))))
-    assert (premise.on, premise.holds) == (("s",), "S ≥ 4,096")
-    assert find(judged(*((s <= 1024, {"s": s}) for s in (512, 1024, 2048)))).holds == "S ≤ 1,024"
-    assert find(judged(*((s == 1024, {"s": s}) for s in (512, 1024, 2048)))).holds == "S = 1,024"
-    assert find(judged(*((512 < s < 4096, {"s": s}) for s in (512, 1024, 2048, 4096)))).holds == "S 1,024 to 2,048"
+    assert (premise.on, premise.holds) == (("s",), "4,096 or more")
+    assert find(judged(*((s <= 1024, {"s": s}) for s in (512, 1024, 2048)))).holds == "1,024 or less"
+    assert find(judged(*((s == 1024, {"s": s}) for s in (512, 1024, 2048)))).holds == "1,024"
+    assert find(judged(*((512 < s < 4096, {"s": s}) for s in (512, 1024, 2048, 4096)))).holds == "1,024 to 2,048"
 
 
 def test_shapes_are_put_in_order_by_their_elements():
     premise = find(judged((True, {"shape": (64, 64)}), (True, {"shape": (1024, 768)}), (False, {"shape": (4096, 512)})))
-    assert premise.holds == "shape ≤ 1,024×768"
+    assert premise.holds == "1,024×768 or less"
 
 
 def test_two_premises_where_one_is_not_enough():
     premise = find(judged(*((s == 2 and c == 1, {"s": s, "causal": c, "d": 64}) for s in (1, 2) for c in (0, 1))))
     assert set(premise.on) == {"s", "causal"} and premise.also == ()
-    assert premise.holds == "S ≥ 2, causal = 1"
+    assert premise.holds == "S ≥ 2, causal mask = on"
 
 
 def test_premises_that_change_together_are_both_named():
@@ -109,3 +109,11 @@ def test_no_smaller_set_tells_them_apart(rows):
 def test_premises_are_plain_values(unhashable):
     with pytest.raises(TypeError):
         find(judged((True, {"a": unhashable}), (False, {"a": 1})))
+
+
+def test_values_have_words_and_units():
+    told = find(judged((True, {"storage": 5e11}), (True, {"storage": 2e12}), (False, {"storage": 2e10}))).sentence(3)
+    assert told == "Depends on the file system's bandwidth: holds for 500 GB/s or more."
+    rows = [(True, {"algorithm": "two_level", "made": True}), (False, {"algorithm": "ring", "made": True})]
+    assert find(judged(*rows)).sentence(2) == "Depends on the algorithm: holds for two levels."
+    assert find(judged((True, {"common": 0.0}), (False, {"common": 0.1}), (False, {"common": 0.2}))).holds == "0 %"

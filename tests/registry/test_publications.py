@@ -10,7 +10,7 @@ from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry.publications import parse_table, publications, published
 
 ROWS = "format,size,hits,share\nf16,2 ,3,50.5\nq8,1,nan,-2"
-HEAD = {"name": "A table", "source": "Someone, table 1", "revision": "1", "date": "2024", "license": "CC0"}
+HEAD = {"name": "A table", "source": "Someone, table 1", "revision": "1", "date": "2024", "license": "CC0", "figures": "measured"}
 COLUMNS = {"format": ["text", "its name"], "size": ["GiB", "of the file"], "hits": ["count", "how often"], "share": ["%", "of all"]}
 
 

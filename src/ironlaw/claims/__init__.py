@@ -8,6 +8,7 @@ A claim is a table in one of the TOML files beside this one; FORMAT.md is the gr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ironlaw.claims.words import describe, shown
 
 HERE = Path(__file__).parent
+TABLE = re.compile(r"^\[(\w+)\]\s*(?:#.*)?$", re.MULTILINE)  # the head of a claim
 __all__ = [
     "NAMESPACE", "PLAIN_UNITS", "RELATIONS", "VERDICTS", "Claim", "Judgement", "Measured", "Reading", "Source", "attention", "chain",
     "claim", "claims", "compute", "describe", "load", "problems", "readings", "row", "shown",
@@ -46,24 +48,34 @@ HOMES = {
 
 
 def claim(name: str) -> Claim:
-    """A claim by its id."""
-    if name not in claims():
-        raise unknown("claim", name, claims(), "a table in a file of claims/")
-    return claims()[name]
+    """A claim by its id. Its file alone is read."""
+    if name not in _files():
+        raise unknown("claim", name, _files(), "a table in a file of claims/")
+    return _of_file(_files()[name])[name]
+
+
+def claims() -> Mapping[str, Claim]:
+    """All claims, by id."""
+    return {name: _of_file(path)[name] for name, path in _files().items()}
 
 
 @cache
-def claims() -> Mapping[str, Claim]:
-    """All claims, by id."""
+def _files() -> Mapping[str, Path]:
+    """Claim -> the file that has it."""
+    files: dict[str, Path] = {}
+    for path in sorted(HERE.glob("*.toml")):
+        for name in TABLE.findall(path.read_text()):
+            if name in files:
+                raise BadRegistry(f"{path.name} [{name}]: {files[name].name} has a claim of that id; give it another")
+            files[name] = path
+    return files
+
+
+@cache
+def _of_file(path: Path) -> Mapping[str, Claim]:
     from ironlaw.claims.parsing import load
 
-    by_id: dict[str, Claim] = {}
-    for path in sorted(HERE.glob("*.toml")):
-        for new in load(path):
-            if new.id in by_id:
-                raise BadRegistry(f"{path.name} [{new.id}]: {by_id[new.id].file} has a claim of that id; give it another")
-            by_id[new.id] = new
-    return by_id
+    return {each.id: each for each in load(path)}
 
 
 if not TYPE_CHECKING:

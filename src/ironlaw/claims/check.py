@@ -9,6 +9,7 @@ from typing import Any
 
 from ironlaw.claims.expressions import compute, literals
 from ironlaw.claims.judging import HOLDS, Claim, Judgement
+from ironlaw.claims.premise_words import faults
 from ironlaw.claims.reading import readings
 from ironlaw.errors import BadRegistry
 from ironlaw.slots import hard_coded_figures, numbers
@@ -32,6 +33,7 @@ def _of(claim: Claim) -> Iterator[str]:
     for source in claim.sources:
         if not readings(source):
             yield "measured matches no row; correct the filter, or take the table out"
+    yield from _premises(claim)
     judgement = claim.judgement
     if judgement.verdict != claim.expected:
         yield (
@@ -43,6 +45,13 @@ def _of(claim: Claim) -> Iterator[str]:
     if claim.who == OURS and judgement.verdict != HOLDS:
         yield f"it is our own claim and {judgement.verdict}; say what is true. {judgement.sentence}"
     yield from _words(claim)
+
+
+def _premises(claim: Claim) -> Iterator[str]:
+    """Premises that a reader would see as names of variables."""
+    tables = [*claim.cases, *(reading.premises for source in claim.sources for reading in readings(source))]
+    pairs = dict.fromkeys((key, value) for table in tables for key, value in table.items())
+    yield from dict.fromkeys(filter(None, (faults(key, value) for key, value in pairs)))
 
 
 def _basis(judgement: Judgement) -> str:

@@ -62,6 +62,11 @@ def literals(expression: str) -> list[float]:
     return [float(value) for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
 
 
+def names(expression: str) -> set[str]:
+    """The names of NAMESPACE that an expression uses."""
+    return {name for name in _compiled(expression)[1] if name in NAMESPACE}
+
+
 @cache
 def _compiled(expression: str) -> tuple[CodeType, tuple[str, ...]]:
     """The code, and the names that it uses."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from ironlaw.claims import premises
 from ironlaw.claims.expressions import figure
+from ironlaw.claims.provenance import MEASUREMENTS, Origin, kind, read_from
 from ironlaw.claims.reading import Reading, readings
 from ironlaw.claims.source import Source
 from ironlaw.claims.words import describe, recorded, shown, slot_text
@@ -27,7 +28,7 @@ PLAIN_UNITS = (
     "perplexity", "Wh", "points", "models", "ε",
 )  # fmt: skip
 MOST_FILES = 3  # that are named one by one
-COMPUTED_ONLY = "Computed only: no row of evidence measures it."
+COMPUTED_ONLY = "We have computed this, and not measured it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,11 @@ class Measured:
     @property
     def value(self) -> float:
         return self.quoted.value
+
+    @property
+    def kind(self) -> str:
+        """What the quoted figure is, of `provenance.COLUMNS`."""
+        return self.quoted.kind
 
     @property
     def low(self) -> float:
@@ -79,6 +85,7 @@ class Judgement:
     readings: tuple[Reading, ...]
     held: int  # readings that agree with the claim
     premise: premises.Premise | None = None
+    read: bool = False  # not computed, but read from a table
 
     @property
     def sentence(self) -> str:
@@ -86,9 +93,9 @@ class Judgement:
         count = len(self.readings)
         if self.premise:
             counted = f"{self.held} of {count} {'readings' if self.measured else 'cases'}"
-            return f"{self.premise.sentence(count)} It holds in {counted}{'' if self.measured else ', all computed'}."
+            return f"{self.premise.sentence(count)} It holds in {counted}{'' if self.measured or self.read else ', all computed'}."
         if not self.measured:
-            return COMPUTED_ONLY
+            return "" if self.read else COMPUTED_ONLY
         same = [key for key in self.readings[0].premises if len({reading.get(key) for reading in self.readings}) == 1]
         every = "The one reading agrees" if self.held else "The one reading disagrees"
         if count == 2:
@@ -137,6 +144,22 @@ class Claim:
         return figure(self.expression, self.where, self.cases[0] if self.cases else {})
 
     @property
+    def origin(self) -> Origin | None:
+        """Where `computed` is read, if the engine does not compute it."""
+        return read_from(self.expression)
+
+    @property
+    def is_of_a_draft(self) -> bool:
+        """Whether only a draft of the labs said so: such claims are errata, and no lab shows them."""
+        return "draft" in self.who or "draft" in self.source
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether something was measured or counted of the same case. Known without a look at the rows."""
+        kinds = [kind(source) for source in self.sources if not source.differs] or [self.origin.kind if self.origin else ""]
+        return any(each in MEASUREMENTS for each in kinds)
+
+    @property
     def holds(self) -> bool:
         """Whether the engine's figure is within the tolerance of what is claimed."""
         return self.within(self.computed)
@@ -161,7 +184,7 @@ class Claim:
         held = sum(holds for _, holds in judged)
         verdict = HOLDS if held == len(judged) else DEPENDS if held else REFUTED
         premise = (_measured_premise(tuple(judged)) if measured else premises.find(judged)) if verdict == DEPENDS else None
-        return Judgement(verdict, bool(measured), tuple(figures), held, premise)
+        return Judgement(verdict, bool(measured), tuple(figures), held, premise, bool(self.origin))
 
     @property
     def verdict(self) -> str:

@@ -8,31 +8,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
+from ironlaw.claims import premise_words
+from ironlaw.claims.premise_words import label
 from ironlaw.claims.reading import FILE, Reading
-from ironlaw.units import significant
 
 NOT_RECORDED = "not recorded"
 NO_SUCH = "–"  # the value of a parameter that the model does not have
 MOST_LISTED = 5  # places where a claim holds
 MOST_NAMED = 2  # other premises that would do
-LABELS = {
-    "s": "the sequence length", "d": "the size of a head", "causal": "the causal mask", "dtype": "the number format", "clock": "the clock",
-    "machine": "the machine", "shape": "the shape", "model": "the model", "batch": "the batch", "seq": "the sequence length",
-    "phase": "the phase", "variant": "the compiler's variant", "op": "the operator", "classes": "the number of classes",
-    "context": "the context", "fused": "the fused kernel", "numel": "the elements", "attention": "how attention is written",
-    "peak": "which peak is meant", "plain": "the plain version", "counted": "what is counted", "reads": "how often a row is read",
-    "link": "the link", "box": "the box", "ports": "ports of each box", "case": "the case", "ranks": "how many take part",
-    "crossings": "how often keys and values reach DRAM",
-    FILE: "something that the rows don't record and the files differ in",
-}  # fmt: skip
-# what stands before a value; nothing where the value says what it is
-SYMBOLS = {"s": "S"} | dict.fromkeys(
-    ("shape", "model", "machine", "dtype", "clock", "op", "phase", "fused", "peak", "plain", "counted", "link", "box", "case", FILE), ""
-)
-CLOCKS = {
-    "busy_s": "device time", "wall_s": "time of a call", "piped_s": "queued calls", "graph_s": "graph replay", "event_s": "events",
-    "compile_s": "cold compile", "compile_warm_s": "warm compile", "sync_s": "waited for",
-}  # fmt: skip
 
 Verdicts = Sequence[tuple[Reading, bool]]
 
@@ -60,10 +43,6 @@ class Premise:
         return words
 
 
-def label(key: str) -> str:
-    return LABELS.get(key, key)
-
-
 def listed(names: Iterable[str]) -> str:
     *most, last = list(names)
     return f"{', '.join(most)} and {last}" if most else last
@@ -82,22 +61,12 @@ def find(judged: Verdicts) -> Premise:
 
 
 def value_text(key: str, value: Any) -> str:
-    """`S = 4,096`, `h200_sxm`, `16,384×8,192`, `causal not recorded`."""
-    name = SYMBOLS.get(key, key)
+    """`S = 4,096`, `NVIDIA H200`, `16,384×8,192`, `causal mask not recorded`."""
+    name = premise_words.name(key)
     if value is None:
-        return f"{name or key} {NOT_RECORDED}"
-    text = _plain(key, value)
+        return f"{name or label(key).removeprefix('the ')} {NOT_RECORDED}"
+    text = premise_words.value(key, value)
     return f"{name} = {text}" if name else text
-
-
-def _plain(key: str, value: Any) -> str:
-    if key == "clock":
-        return CLOCKS.get(value, str(value))
-    if isinstance(value, tuple):
-        return "×".join(f"{item:,}" if isinstance(item, int) else str(item) for item in value)
-    if isinstance(value, float) and not value.is_integer():
-        return significant(value)
-    return f"{value:,.0f}" if _is_number(value) else str(value)
 
 
 def _completed(readings: Sequence[Reading]) -> list[Reading]:
@@ -151,19 +120,33 @@ class _Run:
 
     @property
     def text(self) -> str:
-        return ", ".join([*([self.span] if self.span else []), *(value_text(key, value) for key, value in self.fixed if value != NO_SUCH)])
+        span = self.alone if self.key and not self.fixed else self.span
+        return ", ".join([*([span] if span else []), *(value_text(key, value) for key, value in self.fixed if value != NO_SUCH)])
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        low, high = (premise_words.value(self.key, end) if end is not None else "" for end in (self.low, self.high))
+        return low, high
+
+    @property
+    def alone(self) -> str:
+        """Where the sentence has just named the premise: `4,096 or more`."""
+        low, high = self.ends
+        if low and high:
+            return low if low == high else f"{low} to {high}"
+        if low:
+            return f"{low} or more"
+        return f"{high} or less" if high and self.high != 0 else high
 
     @property
     def span(self) -> str:
         if not self.key or (self.low is None and self.high is None):
             return ""
-        name = SYMBOLS.get(self.key, self.key) or label(self.key).removeprefix("the ")
-        low, high = _plain(self.key, self.low), _plain(self.key, self.high)
-        if self.high is None:
-            return f"{name} ≥ {low}"
-        if self.low is None:
-            return f"{name} ≤ {high}"
-        return f"{name} = {low}" if low == high else f"{name} {low} to {high}"
+        name = premise_words.name(self.key) or label(self.key).removeprefix("the ")
+        low, high = self.ends
+        if low and high:
+            return f"{name} = {low}" if low == high else f"{name} {low} to {high}"
+        return f"{name} ≥ {low}" if low else f"{name} ≤ {high}"
 
 
 def _runs(judged: Verdicts, keys: Sequence[str]) -> list[_Run]:

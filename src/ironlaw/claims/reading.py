@@ -21,6 +21,7 @@ from ironlaw.backends.rows import Row
 from ironlaw.calibration import local_machine
 from ironlaw.claims.expressions import compute, evaluate
 from ironlaw.claims.filters import agrees
+from ironlaw.claims.provenance import MEASURED, kind
 from ironlaw.claims.published_reading import groups as published_groups
 from ironlaw.claims.source import Source
 from ironlaw.registry.evidence import Evidence, evidence, measured
@@ -40,6 +41,7 @@ class Reading:
     premises: Mapping[str, Any]
     files: tuple[str, ...]
     relation: str = ""
+    kind: str = MEASURED  # what the figure is, of `provenance.COLUMNS`
 
     def get(self, name: str) -> Any:
         """A premise, or the file it comes from; None where it was not recorded."""
@@ -50,7 +52,9 @@ class Reading:
 def readings(source: Source) -> tuple[Reading, ...]:
     """Over every evidence file that ships. What was measured on this machine is left out: a verdict is the same everywhere."""
     if source.published:
-        return tuple(Reading(figure, premises, (table,), source.relation) for figure, premises, table in published_groups(source))
+        return tuple(
+            Reading(figure, premises, (table,), source.relation, kind(source)) for figure, premises, table in published_groups(source)
+        )
     return tuple(reading for slug in measured() if slug != local_machine.SLUG for reading in _on(slug, source))
 
 

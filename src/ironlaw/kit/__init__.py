@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from ironlaw.kit.offer import Offer
     from ironlaw.kit.prose import Markup, amount, amounts, capacity, dress, html, inline, percent, times
     from ironlaw.kit.reveal import Distance, off, points
+    from ironlaw.kit.run_caption import caption
     from ironlaw.kit.sealed import Estimate, Sketch
     from ironlaw.widget.dials import chain, choice, pins, select, span, switch
 
 __all__ = [
     "SEALED", "Distance", "Estimate", "Goal", "Lab", "LocalFigure", "Markup", "Measured", "Offer", "Sketch", "Verdict", "View",
-    "amount", "amounts", "banner", "capacity", "card", "chain", "choice",
+    "amount", "amounts", "banner", "capacity", "caption", "card", "chain", "choice",
     "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "percent", "pins", "points",
     "ratio", "select", "share", "span", "switch", "term", "text_card", "times", "tone",
 ]  # fmt: skip
@@ -44,6 +45,7 @@ HOMES = {
     "kit.offer": ("Offer",),
     "kit.prose": ("Markup", "amount", "amounts", "capacity", "dress", "html", "inline", "percent", "times"),
     "kit.reveal": ("Distance", "off", "points"),
+    "kit.run_caption": ("caption",),
     "kit.sealed": ("Estimate", "Sketch"),
     "widget.dials": ("chain", "choice", "pins", "select", "span", "switch"),
 }  # what each module gives this one, on first use: a page that shows little brings little

@@ -8,7 +8,7 @@ Which steps an act has follows from its places (questions.toml) and from what it
     message, lock, reveal, blanks, reflection, peek, takeaways, challenge
                                         the slots of that section, where it has any: (lab), or () where none depends on the lab
     sealed(lab)                         an estimate or a curve that is sealed with the prediction
-    CLAIMS                              claims to show; ANSWERS: claim -> the challenge that it answers
+    CLAIMS                              the claims to show, three at most
     captions(lab)                       experiments for the learner's own machine; local_figures(lab): what they measured
     GOAL, task(lab)                     what a design is held to (kit.Goal), and the slots of the section `act2.task`
     challenge_feedback(lab, value, right), judge(lab, values)
@@ -18,7 +18,7 @@ Which steps an act has follows from its places (questions.toml) and from what it
 A place with a name of its own, `act2.walk`, is another instrument: `act2.walk_panel` provides its dials and view. So does
 `act2.budget_panel` for the decision `act2_budget`, where `effect` is what the choice did.
 
-An act is imported when it is first shown, and one that has STATES or ANSWERS when the lab is opened: the page must know its states.
+An act is imported when it is first shown, and one that has STATES when the lab is opened: the page must know its states.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ class Act:
         own = "" if part == "instrument" else part
 
         def instrument(lab: Any) -> Any:
+            lab.claims[self.name] = lambda: self.module.CLAIMS
             panel = getattr(self.module, f"{own}_panel") if own else self.module
             follows, offers = getattr(panel, "FOLLOWS", ()), partial(getattr(panel, "offers", lambda lab: ()), lab)
             goal = self._value("GOAL", None)
@@ -125,13 +126,13 @@ class Act:
 
     def _claims(self) -> Iterator[Cell]:
         act, opens = self.module, f"{self.name}.claims"
-        measures, has_figures, answers = "captions" in act.names, "local_figures" in act.names, self._value("ANSWERS", {})
+        measures, has_figures = "captions" in act.names, "local_figures" in act.names
 
         def claims(lab: Any) -> Any:
             local = act.local_figures(lab) if has_figures else {} if measures else None
-            return lab_parts.claims(lab, self.name, act.CLAIMS, local, answers)
+            return lab_parts.claims(lab, self.name, act.CLAIMS, local)
 
-        yield self._cell("claims", claims, opens, (*(("measured",) if has_figures else ()), *answers.values()))
+        yield self._cell("claims", claims, opens, ("measured",) if has_figures else ())
         if measures:
             yield self._cell("measure", lambda lab: lab_parts.measuring(lab, self.name, act.captions(lab)), opens)
 

@@ -1,25 +1,30 @@
-"""Claim · Model · Measured: the claim, the engine's figure and the measured one, each with its source, and why they differ."""
+"""Claims of an act: what is claimed, what the engine computes, and what was measured, each with its source, and why they differ.
+
+What was not measured has no column, and what is somebody's own page, model or estimate is called that.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 
 from ironlaw.claims import Claim, claim, shown
+from ironlaw.claims.expressions import names
+from ironlaw.claims.provenance import COLUMNS
 from ironlaw.kit.prose import NARROW, UNIT, dress
 from ironlaw.widget.glossary_words import mark
 
 VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
-COLUMNS = ("Claim", "Model", "Measured")
 LOCAL_COLUMN = "Measured here"
 OTHER_CASE = "Measured, another case"  # a reading that stands beside the claim and does not judge it
-CLOSED = "Kept closed: {count} more. It answers the scaling challenge, and opens once you have committed a number there."
-OFTEN_SAID = "Often said or assumed; written down for this course"
+OFTEN_SAID = "Often said or assumed; the wording is ours"
 NOT_MEASURED = "Not measured."
-FIRST = 3  # claims in sight; the rest are folded
+MOST = 3  # claims of an act
+DIVIDES = {"published", "replayed"}  # an expression with them may divide by the published figure that judges it
 BREAKS = re.compile(r"(?<=\w)([/_])(?=\w)")
 
 
@@ -32,45 +37,57 @@ class LocalFigure:
     source: str
 
 
-def panel(names: Iterable[str], local: Mapping[str, LocalFigure] | None = None, closed: int = 0) -> str:
-    """One line a claim, three of them in sight; each opens on its sources and on why.
+def measured_first(chosen: Iterable[str]) -> list[Claim]:
+    """The claims of an act in the order in which they are shown: first those that something measured judges."""
+    return sorted(map(claim, chosen), key=lambda entry: not entry.is_measured)[:MOST]
 
-    `local`: what was measured here. `closed`: how many more would give a challenge away.
-    """
-    rows = [row(claim(name), (local.get(name),) if local else ()) for name in names]
-    first, rest = "".join(rows[:FIRST]), rows[FIRST:]
-    word = "claim" if len(rest) == 1 else "claims"
-    folded = f'<details class="il-more-claims"><summary>{len(rest)} more {word}</summary>{"".join(rest)}</details>' if rest else ""
-    sealed = f'<p class="il-quiet">{CLOSED.format(count=closed)}</p>' if closed else ""
-    return f'<div class="il-claims">{first}{folded}{sealed}</div>'
+
+def any_measured(chosen: Iterable[str]) -> bool:
+    return any(entry.is_measured for entry in measured_first(chosen))
+
+
+def panel(chosen: Iterable[str], local: Mapping[str, LocalFigure] | None = None) -> str:
+    """One line a claim; each opens on its sources and on why. `local`: what was measured here."""
+    rows = [row(entry, local.get(entry.id) if local else None) for entry in measured_first(chosen)]
+    return f'<div class="il-claims">{"".join(rows)}</div>'
 
 
 @lru_cache(maxsize=1024)  # a claim says the same each time a lab is opened
-def row(entry: Claim, local: tuple[LocalFigure | None, ...] = ()) -> str:
-    cells = (
-        (escape(entry.claimed), _said_by(entry)),
-        (dress(entry.model), "ironlaw, computed now from the registry"),
-        _measured(entry),
-        *((dress(shown(own.value, own.unit)) if own else "–", own.source if own else "") for own in local),
-    )
-    *first, last = COLUMNS
-    last = OTHER_CASE if entry.measured and entry.measured.differs else last
-    labelled = tuple(zip((*first, last, LOCAL_COLUMN), cells, strict=False))
+def row(entry: Claim, local: LocalFigure | None = None) -> str:
+    labelled = list(_figures(entry, local))
     figures = "".join(
         f'<span class="il-figure-of"><span class="il-label">{label}</span> <span class="il-value">{value}</span></span> '
-        for label, (value, _) in labelled
+        for label, value, _ in labelled
     )
-    sources = "".join(f"<div><dt>{label}</dt><dd>{_breakable(source)}</dd></div>" for label, (_, source) in labelled if source)
+    sources = "".join(f"<div><dt>{label}</dt><dd>{_breakable(source)}</dd></div>" for label, _, source in labelled)
     judged = entry.judgement
     verdict = f'<strong class="il-verdict il-{judged.verdict}">{VERDICTS[judged.verdict]}</strong>'
     head = f'<span class="il-says">“{UNIT.sub(NARROW, escape(entry.says))}”</span> <span class="il-of">{figures}</span> {verdict}'
-    why = mark(f"<p>{escape(judged.sentence)}</p><p>{escape(entry.why)}</p>")
+    why = mark("".join(f"<p>{escape(text)}</p>" for text in (judged.sentence, entry.why) if text))
     return f'<details class="il-claim"><summary>{head}</summary><div class="il-why">{why}<dl>{sources}</dl></div></details>'
+
+
+def _figures(entry: Claim, local: LocalFigure | None) -> Iterator[tuple[str, str, str]]:
+    """What the column is called, the figure, and where it comes from."""
+    yield "Claim", escape(entry.claimed), _said_by(entry)
+    read, origin = entry.measured, entry.origin
+    judges = read is not None and not read.differs
+    same = read is not None and judges and math.isclose(read.value, entry.computed, rel_tol=1e-3)
+    if origin is None and not (same and names(entry.expression) & DIVIDES):  # else the same division twice
+        yield "Model", dress(entry.model), "ironlaw, computed now from the registry"
+    elif origin is not None and not (read is not None and judges and read.kind == origin.kind):
+        yield COLUMNS[origin.kind], dress(entry.model), origin.source
+    if read is not None:
+        beside = f" Shown beside, and judges nothing. {read.differs}" if read.differs else ""
+        column = OTHER_CASE if read.differs else COLUMNS[read.kind]
+        yield column, dress(shown(read.value, read.unit)), f"{read.source}.{beside}"
+    if local is not None:
+        yield LOCAL_COLUMN, dress(shown(local.value, local.unit)), local.source
 
 
 def _said_by(entry: Claim) -> str:
     """Where the wording is ours, that is said: nobody can look it up."""
-    return f"{OFTEN_SAID}, {entry.date}" if "ours" in entry.who or "draft" in entry.source else f"{entry.who}; {entry.source}, {entry.date}"
+    return f"{OFTEN_SAID}, {entry.date}" if "ours" in entry.who else f"{entry.who}; {entry.source}, {entry.date}"
 
 
 def _breakable(text: str) -> str:
@@ -84,12 +101,3 @@ def measured(name: str, what: str = "") -> str:
     if reading is None:
         return NOT_MEASURED
     return f'{dress(shown(reading.value, reading.unit), reading.source)} <span class="il-quiet">{escape(what)}</span>'
-
-
-def _measured(entry: Claim) -> tuple[str, str]:
-    """The reading to quote, and where all of them come from."""
-    measured = entry.measured
-    if measured is None:
-        return "–", NOT_MEASURED
-    beside = f" Shown beside, and judges nothing. {measured.differs}" if measured.differs else ""
-    return dress(shown(measured.value, measured.unit)), f"{measured.source}.{beside}"

@@ -13,14 +13,19 @@ from ironlaw.recall.card_templates import templates
 
 LABS = Path(__file__).parent.parent / "labs"
 COLUMNS = ("", "You predicted", "The engine computes", "Measured")
+NOT_MEASURED = '<span class="il-quiet">not measured</span>'
 
 
 def ending(slug: str, rows: Sequence[tuple[str, str, str, str]], save: str, points: str, connections: str) -> str:
-    """`rows`: title, then inline HTML; `save`: HTML of the save button; `points` and `connections` are Markdown lists."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
+    """`rows`: title, then inline HTML; `save`: HTML of the save button; `points` and `connections` are Markdown lists.
+
+    Where no act has a measurement of what was predicted, there is no column for it.
+    """
+    columns = COLUMNS if any(measured for *_, measured in rows) else COLUMNS[:-1]
+    head = "".join(f'<th scope="col">{name}</th>' for name in columns)
     body = "".join(
         f'<tr><th scope="row">{inline(title)}</th>'
-        + "".join(f'<td data-label="{name}">{cell}</td>' for name, cell in zip(COLUMNS[1:], cells, strict=True))
+        + "".join(f'<td data-label="{name}">{cell or NOT_MEASURED}</td>' for name, cell in zip(columns[1:], cells, strict=False))
         + "</tr>"
         for title, *cells in rows
     )

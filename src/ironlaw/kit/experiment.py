@@ -13,7 +13,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.kit.hud import clock
-from ironlaw.kit.local_runs import span
+from ironlaw.kit.local_runs import is_exact, span
 from ironlaw.kit.measured_run import Measured
 from ironlaw.kit.process import CANCELLED, FAILED, JOBS, JobRunner, Keep, Run
 from ironlaw.kit.prose import amount, html
@@ -27,6 +27,10 @@ from ironlaw.widget.piece import Piece
 MACHINE = experiment_list.MACHINE  # the whole characterisation, beside the experiments
 COLUMNS = ("What", "Median", "10 to 90 %", "Samples")
 OF_FIGURES = ("What", "Value", "95 %", "Samples")  # where nothing was timed
+OF_COUNTS = ("What", "Value")
+ROWS = "Every row that was measured"
+TOO_NOISY = "**Too noisy to tell.** The machine was busy, so read what follows with care, or measure again when it is quiet."
+COUNTED = "Counted and not timed: a busy machine changes nothing."
 OPS = {
     "nothing": "a call that does nothing", "add": "add", "mul": "multiply", "relu": "ReLU", "sum": "sum", "matmul": "matmul",
     "layer_norm": "LayerNorm",
@@ -46,7 +50,11 @@ class Item:
         self.title, self.runs, self.seconds, self.why = about.title, about.runs, experiment_list.takes(name), experiment_list.why_not(name)
 
     def result(self, run: Measured | None) -> str:
-        return table(run) + html(self.caption(run)) if run else ""
+        """One sentence about the run, and its rows in a fold. A noisy run is said to be one before anything is read into it."""
+        if run is None:
+            return ""
+        doubt = html(TOO_NOISY) if run.noisy and not is_counted(run) else ""
+        return f'{doubt}{html(self.caption(run))}<details class="il-rows"><summary>{ROWS}</summary>{table(run)}</details>'
 
 
 class Machine:
@@ -133,24 +141,31 @@ def _view(item: Item | Machine, newest: Measured | None, running: Run | None, la
     }  # fmt: skip
 
 
+def is_counted(run: Measured) -> bool:
+    return all(is_exact(row) for row in run.rows)
+
+
 def table(run: Measured) -> str:
     """Every row with its median and quantiles, or a figure with its interval; what ran it, and whether the machine was quiet."""
-    columns = OF_FIGURES if all(row["kind"] == "figure" for row in run.rows) else COLUMNS
+    counted, figures = is_counted(run), all(row["kind"] == "figure" for row in run.rows)
+    columns = OF_COUNTS if counted else OF_FIGURES if figures else COLUMNS
     head = "".join(f'<th scope="col">{name}</th>' for name in columns)
-    body = "".join(
-        f'<tr><th scope="row">{escape(label)}</th><td>{amount(float(row[key]), str(row.get("unit", "s")))}</td><td>{span(row, key)}</td>'
-        f"<td>{row['samples']:,}</td></tr>"
-        for label, row, key in lines(run)
-    )
+    body = "".join(f'<tr><th scope="row">{escape(label)}</th>{_cells(row, key, len(columns))}</tr>' for label, row, key in lines(run))
     device = run.machine.get("gpu") or run.machine.get("cpu", "this machine")
     ran = escape(f"{run.library}, Python {run.software.get('python', '')}; {device}; {clock(run.time)}.")
-    state = "warn" if run.noisy else "good"
-    verdict = f'<p class="il-noise c-{state}"><span aria-hidden="true">{"!" if run.noisy else "✓"} </span>{escape(run.verdict)}</p>'
+    noisy = run.noisy and not counted
+    words = escape(COUNTED if counted else run.verdict)
+    verdict = f'<p class="il-noise c-{"warn" if noisy else "good"}"><span aria-hidden="true">{"!" if noisy else "✓"} </span>{words}</p>'
     caption = f"{experiment_list.experiment(run.experiment).title}, measured here"
     table_html = f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return (
         f'<div class="il-scroll" tabindex="0" role="region" aria-label="{caption}">{table_html}</div><p class="il-ran">{ran}</p>{verdict}'
     )  # fmt: skip
+
+
+def _cells(row: Mapping[str, Any], key: str, columns: int) -> str:
+    cells = (amount(float(row[key]), str(row.get("unit", "s"))), span(row, key) or "exact", f"{row['samples']:,}")
+    return "".join(f"<td>{cell}</td>" for cell in cells[: columns - 1])
 
 
 def lines(run: Measured) -> list[tuple[str, Mapping[str, Any], str]]:

@@ -80,6 +80,10 @@ def go_on(lab: Lab, name: str) -> str:
 def _lead(lab: Lab, to: Place) -> str:
     if to.part == "lock":
         return f"Go on to {lab.words[f'{to.act}.title']}"
+    if to.part == "claims" and to.act in lab.claims:
+        from ironlaw.kit.claim_panel import any_measured  # here: a page that opens needs no claims
+
+        return journey.CLAIMS_LEAD[any_measured(lab.claims[to.act]())]
     own = f"{to.name}.lead"
     return lab.words[own] if own in lab.words else journey.LEADS.get(to.part, f"Go on: {to.label}")
 
@@ -132,7 +136,7 @@ def end(lab: Lab, truths: Mapping[str, tuple[str, str]], design: Design, slots: 
 
 
 def end_rows(lab: Lab, truths: Mapping[str, tuple[str, str]]) -> list[tuple[str, str, str, str]]:
-    """Act -> (the truth, what was measured), inline HTML -> rows of the receipt: act, predicted, true, measured."""
+    """Act -> (the truth, what was measured of the same quantity or nothing), inline HTML -> rows: act, predicted, true, measured."""
     rows: list[tuple[str, str, str, str]] = []
     for act, (truth, measured) in truths.items():
         option = lab.first_choice(act)

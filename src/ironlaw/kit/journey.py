@@ -17,16 +17,20 @@ from ironlaw.ledger import Event
 END = "end"
 # part -> what the rail calls it
 LABELS = {
-    "lock": "Predict", "instrument": "Explore", "sketch": "Draw", "claims": "Measured", "reflect": "Reflect", "peek": "Why",
+    "lock": "Predict", "instrument": "Explore", "sketch": "Draw", "claims": "Claims", "reflect": "Reflect", "peek": "Why",
     "challenge": "Challenge", END: "Receipt",
 }  # fmt: skip
 DESIGN = "Design"
 DECISION = {"lock": "Decide", "instrument": "Effect"}
 # part -> the button that leads to it
 LEADS = {
-    "sketch": "Draw the curve yourself", "claims": "See what was measured", "reflect": "Reflect on it",
+    "sketch": "Draw the curve yourself", "reflect": "Reflect on it",
     "challenge": "Take the challenge", END: "Finish: see your receipt",
 }  # fmt: skip
+
+# whether anything was measured -> what an act's claims are called, and the button that leads there
+CLAIMS = {True: "What was measured", False: "Check the claims"}
+CLAIMS_LEAD = {True: "See what was measured", False: "Check the claims"}
 
 
 @dataclass(frozen=True, slots=True)

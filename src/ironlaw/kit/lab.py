@@ -69,6 +69,7 @@ class Lab:
         self.follows: dict[str, tuple[str, ...]] = {}
         self.elements: dict[str, Any] = {}  # a page drops an element that nothing refers to
         self.readouts: dict[str, dict[str, Any]] = {}
+        self.claims: dict[str, Callable[[], Sequence[str]]] = {}  # act -> the claims that it shows
         self._unread = self._begin()
         self.record = LearnerRecord(slug, self.questions, ledger)
         self.progress = Progress(slug, self.places, self.questions, ledger)

@@ -49,7 +49,9 @@ def problems(name: str | Path, run: bool = True) -> list[str]:
                     *_acts(folder, lab.sheet),
                     *_tasks(lab.words, folder, lab.sheet),
                 ]
-                return faults + (_runs(folder, ledger) if run and not faults else [])
+                if run and not faults:
+                    faults = [*_claims(folder, lab.sheet), *_runs(folder, ledger)]
+                return faults
             finally:
                 ledger.close()
     except IronlawError as error:
@@ -109,6 +111,21 @@ def _tasks(words: Words, folder: Path, sheet: Sheet) -> Iterator[str]:
         act, _, own = name.partition("_")
         if "GOAL" not in LabModule(folder, f"{act}.{own}_panel" if own else act).names:
             yield f"{folder.name}: [{name}.task] has no GOAL to be judged by; add one, as docs/write-a-lab.md shows"
+
+
+def _claims(folder: Path, sheet: Sheet) -> Iterator[str]:
+    """Three claims an act at most, and none that only a draft made: docs/errata.md has those."""
+    from ironlaw.claims import claim
+    from ironlaw.kit.claim_panel import MOST
+
+    for act in (name for name, question in sheet.questions.items() if question.kind == "prediction"):
+        chosen = LabModule(folder, act).CLAIMS
+        where = f"{folder.name}/{act}.py: CLAIMS"
+        if len(chosen) > MOST:
+            yield f"{where} has {len(chosen)} of them; choose {MOST}, those that somebody measured or that a colleague would say aloud"
+        yield from (
+            f"{where}: {name} is of a draft that nobody read; leave it to docs/errata.md" for name in chosen if claim(name).is_of_a_draft
+        )
 
 
 def _question(words: Words, question: Question, beliefs: set[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.kit import links, page_host, prose, step
+from ironlaw.kit import journey, links, page_host, prose, step
 from ironlaw.kit import lock as locks
 from ironlaw.kit import message as messages
 from ironlaw.kit.frame import go_on, toggle
@@ -132,23 +132,13 @@ def reveal(lab: Lab, act: str, truth: str, distance: str, slots: Slots | None = 
     return page_host.html(step.step(act, "reveal", text + (go_on(lab, to.name) if to else ""), "Reveal"))
 
 
-def claims(
-    lab: Lab,
-    act: str,
-    names: Sequence[str],
-    local: Mapping[str, LocalFigure] | None = None,
-    answers: Mapping[str, str] | None = None,
-) -> Any:
-    """`local`: claim -> the figure of the learner's own machine, where the act has experiments; then the way on is under those.
-
-    `answers`: claim -> the challenge that it answers; it stays closed until a number is committed there.
-    """
+def claims(lab: Lab, act: str, names: Sequence[str], local: Mapping[str, LocalFigure] | None = None) -> Any:
+    """`local`: claim -> the figure of the learner's own machine, where the act has experiments; then the way on is under those."""
     from ironlaw.kit import claim_panel as claim_panels
 
     then = "" if local is not None else go_on(lab, f"{act}.claims")
-    closed = [name for name, question in (answers or {}).items() if lab.entry(question) is None]
-    panel = claim_panels.panel([name for name in names if name not in closed], local, len(closed))
-    return page_host.html(step.step(act, "claims", panel + then, "Claim · Model · Measured"))
+    title = journey.CLAIMS[claim_panels.any_measured(names)]
+    return page_host.html(step.step(act, "claims", claim_panels.panel(names, local) + then, title))
 
 
 def reflect(lab: Lab, act: str, slots: Slots | None = None) -> Any:

@@ -12,7 +12,7 @@ from ironlaw.kit.measured_run import Measured
 from ironlaw.ledger import Event
 from ironlaw.ledger.event_kinds import ROW
 from ironlaw.measure.software_host import cores, cpu_name, in_browser
-from ironlaw.widget.quantities import THIN, format_quantity
+from ironlaw.widget.quantities import format_quantity
 
 
 def read_event(event: Event) -> Measured:
@@ -55,13 +55,15 @@ def cost(run: Measured, op: str = "add") -> Mapping[str, Any]:
 
 
 def span(row: Mapping[str, Any], name: str = "wall_s") -> str:
-    """`0.72 to 0.81 µs`: from the tenth percentile to the ninetieth."""
+    """`0.72 µs to 0.81 µs`: from the tenth percentile to the ninetieth; empty where the value is exact."""
     if name == "value":
         low, high = (format_quantity(float(row[end]), str(row["unit"])).replace("-", MINUS) for end in ("low", "high"))
     else:
         start = "" if name == "wall_s" else name.removesuffix("s")
         low, high = (format_quantity(float(row[f"{start}{end}_s"]), "s") for end in ("low", "high"))
-    if low == high:
-        return high
-    number, _, unit = low.partition(THIN)
-    return f"{number} to {high}" if unit == high.partition(THIN)[2] else f"{low} to {high}"
+    return "" if is_exact(row) else high if low == high else f"{low} to {high}"
+
+
+def is_exact(row: Mapping[str, Any]) -> bool:
+    """Whether it was counted, and not timed or sampled."""
+    return row.get("kind") == "figure" and row["low"] == row["high"] == row["value"]

@@ -61,7 +61,8 @@ def _cells(folder: Path) -> Iterator[Cell]:
         yield from Act(name, provided[name], named, sheet.questions, is_first=number == 0).cells()
 
     def receipt(lab: Any) -> Any:
-        truths = {name: (provided[name].truth(lab), text) for name, text in design.measured(lab).items()}
+        measured = design.measured(lab) if "measured" in design.names else {}
+        truths = {name: (act.truth(lab), measured.get(name, "")) for name, act in provided.items()}
         return frame.end(lab, truths, lambda: design.design(lab), slots(last, "takeaways", lab))
 
     yield Cell("receipt", receipt, opens=journey.END)

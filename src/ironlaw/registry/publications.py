@@ -23,7 +23,8 @@ from ironlaw.errors import BadRegistry, BadValue, unknown
 from ironlaw.registry.loader import open_by_name, require, slugs
 from ironlaw.units import parse
 
-HEAD = ("name", "source", "revision", "date", "license", "sha256", "columns", "rows")
+HEAD = ("name", "source", "revision", "date", "license", "figures", "sha256", "columns", "rows")
+FIGURES = ("measured", "counted", "stated", "computed", "estimated", "fitted")  # what the figures of a table are
 PLAIN = ("text", "number", "count")  # what a column holds where it has no unit
 Cell = str | float
 
@@ -38,6 +39,7 @@ class Published:
     revision: str
     date: str
     license: str
+    figures: str  # of FIGURES
     sha256: str
     units: Mapping[str, str]  # of each column, as the source writes it: "GiB", "number", "text"
     rows: tuple[Mapping[str, Cell], ...]
@@ -93,6 +95,8 @@ def parse_table(slug: str, data: Mapping[str, Any]) -> Published:
     require(where, data, HEAD, " (published/FORMAT.md)")
     if extra := sorted(data.keys() - set(HEAD)):
         raise BadRegistry(f"{where}: unknown key {', '.join(extra)}; known: {', '.join(HEAD)}")
+    if data["figures"] not in FIGURES:
+        raise BadRegistry(f"{where}: figures is {data['figures']!r}; choose one of {', '.join(FIGURES)}")
     text = str(data["rows"]).strip()
     digest = hashlib.sha256(text.encode()).hexdigest()
     if digest != data["sha256"]:
@@ -101,7 +105,7 @@ def parse_table(slug: str, data: Mapping[str, Any]) -> Published:
             f'or, if the source was read again, write sha256 = "{digest}"'
         )
     units = _units(where, data["columns"])
-    words = {key: str(data[key]) for key in ("name", "source", "revision", "date", "license", "sha256")}
+    words = {key: str(data[key]) for key in ("name", "source", "revision", "date", "license", "figures", "sha256")}
     return Published(slug, units=units, rows=_rows(where, text, units), **words)
 
 

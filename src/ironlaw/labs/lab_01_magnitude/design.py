@@ -20,12 +20,6 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     }
 
 
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    launches = kit.measured("overhead_negligible", "the launches over the arithmetic, kernel by kernel on an H200")
-    return {"act1": "Datasheets only.", "act2": launches}
-
-
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     now = lab.readouts.get("act2", {})
     if not now:

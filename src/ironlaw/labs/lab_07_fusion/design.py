@@ -25,12 +25,6 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     }
 
 
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    busy = kit.measured("kws_eager_utilization", "of the wall time, a keyword spotter at batch 1 on an H200")
-    return {"act1": busy, "act2": kit.measured("resnet_breakeven", "where it was measured")}
-
-
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     tax, fusion, roi = (lab.readouts.get(name, {}) for name in ("act1", "act2", "act2.roi"))
     spotter = f"{tax['kws_utilization_eager_pct']:.0f} → {tax['kws_utilization_compiled_pct']:.0f} %" if tax else "open"

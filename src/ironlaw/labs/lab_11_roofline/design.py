@@ -38,18 +38,6 @@ def _unit(one: Mapping[str, Any]) -> str:
     return intensity_unit(str(one["operation"]).rpartition(" ")[2])
 
 
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    product = kit.measured("h200_n512_roof", "a product of twice the width, replayed on an H200")
-    token = kit.measured("decode_weight_floor", "a token of Llama 3 8B at batch 1 on an H200")
-    return {
-        "act1": product,
-        "act2": token,
-        "act2_budget": "Predicted from curves.",
-        "act2_target": "A bound at the datasheet's figures.",
-    }
-
-
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     first = (

@@ -30,13 +30,6 @@ def _serial_share(run: kit.Measured) -> float:
     return round(local_runs.share(run, "processes"), 4)
 
 
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    replay = kit.measured("graph_beats_amdahl", "with the launches gone, in another program, on an H200")
-    sixteen = kit.measured("two_workers_foretell_sixteen", "on sixteen cores, foretold from two")
-    return {"act1": replay, "act2": sixteen}
-
-
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     part, job = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     ceiling = part.get("ceiling")

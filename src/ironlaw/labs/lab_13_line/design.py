@@ -23,12 +23,6 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     }
 
 
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    line, batches = lab.local_run("line"), lab.local_run("batches")
-    return {"act1": line.source if line else "–", "act2": batches.source if batches else "–"}
-
-
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     line, server = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     rows = [

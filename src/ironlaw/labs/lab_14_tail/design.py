@@ -30,13 +30,6 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     }
 
 
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    run = lab.local_run("omission")
-    here = f"{kit.amount(local_runs.p99(run, omission.OPEN), 's')} with a stall of half a second, here" if run else "Not measured here."
-    return {"act1": here, "act2": "Simulated, request by request."}
-
-
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     pair = f"{format_quantity(one['open_p99_s'], 's')}, test {format_quantity(one['closed_p99_s'], 's')}" if one else "open"

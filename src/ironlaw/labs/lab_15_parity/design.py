@@ -6,9 +6,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.engine.parity.rules import RULES
-from ironlaw.labs.lab_15_parity.act1 import slots as first
 from ironlaw.labs.lab_15_parity.data import points
-from ironlaw.registry.scored_groups import COMPAS, groups
 
 RULE = ("rule", "thresholds", "gap_fpr", "gap_fnr", "gap_ppv", "gap_selected", "profit_share", "constraint_hit", "justification")
 
@@ -22,13 +20,6 @@ def design(lab: kit.Lab) -> dict[str, Any]:
         **{name: rule.get(name) for name in RULE},
         **lab.outcomes("act1", "act2"),
     }
-
-
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was counted."""
-    one, other = (group.at(first.CUT) for group in groups(COMPAS))
-    compas = f"{kit.times(one.fpr / other.fpr)} in COMPAS, where base rates, precision and misses differ."
-    return {"act1": compas, "act2": "Computed from published tables."}
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_03_fabric.act1 import slots as first
 from ironlaw.units import percent, significant
 
 FABRIC = ("hosts", "per_leaf", "oversubscription", "kind", "scattered", "factor", "seconds")
@@ -18,11 +17,6 @@ CLUSTER = (
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
     return lab.fields(act1=FABRIC, act2=CLUSTER)
-
-
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    return {"act1": first.published_pod(), "act2": "–"}
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_05_parallelism.act1 import slots as first
-from ironlaw.registry.runs import runs
 from ironlaw.units import percent
 
 PIPELINE = ("gpus", "micro_batches", "mfu_first")
@@ -20,15 +18,6 @@ LAYOUT = (
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read: V2-07 saves the state of this layout."""
     return lab.fields(act1=PIPELINE, act2=LAYOUT)
-
-
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    row = runs("llama3_2024")[1]
-    return {
-        "act1": f"MFU {percent(first.stated(first.FEW))} to {percent(first.stated(first.MANY))} (Megatron-Core)",
-        "act2": f"a step of {kit.amount(row.seconds, 's')} with {row.layout} (Meta)",
-    }
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.registry.timed_wires import timed_wire
 from ironlaw.units import percent, show
 
 SUMS = ("ranks", "alpha_s", "beta_bytes_per_s", "crossing_bytes")
@@ -18,13 +17,6 @@ STEP = (
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read: V2-05 starts from the model, the devices, the groups and the network."""
     return lab.fields(act1=SUMS, act2=STEP)
-
-
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    timed = timed_wire("dgx_h100", 8)
-    wires = f"{show(timed.wire.alpha, 's')} a step and {show(timed.wire.beta, 'B/s')} on eight H100 (Vidur)"
-    return {"act1": wires, "act2": "–"}
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

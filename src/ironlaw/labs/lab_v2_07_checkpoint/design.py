@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_07_checkpoint.clusters import RUN
-from ironlaw.registry.runs import about
 from ironlaw.units import percent, show
 
 ONE = ("save_s", "restart_s", "interval_s", "wasted")
@@ -19,15 +17,6 @@ TWO = (
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
     return lab.fields(act1=ONE, act2=TWO)
-
-
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    effective = about(RUN)["interruptions"]["effective"]
-    return {
-        "act1": "–",
-        "act2": f"Llama 3 on an eighth of the GPUs: over {100 * effective:.0f} % of the time was training",
-    }
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.registry.publications import published
 from ironlaw.units import show
 
 CAPACITY = ("context_tokens", "slots", "cache_bytes", "weights", "cache", "block")
@@ -18,12 +17,6 @@ SERVER = (
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
     return lab.fields(act1=CAPACITY, act2=SERVER)
-
-
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    most = max(float(row["batch"]) for row in published("ml_energy").where(model="llama3_70b"))
-    return {"act1": f"{most:,.0f} short chats on four H100 (ML.ENERGY)", "act2": "–"}
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

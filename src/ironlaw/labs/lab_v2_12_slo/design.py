@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.registry.publications import published
 from ironlaw.units import percent, show, significant
 
 ONE = ("steps", "calls", "law", "dependence", "quantile", "one_s", "whole_s", "over")
@@ -19,14 +18,6 @@ TWO = (
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
     return lab.fields(act1=ONE, act2=TWO)
-
-
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    table = published("tail_at_scale")
-    leaf, tree = (table.value("latency", case=case, percentile=99.0) for case in ("one leaf", "all leaves"))
-    seen = f"Google's tree: {show(leaf, 's')} at P99 of one leaf, {show(tree, 's')} of all"
-    return {"act1": seen, "act2": "–"}
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

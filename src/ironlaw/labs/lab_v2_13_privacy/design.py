@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_13_privacy.act1 import slots as first
-from ironlaw.registry.publications import published
 from ironlaw.units import percent, significant
 
 ONE = ("run_rate", "run_noise", "run_steps", "run_delta", "run_accountant", "run_epsilon")
@@ -18,15 +16,6 @@ TWO = (
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
     return lab.fields(act1=ONE, act2=TWO)
-
-
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    run = published("tf_privacy_mnist").where(noise=1.1)[0]
-    return {
-        "act1": f"{first.story().steps:,.0f} steps by Google's PLD accountant: ε = {first.pld():g}",
-        "act2": f"MNIST at a reported ε of {run['epsilon']:g}: {run['accuracy']:g} % read right",
-    }
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

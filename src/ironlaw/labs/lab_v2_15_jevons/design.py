@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.registry.publications import published
 from ironlaw.units import percent, show, significant
 
 ONE = ("gain", "elasticity_low", "elasticity_high", "share", "pass_through", "cost_change", "energy_ratio")
@@ -34,16 +33,6 @@ TWO = (
 def design(lab: kit.Lab) -> dict[str, Any]:
     """Exactly the fields that later labs may read."""
     return lab.fields(act1=ONE, act2=TWO)
-
-
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    before, after = published("data_centres").rows
-    grew = float(after["twh"]) / float(before["twh"])
-    return {
-        "act1": f"data centres 2010 to 2018: {after['services']:g} times the work, {significant(grew)} times the energy",
-        "act2": "–",
-    }
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

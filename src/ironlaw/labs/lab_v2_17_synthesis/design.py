@@ -25,14 +25,6 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     }
 
 
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: per act, what was measured."""
-    from ironlaw.labs.lab_v2_17_synthesis.act2.llama import rows  # here: the act is not open yet when this file is imported
-
-    hours = next(row for row in rows() if row[0] == "GPU-hours")
-    return {"act1": "your ledger", "act2": f"Llama 3 405B: {hours[1]} GPU-hours (Meta)"}
-
-
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     record, system = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     right = f"{record['sure_right']} of {record['sure']}" if record else "open"

@@ -20,7 +20,7 @@ from ironlaw.widget.figure import tabbed
 
 HEADLINE, COMMON = "headline", "int8"
 LOG, LINEAR = "log", "linear"
-CLAIMS = ("compute_gap", "capacity_gap", "nine_orders", "h100_peak_1979", "phone_68_gb_s")
+CLAIMS = ("h100_peak_1979", "compute_gap")
 
 
 def in_format(context: Context, formats: str) -> Context | None:

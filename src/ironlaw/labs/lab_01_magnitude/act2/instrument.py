@@ -24,7 +24,7 @@ from ironlaw.widget.figure import tabbed
 NAMES = {"memory": "Memory, D/BW", "compute": "Compute, O/R", "overhead": "Overhead, L"}
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
 FOLLOWS = ("device",)
-CLAIMS = ("resnet_memory_outweighs", "overhead_negligible", "resnet_4_gflop", "batching_makes_compute_bound", "mobilenet_100_to_200_kb")
+CLAIMS = ("resnet_4_gflop", "overhead_negligible", "resnet_memory_outweighs")
 
 
 def dials(lab: kit.Lab) -> Any:

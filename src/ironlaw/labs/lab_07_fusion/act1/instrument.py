@@ -26,10 +26,7 @@ from ironlaw.widget.figure import tabbed
 MODES = {EAGER: "eager", COMPILED: "compiled", GRAPH: "graph replay"}
 DISPATCH = {SYNC: "synchronous", QUEUED: "queued"}
 ROUND = (1, 2, 5)
-CLAIMS = (
-    "kws_eager_utilization", "kws_utilization_on_a_gpu", "kws_compiled_67", "gpt2_layer_90", "faster_gpu_same_share",
-    "edge_utilization_33", "launch_5_to_20_us", "compiling_removes_launches", "framework_choice",
-)  # fmt: skip
+CLAIMS = ("launch_5_to_20_us", "compiling_removes_launches", "framework_choice")
 KINDS = {"calibrated": "", "transferred": "≈ from other machines; ", "bound": "at the datasheet's peak, a bound; "}  # before a card's note
 
 

@@ -6,7 +6,6 @@ from ironlaw.labs.lab_07_fusion.act2.fusion_panel import FOLLOWS, dials, view
 from ironlaw.labs.lab_07_fusion.act2.goal import GOAL, task
 from ironlaw.labs.lab_07_fusion.act2.local_runs import captions, local_figures
 from ironlaw.labs.lab_07_fusion.act2.slots import (
-    ANSWERS,
     CLAIMS,
     blanks,
     challenge,

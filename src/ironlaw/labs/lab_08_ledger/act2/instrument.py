@@ -36,7 +36,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 CHANGE_LABELS = {
     "checkpoint": "recompute", "adam8bit": "8-bit optimiser", "loss_chunks": "loss in chunks", "batch": "one sequence fewer",
 }  # fmt: skip
-CLAIMS = ("sqrt_checkpointing_is_best", "checkpointing_costs_a_third", "zero_three_divides_all", "head_is_small")
+CLAIMS = ("checkpointing_costs_a_third", "sqrt_checkpointing_is_best", "head_is_small")
 NONE, EVERY, SOME = "none", "every", "some"
 RECOMPUTE = {NONE: "nothing", EVERY: "every layer", SOME: "segments of layers"}
 STAGES = {0: "off", 1: "1: optimiser", 2: "2: + gradients", 3: "3: + weights"}

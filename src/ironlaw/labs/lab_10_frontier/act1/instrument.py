@@ -16,7 +16,7 @@ from ironlaw.registry.compression_tables import weights_seen
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import Figure
 
-CLAIMS = ("four_times_a_bit", "int4_cliff", "int8_free", "llama_in_two_gigabytes")
+CLAIMS = ("int8_free", "int4_cliff", "four_times_a_bit")
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -19,10 +19,7 @@ from ironlaw.systems.limits import hit
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = (
-    "int4_is_4_gb", "half_zero_half_size", "pruning_no_speedup", "two_four_twice", "half_the_bits_twice_the_speed", "deep_compression_35x",
-    "distillation_helps",
-)  # fmt: skip
+CLAIMS = ("half_the_bits_twice_the_speed", "pruning_no_speedup", "half_zero_half_size")
 
 
 def dials(lab: kit.Lab) -> Any:

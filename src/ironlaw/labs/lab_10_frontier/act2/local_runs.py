@@ -12,7 +12,12 @@ PLAIN = "fp32"
 
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
-    return {"formats": lambda run: lab.fill("act2.here", **slots(run))}
+    return {"formats": lambda run: kit.caption(lab, "act2.here", slots(run), shows(run))}
+
+
+def shows(run: kit.Measured) -> bool:
+    """Whether fewer bits brought no speed."""
+    return min(ratio(run, "fp16"), ratio(run, "int8")) >= 1
 
 
 def ratio(run: kit.Measured, name: str, batch: int = 1) -> float:

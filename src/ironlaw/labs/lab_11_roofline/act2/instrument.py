@@ -23,11 +23,7 @@ from ironlaw.widget.figure import tabbed
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
 KERNELS = {"projection": "Projection GEMM", "norm": "Norm", "softmax": "Softmax", "attention": "Attention, softmax inside"}
 FOLLOWS = ("device",)
-CLAIMS = (
-    "llama_fits_orin", "kv_512_kib", "kv_64_gb", "activations_half_of_weights", "four_projections", "decode_weight_floor",
-    "prefill_arithmetic_floor", "softmax_intensity", "elementwise_half_flop_per_byte", "fusion_factor_half", "divide_by_sum_small",
-    "flash_wall_24x", "flash_wall_2_to_4x",
-)  # fmt: skip
+CLAIMS = ("decode_weight_floor", "prefill_arithmetic_floor", "flash_wall_2_to_4x")
 NOTES = {"calibrated": "", "transferred": "; ≈", "bound": "; a bound"}  # after a rate, by the kind of its times
 
 

@@ -16,7 +16,7 @@ from ironlaw.pictures.reveal_picture import rules
 from ironlaw.systems.limits import hit
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("two_workers_foretell_sixteen", "gustafson_54", "r_formula_3_9", "efficiency_dial")
+CLAIMS = ("two_workers_foretell_sixteen",)
 STATED = ("pair", "target", "price", "week_price")  # by the story
 
 

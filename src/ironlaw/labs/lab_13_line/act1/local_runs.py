@@ -12,7 +12,13 @@ from ironlaw.units import significant
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     """Experiment -> what the lab says about a run of it."""
-    return {"line": lambda run: lab.fill("act1.here_line", **line_slots(run))}
+    return {"line": lambda run: kit.caption(lab, "act1.here_line", line_slots(run), shows(run))}
+
+
+def shows(run: kit.Measured) -> bool:
+    """Whether what was in flight is rate times time, within five percent."""
+    cases = [row["params"] for row in run.all(kind="case", name="line")]
+    return all(abs(about["in_flight"] / (about["rate"] * about["mean_s"]) - 1) <= 0.05 for about in cases)
 
 
 def line_slots(run: kit.Measured) -> dict[str, object]:

@@ -17,7 +17,7 @@ from ironlaw.systems.limits import hit
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("gpu_utilisation_is_load", "serve_at_half", "batch_formation_31ms", "mm1_is_lower_bound")
+CLAIMS = ("gpu_utilisation_is_load", "serve_at_half")
 DEVICE = "h200_sxm"  # the question's own
 
 

@@ -10,7 +10,12 @@ from ironlaw.measure.experiments import omission
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     """Experiment -> what the lab says about a run of it."""
-    return {"omission": lambda run: lab.fill("act1.here", **slots(run))}
+    return {"omission": lambda run: kit.caption(lab, "act1.here", slots(run), shows(run))}
+
+
+def shows(run: kit.Measured) -> bool:
+    """Whether who waits for each answer missed most of the stall."""
+    return p99(run, omission.OPEN) > 2 * p99(run, omission.CLOSED)
 
 
 def p99(run: kit.Measured, way: str) -> float:

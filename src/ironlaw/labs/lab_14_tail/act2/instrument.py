@@ -15,7 +15,7 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 from ironlaw.widget.quantities import format_quantity
 
-CLAIMS = ("tail_63", "tail_18", "leaf_table", "bigtable_hedge", "hedge_costs_5")
+CLAIMS = ("leaf_table", "bigtable_hedge", "hedge_costs_5")
 LAB_13 = "lab_13_line"
 
 

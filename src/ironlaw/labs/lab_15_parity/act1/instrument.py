@@ -22,7 +22,7 @@ from ironlaw.registry.scored_groups import CREDIT
 from ironlaw.widget.figure import tabbed
 from ironlaw.widget.quantities import THIN
 
-CLAIMS = ("compas_fpr_twice", "compas_ppv_equal", "accuracy_is_fairness", "auc_equal", "impossible_always")
+CLAIMS = ("compas_fpr_twice", "compas_ppv_equal", "accuracy_is_fairness")
 GAPS = {"fpr": "False positives", "fnr": "Misses", "ppv": "Precision"}
 
 

@@ -13,9 +13,24 @@ RATIOS = {"compas_fpr_twice": "fpr_ratio", "compas_ppv_equal": "ppv_ratio"}  # c
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     return {
-        "resample": lambda run: lab.fill("act1.here_resample", **resampled(run)),
-        "train_here": lambda run: lab.fill("act1.here_trained", **trained(run)),
+        "resample": lambda run: kit.caption(lab, "act1.here_resample", resampled(run), gaps_are_no_chance(run)),
+        "train_here": lambda run: kit.caption(lab, "act1.here_trained", trained(run), gap_stays(run)),
     }
+
+
+def gaps_are_no_chance(run: kit.Measured) -> bool:
+    """Whether the gaps in false positives and in misses keep their sign over the whole interval."""
+    rows = [run.row(name=f"{rate}_gap") for rate in ("fpr", "fnr")]
+    return all(row is not None and row["low"] * row["high"] > 0 for row in rows)
+
+
+def gap_stays(run: kit.Measured) -> bool:
+    """Whether the interval narrowed, and the groups' own intervals still don't meet."""
+    few, many = ({group: run.row(name="precision", people=people, group=group) for group in train_here.BASES}
+                 for people in (train_here.SIZES[0], train_here.SIZES[-1]))  # fmt: skip
+    width = [float(rows["A"]["high"]) - float(rows["A"]["low"]) for rows in (few, many) if rows["A"]]
+    a, b = many["A"], many["B"]
+    return a is not None and b is not None and width[-1] < width[0] and (a["low"] > b["high"] or b["low"] > a["high"])
 
 
 def _points(row: Any, name: str) -> kit.Markup:

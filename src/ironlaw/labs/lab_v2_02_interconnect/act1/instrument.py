@@ -20,7 +20,7 @@ from ironlaw.registry.interconnects import interconnect
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("nvlink_infiniband_18x", "pcie_is_good_enough", "ports_make_the_cliff", "more_cards_same_bus")
+CLAIMS = ("pcie_is_good_enough", "ports_make_the_cliff", "more_cards_same_bus")
 FOLLOWS = ("ranks", "nics", "order", "first", "second", "algorithm")
 
 

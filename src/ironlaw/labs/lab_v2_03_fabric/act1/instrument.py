@@ -14,7 +14,7 @@ from ironlaw.labs.tables import scrolling_table
 from ironlaw.registry.timed_wires import step_latency
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("a_thin_spine_slows_a_ring", "all_reduce_is_bound_by_the_bisection", "all_to_all_feels_the_spine", "a_star_takes_as_many_times")
+CLAIMS = ("a_thin_spine_slows_a_ring", "all_reduce_is_bound_by_the_bisection", "a_star_takes_as_many_times")
 FOLLOWS = ("thin", "kind", "scattered", "per_leaf")
 WAITS = {"ports": "ports", "leaf": "leaf", "pod": "pod", "half": "middle"}  # the busiest link, for a card
 COLUMNS = (1, 2, 4, 8, 16, 32)  # oversubscriptions of the table

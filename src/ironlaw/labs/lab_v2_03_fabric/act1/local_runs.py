@@ -39,7 +39,7 @@ def wire(lab: kit.Lab) -> Wire | None:
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     """Experiment -> what the lab says about a run of it."""
-    return {"collectives": lambda run: lab.fill("act1.here_collectives", **slots(run))}
+    return {"collectives": lambda run: kit.caption(lab, "act1.here_collectives", slots(run), ratio(run, PACED) > 2)}
 
 
 def verdict(seconds: Sequence[float]) -> str:

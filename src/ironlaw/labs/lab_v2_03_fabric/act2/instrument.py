@@ -14,7 +14,7 @@ from ironlaw.labs.lab_v2_03_fabric.act2.slots import deep
 from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, PIPELINE, device_flops
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("every_job_needs_a_full_spine", "rails_cost_more_ports", "a_torus_is_poor_at_all_reduce")
+CLAIMS = ("every_job_needs_a_full_spine", "rails_cost_more_ports")
 FOLLOWS = ("leaf_thin", "rails", "scattered", "radix", "tiers")
 
 

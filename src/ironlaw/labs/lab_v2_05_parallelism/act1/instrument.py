@@ -27,7 +27,7 @@ from ironlaw.systems.training.layout_steps import training_job
 from ironlaw.units import percent, show
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("bubble_over_stages_and_batches", "mfu_collapses", "model_follows_strong_scaling")
+CLAIMS = ("mfu_collapses", "bubble_over_stages_and_batches", "model_follows_strong_scaling")
 FOLLOWS = ("rank",)
 
 

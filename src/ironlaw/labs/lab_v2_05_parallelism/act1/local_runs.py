@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ironlaw import kit
 from ironlaw.measure.experiments import scaling_trial
@@ -12,7 +12,12 @@ from ironlaw.units import percent
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     """Experiment -> what the lab says about a run of it."""
-    return {"scaling": lambda run: lab.fill("act1.here_scaling", **slots(run))}
+    return {"scaling": lambda run: kit.caption(lab, "act1.here_scaling", slots(run), shows(pairs(run)))}
+
+
+def shows(by: Sequence[Pair]) -> bool:
+    """Whether fewer examples left a smaller share of what two processes could do."""
+    return by[0].efficiency < by[-1].efficiency
 
 
 def pairs(run: kit.Measured) -> list[Pair]:

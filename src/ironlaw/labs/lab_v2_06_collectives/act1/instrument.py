@@ -17,7 +17,7 @@ from ironlaw.registry.timed_wires import timed_wire
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("ring_is_always_best", "all_reduce_reaches_its_wire", "bus_bandwidth_is_the_wire", "star_costs_n_times", "crossover_is_one_link")
+CLAIMS = ("all_reduce_reaches_its_wire", "bus_bandwidth_is_the_wire", "ring_is_always_best")
 FOLLOWS = ("ranks", "alpha", "beta", "per_node")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ironlaw import kit
@@ -13,7 +13,20 @@ from ironlaw.measure.experiments import collectives_trial
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     """Experiment -> what the lab says about a run of it."""
-    return {"collectives": lambda run: lab.fill("act1.here_collectives", **slots(lab, run))}
+    return {"collectives": lambda run: kit.caption(lab, "act1.here_collectives", slots(lab, run), shows(small(run), paced(run)))}
+
+
+def shows(short: Mapping[str, float], long: Mapping[str, float]) -> bool:
+    """Whether the tree wins with a short message and the ring with a long one."""
+    return short["binomial"] < short["ring"] and long["ring"] < long["binomial"]
+
+
+def paced(run: kit.Measured) -> dict[str, float]:
+    """Algorithm -> seconds of the longest message over most ranks, each held to a pace."""
+    sizes = collectives_trial.SIZES[collectives_trial.PACED]
+    large = max(size for each in sizes.values() for size in each)
+    ways = collectives_trial.ALGORITHMS
+    return {name: seconds(run, name=collectives_trial.PACED, algorithm=name, ranks=max(sizes), bytes=large) for name in ways}
 
 
 def seconds(run: kit.Measured, **case: Any) -> float:
@@ -37,16 +50,13 @@ def slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:
     case = collectives_trial.smallest()[0]
     large = max(size for sizes in collectives_trial.SIZES[collectives_trial.PACED].values() for size in sizes)
     most = max(collectives_trial.SIZES[collectives_trial.PACED])
-    paced = {
-        name: seconds(run, name=collectives_trial.PACED, algorithm=name, ranks=most, bytes=large) for name in collectives_trial.ALGORITHMS
-    }
     fitted = own_fit(lab)
     wire, seen, foretold = fitted[1:] if fitted else collectives_trial.compare([dict(row) for row in run.rows])
     return {
         "ranks": most, "small": kit.amount(float(case["bytes"]), "B"), "ring_small": kit.amount(by["ring"], "s"),
         "tree_small": kit.amount(by["binomial"], "s"), "ratio": kit.times(by["ring"] / by["binomial"], 2),
         "large": kit.amount(float(large), "B"), "pace": kit.amount(collectives_trial.RATE, "B/s"),
-        **{f"{name}_large": kit.amount(value, "s") for name, value in paced.items()},
+        **{f"{name}_large": kit.amount(value, "s") for name, value in paced(run).items()},
         "alpha": step_words(wire.alpha), "beta": kit.amount(wire.beta, "B/s"), "seen": kit.amount(100 * seen, "%", 2),
         "foretold": kit.amount(100 * foretold, "%", 2),
     }  # fmt: skip

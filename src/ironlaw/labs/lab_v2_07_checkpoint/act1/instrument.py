@@ -16,7 +16,7 @@ from ironlaw.registry.runs import about
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("young_is_optimal", "daly_adds_the_save", "the_minimum_is_sharp", "llama_trained_nine_tenths")
+CLAIMS = ("young_is_optimal", "the_minimum_is_sharp", "llama_trained_nine_tenths")
 FOLLOWS = ("gpus", "unit")
 POINT = 0.01  # of the time
 

@@ -19,10 +19,7 @@ from ironlaw.systems.limits import fail
 from ironlaw.systems.serving.kv_capacity import token_bytes
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = (
-    "one_request_at_128k", "a_decode_step_reads_everything", "whole_reservations_waste", "blocks_waste_little",
-    "no_cache_costs_the_context",
-)  # fmt: skip
+CLAIMS = ("a_decode_step_reads_everything", "whole_reservations_waste", "no_cache_costs_the_context")
 FOLLOWS = ("devices", "context")
 
 

@@ -24,10 +24,7 @@ from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import machine_of
 from ironlaw.systems.serving.served_cases import ServedCase
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = (
-    "continuous_batching_2_to_4", "pieces_cost_the_first_token_little", "tokens_as_predicted_for_few", "first_tokens_as_predicted",
-    "floods_as_predicted",
-)  # fmt: skip
+CLAIMS = ("tokens_as_predicted_for_few", "first_tokens_as_predicted", "floods_as_predicted")
 FOLLOWS = ("rate", "budget", "devices", "replicas")
 
 

@@ -23,7 +23,7 @@ from ironlaw.labs.lab_v2_12_slo.services import (
 from ironlaw.units import percent, significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("percentiles_add_up", "misses_compound", "slow_together_is_better", "tail_63", "leaves_are_independent")
+CLAIMS = ("leaves_are_independent", "percentiles_add_up", "tail_63")
 FOLLOWS = ("steps", "calls", "law", "p99", "first")
 
 

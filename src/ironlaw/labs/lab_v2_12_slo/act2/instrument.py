@@ -17,7 +17,7 @@ from ironlaw.systems.limits import hit
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("retries_multiply", "a_spike_passes", "a_tenth_of_retries_is_harmless", "two_replicas_square_the_downtime", "bigtable_hedge")
+CLAIMS = ("retries_multiply", "a_spike_passes", "two_replicas_square_the_downtime")
 FOLLOWS = ("layers",)
 
 

@@ -16,7 +16,7 @@ from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, records_of, tiny
 from ironlaw.units import percent, significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("tutorial_epsilon", "private_training_ruins_accuracy", "small_epsilon_stops_attacks", "the_limit_is_a_bound")
+CLAIMS = ("private_training_ruins_accuracy", "tutorial_epsilon")
 FOLLOWS = ("records", "batch", "one_in")
 
 

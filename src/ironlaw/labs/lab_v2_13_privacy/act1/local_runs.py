@@ -20,16 +20,26 @@ def by_records(run: kit.Measured) -> dict[int, list[tuple[float, float]]]:
 
 def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
     """Experiment -> what the lab says about a run of it."""
-    return {NAME: lambda run: lab.fill("act1.here_dp_sgd", **slots(run))}
+    return {NAME: lambda run: kit.caption(lab, "act1.here_dp_sgd", slots(run), shows(*losses(run)))}
+
+
+def shows(few: float, many: float) -> bool:
+    """Whether the noise cost more where there were fewer records."""
+    return few > many
+
+
+def losses(run: kit.Measured) -> tuple[float, float]:
+    """Points of accuracy that the loudest noise cost, on the fewest records and on the most."""
+    few, many = (by_records(run)[count] for count in _ends(run))
+    loudest = max(noise for noise, _ in few)
+    return few[0][1] - dict(few)[loudest], many[0][1] - dict(many)[loudest]
 
 
 def slots(run: kit.Measured) -> dict[str, object]:
-    few, many = (by_records(run)[count] for count in _ends(run))
-    loudest = max(noise for noise, _ in few)
+    loudest = max(noise for noise, _ in by_records(run)[_ends(run)[0]])
     return {
         "few": f"{_ends(run)[0]:,}", "many": f"{_ends(run)[1]:,}", "noise": kit.amount(loudest),
-        "few_lost": kit.amount(few[0][1] - dict(few)[loudest], "points", 2),
-        "many_lost": kit.amount(many[0][1] - dict(many)[loudest], "points", 2),
+        "few_lost": kit.amount(losses(run)[0], "points", 2), "many_lost": kit.amount(losses(run)[1], "points", 2),
         "few_epsilon": kit.amount(_epsilon(run, _ends(run)[0], loudest)), "many_epsilon": kit.amount(_epsilon(run, _ends(run)[1], loudest)),
     }  # fmt: skip
 

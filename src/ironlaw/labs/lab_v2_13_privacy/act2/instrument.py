@@ -18,7 +18,7 @@ from ironlaw.systems.limits import hit
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("clipping_harder_costs_privacy", "noise_falls_as_the_root", "tuning_runs_are_free", "the_classical_noise_is_enough")
+CLAIMS = ("clipping_harder_costs_privacy", "tuning_runs_are_free", "the_classical_noise_is_enough")
 FOLLOWS = ("records", "one_in")
 SOURCE = "UCI Optical Recognition of Handwritten Digits, CC BY 4.0"
 KEPT = tuple(parameters(Plan))

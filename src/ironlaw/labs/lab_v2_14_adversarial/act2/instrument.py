@@ -15,7 +15,7 @@ from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, STANDARD, data_of, 
 from ironlaw.systems.limits import hit
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("k_plus_one", "arithmetic_is_time", "training_step_is_foretold", "a_hundred_copies_certify")
+CLAIMS = ("k_plus_one", "arithmetic_is_time", "a_hundred_copies_certify")
 FOLLOWS = ("model",)
 FIRST = {CIFAR: "Alfarra2020ClusTR"}
 

@@ -19,10 +19,7 @@ from ironlaw.systems.limits import Limit, fail, warn
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = (
-    "energy_follows_services", "below_one_it_saves", "electricity_is_most_of_the_price", "a_batch_costs_as_much_each",
-    "a_generation_is_six_times_as_efficient",
-)  # fmt: skip
+CLAIMS = ("a_batch_costs_as_much_each", "energy_follows_services", "below_one_it_saves")
 FOLLOWS = ("gain", "by", "share", "watts", "hour", "high")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ironlaw import kit
 from ironlaw.measure.experiments import energy_trial
@@ -39,10 +39,16 @@ def caption(lab: kit.Lab, run: kit.Measured) -> str:
         return lab.fill("act1.here_no_counter", why=why, ours=kit.times(published_ratio()), **faster)
     idle = run.row(kind="figure", name=energy_trial.IDLE)
     busy = run.row(kind="figure", name=energy_trial.POWER, batch=MANY)
-    return lab.fill(
-        "act1.here_energy", one=kit.amount(spent[ONE], "J"), many=kit.amount(spent[MANY], "J"), less=kit.times(spent[ONE] / spent[MANY]),
-        idle=kit.amount(float(idle["value"]) if idle else 0.0, "W"), busy=kit.amount(float(busy["value"]) if busy else 0.0, "W"), **faster,
-    )  # fmt: skip
+    slots = {
+        "one": kit.amount(spent[ONE], "J"), "many": kit.amount(spent[MANY], "J"), "less": kit.times(spent[ONE] / spent[MANY]),
+        "idle": kit.amount(float(idle["value"]) if idle else 0.0, "W"), "busy": kit.amount(float(busy["value"]) if busy else 0.0, "W"),
+    }  # fmt: skip
+    return kit.caption(lab, "act1.here_energy", {**slots, **faster}, shows(times, spent))
+
+
+def shows(times: Mapping[int, float], spent: Mapping[int, float]) -> bool:
+    """Whether a row among many took less time and less energy than one alone."""
+    return times[MANY] < times[ONE] and spent[MANY] < spent[ONE]
 
 
 def published_ratio() -> float:

@@ -19,7 +19,7 @@ from ironlaw.systems.whole import Design, Report, broken, evaluate, halls
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
-CLAIMS = ("hours_are_flops_over_peak", "llama_hours_follow", "network_is_most_of_a_step", "a_tenth_brings_a_tenth", "grids_differ_tenfold")
+CLAIMS = ("hours_are_flops_over_peak", "llama_hours_follow", "a_tenth_brings_a_tenth")
 FOLLOWS = tuple(LABELS)
 
 
