@@ -30,6 +30,7 @@ class View:
     note: str = ""
     readouts: Mapping[str, Any] = field(default_factory=dict)
     after: str = ""  # HTML under the formula: tables and other reference
+    seen: Mapping[str, Any] = field(default_factory=dict)  # slots of the captions, `act.see.<picture>` in words.md
 
 
 def drawn(dials: Callable[[Values], Sequence[Dial]], values: Values) -> tuple[Sequence[Dial], dict[str, str]]:

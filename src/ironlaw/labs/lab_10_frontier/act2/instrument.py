@@ -70,8 +70,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(lab.current_context.hardware, values)
     option = lab.choice("act2")
     pictures = [
+        tabbed(figures.breakeven(float(option.value) if option else None), "File by zeros"),
         tabbed(figures.picture(lab, case), "The frontier"),
-        tabbed(figures.breakeven(float(option.value) if option else None), "Your prediction"),
         tabbed(figures.sizes(lab, case), "Bytes and time"),
     ]
     return kit.View(pictures, cards(case), formula(case), banner(lab, case), kit.html(note(lab, case)), readouts(case))

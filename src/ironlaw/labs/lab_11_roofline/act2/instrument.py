@@ -44,7 +44,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.select("device", "Device", devices, slug),
             *settings.dials(Case, fusion={"value": fusion, **from_lab_07}, measured={"options": rates(best), "disabled": curves}),
         ]
-        return [{"shows": "layer", **dial} for dial in every]
+        return every
 
     return dials_at
 
@@ -59,8 +59,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     option = lab.choice("act2")
     own_case = kernels.picture(option.id if option else None)
     pictures = [
-        tabbed(own_case, "Your prediction"), tabbed(figures.picture(case), "The layer's roofline"),
-        tabbed(figures.times(case), "Time, op by op"), tabbed(figures.budget(case), "Memory"),
+        tabbed(own_case, "Three kernels"), tabbed(figures.picture(case), "The layer's roofline"),
+        tabbed(figures.times(case), "Time, op by op"),
     ]  # fmt: skip
     begins = kit.html(start(lab))
     return kit.View(pictures, cards(case), formula(case), banner(lab, case), begins, readouts(case), notes(lab, case))

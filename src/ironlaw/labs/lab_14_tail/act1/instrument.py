@@ -32,7 +32,7 @@ def dials(lab: kit.Lab) -> Any:
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(lab, values)
     pictures = [
-        tabbed(figures.percentiles(case, marks_of(lab)), "Percentiles"), tabbed(figures.triangle(case), "Around a stall"),
+        tabbed(figures.triangle(case, marks_of(lab)), "Around a stall"), tabbed(figures.percentiles(case, marks_of(lab)), "Percentiles"),
         tabbed(figures.requests(case), "All requests"),
     ]  # fmt: skip
     return kit.View(

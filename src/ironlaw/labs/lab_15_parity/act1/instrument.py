@@ -49,7 +49,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     ]
     return kit.View(
         figures=[
-            tabbed(figures.ratio(pair, counts, marks(lab)), "Asked"),
+            tabbed(figures.ratio(pair, counts, marks(lab)), "Ratio of false alarms"),
             tabbed(
                 rays(
                     lines,
@@ -72,7 +72,6 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
                 ),
                 "People",
             ),
-            tabbed(figures.rates(pair, counts, speech.rates), "Every rate"),
         ],
         cards=cards(pair, counts),
         formula=formula(pair[0], counts[0]),

@@ -46,7 +46,6 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         figures=[
             tabbed(figures.profits(policy, marks(lab)), "Profit"),
             tabbed(figures.square(policy), "Curves"),
-            tabbed(figures.people(policy), "People"),
             tabbed(figures.price(policy), "Price of a gap"),
         ],
         cards=cards(policy),

@@ -38,11 +38,10 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(box_for(lab), values)
-    own = figures.said(lab, shares())
     return kit.View(
         figures=[
-            tabbed(figures.step(lab, case), "The step"), tabbed(figures.memory(case), "Memory"),
-            *([tabbed(own, "Your answer")] if own else []),
+            tabbed(figures.on_wires(lab, case, shares()), "On wires"), tabbed(figures.step(lab, case), "The step"),
+            tabbed(figures.memory(case), "Memory"),
         ],
         cards=cards(case),
         formula=formula(case),

@@ -38,9 +38,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = setting_of(lab, values)
     return kit.View(
         figures=[
+            tabbed(figures.factors(lab, setting), "Who notices"),
             tabbed(figures.fabric(setting), "The fabric"),
             tabbed(figures.by_tier(setting), "By tier"),
-            tabbed(figures.factors(lab, setting), "Who notices"),
         ],
         cards=cards(setting),
         formula=formula(setting),

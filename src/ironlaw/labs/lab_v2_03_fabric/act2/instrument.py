@@ -27,7 +27,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     used = tabbed(figures.ports(case, verdict.BUDGET), "Ports")
     fits = tabbed(figures.holds(case), "What fits")
     pictures = (
-        [tabbed(figures.fabric(case), "The switches"), tabbed(figures.steps(case), "Steps"), used, fits] if case.tree.fits else [fits]
+        [tabbed(figures.steps(lab, case), "The three jobs"), tabbed(figures.fabric(case), "The switches"), used]
+        if case.tree.fits
+        else [fits]
     )
     return kit.View(
         figures=pictures,

@@ -45,7 +45,6 @@ def dials(lab: kit.Lab) -> Any:
         return [
             *settings.dials(Setting, pipeline={"disabled": no_stages}, virtual={"disabled": no_pieces}),
             kit.span("into", "Into the step", 0, 100, 100, step=2, unit="%", play=6, shows="gantt"),
-            kit.span("rank", "Whose groups", 0, 63, 0, whole=True, shows="devices"),
         ]
 
     return dials_at
@@ -53,13 +52,11 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = setting_of(boxes(lab), values)
-    rank = min(round(values["rank"]), setting.devices - 1)
     return kit.View(
         figures=[
+            tabbed(figures.pieces(lab, setting), "The bubble"),
             tabbed(figures.pipeline(setting, values["into"] / 100), "The pipeline"),
-            tabbed(figures.pieces(lab, setting), "Pieces"),
             tabbed(figures.more_gpus(setting), "More GPUs"),
-            tabbed(figures.grid(setting, rank), "Devices"),
         ],
         cards=cards(setting),
         formula=formula(setting),

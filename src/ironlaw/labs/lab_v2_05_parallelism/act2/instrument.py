@@ -48,7 +48,6 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
             tabbed(figures.memory(case), "Memory"),
             *([tabbed(step, "The step")] if step else []),
             tabbed(figures.every(case), "All layouts"),
-            tabbed(figures.grid(case, round(values["rank"])), "Devices"),
         ],
         cards=cards(case),
         formula=formula(case),

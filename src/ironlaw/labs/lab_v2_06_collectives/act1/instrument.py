@@ -57,7 +57,6 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
             tabbed(figures.by_size(lab, setting), "Time by size"),
             tabbed(drawn(playback(setting, setting.first), into), "Step by step"),
             tabbed(figures.over_time(setting, into), "Who, when"),
-            tabbed(figures.bandwidth(lab, setting), "Bandwidth"),
         ],
         cards=cards(setting),
         formula=formula(setting),

@@ -31,12 +31,10 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = settings.read(Case, values, box=box_for(lab))
-    own = figures.said(lab, shares())
     return kit.View(
         figures=[
-            tabbed(figures.over_time(case), "Over time"), tabbed(figures.by_bucket(case), "By bucket"),
-            tabbed(figures.memory(case), "Memory"),
-            *([tabbed(own, "Your answer")] if own else []),
+            tabbed(figures.steps_and_bytes(lab, case, shares()), "Steps or bytes"), tabbed(figures.over_time(case), "Over time"),
+            tabbed(figures.by_bucket(case), "By bucket"),
         ],
         cards=cards(case),
         formula=formula(case),

@@ -35,7 +35,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     own = figures.here(lab)
     return kit.View(
         figures=[
-            tabbed(figures.memory(setting), "Memory"), tabbed(figures.by_context(lab, setting), "Slots by context"),
+            tabbed(figures.by_context(lab, setting), "How many fit"), tabbed(figures.memory(setting), "Memory"),
             tabbed(figures.step(setting), "A decode step"), *([tabbed(own, "Measured here")] if own else []),
         ],
         cards=cards(setting),

@@ -42,7 +42,7 @@ def dials(lab: kit.Lab) -> Any:
         budget = int(values.get("budget") or Setting.budget)
         barred = {size: "more than the tokens of a step" for size in MOST if pieces and size > budget}
         return [
-            kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8, shows="cache"),
+            kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8, shows="over-time"),
             *settings.dials(
                 Setting, prompts={"hidden": static}, budget={"hidden": static}, most={"value": begin.get("most"), "disabled": barred},
                 model={"value": begin.get("model")}, devices={"value": usual_group(machine), "disabled": groups(machine)},
@@ -56,7 +56,7 @@ def dials(lab: kit.Lab) -> Any:
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = settings.read(Setting, values, machine=machine_of(lab), moving=bool(values.get("moving"))).case
     own = figures.said(lab, ratios())
-    answer = [tabbed(own, "Your answer")] if own else []
+    answer = [tabbed(own, "In pieces or whole")] if own else []
     hint = verdict.hint(case, bool(values.get("moving")))
     shown: dict[str, Any] = {
         "banner": settings.verdict(lab, "act2", verdict.LIMITS, case, **hint), "note": kit.html(notes(lab, case)),
@@ -66,8 +66,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     at = float(values["at"])
     return kit.View(
         figures=[
-            tabbed(figures.cache(case, at), "The cache"), tabbed(figures.over_time(case, at), "Over time"),
-            tabbed(figures.times(case), "How long"), tabbed(figures.frontier(case), "Frontier"), *answer,
+            *answer, tabbed(figures.over_time(case, at), "Over time"), tabbed(figures.times(case), "How long"),
         ],
         cards=cards(case),
         formula=formula(case),

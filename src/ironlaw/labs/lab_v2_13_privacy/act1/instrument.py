@@ -35,7 +35,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     return kit.View(
         figures=[
             tabbed(figures.budgets(lab, run), "Budgets"), tabbed(figures.by_steps(run, moving), "By steps"),
-            tabbed(figures.attack(run), "The attack"), tabbed(figures.by_order(run), "Orders"),
+            tabbed(figures.attack(run), "The attack"),
             *([tabbed(figures.here(here), "Trained here")] if here else []),
         ],
         cards=cards(run),

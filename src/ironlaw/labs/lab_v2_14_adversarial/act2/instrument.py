@@ -42,7 +42,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     plan = plan_of(lab, data_of(lab), values)
     return kit.View(
         figures=[
-            tabbed(figures.places(plan), "Time and robustness"), tabbed(figures.step(lab, plan), "A training step"),
+            tabbed(figures.step(lab, plan), "A training step"), tabbed(figures.places(plan), "Time and robustness"),
             tabbed(figures.certificate(plan), "Noisy copies"),
         ],
         cards=cards(plan),

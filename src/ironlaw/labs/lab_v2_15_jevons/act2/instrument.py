@@ -42,11 +42,10 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     plan = plan_of(values)
-    own = figures.said(lab)
+    own = figures.four_changes(lab)
     return kit.View(
         figures=[
-            tabbed(figures.carbon(plan), "Carbon"), tabbed(figures.levers(plan), "Backfires from"), tabbed(figures.hours(plan), "A day"),
-            *([tabbed(own, "Your answer")] if own else []),
+            *([tabbed(own, "Four changes")] if own else []), tabbed(figures.carbon(plan), "Carbon"), tabbed(figures.hours(plan), "A day"),
         ],
         cards=cards(plan),
         formula=formula(plan),

@@ -33,9 +33,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     runs_at_all = not report.refusal and math.isfinite(report.values["days"])
     return kit.View(
         figures=[
+            *([tabbed(figures.levers(lab, design), "Levers")] if runs_at_all else []),
             tabbed(figures.room(report), "Limits"),
             *([tabbed(figures.waterfall(report), "Waterfall")] if runs_at_all else []),
-            *([tabbed(figures.levers(lab, design), "Levers")] if runs_at_all and not moving else []),
         ],
         cards=cards(report),
         formula=formula(report),
