@@ -2,7 +2,7 @@
 
 Which steps an act has follows from its places (questions.toml) and from what its module `act1` provides. `lab` is the lab that is open:
 
-    dials(lab), view(lab, values)       the instrument; FOLLOWS: the dials that move with the context
+    dials(lab), view(lab, values)       the instrument; FOLLOWS: the dials that move with the context; MORE: those in the fold
     truth(lab), distance(lab)           the reveal
     message, lock, reveal, blanks, reflection, peek, takeaways, challenge
                                         the slots of that section, where it has any: (lab), or () where none depends on the lab
@@ -29,6 +29,7 @@ from typing import Any
 
 from ironlaw.kit import lab_parts
 from ironlaw.kit.cell import Cell, Show
+from ironlaw.kit.instrument import folded
 from ironlaw.kit.lab_module import LabModule
 from ironlaw.kit.question_sheet import Question
 
@@ -101,8 +102,8 @@ class Act:
 
         def instrument(lab: Any) -> Any:
             panel = getattr(self.module, f"{own}_panel") if own else self.module
-            follows = getattr(panel, "FOLLOWS", ())
-            return lab_parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own)
+            follows, more = getattr(panel, "FOLLOWS", ()), getattr(panel, "MORE", ())
+            return lab_parts.instrument(lab, self.name, folded(panel.dials(lab), more), partial(panel.view, lab), follows, own)
 
         return self._cell(part, instrument, opens)
 

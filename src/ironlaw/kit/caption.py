@@ -1,4 +1,4 @@
-"""What to notice in a picture: one sentence under its title, always in view. `act1.see.<picture>` in words.md, `-` in its id written `_`."""
+"""What to notice in a picture: a sentence under its title, always in view. `act1.see.<picture>` in words.md; `-` of an id becomes `_`."""
 
 from __future__ import annotations
 

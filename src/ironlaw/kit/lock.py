@@ -22,7 +22,8 @@ def lock(
     question: Question, ask: str, premises: str, ledger: Ledger, lab: str, on_commit: Callable[[], None], to: str = "",
     part: Part | None = None, assumptions: str = "",
 ) -> Piece:  # fmt: skip
-    """`ask`, `premises` and `assumptions` are Markdown, the last folded; `on_commit` is called once the ledger holds a prediction; `to` is the place to go to then;
+    """`ask`, `premises` and `assumptions` are Markdown, the last folded;
+    `on_commit` is called once the ledger holds a prediction; `to` is the place to go to then;
     `part` is asked for beside the choice and sealed with it."""
     commits = ActCounter("commit")
 

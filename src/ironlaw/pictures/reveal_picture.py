@@ -86,7 +86,7 @@ def _round(value: float, unit: str) -> str:
 
 
 def on_rows(figure: Figure, said: Collection[str], true: str) -> Figure:
-    """The same picture, for a question whose answer is one of its rows: the words behind the rows that were chosen, and the right one, say so."""
+    """The same picture for a question whose answer is one of its rows: words behind those that were chosen, and the right one, say so."""
     words = dict.fromkeys(said, ("accent", "prediction", "◆ you said"))
     words[true] = ("ink", "truth", "◆ you said, and it is" if true in said else "✓ it is this one")
     marks, last = list(figure.marks), {}

@@ -31,6 +31,7 @@ CLAIMS = (
     "edge_utilization_33", "launch_5_to_20_us", "compiling_removes_launches", "framework_choice",
 )  # fmt: skip
 KINDS = {"calibrated": "", "transferred": "≈ from other machines; ", "bound": "at the datasheet's peak, a bound; "}  # before a card's note
+MORE = ("memory",)  # dials in the fold
 
 
 def key(model: str) -> str:

@@ -29,6 +29,7 @@ CLAIMS = (
     "training_is_four_times_inference", "adam_sixteen_bytes", "mixed_precision_halves_memory", "activations_are_bsh_per_layer",
     "batch_doubles_memory", "update_adds_a_copy",
 )  # fmt: skip
+MORE = ("attention",)  # dials in the fold
 
 
 @dataclass(frozen=True)

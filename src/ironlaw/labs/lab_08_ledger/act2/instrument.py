@@ -39,6 +39,7 @@ CLAIMS = ("sqrt_checkpointing_is_best", "checkpointing_costs_a_third", "zero_thr
 NONE, EVERY, SOME = "none", "every", "some"
 RECOMPUTE = {NONE: "nothing", EVERY: "every layer", SOME: "segments of layers"}
 STAGES = {0: "off", 1: "1: optimiser", 2: "2: + gradients", 3: "3: + weights"}
+MORE = ("model", "recipe", "attention", "offload", "zero", "devices")  # dials in the fold
 
 
 @dataclass(frozen=True)

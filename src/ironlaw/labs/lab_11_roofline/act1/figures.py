@@ -145,7 +145,7 @@ def _share(case: Case, colour: str, dash: str | None = None) -> Mark:
 
 
 def answer_marks(case: Case, claim: str | None) -> list[Mark]:
-    """Where the message's product is, and where the prediction puts it: left of the ridge, right of it, on the ceiling, or below the roof."""
+    """Where the message's product is, and where the prediction puts it: left or right of the ridge, on the ceiling, below the roof."""
     at = case.at
     x, roof, ridge, peak = float(at.intensity), float(at.attainable), float(at.ridge), float(at.peak)
     places = {"memory": (x, roof), "tiles": (ridge * ridge / x, peak), "maximum": (ridge, peak), "bug": (x, roof / 4)}

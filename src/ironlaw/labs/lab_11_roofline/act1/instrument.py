@@ -28,6 +28,7 @@ CLAIMS = (
     "h200_n512_roof", "h200_n512_python", "gemm_16384_at_peak",
 )  # fmt: skip
 PINNED = ("device", "dtype", "shape", "n", "m", "k")
+MORE = ("shape", "m", "k", "beside", "formats", "here")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -29,6 +29,7 @@ CLAIMS = (
     "flash_wall_24x", "flash_wall_2_to_4x",
 )  # fmt: skip
 NOTES = {"calibrated": "", "transferred": "; ≈", "bound": "; a bound"}  # after a rate, by the kind of its times
+MORE = ("device", "model", "cache", "measured")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -20,6 +20,7 @@ from ironlaw.widget.quantities import exact
 
 CLAIMS = ("two_workers_foretell_sixteen", "gustafson_54", "r_formula_3_9", "efficiency_dial")
 STATED = ("pair", "target", "price", "week_price")  # by the story
+MORE = ("known", "job", "price", "week_price")  # dials in the fold
 
 
 def story(lab: kit.Lab) -> Story:

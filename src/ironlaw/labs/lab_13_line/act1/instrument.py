@@ -16,6 +16,7 @@ from ironlaw.pictures.staircase_picture import SHOWN, staircase
 from ironlaw.units import significant
 
 CLAIMS = ("littles_law_needs_poisson", "knee_at_70", "mm1_p99_23x")
+MORE = ("burst", "sigma", "order", "requests", "window", "opens", "closes", "seed")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -19,6 +19,7 @@ from ironlaw.units import percent
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("test_sees_users_p99", "p99_from_mean", "average_of_p99s")
+MORE = ("work", "service")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -16,6 +16,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("tail_63", "tail_18", "leaf_table", "bigtable_hedge", "hedge_costs_5")
 LAB_13 = "lab_13_line"
+MORE = ("quantile", "leaf", "work", "n")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -24,6 +24,7 @@ from ironlaw.widget.quantities import THIN
 
 CLAIMS = ("compas_fpr_twice", "compas_ppv_equal", "accuracy_is_fairness", "auc_equal", "impossible_always")
 GAPS = {"fpr": "False positives", "fnr": "Misses", "ppv": "Precision"}
+MORE = ("a", "b", "separation", "side")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -21,6 +21,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("fairness_costs_3_to_5", "opportunity_passes_four_fifths")
 FORBIDDEN = "This rule takes a threshold for each group."
+MORE = ("breakeven", "window")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -22,6 +22,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("nvlink_infiniband_18x", "pcie_is_good_enough", "ports_make_the_cliff", "more_cards_same_bus")
 FOLLOWS = ("ranks", "nics", "order", "first", "second", "algorithm")
+MORE = ("algorithm", "first", "second")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

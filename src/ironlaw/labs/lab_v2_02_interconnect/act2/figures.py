@@ -64,7 +64,8 @@ def on_wires(lab: kit.Lab, case: Case, truths: dict[str, float]) -> Figure:
     words = "; ".join(f"{name} {percent(share)}" for name, share in shares.items())
     return Figure(
         "on-wires", "Share of the passes on wires", Axis("linear", "of the passes", "%", (0.0, 100.0)), Axis("band", names=tuple(shares)),
-        (*bars, *_said(lab, truths)), f"{words}.", Table(("group", "share"), tuple((name, percent(share)) for name, share in shares.items())),
+        (*bars, *_said(lab, truths)), f"{words}.",
+        Table(("group", "share"), tuple((name, percent(share)) for name, share in shares.items())),
         name_of(case), more={"row": 34},
     )  # fmt: skip
 
@@ -77,5 +78,6 @@ def _said(lab: kit.Lab, truths: dict[str, float]) -> list[Mark]:
     marks = list(rules(float(option.value), across, "%", truth_label="over both boxes it is"))
     if estimate:
         marks.append(mark("rule", "accent", x=float(estimate), dash="2 4", id="estimate", name="your estimate for one box",
-                          label=f"in one box: you {estimate:g} %, it is {inside:.3g} %", hover=[("in one box", exact(inside, "%"))]))  # fmt: skip
+                          label=f"in one box: you {estimate:g} %, it is {inside:.3g} %",
+                          hover=[("in one box", exact(inside, "%"))]))  # fmt: skip
     return marks

@@ -16,6 +16,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("every_job_needs_a_full_spine", "rails_cost_more_ports", "a_torus_is_poor_at_all_reduce")
 FOLLOWS = ("leaf_thin", "rails", "scattered", "radix", "tiers")
+MORE = ("gbits", "experts", "top_k", "collisions")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -29,6 +29,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("bubble_over_stages_and_batches", "mfu_collapses", "model_follows_strong_scaling")
 FOLLOWS = ("rank",)
+MORE = ("model", "tensor")  # dials in the fold
 
 
 def boxes(lab: kit.Lab) -> Box:

@@ -19,6 +19,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("ring_is_always_best", "all_reduce_reaches_its_wire", "bus_bandwidth_is_the_wire", "star_costs_n_times", "crossover_is_one_link")
 FOLLOWS = ("ranks", "alpha", "beta", "per_node")
+MORE = ("alpha", "beta", "per_node", "pieces", "chunk")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

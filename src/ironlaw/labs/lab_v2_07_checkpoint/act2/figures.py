@@ -17,7 +17,8 @@ from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 COUNTS = tuple(FEWEST * 2 ** (k / 2) for k in range(19) if FEWEST * 2 ** (k / 2) <= 1.001 * MOST)
-WASTED = {"writing": "saving", "lost": "lost work", "restart": "detecting and restarting", "storage": "waiting for a host"}
+# option -> its row: a job that waits for the file system is saving
+WASTED = {"writing": "saving", "lost": "lost work", "restart": "detecting and restarting", "storage": "saving"}
 LEAST = 1e-4  # a share of the time that can't be seen
 OWN, BEST, FAR, NEAR_HOST, NEAR_OTHER = "as set", "at the best intervals", "far saves alone", "with host memory", "with a neighbour's"
 
@@ -72,16 +73,18 @@ def by_gpus(plan: Plan) -> Figure:
 
 def wasted(lab: kit.Lab, plan: Plan) -> Figure:
     """What takes the time that is not work: as set, and for the question's job what the learner said and what it is."""
-    took = dict.fromkeys(WASTED.values(), 0.0) | {part.name: part.value for part in parts(plan)[1:]}
-    colours = {part.name: part.colour for part in parts(plan)} | {"waiting for a host": "ridge"}
+    took = {part.name: part.value for part in parts(plan)[1:]}
+    colours = {part.name: part.colour for part in parts(plan)}
     bars = [
-        mark("bar", colours[name], x=value, y=name, id=name, name=name, label=format_quantity(value, "%"), hover=[("of the time", exact(value, "%"))])
+        mark("bar", colours[name], x=value, y=name, id=name, name=name, label=format_quantity(value, "%"),
+             hover=[("of the time", exact(value, "%"))])
         for name, value in took.items()
     ]  # fmt: skip
     words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in took.items())
     drawn = Figure(
         "wasted", "What takes the time that is wasted", Axis("linear", "of the time", "%", (0.0, up_to(1.5 * max(took.values())))),
-        Axis("band", names=tuple(took)), tuple(bars), f"{words}.", Table(("what", "of the time"), tuple((name, format_quantity(value, "%")) for name, value in took.items())),
+        Axis("band", names=tuple(took)), tuple(bars), f"{words}.",
+        Table(("what", "of the time"), tuple((name, format_quantity(value, "%")) for name, value in took.items())),
         f"{plan.gpus:,} GPUs; marks: the question's own job", more={"row": 34},
     )  # fmt: skip
     option = lab.choice("act2")

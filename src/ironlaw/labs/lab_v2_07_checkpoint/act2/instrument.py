@@ -19,6 +19,19 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("draining_needs_no_bandwidth", "storage_is_the_limit", "near_copies_replace_far_ones")
 FOLLOWS = ("gpus", "unit", "parameters", "spares")
+MORE = (
+    "gpus",
+    "unit",
+    "parameters",
+    "bytes",
+    "near_every",
+    "host_up",
+    "one_host",
+    "pause",
+    "away",
+    "storage",
+    "memory",
+)  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -24,6 +24,7 @@ CLAIMS = (
     "no_cache_costs_the_context",
 )  # fmt: skip
 FOLLOWS = ("devices", "context")
+MORE = ("block", "share")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

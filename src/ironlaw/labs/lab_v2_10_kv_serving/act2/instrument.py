@@ -32,6 +32,7 @@ CLAIMS = (
     "floods_as_predicted",
 )  # fmt: skip
 FOLLOWS = ("rate", "budget", "devices", "replicas")
+MORE = ("trace", "scheduling", "most", "model", "weights", "cache", "block", "preemption", "share")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -26,6 +26,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("percentiles_add_up", "misses_compound", "slow_together_is_better", "tail_63", "leaves_are_independent")
 FOLLOWS = ("steps", "calls", "law", "p99", "first")
+MORE = ("p", "first")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -19,6 +19,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("retries_multiply", "a_spike_passes", "a_tenth_of_retries_is_harmless", "two_replicas_square_the_downtime", "bigtable_hedge")
 FOLLOWS = ("layers",)
+MORE = ("layers", "where", "backoff", "timeout", "growth", "order", "breaker", "hedge", "up", "common", "together")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -18,6 +18,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("tutorial_epsilon", "private_training_ruins_accuracy", "small_epsilon_stops_attacks", "the_limit_is_a_bound")
 FOLLOWS = ("records", "batch", "one_in")
+MORE = ("alarms",)  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

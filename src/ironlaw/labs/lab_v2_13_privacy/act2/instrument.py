@@ -22,6 +22,7 @@ CLAIMS = ("clipping_harder_costs_privacy", "noise_falls_as_the_root", "tuning_ru
 FOLLOWS = ("records", "one_in")
 SOURCE = "UCI Optical Recognition of Handwritten Digits, CC BY 4.0"
 KEPT = tuple(parameters(Plan))
+MORE = ("records", "one_in", "accountant", "pins")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -24,6 +24,7 @@ CLAIMS = (
     "a_generation_is_six_times_as_efficient",
 )  # fmt: skip
 FOLLOWS = ("gain", "by", "share", "watts", "hour", "high")
+MORE = ("by", "watts", "pue", "cents", "hour")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -29,6 +29,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("a_prompt_takes_three_watt_hours", "embodied_carbon_is_negligible", "batching_halves_energy")
 FOLLOWS = ("requests", "servers")
+MORE = ("low", "high", "years", "limit", "requests")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
