@@ -89,4 +89,4 @@ def test_premises_are_short(wrong, lab: Lab):
         text, table, after = wrong(lab.slug).piece(act).spec["premises"].partition("<table>")
         rows, _, rest = after.partition("</table>")
         assert rows.count("<tr>") - 1 <= ROWS and len(bare(f"{text} {rest}").split()) <= WORDS, f"{act}: {bare(text + rest)}"
-        assert not table or rows.count("<th") == 3, f"{act}: quantity, value, unit"
+        assert not table or rows.count("<th>") == 3, f"{act}: quantity, value, unit"
