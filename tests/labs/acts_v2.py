@@ -219,7 +219,7 @@ VOLUME_2 = (
                 {"less": ({}, {"share": 100}), "depends": ({"share": 100}, {}), "backfires": both({"share": 100, "low": 1.2}, "low")},
                 ({}, {"by": "bill"}), "own", ("figures",),
                 still=(
-                    ("change", "plane", "by-gain", "by-batch"),
+                    ("change", "plane", "by-batch"),
                     (
                         {"gain": 1.1, "low": 0, "high": 0, "share": 0, "passed": 0, "cost": 150},
                         {"gain": 100, "low": 5, "high": 5, "share": 100, "cost": 1}, {"gain": 100, "low": 0, "high": 5, "share": 0},

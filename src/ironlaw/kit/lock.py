@@ -36,7 +36,7 @@ def lock(
         attempts = question.answers(ledger.attempts(lab, question.name))
         return {"committed": sealed(question, attempts[-1]) if attempts else None, "attempts": len(attempts), "error": error}
 
-    spec = {
+    spec: dict[str, Any] = {
         "id": question.name,
         "question": inline(ask),
         "premises": html(premises),

@@ -481,7 +481,7 @@ def the_budget(page: Page, second: Locator) -> None:
 
 def budget_controls(page: Page, first: Locator, second: Locator) -> None:
     first.get_by_role("tab", name="By steps").click()
-    expect(first.locator('[data-figure="orders"] .il-drawing')).to_be_visible()
+    expect(first.locator('[data-figure="by-steps"] .il-drawing')).to_be_visible()
     changes(page, second, lambda: number(second, "δ is one in", "100"))
     second.get_by_role("tab", name="By noise").click()
     expect(second.locator('[data-figure="by-noise"] .il-drawing')).to_be_visible()

@@ -18,7 +18,7 @@ from ironlaw.labs.lab_11_roofline.act2.notes import first_fusion, lab_07_design,
 from ironlaw.labs.lab_11_roofline.machines import KINDS, best_kind, machine, no_curves, options
 from ironlaw.systems.limits import fail, good, hit, warn
 from ironlaw.units import counted, show, significant
-from ironlaw.widget.figure import tabbed
+from ironlaw.widget.figure import halved, tabbed
 
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
 KERNELS = {"projection": "Projection GEMM", "norm": "Norm", "softmax": "Softmax", "attention": "Attention, softmax inside"}
@@ -61,7 +61,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     own_case = kernels.picture(option.id if option else None)
     pictures = [
         tabbed(own_case, "Three kernels"), tabbed(figures.picture(case), "The layer's roofline"),
-        tabbed(figures.times(case), "Time, op by op"),
+        *(halved(one, "Time and memory") for one in (figures.times(case), figures.budget(case))),
     ]  # fmt: skip
     begins = kit.html(start(lab))
     return kit.View(pictures, cards(case), formula(case), banner(lab, case), begins, readouts(case), notes(lab, case))

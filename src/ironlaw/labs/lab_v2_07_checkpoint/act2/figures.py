@@ -33,15 +33,18 @@ def parts(plan: Plan) -> list[Part]:
     ]  # fmt: skip
 
 
-def time(plan: Plan) -> Figure:
+def time(lab: kit.Lab, plan: Plan) -> Figure:
     """Percent of the time, as set and for the other places at their best intervals."""
     others = {FAR: NONE, NEAR_HOST: HOST, NEAR_OTHER: NEIGHBOUR}
     rows = {OWN: parts(plan), BEST: parts(plan.at_best)}
     rows |= {name: parts(replace(plan, near=near).at_best) for name, near in others.items() if near != plan.near}
     target = mark("rule", "good", x=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f} %", name="goal", id="goal",
                   hover=[("goal", exact(100 * TARGET, "%"))])  # fmt: skip
+    estimate = lab.sealed("act2", "estimate")
+    said = [] if estimate is None else [mark("rule", "accent", x=float(estimate), role="prediction", id="estimate", name="your estimate",
+            label=f"you said {estimate:g} % lasts", hover=[("your estimate", exact(float(estimate), "%"))])]  # fmt: skip
     figure = stack(
-        rows, "%", "Where the time goes", chosen=OWN, label="of the time", id="time", extra=[target],
+        rows, "%", "Where the time goes", chosen=OWN, label="of the time", id="time", extra=[target, *said],
         note=f"{plan.gpus:,} GPUs, {format_quantity(plan.between, 's')} between failures; the others at their best intervals",
     )  # fmt: skip
     marks = tuple(each for each in figure.marks if not dict(each.more).get("id", "").endswith("-total"))  # every row is the whole

@@ -57,7 +57,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     plan = plan_of(lab, values)
     return kit.View(
         figures=[
-            tabbed(figures.wasted(lab, plan), "What is wasted"), tabbed(figures.time(plan), "All plans"),
+            tabbed(figures.wasted(lab, plan), "What is wasted"), tabbed(figures.time(lab, plan), "All plans"),
             tabbed(figures.by_gpus(plan), "By GPUs"),
         ],
         cards=cards(plan),
