@@ -47,9 +47,11 @@ def first_label(slug: str, name: str) -> str:
 
 
 def instrument(page: Page, act: str) -> Locator:
-    """An act's instrument, once it has drawn."""
+    """An act's instrument, once it has drawn, with every dial in view."""
     found = page.locator(f"#{act}-instrument .il-instrument")
     expect(found.locator(".il-drawing").first).to_be_visible()
+    for more in found.locator(".il-rest:not([open]) > summary").all():
+        more.click()
     return found
 
 

@@ -135,7 +135,10 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_14_tail": (("act1", "range", "Connections", "End"),),
     "lab_15_parity": (("act2", "range", "Repayment", "ArrowRight"),),
     "lab_v2_15_jevons": (("act1", "radio", "by hand", "ArrowRight"), ("act2", "range", "How many of them", "ArrowRight")),
-    "lab_v2_05_parallelism": (("act1", "range", "Replicas of the pipeline", "ArrowLeft"), ("act2", "range", "Whose groups", "ArrowRight")),
+    "lab_v2_05_parallelism": (
+        ("act1", "range", "Replicas of the pipeline", "ArrowLeft"),
+        ("act2", "range", "Highlight GPU number", "ArrowRight"),
+    ),
     "lab_v2_03_fabric": (("act1", "range", "Oversubscription", "ArrowRight"), ("act2", "radio", "64", "ArrowRight")),
     "lab_v2_02_interconnect": (("act1", "range", "Into a step", "ArrowRight"), ("act2", "radio", "4", "ArrowLeft")),
     "lab_v2_06_collectives": (("act1", "range", "Into the sum", "ArrowRight"), ("act2", "range", "Bucket", "ArrowRight")),

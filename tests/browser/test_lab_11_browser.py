@@ -143,9 +143,9 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
 def expect_points_follow_keys(page: Page, first: Locator) -> None:
     """From tab to tab, from mark to mark, and with Shift the point itself."""
     number = first.get_by_role("spinbutton", name="N", exact=True)
-    first.get_by_role("tab", name="Your prediction").focus()
-    page.keyboard.press("ArrowRight")  # from the first picture's tab to the roof's steps, and on to the roofs
-    page.keyboard.press("ArrowRight")
+    first.get_by_role("tab", name="Roofs").focus()
+    page.keyboard.press("ArrowRight")  # from the first picture's tab to the roof's steps, and back to the roofs
+    page.keyboard.press("ArrowLeft")
     expect(first.locator('[data-figure="roofs"] .il-drawing')).to_be_visible()
     tab_to(page, "rect", "H100: HBM3")
     for _ in range(8):
@@ -179,7 +179,7 @@ def test_points_are_moved_by_keys_pinned_dragged_exported_and_linked_to(
     expect(target(first, "roofs", "mine: H100, FP16, N = 512")).to_have_count(0)  # the pin moved, the dials did not
     expect(number).to_have_value("4096")
 
-    first.get_by_text("More: what this shows").click()
+    first.get_by_text("The figures as a table").click()
     with page.expect_download() as saved:
         first.get_by_role("button", name="Save as SVG").first.click()
     saved.value.save_as(tmp_path / "roofs.svg")

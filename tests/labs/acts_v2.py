@@ -53,7 +53,7 @@ VOLUME_2 = (
         "lab_v2_05_parallelism", "p31 work as_many bubble", ("0.968 ×", "over the cliff", "11 of 35"),
         (
             Act(
-                "act1", bases=({"rank": 9}, {}),
+                "act1", bases=({},),
                 still=(("gantt", "pieces", "more-gpus"), ({}, {"tensor": 4}, {"pipeline": 8}, {"data": 12}, {"into": 40})),
             ),
             Act(
@@ -78,7 +78,7 @@ VOLUME_2 = (
             Act(
                 "act1", bases=({"first": "double_tree", "second": "two_level", "pieces": "fixed"},),
                 still=(
-                    ("by-size", "steps", "spacetime", "bandwidth"),
+                    ("by-size", "steps", "spacetime"),
                     ({"size": 0.001, "alpha": 0.1}, {}, {"size": 16_000, "alpha": 1000}),
                 ),
             ),
@@ -136,7 +136,7 @@ VOLUME_2 = (
                     "tbt": ({}, PIECES), "kept": both(PIECES, {"rate": 2}),
                 },
                 ({**PIECES, "devices": 2, "rate": 0.75},), "h100_sxm",  # so small a cache that some must make room
-                still=(("cache", "over-time", "times", "frontier"), ({"at": 0}, {"at": 40})),
+                still=(("over-time", "times"), ({"at": 0}, {"at": 40})),
             ),
         ),
     ),
@@ -166,7 +166,7 @@ VOLUME_2 = (
             Act(
                 "act1", where="digits", seen=("figures",),
                 still=(
-                    ("by-steps", "attack", "orders"),
+                    ("by-steps", "attack"),
                     (
                         {"batch": 100_000, "noise": 0.3, "epochs": 1_000, "one_in": 10**9},
                         {"records": 1_000_000, "noise": 16, "epochs": 1, "one_in": 100},
@@ -220,7 +220,7 @@ VOLUME_2 = (
                 {"less": ({}, {"share": 100}), "depends": ({"share": 100}, {}), "backfires": both({"share": 100, "low": 1.2}, "low")},
                 ({}, {"by": "bill"}), "own", ("figures",),
                 still=(
-                    ("change", "plane", "by-gain", "by-batch"),
+                    ("change", "plane", "by-batch"),
                     (
                         {"gain": 1.1, "low": 0, "high": 0, "share": 0, "passed": 0, "cost": 150},
                         {"gain": 100, "low": 5, "high": 5, "share": 100, "cost": 1}, {"gain": 100, "low": 0, "high": 5, "share": 0},

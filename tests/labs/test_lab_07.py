@@ -596,18 +596,3 @@ def test_the_lab_and_the_keys_take_the_same_premises():
     """The key is one line over the registry, the screens come from the jobs: both must be the same pass."""
     assert jobs.pass_s(textbook("kws"), hardware("a100_80gb_sxm").launch) == pytest.approx(15e-3)
     assert jobs.premise(hardware("a100_80gb_sxm"), textbook("kws")) == pytest.approx(100 / 3)
-
-
-def test_fusing_moves_the_points_and_not_the_axes(revealed):
-    """Both runs are on the roofline either way, neither at its edge."""
-    drawn = {}
-    for fused in (False, True):
-        view = revealed.turn("act2", fusion=fused)
-        drawn[fused] = next(each for each in view["figures"] if each["id"] == "roof")
-    assert drawn[False]["x"] == drawn[True]["x"] and drawn[False]["y"] == drawn[True]["y"]
-    places = [{mark["id"]: (mark["x"], mark["y"]) for mark in each["marks"] if mark["type"] == "point"} for each in drawn.values()]
-    assert places[0]["other"] == pytest.approx(places[1]["run"]) and places[1]["other"] == pytest.approx(places[0]["run"])
-    for axis, at in (("x", 0), ("y", 1)):
-        low, high = drawn[True][axis]["domain"]
-        assert all(low < place[at] < high for each in places for place in each.values())
-    revealed.turn("act2", fusion=False)

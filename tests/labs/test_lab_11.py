@@ -210,8 +210,8 @@ def test_reveal_for_each_option(page):
     assert "off by a regime: the ridge is at 3.46 times the product's intensity, the ceiling at 3.46 times its rate" in text
     feedback = page.slots("act1.feedback.tiles", page.parts["act1_reveal"].text)
     assert feedback == {"intensity": "85.3 FLOP/B", "ridge": "295 FLOP/B"}
-    said = marks(page.piece("act1.instrument").view, "asked", "point", id="said")[0]
-    truth = marks(page.piece("act1.instrument").view, "asked", "point", id="asked")[0]
+    said = marks(page.piece("act1.instrument").view, "roofs", "point", id="said")[0]
+    truth = marks(page.piece("act1.instrument").view, "roofs", "point", id="truth")[0]
     assert said["x"] > 295 > truth["x"] and said["y"] == 989e12
 
 
@@ -258,7 +258,7 @@ def test_the_key_of_act_ii_follows_the_stated_case(bench):
     assert (said["norm_three"], said["softmax_three"], said["crossing"]) == ("0.667 FLOP/B", "0.833 FLOP/B", "345")
     assert "rms" in kernels.NAMES["norm"].lower()  # Llama 3 has no layer norm
     assert "off: 3 of 4 points are on the side you said, not projection, a prefill" in text
-    claimed = [m["id"] for m in marks(bench.piece("act2.instrument").view, "asked", "point") if m["id"].startswith("said")]
+    claimed = [m["id"] for m in marks(bench.piece("act2.instrument").view, "kernels", "point") if m["id"].startswith("said")]
     assert claimed == ["said-few", "said-many", "said-norm", "said-softmax"]
 
 

@@ -59,10 +59,10 @@ def test_a_window_in_the_middle_names_its_edges(bench):
     assert bench.shows("act1.overloaded", view["note"]) and bench.shows("act1.other_order", view["note"])
 
 
-def test_your_answer_is_a_third_area(bench):
-    bars = {mark["name"]: mark["x"] for mark in figure(bench.piece("act1.instrument").view, "answer")["marks"]}
-    columns, rows, mine = bars.values()
-    assert columns == rows == 48 * 60 and mine == 120 * 0.5
+def test_your_answer_is_a_length_beside_the_true_one(bench):
+    marks = {mark["role"]: mark["points"] for mark in figure(bench.piece("act1.instrument").view, "staircase")["marks"] if mark.get("role")}
+    lengths = {role: end[0] - start[0] for role, (start, end) in marks.items()}
+    assert lengths == {"prediction": pytest.approx(0.5), "truth": pytest.approx(24)}
 
 
 def test_the_dashboard_is_the_system_that_the_dials_begin_at():

@@ -64,7 +64,7 @@ def test_first_reading(bench):
     view = bench.piece("act1.instrument").view
     assert cards(view) == {"P99 of the users": "911 ms", "P99 of the test": "1 ms", "Never sent": "1,089", "A stall": "1 s"}
     assert view["banner"]["tone"] == "fail" and bench.shows("act1.misses", view["banner"]["text"])
-    assert [f["id"] for f in view["figures"]] == ["percentiles", "triangle", "requests"]
+    assert [f["id"] for f in view["figures"]] == ["triangle", "percentiles", "requests"]
     rules = {m["id"]: m["x"] for m in figure(view, "percentiles")["marks"] if m["type"] == "rule"}
     assert rules == {"prediction": 1.0, "truth": pytest.approx(0.911)}
     assert "= 911 ms" in bare(view["formula"]) and "rank 9,880 to 9,920" in bare(view["formula"])

@@ -124,9 +124,9 @@ def test_a_group_that_does_not_divide_is_moved(bench):
 
 
 def test_both_answers_stand_beside_the_shares(bench):
-    bars = {mark["name"]: mark["x"] for mark in figure(bench.piece("act2.instrument").view, "said")["marks"]}
-    assert bars["in one box: you said"] == 20 and bars["over both: you said"] == 66
-    assert bars["over both"] == pytest.approx(100 * placed_step("llama3_8b", "dgx_h100", 16, nics=1).tensor_share)
+    at = {mark["id"]: mark["x"] for mark in figure(bench.piece("act2.instrument").view, "on-wires")["marks"] if mark["type"] == "rule"}
+    assert at["estimate"] == 20 and at["prediction"] == 66
+    assert at["truth"] == pytest.approx(100 * placed_step("llama3_8b", "dgx_h100", 16, nics=1).tensor_share)
 
 
 # --- keys, the ledger, the learner's own machine

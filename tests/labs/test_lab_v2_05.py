@@ -72,15 +72,6 @@ def test_the_published_layouts_pass():
         assert state_of(one) == "works" and one.published == run and one.layout == run.layout
 
 
-def test_the_dots_are_the_search(bench):
-    start = bench.start("act2")
-    marks = figure(bench.turn("act2", **{**start, **META}), "layouts")["marks"]
-    named = {mark["label"]: (mark["x"], mark["y"]) for mark in marks if mark.get("label") and mark["type"] == "point"}
-    assert named["yours"] == named["best of the search"] == named["as published"]
-    assert sum(mark["type"] == "point" for mark in marks) == 3 + len(case().ranking)
-    assert "does not divide" in figure(bench.turn("act2", **{**start, "pipeline": 64, "virtual": 4}), "layouts")["text"]
-
-
 def test_the_keys_move_with_the_registry(bench, monkeypatch):
     small = replace(claims.NAMESPACE["hardware"]("h100_sxm"), capacity=40e9)
     monkeypatch.setitem(claims.NAMESPACE, "hardware", lambda name: small)

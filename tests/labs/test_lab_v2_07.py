@@ -106,10 +106,10 @@ def test_near_copies_help_as_much_as_failures_leave_them():
 
 
 def test_the_estimate_stands_beside_the_parts(bench):
-    said = figure(bench.piece("act2.instrument").view, "said")
-    parts = {mark["name"]: mark["x1"] - mark["x0"] for mark in said["marks"] if mark["type"] == "bar"}
-    assert sum(parts.values()) == pytest.approx(100) and parts["detecting and restarting"] == pytest.approx(19.55, abs=0.05)
-    assert next(mark for mark in said["marks"] if mark["type"] == "rule")["x"] == 90
+    view = bench.piece("act2.instrument").view
+    said = next(mark for mark in figure(view, "time")["marks"] if mark["id"] == "estimate")
+    roles = {mark["role"]: mark["y"] for mark in figure(view, "wasted")["marks"] if mark.get("role")}
+    assert said["x"] == 90 and roles["truth"] == "detecting and restarting"
 
 
 # --- keys, the ledger, the learner's own machine

@@ -39,9 +39,6 @@ def test_the_story(bench):
         "rule-one call": pytest.approx(0.1),
         "rule-the whole": pytest.approx(GAMMA.ppf(0.99), rel=1e-4),
         "rule-sum": pytest.approx(0.5),
-    }
-    said = figure(view, "said")
-    assert {mark["id"]: mark["x"] for mark in said["marks"] if mark["type"] == "rule"} == {
         "prediction": 0.5,
         "truth": pytest.approx(GAMMA.ppf(0.99), rel=1e-4),
     }
@@ -172,11 +169,11 @@ def test_extremes_of_act_two_are_drawn(bench):
     for moves in (low, high, {**high, "load": 10}, {**low, "order": "lifo", "breaker": 25}):
         view = bench.turn("act2", **{**start, **moves})
         assert not view.get("error"), view.get("error")
-        assert {"spike", "latencies", "added", "down", "said"} == {one["id"] for one in view["figures"]}
+        assert {"spike", "latencies", "down"} == {one["id"] for one in view["figures"]}
 
 
 def test_the_answer_stands_on_its_own_spike(bench):
-    said = figure(bench.piece("act2.instrument").view, "said")
+    said = figure(bench.piece("act2.instrument").view, "spike")
     marks = {mark["id"]: mark for mark in said["marks"]}
     assert marks["prediction"]["y"] == 25 and marks["truth"]["y"] == 0
 

@@ -119,7 +119,7 @@ def test_contexts_are_numbers_of_records(bench):
 
 
 def test_the_answer_stands_beside_the_others(bench):
-    answer = figure(bench.piece("act2.instrument").view, "answer")
+    answer = figure(bench.piece("act2.instrument").view, "changes")
     bars = {mark["name"]: mark["x1"] for mark in answer["marks"] if mark["type"] == "bar"}
     assert list(bars.values()) == pytest.approx([1.2889, 2.9315, 2.7332, 3.0911, 1.2889], abs=5e-4)
 

@@ -102,10 +102,6 @@ def test_the_pictures_of_act_two(bench):
     view = bench.turn("act2", **{**bench.start("act2"), "deferrable": 40})
     bars = [mark for mark in figure(view, "carbon")["marks"] if mark["type"] == "bar" and mark["y"] == "before"]
     assert max(mark["x1"] for mark in bars) == pytest.approx(plan.premise().tonnes, rel=1e-3)
-    limits = {mark["name"]: mark["x"] for mark in figure(view, "levers")["marks"] if mark["type"] == "bar"}
-    assert limits["70B, 4 H100, 512 at once"] == pytest.approx(0.744, abs=5e-3) and limits["70B, 2 B200, 256 at once"] == pytest.approx(
-        1.0, abs=0.01
-    )
     load = next(mark for mark in figure(view, "hours")["marks"] if mark["id"] == "line-load")["points"]
     assert sum(value for _, value in load) / len(load) == pytest.approx(100) and min(value for _, value in load) == pytest.approx(60)
 

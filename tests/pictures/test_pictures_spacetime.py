@@ -1,11 +1,10 @@
-"""Who sends when, and answers beside shares: every message a line, nothing drawn that is not said."""
+"""Who sends when: every message a line, nothing drawn that is not said."""
 
 import pytest
 
 from ironlaw.engine.cluster.schedule_replay import step_ends
 from ironlaw.engine.cluster.schedules import steps
 from ironlaw.errors import BadValue
-from ironlaw.pictures.answers_picture import answers
 from ironlaw.pictures.spacetime import ADDED, KEPT, spacetime
 
 NAMES = [str(rank) for rank in range(4)]
@@ -27,9 +26,3 @@ def test_every_message_is_a_line_from_its_sender_to_its_receiver():
 def test_every_step_needs_its_end():
     with pytest.raises(BadValue, match="1 ends for 4 steps"):
         spacetime(steps("binomial", 4), (1.0,), NAMES, 1e6, "Tree", whole=1.0)
-
-
-def test_what_was_said_stands_under_what_it_is():
-    drawn = answers({"ring": (84.0, "overhead", 8.0), "tree": (22.6, "compute", None)}, "Shares", what="algorithm").to_dict()
-    assert [(mark["name"], mark["x"]) for mark in drawn["marks"]] == [("ring", 84), ("ring: you said", 8), ("tree", 22.6)]
-    assert drawn["text"] == "ring 84 %; ring: you said 8 %; tree 22.6 %." and drawn["table"]["columns"][0] == "algorithm"

@@ -2,7 +2,7 @@
 
 Which steps an act has follows from its places (questions.toml) and from what its module `act1` provides. `lab` is the lab that is open:
 
-    dials(lab), view(lab, values)       the instrument; FOLLOWS: the dials that move with the context
+    dials(lab), view(lab, values)       the instrument; FOLLOWS: the dials that move with the context; MORE: those in the fold
     offers(lab)                         what designs of earlier labs could give its dials, each a kit.Offer
     truth(lab), distance(lab)           the reveal
     message, lock, reveal, blanks, reflection, peek, takeaways, challenge
@@ -31,6 +31,7 @@ from typing import Any
 
 from ironlaw.kit import lab_parts
 from ironlaw.kit.cell import Cell, Show
+from ironlaw.kit.instrument import folded
 from ironlaw.kit.lab_module import LabModule
 from ironlaw.kit.question_sheet import Question
 
@@ -105,9 +106,10 @@ class Act:
             lab.claims[self.name] = lambda: self.module.CLAIMS
             panel = getattr(self.module, f"{own}_panel") if own else self.module
             follows, offers = getattr(panel, "FOLLOWS", ()), partial(getattr(panel, "offers", lambda lab: ()), lab)
+            more = getattr(panel, "MORE", ())
             goal = self._value("GOAL", None)
             aim = (goal, self._slots(lab, "task") or {}) if goal is not None and goal.panel == own else None
-            return lab_parts.instrument(lab, self.name, panel.dials(lab), partial(panel.view, lab), follows, own, offers, aim)
+            return lab_parts.instrument(lab, self.name, folded(panel.dials(lab), more), partial(panel.view, lab), follows, own, offers, aim)
 
         return self._cell(part, instrument, opens, again=("contexts",))
 

@@ -7,7 +7,7 @@ before the lock opens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ class View:
     note: str = ""
     readouts: Mapping[str, Any] = field(default_factory=dict)
     after: str = ""  # HTML under the formula: tables and other reference
+    seen: Mapping[str, Any] = field(default_factory=dict)  # slots of the captions, `act.see.<picture>` in words.md
 
 
 def drawn(dials: Callable[[Values], Sequence[Dial]], values: Values) -> tuple[Sequence[Dial], dict[str, str]]:
@@ -58,6 +59,11 @@ def stand(dials: Callable[[Values], Sequence[Dial]], values: Values) -> tuple[Se
     listed, reasons = drawn(dials, values)
     standing, refusals = settle(listed, {name: value for name, value in values.items() if name not in reasons})
     return listed, standing, refusals | reasons
+
+
+def folded(dials: Callable[[Values], Sequence[Dial]], more: Collection[str]) -> Callable[[Values], Sequence[Dial]]:
+    """The same dials, those named in `more` under "More dials": six at most are in view."""
+    return lambda values: [{**dial, "more": True} if dial["id"] in more else dial for dial in dials(values)]
 
 
 class Instrument:

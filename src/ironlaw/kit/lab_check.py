@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ironlaw.errors import IronlawError
+from ironlaw.kit import caption
 from ironlaw.kit import lab as labs
 from ironlaw.kit.challenge import commit as commit_number
 from ironlaw.kit.check_prose import prose
@@ -28,6 +29,7 @@ HEAD = ("title", "teaches", "sentence", "read_first", "context", "sender", "take
 NEXT = re.compile(r"Next: \[[^\]]*\]\(\.\./(\w+)/?\)")
 PER_DECISION = ("title", "message", "question", "premises", "instrument", "reveal")
 PER_ACT = (*PER_DECISION, "peek")
+MOST_PICTURES, MOST_DIALS = 3, 6  # of an instrument
 PROVIDED = ("dials", "view", "truth", "distance", "CLAIMS")
 
 
@@ -171,7 +173,27 @@ def _runs(folder: Path, ledger: object) -> list[str]:
             return faults
         if stage == "locked":
             complete(page.lab)
+        else:
+            return list(_screen(folder.name, page))
     return []
+
+
+def _screen(name: str, page: Page) -> Iterator[str]:
+    """What one sees after the commits: a sentence to each picture, three of those and six dials at most."""
+    for instrument, made in page.lab.instruments.items():
+        figures, dials = made.piece.view.get("figures", []), made.piece.spec["dials"]
+        tabs = {figure.get("tab", figure["title"]) for figure in figures}
+        if len(tabs) > MOST_PICTURES:
+            yield f"{name}: {instrument} has {len(tabs)} pictures; take the {MOST_PICTURES} that decide"
+        in_view = [dial["id"] for dial in dials if not dial.get("hidden") and not dial.get("more")]
+        if len(in_view) > MOST_DIALS:
+            yield f"{name}: {instrument} has {len(in_view)} dials in view; name some of {', '.join(in_view)} in MORE"
+        for figure in figures:
+            section, words = caption.section(instrument, figure["id"]), len(figure.get("caption", "").split())
+            if not words:
+                yield f"{name}/words.md: no section [{section}]; say in one sentence what to notice in that picture"
+            elif words > caption.LONGEST:
+                yield f"{name}/words.md [{section}]: {words} words; {caption.LONGEST} at most"
 
 
 def complete(lab: labs.Lab) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.kit import journey, links, page_host, prose, step
 from ironlaw.kit import lock as locks
 from ironlaw.kit import message as messages
+from ironlaw.kit.caption import captions
 from ironlaw.kit.frame import go_on, toggle
 from ironlaw.kit.goal import Aim, Goal
 from ironlaw.kit.instrument import Instrument, Values, View
@@ -50,11 +51,11 @@ def closed(lab: Lab, act: str) -> Any:
 
 def lock(lab: Lab, act: str, slots: Slots | None = None, part: Part | None = None) -> Any:
     """`part`: an estimate or a curve that is sealed with the choice."""
-    texts = lab.words.fill_all([f"{act}.question", f"{act}.premises"], slots or {})
-    ask, premises = texts.values()
+    folded = [f"{act}.assumptions"] if f"{act}.assumptions" in lab.words else []  # what the key does not need
+    ask, premises, *rest = lab.words.fill_all([f"{act}.question", f"{act}.premises", *folded], slots or {}).values()
     to = lab.progress.after(f"{act}.lock")
     place = to.anchor if to else ""
-    piece = locks.lock(lab.question(act), ask, premises, lab.ledger, lab.slug, lambda: _on_commit(lab, act), place, part)
+    piece = locks.lock(lab.question(act), ask, premises, lab.ledger, lab.slug, lambda: _on_commit(lab, act), place, part, "".join(rest))
     return lab.show(act, piece, act, "lock", "Your decision" if lab.question(act).kind == "decision" else "Your prediction")
 
 
@@ -91,7 +92,8 @@ def instrument(
         task = prose.inline(lab.words.fill(f"{act}.task", **slots))
         lab.aims[name] = Aim(lab, name, goal, task)
         compute = lab.aims[name].judging(compute, act)
-    made = Instrument(name, title, dials, compute, store=store, locked=locked, on_readouts=on_readouts, saved=saved, task=task,
+    captioned = captions(lab.words, name, compute)
+    made = Instrument(name, title, dials, captioned, store=store, locked=locked, on_readouts=on_readouts, saved=saved, task=task,
                       offers=offers, cases=lambda: cases(lab, name, dials))  # fmt: skip
     lab.instruments[name], lab.follows[name] = made, follows
     place = name if panel else f"{act}.instrument"

@@ -20,9 +20,10 @@ from ironlaw.widget.piece import Piece
 
 def lock(
     question: Question, ask: str, premises: str, ledger: Ledger, lab: str, on_commit: Callable[[], None], to: str = "",
-    part: Part | None = None,
+    part: Part | None = None, assumptions: str = "",
 ) -> Piece:  # fmt: skip
-    """`ask` and `premises` are Markdown; `on_commit` is called once the ledger holds a prediction; `to` is the place to go to then;
+    """`ask`, `premises` and `assumptions` are Markdown, the last folded;
+    `on_commit` is called once the ledger holds a prediction; `to` is the place to go to then;
     `part` is asked for beside the choice and sealed with it."""
     commits = ActCounter("commit")
 
@@ -35,10 +36,11 @@ def lock(
         attempts = question.answers(ledger.attempts(lab, question.name))
         return {"committed": sealed(question, attempts[-1]) if attempts else None, "attempts": len(attempts), "error": error}
 
-    spec = {
+    spec: dict[str, Any] = {
         "id": question.name,
         "question": inline(ask),
         "premises": html(premises),
+        "assumptions": html(assumptions) if assumptions else "",
         "options": [{"label": inline(option.label)} for option in question.options],
         "confidence": True,
         "to": to,

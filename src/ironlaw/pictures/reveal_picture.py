@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from ironlaw.errors import BadValue
 from ironlaw.units import power_of_ten, significant
-from ironlaw.widget.figure import Mark, mark
+from ironlaw.widget.figure import Figure, Mark, mark
 from ironlaw.widget.quantities import THIN, exact, format_quantity
 
 CLOSE = 1.1  # within a tenth nobody was wrong
@@ -82,3 +83,25 @@ def _round(value: float, unit: str) -> str:
     if unit in ("", "×") and exponent.is_integer() and exponent >= 2:
         return f"{power_of_ten(int(exponent))}{THIN}{unit}".strip(THIN)
     return format_quantity(value, unit)
+
+
+def on_rows(figure: Figure, said: Collection[str], true: str) -> Figure:
+    """The same picture for a question whose answer is one of its rows: words behind those that were chosen, and the right one, say so."""
+    words = dict.fromkeys(said, ("accent", "prediction", "◆ you said"))
+    words[true] = ("ink", "truth", "◆ you said, and it is" if true in said else "✓ it is this one")
+    marks, last = list(figure.marks), {}
+    for i, one in enumerate(marks):
+        row = dict(one.at).get("y")
+        if row in words and one.type in ("bar", "label"):
+            last[row] = i
+    for row, i in last.items():
+        marks[i] = _worded(marks[i], *words[row])
+    return replace(figure, marks=tuple(marks), text=f"{figure.text} You said: {', '.join(said)}. It is: {true}.")
+
+
+def _worded(one: Mark, colour: str, role: str, words: str) -> Mark:
+    more = {**dict(one.more), "role": role}
+    if one.type == "label":
+        return replace(one, colour=colour, label=f"{one.label}  {words}", more=tuple(more.items()))
+    more["tags"] = [*more.get("tags", ()), {"text": words, "colour": colour}]
+    return replace(one, more=tuple(more.items()))

@@ -129,7 +129,9 @@ class Figure:
     table: Table
     note: str = ""
     legend: tuple[dict[str, Any], ...] = ()
-    more: dict[str, Any] = field(default_factory=dict)  # height, width ("half"), stacked, plain (no axes), tab, alone (its tab on a phone)
+    more: dict[str, Any] = field(
+        default_factory=dict
+    )  # height, width ("half"), stacked, plain (no axes), tab, alone (its tab on a phone), caption
 
     def __post_init__(self) -> None:
         if not self.text.strip() or not self.title.strip():
@@ -163,6 +165,20 @@ def tabbed(figure: Figure, name: str) -> Figure:
     """The same picture, and what its tab is called where an instrument has several. A title may change with the dials; a tab stays."""
     same = copy(figure)  # its marks have been checked
     object.__setattr__(same, "more", {**figure.more, "tab": name})
+    return same
+
+
+def halved(figure: Figure, name: str) -> Figure:
+    """The same picture at half the width: two of one tab's name stand beside each other."""
+    same = tabbed(figure, name)
+    object.__setattr__(same, "more", {**same.more, "width": "half", "alone": figure.title})
+    return same
+
+
+def captioned(figure: Figure, sentence: str) -> Figure:
+    """The same picture with a sentence under its title that says what to notice; HTML."""
+    same = copy(figure)
+    object.__setattr__(same, "more", {**figure.more, "caption": sentence})
     return same
 
 

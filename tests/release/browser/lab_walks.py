@@ -75,7 +75,7 @@ def frontier_controls(page: Page, first: Locator, second: Locator) -> None:
 
 
 def the_pass(page: Page, first: Locator) -> None:
-    expect(first.locator('[data-figure="every_part"]')).to_contain_text("you said 11")
+    expect(first.locator('[data-figure="pass"]')).to_contain_text("you said 11")
     page.get_by_role("button", name="Take the host's time away").click()
     expect(hud(page)).to_contain_text("of 10.9× at most")
 
@@ -137,8 +137,7 @@ def the_server(page: Page, second: Locator) -> None:
 
 def line_controls(page: Page, first: Locator, second: Locator) -> None:
     changes(page, first, lambda: pick(first, "any cut"))
-    first.get_by_role("tab", name="Your answer").click()
-    expect(first.locator('[data-figure="answer"] .il-drawing')).to_be_visible()
+    expect(first.locator('[data-figure="staircase"]')).to_contain_text("it is 24")
     changes(page, second, lambda: number(second, "Replicas", "4"))
     second.get_by_role("tab", name="Busy and loaded").click()
     expect(second.locator('[data-figure="meters"] .il-drawing')).to_be_visible()
@@ -278,7 +277,7 @@ def the_buckets(page: Page, second: Locator) -> None:
 
 def sum_controls(page: Page, first: Locator, second: Locator) -> None:
     changes(page, first, lambda: pick(first, "all"))
-    for tab, drawn in (("Who, when", "spacetime"), ("Bandwidth", "bandwidth")):
+    for tab, drawn in (("Who, when", "spacetime"), ("Time by size", "by-size")):
         first.get_by_role("tab", name=tab).click()
         expect(first.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
     changes(page, first, lambda: number(first, "A step takes", "50"))
@@ -317,11 +316,11 @@ def the_promise(page: Page, second: Locator) -> None:
 
 def serving_controls(page: Page, first: Locator, second: Locator) -> None:
     changes(page, first, lambda: pick(first, "as in Azure's chats"))
-    for tab, drawn in (("Slots by context", "by-context"), ("A decode step", "step")):
+    for tab, drawn in (("How many fit", "by-context"), ("A decode step", "step")):
         first.get_by_role("tab", name=tab).click()
         expect(first.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
     changes(page, second, lambda: pick(second, "only a new batch"))
-    for tab, drawn in (("Over time", "over-time"), ("How long", "times"), ("Frontier", "frontier")):
+    for tab, drawn in (("Over time", "over-time"), ("How long", "times")):
         second.get_by_role("tab", name=tab).click()
         expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
 
@@ -481,8 +480,8 @@ def the_budget(page: Page, second: Locator) -> None:
 
 
 def budget_controls(page: Page, first: Locator, second: Locator) -> None:
-    first.get_by_role("tab", name="Orders").click()
-    expect(first.locator('[data-figure="orders"] .il-drawing')).to_be_visible()
+    first.get_by_role("tab", name="By steps").click()
+    expect(first.locator('[data-figure="by-steps"] .il-drawing')).to_be_visible()
     changes(page, second, lambda: number(second, "δ is one in", "100"))
     second.get_by_role("tab", name="By noise").click()
     expect(second.locator('[data-figure="by-noise"] .il-drawing')).to_be_visible()

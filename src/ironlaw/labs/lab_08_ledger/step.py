@@ -121,10 +121,12 @@ def plain(op: str) -> str:
 
 def picture(case: Case, usable: float, extra: Sequence[Mark] = ()) -> Figure:
     """The mountain of a step."""
+    said = max((float(dict(one.at).get("y", 0.0)) for one in extra), default=0.0)
     steps = [Step(PHASES[m.phase], plain(m.op), m.bytes) for m in case.ledger.profile]
     return mountain(
         steps, [LAYERS[row] for row in ROWS], "One training step, byte by byte", limit=(usable, "usable memory"), extra=extra,
-        top=doubled_to(2e9, [1.15 * case.peak, 1.15 * usable if usable < NEAR * case.peak else 1.0]), note=f"{case.name}, {case.sizes}",
+        top=doubled_to(2e9, [1.15 * case.peak, 1.05 * said, 1.15 * usable if usable < NEAR * case.peak else 1.0]),
+        note=f"{case.name}, {case.sizes}",
     )  # fmt: skip
 
 

@@ -1,5 +1,22 @@
 // The controls. Native inputs under the paint: keyboard, touch and screen readers come with them.
 
+// The first few in view, the rest in a fold. Nothing in the fold happens unseen: where a link, a saved view or a
+// context turns one, or another dial brings one, it opens.
+function dialsView(dials, ctx) {
+  const { ui, spec, state } = ctx;
+  const rest = dials.filter((dial) => dial.more);
+  const shown = dials.filter((dial) => !dial.more).map((dial) => dialView(dial, ctx));
+  if (!rest.length) return shown;
+  const all = spec.dials.filter((dial) => dial.more);
+  const stand = JSON.stringify([all.map((dial) => state.dials?.[dial.id] ?? dial.value), rest.map((dial) => dial.id)]);
+  const start = JSON.stringify([all.map((dial) => dial.value), all.filter((dial) => !dial.hidden).map((dial) => dial.id)]);
+  if (stand !== (ui.local.restStood ?? start)) ui.local.restOpen = true;
+  ui.local.restStood = stand;
+  const toggle = (event) => { ui.local.restOpen = event.currentTarget.open; };
+  return [...shown, h("details", { key: "rest", class: "il-rest", open: Boolean(ui.local.restOpen), ontoggle: toggle },
+    h("summary", {}, `More dials (${rest.length})`), h("div", { class: "il-rest-dials" }, rest.map((dial) => dialView(dial, ctx))))];
+}
+
 function dialView(dial, ctx) {
   const id = `${ctx.ui.id}-${dial.id}`;
   const wrong = blame(dial, ctx);

@@ -18,7 +18,7 @@ function freshFigure(figure, id, width, ctx) {
   const { ui } = ctx;
   const holder = { key: "plot", class: "il-plot", "data-figure": id, "data-room": roomOf(figure), after: (node) => ui.watch(node, id) };
   return h("figure", { key: id, class: `il-figure ${figure.width ? `il-${figure.width}` : ""}` },
-    h("figcaption", {}, h("strong", { class: figure.tint ? `c-${figure.tint}` : null }, figure.title), figure.note && h("span", { class: "il-quiet" }, ` ${figure.note}`)),
+    h("figcaption", {}, h("strong", { class: figure.tint ? `c-${figure.tint}` : null }, figure.title), figure.note && h("span", { class: "il-quiet" }, ` ${figure.note}`), figure.caption && rich("p", { class: "il-caption" }, figure.caption)),
     h("div", holder, width > 60 ? plotView(figure, id, width, ctx) : null),
     figure.legend?.length ? legendView(figure.legend, ui) : null,
     figure.foot && h("p", { key: "foot", class: "il-foot" }, figure.foot),

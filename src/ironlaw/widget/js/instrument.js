@@ -15,7 +15,7 @@ function instrumentPiece(ctx) {
   announce(drawing);
   const dials = spec.dials?.length
     ? h("form", { key: "dials", class: "il-dials", "aria-label": spec.title ? `Dials: ${spec.title}` : "Dials", autocomplete: "off", onsubmit: (event) => event.preventDefault() },
-        spec.task ? rich("p", { key: "task", class: "il-task" }, spec.task) : null, spec.dials.map((dial) => ({ ...dial, ...view.dials?.[dial.id] })).filter((dial) => !dial.hidden).map((dial) => dialView(dial, ctx)), orphan(ctx))
+        spec.task ? rich("p", { key: "task", class: "il-task" }, spec.task) : null, dialsView(spec.dials.map((dial) => ({ ...dial, ...view.dials?.[dial.id] })).filter((dial) => !dial.hidden), ctx), orphan(ctx))
     : null;
   const { cards, formula, banner, note, after } = drawing.view;
   const figures = !spec.lead ? [] : (drawing.view.figures ?? []).map((figure, i) => [figureView(figure, drawing, i), toolsView(figure, drawing)]);
@@ -30,8 +30,8 @@ function instrumentPiece(ctx) {
     return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title, offersView(ctx), dials,
       h("div", { key: "show", class: `il-show ${tall ? "il-tall" : ""}` }, tabs,
         shown.length ? h("div", { key: "figures", class: "il-figures", ...panelOf(tabs, shown, ui) }, shown.map((figure, i) => figureView(figure, drawing, i))) : null),
-      inTurn(ui, "out", () => h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula))),
-      moreView(shown, note, after, drawing), live);
+      inTurn(ui, "out", () => h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula), noteView(note))),
+      moreView(shown, after, drawing), live);
   }
   // the first picture leads, and readouts have the whole width
   return h("section", { ...dress, class: `il-lead ${mood}`, "aria-busy": slow ? "true" : null }, title,

@@ -21,6 +21,7 @@ function lockPiece(ctx) {
   return h("section", { class: `il-question ${open ? "" : "il-sealed"}`, "aria-labelledby": `${ui.id}-q` },
     rich("div", { class: "il-ask", id: `${ui.id}-q` }, spec.question),
     spec.premises && rich("div", { class: "il-premises" }, spec.premises),
+    spec.assumptions && h("details", { key: "assumptions", class: "il-assumptions" }, h("summary", {}, "Assumptions"), rich("div", {}, spec.assumptions)),
     optionsView(ctx, "choice", spec.options, choice, !open, sealed && open ? null : sealed?.choice),
     open && !trying && spec.sketch ? sketchView(ctx) : null,
     open && !trying && spec.estimate ? estimateView(ctx) : null,

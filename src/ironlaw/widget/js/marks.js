@@ -168,7 +168,7 @@ function rowLabel(mark, key, plan) {
   const { x, y, above, width } = plan;
   const middle = y.at(mark.y) + (above ? y.step / 2 - 4 - (y.step - 24) / 2 : 0);
   const at = startClear(Math.min(x.at(mark.x) + 7, width - measure(mark.label) - 2), measure(mark.label), plan);
-  return h("text", { key, class: `il-over c-${mark.colour ?? "ink"}`, x: at, y: middle + 4.5 }, mark.label);
+  return h("text", { key, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: at, y: middle + 4.5 }, mark.label);
 }
 
 // Where an area's words begin or end: at its border, or at a line inside it; where they lie on the fewest points and lines.

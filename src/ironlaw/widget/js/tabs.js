@@ -14,21 +14,36 @@ function groupsOf(figures) {
   return groups;
 }
 
-// A dial that changes one picture alone brings it to the front, and so does a sentence that is about one.
-// Once a turn: the tab that the learner chooses after it stays, however late the answers come.
-function follow({ spec, line, ui }, groups) {
-  if (!line.turns || ui.local.followed === line.turns) return;
+const drawings = new WeakMap(); // figure -> what is drawn of it: a turn may change a picture's title and leave the picture as it is
+function drawingOf(figure) {
+  if (!drawings.has(figure)) drawings.set(figure, JSON.stringify([figure.marks, figure.x, figure.y]));
+  return drawings.get(figure);
+}
+
+// A sentence brings the picture that it is about, a dial the one that it names (`shows`), or the first one that it changes where the
+// picture in front stays as it is. Once a turn: the tab that the learner chooses after it stays, however late the answers come.
+function follow({ spec, line, ui }, groups, front) {
+  const before = ui.local.drawn;
+  const now = new Map(groups.flat().map((figure) => [figure.id, drawingOf(figure)]));
+  if (!line.turns || ui.local.followed === line.turns) {
+    ui.local.drawn = now;
+    return;
+  }
   const shows = line.brings ?? spec.dials?.find((dial) => dial.id === line.touched)?.shows;
   if (shows && !groups.some((group) => group.some((figure) => figure.id === shows))) return; // it may come with the answer
+  const changed = groups.filter((group) => group.some((figure) => before?.get(figure.id) !== now.get(figure.id)));
+  if (!shows && !changed.length) return; // not answered yet
   ui.local.followed = line.turns;
+  ui.local.drawn = now;
   if (shows) ui.local.tab = shows;
+  else if (before && groups[front] && !changed.includes(groups[front])) ui.local.tab = changed[0][0].id;
 }
 
 function tabsView(ctx) {
   const { ui, view } = ctx;
   const groups = groupsOf(view.figures ?? []);
-  follow(ctx, groups);
   const front = () => Math.max(0, groups.findIndex((group) => group.some((figure) => figure.id === ui.local.tab)));
+  follow(ctx, groups, front());
   const at = front();
   if (groups.length < 2) return { tabs: null, shown: groups[0] ?? [] };
   const choose = (i) => {
@@ -55,13 +70,12 @@ function tabsView(ctx) {
 
 const panelOf = (tabs, shown, ui) => (tabs ? { role: "tabpanel", id: `${ui.id}-panel`, "aria-labelledby": `${ui.id}-tab-${shown[0].id}` } : {});
 
-// Prose, the same figures as tables, and what can be taken along: under the instrument, out of its way.
-function moreView(shown, note, after, ctx) {
+// The same figures as tables, and what can be taken along: under the instrument, out of its way.
+function moreView(shown, after, ctx) {
   const { ui, line } = ctx;
-  if (!note && !after && !shown.length) return null;
+  if (!after && !shown.length) return null;
   if (ui.more && line.state.moving && !ui.fold?.open) return ui.more; // nobody sees it: it follows when the dials rest
-  const parts = [noteView(note), noteView(after, "after"), shown.map((figure, i) => [tableView(figure, figure.id ?? `figure-${i}`, ctx), toolsView(figure, ctx)])];
-  const title = note || after ? "More: what this shows, the figures as a table" : "The figures as a table";
-  ui.more = h("details", { key: "more", class: "il-more", after: (node) => { ui.fold = node; } }, h("summary", {}, title), parts);
+  const parts = [noteView(after, "after"), shown.map((figure, i) => [tableView(figure, figure.id ?? `figure-${i}`, ctx), toolsView(figure, ctx)])];
+  ui.more = h("details", { key: "more", class: "il-more", after: (node) => { ui.fold = node; } }, h("summary", {}, "The figures as a table"), parts);
   return ui.more;
 }

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from ironlaw.engine.device.memory import Memory
 from ironlaw.labs.lab_01_magnitude import models
-from ironlaw.labs.lab_01_magnitude.act2.case import CONVENTIONS, Case, premise
-from ironlaw.labs.lab_01_magnitude.devices import CLOUD
+from ironlaw.labs.lab_01_magnitude.act2.case import CONVENTIONS, Case
 from ironlaw.pictures.curve_picture import Position, curve
-from ironlaw.pictures.terms import terms as term_bars
 from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 FLASH = "weights, in flash"
-
-
-@cache
-def own_case(claim: str | None, note: str) -> Figure:
-    """The prediction's own settings, with the term that was claimed."""
-    return replace(term_bars(premise(CLOUD).prediction, claim, "asked"), title="Your prediction's own case", note=note)
 
 
 def needs(case: Case) -> Figure:

@@ -28,6 +28,7 @@ DISPATCH = {SYNC: "synchronous", QUEUED: "queued"}
 ROUND = (1, 2, 5)
 CLAIMS = ("launch_5_to_20_us", "compiling_removes_launches", "framework_choice")
 KINDS = {"calibrated": "", "transferred": "≈ from other machines; ", "bound": "at the datasheet's peak, a bound; "}  # before a card's note
+MORE = ("memory",)  # dials in the fold
 
 
 def key(model: str) -> str:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 from ironlaw import kit
-from ironlaw.formats import intensity_unit, rate_unit
 from ironlaw.labs.lab_07_fusion.act2 import fusion, local_runs
 from ironlaw.labs.lab_07_fusion.act2.fusion import THREE, Case, Line
 from ironlaw.pictures.lines import lines, upright
-from ironlaw.pictures.roofline_picture import roofline
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.traffic import traffic
 from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.machines import hardware
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, mark
-from ironlaw.widget.quantities import exact, format_quantity
+from ironlaw.widget.figure import Axis, Figure
+from ironlaw.widget.quantities import format_quantity
 
 FUSED, UNFUSED = "fused", "unfused"
 
@@ -53,17 +48,6 @@ def times(case: Case, fused: bool) -> Figure:
     note = f"{significant(case.speedup)} × by this model"
     figure = stack(rows, "s", "Time from both terms", chosen=FUSED if fused else UNFUSED, label="wall time", note=note, id="times")
     return figure
-
-
-def roof(case: Case, fused: bool) -> Figure:
-    """The run as the switch stands, and where the other one is."""
-    run, other = (case.fused, case.unfused) if fused else (case.unfused, case.fused)
-    work = other.graph.work
-    name = UNFUSED if fused else FUSED
-    at: dict[str, Any] = {"x": float(work.intensity), "y": float(work.flops / other.seconds)}
-    hover = [("intensity", exact(at["x"], intensity_unit(other.graph.dtype))), ("rate", exact(at["y"], rate_unit(other.graph.dtype)))]
-    other_point = mark("point", "ridge", **at, shape="diamond", size=6, hollow=True, label=name, name=name, id="other", hover=hover)
-    return replace(roofline(run, id="roof", extra=[other_point], beside=other), title="Against the ridge", more={"height": 330})
 
 
 def sizes(lab: kit.Lab, case: Case) -> list[Figure]:

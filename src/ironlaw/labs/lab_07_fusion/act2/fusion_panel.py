@@ -61,7 +61,6 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     pictures = [
         tabbed(figures.byte_ledger(case, fused), "Bytes"),
         tabbed(figures.times(case, fused), "Time"),
-        tabbed(figures.roof(case, fused), "Roofline"),
         *figures.sizes(lab, case),
         *local_runs.lengths(lab),
     ]

@@ -26,6 +26,7 @@ from ironlaw.widget.quantities import exact, format_quantity
 
 FOLLOWS = ("volume", "span")  # what goes where the context goes
 VOLUMES = [digit * 10**power for power in range(2, 8) for digit in (1, 2, 5)] + [10**8]
+MORE = ("model",)  # dials in the fold
 
 
 def start(lab: kit.Lab) -> tuple[int, str]:

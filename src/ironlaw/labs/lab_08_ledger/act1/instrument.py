@@ -17,17 +17,18 @@ from ironlaw.kit.context import the
 from ironlaw.kit.formula import line, term
 from ironlaw.labs.lab_08_ledger import step
 from ironlaw.labs.tables import scrolling_table
-from ironlaw.pictures.reveal_picture import rules
+from ironlaw.pictures.reveal_picture import Distance
 from ironlaw.systems.fields import whole
 from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark, tabbed
+from ironlaw.widget.figure import Mark, mark, tabbed
 from ironlaw.widget.quantities import exact, format_quantity
 
 PREMISE = Case("gpt2", 1024, Setup("fp32", "adamw", 8))
 CLAIMS = ("training_is_four_times_inference", "adam_sixteen_bytes", "batch_doubles_memory")
 STAIRS = (("weights",), ("optimiser",), ("kept",), ("head", "passing"))
 STAIR_NAMES = ("the weights", "+ optimiser", "+ kept for backward", "+ head and loss")
+MORE = ("attention",)  # dials in the fold
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     usable = float(device.hardware.usable)
     return kit.View(
         figures=[
-            *([tabbed(stairs(lab), "Your prediction")] if lab.choice("act1") else []),
-            tabbed(step.picture(case, usable, guess(lab, case)), "The step"),
+            tabbed(step.picture(case, usable, marks(lab, case)), "The step"),
             tabbed(step.bar(case, usable, the(device)), "Against the device"),
         ],
         cards=cards(case, usable),
@@ -77,37 +77,18 @@ def multiple(case: Case) -> float:
     return float(case.ledger.peak / case.ledger.static.weights)
 
 
-def guess(lab: kit.Lab, case: Case) -> tuple[Mark, ...]:
-    """Your multiple as a rule across the mountain, where it is in the picture."""
+def marks(lab: kit.Lab, case: Case) -> tuple[Mark, ...]:
+    """The multiple that you said, and the one that it is, as levels of this step's mountain."""
     option = lab.choice("act1")
-    height = float(option.value) * float(case.ledger.static.weights) if option else 0.0
-    if option is None or not 0 < height < 1.4 * case.peak:
+    if option is None:
         return ()
-    label = f"you said {significant(float(option.value))} ×"
-    hover = [("your prediction", exact(height, "B"))]
-    return (mark("rule", "accent", y=height, dash="7 4", id="guess", name="your prediction", label=label, hover=hover),)
-
-
-def stairs(lab: kit.Lab) -> Figure:
-    """The prediction's own case: what each row adds, as multiples of the weights, with your mark and the truth."""
-    now = PREMISE.ledger
-    unit, at, marks, rows = float(now.static.weights), 0.0, list[Mark](), list[tuple[str, ...]]()
-    for name, group in zip(STAIR_NAMES, STAIRS, strict=True):
-        size = sum(float(now.at_peak(row)) for row in group)
-        at += size
-        times = at / unit
-        label = f"{significant(times)} ×"
-        colour = step.LAYERS[group[0]].colour
-        hover = [("together", exact(at, "B")), ("adds", format_quantity(size, "B"))]
-        marks.append(mark("bar", colour, x=times, y=name, id=name, name=name, label=label, pattern=group[0] == "head", hover=hover))
-        rows.append((name, label, format_quantity(at, "B"), format_quantity(size, "B")))
-    option = lab.choice("act1")
-    assert option is not None
-    words = "; ".join(f"{name} {label}" for name, label, *_ in rows)
-    return Figure(
-        "stairs", "What each row adds, at the peak", Axis("log", "times the weights", "×", (1.0, 200.0)),
-        Axis("band", names=STAIR_NAMES), (*marks, *rules(float(option.value), at / unit, "×")), f"{words}.",
-        Table(("row", "together", "bytes", "adds"), tuple(rows)), f"{PREMISE.name}, {PREMISE.sizes}, FP32", (), {"row": 36},
+    said, true, weights = float(option.value), multiple(case), float(case.ledger.static.weights)
+    off = Distance(said, true).words
+    return (
+        mark("rule", "accent", y=said * weights, role="prediction", id="prediction", name="your prediction",
+             label=f"you said {significant(said)} ×", hover=[("your prediction", exact(said * weights, "B")), ("off", off)]),
+        mark("rule", "ink", y=case.peak, role="truth", id="truth", name="the peak", label=f"it is {significant(true)} × the weights",
+             hover=[("the peak", exact(case.peak, "B"))]),
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from ironlaw.labs.lab_08_ledger.act2.banners import LIMITS, UPDATE, Fit
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.lines import upright
+from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.systems.fields import among, whole
@@ -33,13 +34,12 @@ CHANGES: dict[str, dict[str, Any]] = {
     "checkpoint": {"checkpoint": 16}, "adam8bit": {"optimiser": "adam8bit"}, "loss_chunks": {"loss_chunks": 8},
     "batch": {"batch": 3, "accumulate": 22},
 }  # fmt: skip
-CHANGE_LABELS = {
-    "checkpoint": "recompute", "adam8bit": "8-bit optimiser", "loss_chunks": "loss in chunks", "batch": "one sequence fewer",
-}  # fmt: skip
+ROWS = setups.LABELS | {"batch": "one sequence fewer"}  # option -> its row in the picture
 CLAIMS = ("checkpointing_costs_a_third", "sqrt_checkpointing_is_best", "head_is_small")
 NONE, EVERY, SOME = "none", "every", "some"
 RECOMPUTE = {NONE: "nothing", EVERY: "every layer", SOME: "segments of layers"}
 STAGES = {0: "off", 1: "1: optimiser", 2: "2: + gradients", 3: "3: + weights"}
+MORE = ("model", "recipe", "attention", "offload", "zero", "devices")  # dials in the fold
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     limit = hit(LIMITS, Fit(case, usable))
     return kit.View(
         figures=[
-            *([tabbed(prediction(lab), "Your prediction")] if lab.choice("act2") else []),
-            tabbed(step.picture(case, usable), "The step"), tabbed(levers(case, usable), "What each change leaves"),
+            tabbed(levers(lab, case, usable), "After one change"), tabbed(step.picture(case, usable), "The step"),
             tabbed(step.bar(case, usable, the(device)), "Against the device"),
         ],
         cards=cards(lab, case, usable),
@@ -174,25 +173,18 @@ def after_each(case: Case) -> list[tuple[str, float]]:
     return [(setups.LABELS[name], Case(case.model, case.seq, other).peak) for name, other in setups.levers(case.graph, case.setup)]
 
 
-def levers(case: Case, usable: float) -> Figure:
-    """The peak as it is, and after each single change."""
-    peaks = [("as set", case.peak), *after_each(case)]
+def levers(lab: kit.Lab, case: Case, usable: float) -> Figure:
+    """The peak as it is, and after each single change; the one that you said and the one that it is are marked."""
+    fewer = [(ROWS["batch"], case.with_(batch=case.setup.batch - 1).peak)] if case.setup.batch > 1 else []
+    peaks = [("as set", case.peak), *after_each(case), *fewer]
     rows = {name: [Part("fits", peak, "memory") if peak <= usable else Part("too much", peak, "fail")] for name, peak in peaks}
     highest = up_to(1.2 * max(peak for _, peak in peaks))
     limit = [upright(usable, f"usable {format_quantity(usable, 'B')}", "usable memory", "B")] if usable < highest else []
-    return stack(
+    drawn = stack(
         rows, "B", "The peak after one change", chosen="as set", label="peak", note=f"{case.name}, {case.sizes}", id="levers", extra=limit
     )
-
-
-def prediction(lab: kit.Lab) -> Figure:
-    """The question's own start: what each of the four changes frees, with yours marked."""
     option = lab.choice("act2")
-    assert option is not None
-    names = {name: f"{label} ◆ you said" if name == option.id else label for name, label in CHANGE_LABELS.items()}
-    rows = {names[name]: [Part("frees", START.peak - START.with_(**change).peak, "memory")] for name, change in CHANGES.items()}
-    note = f"{START.name}, {START.sizes}, from {format_quantity(START.peak, 'B')}"
-    return stack(rows, "B", "What each change frees, from the stated start", chosen=names[option.id], label="freed", note=note, id="freed")
+    return on_rows(drawn, [ROWS[option.id]], ROWS[lab.question("act2").right.id]) if option else drawn
 
 
 def changes(case: Case) -> str:

@@ -11,7 +11,7 @@ from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, NETS, SCALES, Setti
 from ironlaw.pictures.lines import lines
 from ironlaw.registry.compression_tables import BINS, BITS, image, weights_seen
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact
 
 KL = Axis("log", "divergence", "nats", (1e-7, 100.0))
@@ -34,7 +34,19 @@ def divergence(setting: Setting) -> Figure:
     figure = lines(
         series, X, KL, "Divergence from the full net, log axis", measured={"Llama 3 8B, K-quants": table}, now=now, id="divergence"
     )
-    return replace(figure, more={**HALF, "alone": "Divergence"})
+    return replace(figure, marks=_marked(figure.marks, name), more={**HALF, "alone": "Divergence"})
+
+
+def _marked(marks: tuple[Mark, ...], name: str) -> tuple[Mark, ...]:
+    """The line that was predicted and the one that it is, as such."""
+    roles = {"prediction": f"line-{YOURS}", "truth": f"line-{name}"}
+
+    def role(one: Mark) -> Mark:
+        id = str(dict(one.more).get("id", ""))
+        part = next((role for role, start in roles.items() if id.startswith(start)), None)
+        return replace(one, label="you said" if part == "prediction" else "it is", more=(*one.more, ("role", part))) if part else one
+
+    return tuple(map(role, marks)) if any(str(dict(one.more).get("id", "")).startswith(roles["prediction"]) for one in marks) else marks
 
 
 def accuracy(setting: Setting, said: float | None) -> Figure:

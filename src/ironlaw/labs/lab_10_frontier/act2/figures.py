@@ -65,10 +65,10 @@ def breakeven(said: float | None) -> Figure:
         "dense": [(0.0, 100.0), (100.0, 100.0)],
     }
     extra = []
-    if said:
-        extra = list(rules(said, 100 * csr_breakeven(VALUE, COLUMN), "%"))
-    elif said == 0:
-        extra = [mark("rule", "accent", x=0.0, role="prediction", label="you said 0 %", name="your prediction", id="prediction")]
+    if said is not None:
+        guess, truth = rules(said or 1.0, 100 * csr_breakeven(VALUE, COLUMN), "%")
+        none = mark("rule", "accent", x=0.0, role="prediction", label="you said 0 %", name="your prediction", id="prediction")
+        extra = [guess if said else none, truth]
     two_four = 100 * nm_storage(2, 4, VALUE)
     extra.append(
         mark("point", "memory", x=50.0, y=two_four, shape="diamond", size=6, label="two of four", name="two of four", id="two-four")

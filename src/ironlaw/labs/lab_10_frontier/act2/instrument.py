@@ -20,6 +20,7 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("half_the_bits_twice_the_speed", "pruning_no_speedup", "half_zero_half_size")
+MORE = ("net", "zeros", "product", "cost", "harm")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -54,8 +55,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(lab.current_context.hardware, values)
     option = lab.choice("act2")
     pictures = [
+        tabbed(figures.breakeven(float(option.value) if option else None), "File by zeros"),
         tabbed(figures.picture(lab, case), "The frontier"),
-        tabbed(figures.breakeven(float(option.value) if option else None), "Your prediction"),
         tabbed(figures.sizes(lab, case), "Bytes and time"),
     ]
     return kit.View(pictures, cards(case), formula(case), banner(lab, case), kit.html(note(lab, case)), readouts(case))

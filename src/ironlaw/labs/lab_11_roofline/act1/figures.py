@@ -34,6 +34,7 @@ class Layers:
     measured: tuple[Run, ...] = ()
     pins: Sequence[tuple[str, Case]] = ()
     own: Sequence[Dot] = ()  # what the learner measured on this machine
+    answer: Sequence[Mark] = ()  # what the learner predicted, and what it is
 
 
 def picture(case: Case, layers: Layers) -> Figure:
@@ -48,7 +49,7 @@ def picture(case: Case, layers: Layers) -> Figure:
     if layers.pins:
         legend.append({"colour": "ink", "shape": "diamond", "hollow": True, "label": "pinned"})
     note = f"{case.roof.name}; {case.size}"
-    return roofs(all_roofs, dots, ACROSS, "roofs", "The roofline", note=note, legend=legend)
+    return roofs(all_roofs, dots, ACROSS, "roofs", "The roofline", layers.answer, note, legend=legend)
 
 
 def _roofs(case: Case, layers: Layers) -> list[Roof]:
@@ -143,18 +144,8 @@ def _share(case: Case, colour: str, dash: str | None = None) -> Mark:
     return mark("line", colour, points=points, label=case.roof.label, dash=dash, id=f"share-{case.roof.name}")
 
 
-def own_case(case: Case, claim: str | None, words: str) -> Figure:
-    """The message's product under its roof, and where the prediction puts it."""
-    dots = [_dot(case, "asked", "the message's product", label="it is here", colour="ink", size=8, drop=True)]
-    drawn = [case.roof]
-    return roofs(
-        drawn, dots, (1.0, 2e3), "asked", "Your prediction's own case", _claim_mark(case, claim), f"{case.roof.name}, {case.size}. {words}",
-        height=340, export=False,
-    )  # fmt: skip
-
-
-def _claim_mark(case: Case, claim: str | None) -> list[Mark]:
-    """Each option claims a place: left of the ridge, right of it, on the ceiling, or below the roof."""
+def answer_marks(case: Case, claim: str | None) -> list[Mark]:
+    """Where the message's product is, and where the prediction puts it: left or right of the ridge, on the ceiling, below the roof."""
     at = case.at
     x, roof, ridge, peak = float(at.intensity), float(at.attainable), float(at.ridge), float(at.peak)
     places = {"memory": (x, roof), "tiles": (ridge * ridge / x, peak), "maximum": (ridge, peak), "bug": (x, roof / 4)}
@@ -163,7 +154,11 @@ def _claim_mark(case: Case, claim: str | None) -> list[Mark]:
     px, py = places[claim]
     hover = [("your prediction", per_byte(px, case.fmt)), ("the case", per_byte(x, case.fmt))]
     place: dict[str, Any] = {"x": px, "y": py, "shape": "diamond", "size": 10, "hollow": True, "role": "prediction"}
-    return [mark("point", "accent", **place, label="you said", name="where you said", id="said", hover=hover)]
+    truth: dict[str, Any] = {"x": x, "y": roof, "size": 8, "role": "truth", "hover": [("it is", per_byte(x, case.fmt))]}
+    return [
+        mark("point", "accent", **place, label="you said", name="where you said", id="said", hover=hover),
+        mark("point", "ink", **truth, label=f"it is here, {case.size}", name="the message's product", id="truth"),
+    ]
 
 
 def gap(run: Run) -> Figure:

@@ -25,6 +25,7 @@ BOUND = "a bound, not a measured MFU"
 FOLLOWS = ("device",)
 CLAIMS = ("gemm_16384_at_peak", "h200_n512_python")
 PINNED = ("device", "dtype", "shape", "n", "m", "k")
+MORE = ("shape", "m", "k", "beside", "formats", "here")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -58,7 +59,7 @@ def dials(lab: kit.Lab) -> Any:
             *shown,
             kit.pins("pins", "Pinned points", PINNED, suggest),
         ]
-        return [{"shows": "gap" if dial["id"] == "measured" else "roofs", **dial} for dial in every]
+        return [{**dial, "shows": "gap"} if dial["id"] == "measured" else dial for dial in every]
 
     return dials_at
 
@@ -74,12 +75,12 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case, measured = setting.case, setting.runs
     beside = None if values["beside"] == NONE else machine(lab, values["beside"])
     local_dots = local_runs.dots(lab, case) if setting.here else ()
-    layers = Layers(beside, setting.levels, setting.formats, measured, _pins(lab, values), local_dots)
     option = lab.choice("act1")
-    own_case = figures.own_case(premise_case(lab), option.id if option else None, _claimed(lab))
+    answer = figures.answer_marks(premise_case(lab), option.id if option else None)
+    layers = Layers(beside, setting.levels, setting.formats, measured, _pins(lab, values), local_dots, answer)
     growth = tabbed(figures.growth(case, beside), "Growth with N")
     gap = [tabbed(figures.gap(setting.nearest), "From the roof to the point")] if measured else []
-    pictures = [tabbed(own_case, "Your prediction"), *gap, tabbed(figures.picture(case, layers), "Roofs"), growth]
+    pictures = [tabbed(figures.picture(case, layers), "Roofs"), *gap, growth]
     after = sizes(case) + formats(case)
     return kit.View(pictures, cards(case), formula(case), None, notes(lab, setting), readouts(case), after)
 
@@ -88,11 +89,6 @@ def premise_case(lab: kit.Lab) -> Case:
     """The message's product on the device that was asked about: the context, if it is one of the question's two."""
     devices = [str(entry["device"]) for entry in lab.sheet.contexts]
     return gemm.premise(machine(lab, lab.current_context.slug if lab.current_context.slug in devices else devices[0]))
-
-
-def _claimed(lab: kit.Lab) -> str:
-    option = lab.choice("act1")
-    return lab.words[f"act1.place.{option.id}"] if option else ""
 
 
 def _pins(lab: kit.Lab, values: Mapping[str, Any]) -> list[tuple[str, Case]]:

@@ -64,12 +64,14 @@ def bars(spent: Budget, choice: str) -> Figure:
     rows = {NOW: ("", spent.now.rate if spent.now.footprint.fits else 0.0), **{WAYS[way]: (way, rate) for way, rate in spent.rates.items()}}
     marks = []
     for name, (way, rate) in rows.items():
+        best = bool(way) and way == spent.best and bool(rate)
         tags = [{"text": "◆ your choice", "colour": "accent"}] if way and way == choice else []
-        tags += [{"text": "most", "colour": "good"}] if way and way == spent.best and rate else []
+        tags += [{"text": "most", "colour": "good"}] if best else []
+        role = "truth" if best else "prediction" if way and way == choice else None
         label = f"{significant(rate)}" if rate else "does not fit"
         marks.append(
             mark("bar", "accent" if way and way == choice else "ink" if way else "ridge", x=rate, y=name, id=way or "now", name=name,
-                 label=label, tags=tags or None, hover=[("tokens/s", exact(rate)), *_against(spent, way)])
+                 label=label, tags=tags or None, role=role, hover=[("tokens/s", exact(rate)), *_against(spent, way)])
         )  # fmt: skip
     listed = tuple((name, significant(rate) if rate else "does not fit", _times(spent, way)) for name, (way, rate) in rows.items())
     words = "; ".join(f"{name} {significant(rate) if rate else 'does not fit'}" for name, (_, rate) in rows.items())

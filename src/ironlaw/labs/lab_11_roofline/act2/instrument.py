@@ -18,13 +18,14 @@ from ironlaw.labs.lab_11_roofline.act2.notes import notes
 from ironlaw.labs.lab_11_roofline.machines import KINDS, best_kind, machine, no_curves, options
 from ironlaw.systems.limits import fail, good, hit, warn
 from ironlaw.units import counted, show, significant
-from ironlaw.widget.figure import tabbed
+from ironlaw.widget.figure import halved, tabbed
 
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
 KERNELS = {"projection": "Projection GEMM", "norm": "Norm", "softmax": "Softmax", "attention": "Attention, softmax inside"}
 FOLLOWS = ("device",)
 CLAIMS = ("decode_weight_floor", "prefill_arithmetic_floor", "flash_wall_2_to_4x")
 NOTES = {"calibrated": "", "transferred": "; ≈", "bound": "; a bound"}  # after a rate, by the kind of its times
+MORE = ("device", "model", "cache", "measured")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -39,7 +40,7 @@ def dials(lab: kit.Lab) -> Any:
             kit.select("device", "Device", devices, slug),
             *settings.dials(Case, measured={"options": rates(best), "disabled": curves}),
         ]
-        return [{"shows": "layer", **dial} for dial in every]
+        return every
 
     return dials_at
 
@@ -54,8 +55,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     option = lab.choice("act2")
     own_case = kernels.picture(option.id if option else None)
     pictures = [
-        tabbed(own_case, "Your prediction"), tabbed(figures.picture(case), "The layer's roofline"),
-        tabbed(figures.times(case), "Time, op by op"), tabbed(figures.budget(case), "Memory"),
+        tabbed(own_case, "Three kernels"), tabbed(figures.picture(case), "The layer's roofline"),
+        *(halved(one, "Time and memory") for one in (figures.times(case), figures.budget(case))),
     ]  # fmt: skip
     return kit.View(pictures, cards(case), formula(case), banner(lab, case), readouts=readouts(case), after=notes(lab, case))
 

@@ -70,19 +70,37 @@ def picture(claim: str | None) -> Figure:
     above = roofs_by_work(hardware(DEVICE), FMT, short(DEVICE))
     roof = above["matrix"]
     dots = [
-        Dot(name, NAMES[name], float(work.flops), float(work.bytes), above[work.kind], label=NAMES[name], colour=bound(name), size=6)
+        Dot(
+            name,
+            NAMES[name],
+            float(work.flops),
+            float(work.bytes),
+            above[work.kind],
+            label=NAMES[name],
+            colour=bound(name),
+            size=6,
+            more=(("role", "truth"),) if claim and bound(name) == "memory" else (),
+        )
         for name, work in works().items()
     ]
-    note = f"{roof.name}, {about(MODEL)['name']}" + ("; a diamond is what you called memory-bound" if claim else "")
+    note = f"{roof.name}, {about(MODEL)['name']}" + ("; ◇ what you called memory-bound, bold what is" if claim else "")
     return roofs(
-        distinct(above), dots, (0.1, 1e4), "asked", "Your prediction's own case", _marks(claim, dots), note, height=320, export=False
+        distinct(above),
+        dots,
+        (0.1, 1e4),
+        "kernels",
+        "The three kernels under the roof",
+        _marks(claim, dots),
+        note,
+        height=320,
+        export=False,
     )
 
 
 def _marks(claim: str | None, dots: list[Dot]) -> list[Mark]:
     return [
         mark(
-            "point", "accent", x=dot.intensity, y=dot.height, shape="diamond", size=12, hollow=True, id=f"said-{dot.id}",
+            "point", "accent", x=dot.intensity, y=dot.height, shape="diamond", size=12, hollow=True, role="prediction", id=f"said-{dot.id}",
             name=f"you said: {dot.name} is memory-bound",
             hover=[("it is", f"{bound(dot.id)}-bound"), ("intensity", dot.figures["AI"])],
         )

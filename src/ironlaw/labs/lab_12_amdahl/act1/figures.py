@@ -18,8 +18,8 @@ LARGEST = FACTORS[-1]
 TURNS, OVERLAP = "parts take turns", "parts overlap"
 
 
-def every_part(one: Pass, target: str, factor: float, overlap: bool, marks: Sequence[Mark] = ()) -> Figure:
-    """How much faster the whole gets if one part does, each in its turn; the largest first. The axis holds every prediction."""
+def every_part(one: Pass, target: str, factor: float, overlap: bool) -> Figure:
+    """How much faster the whole gets if one part does, each in its turn; the largest first."""
     gains = {name: one.speedup(name, factor, overlap) for name in one.targets()}
     ranked = sorted(gains, key=lambda name: -gains[name])
     names = {name: one.name_of(name) for name in ranked}
@@ -37,8 +37,7 @@ def every_part(one: Pass, target: str, factor: float, overlap: bool, marks: Sequ
     title = f"The whole, if one part gets {factor:.3g} times as fast"
     return Figure(
         "every_part", title, Axis("log", "speed-up of the whole", "×", (1.0, LARGEST)), Axis("band", names=tuple(names.values())),
-        (*bars, *marks), f"{one.label}: {words}.", Table(("part", "the whole", "at most"), rows),
-        "marks: the question's own case" if marks else "", more={"row": 30},
+        tuple(bars), f"{one.label}: {words}.", Table(("part", "the whole", "at most"), rows), more={"row": 30},
     )  # fmt: skip
 
 
@@ -47,20 +46,22 @@ def _most(one: Pass, name: str, overlap: bool) -> str:
     return "no limit" if math.isinf(most) else format_quantity(most, "×")
 
 
-def before_and_after(one: Pass, target: str, factor: float, overlap: bool) -> Figure:
+def before_and_after(one: Pass, target: str, factor: float, overlap: bool, marks: Sequence[Mark] = ()) -> Figure:
     """The parts as measured, and as the dials have them. The longest bar is the measured one, so the axis stands still."""
     if not overlap:
         rows = {"as measured": _parts(one, one.after(target, 1.0)), "as set": _parts(one, one.after(target, factor))}
         return stack(
-            rows, "s", "Where the time goes, part after part", chosen="as set", label="time of one pass", note=one.label, id="pass"
-        )
+            rows, "s", "Where the time goes, part after part", chosen="as set", label="time of one pass", note=one.label, id="pass",
+            extra=marks,
+        )  # fmt: skip
     before, now = one.lane_times(target, 1.0), one.lane_times(target, factor)
     rows = {lane_name(lane): [_lane(lane, before[lane])] for lane in before}
     rows |= {f"{lane_name(lane)}, as set": [_lane(lane, now[lane])] for lane in now if now[lane] != before[lane]}
     title = "Side by side: the longest sets the pace"
     return stack(
-        rows, "s", title, chosen=lane_name(max(now, key=lambda lane: now[lane])), label="time of one pass", note=one.label, id="pass"
-    )
+        rows, "s", title, chosen=lane_name(max(now, key=lambda lane: now[lane])), label="time of one pass", note=one.label, id="pass",
+        extra=marks,
+    )  # fmt: skip
 
 
 def lane_name(lane: str) -> str:

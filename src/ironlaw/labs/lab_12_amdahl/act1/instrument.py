@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_12_amdahl import passes
-from ironlaw.labs.lab_12_amdahl.act1 import figures, local_runs
+from ironlaw.labs.lab_12_amdahl.act1 import figures, local_runs, slots
 from ironlaw.labs.lab_12_amdahl.passes import DEVICE, HOST, KINDS, PIPELINE, STAGES, Pass
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.systems.fields import among, figure
+from ironlaw.units import show
 from ironlaw.widget.figure import tabbed
 
 FOLLOWS = ("pass", "part")
@@ -70,8 +71,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     local = local_runs.points(lab) if chosen.slug == PIPELINE and part == "model" else {}
     return kit.View(
         figures=[
-            tabbed(figures.every_part(chosen, part, factor, overlap, marks(lab)), "Every part"),
-            tabbed(figures.before_and_after(chosen, part, factor, overlap), "Where the time goes"),
+            tabbed(figures.before_and_after(chosen, part, factor, overlap, marks(lab)), "Where the time goes"),
+            tabbed(figures.every_part(chosen, part, factor, overlap), "Every part"),
             tabbed(figures.growing(chosen, part, factor, overlap, local), "Faster and faster"),
         ],
         cards=cards(chosen, part, factor, overlap),
@@ -82,8 +83,13 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 
 def marks(lab: kit.Lab) -> tuple[Any, ...]:
+    """The time that a pass would take if it were as many times as fast as you said, and as it is."""
     option = lab.choice("act1")
-    return rules(float(option.value), float(lab.question("act1").answer), "×") if option else ()
+    if option is None:
+        return ()
+    seconds, factors = slots.asked().seconds, (float(option.value), float(lab.question("act1").answer))
+    said, true = rules(*(seconds / factor for factor in factors), "s")
+    return replace(said, label=f"you said {show(factors[0], '×')}"), replace(true, label=f"it is {show(factors[1], '×')}")
 
 
 def readouts(chosen: Pass, part: str, factor: float, overlap: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ironlaw.labs.lab_12_amdahl.act2.job import EFFICIENT, MOST, Job
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import THIN, exact, format_quantity
 
 COUNTS = tuple(sorted({round(2 ** (k / 4)) for k in range(41)}))  # 1 to 1,024
@@ -23,25 +23,7 @@ def counts(job: Job) -> list[int]:
     return sorted({*COUNTS, job.workers})
 
 
-def gain(job: Job, marks: Sequence[Mark] = ()) -> Figure:
-    """What these workers bring, beside what they would bring without a serial part."""
-    rows = {"ideal": float(job.workers), "as set": job.speedup}
-    colours = {"ideal": "muted", "as set": "accent"}
-    bars = [
-        mark("bar", colours[name], x=value, y=name, id=f"gain-{name}", name=name, label=format_quantity(value, "×"),
-             emphasis=name == "as set", hover=[("speed-up", exact(value, "×"))])
-        for name, value in rows.items()
-    ]  # fmt: skip
-    words = f"{job.workers:,} workers would be {format_quantity(rows['ideal'], '×')} as fast, and are {format_quantity(job.speedup, '×')}."
-    table = Table(("case", "speed-up"), tuple((name, exact(value, "×")) for name, value in rows.items()))
-    return Figure(
-        "gain", f"{job.workers:,} workers", Axis("log", "speed-up", "×", (1.0, float(MOST))), Axis("band", names=tuple(rows)),
-        (*bars, *marks), words, table, "marks: the question's own case" if marks else "",
-        more={"row": 44},
-    )  # fmt: skip
-
-
-def curve(job: Job, local: Points, measured: Points, measured_on: str) -> Figure:
+def curve(job: Job, local: Points, measured: Points, measured_on: str, marks: Sequence[Mark] = ()) -> Figure:
     """S over N with the ideal, the ceiling, the peak and the target."""
     series = {"this job": [(float(n), job.speedup_on(n)) for n in counts(job)], "ideal": [(1.0, 1.0), (float(MOST), float(MOST))]}
     extra = [mark("rule", "ink", y=job.target, label=f"target {significant(job.target)}{THIN}×", name="the target", id="target",
@@ -52,7 +34,7 @@ def curve(job: Job, local: Points, measured: Points, measured_on: str) -> Figure
     if 1 < job.best < MOST:
         extra.append(upright(float(job.best), f"peak at {job.best:.0f}", "the peak", "", id="peak"))
     return lines(
-        series, WORKERS, SPEEDUP, "Speed-up, by workers", extra=extra, now=("this job", float(job.workers)), local=local,
+        series, WORKERS, SPEEDUP, "Speed-up, by workers", extra=[*extra, *marks], now=("this job", float(job.workers)), local=local,
         measured=measured, measured_on=measured_on, id="scaling", more={"height": 330},
     )  # fmt: skip
 

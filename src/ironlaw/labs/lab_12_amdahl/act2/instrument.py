@@ -12,12 +12,15 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_12_amdahl.act2 import figures, local_runs, verdict
 from ironlaw.labs.lab_12_amdahl.act2.job import PAIR, SHARE, Job, Story
 from ironlaw.labs.lab_12_amdahl.act2.verdict import LIMITS, money
-from ironlaw.pictures.reveal_picture import rules
+from ironlaw.pictures.reveal_picture import Distance
 from ironlaw.systems.limits import hit
-from ironlaw.widget.figure import tabbed
+from ironlaw.units import show
+from ironlaw.widget.figure import mark, tabbed
+from ironlaw.widget.quantities import exact
 
 CLAIMS = ("two_workers_foretell_sixteen",)
 STATED = ("pair", "target", "price", "week_price")  # by the story
+MORE = ("known", "job", "price", "week_price")  # dials in the fold
 
 
 def story(lab: kit.Lab) -> Story:
@@ -44,10 +47,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     measured, on = local_runs.recorded()
     return kit.View(
         figures=[
-            tabbed(figures.gain(job, marks(lab)), "Speed-up"),
-            tabbed(figures.curve(job, local_runs.points(lab), measured, on), "By workers"),
-            tabbed(figures.efficiency(job), "Efficiency"),
+            tabbed(figures.curve(job, local_runs.points(lab), measured, on, marks(lab)), "Speed-up"),
             tabbed(figures.cost(job), "Cost"),
+            tabbed(figures.efficiency(job), "Efficiency"),
         ],
         cards=cards(job),
         formula=formula(job),
@@ -58,8 +60,17 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 
 def marks(lab: kit.Lab) -> tuple[Any, ...]:
+    """What you said of the question's workers, and what it is, where they stand on the axis."""
     option = lab.choice("act2")
-    return rules(float(option.value), float(lab.question("act2").answer), "×", truth_label="as asked, it is") if option else ()
+    if option is None:
+        return ()
+    workers, said, true = given(lab, "cluster"), float(option.value), float(lab.question("act2").answer)
+    return (
+        mark("point", "accent", x=workers, y=said, role="prediction", id="prediction", name="your prediction", size=8,
+             label=f"you said {show(said, '×')}", hover=[("off", Distance(said, true).words)]),
+        mark("point", "ink", x=workers, y=true, role="truth", id="truth", name="computed", size=6, label=f"it is {show(true, '×')}",
+             hover=[("speed-up", exact(true, "×"))]),
+    )  # fmt: skip
 
 
 def readouts(job: Job) -> dict[str, Any]:

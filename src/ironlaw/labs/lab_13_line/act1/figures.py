@@ -1,34 +1,29 @@
-"""Act I's second picture: the dashboard's area, and the one that the learner's answer makes."""
+"""What was predicted and what it is, on Act I's staircases: there a request's time is a length, from its arrival on."""
 
 from __future__ import annotations
 
 from ironlaw import kit
-from ironlaw.labs.lab_13_line.act1.system import IN_FLIGHT, RATE
-from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
-from ironlaw.widget.quantities import exact, format_quantity
+from ironlaw.units import show
+from ironlaw.widget.figure import Mark, mark
 
-MINUTE = 60.0  # of the day that the dashboard shows
+SAID, TRUE = 24, 32  # requests at whose arrival the two lengths begin: apart, so that each has room for its words
 
 
-def answer(lab: kit.Lab) -> Figure:
-    """Requests' time in one minute of the dashboard: columns, rows at the computed mean, and rows at the learner's."""
-    option, truth = lab.choice("act1"), float(lab.question("act1").answer)
-    finished = RATE * MINUTE
-    rows = {
-        f"columns: {IN_FLIGHT} in flight for a minute": (IN_FLIGHT * MINUTE, "compute"),
-        f"rows: {significant(finished)} requests of {format_quantity(truth, 's')}": (finished * truth, "memory"),
-    }
-    if option is not None and isinstance(option.value, float) and option.value != truth:
-        rows[f"rows, your answer: {significant(finished)} of {format_quantity(option.value, 's')}"] = (finished * option.value, "accent")
-    marks: list[Mark] = [
-        mark("bar", colour, x=area, y=name, id=name.partition(":")[0], name=name, label=format_quantity(area, "s"),
-             hover=[("area", exact(area, "s"))])
-        for name, (area, colour) in rows.items()
-    ]  # fmt: skip
-    words = "; ".join(f"{name}, {format_quantity(area, 's')}" for name, (area, _) in rows.items())
-    table = tuple((name, format_quantity(area, "s"), exact(area, "s")) for name, (area, _) in rows.items())
-    return Figure(
-        "answer", "One minute of the dashboard", Axis("linear", "requests' time, together", "s", (0.0, 12_000.0)),
-        Axis("band", names=tuple(rows)), tuple(marks), f"{words}.", Table(("cut", "area", "exactly"), table),
+def marks(lab: kit.Lab, rate: float, end: float) -> list[Mark]:
+    """Two lengths, as long as a request is in the system: the one you said and the one that it is. `end`: of the time axis."""
+    option = lab.choice("act1")
+    if option is None:
+        return []
+    truth = _length("ink", "truth", TRUE, rate, end, float(lab.question("act1").answer), "it is")
+    if not isinstance(option.value, float):
+        words = "you said: these figures don't tell"
+        return [mark("label", "accent", x=SAID / rate, y=float(SAID), label=words, role="prediction", id="prediction"), truth]
+    return [_length("accent", "prediction", SAID, rate, end, option.value, "you said"), truth]
+
+
+def _length(colour: str, role: str, request: int, rate: float, end: float, seconds: float, words: str) -> Mark:
+    start, level = request / rate, float(request)
+    return mark(
+        "line", colour, points=[(start, level), (min(start + seconds, end), level)], role=role, id=role, emphasis=True,
+        label=f"{words} {show(seconds, 's')}", name=f"{words} {show(seconds, 's')} in the system",
     )  # fmt: skip

@@ -14,9 +14,9 @@ from ironlaw.labs.lab_13_line.act1 import figures
 from ironlaw.labs.lab_13_line.act1.system import IN_FLIGHT, RATE, TICK, System
 from ironlaw.pictures.staircase_picture import SHOWN, staircase
 from ironlaw.units import significant
-from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("littles_law_needs_poisson", "knee_at_70", "mm1_p99_23x")
+MORE = ("burst", "sigma", "order", "requests", "window", "opens", "closes", "seed")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -37,10 +37,11 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     system = settings.read(System, values)
     run, edges = system.run, system.edges
     end = _round_up(SHOWN / system.rate + 1.2 * system.mean)
-    drawn = staircase(run, system.cut, tick=TICK, end=end, window=(edges[0] * TICK, edges[1] * TICK) if edges else None)
+    marks = figures.marks(lab, system.rate, end)
+    drawn = staircase(run, system.cut, tick=TICK, end=end, window=(edges[0] * TICK, edges[1] * TICK) if edges else None, extra=marks)
     cut = run.within(run.arrive[0] + edges[0], run.arrive[0] + edges[1]) if edges else None
     return kit.View(
-        figures=[tabbed(drawn, "The area"), tabbed(figures.answer(lab), "Your answer")],
+        figures=[drawn],
         cards=cards(run, cut),
         formula=formula(run, cut),
         note=kit.html(notes(lab, system, cut)),

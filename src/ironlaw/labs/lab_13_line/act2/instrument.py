@@ -19,6 +19,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("gpu_utilisation_is_load", "serve_at_half")
 DEVICE = "h200_sxm"  # the question's own
+MORE = ("burst", "model", "mode", "line")  # dials in the fold
 
 
 @lru_cache(maxsize=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ironlaw.labs.lab_14_tail.act1.case import PERCENTILES, Case
 from ironlaw.pictures.ends import up_to
@@ -25,7 +26,12 @@ def requests(case: Case) -> Figure:
     return histogram(series, "All requests, by the time to their answer", domain=DOMAIN, left_out="left out by the test", id="requests")
 
 
-def triangle(case: Case) -> Figure:
+def levels(marks: Sequence[Mark]) -> list[Mark]:
+    """Upright rules, laid down: for a picture with the time to the answer upwards."""
+    return [replace(one, at=(("y", dict(one.at)["x"]),)) for one in marks]
+
+
+def triangle(case: Case, extra: Sequence[Mark] = ()) -> Figure:
     """Requests around the first stall: when they were sent, and how long their answer took."""
     start, length = case.stalls.first, case.stall
     reach = 2.5 * up_to(max(length, 20 * case.service, 5 / case.rate))
@@ -34,7 +40,7 @@ def triangle(case: Case) -> Figure:
     polite = [(at - start, took) for at, took in zip(case.polite.sent, case.polite.seconds, strict=True) if begin <= at <= end]
     if not users:
         users, polite = [(0.0, 0.0)], []
-    top = 1.25 * up_to(max(length, 2 * case.service))
+    top = 1.25 * up_to(max(length, 2 * case.service, *(float(dict(one.at)["x"]) for one in extra)))
     still = "the server stands still"
     marks = [
         mark("area", "warn", x0=0.0, x1=max(length, 1e-9), y0=0.0, y1=top, name=still, id="stall"),
@@ -60,7 +66,7 @@ def triangle(case: Case) -> Figure:
     return Figure(
         "triangle", "Around a stall, by when the request was sent",
         Axis("linear", "since the server stopped", "s", (-reach / 5, 4 * reach / 5)), Axis("linear", "time to the answer", "s", (0.0, top)),
-        tuple(marks), words, Table(("sent", "by", "answered after"), rows), legend=legend, more={"height": 330},
+        (*marks, *levels(extra)), words, Table(("sent", "by", "answered after"), rows), legend=legend, more={"height": 330},
     )  # fmt: skip
 
 

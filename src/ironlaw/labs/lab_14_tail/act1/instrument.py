@@ -19,6 +19,7 @@ from ironlaw.units import percent
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("test_sees_users_p99", "average_of_p99s", "p99_from_mean")
+MORE = ("work", "service")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -32,7 +33,7 @@ def dials(lab: kit.Lab) -> Any:
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(lab, values)
     pictures = [
-        tabbed(figures.percentiles(case, marks_of(lab)), "Percentiles"), tabbed(figures.triangle(case), "Around a stall"),
+        tabbed(figures.triangle(case, marks_of(lab)), "Around a stall"), tabbed(figures.percentiles(case, marks_of(lab)), "Percentiles"),
         tabbed(figures.requests(case), "All requests"),
     ]  # fmt: skip
     return kit.View(

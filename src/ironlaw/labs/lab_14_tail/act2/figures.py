@@ -55,6 +55,9 @@ def over_time(fleet: Fleet, mine: str, level: float | None) -> Figure:
     if mine:
         at_level = MOST if level is None else level
         extra.append(mark("rule", "accent", y=at_level, role="prediction", id="prediction", label=mine, name="your prediction"))
+        last = series["late requests"][-1]
+        extra.append(mark("point", "ink", x=last[0], y=last[1], role="truth", id="truth", name="late at the end", size=7,
+                          label=f"it is {significant(last[1])} % late", hover=[("late at the end", exact(last[1], "%"))]))  # fmt: skip
     return lines(
         series, Axis("linear", "time", "s", (0.0, up_to(max(end, fleet.pause)))), Axis("linear", "share", "%", (0.0, MOST)),
         "A run with a pause", extra=extra, id="over-time", more={"height": 340},

@@ -17,6 +17,7 @@ from ironlaw.widget.quantities import format_quantity
 
 CLAIMS = ("leaf_table", "bigtable_hedge", "hedge_costs_5")
 LAB_13 = "lab_13_line"
+MORE = ("quantile", "leaf", "work", "n")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

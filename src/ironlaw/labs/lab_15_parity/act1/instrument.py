@@ -24,6 +24,7 @@ from ironlaw.widget.quantities import THIN
 
 CLAIMS = ("compas_fpr_twice", "compas_ppv_equal", "accuracy_is_fairness")
 GAPS = {"fpr": "False positives", "fnr": "Misses", "ppv": "Precision"}
+MORE = ("a", "b", "separation", "side")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -49,7 +50,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     ]
     return kit.View(
         figures=[
-            tabbed(figures.ratio(pair, counts, marks(lab)), "Asked"),
+            tabbed(figures.ratio(pair, counts, marks(lab)), "Ratio of false alarms"),
             tabbed(
                 rays(
                     lines,
@@ -72,7 +73,6 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
                 ),
                 "People",
             ),
-            tabbed(figures.rates(pair, counts, speech.rates), "Every rate"),
         ],
         cards=cards(pair, counts),
         formula=formula(pair[0], counts[0]),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from ironlaw.engine.parity.rules import NONE, ODDS, ONE, OPPORTUNITY, RULES, SELECTION, best
 from ironlaw.labs.lab_15_parity.act2.policy import WINDOWED, Policy
 from ironlaw.labs.lab_15_parity.data import SPEECH
-from ironlaw.pictures import people_picture as pictures
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.rays import Line, rays
 from ironlaw.registry.scored_groups import CREDIT, groups
@@ -68,16 +65,6 @@ def square(policy: Policy) -> Figure:
     )  # fmt: skip
 
 
-def people(policy: Policy) -> Figure:
-    """A hundred applicants of each group."""
-    rows = {group.name: table for group, table in zip(policy.groups, policy.decision.tables, strict=True)}
-    title = "A hundred applicants of each group"
-    return pictures.people(
-        rows, SPEECH[CREDIT].kinds, title, rate="fnr", note="behind each bar: refused though able, as a share of those lit"
-    )
-
-
-@cache
 def price_list() -> dict[str, list[tuple[float, float]]]:
     data = groups(CREDIT)
     top = best(data, NONE, ASKED).profit

@@ -19,6 +19,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("fairness_costs_3_to_5", "opportunity_passes_four_fifths")
 FORBIDDEN = "This rule takes a threshold for each group."
+MORE = ("breakeven", "window")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -44,7 +45,6 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         figures=[
             tabbed(figures.profits(policy, *asked_rules(lab)), "Profit"),
             tabbed(figures.square(policy), "Curves"),
-            tabbed(figures.people(policy), "People"),
             tabbed(figures.price(policy), "Price of a gap"),
         ],
         cards=cards(policy),

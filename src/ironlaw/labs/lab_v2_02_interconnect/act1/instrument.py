@@ -22,6 +22,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("pcie_is_good_enough", "ports_make_the_cliff", "more_cards_same_bus")
 FOLLOWS = ("ranks", "nics", "order", "first", "second", "algorithm")
+MORE = ("algorithm", "first", "second")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -52,9 +53,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = setting_of(box_of(lab), values)
     return kit.View(
         figures=[
+            tabbed(figures.staircase(lab, setting), "The staircase"),
             tabbed(figures.on_the_wires(setting, values["into"] / 100), "The wires"),
             tabbed(figures.by_size(setting), "Time by size"),
-            tabbed(figures.staircase(lab, setting), "The staircase"),
         ],
         cards=cards(setting),
         formula=formula(setting),

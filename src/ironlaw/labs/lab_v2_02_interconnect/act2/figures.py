@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.labs.lab_v2_02_interconnect.act2.groups import Case
-from ironlaw.pictures.answers_picture import answers
+from ironlaw.pictures.reveal_picture import rules
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.workloads import about
-from ironlaw.widget.figure import Figure, mark
+from ironlaw.units import percent
+from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 ARITHMETIC, GROUP, SUM, UPDATE = "arithmetic", "tensor group", "gradients, not hidden", "optimiser"
@@ -51,11 +52,32 @@ def memory(case: Case) -> Figure:
     return stack(rows, "B", "What one device holds", chosen=row_name(case), note=name_of(case), id="memory", extra=[limit])
 
 
-def said(lab: kit.Lab, truths: dict[str, float]) -> Figure | None:
-    """The two shares as the learner gave them, beside the computed ones."""
+def on_wires(lab: kit.Lab, case: Case, truths: dict[str, float]) -> Figure:
+    """How much of the passes every group spends on wires, and on that axis what the learner said of the question's two."""
+    groups = [case.with_tensor(size) for size in case.choices]
+    shares = {row_name(each): each.placed.tensor_share for each in groups}
+    bars = [
+        mark("bar", "overhead", x=100 * share, y=name, id=name, name=name, label=percent(share), emphasis=name == row_name(case),
+             hover=[("of the passes", exact(100 * share, "%"))])
+        for name, share in shares.items()
+    ]  # fmt: skip
+    words = "; ".join(f"{name} {percent(share)}" for name, share in shares.items())
+    return Figure(
+        "on-wires", "Share of the passes on wires", Axis("linear", "of the passes", "%", (0.0, 100.0)), Axis("band", names=tuple(shares)),
+        (*bars, *_said(lab, truths)), f"{words}.",
+        Table(("group", "share"), tuple((name, percent(share)) for name, share in shares.items())),
+        name_of(case), more={"row": 34},
+    )  # fmt: skip
+
+
+def _said(lab: kit.Lab, truths: dict[str, float]) -> list[Mark]:
     option, estimate = lab.choice("act2"), lab.sealed("act2", "estimate")
     if option is None:
-        return None
-    inside, across = truths
-    rows = {inside: (truths[inside], "compute", estimate), across: (truths[across], "overhead", float(option.value))}
-    return answers(rows, "Share of the passes on wires", what="group")
+        return []
+    inside, across = truths.values()
+    marks = list(rules(float(option.value), across, "%", truth_label="over both boxes it is"))
+    if estimate:
+        marks.append(mark("rule", "accent", x=float(estimate), dash="2 4", id="estimate", name="your estimate for one box",
+                          label=f"in one box: you {estimate:g} %, it is {inside:.3g} %",
+                          hover=[("in one box", exact(inside, "%"))]))  # fmt: skip
+    return marks

@@ -18,6 +18,7 @@ from ironlaw.widget.figure import tabbed
 CLAIMS = ("tensor_parallelism_stays_inside", "data_parallelism_hides", "tensor_group_is_free_on_nvlink")
 FOLLOWS = ("boxes", "nics", "tensor")
 SEEN = 0.005  # of the step: what a difference must be to be worth a sentence
+MORE = ("seq", "overlap")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -39,11 +40,10 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(box_for(lab), values)
-    own = figures.said(lab, shares())
     return kit.View(
         figures=[
-            tabbed(figures.step(lab, case), "The step"), tabbed(figures.memory(case), "Memory"),
-            *([tabbed(own, "Your answer")] if own else []),
+            tabbed(figures.on_wires(lab, case, shares()), "On wires"), tabbed(figures.step(lab, case), "The step"),
+            tabbed(figures.memory(case), "Memory"),
         ],
         cards=cards(case),
         formula=formula(case),

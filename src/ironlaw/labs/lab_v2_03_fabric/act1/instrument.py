@@ -18,6 +18,7 @@ CLAIMS = ("a_thin_spine_slows_a_ring", "all_reduce_is_bound_by_the_bisection", "
 FOLLOWS = ("thin", "kind", "scattered", "per_leaf")
 WAITS = {"ports": "ports", "leaf": "leaf", "pod": "pod", "half": "middle"}  # the busiest link, for a card
 COLUMNS = (1, 2, 4, 8, 16, 32)  # oversubscriptions of the table
+MORE = ("size",)  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -38,9 +39,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = setting_of(lab, values)
     return kit.View(
         figures=[
+            tabbed(figures.factors(lab, setting), "Who notices"),
             tabbed(figures.fabric(setting), "The fabric"),
             tabbed(figures.by_tier(setting), "By tier"),
-            tabbed(figures.factors(lab, setting), "Who notices"),
         ],
         cards=cards(setting),
         formula=formula(setting),

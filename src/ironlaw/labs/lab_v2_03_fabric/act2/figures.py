@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ironlaw import kit
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import NAMES, Case, jobs_at
 from ironlaw.pictures import fabric as drawing
+from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.systems.training.fabric_jobs import HOSTS
@@ -42,7 +44,7 @@ def fabric(case: Case) -> Figure:
     )
 
 
-def steps(case: Case) -> Figure:
+def steps(lab: kit.Lab, case: Case) -> Figure:
     """In percent of each job's step on a spine that holds nobody up: arithmetic, its ports, and what it waits for besides."""
     rows = {}
     for name, one in case.waiting.items():
@@ -51,7 +53,11 @@ def steps(case: Case) -> Figure:
             Part("arithmetic", one.job.compute / whole, "compute"), Part("its ports", one.port / whole, "memory"),
             Part("waits for uplinks", (one.communication - one.port) / whole, "overhead"),
         ]  # fmt: skip
-    return stack(rows, "%", "Steps of the jobs", label="of the step on a full spine", id="steps")
+    drawn = stack(rows, "%", "Steps of the jobs", label="of the step on a full spine", id="steps")
+    option = lab.choice("act2")
+    if option is None:
+        return drawn
+    return on_rows(drawn, [NAMES[name] for name in NAMES if option.id in (name, "all")], NAMES[lab.question("act2").right.id])
 
 
 def ports(case: Case, budget: int) -> Figure:

@@ -16,6 +16,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("every_job_needs_a_full_spine", "rails_cost_more_ports")
 FOLLOWS = ("leaf_thin", "rails", "scattered", "radix", "tiers")
+MORE = ("gbits", "experts", "top_k", "collisions")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -27,7 +28,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     used = tabbed(figures.ports(case, verdict.BUDGET), "Ports")
     fits = tabbed(figures.holds(case), "What fits")
     pictures = (
-        [tabbed(figures.fabric(case), "The switches"), tabbed(figures.steps(case), "Steps"), used, fits] if case.tree.fits else [fits]
+        [tabbed(figures.steps(lab, case), "The three jobs"), tabbed(figures.fabric(case), "The switches"), used]
+        if case.tree.fits
+        else [fits]
     )
     return kit.View(
         figures=pictures,

@@ -6,7 +6,6 @@ from ironlaw import kit
 from ironlaw.engine.cluster.pipelines import bubble
 from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import MODELS, PIECES, REPLICAS, Setting, why_not_pieces
 from ironlaw.pictures import reveal_picture
-from ironlaw.pictures.devices import devices
 from ironlaw.pictures.gantt import gantt
 from ironlaw.registry.publications import published
 from ironlaw.units import significant
@@ -103,7 +102,3 @@ def stated_mfu(setting: Setting, count: int) -> list[float]:
     if setting.model != "gpt3_core" or setting.batch != 1152 or setting.box.device != "h100_sxm":
         return []
     return [float(row["mfu"]) for row in published("training_mfu").where(devices=count) if str(row["case"]).startswith("strong")]
-
-
-def grid(setting: Setting, rank: int) -> Figure:
-    return devices(setting.layout, setting.box.devices, rank, note=setting.box.name)

@@ -29,6 +29,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("mfu_collapses", "bubble_over_stages_and_batches", "model_follows_strong_scaling")
 FOLLOWS = ("rank",)
+MORE = ("model", "tensor")  # dials in the fold
 
 
 def boxes(lab: kit.Lab) -> Box:
@@ -45,7 +46,6 @@ def dials(lab: kit.Lab) -> Any:
         return [
             *settings.dials(Setting, pipeline={"disabled": no_stages}, virtual={"disabled": no_pieces}),
             kit.span("into", "Into the step", 0, 100, 100, step=2, unit="%", play=6, shows="gantt"),
-            kit.span("rank", "Whose groups", 0, 63, 0, whole=True, shows="devices"),
         ]
 
     return dials_at
@@ -53,13 +53,11 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = setting_of(boxes(lab), values)
-    rank = min(round(values["rank"]), setting.devices - 1)
     return kit.View(
         figures=[
+            tabbed(figures.pieces(lab, setting), "The bubble"),
             tabbed(figures.pipeline(setting, values["into"] / 100), "The pipeline"),
-            tabbed(figures.pieces(lab, setting), "Pieces"),
             tabbed(figures.more_gpus(setting), "More GPUs"),
-            tabbed(figures.grid(setting, rank), "Devices"),
         ],
         cards=cards(setting),
         formula=formula(setting),

@@ -12,7 +12,7 @@ from ironlaw.labs.lab_v2_05_parallelism.act2.spread import DEEP, MODELS, Case, p
 from ironlaw.pictures.devices import devices
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.figure import Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 YOURS, BEST, META = "yours", "best of the search", "as published"
@@ -84,33 +84,6 @@ def name_of(case: Case) -> str:
 def rate(case: Case, one: Candidate) -> float:
     """Model FLOPs a second of one device."""
     return one.speed.mfu * case.job.peak
-
-
-def every(case: Case) -> Figure:
-    """Every layout of the search as a dot: what it holds and what it reaches; the learner's and the published one marked."""
-    marks: list[Mark] = []
-    table = []
-    for i, one in enumerate(case.ranking):
-        marks.append(_dot(case, one, str(one.layout), f"dot-{i}", "ridge", 4, hollow=True))
-        table.append((str(one.layout), format_quantity(float(one.memory.total), "B"), format_quantity(rate(case, one), "FLOP/s")))
-    words = [f"{len(case.ranking):,} layouts divide and fit"]
-    for name, other in beside(case):
-        mine = other.step
-        if mine is None:
-            words.append(f"{name}: does not divide")
-            continue
-        colour, size, shape = {YOURS: ("accent", 8, None), BEST: ("good", 7, "diamond"), META: ("ink", 7, "square")}[name]
-        marks.append(_dot(case, mine, name, name, colour, size, shape=shape, label=name))
-        words.append(f"{name} {format_quantity(float(mine.memory.total), 'B')}, {format_quantity(rate(case, mine), 'FLOP/s')}")
-        table.append((name, format_quantity(float(mine.memory.total), "B"), format_quantity(rate(case, mine), "FLOP/s")))
-    room = case.job.capacity
-    marks.append(mark("rule", "fail", x=room, dash=True, label=f"holds {format_quantity(room, 'B')}", name="holds", id="limit"))
-    return Figure(
-        "layouts", "Every layout that fits", Axis("linear", "what the fullest device holds", "B", (0.0, MOST_MEMORY)),
-        Axis("linear", "model FLOPs a second of a device", "FLOP/s", (0.0, MOST_RATE)), tuple(marks), "; ".join(words) + ".",
-        table=Table(("layout", "memory", "of a device"), tuple(table) or (("none", "–", "–"),)), note=name_of(case),
-        legend=({"colour": "ridge", "shape": "circle", "hollow": True, "label": "layouts of the search"},), more={"height": 360},
-    )  # fmt: skip
 
 
 def _dot(

@@ -19,6 +19,18 @@ from ironlaw.widget.figure import tabbed
 CLAIMS = ("zero3_keeps_the_weights", "pipeline_divides_activations", "llama3_as_predicted")
 FOLLOWS = ("nics",)
 STATE_BYTES = 14  # of a parameter in a checkpoint: BF16 weight, FP32 master copy, two moments
+MORE = (
+    "model",
+    "devices",
+    "seq",
+    "micro",
+    "attention",
+    "sequence_parallel",
+    "gradient_bytes",
+    "overlap",
+    "nics",
+    "rank",
+)  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -31,7 +43,7 @@ def dials(lab: kit.Lab) -> Any:
                 Case, recompute={"disabled": {"selective": "a fused kernel keeps no scores"} if fused else {}}, attention={"hidden": gated},
                 nics={"high": max(2, at.nics), "value": max(1, at.nics)},
             ),
-            kit.span("rank", "Whose groups", 0, 127, 0, whole=True, shows="devices"),
+            kit.span("rank", "Highlight GPU number", 0, 127, 0, whole=True, shows="devices", more=True),
         ]  # fmt: skip
 
     return dials_at
@@ -44,7 +56,6 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         figures=[
             tabbed(figures.memory(case, float(option.value) if option else None), "Memory"),
             *([tabbed(step, "The step")] if step else []),
-            tabbed(figures.every(case), "All layouts"),
             tabbed(figures.grid(case, round(values["rank"])), "Devices"),
         ],
         cards=cards(case),

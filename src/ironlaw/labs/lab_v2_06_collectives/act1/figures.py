@@ -132,22 +132,3 @@ def over_time(setting: Setting, into: float) -> Figure:
         note=note,
         id="spacetime",
     )  # fmt: skip
-
-
-def bandwidth(lab: kit.Lab, setting: Setting) -> Figure:
-    """What the message over the time gives, and what the convention makes of it; the wire stands beside them."""
-    name, w = setting.first, setting.wires
-    bus = [(size, setting.bus(name, size)) for size in SIZES]
-    alg = [(size, size / setting.seconds(name, size)) for size in SIZES]
-    held = {f"bus, {NAMES[name]}": bus, f"algorithm, {NAMES[name]}": alg}
-    series = {key: [(x, y) for x, y in points if RATES[0] <= y <= RATES[1]] or [(points[-1][0], RATES[0])] for key, points in held.items()}
-    wire = mark("rule", "overhead", y=w.beta, dash=True, id="wire", name="a wire", label=f"a wire {format_quantity(w.beta, 'B/s')}",
-                hover=[("one direction", exact(w.beta, "B/s"))])  # fmt: skip
-    dots: tuple[tuple[float, float], ...] = ()
-    if lab.current_context.slug == NVLINK and w.ranks == TIMED:
-        dots = tuple((size, 2 * (TIMED - 1) / TIMED * size / seconds) for size, seconds in published_dots())
-    return lines(
-        series, Axis("log", "message", "B", (SMALLEST, LARGEST)), Axis("log", "bytes a second", "B/s", RATES),
-        "Bus and algorithm bandwidth",
-        measured={"bus by NCCL": dots} if dots else {}, measured_on="DGX H100, Vidur", extra=[wire], note=_note(setting), id="bandwidth",
-    )  # fmt: skip

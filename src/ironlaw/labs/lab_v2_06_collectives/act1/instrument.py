@@ -19,6 +19,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("all_reduce_reaches_its_wire", "bus_bandwidth_is_the_wire", "ring_is_always_best")
 FOLLOWS = ("ranks", "alpha", "beta", "per_node")
+MORE = ("alpha", "beta", "per_node", "pieces", "chunk")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -57,7 +58,6 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
             tabbed(figures.by_size(lab, setting), "Time by size"),
             tabbed(drawn(playback(setting, setting.first), into), "Step by step"),
             tabbed(figures.over_time(setting, into), "Who, when"),
-            tabbed(figures.bandwidth(lab, setting), "Bandwidth"),
         ],
         cards=cards(setting),
         formula=formula(setting),

@@ -7,10 +7,8 @@ from dataclasses import replace
 from ironlaw import kit
 from ironlaw.engine.cluster.buckets import Queue
 from ironlaw.labs.lab_v2_06_collectives.act2.buckets import ALGORITHMS, BUCKETS, SIZES, Case, best_bucket, exposed_by_bucket
-from ironlaw.pictures.answers_picture import answers
 from ironlaw.pictures.lines import lines
-from ironlaw.pictures.stack import stack
-from ironlaw.pictures.waterfall import Part
+from ironlaw.pictures.reveal_picture import rules
 from ironlaw.registry.workloads import about
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity, share
@@ -112,28 +110,20 @@ def _held(seconds: float) -> float:
     return min(max(seconds, SHOWS[0]), SHOWS[1])
 
 
-def memory(case: Case) -> Figure:
-    """The fullest device with the optimiser's state on each or split, the buckets that wait, and what it can hold."""
-    rows = {}
-    for zero, name in SPLIT.items():
-        step = replace(case, zero=zero).step
-        parts = step.memory
-        rows[name] = [
-            Part("weights", float(parts.weights), "compute"), Part("gradients", float(parts.gradients), "overhead"),
-            Part("optimiser", float(parts.optimiser), "ridge"), Part("activations", float(parts.activations), "memory"),
-            Part("buckets that wait", step.queue.waiting, "muted", pattern=True),
-        ]  # fmt: skip
-    usable = case.step.usable
-    limit = mark("rule", "fail", x=usable, dash=True, label=f"holds {format_quantity(usable, 'B')}", name="holds", id="limit",
-                 hover=[("usable", exact(usable, "B"))])  # fmt: skip
-    return stack(rows, "B", "What one device holds", chosen=SPLIT[case.zero], note=name_of(case), id="memory", extra=[limit])
-
-
-def said(lab: kit.Lab, truths: dict[str, float]) -> Figure | None:
-    """The two shares as the learner gave them, beside the computed ones."""
-    option, estimate = lab.choice("act2"), lab.sealed("act2", "estimate")
-    if option is None:
-        return None
-    ring, tree = truths
-    rows = {ring: (truths[ring], "overhead", float(option.value)), tree: (truths[tree], "compute", estimate)}
-    return answers(rows, "Share of a sum that is steps", what="algorithm")
+def steps_and_bytes(lab: kit.Lab, case: Case, truths: dict[str, float]) -> Figure:
+    """How much of a bucket's sum is steps, by each algorithm as set, and on that axis what the learner said of the question's ring."""
+    shares = {name: 100 * replace(case, algorithm=key).step.latency_share for key, name in ALGORITHMS.items()}
+    bars = [
+        mark("bar", "overhead", x=value, y=name, id=name, name=name, label=format_quantity(value, "%"),
+             emphasis=name == ALGORITHMS[case.algorithm], hover=[("steps, of the sum", exact(value, "%"))])
+        for name, value in shares.items()
+    ]  # fmt: skip
+    option = lab.choice("act2")
+    said = rules(float(option.value), truths["ring"], "%", truth_label="the ring's is") if option else ()
+    words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in shares.items())
+    rows = tuple((name, format_quantity(value, "%"), exact(value, "%")) for name, value in shares.items())
+    return Figure(
+        "steps-share", "Share of a sum that is steps", Axis("linear", "steps, of the sum", "%", (0.0, 100.0)),
+        Axis("band", names=tuple(shares)), (*bars, *said), f"{words}.", Table(("algorithm", "steps", "exactly"), rows), name_of(case),
+        more={"row": 34},
+    )  # fmt: skip

@@ -15,6 +15,7 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("default_bucket_is_right", "bigger_buckets_are_better", "sums_hide_behind_the_pass")
+MORE = ("order", "tensor", "micro", "seq", "alpha", "beta")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -27,12 +28,10 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = settings.read(Case, values, box=premise().box)
-    own = figures.said(lab, shares())
     return kit.View(
         figures=[
-            tabbed(figures.over_time(case), "Over time"), tabbed(figures.by_bucket(case), "By bucket"),
-            tabbed(figures.memory(case), "Memory"),
-            *([tabbed(own, "Your answer")] if own else []),
+            tabbed(figures.steps_and_bytes(lab, case, shares()), "Steps or bytes"), tabbed(figures.over_time(case), "Over time"),
+            tabbed(figures.by_bucket(case), "By bucket"),
         ],
         cards=cards(case),
         formula=formula(case),

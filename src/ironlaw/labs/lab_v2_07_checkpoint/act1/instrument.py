@@ -19,6 +19,7 @@ from ironlaw.widget.figure import tabbed
 CLAIMS = ("young_is_optimal", "the_minimum_is_sharp", "llama_trained_nine_tenths")
 FOLLOWS = ("gpus", "unit")
 POINT = 0.01  # of the time
+MORE = ("unit",)  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

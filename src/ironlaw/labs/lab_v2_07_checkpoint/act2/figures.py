@@ -8,13 +8,17 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import FEWEST, HOST, NEIGHBOUR, NONE, Plan
 from ironlaw.labs.lab_v2_07_checkpoint.act2.verdict import TARGET
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import MOST
+from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.lines import lines
+from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
-from ironlaw.widget.figure import Axis, Figure, mark
+from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 COUNTS = tuple(FEWEST * 2 ** (k / 2) for k in range(19) if FEWEST * 2 ** (k / 2) <= 1.001 * MOST)
+# option -> its row: a job that waits for the file system is saving
+WASTED = {"writing": "saving", "lost": "lost work", "restart": "detecting and restarting", "storage": "saving"}
 LEAST = 1e-4  # a share of the time that can't be seen
 OWN, BEST, FAR, NEAR_HOST, NEAR_OTHER = "as set", "at the best intervals", "far saves alone", "with host memory", "with a neighbour's"
 
@@ -29,15 +33,18 @@ def parts(plan: Plan) -> list[Part]:
     ]  # fmt: skip
 
 
-def time(plan: Plan) -> Figure:
+def time(lab: kit.Lab, plan: Plan) -> Figure:
     """Percent of the time, as set and for the other places at their best intervals."""
     others = {FAR: NONE, NEAR_HOST: HOST, NEAR_OTHER: NEIGHBOUR}
     rows = {OWN: parts(plan), BEST: parts(plan.at_best)}
     rows |= {name: parts(replace(plan, near=near).at_best) for name, near in others.items() if near != plan.near}
     target = mark("rule", "good", x=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f} %", name="goal", id="goal",
                   hover=[("goal", exact(100 * TARGET, "%"))])  # fmt: skip
+    estimate = lab.sealed("act2", "estimate")
+    said = [] if estimate is None else [mark("rule", "accent", x=float(estimate), role="prediction", id="estimate", name="your estimate",
+            label=f"you said {estimate:g} % lasts", hover=[("your estimate", exact(float(estimate), "%"))])]  # fmt: skip
     figure = stack(
-        rows, "%", "Where the time goes", chosen=OWN, label="of the time", id="time", extra=[target],
+        rows, "%", "Where the time goes", chosen=OWN, label="of the time", id="time", extra=[target, *said],
         note=f"{plan.gpus:,} GPUs, {format_quantity(plan.between, 's')} between failures; the others at their best intervals",
     )  # fmt: skip
     marks = tuple(each for each in figure.marks if not dict(each.more).get("id", "").endswith("-total"))  # every row is the whole
@@ -67,14 +74,21 @@ def by_gpus(plan: Plan) -> Figure:
     )  # fmt: skip
 
 
-def said(lab: kit.Lab, plan: Plan) -> Figure | None:
-    """The question's job, and where the learner's estimate of what is left stands."""
-    estimate = lab.sealed("act2", "estimate")
-    if lab.choice("act2") is None or estimate is None:
-        return None
-    rule = mark("rule", "accent", x=float(estimate), role="prediction", id="prediction", name="your estimate",
-                label=f"you said {estimate:g} %", hover=[("your estimate", exact(float(estimate), "%"))])  # fmt: skip
-    figure = stack({"the question's job": parts(plan)}, "%", "Your answer", label="of the time", id="said", extra=[rule],
-                   note=f"{plan.gpus:,} GPUs, far saves alone every {format_quantity(plan.far_every, 's')}")  # fmt: skip
-    marks = tuple(each for each in figure.marks if not dict(each.more).get("id", "").endswith("-total"))
-    return replace(figure, x=Axis("linear", "of the time", "%", (0.0, 100.0)), marks=marks)
+def wasted(lab: kit.Lab, plan: Plan) -> Figure:
+    """What takes the time that is not work: as set, and for the question's job what the learner said and what it is."""
+    took = {part.name: part.value for part in parts(plan)[1:]}
+    colours = {part.name: part.colour for part in parts(plan)}
+    bars = [
+        mark("bar", colours[name], x=value, y=name, id=name, name=name, label=format_quantity(value, "%"),
+             hover=[("of the time", exact(value, "%"))])
+        for name, value in took.items()
+    ]  # fmt: skip
+    words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in took.items())
+    drawn = Figure(
+        "wasted", "What takes the time that is wasted", Axis("linear", "of the time", "%", (0.0, up_to(1.5 * max(took.values())))),
+        Axis("band", names=tuple(took)), tuple(bars), f"{words}.",
+        Table(("what", "of the time"), tuple((name, format_quantity(value, "%")) for name, value in took.items())),
+        f"{plan.gpus:,} GPUs; marks: the question's own job", more={"row": 34},
+    )  # fmt: skip
+    option = lab.choice("act2")
+    return on_rows(drawn, [WASTED[option.id]], WASTED[lab.question("act2").right.id]) if option else drawn

@@ -10,7 +10,7 @@ from ironlaw.engine.cluster.two_levels import waste
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_07_checkpoint.act2 import figures, verdict
-from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import FEWEST, HOST, NEIGHBOUR, NONE, Plan, plan_of, premise
+from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import FEWEST, HOST, NEIGHBOUR, NONE, Plan, plan_of
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, HOUR, SAVED, cluster_of, earlier
 from ironlaw.registry.boxes import box
 from ironlaw.systems.limits import hit
@@ -19,6 +19,19 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("draining_needs_no_bandwidth", "storage_is_the_limit", "near_copies_replace_far_ones")
 FOLLOWS = ("gpus", "unit", "parameters", "spares")
+MORE = (
+    "gpus",
+    "unit",
+    "parameters",
+    "bytes",
+    "near_every",
+    "host_up",
+    "one_host",
+    "pause",
+    "away",
+    "storage",
+    "memory",
+)  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -42,11 +55,10 @@ def spares_for(gpus: int) -> int:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     plan = plan_of(values)
-    own = figures.said(lab, premise())
     return kit.View(
         figures=[
-            tabbed(figures.time(plan), "The time"), tabbed(figures.by_gpus(plan), "By GPUs"),
-            *([tabbed(own, "Your answer")] if own else []),
+            tabbed(figures.wasted(lab, plan), "What is wasted"), tabbed(figures.time(lab, plan), "All plans"),
+            tabbed(figures.by_gpus(plan), "By GPUs"),
         ],
         cards=cards(plan),
         formula=formula(plan),

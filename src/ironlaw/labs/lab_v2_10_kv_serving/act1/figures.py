@@ -59,6 +59,7 @@ def by_context(lab: kit.Lab, setting: Setting) -> Figure:
         for name, value, colour, shape in (("you said", float(option.value), "accent", "diamond"), ("it is", truth, "ink", "square")):
             extra.append(
                 mark("point", colour, x=float(ASKED), y=value, shape=shape, size=6, hollow=name == "you said", id=name, name=name,
+                     role="prediction" if name == "you said" else "truth",
                      label="" if setting.context == ASKED and value == int(here) else f"{name} {value:g}",
                      hover=[("asked about", f"{ASKED:,} tokens"), ("requests", f"{value:g}")])
             )  # fmt: skip

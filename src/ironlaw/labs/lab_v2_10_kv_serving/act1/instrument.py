@@ -21,6 +21,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("a_decode_step_reads_everything", "whole_reservations_waste", "no_cache_costs_the_context")
 FOLLOWS = ("devices", "context")
+MORE = ("block", "share")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -32,7 +33,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     own = figures.here(lab)
     return kit.View(
         figures=[
-            tabbed(figures.memory(setting), "Memory"), tabbed(figures.by_context(lab, setting), "Slots by context"),
+            tabbed(figures.by_context(lab, setting), "How many fit"), tabbed(figures.memory(setting), "Memory"),
             tabbed(figures.step(setting), "A decode step"), *([tabbed(own, "Measured here")] if own else []),
         ],
         cards=cards(setting),

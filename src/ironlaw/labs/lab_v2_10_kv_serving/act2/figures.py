@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.engine.serving.llm.outcome import Outcome
-from ironlaw.engine.serving.llm.residence import inside
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE, WINDOW
 from ironlaw.pictures import reveal_picture
-from ironlaw.pictures.blocks_picture import Piece, blocks
 from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.lines import Points, lines, upright
 from ironlaw.registry.workloads import about
@@ -28,23 +26,6 @@ def place(case: ServedCase) -> str:
 
 def one_of_many(case: ServedCase) -> str:
     return "the first replica" if case.replicas > 1 else place(case)
-
-
-def cache(case: ServedCase, at: float) -> Figure:
-    """Who holds what of a replica's cache at a moment."""
-    out, block, rig = case.parts[0], case.policy.block, case.rig
-    assert rig is not None
-    token = rig.token_bytes * case.devices
-    pieces = []
-    for stay, held, tokens in inside(out.stays, out.moments, at, block, case.policy.reserves):
-        request = out.requests[stay.place]
-        doing = "reads its prompt" if at < stay.decode else "decodes"
-        hover = ((doing, f"{tokens:,} tokens"), ("prompt and answer", f"{request.prompt:,} + {request.output:,}"), ("blocks", f"{held:,}"))
-        pieces.append(Piece(str(stay.place + 1), tokens * token, (held * block - tokens) * token, stay.place, hover=hover))
-    waiting = sum(r.arrive <= at for r in out.requests) - len(pieces) - sum(leave <= at for leave in out.leave)
-    note = f"{at:g} s: {len(pieces)} inside, {max(0, waiting)} waiting"
-    title, room = "The cache, line by line", out.blocks * block * token
-    return blocks(pieces, room, title, lines=6, note=f"{note}; {one_of_many(case)}", id="cache")
 
 
 def over_time(case: ServedCase, at: float) -> Figure:
@@ -100,31 +81,6 @@ def _within(sorted_times: list[tuple[float, float]]) -> list[tuple[float, float]
     return [*points, (TIMES[1], 100.0)]
 
 
-def frontier(case: ServedCase) -> Figure:
-    """More sequences in a step give more tokens a second, each of them later; the promise cuts it off."""
-    rig, out = case.rig, case.outcome
-    assert rig is not None
-    mean = sum(r.prompt + r.output / 2 for r in out.requests) / len(out.requests)
-    steps = [(batch, rig.table.seconds(batch, batch * mean)) for batch in BATCHES]
-    points = [(seconds, batch / seconds) for batch, seconds in steps]
-    extra: list[Mark] = [
-        mark("point", "memory", x=seconds, y=rate, size=5, id=f"batch-{batch}", name=f"batch {batch}", label=str(batch),
-             hover=[("sequences", str(batch)), ("a step", exact(seconds, "s")), ("tokens a second", exact(rate, ""))])
-        for (batch, _), (seconds, rate) in zip(steps, points, strict=True)
-    ]  # fmt: skip
-    gap, each = out.tbt(0.5), out.tokens_per_s / case.replicas
-    own = mark(
-        "point", "accent", x=max(gap, TIMES[0]), y=max(1.0, each), size=8, id="point", name="as served", label="as served",
-        hover=[("median gap", exact(gap, "s")), ("tokens a second of a replica", exact(each, ""))],
-    )  # fmt: skip
-    promised = upright(PROMISE.tbt, f"gap ≤ {format_quantity(PROMISE.tbt, 's')}", "promised gap", "s", "ink", id="slo")
-    return lines(
-        {"decoding alone, by batch": points}, Axis("log", "time between tokens", "s", (1e-3, 1.0)),
-        Axis("log", "tokens a second of a replica", "", (10.0, 1e5)), "Tokens a second against the time between them",
-        extra=[*extra, own, promised], note=f"{place(case)}; {mean:,.0f} tokens each", id="frontier",
-    )  # fmt: skip
-
-
 def said(lab: kit.Lab, ratios: dict[str, float]) -> Figure | None:
     """What pieces do to both times, and what the learner said of the first token's."""
     option = lab.choice("act2")
@@ -141,6 +97,6 @@ def said(lab: kit.Lab, ratios: dict[str, float]) -> Figure | None:
     text = f"{words}. You said {option.value:g} times for the first token."
     rows = tuple((name, f"{significant(value)} ×", exact(value, "×")) for name, value in ratios.items())
     return Figure(
-        "said", "Prompts in pieces against whole ones", Axis("log", "P99 in pieces over P99 whole", "×", (0.05, 10.0)),
+        "pieces", "Prompts in pieces against whole ones", Axis("log", "P99 in pieces over P99 whole", "×", (0.05, 10.0)),
         Axis("band", names=(gap, first)), (*bars, *rules), text, table=Table(("P99 of", "ratio", "exactly"), rows),
     )  # fmt: skip

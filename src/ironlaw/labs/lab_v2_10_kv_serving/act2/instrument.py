@@ -26,6 +26,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("tokens_as_predicted_for_few", "first_tokens_as_predicted", "floods_as_predicted")
 FOLLOWS = ("rate", "budget", "devices", "replicas")
+MORE = ("trace", "scheduling", "most", "model", "weights", "cache", "block", "preemption", "share")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -36,7 +37,7 @@ def dials(lab: kit.Lab) -> Any:
         budget = int(values.get("budget") or Setting.budget)
         barred = {size: "more than the tokens of a step" for size in MOST if pieces and size > budget}
         return [
-            kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8, shows="cache"),
+            kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8, shows="over-time"),
             *settings.dials(
                 Setting, prompts={"hidden": static}, budget={"hidden": static}, most={"disabled": barred},
                 devices={"value": usual_group(machine), "disabled": groups(machine)},
@@ -49,7 +50,7 @@ def dials(lab: kit.Lab) -> Any:
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = settings.read(Setting, values, machine=machine_of(lab), moving=bool(values.get("moving"))).case
     own = figures.said(lab, ratios())
-    answer = [tabbed(own, "Your answer")] if own else []
+    answer = [tabbed(own, "In pieces or whole")] if own else []
     shown: dict[str, Any] = {
         "banner": settings.verdict(lab, "act2", verdict.LIMITS, case), "note": kit.html(notes(lab, case)),
     }  # fmt: skip
@@ -58,8 +59,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     at = float(values["at"])
     return kit.View(
         figures=[
-            tabbed(figures.cache(case, at), "The cache"), tabbed(figures.over_time(case, at), "Over time"),
-            tabbed(figures.times(case), "How long"), tabbed(figures.frontier(case), "Frontier"), *answer,
+            *answer, tabbed(figures.over_time(case, at), "Over time"), tabbed(figures.times(case), "How long"),
         ],
         cards=cards(case),
         formula=formula(case),

@@ -13,7 +13,6 @@ from ironlaw.engine.serving.sums import Total
 from ironlaw.engine.serving.tails import at_least_one
 from ironlaw.labs.lab_v2_12_slo.act1 import local_runs
 from ironlaw.labs.lab_v2_12_slo.act1.composition import COUNTS, MOST_CALLS, Setting, in_a_row
-from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.beside import Measurement
 from ironlaw.pictures.ends import decades, up_to
 from ironlaw.pictures.lines import lines
@@ -110,15 +109,6 @@ def over(setting: Setting) -> Figure:
 
 def share_over(share: float) -> str:
     return format_quantity(100 * share, "%") if 100 * share >= SMALLEST else f"under {significant(SMALLEST)} %"
-
-
-def said(lab: kit.Lab, setting: Setting) -> Figure | None:
-    """The question's own chain, with what the learner said on its axis."""
-    option = lab.choice("act1")
-    if option is None:
-        return None
-    rules = reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "s")
-    return density(setting, tuple(rules), "said", "Your answer")
 
 
 def here(run: kit.Measured) -> Figure:

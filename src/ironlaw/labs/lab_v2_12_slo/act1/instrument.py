@@ -10,7 +10,6 @@ from ironlaw.kit import settings
 from ironlaw.kit.formula import line
 from ironlaw.labs.lab_v2_12_slo.act1 import figures, local_runs
 from ironlaw.labs.lab_v2_12_slo.act1.composition import Setting, setting_of
-from ironlaw.labs.lab_v2_12_slo.act1.slots import CASE
 from ironlaw.labs.lab_v2_12_slo.services import (
     ANSWER,
     FIRST_TOKEN,
@@ -20,11 +19,13 @@ from ironlaw.labs.lab_v2_12_slo.services import (
     PARETO,
     story,
 )  # fmt: skip
+from ironlaw.pictures.reveal_picture import rules
 from ironlaw.units import percent, significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("leaves_are_independent", "percentiles_add_up", "tail_63")
 FOLLOWS = ("steps", "calls", "law", "p99", "first")
+MORE = ("p", "first")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -45,11 +46,12 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = setting_of(lab, values)
-    run, own = lab.local_run(local_runs.NAME), figures.said(lab, CASE)
+    run, option = lab.local_run(local_runs.NAME), lab.choice("act1")
+    marks = rules(float(option.value), float(lab.question("act1").answer), "s") if option else ()
     return kit.View(
         figures=[
-            tabbed(figures.density(setting), "How long"), tabbed(figures.over(setting), "How many are over"),
-            *([tabbed(figures.here(run), "Measured here")] if run else []), *([tabbed(own, "Your answer")] if own else []),
+            tabbed(figures.density(setting, marks), "How long"), tabbed(figures.over(setting), "How many are over"),
+            *([tabbed(figures.here(run), "Measured here")] if run else []),
         ],
         cards=cards(setting),
         formula=formula(setting),

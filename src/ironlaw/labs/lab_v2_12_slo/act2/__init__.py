@@ -1,5 +1,5 @@
 """Act II: retries, copies and replicas, through a spike."""
 
 from ironlaw.labs.lab_v2_12_slo.act2.goal import GOAL, task
-from ironlaw.labs.lab_v2_12_slo.act2.instrument import CLAIMS, FOLLOWS, dials, view
+from ironlaw.labs.lab_v2_12_slo.act2.instrument import CLAIMS, FOLLOWS, MORE, dials, view
 from ironlaw.labs.lab_v2_12_slo.act2.slots import distance, lock, message, peek, reflection, reveal, takeaways, truth

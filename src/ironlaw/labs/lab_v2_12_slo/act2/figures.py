@@ -11,11 +11,9 @@ from ironlaw.engine.serving.availability import replicated
 from ironlaw.engine.serving.sums import Total
 from ironlaw.labs.lab_v2_12_slo.act2.plan import (
     BEGINS,
-    EVERY,
     LASTS,
     LATENCY,
     MOST_REPLICAS,
-    ONE,
     PREMISE,
     PROMISED,
     SPIKE,
@@ -26,7 +24,7 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
 from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.units import percent, significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 MOST = 400.0  # percent of what can be done; what is sent beyond is drawn there
@@ -38,7 +36,7 @@ TIMES = tuple(DOMAIN[0] * (DOMAIN[1] / DOMAIN[0]) ** (i / 64) for i in range(65)
 FULL = mark("rule", "ridge", y=100.0, dash=True, id="full", label="all that can be done", name="capacity", hover=[("capacity", "100 %")])
 
 
-def spike(plan: Plan, moment: float) -> Figure:
+def spike(lab: kit.Lab, plan: Plan, moment: float) -> Figure:
     """Sent and answered in time, second by second, up to the moment; beside it, dotted, the same with nothing done about retries."""
     own, bare = plan.course.points, plan.bare.course.points
     series = {SENT: _line(own, 1, moment), GOOD: _line(own, 2, moment)}
@@ -52,6 +50,15 @@ def spike(plan: Plan, moment: float) -> Figure:
              label=format_quantity(100 * now[1], "%"), drag={"dial": "moment", "axis": "x"},
              hover=[("in time", exact(100 * now[1], "%")), ("sent", exact(100 * now[0], "%"))]),
     ]  # fmt: skip
+    option = lab.choice("act2")
+    if option is not None:
+        said, last = float(option.value), 100 * PREMISE.course.last
+        extra += [
+            mark("rule", "accent", y=said, role="prediction", id="prediction", label=f"you said {said:g} %", name="your prediction",
+                 hover=[("your prediction", exact(said, "%"))]),
+            mark("point", "ink", x=UNTIL - 5, y=last, role="truth", size=7, id="truth", name="a minute later",
+                 label=f"as asked, it is {format_quantity(last, '%')}", hover=[("in time", exact(last, "%"))]),
+        ]  # fmt: skip
     return lines(
         series, Axis("linear", "time", "s", (0.0, UNTIL)), Axis("linear", "of what can be done", "%", (0.0, MOST)), "Through a spike",
         extra=extra, id="spike", more={"height": 340},
@@ -110,29 +117,6 @@ def _seen(tails: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return seen or [(TIMES[0], LEAST)]
 
 
-def added(plan: Plan) -> Figure:
-    """What is sent to a replica of the last layer, of what it can do: on a calm day, and where everything is late."""
-    calm, load = plan.calm, 100 * plan.share
-    every, one = (replace(plan, where=where, budget=None).late_load for where in (EVERY, ONE))
-    rows = {"requests": load, "with copies": load * (1 + calm.copies)}
-    rows |= {"with retries, calm": 100 * calm.busy} if math.isfinite(calm.busy) else {}
-    rows |= {"all late, one layer retries": 100 * one, "all late, every layer does": 100 * every, "all late, as set": 100 * plan.late_load}
-    top = decades(1.0, max(1.5 * value for value in rows.values()))[1]
-    marks = [
-        mark("bar", "fail" if value >= 100 else "compute", x=value, y=name, id=f"bar-{name}", name=name, label=format_quantity(value, "%"),
-             emphasis=name == "all late, as set", hover=[("sent", exact(value, "%"))])
-        for name, value in rows.items()
-    ]  # fmt: skip
-    marks.append(mark("rule", "ridge", x=100.0, dash=True, id="full", label="100 %", name="capacity", hover=[("capacity", "100 %")]))
-    table = tuple((name, format_quantity(value, "%"), exact(value, "%")) for name, value in rows.items())
-    words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in rows.items())
-    return Figure(
-        "added", "What is sent", Axis("log", "of what can be done", "%", (1.0, max(top, 1000.0))), Axis("band", names=tuple(rows)),
-        tuple(marks), f"{words}.", table=Table(("when", "sent", "exactly"), table),
-        note="from 100 % on a line of late work keeps itself up", more={"row": 36},
-    )  # fmt: skip
-
-
 def down(plan: Plan) -> Figure:
     """Percent of the time that a layer is down, by replicas: as set, with no cause in common, and if one replica were enough."""
     counts = range(1, MOST_REPLICAS + 1)
@@ -157,23 +141,4 @@ def down(plan: Plan) -> Figure:
         "How often a layer is down", extra=extra, id="down", more={"height": 340},
         note=f"{plan.needed} of {plan.replicas} replicas must be up to carry the load" if plan.needed <= plan.replicas
         else f"the load needs {plan.needed} replicas, so fewer are never enough",
-    )  # fmt: skip
-
-
-def said(lab: kit.Lab) -> Figure | None:
-    """The question's own spike, and where the learner said it would end."""
-    option = lab.choice("act2")
-    if option is None:
-        return None
-    rule = mark("rule", "accent", y=float(option.value), role="prediction", id="prediction", label=f"you said {option.value:g} %",
-                name="your prediction", hover=[("your prediction", exact(float(option.value), "%"))])  # fmt: skip
-    course = PREMISE.course
-    end = mark("point", "ink", x=UNTIL - 5, y=100 * course.last, size=7, id="truth", name="a minute later",
-               label=format_quantity(100 * course.last, "%"),
-               hover=[("in time", exact(100 * course.last, "%"))])  # fmt: skip
-    area = mark("area", "warn", x0=BEGINS, x1=BEGINS + LASTS, y0=0.0, y1=MOST, id="spike", label="spike", name="the spike")
-    series = {SENT: _line(course.points, 1, UNTIL), GOOD: _line(course.points, 2, UNTIL)}
-    return lines(
-        series, Axis("linear", "time", "s", (0.0, UNTIL)), Axis("linear", "of what can be done", "%", (0.0, MOST)), "Your answer",
-        extra=[area, rule, end], id="said", more={"height": 340}, note=f"what is sent beyond {MOST:.0f} % is drawn there",
     )  # fmt: skip

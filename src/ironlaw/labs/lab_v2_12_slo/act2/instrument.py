@@ -19,6 +19,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("retries_multiply", "a_spike_passes", "two_replicas_square_the_downtime")
 FOLLOWS = ("layers",)
+MORE = ("layers", "where", "backoff", "timeout", "growth", "order", "breaker", "hedge", "up", "common", "together")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -39,12 +40,10 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     plan, moving = plan_of(values), bool(values.get("moving"))
-    own = figures.said(lab)
     return kit.View(
         figures=[
-            tabbed(figures.spike(plan, float(values["moment"])), "Through a spike"), tabbed(figures.latencies(plan), "How long"),
-            tabbed(figures.added(plan), "What is sent"), tabbed(figures.down(plan), "Replicas"),
-            *([tabbed(own, "Your answer")] if own else []),
+            tabbed(figures.spike(lab, plan, float(values["moment"])), "Through a spike"), tabbed(figures.latencies(plan), "How long"),
+            tabbed(figures.down(plan), "Replicas"),
         ],
         cards=cards(plan),
         formula=formula(plan),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from ironlaw import kit
-from ironlaw.engine.privacy.accountants import ACCOUNTANTS, LIMIT, MOMENTS, RDP
+from ironlaw.engine.privacy.accountants import ACCOUNTANTS, LIMIT
 from ironlaw.engine.privacy.attacks import accuracy, missed
 from ironlaw.labs.lab_v2_13_privacy.act1 import local_runs
-from ironlaw.labs.lab_v2_13_privacy.act1.run import ORDERS, STEPS, Run, curve, orders
+from ironlaw.labs.lab_v2_13_privacy.act1.run import STEPS, Run, curve
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS as NAMES
 from ironlaw.labs.lab_v2_13_privacy.runs import REFERENCE, reference, tiny
 from ironlaw.pictures import reveal_picture
@@ -158,22 +158,6 @@ def attack(run: Run) -> Figure:
 def _corner(run: Run) -> float:
     """Where both lines of the curve meet: (1 − δ) / (1 + e^ε)."""
     return (1 - run.delta) / (1 + math.exp(min(run.epsilon, 700.0)))
-
-
-def by_order(run: Run) -> Figure:
-    """What each order of Rényi's divergence proves, by both conversions."""
-    series = {
-        NAMES[name]: [(order, inside(e)) for order, e in orders(run.rate, run.noise, run.steps, run.delta, name)] for name in (RDP, MOMENTS)
-    }
-    best = run.order
-    value = run.by(run.accountant if run.accountant in (RDP, MOMENTS) else RDP)
-    own = mark("point", "accent", x=min(float(best), float(ORDERS[-1])), y=inside(value), size=8, id="now",
-               name="the order that proves most", label=significant(value),
-               hover=[("order", f"{best:g}"), ("ε", exact(value))])  # fmt: skip
-    return lines(
-        series, Axis("log", "order", "", (float(ORDERS[0]), float(ORDERS[-1])), ticks=(2.0, 8.0, 32.0, 128.0)),
-        Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS), "Which order proves most", extra=[own], id="orders", note=about(run),
-    )  # fmt: skip
 
 
 def here(run: kit.Measured) -> Figure:

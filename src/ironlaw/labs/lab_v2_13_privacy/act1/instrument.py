@@ -18,6 +18,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("private_training_ruins_accuracy", "tutorial_epsilon")
 FOLLOWS = ("records", "batch", "one_in")
+MORE = ("alarms",)  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -35,8 +36,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     return kit.View(
         figures=[
             tabbed(figures.guesses(lab, run), "Right guesses"), tabbed(figures.budgets(run), "Budgets"),
-            tabbed(figures.by_steps(run, moving), "By steps"),
-            tabbed(figures.attack(run), "The attack"), tabbed(figures.by_order(run), "Orders"),
+            tabbed(figures.by_steps(run, moving), "By steps"), tabbed(figures.attack(run), "The attack"),
             *([tabbed(figures.here(here), "Trained here")] if here else []),
         ],
         cards=cards(run),

@@ -10,6 +10,7 @@ from ironlaw.engine.privacy.accountants import ADVANCED
 from ironlaw.labs.lab_v2_13_privacy.act2.plan import Plan, changes, front, premise
 from ironlaw.labs.lab_v2_13_privacy.act2.verdict import BUDGET, LEAST
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, tiny
+from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.registry.private_runs import NOISES, RATES, SEEDS
 from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
@@ -129,22 +130,31 @@ def by_noise(plan: Plan) -> Figure:
     )  # fmt: skip
 
 
-def answer(lab: kit.Lab) -> Figure | None:
-    """ε of the question's design before and after each change, the learner's marked."""
+def four_changes(lab: kit.Lab) -> Figure | None:
+    """ε of the question's design before and after each change; the learner's and the right one are marked."""
     option = lab.choice("act2")
     if option is None:
         return None
-    one, right = premise(), OPTIONS[lab.question("act2").right.id]
+    one = premise()
     rows = {BEFORE: one.epsilon, **{OPTIONS[name]: epsilon for name, epsilon in changes().items()}}
-    marks = [
-        mark("bar", "accent" if name == OPTIONS[option.id] else "good" if name == right else "ridge",
-             x0=0.0, x1=epsilon, y=name, id=f"after-{name}", name=name, label=significant(epsilon), hover=[("ε", exact(epsilon))])
+    marks = tuple(
+        mark(
+            "bar",
+            "ridge",
+            x0=0.0,
+            x1=epsilon,
+            y=name,
+            id=f"after-{name}",
+            name=name,
+            label=significant(epsilon),
+            hover=[("ε", exact(epsilon))],
+        )
         for name, epsilon in rows.items()
-    ]  # fmt: skip
-    return Figure(
-        "answer", "Your answer", Axis("linear", "ε", "", (0.0, 4.0)), Axis("band", names=tuple(rows)), tuple(marks),
+    )
+    drawn = Figure(
+        "changes", "ε after each change", Axis("linear", "ε", "", (0.0, 5.0)), Axis("band", names=tuple(rows)), marks,
         "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items()) + ".",
         table=Table(("change", "ε"), tuple((name, significant(epsilon)) for name, epsilon in rows.items())),
         note=f"{100 * one.rate:g} % a step, noise {one.noise:g}, {one.epochs} epochs, δ = {tiny(one.delta)}",
-        legend=({"colour": "accent", "label": "your answer"}, {"colour": "good", "label": "what costs nothing"}),
     )  # fmt: skip
+    return on_rows(drawn, [OPTIONS[option.id]], OPTIONS[lab.question("act2").right.id])

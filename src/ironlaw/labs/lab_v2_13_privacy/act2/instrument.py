@@ -22,6 +22,7 @@ CLAIMS = ("clipping_harder_costs_privacy", "tuning_runs_are_free", "the_classica
 FOLLOWS = ("records", "one_in")
 SOURCE = "UCI Optical Recognition of Handwritten Digits, CC BY 4.0"
 KEPT = tuple(parameters(Plan))
+MORE = ("records", "one_in", "accountant", "pins")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -35,11 +36,12 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    plan, own = settings.read(Plan, values), figures.answer(lab)
+    plan, own = settings.read(Plan, values), figures.four_changes(lab)
     return kit.View(
         figures=[
+            *([tabbed(own, "Four changes")] if own else []),
             tabbed(figures.designs(plan, kept(lab, values), bool(values.get("moving"))), "Designs"),
-            tabbed(figures.by_noise(plan), "By noise"), *([tabbed(own, "Your answer")] if own else []),
+            tabbed(figures.by_noise(plan), "By noise"),
         ],
         cards=cards(plan),
         formula=formula(plan),

@@ -19,6 +19,7 @@ from ironlaw.widget.figure import tabbed
 CLAIMS = ("claims_stand", "chance_is_the_floor", "more_steps_suffice")
 FOLLOWS = ()
 NARROW = 5.0  # points: an attack that leaves more than the worst by so much flatters
+MORE = ("confidence", "restarts")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -61,37 +61,6 @@ def change(lab: kit.Lab, setting: Setting) -> Figure:
     )
 
 
-def by_gain(setting: Setting) -> Figure:
-    """Per cent of the energy before, against the gain, at both ends of the band."""
-    series = {f"elasticity {significant(each)}": curve(setting, each) for each in dict.fromkeys((setting.low, setting.high))}
-    series["demand stays"] = curve(setting, 0.0)
-    now = min(max(100 * setting.energy(setting.high), 1.0), OF_BEFORE[1])
-    marks = [
-        mark("rule", "ridge", y=100.0, dash=True, label="before", id="before", name="before", hover=[("before", exact(100.0, "%"))]),
-        mark(
-            "point",
-            "accent",
-            x=setting.gain,
-            y=now,
-            size=8,
-            id="now",
-            name="as set",
-            label=format_quantity(100 * setting.energy(setting.high), "%"),
-            drag={"dial": "gain", "axis": "x"},
-            hover=[("gain", exact(setting.gain, "×")), ("energy", exact(100 * setting.energy(setting.high), "%"))],
-        ),
-    ]
-    return lines(
-        series,
-        Axis("log", "energy per token falls by a factor of", "", (1.0, MOST), ticks=(1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)),
-        Axis("log", "energy, of before", "%", (1.0, OF_BEFORE[1]), ticks=(1.0, 10.0, 100.0, 1000.0)),
-        "Energy by gain",
-        extra=marks,
-        id="by-gain",
-        note=f"all else costs {percent(setting.cost)} of before, {percent(setting.passed)} of savings passed on",
-    )
-
-
 def curve(setting: Setting, elasticity: float) -> list[tuple[float, float]]:
     """Up to where it leaves the picture. Machine time stays as the dial has it."""
     points = [(gain, 100 * setting.at(gain=gain).energy(elasticity)) for gain in GAINS]

@@ -21,6 +21,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("a_batch_costs_as_much_each", "energy_follows_services", "below_one_it_saves")
 FOLLOWS = ("gain", "by", "share", "watts", "hour", "high")
+MORE = ("by", "watts", "pue", "cents", "hour")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -50,7 +51,6 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         figures=[
             tabbed(figures.change(lab, setting), "Energy"),
             tabbed(figures.plane(lab, setting), "Where it backfires"),
-            tabbed(figures.by_gain(setting), "By gain"),
             tabbed(figures.by_batch(), "Joules a token"),
             *([tabbed(own, "Measured here")] if own else []),
         ],

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ironlaw import kit
 from ironlaw.engine.fleets import Carbon
 from ironlaw.labs.lab_v2_15_jevons.act2.plan import REGIONS, SERVERS, TONNE, Plan, before, changes, premise
 from ironlaw.labs.lab_v2_15_jevons.story import given
 from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.lines import lines
+from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
-from ironlaw.units import percent, significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.units import significant
+from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 STEEPEST = 3.0  # elasticity that the picture holds
@@ -79,52 +78,13 @@ def _steps(values: list[float]) -> list[tuple[float, float]]:
     return [point for hour, value in enumerate(values) for point in ((float(hour), value), (float(hour + 1), value))]
 
 
-def levers(plan: Plan) -> Figure:
-    """For each server, the elasticity from which its tokens take more energy than before; and the ends of the band."""
-    marks: list[Mark] = []
-    for name, each in (("at least", plan.low), ("at most", plan.high)):
-        label = "your band" if name == "at most" else ""
-        marks.append(mark("rule", "ridge", x=min(each, STEEPEST), dash=True, id=f"end-{name}", name=f"your band, {name}", label=label,
-                          hover=[(name, exact(each))]))  # fmt: skip
-    cells = []
-    for key, (name, *_) in SERVERS.items():
-        fleet = replace(plan, server=key).fleet
-        limit, better = fleet.threshold, fleet.gain > 1
-        words = significant(limit) if better and limit < 1e3 else "never" if better else "no gain"
-        cells.append((name, significant(1 / fleet.gain), significant(fleet.price), words))
-        hover: list[Row] = [("energy a token, of before", cells[-1][1]), ("price, of before", cells[-1][2]), ("backfires from", words)]
-        colour = "fail" if better and plan.high > limit else "good" if better else "muted"
-        marks.append(mark("bar", colour, x=min(limit, STEEPEST) if better else 0.0, y=name, id=f"limit-{key}", name=name, label=words,
-                          emphasis=key == plan.server, hover=hover))  # fmt: skip
-    text = "; ".join(f"{name}: energy {energy} and price {cost} of before, backfires from {words}" for name, energy, cost, words in cells)
-    return Figure(
-        "levers",
-        "From which elasticity it backfires",
-        Axis("linear", "price elasticity of demand", "", (0.0, STEEPEST), ticks=(0.0, 1.0, 2.0, 3.0)),
-        Axis("band", names=tuple(name for name, *_ in SERVERS.values())),
-        tuple(marks),
-        f"{text}.",
-        table=Table(("server", "energy a token, of before", "price, of before", "backfires from"), tuple(cells)),
-        note=f"{percent(plan.passed)} of savings passed on; what is beyond {significant(STEEPEST)} ends at the edge",
-        legend=({"colour": "fail", "label": "backfires within your band"}, {"colour": "good", "label": "does not"}),
-        more={"row": 36},
-    )
-
-
-def said(lab: kit.Lab) -> Figure | None:
-    """The question's four changes, and which one the learner took."""
+def four_changes(lab: kit.Lab) -> Figure | None:
+    """The question's four changes; the one that the learner took and the right one are marked."""
     option = lab.choice("act2")
     if option is None:
         return None
     rows = {"as it is": parts(premise().carbon(premise().high))}
     rows |= {OPTIONS[key]: parts(plan.carbon(plan.high)) for key, plan in changes().items()}
-    return stack(
-        rows,
-        "t",
-        "Your answer",
-        chosen=OPTIONS[str(option.value)],
-        label="CO₂ equivalent a year",
-        id="said",
-        extra=[budget()],
-        note=f"you said: {OPTIONS[str(option.value)]}; at an elasticity of {significant(premise().high)}, all savings passed on",
-    )
+    note = f"at an elasticity of {significant(premise().high)}, all savings passed on"
+    drawn = stack(rows, "t", "Four ways to spend the year", label="CO₂ equivalent a year", id="changes", extra=[budget()], note=note)
+    return on_rows(drawn, [OPTIONS[str(option.value)]], OPTIONS[lab.question("act2").right.id])

@@ -29,6 +29,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("a_prompt_takes_three_watt_hours", "embodied_carbon_is_negligible", "batching_halves_energy")
 FOLLOWS = ("requests", "servers")
+MORE = ("low", "high", "years", "limit", "requests")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -42,11 +43,10 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     plan = plan_of(values)
-    own = figures.said(lab)
+    own = figures.four_changes(lab)
     return kit.View(
         figures=[
-            tabbed(figures.carbon(plan), "Carbon"), tabbed(figures.levers(plan), "Backfires from"), tabbed(figures.hours(plan), "A day"),
-            *([tabbed(own, "Your answer")] if own else []),
+            *([tabbed(own, "Four changes")] if own else []), tabbed(figures.carbon(plan), "Carbon"), tabbed(figures.hours(plan), "A day"),
         ],
         cards=cards(plan),
         formula=formula(plan),

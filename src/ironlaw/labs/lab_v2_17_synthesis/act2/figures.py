@@ -6,6 +6,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import rows
 from ironlaw.pictures import margins as pictures
 from ironlaw.pictures.cascade import Step, cascade
+from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.pictures.tornado_picture import tornado
 from ironlaw.systems.whole import Design, Report, evaluate
 from ironlaw.systems.whole.whole_levers import CHANGE
@@ -40,10 +41,10 @@ def levers(lab: kit.Lab, design: Design) -> Figure:
     ends = [end for bar in bars for end in (bar.low, bar.high)]
     low, high = min(ends), max(ends)
     room = max(high - low, 0.02 * now)
-    return tornado(
+    drawn = tornado(
         bars, now, "", "Days to train", names=LEVERS, change=CHANGE, label="days to train", domain=(low - 0.1 * room, high + 0.55 * room),
-        chosen=str(option.value) if option else "",
     )  # fmt: skip
+    return on_rows(drawn, [LEVERS[str(option.value)]], LEVERS[str(lab.question("act2").right.value)]) if option else drawn
 
 
 def room(report: Report) -> Figure:

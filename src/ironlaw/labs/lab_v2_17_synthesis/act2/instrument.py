@@ -21,6 +21,8 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("hours_are_flops_over_peak", "llama_hours_follow", "a_tenth_brings_a_tenth")
 FOLLOWS = tuple(LABELS)
+IN_VIEW = ("pipeline", "scattered", "spares", "budget", "retries", "noise")  # enough to meet every limit from the house's design
+MORE = tuple(name for name in LABELS if name not in IN_VIEW)
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -33,9 +35,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     runs_at_all = not report.refusal and math.isfinite(report.values["days"])
     return kit.View(
         figures=[
+            *([tabbed(figures.levers(lab, design), "Levers")] if runs_at_all else []),
             tabbed(figures.room(report), "Limits"),
             *([tabbed(figures.waterfall(report), "Waterfall")] if runs_at_all else []),
-            *([tabbed(figures.levers(lab, design), "Levers")] if runs_at_all and not moving else []),
         ],
         cards=cards(report),
         formula=formula(report),

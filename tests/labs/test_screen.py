@@ -1,0 +1,92 @@
+"""What every lab's screen keeps after a commit: the mark in front, few pictures, a sentence under each, few dials, short premises."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import cache
+from typing import Any
+
+import pytest
+from acts import VOLUME_1, Lab
+from acts_v2 import VOLUME_2
+from headless import Page, bare
+
+from ironlaw.kit.caption import LONGEST
+from ironlaw.kit.lab_check import complete
+from ironlaw.ledger import open_ledger
+
+EVERY = (*VOLUME_1, *VOLUME_2)
+PICTURES, DIALS, ROWS, WORDS = 3, 6, 6, 60
+NOT_YET: dict[tuple[str, str], str] = {
+    ("lab_v2_05_parallelism", "act2"): "the four causes that can be chosen are not rows of one picture",
+}
+STILLS = {"your answer", "your prediction", "asked", "your guess"}
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory) -> Iterator[Any]:
+    """Slug -> the lab of somebody who was wrong in both acts, with every act open."""
+    with ExitStack() as ledgers:
+
+        @cache
+        def of(slug: str) -> Page:
+            page = Page(ledgers.enter_context(open_ledger(tmp_path_factory.mktemp("wrong") / "ledger.db")), slug)
+            complete(page.lab)
+            page.reload()
+            for act in ("act1", "act2"):
+                asked = page.lab.question(act)
+                page.predict(act, next(o.id for o in asked.options if o.id != asked.right.id), 3, again=1)
+            return page.reload()
+
+        yield of
+
+
+def instruments(page: Page) -> dict[str, Any]:
+    return {name: element.widget for name, element in page.lab.elements.items() if element.widget.kind == "instrument"}
+
+
+def tabs(view: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(figure.get("tab", figure["title"]) for figure in view["figures"]))
+
+
+@pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
+def test_the_mark_and_the_truth_are_on_the_first_picture(wrong, lab: Lab):
+    page, missing = wrong(lab.slug), []
+    for act in ("act1", "act2"):
+        first = next(piece for name, piece in instruments(page).items() if name.startswith(f"{act}."))
+        roles = {mark.get("role") for mark in first.view["figures"][0]["marks"]}
+        if not {"prediction", "truth"} <= roles:
+            missing.append((lab.slug, act))
+    assert missing == [place for place in NOT_YET if place[0] == lab.slug]
+
+
+@pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
+def test_there_are_few_pictures_named_for_what_one_sees(wrong, lab: Lab):
+    for name, piece in instruments(wrong(lab.slug)).items():
+        names = tabs(piece.view)
+        assert len(names) <= PICTURES, f"{name}: {names}"
+        assert not STILLS & {one.lower() for one in names}, name
+
+
+@pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
+def test_every_picture_says_what_to_notice(wrong, lab: Lab):
+    """One sentence, short; also of a picture that comes with another setting."""
+    for name, piece in instruments(wrong(lab.slug)).items():
+        for figure in piece.view["figures"]:
+            words = bare(figure.get("caption", "")).split()
+            assert 4 <= len(words) <= LONGEST, f"{name}, {figure['id']}: {' '.join(words) or 'no sentence'}"
+
+
+@pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
+def test_few_dials_are_in_view(wrong, lab: Lab):
+    for name, piece in instruments(wrong(lab.slug)).items():
+        shown = [dial["id"] for dial in piece.spec["dials"] if not dial.get("hidden") and not dial.get("more")]
+        assert len(shown) <= DIALS, f"{name}: {shown}"
+
+
+@pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
+def test_premises_are_short(wrong, lab: Lab):
+    for act in ("act1", "act2"):
+        text, table, after = wrong(lab.slug).piece(act).spec["premises"].partition("<table>")
+        rows, _, rest = after.partition("</table>")
+        assert rows.count("<tr>") - 1 <= ROWS and len(bare(f"{text} {rest}").split()) <= WORDS, f"{act}: {bare(text + rest)}"
+        assert not table or rows.count("<th>") == 3, f"{act}: quantity, value, unit"
