@@ -10,8 +10,8 @@ from acts import VOLUME_1, Lab
 from acts_v2 import VOLUME_2
 from headless import Page, bare
 
-from ironlaw.kit.caption import LONGEST
 from ironlaw.kit.lab_check import complete
+from ironlaw.kit.picture_caption import LONGEST
 from ironlaw.ledger import open_ledger
 
 EVERY = (*VOLUME_1, *VOLUME_2)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ironlaw.errors import IronlawError
-from ironlaw.kit import caption
 from ironlaw.kit import lab as labs
+from ironlaw.kit import picture_caption
 from ironlaw.kit.challenge import commit as commit_number
 from ironlaw.kit.check_prose import prose
 from ironlaw.kit.ending import next_lab
@@ -189,11 +189,11 @@ def _screen(name: str, page: Page) -> Iterator[str]:
         if len(in_view) > MOST_DIALS:
             yield f"{name}: {instrument} has {len(in_view)} dials in view; name some of {', '.join(in_view)} in MORE"
         for figure in figures:
-            section, words = caption.section(instrument, figure["id"]), len(figure.get("caption", "").split())
+            section, words = picture_caption.section(instrument, figure["id"]), len(figure.get("caption", "").split())
             if not words:
                 yield f"{name}/words.md: no section [{section}]; say in one sentence what to notice in that picture"
-            elif words > caption.LONGEST:
-                yield f"{name}/words.md [{section}]: {words} words; {caption.LONGEST} at most"
+            elif words > picture_caption.LONGEST:
+                yield f"{name}/words.md [{section}]: {words} words; {picture_caption.LONGEST} at most"
 
 
 def complete(lab: labs.Lab) -> None:

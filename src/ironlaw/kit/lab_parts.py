@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.kit import journey, links, page_host, prose, step
 from ironlaw.kit import lock as locks
 from ironlaw.kit import message as messages
-from ironlaw.kit.caption import captions
 from ironlaw.kit.frame import go_on, toggle
 from ironlaw.kit.goal import Aim, Goal
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import Lab, Slots
+from ironlaw.kit.picture_caption import captions
 from ironlaw.kit.question_sheet import Question
 from ironlaw.registry.machines import known_local
 from ironlaw.widget.dials import Dial, settle
@@ -37,7 +37,7 @@ def message(lab: Lab, act: str, slots: Slots | None = None, task: Slots | None =
     """Its last line is the act's task, where it sets one."""
     name = f"{act}.message"
     title = f'<h2 class="il-act-title">{prose.inline(lab.words[f"{act}.title"])}</h2>{step.unfold(f"{step.DONE}Done. Show it again")}'
-    text = lab.words.fill_all([name], slots or {})[name]
+    text: str = lab.words.fill_all([name], slots or {})[name]
     if f"{act}.task" in lab.words:
         text += "\n\n" + lab.words.fill(f"{act}.task", **(task or {}))
     sender = lab.words.sections.get(f"{act}.sender", lab.words["sender"])  # an act may come from somebody else

@@ -11,7 +11,7 @@ from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, NETS, SCALES, Setti
 from ironlaw.pictures.lines import lines
 from ironlaw.registry.compression_tables import BINS, BITS, image, weights_seen
 from ironlaw.units import significant
-from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact
 
 KL = Axis("log", "divergence", "nats", (1e-7, 100.0))
@@ -34,22 +34,10 @@ def divergence(setting: Setting) -> Figure:
     figure = lines(
         series, X, KL, "Divergence from the full net, log axis", measured={"Llama 3 8B, K-quants": table}, now=now, id="divergence"
     )
-    return replace(figure, marks=_marked(figure.marks, name), more={**HALF, "alone": "Divergence"})
+    return replace(figure, more={**HALF, "alone": "Divergence"})
 
 
-def _marked(marks: tuple[Mark, ...], name: str) -> tuple[Mark, ...]:
-    """The line that was predicted and the one that it is, as such."""
-    roles = {"prediction": f"line-{YOURS}", "truth": f"line-{name}"}
-
-    def role(one: Mark) -> Mark:
-        id = str(dict(one.more).get("id", ""))
-        part = next((role for role, start in roles.items() if id.startswith(start)), None)
-        return replace(one, label="you said" if part == "prediction" else "it is", more=(*one.more, ("role", part))) if part else one
-
-    return tuple(map(role, marks)) if any(str(dict(one.more).get("id", "")).startswith(roles["prediction"]) for one in marks) else marks
-
-
-def accuracy(setting: Setting, said: float | None) -> Figure:
+def accuracy(setting: Setting, said: float | None, true: float) -> Figure:
     """The same run as the share of right answers, on a linear axis, with what was predicted for the question's own case."""
     name = NETS[setting.net]
     shares = [(float(b), 100 * setting.at(b).accuracy.value) for b in BITS]
@@ -61,8 +49,12 @@ def accuracy(setting: Setting, said: float | None) -> Figure:
         for share in [setting.at(b).accuracy]
     ]
     if said is not None:
-        point = {"x": float(FIRST), "y": said, "shape": "diamond", "size": 8, "label": f"you said {significant(said)} %"}
-        extra.append(mark("point", "accent", **point, name="you said", id="guess", hover=[("you said", exact(said, "%"))]))
+        extra += [
+            mark("point", colour, x=float(FIRST), y=y, shape="diamond", size=8, label=f"{words} {significant(y)} %", name=words, id=id,
+                 role=role, hover=[(words, exact(y, "%"))])
+            for colour, y, words, id, role in (
+                ("accent", said, "you said", "guess", "prediction"), ("ink", true, "it is", "truth", "truth"))
+        ]  # fmt: skip
     now = (name, float(setting.bits)) if setting.narrow else None
     note = f"dashed: FP32, {significant(full)} %"
     figure = lines({name: shares}, X, ACCURACY, "Right answers, linear axis", extra=extra, now=now, note=note, id="accuracy")

@@ -32,7 +32,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = settings.read(Setting, values)
     option = lab.choice("act1")
     pictures: list[Figure] = [
-        figures.accuracy(setting, float(option.value) if option else None), figures.divergence(setting), figures.weights(setting),
+        figures.accuracy(setting, float(option.value) if option else None, float(lab.question("act1").answer)), figures.divergence(setting), figures.weights(setting),
     ]  # fmt: skip
     return kit.View(
         figures=pictures,

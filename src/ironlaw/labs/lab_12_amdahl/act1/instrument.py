@@ -88,7 +88,7 @@ def marks(lab: kit.Lab) -> tuple[Any, ...]:
     if option is None:
         return ()
     seconds, factors = slots.asked().seconds, (float(option.value), float(lab.question("act1").answer))
-    said, true = rules(*(seconds / factor for factor in factors), "s")
+    said, true = rules(seconds / factors[0], seconds / factors[1], "s")
     return replace(said, label=f"you said {show(factors[0], '×')}"), replace(true, label=f"it is {show(factors[1], '×')}")
 
 

@@ -6,7 +6,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import plan_of
 from ironlaw.labs.lab_v2_07_checkpoint.act2.verdict import LIMITS, TARGET
 
-GOAL = kit.Goal(plan_of, LIMITS, ("far_every", "saving", "near", "near_every", "restart", "detect", "spares"))
+GOAL = kit.Goal(lambda lab, values: plan_of(values), LIMITS, ("far_every", "saving", "near", "near_every", "restart", "detect", "spares"))
 
 
 def task(lab: kit.Lab) -> dict[str, object]:

@@ -12,7 +12,7 @@ from ironlaw.labs.lab_v2_14_adversarial.models import data_of
 
 
 def _plan(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
-    return plan_of(lab, data_of(lab), values)
+    return plan_of(data_of(lab), values)
 
 
 GOAL = kit.Goal(_plan, LIMITS, ("model", "device", "batch", "dtype", "mode", "members", "steps", "images", "noise"))

@@ -30,7 +30,7 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    design, moving = design_of(values), bool(values.get("moving"))
+    design = design_of(values)
     report = evaluate(design)
     runs_at_all = not report.refusal and math.isfinite(report.values["days"])
     return kit.View(
