@@ -45,3 +45,17 @@ def test_the_context_is_in_the_head_of_each_instrument(beginner: str, shared_led
         choose_context(page, "NVIDIA H200")
         expect(page.locator(".il-hud")).to_contain_text("NVIDIA H200")
         assert fits_across(page)
+
+
+@pytest.mark.parametrize("slug", ["lab_07_fusion", "lab_v2_15_jevons"])
+def test_a_menu_of_contexts_hides_nothing(beginner: str, shared_ledger: Ledger, page: Page, slug: str) -> None:
+    """Where the names are long it is a menu, on the line of the instrument's title."""
+    complete(kit.open(slug, shared_ledger))
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{beginner}/lab/{slug}/#act1-instrument")
+    menu = page.locator("#act1-instrument .il-toggle select")
+    expect(menu).to_be_visible()
+    toggle, under = page.locator("#act1-instrument .il-context").bounding_box(), page.locator("#act1-instrument .il-show").bounding_box()
+    right_end = "(e) => (r => (r.selectNodeContents(e), r.getBoundingClientRect().right))(document.createRange())"
+    title = page.locator("#act1-instrument .il-title").evaluate(right_end)
+    assert toggle["y"] + toggle["height"] <= under["y"] and title < toggle["x"]
