@@ -38,8 +38,9 @@ def dials(lab: kit.Lab) -> Any:
 def offers(lab: kit.Lab) -> list[kit.Offer]:
     """The load of Lab 13's server, where the learner saved one that keeps up."""
     load = (lab.ledger.design(LAB_13) or {}).get("load")
-    usable = isinstance(load, (int, float)) and 0 < load < 1
-    return [kit.Offer(LAB_13, f"server ({significant(100 * load, 2)} % load)", {"rho": 100 * load})] if usable else []
+    if not isinstance(load, (int, float)) or not 0 < load < 1:
+        return []
+    return [kit.Offer(LAB_13, f"server ({significant(100 * load, 2)} % load)", {"rho": 100 * load})]
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
