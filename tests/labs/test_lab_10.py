@@ -144,7 +144,7 @@ def test_a_microcontroller_takes_the_reader_and_says_why_not_llama(page):
     page.reload().send("context", value="cortex_m7")
     instrument = page.piece("act2.instrument")
     refused = next(option for option in instrument.view["dials"]["data"]["options"] if option["value"] == "llama")
-    assert instrument.spec["dials"][0]["value"] == "digits" and "FP16 unit" in refused["disabled"]
+    assert page.lab.instruments["act2"].values["data"] == "digits" and "FP16 unit" in refused["disabled"]
 
 
 def test_what_is_saved_and_where_it_begins(page):
