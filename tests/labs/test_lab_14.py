@@ -220,20 +220,18 @@ def test_the_design_has_the_fields_that_later_labs_read(page):
     assert wanted <= set(saved) and saved["shards"] == 100 and saved["constraint_hit"] is True and saved["act1_correct"] is True
 
 
-@pytest.mark.parametrize(("load", "begins"), [(0.42, 40), (0.93, 95), (0.02, 10), (1.2, 70), (None, 70)])
-def test_it_starts_from_lab_13_where_that_has_a_load(tmp_path, load, begins):
+@pytest.mark.parametrize(("load", "offered"), [(0.42, 40), (0.93, 95), (0.02, 10), (1.2, None), (None, None)])
+def test_lab_13_offers_its_load_where_it_has_one(tmp_path, load, offered):
     with open_ledger(tmp_path / "ledger.db") as ledger:
         ledger.append("lab_13_line", "design", {"policy": "waiting", "rate": 1000.0, "load": load})
         page = Page(ledger, SLUG)
         complete(page.lab)
         page.reload()
         rho = next(dial for dial in page.piece("act2.instrument").spec["dials"] if dial["id"] == "rho")
-        assert rho["value"] == begins
-        section = "act2.from_lab_13" if load and load < 1 else "act2.no_lab_13"
-        note = page.turn("act2", n=1000)["note"]
-        assert page.shows(section, note)
-        if section == "act2.from_lab_13":
-            assert page.slots(section, note)["policy"] == "what waits"
+        assert rho["value"] == 70
+        offers = page.piece("act2.instrument").spec["offers"]
+        assert [offer["dials"]["rho"] for offer in offers] == ([offered] if offered else [])
+        assert all("had to become" in offer["note"] for offer in offers)
 
 
 def test_a_copy_is_sent_at_the_p95_of_the_law():

@@ -65,6 +65,7 @@ def test_a_key_moves_with_its_premise(bench, monkeypatch, question, names, right
 
 
 def test_compas_at_the_published_cut(bench):
+    bench.send("context", value="compas")
     view = turned(bench, "act1")
     assert cards(view)["False positives, gap"] == "21.4 points" and cards(view)["Odds, first over second"] == "1.63 ×"
     assert cards(view)["Precision, gap"] == "3.8 points" and cards(view)["Misses, gap"] == "−19.7 points"
@@ -75,6 +76,7 @@ def test_compas_at_the_published_cut(bench):
 
 
 def test_each_side_lights_the_people_it_counts(bench):
+    bench.send("context", value="compas")
     for side, share in {"fpr": "44.8", "ppv": "63", "fnr": "28"}.items():
         drawn = figure(turned(bench, "act1", side=side), "people")
         lit = {mark["name"] for mark in drawn["marks"] if mark.get("emphasis")}
@@ -88,6 +90,7 @@ def test_points_are_told_to_a_tenth_and_never_as_minus_nothing(share, words):
 
 
 def test_a_point_turns_its_threshold(bench):
+    bench.send("context", value="compas")
     drag = next(m["drag"] for m in figure(turned(bench, "act1"), "rays")["marks"] if m.get("drag"))
     group, stops = groups("compas")[0], dict(map(tuple, drag["stops"]))
     assert drag["dial"] == "cut_compas_a" and stops[round(100 * group.at(5).fpr, 4)] == 5.0 and len(stops) == 11
@@ -108,6 +111,7 @@ def test_the_separation_that_the_banner_names_does_it(page):
 
 
 def test_nobody_flagged_is_no_error(bench):
+    bench.send("context", value="compas")
     for slug in ("compas",):
         view = turned(bench, "act1", **{f"cut_{slug}_a": CUTS[slug].high})
         assert cards(view)["Precision, gap"] == "–" and "nobody" in bare(view["formula"])
@@ -166,6 +170,6 @@ def test_the_whole_lab_leaves_its_design(page):
     assert (
         saved["rule"] == "equal_selection" and saved["profit_share"] == pytest.approx(0.7047, abs=1e-3) and saved["constraint_hit"] is False
     )
-    assert saved["data"] == "compas" and len(saved["thresholds"]) == 4 and saved["gap_selected"] == pytest.approx(0, abs=1e-4)
+    assert saved["data"] == "credit" and len(saved["thresholds"]) == 4 and saved["gap_selected"] == pytest.approx(0, abs=1e-4)
     assert saved["justification"] == "groups get equal shares" and saved["act1_correct"] is saved["act2_correct"] is True
     assert not {"state"} & set(saved)

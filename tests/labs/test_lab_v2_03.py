@@ -96,12 +96,14 @@ def test_the_ledger_keeps_what_was_built(page):
     assert (design["act1_correct"], design["act2_correct"]) == (True, True)
 
 
-def test_ports_start_from_the_box_that_was_saved(page):
+def test_the_ports_of_the_box_that_was_saved_are_offered(page):
     page.first_act().predict("act2", "all", 2)
-    assert page.shows("act2.no_lab_02", page.reload().piece("act2.instrument").view["note"])
+    begins = page.reload().start("act2")["gbits"]
+    assert not page.piece("act2.instrument").spec["offers"]
     page.ledger.append("lab_v2_02_interconnect", "design", {"box": "dgx_a100"})
     page.reload()
-    assert page.start("act2")["gbits"] == 200
+    (offer,) = page.piece("act2.instrument").spec["offers"]
+    assert page.start("act2")["gbits"] == begins != 200 == offer["dials"]["gbits"]
 
 
 @pytest.fixture

@@ -107,17 +107,17 @@ def test_the_ledger_keeps_what_later_labs_start_from(page):
     assert design["constraint_hit"] is None and 0.4 < design["mfu"] < 0.5 and design["act1_correct"] and design["act2_correct"]
 
 
-def test_it_begins_where_the_labs_before_it_ended(page):
+def test_it_offers_where_the_labs_before_it_ended(page):
     page.first_act()
     assert page.start("act2")["gradient_bytes"] == 4
     page.predict("act2", "as_many", 3)
     page.reload()
-    assert page.shows("act2.begins_empty", page.piece("act2.instrument").view["note"])
+    assert not page.piece("act2.instrument").spec["offers"]
     page.ledger.append("lab_v2_06_collectives", "design", {"gradient_bytes": 2})
     page.ledger.append("lab_v2_02_interconnect", "design", {"nics": 3})
     page.reload()
-    start = page.start("act2")
-    assert (start["gradient_bytes"], start["nics"]) == (2, 3)
+    gradients, ports = (offer["dials"] for offer in page.piece("act2.instrument").spec["offers"])
+    assert (gradients["gradient_bytes"], ports["nics"], page.start("act2")["gradient_bytes"]) == (2, 3, 4)
 
 
 def test_the_learners_own_processes(page, monkeypatch):

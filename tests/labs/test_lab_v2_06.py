@@ -111,7 +111,7 @@ def test_an_empty_ledger_is_said(bench):
 GROUPS = {"model": "llama3_70b", "box": "dgx_h100", "tensor": 8, "micro": 2, "seq": 4096, "zero": 3}
 
 
-def test_both_acts_begin_with_what_lab_02_saved(page):
+def test_what_lab_02_saved_is_a_context_and_an_offer(page):
     page.ledger.append(wires_of_context.LAB_02, "design", {"ranks": 16, "beta_bytes_per_s": 196e9, **GROUPS})
     page.send("context", value="saved")
     page.reload().first_act().predict("act2", "p8", 2, estimate=20.0)
@@ -120,8 +120,10 @@ def test_both_acts_begin_with_what_lab_02_saved(page):
     dials = page.start("act1")
     assert (dials["ranks"], dials["beta"], dials["alpha"]) == (16, 196, 14)  # sixteen cards are in two boxes
     assert bench_note(page, "act1", "act1.begins")
-    second = page.start("act2")
+    (offer,) = page.piece("act2.instrument").spec["offers"]
+    second = offer["dials"]
     assert (second["model"], second["tensor"], second["micro"], second["seq"], second["zero"]) == ("llama3_70b", 8, 2, 4096, 1)
+    assert page.start("act2")["model"] == buckets.premise().model
 
 
 def bench_note(page, act, name):
@@ -131,8 +133,7 @@ def bench_note(page, act, name):
 @pytest.mark.parametrize("design", [{"ranks": "many"}, {"ranks": 1, "beta_bytes_per_s": 1e9}, {"ranks": 8, "beta_bytes_per_s": -1}])
 def test_a_design_that_can_not_be_used_counts_as_absent(page, design):
     page.ledger.append(wires_of_context.LAB_02, "design", design)
-    assert wires_of_context.lab_02(page.lab) is None and buckets.design_02(page.lab) is None
-    assert buckets.first_case(page.lab) == buckets.premise()
+    assert wires_of_context.lab_02(page.lab) is None and not buckets.offers(page.lab)
 
 
 # --- Act II

@@ -130,6 +130,7 @@ def test_the_ledger_keeps_what_was_designed(page):
     page.predict("act2", "restart", 3, estimate=70.0)
     page.reload().reflect("act2", "root")
     page.reload()
+    page.send("context", value="llama3")
     page.turn("act1", interval=18.6)
     page.turn("act2", near="host", saving="async", far_every=10, near_every=120)
     page.save()
@@ -150,7 +151,7 @@ def test_a_layout_of_the_lab_before_is_taken_up(page):
     page.reload()
     page.send("context", value="llama3")
     page.send("context", value="saved")
-    assert clusters.cluster_of(page.lab).gpus == 4096 and clusters.host_rate(page.lab) == 2.5e10
+    assert clusters.cluster_of(page.lab).gpus == 4096 and clusters.offers(page.lab)[0].dials == {"host": 25.0}
     assert page.shows("act1.saved", page.piece("act1.instrument").view["note"]) and page.start("act1")["gpus"] == 4096
 
 

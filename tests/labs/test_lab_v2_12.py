@@ -211,15 +211,15 @@ def test_the_ledger_keeps_what_was_designed(page):
     assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (0.25, True, True)
 
 
-def test_a_server_of_the_lab_before_gives_the_first_token(page):
+def test_a_server_of_the_lab_before_offers_its_first_token(page):
     page.first_act().send("context", value="answer")
     assert page.shows("act1.first_open", page.piece("act1.instrument").view["note"])
     page.ledger.append(services.SERVING, "design", {"ttft_p99_s": 0.8})
     page.reload()
     page.send("context", value="chain")
     page.send("context", value="answer")
-    assert services.first_token(page.lab) == 0.8 == page.start("act1")["first"]
-    assert page.shows("act1.first_saved", page.piece("act1.instrument").view["note"])
+    (offer,) = page.piece("act1.instrument").spec["offers"]
+    assert offer["dials"]["first"] == 0.8 and page.start("act1")["first"] == services.FIRST_TOKEN
 
 
 @pytest.fixture

@@ -167,15 +167,16 @@ def test_the_ledger_keeps_what_was_designed(page):
     assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (0, True, True)
 
 
-def test_the_target_of_the_waiting_line_is_taken_up(page):
+def test_the_target_of_the_waiting_line_is_offered(page):
     page.first_act().predict("act2", "twice_as_long", 2)
     page.reload()
-    assert plan.target(page.lab) == (plan.SLO, False) and page.shows("act2.target_open", page.piece("act2.instrument").view["note"])
+    assert page.start("act2")["slo"] == 1e3 * plan.SLO and not page.piece("act2.instrument").spec["offers"]
     page.ledger.append(plan.QUEUE, "design", {"target_p99_s": 0.05})
     page.reload()
-    assert plan.target(page.lab) == (0.05, True) and page.shows("act2.target_saved", page.piece("act2.instrument").view["note"])
+    assert page.piece("act2.instrument").spec["offers"][0]["dials"]["slo"] == 50
     page.ledger.append(plan.QUEUE, "design", {"target_p99_s": 9.0})
-    assert plan.target(page.lab) == (plan.LONGEST, True)
+    (offer,) = page.reload().piece("act2.instrument").spec["offers"]
+    assert offer["dials"]["slo"] == 1e3 * plan.LONGEST and "had to become" in offer["note"]
 
 
 def test_contexts_are_sets_of_images(bench):

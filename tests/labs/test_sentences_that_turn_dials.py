@@ -19,8 +19,13 @@ BUTTON = re.compile(
     re.DOTALL,
 )
 NUMBER = re.compile(r"(?<![\w.,])\d(?:[\d,]*\d)?(?:\.\d+)?(?!\w)")
-# (lab, the link's words) -> figures of its sentence that are not on the screen, and why
-NOT_YET = {}
+# (lab, the link's words) -> figures of its sentence that are not on the screen, and what is missing
+NOT_YET = {
+    ("lab_11_roofline", "Raise N"): (["886"], "where the ridge is crossed is not marked"),
+    ("lab_14_tail", "Freeze it for 100 s"): (["11", "27.5", "55", "99.98", "25"], "means and other percentiles than P99"),
+    ("lab_14_tail", "Lower the utilisation"): (["80", "11"], "the formula has 0.8; the median is not shown"),
+    ("lab_14_tail", "Give the copies a budget"): (["42.9", "135", "153"], "a shard's P99, and the largest safe budget"),
+}
 
 
 def sentences(page):
@@ -73,9 +78,8 @@ def test_what_it_says_is_then_on_the_screen(page):
         view = follow(page, link)
         assert not view["error"] and not view["moved"], (link, view["error"], view["moved"])
         assert link.picture in [figure["id"] for figure in view["figures"]], link
-        absent = [
-            number for number in NUMBER.findall(text) if not says(screen(page.lab.instruments[link.instrument], view, link.picture), number)
-        ]
+        shown = screen(page.lab.instruments[link.instrument], view, link.picture)
+        absent = [number for number in NUMBER.findall(text) if not says(shown, number)]
         if absent:
             missing[page.slug, link.words] = absent
     assert seen == len(list(links.find((LABS / page.slug / "words.md").read_text("utf-8"))))

@@ -63,7 +63,7 @@ class Setting:
 def dials(lab: kit.Lab) -> Any:
     course = textbook("resnet50")
     assert course.compile_s and course.gain
-    compile_s, gain = course.compile_s, round(100 * course.gain)
+    compile_s, gain = course.compile_s, 100 * course.gain
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         volume, span = start(lab)
