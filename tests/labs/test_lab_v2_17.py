@@ -178,14 +178,6 @@ def test_the_hint_is_recorded_and_leads_out(page):
     assert "nothing was written down" in page.send("act2.hint", act=4, rung=1)["feedback"] and len(page.ledger.events(SLUG, "hint")) == 3
 
 
-def test_what_is_computed_ahead_is_what_is_asked_for_first():
-    fix.cache_clear()
-    warming.fill(Design())
-    filled = fix.cache_info().currsize
-    assert filled == len(broken(evaluate(Design()))) and verdict.state(Design()) == verdict.TOGETHER
-    assert fix.cache_info().currsize == filled
-
-
 def test_different_learners_have_different_right_answers(page):
     assert page.lab.question("act2").right.id == "flops"
     page.ledger.append("lab_v2_02_interconnect", "design", {"nics": 1})
