@@ -19,7 +19,7 @@ from ironlaw.systems.fields import (
     times,
     whole,
 )
-from ironlaw.systems.limits import either, fail, good, hit, paired_fix, single_fixes, turn, warn
+from ironlaw.systems.limits import fail, good, hit, turn, warn
 from ironlaw.systems.value_readers import read_figure, read_share, read_whole
 
 
@@ -92,21 +92,8 @@ LIMITS = (
 )
 
 
-def works(box):
-    return hit(LIMITS, box).name == "works"
-
-
-def test_the_first_limit_counts_and_the_least_change_repairs_it():
+def test_the_first_limit_counts():
     assert hit(LIMITS, Box("x", rate=0.5)).name == "small" and hit(LIMITS, Box("x", tensor=4, rate=0.5)).name == "slow"
-    fixes = single_fixes(Box("x"), works, ("tensor", "runs"))
-    assert fixes == {"tensor parallelism over 4": Box("x", tensor=4)}
-    both = paired_fix(Box("x", tensor=1, rate=0.5), works, ("tensor", "rate"))
-    assert both == {"tensor parallelism over 4 with Rate 1": Box("x", tensor=4, rate=1.0)}
-
-
-def test_a_b_or_c():
-    assert [either([]), either(["a"]), either(["a", "b"]), either(["a", "b", "c"])] == ["", "a", "a, or b", "a, b, or c"]
-    assert either([], "none") == "none"
 
 
 @dataclass(frozen=True)
