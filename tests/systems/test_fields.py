@@ -19,7 +19,7 @@ from ironlaw.systems.fields import (
     times,
     whole,
 )
-from ironlaw.systems.limits import fail, good, hit, turn, warn
+from ironlaw.systems.limits import fail, good, hit, warn
 from ironlaw.systems.value_readers import read_figure, read_share, read_whole
 
 
@@ -120,19 +120,10 @@ def test_a_dial_offers_all_options_though_a_remedy_tries_few():
 
     (dial,) = settings.dials(Kept)
     assert [option["value"] for option in dial["options"]] == ["none", "full"]
-    assert single_fixes(Kept(), lambda one: one.again == "full", ["again"]) == {"all of it again": Kept("full")}
     (renamed,) = settings.dials(Kept, again={"shown": str.upper, "options": ["full"]})
     assert [option["label"] for option in renamed["options"]] == ["FULL"]
-
-
-def test_where_the_stops_depend_on_the_setting_they_are_tried_in_their_order():
-    one = Timed(nics=2)
-    assert single_fixes(one, lambda changed: changed.nics >= 4, ["nics"], stops={"nics": [8, 4]}) == {"8 NICs": Timed(nics=8)}
-    assert single_fixes(one, lambda changed: True, ["steps"], stops={"steps": ()}) == {}
-    assert turn(one, "nics", 3) == ("3 NICs", Timed(nics=3))
 
 
 def test_a_warning_is_no_breach():
     limits = (fail("slow", "Slow", lambda one: one.late > 0.08), warn("near", "Nearly", lambda one: one.late > 0.04), good("ok", "Fine"))
     assert [settings.broken(limits, Timed(late=late)) for late in (0.1, 0.05, 0.01)] == ["slow", None, None]
-    assert either(["a", "b"], by="; ") == "a; or b"

@@ -36,7 +36,7 @@ def message(lab: Lab, act: str, slots: Slots | None = None, task: Slots | None =
     """Its last line is the act's task, where it sets one."""
     name = f"{act}.message"
     title = f'<h2 class="il-act-title">{prose.inline(lab.words[f"{act}.title"])}</h2>{step.unfold(f"{step.DONE}Done. Show it again")}'
-    text = lab.words.fill_all([name], slots or {})[name]
+    text: str = lab.words.fill_all([name], slots or {})[name]
     if f"{act}.task" in lab.words:
         text += "\n\n" + lab.words.fill(f"{act}.task", **(task or {}))
     sender = lab.words.sections.get(f"{act}.sender", lab.words["sender"])  # an act may come from somebody else

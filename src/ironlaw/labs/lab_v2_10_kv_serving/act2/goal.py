@@ -7,8 +7,8 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit import settings
-from ironlaw.labs.lab_v2_10_kv_serving.act2.server import Setting
-from ironlaw.labs.lab_v2_10_kv_serving.act2.verdict import LIMITS, PROMISE
+from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE, Setting
+from ironlaw.labs.lab_v2_10_kv_serving.act2.verdict import LIMITS
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import machine_of
 from ironlaw.systems.serving.served_cases import ServedCase
 
