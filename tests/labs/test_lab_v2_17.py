@@ -6,12 +6,11 @@ import pytest
 from headless import bare, figure
 
 from ironlaw.engine.numerics.forecasts import brier
-from ironlaw.labs.lab_v2_17_synthesis import record, starts, warming
+from ironlaw.labs.lab_v2_17_synthesis import record, starts
 from ironlaw.labs.lab_v2_17_synthesis.act2 import dialled, llama, readings, verdict
 from ironlaw.recall.standing import EVERY, NOBODY, SURE_ONES
 from ironlaw.systems.whole import LIMITS, Design, broken, evaluate
 from ironlaw.systems.whole.whole_levers import tornado
-from ironlaw.systems.whole.whole_search import fix
 
 SLUG = "lab_v2_17_synthesis"
 SAID = {"act1": "most", "act1_reflection": "theme", "act2": "nics"}
