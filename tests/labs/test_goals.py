@@ -1,4 +1,4 @@
-"""Act II of every lab is a task that can be done from where the act opens, and a design that fails is never shown as one that holds."""
+"""Act II of every lab is a task: it says so, it can be done from where the act opens, and a design that fails never has a tick."""
 
 import random
 

@@ -6,12 +6,11 @@ import pytest
 from headless import bare, figure
 
 from ironlaw.engine.numerics.forecasts import brier
-from ironlaw.labs.lab_v2_17_synthesis import record, starts, warming
+from ironlaw.labs.lab_v2_17_synthesis import record, starts
 from ironlaw.labs.lab_v2_17_synthesis.act2 import dialled, llama, readings, verdict
 from ironlaw.recall.standing import EVERY, NOBODY, SURE_ONES
 from ironlaw.systems.whole import LIMITS, Design, broken, evaluate
 from ironlaw.systems.whole.whole_levers import tornado
-from ironlaw.systems.whole.whole_search import fix
 
 SLUG = "lab_v2_17_synthesis"
 SAID = {"act1": "most", "act1_reflection": "theme", "act2": "nics"}
@@ -176,14 +175,6 @@ def test_the_hint_is_recorded_and_leads_out(page):
     set_to(page, turned)
     assert page.piece("act2.instrument").view["banner"]["tone"] == "good"
     assert "nothing was written down" in page.send("act2.hint", act=4, rung=1)["feedback"] and len(page.ledger.events(SLUG, "hint")) == 3
-
-
-def test_what_is_computed_ahead_is_what_is_asked_for_first():
-    fix.cache_clear()
-    warming.fill(Design())
-    filled = fix.cache_info().currsize
-    assert filled == len(broken(evaluate(Design()))) and verdict.state(Design()) == verdict.TOGETHER
-    assert fix.cache_info().currsize == filled
 
 
 def test_different_learners_have_different_right_answers(page):

@@ -129,7 +129,8 @@ class Aim:
             if limit.tone == "good":
                 return view
             text = html(self.lab.fill(f"{act}.{limit.name}", **limit.slots(setting)))
-            return replace(view, banner=banner(limit.tone, limit.title, text))
+            own = str(view.banner["text"]) if view.banner is not None else ""
+            return replace(view, banner=banner(limit.tone, limit.title, own + text))
 
         return judged
 

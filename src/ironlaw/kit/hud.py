@@ -29,7 +29,7 @@ def prediction(label: str, said: str | None, is_open: bool = True) -> Item:
     if said is None:
         return label, OPEN if is_open else LOCKED, ""
     text = plain_text(said)
-    short = next((part for part in (text, text.partition(":")[0], text.partition(",")[0]) if len(part) <= LONGEST), "")
+    short = next((part for part in (text.partition(":")[0], text.partition(",")[0]) if len(part) <= LONGEST), "")
     return label, f"you said {short}".rstrip(".") if short else "predicted", ""
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
-from ironlaw.systems.whole import Design, broken, evaluate
+from ironlaw.systems.whole import Design, evaluate
 from ironlaw.systems.whole.whole_levers import tornado
-from ironlaw.systems.whole.whole_search import fix
 
 _warm = threading.Lock()
 
@@ -20,8 +19,5 @@ def warm(design: Design) -> None:
 
 
 def fill(design: Design) -> None:
-    report = evaluate(design)
-    if not report.refusal:
+    if not evaluate(design).refusal:
         tornado(design)
-        for name in broken(report):
-            fix(design, name)
