@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ironlaw.labs.lab_12_amdahl.act2.job import EFFICIENT, MOST, Job
 from ironlaw.pictures.lines import lines, upright
-from ironlaw.units import significant
+from ironlaw.units import counted, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import THIN, exact, format_quantity
 
@@ -25,17 +25,17 @@ def counts(job: Job) -> list[int]:
 
 def gain(job: Job, marks: Sequence[Mark] = ()) -> Figure:
     """What these workers bring, beside what they would bring without a serial part."""
-    rows = {"ideal": float(job.workers), "as set": job.speedup}
+    rows, count = {"ideal": float(job.workers), "as set": job.speedup}, counted(job.workers, "worker")
     colours = {"ideal": "muted", "as set": "accent"}
     bars = [
         mark("bar", colours[name], x=value, y=name, id=f"gain-{name}", name=name, label=format_quantity(value, "×"),
              emphasis=name == "as set", hover=[("speed-up", exact(value, "×"))])
         for name, value in rows.items()
     ]  # fmt: skip
-    words = f"{job.workers:,} workers would be {format_quantity(rows['ideal'], '×')} as fast, and are {format_quantity(job.speedup, '×')}."
+    words = f"Ideally {count} would be {format_quantity(rows['ideal'], '×')} as fast; here it is {format_quantity(job.speedup, '×')}."
     table = Table(("case", "speed-up"), tuple((name, exact(value, "×")) for name, value in rows.items()))
     return Figure(
-        "gain", f"{job.workers:,} workers", Axis("log", "speed-up", "×", (1.0, float(MOST))), Axis("band", names=tuple(rows)),
+        "gain", count, Axis("log", "speed-up", "×", (1.0, float(MOST))), Axis("band", names=tuple(rows)),
         (*bars, *marks), words, table, "marks: the question's own case" if marks else "",
         more={"row": 44},
     )  # fmt: skip

@@ -25,7 +25,7 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
 )
 from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines, upright
-from ironlaw.units import percent, significant
+from ironlaw.units import counted, percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -89,7 +89,7 @@ def latencies(plan: Plan) -> Figure:
     return lines(
         series, Axis("log", "time to the answer", "s", DOMAIN), Axis("log", "share that takes longer", "%", (LEAST, 100.0)),
         "How long, on a calm day", extra=extra, id="latencies", more={"height": 340},
-        note="a layer with nothing left to give never answers" if calm.whole is None else f"{plan.layers} layers, one after the other",
+        note="a layer with nothing left to give never answers" if calm.whole is None else f"{counted(plan.layers, 'layer')}, one after the other",
     )  # fmt: skip
 
 

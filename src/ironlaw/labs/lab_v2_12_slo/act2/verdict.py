@@ -23,7 +23,7 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
     Plan,
 )  # fmt: skip
 from ironlaw.systems.limits import either, fail, good, hit, warn
-from ironlaw.units import percent, show, significant
+from ironlaw.units import counted, percent, show, significant
 
 
 def hint(plan: Plan, moving: bool) -> dict[str, object]:
@@ -111,7 +111,7 @@ def _inverted_slots(plan: Plan) -> dict[str, object]:
 
 def _storm_slots(plan: Plan) -> dict[str, object]:
     return {
-        "attempts": f"{plan.amplified:,.0f}", "sent": kit.amount(100 * plan.late_load, "%"),
+        "attempts": counted(round(plan.amplified), "attempt"), "sent": kit.amount(100 * plan.late_load, "%"),
         "last": kit.amount(100 * plan.course.last, "%"),
         "after": kit.amount(plan.after, "s"),
     }  # fmt: skip
