@@ -37,7 +37,8 @@ def design_of(lab: kit.Lab, values: Mapping[str, Any]) -> Job:
 def judge(lab: kit.Lab, values: Mapping[str, Any]) -> kit.Verdict:
     design, least = design_of(lab, values), best(lab)
     slots: dict[str, object] = {
-        "workers": counted(design.workers, "worker"), "weeks": counted(design.weeks, "week"), "speedup": kit.times(design.speedup), "cost": money(design.cost)
+        "workers": counted(design.workers, "worker"), "weeks": counted(design.weeks, "week"),
+        "speedup": kit.times(design.speedup), "cost": money(design.cost)
     }  # fmt: skip
     if not design.reaches:
         return kit.Verdict(False, lab.fill("act2.judged_short", **slots, target=kit.times(design.target)))
