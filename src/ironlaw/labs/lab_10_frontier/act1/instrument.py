@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.engine.numerics.grids import levels, noise_power, step
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
-from ironlaw.labs.lab_10_frontier.act1 import figures
+from ironlaw.labs.lab_10_frontier.act1 import figures, local_runs
 from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, FORMATS, LAST, Setting, tested
 from ironlaw.registry.compression_tables import weights_seen
 from ironlaw.units import show, significant
@@ -30,7 +30,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = settings.read(Setting, values)
     option = lab.choice("act1")
     pictures: list[Figure] = [
-        figures.divergence(setting, float(option.value) if option else None), figures.accuracy(setting), figures.weights(setting),
+        figures.divergence(setting, float(option.value) if option else None, local_runs.dots(lab, setting)),
+        figures.accuracy(setting), figures.weights(setting),
     ]  # fmt: skip
     return kit.View(
         figures=pictures,
