@@ -115,7 +115,6 @@ NOT_YET = {
     ("lab_08_ledger", "act1"): "the counted bytes beside the ledger's rows",
     ("lab_13_line", "act1"): "the learner's own two loads on the picture of the line",
     ("lab_13_line", "act2"): "the learner's own server among the policies",
-    ("lab_14_tail", "act1"): "both of the learner's own P99s on the percentiles",
     ("lab_15_parity", "act1"): "the intervals that were drawn here on the rates",
     ("lab_v2_05_parallelism", "act1"): "one process and two on the picture by GPUs",
 }
