@@ -1,6 +1,8 @@
 """What no sentence made by code may contain: a plural of a plural, a capital symbol, a figure nobody can read, a unit twice."""
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 NOUNS = (
     "attempt", "box", "byte", "call", "card", "connection", "day", "device", "element", "host", "image", "kernel", "launch", "layer",
@@ -8,6 +10,8 @@ NOUNS = (
     "start", "step", "tensor", "thread", "token", "unit", "word", "worker", "write",
 )  # fmt: skip
 PLURALS = {noun: noun[:-1] + "ies" if noun.endswith("ry") else noun + ("es" if noun.endswith(("ch", "ss", "x")) else "s") for noun in NOUNS}
+TAG = re.compile(r"<[^>]*>")
+NOT_READ = {"exact", "hover", "id", "table", "points", "formula", "source"}
 FAULTS = {
     "a plural of a plural": re.compile(r"\b\w{2,}eses\b|\b(?:" + "|".join(PLURALS.values()) + r")e?s\b"),
     "a plural in -ys": re.compile(r"\b(?:retry|entry|copy)s\b"),
@@ -20,3 +24,16 @@ FAULTS = {
 
 def faults(text: str) -> list[str]:
     return [f"{name}: {match[0]!r} in {text!r}" for name, pattern in FAULTS.items() if (match := pattern.search(text))]
+
+
+def sentences(value: Any, key: str = "") -> Iterator[str]:
+    """Every text of a piece that is read as a sentence: not the exact figures that hovering shows, nor scripts and ids."""
+    if isinstance(value, str) and " " in value:
+        yield TAG.sub("", value)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name not in NOT_READ:
+                yield from sentences(inner, name)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from sentences(inner, key)

@@ -175,13 +175,20 @@ def _show_long(seconds: float, digits: int) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """`significant(1234.5) -> "1,230"`, `significant(0.012345) -> "0.0123"`; no trailing zeros after the point."""
+    """`significant(1234.5) -> "1,230"`, `significant(0.012345) -> "0.0123"`, `significant(5.68e-9) -> "5.68 × 10⁻⁹"`; no trailing zeros."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
+    if abs(value) < ZEROS and digits <= READ:
+        power = math.floor(math.log10(float(f"{abs(value):.{digits - 1}e}")))
+        return f"{significant(value / 10.0**power, digits)} × 10{str(power).translate(SUPERSCRIPT)}"
     places = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, places)
     text = f"{rounded:,.{max(places, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+ZEROS = 1e-4  # under which nobody counts the zeros
+READ = 4  # digits of a figure that is read; one with more is to be exact
 
 
 def percent(share: float, digits: int = 3) -> str:

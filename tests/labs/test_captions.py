@@ -108,3 +108,26 @@ def test_a_run_against_the_lesson_is_told_without_it():
 def test_every_lesson_of_a_run_is_judged_here():
     lessons = {f"{path.parent.name} {name}" for path in LABS.glob("lab_*/words.md") for name in load(path).sections if ".lesson" in name}
     assert len(lessons) == 10, sorted(lessons)
+
+
+# (lab, act) -> what its picture lacks
+NOT_YET = {
+    ("lab_08_ledger", "act1"): "the counted bytes beside the ledger's rows",
+    ("lab_13_line", "act1"): "the learner's own two loads on the picture of the line",
+    ("lab_13_line", "act2"): "the learner's own server among the policies",
+    ("lab_15_parity", "act1"): "the intervals that were drawn here on the rates",
+    ("lab_v2_05_parallelism", "act1"): "one process and two on the picture by GPUs",
+}
+
+
+def test_what_was_measured_here_is_drawn_by_the_instrument():
+    """An act that lets learners measure draws their run: something beside local_runs.py and the design asks for it."""
+    missing = set()
+    for runs in LABS.glob("lab_*/act*/local_runs.py"):
+        others = [*runs.parent.glob("*.py"), *runs.parent.parent.glob("*.py")]
+        asking = [
+            path for path in others if path.name not in ("local_runs.py", "__init__.py", "design.py") and "local_run" in path.read_text()
+        ]
+        if not asking:
+            missing.add((runs.parent.parent.name, runs.parent.name))
+    assert missing == set(NOT_YET)

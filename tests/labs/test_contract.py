@@ -1,7 +1,6 @@
 """What holds of every lab, act, limit and dial. What a lab has to say for it stands in acts.py and acts_v2.py."""
 
 import re
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
 from itertools import pairwise
@@ -11,7 +10,7 @@ import pytest
 from acts import VOLUME_1, Act, Lab, acts
 from acts_v2 import VOLUME_2
 from headless import Page, bare, figure, turned
-from wording import faults
+from wording import faults, sentences
 
 from ironlaw.claims import claim
 from ironlaw.kit import settings
@@ -27,8 +26,6 @@ LATER = ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "receipt"
 VERDICT = settings.verdict
 JUDGED: list[Any] = []  # settings, in the order in which a banner was made for them
 SHOWN: dict[tuple[str, str, str], "Shown"] = {}
-TAG = re.compile(r"<[^>]*>")
-NOT_READ = {"exact", "hover", "id", "table", "points", "formula", "source"}
 QUESTIONS = ("act1", "act1_reflection", "act2", "act2_reflection")
 
 
@@ -229,19 +226,6 @@ def test_axes_hold_still(pages, act: Act):
 
 
 # --- sentences that code has put together
-
-
-def sentences(value: Any, key: str = "") -> Iterator[str]:
-    """Every text of a piece that is read as a sentence: not the exact figures that hovering shows, nor scripts and ids."""
-    if isinstance(value, str) and " " in value:
-        yield TAG.sub("", value)
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            if name not in NOT_READ:
-                yield from sentences(inner, name)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from sentences(inner, key)
 
 
 @pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)

@@ -198,6 +198,8 @@ def test_what_was_measured_here_is_said_drawn_and_kept(page):
     told = second.slots(lab, lab.local_run("fan_out"))
     assert told["most"] == "100" and "come together" in told["verdict"]
     assert "120 ×" in bare(first.captions(lab)["omission"](lab.local_run("omission")))
+    own = {m["name"]: m["x"] for m in figure(page.turn("act1"), "percentiles")["marks"] if m.get("colour") == "here"}
+    assert own["P99 here, users"] == 0.48 and own["P99 here, tester"] == 4e-3
     assert sum(fleet.here(lab)) == pytest.approx(198e-5 + 3e-3)
     view = page.turn("act2", leaf="here", hedge=OFF, rho=30, k=5, n=3000)
     assert bare(view["note"]).count("22.4 µs") == 1  # the mean of its calls

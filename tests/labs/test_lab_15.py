@@ -154,7 +154,7 @@ def test_what_was_measured_here_is_told(bench):
     items = {item["id"]: item for item in bench.piece("act1.measure").view["items"]}
     assert set(items) == {"resample", "train_here"}  # this machine itself is nothing to measure here
     assert bench.slots("act1.here_resample", str(items["resample"]["result"]))["fpr_low"] == "18.2 points"
-    assert '<th scope="col">95 %</th>' in str(items["resample"]["result"]) and "−23.4 to −16.1" in bare(str(items["resample"]["result"]))
+    assert '<th scope="col">95 %</th>' in str(items["resample"]["result"]) and "−23.4 % to −16.1" in bare(str(items["resample"]["result"]))
     assert "1.72 to 2.10 × in 95 % of draws" in bare(bench.parts["act1_claims"].text)
     assert bench.slots("act1.here_trained", str(items["train_here"]["result"]))["wide"] == "10.0 points"
 

@@ -9,6 +9,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.memory import Memory, live_activations
 from ironlaw.registry.publications import Cell, published
 from ironlaw.registry.workloads import kv_cache, workload
+from ironlaw.units import show, show_capacity
 
 MODEL = "llama3_8b"
 BOARD = "llama_cpp_scoreboard"
@@ -81,6 +82,9 @@ def seconds(row: str, context: int, machine: Hardware, kernel: str = "format") -
 
 def why_not(machine: Hardware) -> str:
     """Why the model can't run on a machine at all; empty where it may."""
-    if "fp16" not in machine.peaks:
-        return f"{machine.name} has no FP16 unit, and its memory is a ten-thousandth of the smallest file"
-    return ""
+    if "fp16" in machine.peaks:
+        return ""
+    smallest, room = min(map(size, rows())), float(machine.capacity)
+    if room < smallest:
+        return f"{machine.name} has no FP16 unit, and {show_capacity(room)} of memory for a file of {show(smallest, 'B')} at the least"
+    return f"{machine.name} has no FP16 unit, and this bound is for one"

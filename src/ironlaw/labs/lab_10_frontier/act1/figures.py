@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
 
 from ironlaw.engine.numerics.grids import levels, noise_power, step
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, NETS, SCALES, Setting, tested
-from ironlaw.pictures.lines import lines
+from ironlaw.pictures.lines import Points, lines
 from ironlaw.registry.compression_tables import BINS, BITS, image, weights_seen
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
@@ -24,7 +25,7 @@ LEAST = 0.01  # percent: the foot of the histogram
 HALF = {"width": "half", "tab": "Two axes", "height": 330}
 
 
-def divergence(setting: Setting) -> Figure:
+def divergence(setting: Setting, local: Mapping[str, Points] | None = None) -> Figure:
     """The same run on a log axis: a line, and where the noise of the grid alone would put it."""
     name = NETS[setting.net]
     start = setting.at(FIRST).kl
@@ -32,7 +33,14 @@ def divergence(setting: Setting) -> Figure:
     table = [(llama.bits(row), float(cells["kl"])) for row, cells in llama.rows().items() if "_K" in row and "imatrix" not in row]
     now = (name, float(setting.bits)) if setting.narrow else None
     figure = lines(
-        series, X, KL, "Divergence from the full net, log axis", measured={"Llama 3 8B, K-quants": table}, now=now, id="divergence"
+        series,
+        X,
+        KL,
+        "Divergence from the full net, log axis",
+        measured={"Llama 3 8B, K-quants": table},
+        now=now,
+        local=local,
+        id="divergence",
     )
     return replace(figure, more={**HALF, "alone": "Divergence"})
 

@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.engine.numerics.grids import levels, noise_power, step
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
-from ironlaw.labs.lab_10_frontier.act1 import figures
+from ironlaw.labs.lab_10_frontier.act1 import figures, local_runs
 from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, FORMATS, LAST, Setting, tested
 from ironlaw.labs.lab_10_frontier.act1.slots import ASKED
 from ironlaw.registry.compression_tables import weights_seen
@@ -32,7 +32,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = settings.read(Setting, values)
     option = lab.choice("act1")
     pictures: list[Figure] = [
-        figures.accuracy(setting, float(option.value) if option else None, float(lab.question("act1").answer)), figures.divergence(setting), figures.weights(setting),
+        figures.accuracy(setting, float(option.value) if option else None, float(lab.question("act1").answer)),
+        figures.divergence(setting, local_runs.dots(lab, setting)), figures.weights(setting),
     ]  # fmt: skip
     return kit.View(
         figures=pictures,

@@ -20,6 +20,15 @@ def factor(run: kit.Measured, scale: str = "channel") -> float:
     return decay([bits for bits, _ in points], [kl for _, kl in points]).factor
 
 
+def dots(lab: kit.Lab, setting: Setting) -> dict[str, list[tuple[float, float]]]:
+    """(bits, divergence) of the learner's own run, which is of the reader as it was trained."""
+    run, first = lab.local_run("bits"), Setting()
+    if (setting.net, setting.spread) != (first.net, first.spread):
+        return {}
+    points = [(float(row["params"]["bits"]), float(row["params"]["kl"])) for row in run.all(scale=setting.scale)] if run else []
+    return {f"the reader, {run.source}": [point for point in sorted(points) if point[1] > 0]} if run and points else {}
+
+
 def slots(run: kit.Measured) -> dict[str, object]:
     worst = run.row(bits=2, scale="tensor")
     best = run.row(bits=2, scale="32")

@@ -11,6 +11,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_12_amdahl.act2.instrument import STATED, dials, given, story
 from ironlaw.labs.lab_12_amdahl.act2.job import MOST, Job, Story, cheapest
 from ironlaw.labs.lab_12_amdahl.act2.verdict import money
+from ironlaw.units import counted
 from ironlaw.widget.dials import settle
 
 NEAR = 1.1  # a design this close to the cheapest counts
@@ -36,11 +37,12 @@ def design_of(lab: kit.Lab, values: Mapping[str, Any]) -> Job:
 def judge(lab: kit.Lab, values: Mapping[str, Any]) -> kit.Verdict:
     design, least = design_of(lab, values), best(lab)
     slots: dict[str, object] = {
-        "workers": f"{design.workers:,}", "weeks": design.weeks, "speedup": kit.times(design.speedup), "cost": money(design.cost)
+        "workers": counted(design.workers, "worker"), "weeks": counted(design.weeks, "week"),
+        "speedup": kit.times(design.speedup), "cost": money(design.cost)
     }  # fmt: skip
     if not design.reaches:
         return kit.Verdict(False, lab.fill("act2.judged_short", **slots, target=kit.times(design.target)))
     if design.cost > NEAR * least.cost:
         return kit.Verdict(False, lab.fill("act2.judged_dear", **slots, more=money(design.cost - least.cost)))
-    last = {"best_workers": f"{least.workers:,}", "best_weeks": least.weeks, "best_cost": money(least.cost)}
+    last = {"best_workers": counted(least.workers, "worker"), "best_weeks": counted(least.weeks, "week"), "best_cost": money(least.cost)}
     return kit.Verdict(True, lab.fill("act2.judged_met", **slots, **last, all_workers=money(replace(design, weeks=0).cost)))

@@ -9,6 +9,7 @@ from ironlaw import kit
 from ironlaw.kit import settings
 from ironlaw.labs.lab_12_amdahl.act2.job import EFFICIENT, Job
 from ironlaw.systems.limits import fail, good, warn
+from ironlaw.units import counted
 
 
 def money(value: float) -> kit.Markup:
@@ -27,11 +28,11 @@ def _out_of_reach(job: Job) -> dict[str, object]:
 def _backwards(job: Job) -> dict[str, object]:
     lost = 100 * (1 - job.speedup_on(job.workers + 1) / job.speedup)
     best = {"best": f"{job.best:,.0f}", "peak": kit.times(job.speedup_on(job.best))}
-    return {"speedup": kit.times(job.speedup), "workers": f"{job.workers:,}", "lost": kit.amount(lost, "%", 2), **best}
+    return {"speedup": kit.times(job.speedup), "workers": counted(job.workers, "worker"), "lost": kit.amount(lost, "%", 2), **best}
 
 
 def _too_few(job: Job) -> dict[str, object]:
-    return _reached(job) | {"workers": f"{job.workers:,}", "needed": f"{job.needed:,.0f}"}
+    return _reached(job) | {"workers": counted(job.workers, "worker"), "needed": f"{job.needed:,.0f}"}
 
 
 def _not_worth(job: Job) -> dict[str, object]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ironlaw.labs.lab_14_tail.act1.case import PERCENTILES, Case
+from ironlaw.measure.experiments import omission
 from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.histogram import bands, histogram
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
@@ -13,12 +14,23 @@ from ironlaw.widget.quantities import exact, format_quantity
 
 DOMAIN = (1e-5, 1e2)  # seconds: room for the names on a phone, and a wait that nobody sits out
 USERS, TESTER = "users", "tester"
+WAYS = {omission.OPEN: USERS, omission.CLOSED: TESTER}
 MOST = 400  # points of a line
 
 
-def percentiles(case: Case, extra: Sequence[Mark]) -> Figure:
+def percentiles(case: Case, extra: Sequence[Mark], local: Mapping[tuple[float, str], tuple[float, str]]) -> Figure:
+    """`local`: (percentile, who asked) -> seconds on the learner's own machine, and with what they were measured."""
     series = {USERS: case.users.ordered, TESTER: case.tester.ordered}
-    return bands(series, "The same server, asked in two ways", domain=DOMAIN, percentiles=PERCENTILES, extra=extra, id="percentiles")
+    own = [
+        mark("point", "here", x=seconds, y=f"P{100 * p:g}, {WAYS[way]}", shape="square", id=f"here-{p:g}-{way}",
+             name=f"P{100 * p:g} here, {WAYS[way]}", hover=(f"{format_quantity(seconds, 's')}, {source}",))
+        for (p, way), (seconds, source) in local.items()
+    ]  # fmt: skip
+    drawn = bands(
+        series, "The same server, asked in two ways", domain=DOMAIN, percentiles=PERCENTILES, extra=[*extra, *own], id="percentiles"
+    )
+    told = "; ".join(f"P{100 * p:g} here, {WAYS[way]}: {format_quantity(seconds, 's')}" for (p, way), (seconds, _) in local.items())
+    return replace(drawn, text=f"{drawn.text} {told}.") if own else drawn
 
 
 def requests(case: Case) -> Figure:

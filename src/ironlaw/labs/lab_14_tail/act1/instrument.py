@@ -11,7 +11,7 @@ from ironlaw.kit import settings
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import line
 from ironlaw.labs.lab_14_tail import work
-from ironlaw.labs.lab_14_tail.act1 import figures
+from ironlaw.labs.lab_14_tail.act1 import figures, local_runs
 from ironlaw.labs.lab_14_tail.act1.case import MOVING, Case, case_of
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.systems.limits import fail, good, warn
@@ -33,7 +33,8 @@ def dials(lab: kit.Lab) -> Any:
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(lab, values)
     pictures = [
-        tabbed(figures.triangle(case, marks_of(lab)), "Around a stall"), tabbed(figures.percentiles(case, marks_of(lab)), "Percentiles"),
+        tabbed(figures.triangle(case, marks_of(lab)), "Around a stall"),
+        tabbed(figures.percentiles(case, marks_of(lab), local_runs.dots(lab)), "Percentiles"),
         tabbed(figures.requests(case), "All requests"),
     ]  # fmt: skip
     return kit.View(

@@ -24,6 +24,13 @@ def p99(run: kit.Measured, way: str) -> float:
     return float(row["value"])
 
 
+def dots(lab: kit.Lab) -> dict[tuple[float, str], tuple[float, str]]:
+    """(percentile, who asked) -> seconds in the learner's own run, and its source."""
+    run = lab.local_run("omission")
+    rows = {(p, way): run.row(name=way, p=p) for way in (omission.CLOSED, omission.OPEN) for p in omission.PERCENTILES} if run else {}
+    return {key: (float(row["value"]), run.source) for key, row in rows.items() if run and row}
+
+
 def slots(run: kit.Measured) -> dict[str, object]:
     closed, users = p99(run, omission.CLOSED), p99(run, omission.OPEN)
     return {

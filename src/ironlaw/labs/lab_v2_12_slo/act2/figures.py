@@ -23,7 +23,7 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
 )
 from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines, upright
-from ironlaw.units import percent, significant
+from ironlaw.units import counted, percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -93,10 +93,11 @@ def latencies(plan: Plan) -> Figure:
                 mark("point", "accent", x=min(plan.latency, DOMAIN[1]), y=100 * (1 - WITHIN), size=7, id="now", name="P99.9",
                      label=format_quantity(plan.latency, "s"), hover=[("P99.9", exact(plan.latency, "s"))])
             )  # fmt: skip
+    in_a_row = f"{counted(plan.layers, 'layer')}, one after the other"
     return lines(
         series, Axis("log", "time to the answer", "s", DOMAIN), Axis("log", "share that takes longer", "%", (LEAST, 100.0)),
         "How long, on a calm day", extra=extra, id="latencies", more={"height": 340},
-        note="a layer with nothing left to give never answers" if calm.whole is None else f"{plan.layers} layers, one after the other",
+        note="a layer with nothing left to give never answers" if calm.whole is None else in_a_row,
     )  # fmt: skip
 
 

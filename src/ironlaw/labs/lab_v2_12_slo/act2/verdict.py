@@ -15,7 +15,7 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
     Plan,
 )  # fmt: skip
 from ironlaw.systems.limits import fail, good, warn
-from ironlaw.units import percent, show
+from ironlaw.units import counted, percent, show
 
 
 def _inverted_slots(plan: Plan) -> dict[str, object]:
@@ -25,7 +25,7 @@ def _inverted_slots(plan: Plan) -> dict[str, object]:
 
 def _storm_slots(plan: Plan) -> dict[str, object]:
     return {
-        "attempts": f"{plan.amplified:,.0f}", "sent": kit.amount(100 * plan.late_load, "%"),
+        "attempts": counted(round(plan.amplified), "attempt"), "sent": kit.amount(100 * plan.late_load, "%"),
         "last": kit.amount(100 * plan.course.last, "%"),
         "after": kit.amount(plan.after, "s"),
     }  # fmt: skip

@@ -11,6 +11,7 @@ from ironlaw.labs.lab_v2_14_adversarial.models import NAMES, STANDARD, count, mo
 from ironlaw.pictures.front import Entry, front
 from ironlaw.pictures.lines import lines
 from ironlaw.registry.adversarial_tables import EPSILONS, drawn
+from ironlaw.units import counted as number_of
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact
@@ -74,7 +75,7 @@ def readers(lab: kit.Lab, setting: Setting) -> Figure:
     bar = mark("line", "muted", points=[(setting.epsilon, 100 * left.low), (setting.epsilon, 100 * left.high)], name="95 % interval",
                id="interval")  # fmt: skip
     chance = mark("rule", "ridge", y=10.0, dash=True, label="chance", name="guessing among ten digits", id="chance")
-    times = f"{setting.steps} steps, {setting.restarts} {'start' if setting.restarts == 1 else 'starts'}"
+    times = f"{number_of(setting.steps, 'step')}, {number_of(setting.restarts, 'start')}"
     return lines(
         series, EPSILON, Axis("linear", "right answers", "%", (0.0, 100.0)), f"The reader {READERS[setting.reader]}",
         extra=[chance, bar], now=(name, setting.epsilon), local=local, id="readers", note=f"797 images; the two of many steps with {times}",

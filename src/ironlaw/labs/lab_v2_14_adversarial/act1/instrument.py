@@ -13,7 +13,7 @@ from ironlaw.labs.lab_v2_14_adversarial.act1.setting import Setting
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, FELL, data_of
 from ironlaw.registry.adversarial_tables import FGSM
 from ironlaw.systems.limits import warn
-from ironlaw.units import percent, significant
+from ironlaw.units import counted, percent, significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("claims_stand", "chance_is_the_floor", "more_steps_suffice")
@@ -47,9 +47,10 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def cards(setting: Setting) -> list[dict[str, Any]]:
     fell = [one for one in setting.shown if one.lost > FELL]
+    shown = counted(len(setting.shown), "model")
     left, worst = 100 * setting.left.value, 100 * setting.worst.value
     return [
-        kit.card("Claims that fell, here", len(fell), "", note=f"of {len(setting.shown)} rows shown", tone="bad" if fell else ""),
+        kit.card("Claims that fell, here", len(fell), "", note=f"of {shown} shown", tone="bad" if fell else ""),
         kit.card("Reader, not attacked", 100 * setting.withstood(0.0).value, "%"),
         kit.card(
             "Reader, attacked so",
