@@ -158,8 +158,8 @@ def test_bars_are_the_buckets(bench):
 
 
 def test_both_answers_stand_beside_the_shares(bench):
-    bars = {mark["name"]: mark["x"] for mark in figure(bench.piece("act2.instrument").view, "said")["marks"]}
-    assert bars["ring: you said"] == 8 and bars["double tree: you said"] == 20 and bars["ring"] == pytest.approx(83.7, abs=0.1)
+    at = {mark["id"]: mark["x"] for mark in figure(bench.piece("act2.instrument").view, "steps-share")["marks"] if mark["type"] == "rule"}
+    assert at == {"prediction": 8, "estimate": 20, "truth": pytest.approx(83.7, abs=0.1)}
 
 
 # --- keys, the ledger, the learner's own machine

@@ -37,7 +37,6 @@ def test_the_story(bench):
     rules = {mark["id"]: mark["x"] for mark in density["marks"] if mark["type"] == "rule"}
     assert rules == {
         "rule-one call": pytest.approx(0.1),
-        "rule-the whole": pytest.approx(GAMMA.ppf(0.99), rel=1e-4),
         "rule-sum": pytest.approx(0.5),
         "prediction": 0.5,
         "truth": pytest.approx(GAMMA.ppf(0.99), rel=1e-4),

@@ -14,8 +14,9 @@ ROOM = 800 - 41 - 45  # under the rail and over the footer
 # instrument -> pixels that it is too high by; an entry that is no longer needed fails
 NOT_YET: dict[str, int] = {}
 HEIGHT = """(desk) => {
-  const bottoms = [".il-dials", ".il-show"].map((part) => desk.querySelector(part)?.getBoundingClientRect().bottom ?? 0);
-  return Math.round(Math.max(...bottoms) - desk.getBoundingClientRect().top);
+  const [from, show] = [desk.getBoundingClientRect().top, desk.querySelector(".il-show").getBoundingClientRect()];
+  const dials = desk.querySelector(".il-dials")?.offsetHeight ?? 0; // they stick: where they stand depends on the scrolling
+  return Math.round(Math.max(show.bottom, show.top + dials) - from);
 }"""
 
 

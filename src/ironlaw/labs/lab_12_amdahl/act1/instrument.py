@@ -87,9 +87,9 @@ def marks(lab: kit.Lab) -> tuple[Any, ...]:
     option = lab.choice("act1")
     if option is None:
         return ()
-    seconds, factors = slots.asked().seconds, (float(option.value), float(lab.question("act1").answer))
-    said, true = rules(seconds / factors[0], seconds / factors[1], "s")
-    return replace(said, label=f"you said {show(factors[0], '×')}"), replace(true, label=f"it is {show(factors[1], '×')}")
+    seconds, guess, answer = slots.asked().seconds, float(option.value), float(lab.question("act1").answer)
+    said, true = rules(seconds / guess, seconds / answer, "s")
+    return replace(said, label=f"you said {show(guess, '×')}"), replace(true, label=f"it is {show(answer, '×')}")
 
 
 def readouts(chosen: Pass, part: str, factor: float, overlap: bool) -> dict[str, Any]:

@@ -118,8 +118,12 @@ def steps_and_bytes(lab: kit.Lab, case: Case, truths: dict[str, float]) -> Figur
              emphasis=name == ALGORITHMS[case.algorithm], hover=[("steps, of the sum", exact(value, "%"))])
         for name, value in shares.items()
     ]  # fmt: skip
-    option = lab.choice("act2")
-    said = rules(float(option.value), truths["ring"], "%", truth_label="the ring's is") if option else ()
+    option, estimate = lab.choice("act2"), lab.sealed("act2", "estimate")
+    said = list(rules(float(option.value), truths["ring"], "%", truth_label="the ring's is")) if option else []
+    if estimate:
+        said.append(mark("rule", "accent", x=float(estimate), dash="2 4", id="estimate", name="your estimate of the double tree",
+                         label=f"double tree: you {estimate:g} %, it is {truths['double tree']:.3g} %",
+                         hover=[("double tree", exact(truths["double tree"], "%"))]))  # fmt: skip
     words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in shares.items())
     rows = tuple((name, format_quantity(value, "%"), exact(value, "%")) for name, value in shares.items())
     return Figure(

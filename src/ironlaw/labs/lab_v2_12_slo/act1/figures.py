@@ -38,14 +38,15 @@ def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density",
         marks.append(mark("line", colour, points=series[name], id=f"line-{name}", name=name, emphasis=name == WHOLE,
                           dash="7 4" if name == ONE else None))  # fmt: skip
     rules = {ONE: (setting.single, "memory"), WHOLE: (setting.seconds, "accent"), "sum": (setting.added, "ridge")}
-    if not extra:
-        names = {ONE: f"{setting.name} of one", WHOLE: f"{setting.name} of the whole", "sum": "sum of the limits"}
-        shown = [name for name in rules if name != "sum" or setting.added > 1.001 * setting.single]
-        marks += [
-            mark("rule", rules[name][1], x=min(rules[name][0], high), dash=name != WHOLE, id=f"rule-{name}", name=names[name],
-                 label=f"{names[name]} {format_quantity(rules[name][0], 's')}", hover=[(names[name], exact(rules[name][0], "s"))])
-            for name in shown
-        ]  # fmt: skip
+    names = {ONE: f"{setting.name} of one", WHOLE: f"{setting.name} of the whole", "sum": "sum of the limits"}
+    told = {f"{dict(one.at)['x']:.4g}" for one in extra}  # where the truth says it already
+    shown = [name for name in rules if name != "sum" or setting.added > 1.001 * setting.single]
+    shown = [name for name in shown if name != WHOLE or f"{rules[name][0]:.4g}" not in told]
+    marks += [
+        mark("rule", rules[name][1], x=min(rules[name][0], high), dash=name != WHOLE, id=f"rule-{name}", name=names[name],
+             label=f"{names[name]} {format_quantity(rules[name][0], 's')}", hover=[(names[name], exact(rules[name][0], "s"))])
+        for name in shown
+    ]  # fmt: skip
     words = (
         f"{setting.name} of one call is {format_quantity(setting.single, 's')}, of the whole {format_quantity(setting.seconds, 's')}; "
         f"the limits of all services add up to {format_quantity(setting.added, 's')}."
