@@ -613,12 +613,12 @@ def slo_controls(page: Page, first: Locator, second: Locator) -> None:
 
 WALKS = {
     "lab_08_ledger": Walk(
-        ("14.9", "10.2 GB", "46.8", "sixteen bytes"), ("x4", "same", "checkpoint", "none"), "ledger", ledger_step, ledger_levers,
+        ("14.9", "10.2 GB", "46.8", "sixteen bytes"), ("x4", "unchanged", "checkpoint", "none"), "ledger", ledger_step, ledger_levers,
         lambda d: d["model"] == "llama3_2_1b" and d["checkpoint"] == 16 and d["constraint_hit"] is False and d["headroom_bytes"] > 0,
         ledger_controls,
     ),
     "lab_10_frontier": Walk(
-        ("4.26", "98.6", "straight line"), ("cliff", "chance", "p80", "p56"), "bits", bits_and_channels, frontier,
+        ("10.2", "each channel"), ("kept", "nothing", "p80", "p56"), "bits", bits_and_channels, frontier,
         lambda d: (d["model"], d["bits"], d["on_frontier"], d["constraint_hit"]) == ("digits", 6, True, False),
         frontier_controls,
     ),
@@ -640,7 +640,7 @@ WALKS = {
         tail_controls,
     ),
     "lab_15_parity": Walk(
-        ("3.86", "44.8", "23.5", "92.9"), ("three", "equal", "p93", "worst"), "resample", two_groups, a_rule,
+        ("3.86", "44.8", "23.5", "92.9"), ("three", "more_in_a", "selection", "worst"), "resample", two_groups, a_rule,
         lambda d: (d["rule"], d["act1_correct"], d["act2_correct"], d["constraint_hit"]) == ("equal_selection", False, True, False)
         and d["context"] == d["data"] == "credit",
         parity_controls,
@@ -688,14 +688,14 @@ WALKS = {
         year_controls,
     ),
     "lab_v2_14_adversarial": Walk(
-        ("74.04", "0.037", "ClusTR"), ("chance", "suited", "eleven", "fifth"), "pgd", the_attacks, the_robust_one,
+        ("74.04", "0.037", "ClusTR"), ("chance", "suited", "same_time", "fifth"), "pgd", the_attacks, the_robust_one,
         lambda d: (d["model"], d["device"], d["members"], d["constraint_hit"])
         == ("Bartoldson2024Adversarial_WRN-94-16", "h100_sxm", 1, None)
         and (d["act1_correct"], d["act2_correct"], d["reader"]) == (False, False, "masked"),
         robustness_controls,
     ),
     "lab_v2_13_privacy": Walk(
-        ("1.04", "16.8", "0.947"), ("sum", "neither", "tuning", "tenth"), "dp_sgd", the_run, the_budget,
+        ("1.04", "16.8", "0.947"), ("always", "neither", "tuning", "tenth"), "dp_sgd", the_run, the_budget,
         lambda d: (d["records"], d["rate"], d["noise"], d["clip"], d["runs"], d["constraint_hit"]) == (1_000, 0.16, 4, 0.3, 1, None)
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and 2 < d["epsilon"] < 3,
         budget_controls,
