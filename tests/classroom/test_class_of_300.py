@@ -47,7 +47,7 @@ def test_an_edited_ledger_is_named_with_the_place_of_the_edit(figures):
     reasons = {refusal.file: refusal.reason for refusal in figures.hand_ins.refused}
     assert "event 3 (prediction" in reasons["edited-answer.json"]
     assert "event 1 (" in reasons["edited-order.json"] and "event 4 (" in reasons["edited-removed.json"]
-    assert "12 events of 14" in reasons["edited-cut.json"] and "epoch" in reasons["edited-kind.json"]
+    assert "13 events of 15" in reasons["edited-cut.json"] and "epoch" in reasons["edited-kind.json"]
     assert (
         "deeper than any ledger" in reasons["deep.json"]
         and "after 9 whole events" in reasons["truncated.json"]

@@ -44,11 +44,13 @@ def listed(row: str) -> str:
 
 def bits_and_channels(page: Page, first: Locator) -> None:
     expect(page.locator("#act1-reveal")).to_contain_text("×4.26")
+    expect(hud(page)).to_contain_text("8 bits, 10.2 %")
+    page.locator("#act1-reveal").get_by_role("button", name=re.compile("Now take away bits")).click()
     pick(first, "2")
     expect(hud(page)).to_contain_text("2 bits, 90 %")
     expect(first.locator(".il-thumbs li")).to_have_count(8)
-    page.locator("#act1-reveal").get_by_role("button", name=re.compile("Spread the channels")).click()
-    expect(hud(page)).to_contain_text("8 bits, 10.2 %")
+    page.locator("#act1-reveal").get_by_role("button", name=re.compile("Give each channel")).click()
+    expect(hud(page)).to_contain_text("8 bits, 98")
 
 
 def frontier(page: Page, second: Locator) -> None:
@@ -701,7 +703,7 @@ WALKS = {
         budget_controls,
     ),
     "lab_v2_05_parallelism": Walk(
-        ("142 GB", "46.4"), ("p4", "work", "bubble", "bubble"), "scaling", the_pipeline, the_layout,
+        ("142 GB", "46.4"), ("p4", "work", "quarter", "bubble"), "scaling", the_pipeline, the_layout,
         lambda d: (d["tensor"], d["pipeline"], d["data"], d["zero"], d["constraint_hit"]) == (8, 16, 128, 2, None)
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["state_bytes"] > 5e12,
         layout_controls,

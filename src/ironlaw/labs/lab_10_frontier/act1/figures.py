@@ -49,8 +49,10 @@ def accuracy(setting: Setting, said: float | None) -> Figure:
         for share in [setting.at(b).accuracy]
     ]
     if said is not None:
-        point = {"x": float(FIRST), "y": said, "shape": "diamond", "size": 8, "label": f"you said {significant(said)} %"}
-        extra.append(mark("point", "accent", **point, name="you said", id="guess", hover=[("you said", exact(said, "%"))]))
+        extra.append(
+            mark("point", "accent", x=float(FIRST), y=said, shape="diamond", size=8, label=f"you said {significant(said)} %",
+                 name="you said", id="guess", hover=[("you said", exact(said, "%"))])
+        )  # fmt: skip
     now = (name, float(setting.bits)) if setting.narrow else None
     note = f"dashed: FP32, {significant(full)} %"
     figure = lines({name: shares}, X, ACCURACY, "Right answers, linear axis", extra=extra, now=now, note=note, id="accuracy")
