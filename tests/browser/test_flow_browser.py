@@ -42,7 +42,7 @@ def test_two_windows_follow_each_other_and_a_server_that_dies_loses_nothing(labs
         other = patient(page.context.new_page())
         other.goto(url + LAB)
         expect(other.get_by_role("button", name="Commit my prediction")).to_be_visible()
-        commit(page, "90 %", "fairly sure")
+        commit(page, "Nine tenths", "fairly sure")
         expect(other.locator(".il-lock").get_by_text("Committed")).to_be_visible()  # without a reload, and without being looked at
         expect(other.locator("#act1-instrument .il-drawing").first).to_be_visible()
         other.close()

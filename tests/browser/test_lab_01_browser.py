@@ -43,7 +43,7 @@ def page(page: Page) -> Iterator[Page]:
 def act_one(page: Page) -> None:
     commit(page, "10⁴", "fairly sure")
     to_reflection(page)
-    answer(page, "Each regime needs a software stack of its own.")
+    answer(page, "Tuning of one stack.")
     go_on(page, "Go on to Act II")
 
 
@@ -64,9 +64,9 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     for later in ("#act1-claims", "#act1-reflect", "#act1-peek"):
         expect(page.locator(later)).to_have_count(0)  # one place after the other
     to_reflection(page)
-    answer(page, "Each regime needs a software stack of its own.")
+    answer(page, "Tuning of one stack.")
     go_on(page, "Go on to Act II")
-    commit(page, "Memory, moving the data, D/BW", "4 sure")
+    commit(page, "Memory, moving data, D/BW", "4 sure")
     instrument = page.locator("#act2-instrument .il-instrument")
     expect(instrument.get_by_text(re.compile("binds")).first).to_be_visible()
     instrument.locator(".il-dials").get_by_text("kernel by kernel", exact=True).click()
@@ -103,7 +103,7 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
     open_in_the_dark(page, beginner + LAB)
     unfold(page)
     act_one(page)
-    commit(page, "Memory, moving the data, D/BW", "4 sure")
+    commit(page, "Memory, moving data, D/BW", "4 sure")
     first, instrument = page.locator(".il-instrument").first, page.locator("#act2-instrument .il-instrument")
     binding = instrument.get_by_text(re.compile("binds")).first
     expect(binding).to_be_visible()

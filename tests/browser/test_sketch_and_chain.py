@@ -40,7 +40,7 @@ def test_a_curve_is_drawn(beginner: str, shared_ledger: Ledger, page: Page) -> N
         page.keyboard.press(key)
     expect(point).to_have_attribute("aria-valuetext", "100 %")
     expect(point).to_be_focused()
-    commit(page, "90 %", "fairly sure")
+    commit(page, "Nine tenths", "fairly sure")
     expect(page.locator("#act1-instrument [data-figure=curve] .il-drawing")).to_be_visible()  # the truth over what was drawn
     drawn = payloads(shared_ledger, "prediction")[0]["sketch"]
     stroke = [share for share in drawn if share != 100]

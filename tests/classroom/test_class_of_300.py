@@ -47,10 +47,10 @@ def test_an_edited_ledger_is_named_with_the_place_of_the_edit(figures):
     reasons = {refusal.file: refusal.reason for refusal in figures.hand_ins.refused}
     assert "event 3 (prediction" in reasons["edited-answer.json"]
     assert "event 1 (" in reasons["edited-order.json"] and "event 4 (" in reasons["edited-removed.json"]
-    assert "12 events of 14" in reasons["edited-cut.json"] and "epoch" in reasons["edited-kind.json"]
+    assert "13 events of 15" in reasons["edited-cut.json"] and "epoch" in reasons["edited-kind.json"]
     assert (
         "deeper than any ledger" in reasons["deep.json"]
-        and "after 9 whole events" in reasons["truncated.json"]
+        and "after 10 whole events" in reasons["truncated.json"]
         and "'ironlaw-ledger/3'" in reasons["newer.json"]
     )
 
@@ -170,7 +170,7 @@ def test_what_counts_and_is_worth_a_look(tmp_path):
     notes = {(note.file, note.kind): note.words() for note in hand_ins.notes}
     assert len(hand_ins.ledgers) == 3 and not hand_ins.refused
     assert "unverified" in notes["old.json", "unverified"]
-    assert "12 of its 26 events are those of old.json" in notes["copy.json", "shared"]
+    assert "13 of its 28 events are those of old.json" in notes["copy.json", "shared"]
     assert ("twin.json", "same name") in notes and ("old.json", "same name") in notes
     labels = [learner.label for learner in count(hand_ins).learners]
     assert labels == ["Learner 001 (old.json)", "Learner 001 (twin.json)", "Learner 002"]

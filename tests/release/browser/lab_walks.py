@@ -44,11 +44,13 @@ def listed(row: str) -> str:
 
 def bits_and_channels(page: Page, first: Locator) -> None:
     expect(page.locator("#act1-reveal")).to_contain_text("×4.26")
+    expect(hud(page)).to_contain_text("8 bits, 10.2 %")
+    page.locator("#act1-reveal").get_by_role("button", name=re.compile("Now take away bits")).click()
     pick(first, "2")
     expect(hud(page)).to_contain_text("2 bits, 90 %")
     expect(first.locator(".il-thumbs li")).to_have_count(8)
-    page.locator("#act1-reveal").get_by_role("button", name=re.compile("Spread the channels")).click()
-    expect(hud(page)).to_contain_text("8 bits, 10.2 %")
+    page.locator("#act1-reveal").get_by_role("button", name=re.compile("Give each channel")).click()
+    expect(hud(page)).to_contain_text("8 bits, 82.9 %")
 
 
 def frontier(page: Page, second: Locator) -> None:
@@ -612,12 +614,12 @@ def slo_controls(page: Page, first: Locator, second: Locator) -> None:
 
 WALKS = {
     "lab_08_ledger": Walk(
-        ("14.9", "10.2 GB", "46.8", "sixteen bytes"), ("x4", "same", "checkpoint", "none"), "ledger", ledger_step, ledger_levers,
+        ("14.9", "10.2 GB", "46.8", "sixteen bytes"), ("x4", "unchanged", "checkpoint", "none"), "ledger", ledger_step, ledger_levers,
         lambda d: d["model"] == "llama3_2_1b" and d["checkpoint"] == 16 and d["constraint_hit"] is False and d["headroom_bytes"] > 0,
         ledger_controls,
     ),
     "lab_10_frontier": Walk(
-        ("4.26", "98.6", "straight line"), ("cliff", "chance", "p80", "p56"), "bits", bits_and_channels, frontier,
+        ("10.2", "each channel"), ("kept", "nothing", "p80", "p56"), "bits", bits_and_channels, frontier,
         lambda d: (d["model"], d["bits"], d["on_frontier"], d["constraint_hit"]) == ("digits", 6, True, False),
         frontier_controls,
     ),
@@ -639,7 +641,7 @@ WALKS = {
         tail_controls,
     ),
     "lab_15_parity": Walk(
-        ("3.86", "44.8", "23.5", "92.9"), ("three", "equal", "p93", "worst"), "resample", two_groups, a_rule,
+        ("3.86", "44.8", "23.5", "92.9"), ("three", "more_in_a", "selection", "worst"), "resample", two_groups, a_rule,
         lambda d: (d["rule"], d["act1_correct"], d["act2_correct"], d["constraint_hit"]) == ("equal_selection", False, True, False)
         and d["context"] == d["data"] == "credit",
         parity_controls,
@@ -687,20 +689,20 @@ WALKS = {
         year_controls,
     ),
     "lab_v2_14_adversarial": Walk(
-        ("74.04", "0.037", "ClusTR"), ("chance", "suited", "eleven", "fifth"), "pgd", the_attacks, the_robust_one,
+        ("74.04", "0.037", "ClusTR"), ("chance", "suited", "same_time", "fifth"), "pgd", the_attacks, the_robust_one,
         lambda d: (d["model"], d["device"], d["members"], d["constraint_hit"])
         == ("Bartoldson2024Adversarial_WRN-94-16", "h100_sxm", 1, None)
         and (d["act1_correct"], d["act2_correct"], d["reader"]) == (False, False, "masked"),
         robustness_controls,
     ),
     "lab_v2_13_privacy": Walk(
-        ("1.04", "16.8", "0.947"), ("sum", "neither", "tuning", "tenth"), "dp_sgd", the_run, the_budget,
+        ("1.04", "16.8", "0.947"), ("always", "neither", "tuning", "tenth"), "dp_sgd", the_run, the_budget,
         lambda d: (d["records"], d["rate"], d["noise"], d["clip"], d["runs"], d["constraint_hit"]) == (1_000, 0.16, 4, 0.3, 1, None)
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and 2 < d["epsilon"] < 3,
         budget_controls,
     ),
     "lab_v2_05_parallelism": Walk(
-        ("142 GB", "46.4"), ("p4", "work", "bubble", "bubble"), "scaling", the_pipeline, the_layout,
+        ("142 GB", "46.4"), ("p4", "work", "quarter", "bubble"), "scaling", the_pipeline, the_layout,
         lambda d: (d["tensor"], d["pipeline"], d["data"], d["zero"], d["constraint_hit"]) == (8, 16, 128, 2, None)
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["state_bytes"] > 5e12,
         layout_controls,

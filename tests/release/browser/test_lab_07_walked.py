@@ -52,7 +52,7 @@ def panels(page: Page) -> tuple[Locator, Locator, Locator]:
 
 
 def act_one(page: Page) -> None:
-    commit(page, "90 %", "fairly sure")
+    commit(page, "Nine tenths", "fairly sure")
     to_reflection(page)
     answer(page, SHARE)
     go_on(page, "Go on to Act II")
@@ -94,7 +94,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
         assert sealed not in before, f"{sealed} is on the page before the first prediction"
     expect(page.locator("svg[role=img]")).to_have_count(1)  # the empty plot
     stroke(page)
-    commit(page, "90 %", "fairly sure")
+    commit(page, "Nine tenths", "fairly sure")
     expect(page.locator("#act1-instrument [data-figure=curve] .il-drawing")).to_be_visible()  # the truth over what was drawn
     page.locator("#act1-instrument").get_by_role("tab", name="Share of the wall time").click()
     expect(page.get_by_text("too high by 56.7 percentage points")).to_be_visible()
@@ -106,7 +106,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     answer(page, SHARE)
     go_on(page, "Go on to Act II")
     second_lock(page)
-    go_on(page, "Take the challenge", "Go on: Fuse", "Go on: Attention", "See what was measured")
+    go_on(page, "Take the challenge", "Guess what fusing gains", "Go on: Fuse", "Go on: Attention", "See what was measured")
     measure(page, "act2", "three_op_chain")
     sizes = explorer.get_by_role("tab", name="What fusing saves")
     sizes.click()
@@ -229,7 +229,7 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
     unfold(page)
     act_one(page)
     second_lock(page)
-    go_on(page, "Take the challenge", "Go on: Fuse", "Go on: Attention")
+    go_on(page, "Take the challenge", "Guess what fusing gains", "Go on: Fuse", "Go on: Attention")
     expect(panels(page)[1].locator(".il-drawing").first).to_be_visible()
     expect_readable(page)
     tax, explorer, calculator = panels(page)

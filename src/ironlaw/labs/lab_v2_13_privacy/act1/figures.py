@@ -11,9 +11,9 @@ from ironlaw.labs.lab_v2_13_privacy.act1 import local_runs
 from ironlaw.labs.lab_v2_13_privacy.act1.run import STEPS, Run, curve
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS as NAMES
 from ironlaw.labs.lab_v2_13_privacy.runs import REFERENCE, reference, tiny
-from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.curve_picture import DASHES
 from ironlaw.pictures.lines import lines
+from ironlaw.pictures.meter import marks as percent_marks
 from ironlaw.registry.publications import published
 from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
@@ -53,7 +53,8 @@ def guesses(lab: kit.Lab, run: Run) -> Figure:
     ]  # fmt: skip
     option = lab.choice("act1")
     if option is not None and (run.rate, run.noise, run.steps) == ASKED:
-        marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "%")
+        said, true = float(option.value), float(lab.question("act1").answer)
+        marks += percent_marks(said, true, f"{significant(abs(said - true))} points too {'high' if said > true else 'low'}")
     text = "; ".join(f"{name}: {percent(share / 100)}" for name, share in rows.items())
     return Figure(
         "guesses", "Right guesses, at most: as each proves it, and as it is", Axis("linear", "right guesses", "%", (50.0, 100.0)),
