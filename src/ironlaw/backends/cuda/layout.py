@@ -1,6 +1,6 @@
 """Which images of a compiled graph have their channels innermost, and which sums torch.compile takes in two steps because of it.
 
-Where it expects to gain, torch.compile gives every convolution its input as NHWC, and what is computed from the result stays so; an image
+Where it expects to gain, torch.compile gives every convolution of images (not of volumes) its input as NHWC, and what is computed from the result stays so; an image
 that was handed in is NCHW. Else all stays as it was written. A sum over the planes of an NHWC image runs across the order in memory: with
 few outputs it is shared out over the chip and joined by a second kernel, and then nothing before it can be part of it. A group norm sums
 along the one order or across the other, and may have to turn the image round.
@@ -19,6 +19,7 @@ from ironlaw.backends.attention_patterns import recognised
 from ironlaw.backends.cuda import norm
 from ironlaw.backends.cuda.chip import processors
 from ironlaw.backends.cuda.norm import sums_columns
+from ironlaw.backends.inductor import called
 from ironlaw.engine.arrays import is_array
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, Op
@@ -41,14 +42,14 @@ ENOUGH_OUTPUTS = 64  # for each multiprocessor: nothing is shared out from there
 
 def prepared(graph: Graph, machine: Hardware) -> Graph:
     """The graph that the compiler's fusion starts from: attention recognised, layouts chosen, long sums in two steps."""
-    graph = recognised(graph)
+    graph = called(recognised(graph))
     last = channels_last(graph)
     inner = innermost(graph.ops) if last else set()
     return replace(graph, ops=tuple(_prepared(op, last, inner, machine) for op in graph.ops))
 
 
 def _prepared(op: Op, last: bool, inner: set[str], machine: Hardware) -> Op:
-    if op.kind in CONVOLUTIONS and not last and "layout" not in op.attrs:
+    if op.kind in CONVOLUTIONS and not (last and op.attrs.get("dims", 2) <= 2) and "layout" not in op.attrs:
         return with_attrs(op, layout="nchw")
     if category(op.kind) == "reduction" and op.attrs.get("over", "row") == "row" and _crosses(op, inner):
         x, y = op.inputs[0], op.outputs[0]

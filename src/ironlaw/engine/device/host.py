@@ -24,6 +24,10 @@ DEFAULT = "default"  # the launch of an op whose own was not measured
 # zoo_training.json, and opened models of benchmarks/sealed_sets.
 PYTHON = 1.5  # a captured model's own Python, its modules and views, eager: 68 runs, between 0.7 and 2.6 for nine in ten
 AUTOGRAD = 1.3  # forward and backward of a training step, 19 runs; PyTorch 2.13 on a CPU takes 1.24 to 1.31 times as long to record a pass
+# Inside a compiled function, on the same hosts: H200, whole small models by turns, and the open models of benchmarks/sealed_sets/own-1.
+GENERATED = 1.2  # a kernel that the compiler wrote, in default launches
+CALLED = 1.2  # a library's, called by the compiled code: what the same call costs eagerly
+ENTRY = 6.0  # to enter, in default launches, where that was not measured: guards, arguments, the wrapper
 PER_TENSOR = 0.15  # default launches for each tensor of a call on lists, an optimiser's: 1.9 for each parameter of AdamW's thirteen
 
 
@@ -61,8 +65,9 @@ class Host:
 
     def launch(self, op: Op, mode: str, kernels: Number) -> Number:
         """Seconds that an op's launches cost: one call each in eager mode; a compiler's kernels one by one."""
-        from ironlaw.engine.device.work import category, traits  # here: a machine is read without knowing any op
+        from ironlaw.engine.device.work import category, lowering, traits  # here: a machine is read without knowing any op
 
+        mode = lowering(op, mode)
         if mode != "eager" and category(op.kind) not in ("contraction", "attention"):
             return self.default * kernels
         if op.kind == "foreach":
@@ -84,3 +89,18 @@ def python_factor(settings: Mapping[str, Any], kind: str) -> float:
     """How much longer a captured model's eager launches take than the same ones queued back to back: around them runs the model's Python,
     and autograd records them. The lists of an optimiser are beyond autograd."""
     return PYTHON * (AUTOGRAD if settings.get("training") and kind != "foreach" else 1.0)
+
+
+def compiled_factor(settings: Mapping[str, Any], op: Op) -> float:
+    """The same in a compiled model: what is left to Python costs what it costs there, all else is called by the compiled code."""
+    from ironlaw.engine.device.work import EAGER, UNCOMPILED, category
+
+    if op.attrs.get(UNCOMPILED) == EAGER:
+        return python_factor(settings, op.kind)
+    return CALLED if UNCOMPILED in op.attrs or category(op.kind) in ("contraction", "attention") else GENERATED
+
+
+def entered(host: Host, settings: Mapping[str, Any], queued: bool) -> float:
+    """Seconds to enter a model's compiled functions: one, or the parts that Python left over."""
+    each = host.entry or (ENTRY * host.default if queued and settings.get("captured") else 0.0)
+    return float(settings.get("entries", 1)) * each
