@@ -114,6 +114,20 @@ def reduction(call: Call) -> OpDraft:
     return OpDraft(kind, [x], [out], attrs)
 
 
+@rule("logsumexp")
+def log_of_sum(call: Call) -> list[OpDraft]:
+    """As ATen takes it: the largest of each row, 0 where that is infinite, subtracted before the exponentials and added after the log."""
+    x, out = call.inputs[0], call.outputs[0]
+    largest, size, infinite, finite, total, log = (type(out)(f"{out.name}:{i}", out.shape, out.dtype) for i in range(6))
+    shifted, powers = (type(out)(f"{out.name}:{i}", x.shape, out.dtype) for i in (6, 7))
+    rows = reduction(Call("amax", call.inputs, [largest], call.arguments, call.tensor, False)).attrs
+    return [
+        OpDraft("amax", [x], [largest], dict(rows)), OpDraft("abs", [largest], [size]), OpDraft("compare", [size], [infinite]),
+        OpDraft("select", [infinite, largest], [finite]), OpDraft("sub", [x, finite], [shifted]), OpDraft("exp", [shifted], [powers]),
+        OpDraft("sum", [powers], [total], dict(rows)), OpDraft("log", [total], [log]), OpDraft("add", [log, finite], [out]),
+    ]  # fmt: skip
+
+
 @rule("max_pool2d_with_indices", "max_pool2d", "avg_pool2d", "max_pool3d_with_indices", "avg_pool3d", "avg_pool1d", "max_pool1d")
 def pool(call: Call) -> OpDraft:
     size = call.arguments["kernel_size"]

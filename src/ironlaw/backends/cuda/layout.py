@@ -23,7 +23,7 @@ from ironlaw.backends.inductor import called
 from ironlaw.engine.arrays import is_array
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, Op
-from ironlaw.engine.device.work import category, traits, with_attrs
+from ironlaw.engine.device.work import UNROLLED, category, traits, with_attrs
 
 CONVOLUTIONS = ("conv2d", "conv_transpose2d")
 # time in NHWC over that in NCHW, by kind of convolution, as PyTorch's authors measured
@@ -37,6 +37,7 @@ OTHERS = 3
 EACH, ROWS_AT_ONCE, THREADS, BESIDE = 32, 4, 256, 128
 MOST_EACH = 512
 RESIDENT = 2048  # threads of a multiprocessor
+UNROLLED_UP_TO = 8  # elements of a sum that is written out: `unroll_reductions_threshold` in torch/_inductor/config.py
 ENOUGH_OUTPUTS = 64  # for each multiprocessor: nothing is shared out from there on
 
 
@@ -51,9 +52,11 @@ def prepared(graph: Graph, machine: Hardware) -> Graph:
 def _prepared(op: Op, last: bool, inner: set[str], machine: Hardware) -> Op:
     if op.kind in CONVOLUTIONS and not (last and op.attrs.get("dims", 2) <= 2) and "layout" not in op.attrs:
         return with_attrs(op, layout="nchw")
-    if category(op.kind) == "reduction" and op.attrs.get("over", "row") == "row" and _crosses(op, inner):
+    if category(op.kind) == "reduction" and op.attrs.get("over", "row") == "row" and not is_array(op.inputs[0].size, op.outputs[0].size):
         x, y = op.inputs[0], op.outputs[0]
-        if not is_array(x.size, y.size) and parts(int(x.size / y.size), int(y.size), int(processors(machine))) > 1:
+        if op.kind != "cumsum" and x.size <= UNROLLED_UP_TO * y.size:
+            return with_attrs(op, **{UNROLLED: True})
+        if _crosses(op, inner) and parts(int(x.size / y.size), int(y.size), int(processors(machine))) > 1:
             return with_attrs(op, split=True)
     return op
 

@@ -72,7 +72,7 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
         return verdict(
             False, "none", f"{consumer.kind} reads each element many times: storing {producer.kind} costs less than recomputing it"
         )
-    if after in ("window", "lookup"):
+    if after in ("window", "lookup") or consumer.attrs.get("rolled"):
         return verdict(False, "none", f"{consumer.kind} reads elements out of order: {producer.kind} must be stored for it")
     if before == "contraction" and after == "movement":
         return verdict(False, "none", f"{consumer.kind} writes elsewhere than {producer.kind}'s tile stands: it is a kernel of its own")

@@ -15,7 +15,7 @@ from typing import Any
 from ironlaw.engine.arrays import Number, is_array, maximum, minimum, total
 from ironlaw.engine.device.dispatch import Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.host import compiled_factor, entered, python_factor
+from ironlaw.engine.device.host import entered, model_factor
 from ironlaw.engine.device.machine import NARROW, Cost, CostModel, Hardware, Plan
 from ironlaw.engine.device.prediction import OpRow, Prediction, is_sweep
 from ironlaw.engine.device.roofline import arithmetic, transfer
@@ -121,14 +121,10 @@ def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None
 
 
 def _launched(graph: Graph, hardware: Hardware, plan: Plan, costs: list[Cost]) -> list[Cost]:
-    """With what a model's own Python and autograd add to the launches of a queue; a launch that is given stands as it is."""
+    """With what the code around them and autograd add to the launches of a queue; a launch that is given stands as it is."""
     if plan.launch is not None or hardware.dispatch != "queued" or not graph.settings.get("captured"):
         return costs
-    eager = plan.lowering == "eager"
-    factors = {
-        id(cost): python_factor(graph.settings, op.kind) if eager else compiled_factor(graph.settings, op)
-        for op, cost in zip(graph.ops, costs, strict=True)
-    }
+    factors = {id(cost): model_factor(graph.settings, op.kind, plan.lowering) for op, cost in zip(graph.ops, costs, strict=True)}
     scaled = {id(cost): replace(cost, launch=factors[id(cost)] * cost.launch) for cost in {id(cost): cost for cost in costs}.values()}
     return [scaled[id(cost)] for cost in costs]
 
@@ -159,7 +155,7 @@ def _schedule(graph: Graph, plan: Plan, hardware: Hardware, model: CostModel | N
         return Schedule("replayed", start=start, gap=gap, counts=[c.kernels for c in costs])
     launches = [c.launch for c in costs]
     if plan.mode == "compiled":
-        launches[0] = launches[0] + entered(host, graph.settings, hardware.dispatch == "queued" and plan.launch is None)
+        launches[0] = launches[0] + (entered(host, graph.settings, hardware.dispatch) if plan.launch is None else host.entry)
     return Schedule("queued" if plan.dispatch == hardware.dispatch == "queued" else "synchronous", launches)
 
 

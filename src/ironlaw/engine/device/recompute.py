@@ -49,9 +49,14 @@ def expressions(graph: Graph) -> dict[str, Expression]:
             continue
         made, one = op.outputs[0].name, _expression(op, found)
         users = readers[made]
-        if users and made not in kept and all(category(user.kind) in LOOPS and UNCOMPILED not in user.attrs for user in users) and not _stored(one, users):
+        if users and made not in kept and all(map(_loops, users)) and not _stored(one, users):
             found[made] = one
     return found
+
+
+def _loops(user: Op) -> bool:
+    """Whether a reader is a loop of the compiler's own, and can compute what it reads; what is rolled is read from where it is stored."""
+    return category(user.kind) in LOOPS and UNCOMPILED not in user.attrs and not user.attrs.get("rolled")
 
 
 def _expression(op: Op, found: Mapping[str, Expression]) -> Expression:

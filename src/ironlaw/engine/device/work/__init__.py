@@ -25,12 +25,13 @@ from ironlaw.engine.device.work.product_work import conv2d_shape
 from ironlaw.errors import BadValue, IronlawError, unknown
 
 __all__ = [
-    "CATEGORIES", "EAGER", "KINDS", "LIBRARY", "SMALL_REDUCTION", "STAND_IN", "UNCOMPILED", "Count", "Kind", "category", "conv2d_shape",
+    "CATEGORIES", "EAGER", "KINDS", "LIBRARY", "SMALL_REDUCTION", "STAND_IN", "UNCOMPILED", "UNROLLED", "Count", "Kind", "category", "conv2d_shape",
     "lowering", "op", "traits", "with_attrs",
 ]  # fmt: skip
 
 STAND_IN = "stand_in"  # an attribute: the name of the op for which this kind stands in, because it has none of its own
 UNCOMPILED = "uncompiled"  # an attribute of what a compiler does not write: whose kernels it takes then, and who calls them
+UNROLLED = "unrolled"  # an attribute of a reduction over so few elements that a compiler writes them out
 EAGER, LIBRARY = "eager", "library"  # Python, op by op; the compiled code itself
 
 # an op kind from outside ironlaw is added the same way: `@KINDS("elementwise")`
