@@ -30,5 +30,7 @@ def left_to_library(op: Op) -> bool:
 
 def called(graph: Graph) -> Graph:
     """The graph with those ops marked."""
-    marked = tuple(with_attrs(op, **{UNCOMPILED: LIBRARY}) if UNCOMPILED not in op.attrs and left_to_library(op) else op for op in graph.ops)
+    marked = tuple(
+        with_attrs(op, **{UNCOMPILED: LIBRARY}) if UNCOMPILED not in op.attrs and left_to_library(op) else op for op in graph.ops
+    )
     return replace(graph, ops=marked)

@@ -13,8 +13,8 @@ from torch.utils import _pytree as pytree
 from ironlaw.errors import BadValue
 from ironlaw.tracing import fused_replacements, value_requests
 from ironlaw.tracing.fakes import Fakes
-from ironlaw.tracing.graph_breaks import GRADIENT
 from ironlaw.tracing.gpu_ops import AsOnGpu
+from ironlaw.tracing.graph_breaks import GRADIENT
 from ironlaw.tracing.libraries import as_if_real, replaced
 from ironlaw.tracing.paths import module_paths
 from ironlaw.tracing.stand_ins import vocabulary_of

@@ -1,9 +1,9 @@
 """Which images of a compiled graph have their channels innermost, and which sums torch.compile takes in two steps because of it.
 
-Where it expects to gain, torch.compile gives every convolution of images (not of volumes) its input as NHWC, and what is computed from the result stays so; an image
-that was handed in is NCHW. Else all stays as it was written. A sum over the planes of an NHWC image runs across the order in memory: with
-few outputs it is shared out over the chip and joined by a second kernel, and then nothing before it can be part of it. A group norm sums
-along the one order or across the other, and may have to turn the image round.
+Where it expects to gain, torch.compile gives every convolution of images its input as NHWC, and what is computed from the result stays
+so; an image that was handed in is NCHW, and so is every volume. Else all stays as it was written. A sum over the planes of an NHWC image
+runs across the order in memory: with few outputs it is shared out over the chip and joined by a second kernel, and then nothing before it
+can be part of it. A group norm sums along the one order or across the other, and may have to turn the image round.
 
 Ported from PyTorch 2.11: `GraphLowering.decide_layout_opt` in torch/_inductor/graph.py, `Reduction.num_splits` in ir.py and
 `reduction_split_factor` in choices.py.

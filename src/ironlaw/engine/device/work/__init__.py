@@ -25,8 +25,8 @@ from ironlaw.engine.device.work.product_work import conv2d_shape
 from ironlaw.errors import BadValue, IronlawError, unknown
 
 __all__ = [
-    "CATEGORIES", "EAGER", "KINDS", "LIBRARY", "SMALL_REDUCTION", "STAND_IN", "UNCOMPILED", "UNROLLED", "Count", "Kind", "category", "conv2d_shape",
-    "lowering", "op", "traits", "with_attrs",
+    "CATEGORIES", "EAGER", "KINDS", "LIBRARY", "SMALL_REDUCTION", "STAND_IN", "UNCOMPILED", "UNROLLED", "Count", "Kind", "category",
+    "conv2d_shape", "lowering", "op", "traits", "with_attrs",
 ]  # fmt: skip
 
 STAND_IN = "stand_in"  # an attribute: the name of the op for which this kind stands in, because it has none of its own
