@@ -54,9 +54,8 @@ def main():
         for mode, entries in (("eager", (0.0,)), ("training", (0.0,)), ("compiled", ENTRIES)):
             mine = [run for run in found if run[0] == mode]
             best = min((off(mine, tenths / 10, entry), tenths / 10, entry) for tenths, entry in product(range(10, 30), entries))
-            print(
-                f"set {name}, {mode}: {len(mine)} runs say {best[1]:.1f} and {best[2]:g} to enter; off by {best[0][0]:.0%}, bias {best[0][1]:+.0%}"
-            )
+            (error, bias), factor, entry = best
+            print(f"set {name}, {mode}: {len(mine)} runs say {factor:.1f}, {entry:g} to enter; off by {error:.0%}, bias {bias:+.0%}")
     print(f"IN_MODEL {constants.IN_MODEL}, AUTOGRAD {constants.AUTOGRAD}, ENTRY {constants.ENTRY}")
 
 

@@ -41,6 +41,7 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     ('compute', 'calibrated', True, True)
     """
     hardware.peak(graph.dtype)
+    plan = _launched_by(graph, hardware, plan)
     model = hardware.model(plan)
     graph = _as_run(as_computed(graph, hardware, plan), hardware, plan, model)
     costs = _costs(graph, hardware, plan, model)
@@ -54,6 +55,12 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
         totals.sum(lambda c: c.data), totals.sum(lambda c: c.compute), run.wall - run.busy + totals.sum(lambda c: c.floor),
         totals.sum(lambda c: c.kernels), hardware.basis(plan), _sources(graph, hardware, plan, model),
     )  # fmt: skip
+
+
+def _launched_by(graph: Graph, hardware: Hardware, plan: Plan) -> Plan:
+    """A captured model is launched by the same server before every GPU, unless the plan says by whom."""
+    bare = plan.host is None and plan.launch is None and hardware.basis(plan) != "bound"
+    return replace(plan, host=hardware.server) if bare and hardware.server is not None and graph.settings.get("captured") else plan
 
 
 def _as_run(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> Graph:
