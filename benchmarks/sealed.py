@@ -424,9 +424,9 @@ def table(title, found, missing):
 
 def by_default_line(found):
     """How far off walls are without the host that was measured."""
-    walls = {mode: [one for one in found if one.mode == mode and one.by_default is not None] for mode in ("eager", "eager fp32", "compiled")}
     parts = []
-    for mode, mine in walls.items():
+    for mode in ("eager", "eager fp32", "compiled"):
+        mine = [one for one in found if one.mode == mode and one.by_default is not None]
         errors = [one.by_default.seconds / one.row["piped_s"] - 1.0 for one in mine]
         inside = sum(low <= one.row["piped_s"] <= high for one in mine for low, high in [one.by_default.interval])
         parts += [f"{mode} {mean(map(abs, errors)):.0%}, bias {mean(errors):+.0%}, inside {inside} of {len(mine)}"] if mine else []
@@ -463,7 +463,8 @@ def write(text):
 
 
 def figures(errors):
-    return f"{mean(map(abs, errors)):8.1%}{median(map(abs, errors)):8.1%}{mean(errors):+8.1%}{within(errors):13.0%}{max(errors, key=abs):+8.0%}"
+    sizes = [abs(error) for error in errors]
+    return f"{mean(sizes):8.1%}{median(sizes):8.1%}{mean(errors):+8.1%}{within(errors):13.0%}{max(errors, key=abs):+8.0%}"
 
 
 def within(errors):

@@ -11,7 +11,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, bytes_per_element, check_positive
 from ironlaw.engine.device.work import category
 
-WORKSPACE = 32.0 * 2**20  # bytes: PyTorch's default on Hopper; small models of benchmarks/sealed_sets/own-1 take 34 to 36 MB more than theirs
+WORKSPACE = 32.0 * 2**20  # bytes: PyTorch's default on Hopper; small models of benchmarks/sealed_sets/own-1 take 34 to 36 MB more
 PRODUCTS = ("linear", "matmul", "bmm", "grouped_matmul")
 
 
