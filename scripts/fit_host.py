@@ -34,7 +34,7 @@ def runs(name):
             continue
         graph, host, mode = from_json(graphs[key_of(row)]), hosts[row["host"]], "compiled" if row["mode"] == "compiled" else "eager"
         p = il.predict(graph, machine, il.Plan(mode=mode, host=host))
-        launches = [one.launch_s / constants.model_factor(graph.settings, one.kind, mode) for one in p.ops]
+        launches = [one.launch_s / constants.model_factor(graph.settings, one.op, mode) for one in p.ops]
         kernels = [one.seconds * row["busy_s"] / p.busy_s for one in p.ops]
         yield row["mode"], row["piped_s"], launches, kernels, graph.settings.get("entries", 1) * host.default
 
@@ -56,7 +56,7 @@ def main():
             best = min((off(mine, tenths / 10, entry), tenths / 10, entry) for tenths, entry in product(range(10, 30), entries))
             (error, bias), factor, entry = best
             print(f"set {name}, {mode}: {len(mine)} runs say {factor:.1f}, {entry:g} to enter; off by {error:.0%}, bias {bias:+.0%}")
-    print(f"IN_MODEL {constants.IN_MODEL}, AUTOGRAD {constants.AUTOGRAD}, ENTRY {constants.ENTRY}")
+    print(f"IN_MODEL {constants.IN_MODEL}, COMPILED {constants.COMPILED}, AUTOGRAD {constants.AUTOGRAD}, ENTRY {constants.ENTRY}")
 
 
 if __name__ == "__main__":

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from small_graphs import MACHINE, chain
 
 import ironlaw as il
-from ironlaw.engine.device.host import AUTOGRAD, ENTRY, IN_MODEL, PER_TENSOR, Host, model_factor
+from ironlaw.engine.device.host import AUTOGRAD, COMPILED, ENTRY, IN_MODEL, PER_TENSOR, Host, model_factor
 from ironlaw.engine.device.intervals import BETWEEN_HOSTS
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.timeline import timeline
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import op as make_op
+from ironlaw.engine.device.work import with_attrs
 from ironlaw.errors import BadValue
 from ironlaw.registry.evidence import evidence
 
@@ -155,7 +156,7 @@ def test_a_captured_model_enters_its_compiled_code_as_often_as_python_is_left_to
     bare = predict(SMALL, H200, plan).host_s - host.entry
     for entries in (1, 5):
         captured = replace(SMALL, settings={**SMALL.settings, "captured": True, "entries": entries})
-        assert predict(captured, H200, plan).host_s == pytest.approx(IN_MODEL * bare + entries * ENTRY * host.default)
+        assert predict(captured, H200, plan).host_s == pytest.approx(COMPILED * bare + entries * ENTRY * host.default)
 
 
 def test_a_captured_model_has_the_same_host_before_every_gpu():
@@ -174,14 +175,19 @@ def test_what_was_fitted_to_runs_in_which_the_device_waits():
     steps, states = Tensor("x", (8, 2, 4), "fp32"), Tensor("h", (8, 2, 4), "fp32")
     layer = make_op("recurrent", "lstm", (steps,), (states,), cell="lstm", hidden=4, layers=1, directions=1)
     assert host.launch(layer, "eager", 40.0) == pytest.approx(30.0 + 40 * 0.5)
-    assert model_factor({}, "relu", "eager") == pytest.approx(1.8)
-    assert model_factor({"training": True}, "relu", "eager") == pytest.approx(1.8 * 1.1)
+    relu = make_op("relu", "r", lists[:1], lists[1:2])
+    assert model_factor({}, relu, "eager") == pytest.approx(1.8)
+    assert model_factor({"training": True}, relu, "eager") == pytest.approx(1.8 * 1.1)
+    assert model_factor({}, relu, "compiled") == pytest.approx(1.6)
 
 
 def test_the_lists_of_an_optimiser_are_beyond_autograd():
-    assert model_factor({"training": True}, "foreach", "eager") == model_factor({}, "relu", "eager") == IN_MODEL
-    assert model_factor({"training": True}, "relu", "eager") == IN_MODEL * AUTOGRAD
-    assert model_factor({"training": True}, "relu", "compiled") == IN_MODEL  # nothing is recorded while compiled code runs
+    x, y = (Tensor(name, (4,), "fp32") for name in "xy")
+    relu, lists = (make_op(kind, kind, (x,), (y,)) for kind in ("relu", "foreach"))
+    assert model_factor({"training": True}, lists, "eager") == model_factor({}, relu, "eager") == IN_MODEL
+    assert model_factor({"training": True}, relu, "eager") == IN_MODEL * AUTOGRAD
+    assert model_factor({"training": True}, relu, "compiled") == COMPILED  # nothing is recorded while compiled code runs
+    assert model_factor({}, with_attrs(relu, uncompiled="eager"), "compiled") == IN_MODEL  # left to Python
 
 
 def test_the_device_does_not_care_for_python():

@@ -23,8 +23,9 @@ DEFAULT = "default"  # the launch of an op whose own was not measured
 # wall times of runs in which the device mostly waits, each on a host that was measured in the same minutes: H200, the open models of
 # benchmarks/sealed_sets (60 of own code, 33 of libraries); scripts/fit_host.py prints what the rows say. A virtual machine's walls drift by
 # half within a minute, so a factor is no surer than that.
-IN_MODEL = 1.8  # a launch among others, with the model's Python around it or the compiled code's: 2.0 by own code, 2.2 by libraries, 1.65
-# by 13 models in processes of their own on another host, 1.5 to 1.8 by the gains of registry/evidence/h200_sxm/changes.json
+IN_MODEL = 1.8  # a launch among others, with the model's Python around it: 2.0 by own code and 2.2 by libraries, many models in a process;
+# 1.65 by 13 models in processes of their own; 1.5 to 1.8 by the gains of registry/evidence/h200_sxm/changes.json
+COMPILED = 1.6  # the same in compiled code: 2.0 by both sets, 1.4 by the 13
 AUTOGRAD = 1.1  # forward and backward of a training step, which autograd records, 41 runs
 ENTRY = 20.0  # to enter a compiled function, where that was not measured: guards, arguments, wrapper; 6 for a small one again and again
 RECURRENT, PER_KERNEL = 30.0, 0.5  # a recurrent layer: weights gathered and described, then each kernel that cuDNN launches itself
@@ -87,10 +88,14 @@ class Host:
         return replace(self, launches=launches, entry=factor * self.entry, graph_start=factor * self.graph_start)
 
 
-def model_factor(settings: Mapping[str, Any], kind: str, mode: str) -> float:
+def model_factor(settings: Mapping[str, Any], op: Op, mode: str) -> float:
     """How much longer a captured model's launches take than the same ones queued back to back: other code runs around them, and autograd
     records eager ones. The lists of an optimiser are beyond autograd."""
-    return IN_MODEL * (AUTOGRAD if mode == "eager" and settings.get("training") and kind != "foreach" else 1.0)
+    from ironlaw.engine.device.work import EAGER, UNCOMPILED
+
+    if mode != "eager" and op.attrs.get(UNCOMPILED) != EAGER:
+        return COMPILED
+    return IN_MODEL * (AUTOGRAD if settings.get("training") and op.kind != "foreach" else 1.0)
 
 
 def entered(host: Host, settings: Mapping[str, Any], mode: str) -> float:
