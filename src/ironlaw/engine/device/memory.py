@@ -54,15 +54,17 @@ class Memory:
 
 def footprint(graph: Graph, hardware: Hardware | None = None) -> Memory:
     """What a graph needs, against a machine; without one, against no limit."""
-    has = (hardware.capacity, hardware.reserved, hardware.flash) if hardware else (float("inf"), 0.0, 0.0)
-    return Memory(graph.weight_bytes, graph.cache_bytes, live_activations(graph), *has, workspace(graph, hardware))
+    needs = graph.weight_bytes, graph.cache_bytes, live_activations(graph)
+    if hardware is None:
+        return Memory(*needs, float("inf"))
+    return Memory(*needs, hardware.capacity, hardware.reserved, hardware.flash, workspace(graph, hardware))
 
 
-def workspace(graph: Graph, hardware: Hardware | None) -> float:
+def workspace(graph: Graph, hardware: Hardware) -> float:
     """Bytes that PyTorch gives to cuBLAS with the first product of a captured model and never takes back; older GPUs than Hopper need a
     quarter."""
-    queued = hardware is not None and hardware.dispatch == "queued"
-    return WORKSPACE if queued and graph.settings.get("captured") and any(op.kind in PRODUCTS for op in graph.ops) else 0.0
+    library = hardware.dispatch == "queued" and graph.settings.get("captured")
+    return WORKSPACE if library and any(op.kind in PRODUCTS for op in graph.ops) else 0.0
 
 
 def live_activations(graph: Graph) -> Number:
