@@ -35,6 +35,7 @@ COUNT, LANGUAGE_MODELS = 40, 10  # of the whole corpus; and decoders beside them
 MOST_PARAMETERS = 2.5e9  # ten processes keep theirs on one GPU, and train them
 MOST_INFERRED = 9e9
 COMPILED = ("compiled", "fp16")
+TOO_LOW = 0.05  # by which a predicted peak of memory may be under the measured one
 SHARED = 1.02  # busy seconds for each second of a call, from which on another process must have used the GPU
 WAITING, ALIKE = 2.0, 0.07  # wall over device time from which on the host decides; how near two numbers of kernels are
 SEALED, OPEN, PROFILED = "sealed", "opened", "opened, with operators among the evidence"
@@ -307,6 +308,8 @@ class Judged:
         self.error = prediction.busy_s / row["busy_s"] - 1.0
         self.kernels = prediction.kernels / row["kernels"] - 1.0
         self.wall = prediction.seconds / row["piped_s"] - 1.0
+        self.memory = float(prediction.memory.total) / row["memory_bytes"] - 1.0 if "memory_bytes" in row else None
+        self.by_default = None  # the same prediction with the default host
 
 
 def judged(seed):
@@ -328,20 +331,25 @@ def judged(seed):
         if key not in memo:
             memo = {key: from_json(graphs[key])}
         plan = il.Plan(mode="compiled" if row["mode"] == "compiled" else "eager", host=hosts[row["host"]] if "host" in row else None)
-        found.append(Judged(row, il.predict(memo[key], machine, plan)))
+        one = Judged(row, il.predict(memo[key], machine, plan))
+        if plan.host is not None and "turns" in row and row["mode"] != "training":
+            one.by_default = il.predict(memo[key], machine, il.Plan(mode=plan.mode))
+        found.append(one)
     return found, missing
 
 
-def gains(found, clock="busy_s"):
+def gains(found, clock="busy_s", which="prediction"):
     """Eager over compiled time of each model: (predicted, measured); of the device, or of the wall where both were timed by turns."""
     predicted = {"busy_s": "busy_s", "piped_s": "seconds"}[clock]
+    found = [one for one in found if getattr(one, which) is not None]
     times = {}
     for one in found:
         times.setdefault((one.row["library"], one.row["model"], one.row["batch"], one.row["dtype"]), {})[one.row["mode"]] = one
     pairs = [(both["eager"], both["compiled"]) for both in times.values() if {"eager", "compiled"} <= set(both)]
     if clock == "piped_s":
         pairs = [(a, b) for a, b in pairs if "turns" in a.row and "turns" in b.row]
-    return [(getattr(a.prediction, predicted) / getattr(b.prediction, predicted), a.row[clock] / b.row[clock]) for a, b in pairs]
+    times = [[getattr(getattr(one, which), predicted) for one in pair] for pair in pairs]
+    return [(eager / compiled, a.row[clock] / b.row[clock]) for (eager, compiled), (a, b) in zip(times, pairs, strict=True)]
 
 
 def judge(args):
@@ -397,19 +405,42 @@ def table(title, found, missing):
     names = len({one.row["model"] for one in found})
     lines = [
         f"{title}: {names} models, {len(found)} runs, {missing} not captured",
-        f"{'mode':12}{'runs':>6}{'mean':>8}{'bias':>8}{'95 % within':>13}{'worst':>8}{'kernels':>9}{'wall':>8}{'inside':>12}",
+        f"{'mode':12}{'runs':>6}{'mean':>8}{'median':>8}{'bias':>8}{'95 % within':>13}{'worst':>8}{'kernels':>9}{'wall':>8}{'inside':>12}",
         *(line(mode, [one for one in found if one.mode == mode]) for mode in dict.fromkeys(one.mode for one in found)),
     ]
-    for clock, words in (("busy_s", "gain from compiling"), ("piped_s", "the same on the wall, timed by turns")):
-        pairs = gains(found, clock)
+    told = (("busy_s", "gain from compiling"), ("piped_s", "the same on the wall, timed by turns"))
+    for clock, words, which in (*((*one, "prediction") for one in told), ("piped_s", "the same with the default host", "by_default")):
+        pairs = gains(found, clock, which)
         if pairs:
             off, bias = mean(abs(a / b - 1.0) for a, b in pairs), mean(a / b - 1.0 for a, b in pairs)
             right = sum((a > 1.0) == (b > 1.0) for a, b in pairs)
             lines.append(f"{words}: {off:.1%} off, bias {bias:+.1%}; whether it pays is right for {right} of {len(pairs)}")
+    lines += [line for line in (by_default_line(found), memory_line(found)) if line]
     apart = repeats(found)
     if apart:
         lines.append(f"wall of the same launches at two batch sizes: a factor of {median(apart):.2f} apart, median of {len(apart)} models")
     return "\n".join(lines)
+
+
+def by_default_line(found):
+    """How far off walls are without the host that was measured."""
+    parts = []
+    for mode in ("eager", "eager fp32", "compiled"):
+        mine = [one for one in found if one.mode == mode and one.by_default is not None]
+        errors = [one.by_default.seconds / one.row["piped_s"] - 1.0 for one in mine]
+        inside = sum(low <= one.row["piped_s"] <= high for one in mine for low, high in [one.by_default.interval])
+        parts += [f"{mode} {mean(map(abs, errors)):.0%}, bias {mean(errors):+.0%}, inside {inside} of {len(mine)}"] if mine else []
+    return f"wall with the default host: {'; '.join(parts)}" if parts else ""
+
+
+def memory_line(found):
+    """The peak of memory, as the allocator counts it."""
+    parts = []
+    for mode in dict.fromkeys(one.mode for one in found):
+        errors = [one.memory for one in found if one.mode == mode and one.memory is not None]
+        low = sum(error < -TOO_LOW for error in errors)
+        parts += [f"{mode} {mean(map(abs, errors)):.0%}, bias {mean(errors):+.0%}, too low {low} of {len(errors)}"] if errors else []
+    return f"peak of memory: {'; '.join(parts)}" if parts else ""
 
 
 def repeats(found):
@@ -432,7 +463,8 @@ def write(text):
 
 
 def figures(errors):
-    return f"{mean(map(abs, errors)):8.1%}{mean(errors):+8.1%}{within(errors):13.0%}{max(errors, key=abs):+8.0%}"
+    sizes = [abs(error) for error in errors]
+    return f"{mean(sizes):8.1%}{median(sizes):8.1%}{mean(errors):+8.1%}{within(errors):13.0%}{max(errors, key=abs):+8.0%}"
 
 
 def within(errors):

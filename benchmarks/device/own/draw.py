@@ -1,6 +1,6 @@
-"""Draw a set from the models of this folder: 20 sealed, 60 to fit and to look at; the others stay for a later set.
+"""Draw a set from the models of this folder that no set has: some sealed, some to fit and to look at; the others stay for a later set.
 
-    python benchmarks/device/own/draw.py --set own-1
+    python benchmarks/device/own/draw.py --set own-1 --sealed 20 --open 60
 
 Writes benchmarks/sealed_sets/own-1.json; the set's name is the seed. A third of the models is trained under autocast, too. Whoever
 wrote the models knows their code, but nobody looks at a row of a sealed one.
@@ -14,7 +14,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve()
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2])]
-SHUT, OPEN = 20, 60
 AUTOCAST = 1 / 3
 
 
@@ -30,8 +29,11 @@ def about(model, chance):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--set", default="own-1")
-    name = parser.parse_args().set
+    parser.add_argument("--set", required=True)
+    parser.add_argument("--sealed", type=int, default=20)
+    parser.add_argument("--open", type=int, default=60)
+    args = parser.parse_args()
+    name = args.set
     from sealed import SETS, load, path, save, today
 
     from own import MODELS
@@ -42,11 +44,11 @@ def main():
     free = sorted(set(MODELS) - taken)
     chance = random.Random(name)
     chance.shuffle(free)
-    models = [about(MODELS[each], chance) for each in free[: SHUT + OPEN]]
-    for model in models[SHUT:]:
+    models = [about(MODELS[each], chance) for each in free[: args.sealed + args.open]]
+    for model in models[args.sealed :]:
         model["opened"] = today()
     chance.shuffle(models)
-    what = f"{len(models)} models drawn from {len(MODELS)}: {SHUT} sealed, {len(models) - SHUT} open from the start"
+    what = f"{len(models)} models drawn from {len(MODELS)}: {min(args.sealed, len(models))} sealed, the others open from the start"
     head = {"format": "ironlaw-sealed/2", "seed": name, "corpus": len(MODELS), "drawn_with": {"torch": version("torch")}}
     save(head | {"history": [{"date": today(), "what": what}], "models": models, "rows": []})
     print(what)

@@ -70,9 +70,9 @@ class Backend(ABC):
     def signature(self, op: Op, mode: str) -> Signature | None:
         """Where an op lies among its like, whose kernels this library chooses; None where a compiler writes the kernel."""
         from ironlaw.backends.signatures import signature
-        from ironlaw.engine.device.work import category
+        from ironlaw.engine.device.work import category, lowering
 
-        return signature(op) if mode == "eager" or category(op.kind) == "contraction" else None
+        return signature(op) if lowering(op, mode) == "eager" or category(op.kind) == "contraction" else None
 
     def measured(self, row: Row) -> Op | None:
         """The op that a row was measured on, where the row's own time is that op's alone."""

@@ -11,6 +11,7 @@ from ironlaw.backends import find, names
 from ironlaw.calibration import local_machine
 from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
 from ironlaw.errors import BadRegistry, IronlawError, UnknownName, unknown
+from ironlaw.registry import hosts
 from ironlaw.registry.calibrations import calibration, with_scatter
 from ironlaw.registry.chip_fields import achieved, links, process
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
@@ -19,6 +20,7 @@ from ironlaw.registry.transfers import taught
 KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
 WITHOUT_BACKEND = ("rocm", "xpu", "xla", "coreml", "bare")  # what a file may name beside ironlaw.backends: such machines get a bound
 NO_BACKEND = "bound: ironlaw does not know how libraries run on {backend} ({slug}), so datasheet figures are all there is"
+SERVER = "typical"  # the host that launches captured models, unless another is named
 COMPILED_ON = "h200_sxm"  # whose host stands for one that compiled no models
 BRIEFLY = f"measured briefly: its bandwidth and rates are this machine's, the rest is known from others; {local_machine.AGAIN}"
 CONTEXTS = ("cloud", "edge", "mobile", "tiny", "desktop")
@@ -51,7 +53,8 @@ def hardware(name: str) -> Hardware:
 def registered(name: str) -> Hardware:
     if normal(name) in slugs("hardware"):
         machine = load(folder("hardware") / f"{normal(name)}.toml")
-        return replace(machine, taught=taught(machine, registered))
+        server = hosts.registered(SERVER) if machine.kind == "gpu" and machine.dispatch == "queued" else None
+        return replace(machine, taught=taught(machine, registered), server=server)
     slug = aliases().get(normal(name))
     if slug is None:
         names = (*aliases(), *local_machine.NAMES[:1])
@@ -107,7 +110,7 @@ def briefly_measured(seen: Hardware, sold: Hardware) -> Hardware:
     rates = {name.removeprefix("peak."): one for name, one in seen.figures.items() if name.startswith(("bandwidth", "peak."))}
     known = {f"achieved.{name}": one for name, one in rates.items() if name == "bandwidth" or name in sold.peaks}
     figures = {**sold.figures, **known, "launch": seen.figures["launch"]}
-    machine = replace(sold, slug=seen.slug, name=seen.name, figures=figures, launch=seen.launch, note=seen.note)
+    machine = replace(sold, slug=seen.slug, name=seen.name, figures=figures, launch=seen.launch, note=seen.note, server=None)
     return replace(machine, taught=taught(machine, registered))
 
 

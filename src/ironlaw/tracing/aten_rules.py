@@ -103,15 +103,32 @@ def reduction(call: Call) -> OpDraft:
         return OpDraft(kind, [x], [out], {"axis": axis} if axis < len(x.shape) - 1 else {})
     if len(call.inputs) > 1:  # max(a, b)
         return OpDraft("greatest", call.inputs, [out])
-    dims = call.arguments.get("dim")
-    rank = len(x.shape)
+    return OpDraft(kind, [x], [out], reduced(call))
+
+
+def reduced(call: Call) -> dict[str, Any]:
+    """Along which rows a call reduces, as attributes."""
+    dims, rank = call.arguments.get("dim"), len(call.inputs[0].shape)
     if dims is None or dims == [] or rank == 0:
-        return OpDraft(kind, [x], [out], {"over": "all"})
+        return {"over": "all"}
     axes = sorted(d % rank for d in (dims if isinstance(dims, (list, tuple)) else [dims]))
     attrs: dict[str, Any] = {"over": "all" if len(axes) == rank and rank > 1 else "row"}
     if axes != list(range(rank - len(axes), rank)):
         attrs["axis"] = axes[0]
-    return OpDraft(kind, [x], [out], attrs)
+    return attrs
+
+
+@rule("logsumexp")
+def log_of_sum(call: Call) -> list[OpDraft]:
+    """As ATen takes it: the largest of each row, 0 where that is infinite, subtracted before the exponentials and added after the log."""
+    x, out = call.inputs[0], call.outputs[0]
+    largest, size, infinite, finite, total, log = (type(out)(f"{out.name}:{i}", out.shape, out.dtype) for i in range(6))
+    shifted, powers = (type(out)(f"{out.name}:{i}", x.shape, out.dtype) for i in (6, 7))
+    return [
+        OpDraft("amax", [x], [largest], reduced(call)), OpDraft("abs", [largest], [size]), OpDraft("compare", [size], [infinite]),
+        OpDraft("select", [infinite, largest], [finite]), OpDraft("sub", [x, finite], [shifted]), OpDraft("exp", [shifted], [powers]),
+        OpDraft("sum", [powers], [total], reduced(call)), OpDraft("log", [total], [log]), OpDraft("add", [log, finite], [out]),
+    ]  # fmt: skip
 
 
 @rule("max_pool2d_with_indices", "max_pool2d", "avg_pool2d", "max_pool3d_with_indices", "avg_pool3d", "avg_pool1d", "max_pool1d")

@@ -48,7 +48,7 @@ MOVES = {
 REDUCTIONS = {
     "sum": "sum", "mean": "mean", "amax": "amax", "amin": "amax", "max": "amax", "min": "amax", "any": "amax", "all": "amax",
     "prod": "sum", "argmax": "argmax", "argmin": "argmax", "var": "var", "var_mean": "var", "std": "var", "std_mean": "var",
-    "cumsum": "cumsum", "cumprod": "cumsum", "logsumexp": "sum", "linalg_vector_norm": "sum", "norm": "sum", "nansum": "sum",
+    "cumsum": "cumsum", "cumprod": "cumsum", "linalg_vector_norm": "sum", "norm": "sum", "nansum": "sum",
     "logcumsumexp": "cumsum", "cummax": "cumsum", "count_nonzero": "sum", "_is_all_true": "amax", "_is_any_true": "amax",
     "aminmax": "amax",
 }  # fmt: skip
@@ -61,5 +61,5 @@ ROUTES = {
 # Ops that no kind describes: they are priced as the one above, and say so
 STAND_INS = {
     "multinomial", "searchsorted", "bucketize", "masked_scatter", "im2col", "col2im", "_weight_norm_interface", "bincount",
-    "nll_loss2d_forward", "cumprod", "logcumsumexp", "cummax", "prod", "logsumexp", "repeat_interleave",
+    "nll_loss2d_forward", "cumprod", "logcumsumexp", "cummax", "prod", "repeat_interleave",
 }  # fmt: skip

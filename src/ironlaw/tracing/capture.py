@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ironlaw.engine.device.types import Graph
+from ironlaw.engine.device.types import Graph, Op
+from ironlaw.engine.device.work import EAGER, UNCOMPILED, with_attrs
 from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra
 from ironlaw.formats import computed_in, is_float
 
@@ -81,7 +82,17 @@ def capture(
     settings = {"captured": True, "training": trains, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
     if recorder.notes:
         settings["notes"] = tuple(f"{place}: {note}" for place, note in recorder.notes.items())
-    return Graph(named.__name__, tuple(recorder.ops), main_format(recorder), settings, outputs)
+    ops, settings["entries"] = as_compiled(recorder)
+    return Graph(named.__name__, ops, main_format(recorder), settings, outputs)
+
+
+def as_compiled(recorder: Any) -> tuple[tuple[Op, ...], int]:
+    """The ops, those marked that torch.compile would leave to Python, and how often it would enter code of its own."""
+    from ironlaw.tracing import graph_breaks
+
+    found = graph_breaks.compiled(recorder.ways, [number for _, number in recorder.calls], recorder.breaks)
+    marked = ((op if inside else with_attrs(op, **{UNCOMPILED: EAGER})) for op, inside in zip(recorder.ops, found.inside, strict=True))
+    return tuple(marked), found.entries
 
 
 def unwrapped(call: Any) -> Any:

@@ -14,6 +14,7 @@ from ironlaw.errors import BadValue
 from ironlaw.tracing import fused_replacements, value_requests
 from ironlaw.tracing.fakes import Fakes
 from ironlaw.tracing.gpu_ops import AsOnGpu
+from ironlaw.tracing.graph_breaks import GRADIENT
 from ironlaw.tracing.libraries import as_if_real, replaced
 from ironlaw.tracing.paths import module_paths
 from ironlaw.tracing.stand_ins import vocabulary_of
@@ -32,6 +33,7 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool) -> Itera
         engine: Any = torch.autograd.graph._engine_run_backward
 
         def backward(*args: Any, **kwargs: Any) -> Any:
+            fakes.recorder.graph_break(GRADIENT)
             with on_gpu:  # what is run again on the way back (checkpoints) is run as on a GPU too
                 return engine(*args, **kwargs)
 

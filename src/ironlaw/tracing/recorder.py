@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ironlaw.engine.device import types, work
 from ironlaw.engine.device.types import Op
 from ironlaw.formats import is_float, of_torch
-from ironlaw.tracing import higher_order, value_requests
+from ironlaw.tracing import graph_breaks, higher_order, value_requests
 from ironlaw.tracing.aten import Call
 from ironlaw.tracing.aten_tables import FREE
 from ironlaw.tracing.fake_results import FakeResultCache
@@ -31,6 +32,7 @@ from ironlaw.tracing.translate import translate
 
 SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fake tensor does not mind, a real one does
 OURS = ("aten", "prims", "ironlaw", "quantized", "quantized_decomposed", "_c10d_functional", "c10d")  # whose names the tables hold
+BEGIN = str(Path(__file__).with_name("fake_run.py"))  # whose functions run the model
 RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "native_dropout", "exponential")
 
 
@@ -48,6 +50,8 @@ class Recorder(TorchDispatchMode):
         self.ops: list[Op] = []
         self.calls: list[tuple[str, int]] = []  # for each op the ATen call that it came from: its name and number
         self.call = ("", 0)
+        self.ways: list[graph_breaks.Way] = []  # for each op the functions that it was called in
+        self.breaks: list[graph_breaks.Break] = []
         self.unknown: dict[str, int] = {}
         self.names: dict[int, tuple[str, str]] = {}
         self.first: dict[int, tuple[str, str]] = {}  # the names before the call
@@ -73,6 +77,11 @@ class Recorder(TorchDispatchMode):
         """Forget the ops so far; tensors keep their values, and what was there at first its name."""
         self.names.update(self.first)
         self.ops, self.calls, self.unknown, self.used = [], [], {}, {}
+        self.ways, self.breaks = [], []
+
+    def graph_break(self, what: str) -> None:
+        """torch.compile can't go on here."""
+        self.breaks.append(graph_breaks.Break(what, graph_breaks.way_here(BEGIN), self.call[1]))
 
     # ---- tensors
 
@@ -238,6 +247,9 @@ class Recorder(TorchDispatchMode):
         if not inputs:
             attrs = {**attrs, "dtype": outputs[0].dtype}
         self.calls.append(self.call)
+        self.ways.append(graph_breaks.way_here(BEGIN))
+        if kind == "recurrent":
+            self.graph_break(graph_breaks.RECURRENT)
         self.ops.append(work.op(kind, label, tuple(inputs), tuple(outputs), self.memo, **attrs))
         if self.progress is not None:
             self.progress(len(self.ops))

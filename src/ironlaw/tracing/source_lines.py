@@ -24,7 +24,8 @@ def _passed_over() -> tuple[str, ...]:
 
 
 @cache
-def _own(filename: str) -> bool:
+def is_own(filename: str) -> bool:
+    """Whether a file is neither PyTorch's, nor Python's, nor ours."""
     if filename.startswith(_passed_over()):
         return False
     standard = sysconfig.get_paths()["stdlib"]
@@ -33,7 +34,7 @@ def _own(filename: str) -> bool:
 
 def of_frames(frames: Iterable[traceback.FrameSummary]) -> str:
     """Frames from the outermost to the innermost."""
-    own = [f for f in frames if _own(f.filename)]
+    own = [f for f in frames if is_own(f.filename)]
     if not own:
         return "the model's own call"
     frame = own[-1]
@@ -50,7 +51,7 @@ def of_now() -> str:
     for _ in range(DEPTH):
         if frame is None:
             break
-        if _own(frame.f_code.co_filename):
+        if is_own(frame.f_code.co_filename):
             line = traceback.FrameSummary(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name).line or ""
             return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} ({line.strip()})"
         frame = frame.f_back

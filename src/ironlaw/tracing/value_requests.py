@@ -6,11 +6,12 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor
-from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from ironlaw.engine.device import types
 from ironlaw.tracing import source_lines
+from ironlaw.tracing.graph_breaks import VALUE
 from ironlaw.tracing.real_tensors import as_plain, on_processor
 from ironlaw.tracing.schemas import tensors
 from ironlaw.tracing.symbolic_sizes import SIZES
@@ -38,6 +39,7 @@ class Asker(Protocol):
     def tensor(self, tensor: Tensor) -> types.Tensor: ...
     def write(self, kind: str, label: str, inputs: list[Any], outputs: list[Any], attrs: dict[str, Any]) -> None: ...
     def unique(self, name: str) -> str: ...
+    def graph_break(self, what: str) -> None: ...
 
 
 def number(recorder: Asker, func: Any, tensor: Tensor) -> Any:
@@ -52,6 +54,7 @@ def read(recorder: Asker, func: Any, tensor: Tensor, name: str = "read") -> Tens
     answer = recorder.values.of(tensor)
     if answer is None:
         raise DataDependentOutputException(func)
+    recorder.graph_break(VALUE)
     source = recorder.tensor(tensor)
     if tensor.numel():
         recorder.write(
@@ -86,6 +89,8 @@ def measured(recorder: Asker, func: Any, args: Any, kwargs: Any, error: Exceptio
     if func._schema.name in SHAPES:
         with recorder.mode:
             return SHAPES[func._schema.name](*args, **kwargs)
+    if isinstance(error, (DataDependentOutputException, DynamicOutputShapeException)):
+        recorder.graph_break(VALUE)
     answers: dict[int, Answer] = {}
     for tensor in tensors((args, kwargs)):
         answer = recorder.values.of(tensor)

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from small_graphs import MACHINE, chain
 
 import ironlaw as il
-from ironlaw.engine.device.host import AUTOGRAD, PER_TENSOR, PYTHON, Host, python_factor
+from ironlaw.engine.device.host import AUTOGRAD, COMPILED, ENTRY, IN_MODEL, PER_TENSOR, Host, model_factor
 from ironlaw.engine.device.intervals import BETWEEN_HOSTS
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.timeline import timeline
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import op as make_op
+from ironlaw.engine.device.work import with_attrs
 from ironlaw.errors import BadValue
 from ironlaw.registry.evidence import evidence
 
@@ -142,12 +143,28 @@ def grown(plan, machine=H200, **settings):
 
 
 def test_a_captured_model_runs_its_own_python():
-    assert grown(Plan(), captured=True) == pytest.approx(PYTHON)
-    assert grown(Plan(), captured=True, training=True) == pytest.approx(PYTHON * AUTOGRAD)
-    for plan in (Plan("compiled"), Plan("graphs"), Plan("eager_graphs"), Plan(launch=5e-6), Plan(calibrated=False)):
+    assert grown(Plan(host=VM), captured=True) == pytest.approx(IN_MODEL)
+    assert grown(Plan(host=VM), captured=True, training=True) == pytest.approx(IN_MODEL * AUTOGRAD)
+    for plan in (Plan("graphs", host=VM), Plan("eager_graphs", host=VM), Plan(launch=5e-6), Plan(calibrated=False)):
         assert grown(plan, captured=True, training=True) == 1.0  # one launch, none of the model's, or as given
     assert grown(Plan(), training=True) == 1.0  # ops that were written down, not run by a model
     assert grown(Plan(), ARM, captured=True) == 1.0  # its times are those of whole calls
+
+
+def test_a_captured_model_enters_its_compiled_code_as_often_as_python_is_left_to_run():
+    plan, host = Plan("compiled", host=VM), VM
+    bare = predict(SMALL, H200, plan).host_s - host.entry
+    for entries in (1, 5):
+        captured = replace(SMALL, settings={**SMALL.settings, "captured": True, "entries": entries})
+        assert predict(captured, H200, plan).host_s == pytest.approx(COMPILED * bare + entries * ENTRY * host.default)
+
+
+def test_a_captured_model_has_the_same_host_before_every_gpu():
+    captured = replace(SMALL, settings={**SMALL.settings, "captured": True})
+    hosts = {predict(captured, il.hardware(slug)).host for slug in ("h200", "h100", "a100", "l4")}
+    assert hosts == {il.host("typical")}
+    assert predict(captured, H200, Plan(host=VM)).host is VM
+    assert predict(captured, ARM).host.slug != "typical"  # a processor is its own
 
 
 def test_what_was_fitted_to_runs_in_which_the_device_waits():
@@ -155,13 +172,22 @@ def test_what_was_fitted_to_runs_in_which_the_device_waits():
     host, lists = Host({"default": 1.0}), tuple(Tensor(f"t{i}", (4,), "fp32") for i in range(20))
     call = make_op("foreach", "f", lists, (Tensor("y", (4,), "fp32"),), launches=2)
     assert host.launch(call, "eager", 2.0) == pytest.approx(2.0 + 20 * 0.15)
-    assert python_factor({}, "relu") == pytest.approx(1.5)
-    assert python_factor({"training": True}, "relu") == pytest.approx(1.5 * 1.3)
+    steps, states = Tensor("x", (8, 2, 4), "fp32"), Tensor("h", (8, 2, 4), "fp32")
+    layer = make_op("recurrent", "lstm", (steps,), (states,), cell="lstm", hidden=4, layers=1, directions=1)
+    assert host.launch(layer, "eager", 40.0) == pytest.approx(30.0 + 40 * 0.5)
+    relu = make_op("relu", "r", lists[:1], lists[1:2])
+    assert model_factor({}, relu, "eager") == pytest.approx(1.8)
+    assert model_factor({"training": True}, relu, "eager") == pytest.approx(1.8 * 1.1)
+    assert model_factor({}, relu, "compiled") == pytest.approx(1.6)
 
 
 def test_the_lists_of_an_optimiser_are_beyond_autograd():
-    assert python_factor({"training": True}, "foreach") == python_factor({}, "foreach") == python_factor({}, "relu") == PYTHON
-    assert python_factor({"training": True}, "relu") == PYTHON * AUTOGRAD
+    x, y = (Tensor(name, (4,), "fp32") for name in "xy")
+    relu, lists = (make_op(kind, kind, (x,), (y,)) for kind in ("relu", "foreach"))
+    assert model_factor({"training": True}, lists, "eager") == model_factor({}, relu, "eager") == IN_MODEL
+    assert model_factor({"training": True}, relu, "eager") == IN_MODEL * AUTOGRAD
+    assert model_factor({"training": True}, relu, "compiled") == COMPILED  # nothing is recorded while compiled code runs
+    assert model_factor({}, with_attrs(relu, uncompiled="eager"), "compiled") == IN_MODEL  # left to Python
 
 
 def test_the_device_does_not_care_for_python():

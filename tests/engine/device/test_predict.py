@@ -8,9 +8,10 @@ import pytest
 from small_graphs import MACHINE, chain, tensor
 
 from ironlaw.engine.device.compiler_rules import Rules
+from ironlaw.engine.device.cost_model import Cost
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.host import AUTOGRAD, PYTHON, Host
-from ironlaw.engine.device.machine import Cost, Figure, Plan
+from ironlaw.engine.device.host import AUTOGRAD, IN_MODEL, Host
+from ironlaw.engine.device.machine import Figure, Plan
 from ironlaw.engine.device.predict import OpRow, bound, is_sweep, one_launch, predict
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE, Doubt, Scatter
@@ -319,7 +320,7 @@ def test_autograd_adds_to_every_launch_but_those_of_an_optimisers_lists():
     lists = op("foreach", "step", [A], [B])
     step = Graph("step", (NET.ops[0], lists), settings={"captured": True, "training": True})
     launches = [row.cost.launch for row in predict(step, replace(MACHINE, calibration=Fake())).ops]
-    assert launches == pytest.approx([PYTHON * AUTOGRAD, PYTHON])
+    assert launches == pytest.approx([IN_MODEL * AUTOGRAD, IN_MODEL])
 
 
 def test_calibrated_graphs_and_fusion():

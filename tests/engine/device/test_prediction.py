@@ -6,7 +6,8 @@ import pytest
 from measured_toy import LONGER, NET, A, B, measured, took
 from small_graphs import MACHINE, chain, tensor
 
-from ironlaw.engine.device.machine import Cost, Plan
+from ironlaw.engine.device.cost_model import Cost
+from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import OpRow, predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.device.work import STAND_IN, op, with_attrs

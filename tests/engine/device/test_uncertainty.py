@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ironlaw.engine.device.cost_model import Cost
 from ironlaw.engine.device.dispatch import Schedule, simulate
 from ironlaw.engine.device.intervals import HOST, intervals, judged
-from ironlaw.engine.device.machine import Cost
 from ironlaw.engine.device.predict import OpRow
 from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE, SURE, Doubt, Scatter, around, combined_sd, combined_sds, matern, materns, shares
 

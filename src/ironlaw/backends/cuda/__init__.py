@@ -68,10 +68,12 @@ class Cuda(Backend):
         a product of two activations, which is mostly a weight's gradient."""
         from dataclasses import replace
 
-        from ironlaw.engine.device.work import category, with_attrs
+        from ironlaw.backends.cuda.stream import as_gathered
+        from ironlaw.engine.device.work import category, lowering, with_attrs
 
         heavy = [p for p in op.attrs.get("parts", ()) if category(p.kind) in ("contraction", "attention")]
         op = heavy[0] if heavy else op
+        mode, op = lowering(op, mode), as_gathered(op)
         if mode != "eager" and op.kind in ("conv2d", "conv_transpose2d") and op.attrs.get("dims", 2) != 1 and "layout" not in op.attrs:
             op = with_attrs(op, layout="nhwc")
         signature = super().signature(op, mode)

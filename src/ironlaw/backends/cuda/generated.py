@@ -15,7 +15,7 @@ from ironlaw.engine.arrays import Number, is_array, maximum, total, where
 from ironlaw.engine.device.fusion_rules import same_size
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.work import category, traits
+from ironlaw.engine.device.work import UNROLLED, category, traits
 
 SECTOR = 32.0  # bytes, the least that is fetched from memory
 LONG_GROUP = 8192  # elements of a group from which torch.compile sums it in parts
@@ -52,7 +52,7 @@ def written(op: Op, parts: Sequence[Op], machine: Hardware) -> Sequence[Kernel]:
     """By its first reduction, or by a group norm among them. A row kernel's arithmetic counts as the bytes that could move meanwhile."""
     if long := [p for p in parts if traits(p.kind).grouped]:
         return _groups(op, long[0])
-    rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction") and not sums_columns(p)]
+    rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction") and not sums_columns(p) and UNROLLED not in p.attrs]
     if rows:
         first, x = rows[0], rows[0].inputs[0]
         many = first.outputs[0].size if category(first.kind) == "reduction" else x.size / first.attrs.get("row", x.shape[-1])

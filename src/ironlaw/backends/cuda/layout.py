@@ -1,9 +1,9 @@
 """Which images of a compiled graph have their channels innermost, and which sums torch.compile takes in two steps because of it.
 
-Where it expects to gain, torch.compile gives every convolution its input as NHWC, and what is computed from the result stays so; an image
-that was handed in is NCHW. Else all stays as it was written. A sum over the planes of an NHWC image runs across the order in memory: with
-few outputs it is shared out over the chip and joined by a second kernel, and then nothing before it can be part of it. A group norm sums
-along the one order or across the other, and may have to turn the image round.
+Where it expects to gain, torch.compile gives every convolution of images its input as NHWC, and what is computed from the result stays
+so; an image that was handed in is NCHW, and so is every volume. Else all stays as it was written. A sum over the planes of an NHWC image
+runs across the order in memory: with few outputs it is shared out over the chip and joined by a second kernel, and then nothing before it
+can be part of it. A group norm sums along the one order or across the other, and may have to turn the image round.
 
 Ported from PyTorch 2.11: `GraphLowering.decide_layout_opt` in torch/_inductor/graph.py, `Reduction.num_splits` in ir.py and
 `reduction_split_factor` in choices.py.
@@ -19,10 +19,11 @@ from ironlaw.backends.attention_patterns import recognised
 from ironlaw.backends.cuda import norm
 from ironlaw.backends.cuda.chip import processors
 from ironlaw.backends.cuda.norm import sums_columns
+from ironlaw.backends.inductor import called
 from ironlaw.engine.arrays import is_array
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, Op
-from ironlaw.engine.device.work import category, traits, with_attrs
+from ironlaw.engine.device.work import UNROLLED, category, traits, with_attrs
 
 CONVOLUTIONS = ("conv2d", "conv_transpose2d")
 # time in NHWC over that in NCHW, by kind of convolution, as PyTorch's authors measured
@@ -36,23 +37,26 @@ OTHERS = 3
 EACH, ROWS_AT_ONCE, THREADS, BESIDE = 32, 4, 256, 128
 MOST_EACH = 512
 RESIDENT = 2048  # threads of a multiprocessor
+UNROLLED_UP_TO = 8  # elements of a sum that is written out: `unroll_reductions_threshold` in torch/_inductor/config.py
 ENOUGH_OUTPUTS = 64  # for each multiprocessor: nothing is shared out from there on
 
 
 def prepared(graph: Graph, machine: Hardware) -> Graph:
     """The graph that the compiler's fusion starts from: attention recognised, layouts chosen, long sums in two steps."""
-    graph = recognised(graph)
+    graph = called(recognised(graph))
     last = channels_last(graph)
     inner = innermost(graph.ops) if last else set()
     return replace(graph, ops=tuple(_prepared(op, last, inner, machine) for op in graph.ops))
 
 
 def _prepared(op: Op, last: bool, inner: set[str], machine: Hardware) -> Op:
-    if op.kind in CONVOLUTIONS and not last and "layout" not in op.attrs:
+    if op.kind in CONVOLUTIONS and not (last and op.attrs.get("dims", 2) <= 2) and "layout" not in op.attrs:
         return with_attrs(op, layout="nchw")
-    if category(op.kind) == "reduction" and op.attrs.get("over", "row") == "row" and _crosses(op, inner):
+    if category(op.kind) == "reduction" and op.attrs.get("over", "row") == "row" and not is_array(op.inputs[0].size, op.outputs[0].size):
         x, y = op.inputs[0], op.outputs[0]
-        if not is_array(x.size, y.size) and parts(int(x.size / y.size), int(y.size), int(processors(machine))) > 1:
+        if op.kind != "cumsum" and x.size <= UNROLLED_UP_TO * y.size:
+            return with_attrs(op, **{UNROLLED: True})
+        if _crosses(op, inner) and parts(int(x.size / y.size), int(y.size), int(processors(machine))) > 1:
             return with_attrs(op, split=True)
     return op
 

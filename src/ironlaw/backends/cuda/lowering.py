@@ -13,7 +13,7 @@ from ironlaw.backends.kernel import Kernel, Sample, launched
 from ironlaw.backends.rows import Row
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.work import category
+from ironlaw.engine.device.work import UNCOMPILED, category
 
 FAMILIES = (gemm, conv, transposed, attention, norm, stream, generated, moe, recurrent, backward, quantised)
 EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "EAGER", {}).items()}
@@ -26,7 +26,7 @@ def lower(op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
     if op.kind == "fused":
         return launched(_fused(op, machine))
     lowering = None
-    if mode != "eager":
+    if mode != "eager" and UNCOMPILED not in op.attrs:
         lowering = COMPILED.get(op.kind) or (generated.generated if category(op.kind) in WRITTEN else None)
     return launched((lowering or EAGER.get(op.kind, stream.stream))(op, machine))
 

@@ -12,6 +12,9 @@ from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number, is_array
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
+from ironlaw.engine.device.work import with_attrs
+
+VECTOR = 16.0  # bytes that a thread loads at once
 
 
 def stream(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -49,9 +52,18 @@ def _differs(a: Number, b: Number) -> bool:
     return a is not b if is_array(a, b) else bool(a != b)
 
 
+def as_gathered(op: Op) -> Op:
+    """Rows that are not made of whole vectors are fetched element by element (ATen, `fast_gather_kernel_eligible`)."""
+    if op.kind != "gather" or op.attrs.get("how"):
+        return op
+    each = op.inputs[0].bytes / op.inputs[0].shape[0]
+    return op if is_array(each) or each % VECTOR == 0 else with_attrs(op, how="elements")
+
+
 def lookup(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Rows of a table, a block for each: short ones cost by themselves, whatever they hold. Element by element, or in bags, it is a
     stream."""
+    op = as_gathered(op)
     if op.attrs.get("how") or op.attrs.get("strided"):
         return stream(op, machine)
     table, y = op.inputs[0], op.outputs[0]

@@ -18,7 +18,7 @@ from ironlaw.engine.device.compiler_rules import TREE, Rules
 from ironlaw.engine.device.fusion_rules import FUSED, Verdict, decide, fixed, same_size
 from ironlaw.engine.device.recompute import Expression, expressions
 from ironlaw.engine.device.types import Graph, Op, Tensor, Work
-from ironlaw.engine.device.work import category
+from ironlaw.engine.device.work import UNROLLED, category
 
 NOTHING: Mapping[str, Expression] = MappingProxyType({})
 
@@ -160,7 +160,7 @@ class _Planner:
         if self._cyclic(a, b):
             return "an op between the two runs outside the group and needs its result: fusing would make a cycle"
         both = _bits(self.members[a] | self.members[b])
-        rows = [ops[i] for i in both if category(ops[i].kind) in ("rowwise", "reduction")]
+        rows = [ops[i] for i in both if category(ops[i].kind) in ("rowwise", "reduction") and UNROLLED not in ops[i].attrs]
         if len({fixed(_rows(op)) for op in rows}) > 1:
             return "the two reduce along rows of different length"
         if len({op.attrs.get("axis", -1) for op in rows}) > 1:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from ironlaw.engine.arrays import Number, smallest
 from ironlaw.engine.device.compiler_rules import TREE, Rules
 from ironlaw.engine.device.types import Op, Tensor
-from ironlaw.engine.device.work import SMALL_REDUCTION, category
+from ironlaw.engine.device.work import EAGER, SMALL_REDUCTION, UNCOMPILED, category
 
 PER_ELEMENT = ("elementwise", "movement", "lookup", "window")  # producers whose outputs are made element by element
 FUSED = "fused"
@@ -53,6 +53,9 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
         return verdict(False, "none", "a view moves nothing and launches nothing: there is nothing to fuse")
     if "opaque" in (before, after):
         return verdict(False, "none", f"nothing is known of what {(producer if before == 'opaque' else consumer).kind} does inside")
+    if alone := next((op for op in (producer, consumer) if UNCOMPILED in op.attrs), None):
+        whose = "is left to Python" if alone.attrs[UNCOMPILED] == EAGER else "comes from a library"
+        return verdict(False, "none", f"the compiler writes no code for this {alone.kind}: it {whose}")
     if before == "attention":
         return verdict(False, "none", "a tiled attention kernel is taken from a library as it is")
     if producer.kind == "topk":
@@ -69,7 +72,7 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
         return verdict(
             False, "none", f"{consumer.kind} reads each element many times: storing {producer.kind} costs less than recomputing it"
         )
-    if after in ("window", "lookup"):
+    if after in ("window", "lookup") or consumer.attrs.get("rolled"):
         return verdict(False, "none", f"{consumer.kind} reads elements out of order: {producer.kind} must be stored for it")
     if before == "contraction" and after == "movement":
         return verdict(False, "none", f"{consumer.kind} writes elsewhere than {producer.kind}'s tile stands: it is a kernel of its own")

@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from ironlaw.engine.device.types import Op
 
 DEFAULT = "default"  # the launch of an op whose own was not measured
-# What a model's run costs beyond launches that are queued back to back, in multiples of them, so that they hold for any host. All three are
-# fitted to wall times of runs in which the device mostly waits (scripts/fit_host.py): H200, registry/evidence/h200_sxm/zoo_eager.json and
-# zoo_training.json, and opened models of benchmarks/sealed_sets.
-PYTHON = 1.5  # a captured model's own Python, its modules and views, eager: 68 runs, between 0.7 and 2.6 for nine in ten
-AUTOGRAD = 1.3  # forward and backward of a training step, 19 runs; PyTorch 2.13 on a CPU takes 1.24 to 1.31 times as long to record a pass
+# What a model's run costs beyond launches that are queued back to back, in multiples of them, so that they hold for any host. Fitted to
+# wall times of runs in which the device mostly waits, each on a host that was measured in the same minutes: H200, the open models of
+# benchmarks/sealed_sets (60 of own code, 33 of libraries); scripts/fit_host.py prints what the rows say. A virtual machine's walls drift by
+# half within a minute, so a factor is no surer than that.
+IN_MODEL = 1.8  # a launch among others, with the model's Python around it: 2.0 by own code and 2.2 by libraries, many models in a process;
+# 1.65 by 13 models in processes of their own; 1.5 to 1.8 by the gains of registry/evidence/h200_sxm/changes.json
+COMPILED = 1.6  # the same in compiled code: 2.0 by both sets, 1.4 by the 13
+AUTOGRAD = 1.1  # forward and backward of a training step, which autograd records, 41 runs
+ENTRY = 20.0  # to enter a compiled function, where that was not measured: guards, arguments, wrapper; 6 for a small one again and again
+RECURRENT, PER_KERNEL = 30.0, 0.5  # a recurrent layer: weights gathered and described, then each kernel that cuDNN launches itself
 PER_TENSOR = 0.15  # default launches for each tensor of a call on lists, an optimiser's: 1.9 for each parameter of AdamW's thirteen
 
 
@@ -61,10 +66,13 @@ class Host:
 
     def launch(self, op: Op, mode: str, kernels: Number) -> Number:
         """Seconds that an op's launches cost: one call each in eager mode; a compiler's kernels one by one."""
-        from ironlaw.engine.device.work import category, traits  # here: a machine is read without knowing any op
+        from ironlaw.engine.device.work import category, lowering, traits  # here: a machine is read without knowing any op
 
+        mode = lowering(op, mode)
         if mode != "eager" and category(op.kind) not in ("contraction", "attention"):
             return self.default * kernels
+        if op.kind == "recurrent":
+            return self.default * (RECURRENT + PER_KERNEL * kernels)
         if op.kind == "foreach":
             return self.default * (kernels + PER_TENSOR * len(op.inputs))
         if parts := op.attrs.get("parts"):  # a kernel that somebody wrote, called in place of its operators
@@ -80,7 +88,18 @@ class Host:
         return replace(self, launches=launches, entry=factor * self.entry, graph_start=factor * self.graph_start)
 
 
-def python_factor(settings: Mapping[str, Any], kind: str) -> float:
-    """How much longer a captured model's eager launches take than the same ones queued back to back: around them runs the model's Python,
-    and autograd records them. The lists of an optimiser are beyond autograd."""
-    return PYTHON * (AUTOGRAD if settings.get("training") and kind != "foreach" else 1.0)
+def model_factor(settings: Mapping[str, Any], op: Op, mode: str) -> float:
+    """How much longer a captured model's launches take than the same ones queued back to back: other code runs around them, and autograd
+    records eager ones. The lists of an optimiser are beyond autograd."""
+    from ironlaw.engine.device.work import EAGER, UNCOMPILED
+
+    if mode != "eager" and op.attrs.get(UNCOMPILED) != EAGER:
+        return COMPILED
+    return IN_MODEL * (AUTOGRAD if settings.get("training") and op.kind != "foreach" else 1.0)
+
+
+def entered(host: Host, settings: Mapping[str, Any], mode: str) -> float:
+    """Seconds to enter a model's compiled functions: one, or the parts between what is left to Python. Of a captured model no less than
+    ENTRY, for `entry` is mostly that of a small function."""
+    each = max(host.entry, ENTRY * host.default) if mode == "queued" and settings.get("captured") else host.entry
+    return float(settings.get("entries", 1)) * each

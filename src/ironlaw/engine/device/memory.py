@@ -6,9 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number, maximum
+from ironlaw.engine.device.held import held_until
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, bytes_per_element, check_positive
 from ironlaw.engine.device.work import category
+
+WORKSPACE = 32.0 * 2**20  # bytes: PyTorch's default on Hopper; small models of benchmarks/sealed_sets/own-1 take 34 to 36 MB more
+PRODUCTS = ("linear", "matmul", "bmm", "grouped_matmul")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,7 @@ class Memory:
     capacity: Number
     reserved: Number = 0.0  # of the capacity: what error correction, driver, runtime and operating system keep
     flash: Number = 0.0  # where weights lie that are not in main memory; 0: they are in it
+    workspace: Number = 0.0  # what the library of products keeps for itself
 
     @property
     def resident_weights(self) -> Number:
@@ -30,7 +35,7 @@ class Memory:
     @property
     def total(self) -> Number:
         """What main memory has to hold."""
-        return self.resident_weights + self.kv_cache + self.activations
+        return self.resident_weights + self.kv_cache + self.activations + self.workspace
 
     @property
     def usable(self) -> Number:
@@ -49,8 +54,17 @@ class Memory:
 
 def footprint(graph: Graph, hardware: Hardware | None = None) -> Memory:
     """What a graph needs, against a machine; without one, against no limit."""
-    has = (hardware.capacity, hardware.reserved, hardware.flash) if hardware else (float("inf"), 0.0, 0.0)
-    return Memory(graph.weight_bytes, graph.cache_bytes, live_activations(graph), *has)
+    needs = graph.weight_bytes, graph.cache_bytes, live_activations(graph)
+    if hardware is None:
+        return Memory(*needs, float("inf"))
+    return Memory(*needs, hardware.capacity, hardware.reserved, hardware.flash, workspace(graph, hardware))
+
+
+def workspace(graph: Graph, hardware: Hardware) -> float:
+    """Bytes that PyTorch gives to cuBLAS with the first product of a captured model and never takes back; older GPUs than Hopper need a
+    quarter."""
+    library = hardware.dispatch == "queued" and graph.settings.get("captured")
+    return WORKSPACE if library and any(op.kind in PRODUCTS for op in graph.ops) else 0.0
 
 
 def live_activations(graph: Graph) -> Number:
@@ -64,13 +78,17 @@ def live_activations(graph: Graph) -> Number:
 def live_profile(graph: Graph) -> list[Number]:
     """Bytes alive before the first op (the inputs), then while each op runs: from the op that makes a tensor to the last that reads it.
 
-    What a view makes, or an op that writes in place (attr `inplace`), is the memory of its first input under another name.
+    Of a captured model, what a module was called with lives until it returns. What a view makes, or an op that writes in place (attr
+    `inplace`), is the memory of its first input under another name.
     """
     home = homes(graph)
+    eager = graph.settings.get("captured") and not any(op.kind == "fused" for op in graph.ops)
+    held = held_until(graph) if eager else {}
     last: dict[str, int] = {}
     for i, op in enumerate(graph.ops):
         for t in op.inputs:
-            last[home.get(t.name, t.name)] = i
+            name = home.get(t.name, t.name)
+            last[name] = max(last.get(name, i), held.get(t.name, i), i)
     for name in graph.outputs:
         last[home.get(name, name)] = len(graph.ops)
     live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input")

@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.engine.arrays import Number, is_array, maximum, minimum, total
+from ironlaw.engine.device.cost_model import Cost, CostModel
 from ironlaw.engine.device.dispatch import Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.host import python_factor
-from ironlaw.engine.device.machine import NARROW, Cost, CostModel, Hardware, Plan
+from ironlaw.engine.device.host import entered, model_factor
+from ironlaw.engine.device.machine import NARROW, Hardware, Plan
 from ironlaw.engine.device.prediction import OpRow, Prediction, is_sweep
 from ironlaw.engine.device.roofline import arithmetic, transfer
 from ironlaw.engine.device.rounding import as_computed, narrowed_kinds
@@ -40,11 +41,12 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     ('compute', 'calibrated', True, True)
     """
     hardware.peak(graph.dtype)
+    plan = _launched_by(graph, hardware, plan)
     model = hardware.model(plan)
     graph = _as_run(as_computed(graph, hardware, plan), hardware, plan, model)
     costs = _costs(graph, hardware, plan, model)
     totals = _Totals(costs)
-    schedule = _schedule(plan, hardware, model, costs)
+    schedule = _schedule(graph, plan, hardware, model, costs)
     run = simulate(schedule, totals.each(lambda c: c.device))
     low = run.wall if model is None else simulate(schedule, totals.each(_overlapped)).wall
     high = simulate(schedule, totals.each(_sequential)).wall
@@ -53,6 +55,12 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
         totals.sum(lambda c: c.data), totals.sum(lambda c: c.compute), run.wall - run.busy + totals.sum(lambda c: c.floor),
         totals.sum(lambda c: c.kernels), hardware.basis(plan), _sources(graph, hardware, plan, model),
     )  # fmt: skip
+
+
+def _launched_by(graph: Graph, hardware: Hardware, plan: Plan) -> Plan:
+    """A captured model is launched by the same server before every GPU, unless the plan says by whom."""
+    bare = plan.host is None and plan.launch is None and hardware.basis(plan) != "bound"
+    return replace(plan, host=hardware.server) if bare and hardware.server is not None and graph.settings.get("captured") else plan
 
 
 def _as_run(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> Graph:
@@ -121,10 +129,10 @@ def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None
 
 
 def _launched(graph: Graph, hardware: Hardware, plan: Plan, costs: list[Cost]) -> list[Cost]:
-    """With what a model's own Python and autograd add to the launches of a queue; a launch that is given stands as it is."""
-    if plan.launch is not None or plan.lowering != "eager" or hardware.dispatch != "queued" or not graph.settings.get("captured"):
+    """With what the code around them and autograd add to the launches of a queue; a launch that is given stands as it is."""
+    if plan.launch is not None or hardware.dispatch != "queued" or not graph.settings.get("captured"):
         return costs
-    factors = {id(cost): python_factor(graph.settings, op.kind) for op, cost in zip(graph.ops, costs, strict=True)}
+    factors = {id(cost): model_factor(graph.settings, op, plan.lowering) for op, cost in zip(graph.ops, costs, strict=True)}
     scaled = {id(cost): replace(cost, launch=factors[id(cost)] * cost.launch) for cost in {id(cost): cost for cost in costs}.values()}
     return [scaled[id(cost)] for cost in costs]
 
@@ -147,7 +155,7 @@ def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
     return Cost(transfer(op, hardware), compute, 0.0, work.launches, work.launches * launch)
 
 
-def _schedule(plan: Plan, hardware: Hardware, model: CostModel | None, costs: Sequence[Cost]) -> Schedule:
+def _schedule(graph: Graph, plan: Plan, hardware: Hardware, model: CostModel | None, costs: Sequence[Cost]) -> Schedule:
     """How the launches of these ops meet the device."""
     host = hardware.launcher(plan)
     if plan.replayed or hardware.dispatch == "replayed":
@@ -155,7 +163,7 @@ def _schedule(plan: Plan, hardware: Hardware, model: CostModel | None, costs: Se
         return Schedule("replayed", start=start, gap=gap, counts=[c.kernels for c in costs])
     launches = [c.launch for c in costs]
     if plan.mode == "compiled":
-        launches[0] = launches[0] + host.entry
+        launches[0] = launches[0] + (entered(host, graph.settings, hardware.dispatch) if plan.launch is None else host.entry)
     return Schedule("queued" if plan.dispatch == hardware.dispatch == "queued" else "synchronous", launches)
 
 

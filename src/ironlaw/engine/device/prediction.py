@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any
 
 from ironlaw.engine.arrays import Number, is_array, largest, minimum, ratio, total, where
+from ironlaw.engine.device.cost_model import Cost
 from ironlaw.engine.device.dispatch import Run
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.intervals import WIDE, Intervals, host_s, intervals
 from ironlaw.engine.device.iron_law import binding
 from ironlaw.engine.device.lower_bound import least, needed
-from ironlaw.engine.device.machine import Cost, Hardware, Plan
+from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.memory import Memory, footprint
 from ironlaw.engine.device.prediction_text import as_dict, as_html, one_line, op_dict, record, records, total_of
 from ironlaw.engine.device.sweep import points

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph, Op, Tensor
-from ironlaw.engine.device.work import category, traits
+from ironlaw.engine.device.work import UNCOMPILED, category, traits
 
 SHARED_READS, READS, STEPS = 4, 8, 30
 LOOPS = ("elementwise", "rowwise", "reduction", "movement")  # readers that are loops of the compiler's own
@@ -45,13 +45,18 @@ def expressions(graph: Graph) -> dict[str, Expression]:
     kept = set(graph.outputs)
     found: dict[str, Expression] = {}
     for op in graph.ops:
-        if len(op.outputs) != 1 or not (category(op.kind) == "elementwise" or op.kind in AGAIN):
+        if len(op.outputs) != 1 or UNCOMPILED in op.attrs or not (category(op.kind) == "elementwise" or op.kind in AGAIN):
             continue
         made, one = op.outputs[0].name, _expression(op, found)
         users = readers[made]
-        if users and made not in kept and all(category(user.kind) in LOOPS for user in users) and not _stored(one, users):
+        if users and made not in kept and all(map(_loops, users)) and not _stored(one, users):
             found[made] = one
     return found
+
+
+def _loops(user: Op) -> bool:
+    """Whether a reader is a loop of the compiler's own, and can compute what it reads; what is rolled is read from where it is stored."""
+    return category(user.kind) in LOOPS and UNCOMPILED not in user.attrs and not user.attrs.get("rolled")
 
 
 def _expression(op: Op, found: Mapping[str, Expression]) -> Expression:

@@ -24,9 +24,15 @@ from ironlaw.engine.device.work.op_count import CATEGORIES, Count, Kind, Kinds, 
 from ironlaw.engine.device.work.product_work import conv2d_shape
 from ironlaw.errors import BadValue, IronlawError, unknown
 
-__all__ = ["CATEGORIES", "KINDS", "SMALL_REDUCTION", "STAND_IN", "Count", "Kind", "category", "conv2d_shape", "op", "traits", "with_attrs"]
+__all__ = [
+    "CATEGORIES", "EAGER", "KINDS", "LIBRARY", "SMALL_REDUCTION", "STAND_IN", "UNCOMPILED", "UNROLLED", "Count", "Kind", "category",
+    "conv2d_shape", "lowering", "op", "traits", "with_attrs",
+]  # fmt: skip
 
 STAND_IN = "stand_in"  # an attribute: the name of the op for which this kind stands in, because it has none of its own
+UNCOMPILED = "uncompiled"  # an attribute of what a compiler does not write: whose kernels it takes then, and who calls them
+UNROLLED = "unrolled"  # an attribute of a reduction over so few elements that a compiler writes them out
+EAGER, LIBRARY = "eager", "library"  # Python, op by op; the compiled code itself
 
 # an op kind from outside ironlaw is added the same way: `@KINDS("elementwise")`
 KINDS = Kinds()
@@ -60,6 +66,11 @@ def op(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, memo: dict[
             memo[key] = counted
     work, reads, writes = counted
     return Op(name, kind_name, tuple(inputs), tuple(outputs), attrs, work, reads, writes, key)
+
+
+def lowering(one: Op, mode: str) -> str:
+    """Whose kernels an op runs under a lowering, "eager" or "compiled": a compiler leaves some to the library."""
+    return "eager" if UNCOMPILED in one.attrs else mode
 
 
 def with_attrs(one: Op, **attrs: Any) -> Op:
