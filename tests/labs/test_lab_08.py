@@ -143,8 +143,8 @@ def test_a_sweep_of_the_dials_agrees_with_the_ledger():
 def test_the_levers_free_what_they_say(bench):
     view = bench.turn("act2", recompute="none", chunks=1, batch=4, model="llama3_2_1b", recipe="mixed", optimiser="adamw")
     bars = {m["y"]: m["x1"] for m in figure(view, "levers")["marks"] if m["type"] == "bar"}
-    assert bars["as set"] == START.peak and bars["recompute every layer"] == START.with_(checkpoint=16).peak
-    assert bars["half the micro-batch"] == START.with_(batch=2, accumulate=32).peak
+    assert bars["as set"] == pytest.approx(START.peak) and bars["recompute every layer"] == pytest.approx(START.with_(checkpoint=16).peak)
+    assert bars["half the micro-batch"] == pytest.approx(START.with_(batch=2, accumulate=32).peak)
 
 
 def test_the_prediction_is_marked_among_the_four(bench):
@@ -172,7 +172,7 @@ def test_every_lever_changes_something(bench):
 
 def test_a_saved_design_has_its_fields(complete):
     design = complete.ledger.design(SLUG)
-    assert set(design) - {"dials"} == FIELDS
+    assert set(design) - {"dials", "goals"} == FIELDS
     assert (design["model"], design["micro_batch"], design["recipe"], design["constraint_hit"]) == ("llama3_2_1b", 4, "mixed", True)
     assert design["peak_bytes"] == round(START.peak) and design["headroom_bytes"] == round(USABLE - START.peak)
     assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (4, False, False)

@@ -187,7 +187,9 @@ def test_a_run_on_this_machine_stands_beside_the_claims(page):
         page.ledger.append(SLUG, "measured", told)
     page.reload()
     assert "5 ×" in bare(page.parts["act1_claims"].text).replace("\u202f", " ")
-    own = [m for m in figure(page.turn("act1"), "divergence")["marks"] if m.get("colour") == "here" and m["type"] == "point"]
+    own = [
+        m for m in figure(page.turn("act1", scale="channel"), "divergence")["marks"] if m.get("colour") == "here" and m["type"] == "point"
+    ]
     assert {m["x"]: m["y"] for m in own} == {float(b): pytest.approx(5.0 ** (8 - b) * 1e-5) for b in compression.BITS}
     view = page.turn("act2", row="Q8_0")
     assert marks(view, "sizes")["bar-FP16 here"]["x"] == pytest.approx(4000) and marks(view, "sizes")["bar-INT8 here"][

@@ -55,9 +55,9 @@ def test_phases_and_limit_are_rules():
 
 
 def test_the_axis_stands_still_where_it_is_told_to():
-    assert drawn(top=200.0)["y"]["domain"] == [0.0, 200.0] and drawn()["y"]["domain"] == [0.0, 100.0]
+    assert drawn(top=200.0)["y"]["domain"] == [0.0, 200.0] and drawn()["y"]["domain"] == [0.0, 60.0]
     assert drawn(limit=(90.0, "memory"))["y"]["domain"][1] > 90.0
-    assert drawn(limit=(1e6, "memory"))["y"]["domain"][1] == 100.0  # a limit far above does not flatten the picture
+    assert drawn(limit=(1e6, "memory"))["y"]["domain"][1] == 60.0  # a limit far above does not flatten the picture
 
 
 def test_a_long_run_keeps_its_peak_and_its_turns():

@@ -14,6 +14,7 @@ from ironlaw.kit.save import Receipt
 MARKS = {"good": "✓", "warn": "△", "fail": "✗"}
 OPEN = "open"  # no answer yet
 LOCKED = "locked"  # it opens with the act before
+HEARD = re.compile(r'<span class="il-hearing">[^<]*</span>')  # said to the ear, beside what the eye sees
 TAG = re.compile(r"<[^>]*>")
 LONGEST = 24  # characters of a prediction that the bar has room for
 Item = tuple[str, str, str]  # label, value, tone ("" | good | warn | fail)
@@ -21,7 +22,7 @@ Item = tuple[str, str, str]  # label, value, tone ("" | good | warn | fail)
 
 def plain_text(label: str) -> str:
     """An option's label without its markup."""
-    return unescape(TAG.sub("", inline(label)))
+    return unescape(TAG.sub("", HEARD.sub("", inline(label))))
 
 
 def prediction(label: str, said: str | None, is_open: bool = True) -> Item:

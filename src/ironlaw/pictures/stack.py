@@ -13,14 +13,14 @@ from ironlaw.widget.quantities import exact, format_quantity, share
 
 def stack(
     rows: Mapping[str, Sequence[Part]], unit: str, title: str, *, chosen: str = "", label: str = "", note: str = "", id: str = "stack",
-    extra: Sequence[Mark] = (),
+    extra: Sequence[Mark] = (), behind: Mapping[str, str] | None = None,
 ) -> Figure:  # fmt: skip
     """`rows`: name -> its parts, in order; parts of one name share colour and legend. `chosen` is the row the dials stand at. `extra`:
-    marks besides, such as a limit."""
+    marks besides, such as a limit. `behind`: row -> words behind its total."""
     bars = {name: [part for part in parts if part.value > 0] for name, parts in rows.items()}
     if not bars or not all(bars.values()):
         raise BadValue(f"{title}: a row has no part above 0; give each at least one")
-    marks = [item for name, parts in bars.items() for item in _bars(name, parts, unit, name == chosen)]
+    marks = [item for name, parts in bars.items() for item in _bars(name, parts, unit, name == chosen, (behind or {}).get(name, ""))]
     totals = {name: sum(part.value for part in parts) for name, parts in bars.items()}
     kinds = {part.name: part for parts in bars.values() for part in parts}
     table = tuple(
@@ -41,7 +41,7 @@ def stack(
     )  # fmt: skip
 
 
-def _bars(row: str, parts: Sequence[Part], unit: str, chosen: bool) -> list[Mark]:
+def _bars(row: str, parts: Sequence[Part], unit: str, chosen: bool, behind: str) -> list[Mark]:
     total = sum(part.value for part in parts)
     marks, at = [], 0.0
     for part in parts:
@@ -53,4 +53,4 @@ def _bars(row: str, parts: Sequence[Part], unit: str, chosen: bool) -> list[Mark
             )
         )  # fmt: skip
         at += part.value
-    return [*marks, mark("label", "ink", x=total, y=row, id=f"{row}-total", label=format_quantity(total, unit))]
+    return [*marks, mark("label", "ink", x=total, y=row, id=f"{row}-total", label=format_quantity(total, unit) + behind)]

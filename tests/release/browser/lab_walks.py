@@ -22,9 +22,9 @@ def ledger_step(page: Page, step: Locator) -> None:
 
 
 def ledger_levers(page: Page, levers: Locator) -> None:
-    expect(banner(levers)).to_contain_text("Kept too much")
+    expect(banner(levers)).to_contain_text("The saved activations do not fit")
     pick(levers, "every layer")
-    expect(banner(levers)).to_contain_text("The head is the wall")
+    expect(banner(levers)).to_contain_text("Head and loss are too big")
     page.get_by_role("button", name="and take the loss in chunks").click()
     expect(banner(levers)).to_contain_text("It fits")
 

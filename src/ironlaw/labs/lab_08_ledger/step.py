@@ -130,10 +130,12 @@ def picture(case: Case, usable: float, extra: Sequence[Mark] = ()) -> Figure:
     )  # fmt: skip
 
 
+def pieces(case: Case) -> list[Part]:
+    """What is in memory at the peak."""
+    held = [(LAYERS[row], float(case.ledger.at_peak(row))) for row in ROWS]
+    return [Part(layer.name, size, layer.colour, layer.pattern) for layer, size in held if size > 0]
+
+
 def bar(case: Case, usable: float, device: str) -> Figure:
     """The rows at the peak end to end, against what the device has."""
-    now = case.ledger
-    parts = [
-        Part(LAYERS[row].name, float(now.at_peak(row)), LAYERS[row].colour, LAYERS[row].pattern) for row in ROWS if now.at_peak(row) > 0
-    ]
-    return waterfall(parts, "B", "The peak, row by row", "peak", Limit(f"usable on {device}", usable), "bytes", id="rows")
+    return waterfall(pieces(case), "B", "The peak, piece by piece", "peak", Limit(f"usable on {device}", usable), "bytes", id="rows")

@@ -26,23 +26,13 @@ def design(lab: kit.Lab) -> dict[str, Any]:
     }
 
 
-def measured(lab: kit.Lab) -> dict[str, str]:
-    """For the receipt: what was measured of the same quantity."""
-    from ironlaw.labs.lab_10_frontier.act1.local_runs import factor  # here: the act is not open yet when this file is imported
-
-    run = lab.local_run("bits")
-    return {"act1": f"×{significant(factor(run))} per bit, {run.source}"} if run else {}
-
-
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     net = f"{one['bits']} bits, {significant(one['accuracy'])} %" if one else "open"
     if not two:
-        return [("Reader", net, ""), ("File", "open", ""), ("Frontier", "open", ""), ("Verdict", "open", "")]
-    good, hit = two["verdict"] == "good", bool(two["constraint_hit"])
+        return [("Reader", net, ""), ("File", "open", ""), ("Frontier", "open", "")]
     return [
         ("Reader", net, ""),
         ("File", show(float(two["bytes"]), "B"), ""),
         ("Frontier", "on it" if two["on_frontier"] else "off", "good" if two["on_frontier"] else "warn"),
-        ("Verdict", "worth having" if good else "limit hit" if hit else "not yet", "good" if good else "fail" if hit else "warn"),
     ]

@@ -78,6 +78,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         cards=[_card(axis, ratio) for axis, ratio in gaps.items()],
         formula=_formula(a, b, formats),
         note=_table(a, b, formats, gaps) + _notes(lab, formats),
+        seen={"multipliers": width(lab)["multipliers"]},
     )
 
 
@@ -88,6 +89,16 @@ def marks_of(lab: kit.Lab) -> Sequence[Any]:
         return ()
     tiny = pick(lab.contexts, TINY)
     return rules(float(option.value), float(lab.question("act1").answer), "×", base=tiny.peak)
+
+
+def width(lab: kit.Lab) -> dict[str, object]:
+    """How many multiply-adds the H100 does in one clock of its tensor cores, and how much faster than the Cortex-M7 it ticks."""
+    cloud, tiny = pick(lab.contexts, CLOUD), pick(lab.contexts, TINY)
+    clock = cloud.hardware.units["tensor_clock"]
+    return {
+        "multipliers": kit.dress(significant(cloud.peak / (2 * clock), 2)),
+        "clocks": kit.dress(significant(clock / tiny.hardware.units["clock"], 2)),
+    }
 
 
 def _tags(a: Context, b: Context) -> dict[str, str]:

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from ironlaw import kit
 from ironlaw.formats import rate_unit
 from ironlaw.kit.context import pick
-from ironlaw.labs.lab_01_magnitude.act1.instrument import COMMON, gap, orders
+from ironlaw.labs.lab_01_magnitude.act1.instrument import COMMON, gap, orders, width
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, PHONE, TINY
 from ironlaw.pictures.ladder import QUANTITIES
-from ironlaw.units import significant
 
 STATES = {"message": ("act1",)}
 
@@ -53,16 +52,6 @@ def peaks(lab: kit.Lab) -> dict[str, object]:
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
     return {**{k: v for k, v in gaps(lab).items() if k != "compute_gap"}, **peaks(lab), **width(lab)}
-
-
-def width(lab: kit.Lab) -> dict[str, object]:
-    """How many multiply-adds the H100 does in one clock of its tensor cores, and how much faster than the Cortex-M7 it ticks."""
-    cloud, tiny = pick(lab.contexts, CLOUD), pick(lab.contexts, TINY)
-    clock = cloud.hardware.units["tensor_clock"]
-    return {
-        "multipliers": kit.dress(significant(cloud.peak / (2 * clock), 2)),
-        "clocks": kit.dress(significant(clock / tiny.hardware.units["clock"], 2)),
-    }
 
 
 def reflection(lab: kit.Lab) -> dict[str, object]:

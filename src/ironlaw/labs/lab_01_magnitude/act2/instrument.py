@@ -53,7 +53,19 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         tabbed(_marked(bars, claim), "Three terms"), tabbed(figures.needs(case), "Memory"),
         tabbed(figures.curves(case), "Intensity by batch"),
     ]  # fmt: skip
-    return kit.View(drawn, cards(case), formula(case), banner(lab, case), notes(lab, case, at_premise), readouts(case))
+    return kit.View(
+        drawn,
+        cards(case),
+        formula(case),
+        banner(lab, case),
+        notes(lab, case, at_premise),
+        readouts(case),
+        seen={"why": _why(lab, at_premise)},
+    )
+
+
+def _why(lab: kit.Lab, at_premise: bool) -> str:
+    return lab.fill("act2.fetched", **slots.fetched()) if at_premise else lab.fill("act2.longest")
 
 
 def _marked(bars: Figure, claim: str | None) -> Figure:

@@ -70,9 +70,14 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "intensity": kit.amount(case.work.intensity, intensity_unit(case.dtype)),
         "ridge": kit.amount(case.hardware.ridge(case.dtype), intensity_unit(case.dtype)),
         **{f"data_{name}": kit.amount(value, "s") for name, value in wider.items()},
-        "launch_each": kit.amount(replace(case, launch=EACH).seconds["overhead"], "s"), "reuse": _reuse(),
-        "needed": _factor(reuse.to_pay(case.hardware, case.dtype)),
+        "launch_each": kit.amount(replace(case, launch=EACH).seconds["overhead"], "s"), **fetched(),
     }  # fmt: skip
+
+
+def fetched() -> dict[str, object]:
+    """How often one image uses a weight, and how often the H100 could while it arrives."""
+    case = premise(CLOUD)
+    return {"reuse": _reuse(), "needed": _factor(reuse.to_pay(case.hardware, case.dtype))}
 
 
 def _reuse() -> str:

@@ -85,11 +85,11 @@ def _works(fit: Fit) -> dict[str, object]:
 
 
 LIMITS = (
-    fail("static", "No batch helps", lambda fit: fit.never_fits, _static),
-    fail("head", "The head is the wall", lambda fit: not fit.fits and fit.fits_but_for_the_head, _head),
-    fail("kept", "Kept too much", lambda fit: not fit.fits, _kept),
-    warn("idle", "It fits, and does not pay", lambda fit: fit.recomputes_for_nothing, _idle),
-    warn("vanish", "Updates that vanish", lambda fit: fit.case.setup.recipe == "pure", _vanish),
+    fail("static", "Too big at any batch size", lambda fit: fit.never_fits, _static),
+    fail("head", "Head and loss are too big", lambda fit: not fit.fits and fit.fits_but_for_the_head, _head),
+    fail("kept", "The saved activations do not fit", lambda fit: not fit.fits, _kept),
+    warn("idle", "It fits, but recomputes for nothing", lambda fit: fit.recomputes_for_nothing, _idle),
+    warn("vanish", "Updates vanish", lambda fit: fit.case.setup.recipe == "pure", _vanish),
     good("works", "It fits", _works),
 )
 

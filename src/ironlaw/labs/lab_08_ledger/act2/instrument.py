@@ -21,7 +21,6 @@ from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.lines import upright
 from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.pictures.stack import stack
-from ironlaw.pictures.waterfall import Part
 from ironlaw.systems.fields import among, whole
 from ironlaw.systems.limits import Limit, hit
 from ironlaw.systems.training.ledger_cases import LedgerCase as Case
@@ -168,27 +167,28 @@ def formula(lab: kit.Lab, case: Case, usable: float) -> str:
     return "".join(lines)
 
 
-def after_each(case: Case) -> list[tuple[str, float]]:
-    """What each single change leaves as the peak, by its label."""
-    return [(setups.LABELS[name], Case(case.model, case.seq, other).peak) for name, other in setups.levers(case.graph, case.setup)]
+def after_each(case: Case) -> list[tuple[str, Case]]:
+    """The step after each single change, by the change's label."""
+    return [(setups.LABELS[name], Case(case.model, case.seq, other)) for name, other in setups.levers(case.graph, case.setup)]
 
 
 def levers(lab: kit.Lab, case: Case, usable: float) -> Figure:
-    """The peak as it is, and after each single change; the one that you said and the one that it is are marked."""
-    fewer = [(ROWS["batch"], case.with_(batch=case.setup.batch - 1).peak)] if case.setup.batch > 1 else []
-    peaks = [("as set", case.peak), *after_each(case), *fewer]
-    rows = {name: [Part("fits", peak, "memory") if peak <= usable else Part("too much", peak, "fail")] for name, peak in peaks}
-    highest = up_to(1.2 * max(peak for _, peak in peaks))
-    limit = [upright(usable, f"usable {format_quantity(usable, 'B')}", "usable memory", "B")] if usable < highest else []
+    """The peak as it is, and after each single change, piece by piece; the one that you said and the one that it is are marked."""
+    fewer = [(ROWS["batch"], case.with_(batch=case.setup.batch - 1))] if case.setup.batch > 1 else []
+    steps = dict([("as set", case), *after_each(case), *fewer])
+    freed = {name: f" (−{format_quantity(case.peak - one.peak, 'B')})" for name, one in steps.items() if one.peak < case.peak}
+    limit = upright(usable, f"usable {format_quantity(usable, 'B')}", "usable memory", "B")
     drawn = stack(
-        rows, "B", "The peak after one change", chosen="as set", label="peak", note=f"{case.name}, {case.sizes}", id="levers", extra=limit
-    )
+        {name: step.pieces(one) for name, one in steps.items()}, "B", "The peak after one change", chosen="as set", label="peak",
+        note=f"{case.name}, {case.sizes}", id="levers", behind=freed,
+        extra=[limit] if usable < up_to(1.2 * max(one.peak for one in steps.values())) else [],
+    )  # fmt: skip
     option = lab.choice("act2")
     return on_rows(drawn, [ROWS[option.id]], ROWS[lab.question("act2").right.id]) if option else drawn
 
 
 def changes(case: Case) -> str:
     """The same in a table, by what each frees."""
-    freed = sorted(((case.peak - peak, name) for name, peak in after_each(case)), reverse=True)
+    freed = sorted(((case.peak - one.peak, name) for name, one in after_each(case)), reverse=True)
     rows = [(name, kit.amount(size, "B") if size > 0 else "nothing") for size, name in freed]
     return scrolling_table("What one change frees, from here", ("Change", "Frees"), rows) if rows else ""

@@ -8,16 +8,17 @@ from html import escape
 
 from ironlaw.engine.numerics.grids import levels, noise_power, step
 from ironlaw.labs.lab_10_frontier import llama
-from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, NETS, SCALES, Setting, tested
+from ironlaw.labs.lab_10_frontier.act1.setting import ASKED, FIRST, NETS, SCALES, Setting, tested
 from ironlaw.pictures.lines import Points, lines
 from ironlaw.registry.compression_tables import BINS, BITS, image, weights_seen
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact
 
-KL = Axis("log", "divergence", "nats", (1e-7, 100.0))
+KL_MOST = 100.0
+KL = Axis("log", "divergence", "nats", (1e-7, KL_MOST))
 ACCURACY = Axis("linear", "right answers", "%", (0.0, 100.0))
-X = Axis("linear", "bits a weight", "", (2.0, 8.0), ticks=tuple(float(b) for b in BITS))
+X = Axis("linear", "bits per weight", "", (2.0, 8.0), ticks=tuple(float(b) for b in BITS))
 THEORY = "noise of the grid"
 MOST_LINES = 15  # levels of a grid that are drawn one by one
 SIDE, CELL = 8, 5
@@ -29,7 +30,10 @@ def divergence(setting: Setting, local: Mapping[str, Points] | None = None) -> F
     """The same run on a log axis: a line, and where the noise of the grid alone would put it."""
     name = NETS[setting.net]
     start = setting.at(FIRST).kl
-    series = {name: setting.curve(), THEORY: [(float(b), start * noise_power(b) / noise_power(FIRST)) for b in BITS]}
+    series = {
+        name: setting.curve(),
+        THEORY: [(float(b), noise) for b in BITS if (noise := start * noise_power(b) / noise_power(FIRST)) <= KL_MOST],
+    }
     table = [(llama.bits(row), float(cells["kl"])) for row, cells in llama.rows().items() if "_K" in row and "imatrix" not in row]
     now = (name, float(setting.bits)) if setting.narrow else None
     figure = lines(
@@ -63,7 +67,7 @@ def accuracy(setting: Setting, said: float | None, true: float) -> Figure:
             for colour, y, words, id, role in (
                 ("accent", said, "you said", "guess", "prediction"), ("ink", true, "it is", "truth", "truth"))
         ]  # fmt: skip
-    now = (name, float(setting.bits)) if setting.narrow else None
+    now = (name, float(setting.bits)) if setting.narrow and (said is None or setting != ASKED) else None  # the truth stands there
     note = f"dashed: FP32, {significant(full)} %"
     figure = lines({name: shares}, X, ACCURACY, "Right answers, linear axis", extra=extra, now=now, note=note, id="accuracy")
     return replace(figure, more={**HALF, "alone": "Right answers"})

@@ -10,8 +10,7 @@ from ironlaw.engine.numerics.grids import levels, noise_power, step
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_10_frontier.act1 import figures, local_runs
-from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, FORMATS, LAST, Setting, tested
-from ironlaw.labs.lab_10_frontier.act1.slots import ASKED
+from ironlaw.labs.lab_10_frontier.act1.setting import ASKED, FIRST, FORMATS, LAST, Setting, tested
 from ironlaw.registry.compression_tables import weights_seen
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import Figure
@@ -41,6 +40,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         formula=formula(setting) + figures.flips(setting),
         note=kit.html(note(lab, setting)),
         readouts=readouts(setting),
+        seen={"why": lab.fill("act1.one_scale" if setting.spread > 1 and setting.scale == "tensor" else "act1.hidden_damage")},
     )
 
 
@@ -54,7 +54,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
         kit.card("Right answers", 100 * share.value, "%", note=interval),
         kit.text_card("Flips", str(answers.flips), note=f"of {tested()} answers"),
         factor,
-        kit.text_card("On disk", significant(setting.stored), note=f"bits a weight of the layer drawn; {figures.scale_words(setting)}"),
+        kit.text_card("On disk", significant(setting.stored), note=f"bits per weight of the layer drawn; {figures.scale_words(setting)}"),
     ]
 
 

@@ -22,11 +22,11 @@ def factor(run: kit.Measured, scale: str = "channel") -> float:
 
 def dots(lab: kit.Lab, setting: Setting) -> dict[str, list[tuple[float, float]]]:
     """(bits, divergence) of the learner's own run, which is of the reader as it was trained."""
-    run, first = lab.local_run("bits"), Setting()
-    if (setting.net, setting.spread) != (first.net, first.spread):
+    run = lab.local_run("bits")
+    if setting.net != Setting().net:
         return {}
     points = [(float(row["params"]["bits"]), float(row["params"]["kl"])) for row in run.all(scale=setting.scale)] if run else []
-    return {f"the reader, {run.source}": [point for point in sorted(points) if point[1] > 0]} if run and points else {}
+    return {f"the reader as trained, {run.source}": [point for point in sorted(points) if point[1] > 0]} if run and points else {}
 
 
 def slots(run: kit.Measured) -> dict[str, object]:

@@ -11,7 +11,7 @@ from ironlaw.registry.trained_nets import trained
 from ironlaw.systems.fields import among
 
 NETS = {"mlp": "fully connected", "ds_cnn": "depthwise convolutions"}
-SCALES = {"tensor": "a tensor", "channel": "a channel", "64": "64 weights", "32": "32", "16": "16"}
+SCALES = {"tensor": "each tensor", "channel": "each channel", "64": "64 weights", "32": "32", "16": "16"}
 CLIPS = {"max": "the largest weight", "best": "the least error", "percentile": "99.5 % of the weights"}
 ZEROS = {False: "symmetric", True: "with a zero point"}
 FORMATS = {16: "FP16", 32: "FP32"}
@@ -23,7 +23,7 @@ SCALE_BITS = 16
 @dataclass(frozen=True)
 class Setting:
     net: str = among(NETS, "mlp", "Net")
-    bits: int = among({bits: str(bits) for bits in BITS} | FORMATS, 8, "Bits a weight")
+    bits: int = among({bits: str(bits) for bits in BITS} | FORMATS, 8, "Bits per weight")
     scale: str = among(SCALES, "channel", "One scale for")
     clip: str = among(CLIPS, "max", "The grid reaches to")
     zero: bool = among(ZEROS, False, "Grid")
@@ -62,6 +62,9 @@ class Setting:
             return float(self.bits)
         group = {"tensor": 0, "channel": ROW[self.net]}.get(self.scale, 0) or (int(self.scale) if self.scale.isdigit() else 0)
         return stored_bits(self.bits, min(group, ROW[self.net]), SCALE_BITS, SCALE_BITS / 2 if self.zero else 0)
+
+
+ASKED = Setting(scale="tensor", spread=100)  # the question's own case
 
 
 def tested() -> int:

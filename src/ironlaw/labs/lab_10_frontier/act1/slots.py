@@ -10,13 +10,12 @@ from ironlaw.engine.numerics.decay import decay
 from ironlaw.engine.numerics.grids import factor_per_bit, levels, noise_power, sqnr_db, step
 from ironlaw.engine.numerics.storage import stored_bits
 from ironlaw.labs.lab_10_frontier import llama
-from ironlaw.labs.lab_10_frontier.act1.setting import FIRST, LAST, SCALE_BITS, Setting, tested
+from ironlaw.labs.lab_10_frontier.act1.setting import ASKED, FIRST, LAST, SCALE_BITS, Setting, tested
 from ironlaw.registry.compression_tables import at_bits
 from ironlaw.registry.trained_nets import trained
 from ironlaw.units import significant
 
-ASKED = Setting(scale="tensor", spread=100)  # the question's own case, the net as trained, and what repairs it
-PLAIN, REPAIRED = Setting(scale="tensor"), Setting(spread=100)
+PLAIN, REPAIRED = Setting(scale="tensor"), Setting(spread=100)  # the net as trained, and what repairs the one of the question
 LESS, ROW, GROUP = 10, 4096, 64
 
 

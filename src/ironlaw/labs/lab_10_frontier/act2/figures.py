@@ -8,6 +8,7 @@ from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act2.case import BYTES, ERRORS, DigitCase, LlamaCase
 from ironlaw.labs.lab_10_frontier.act2.local_runs import beside
 from ironlaw.labs.lab_10_frontier.reader import Setting
+from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.frontier_picture import Budget, scatter
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.reveal_picture import rules
@@ -57,24 +58,28 @@ def _times(case: LlamaCase | DigitCase) -> tuple[float, float]:
     return case.plain_s / 30, case.plain_s * 10
 
 
-def breakeven(said: float | None) -> Figure:
+def breakeven(said: float | None, value: int = VALUE, column: int = COLUMN) -> Figure:
     """How large the file is by its share of zeros, and where the prediction put the break-even."""
-    dense = SIDE * SIDE * VALUE / 8
+    dense = SIDE * SIDE * value / 8
     sizes = {
-        "compressed rows": [(float(s), 100 * csr_bytes(SIDE, (1 - s / 100) * SIDE * SIDE, VALUE, COLUMN) / dense) for s in SHARES],
+        "compressed rows": [(float(s), 100 * csr_bytes(SIDE, (1 - s / 100) * SIDE * SIDE, value, column) / dense) for s in SHARES],
         "dense": [(0.0, 100.0), (100.0, 100.0)],
     }
     extra = []
     if said is not None:
-        guess, truth = rules(said or 1.0, 100 * csr_breakeven(VALUE, COLUMN), "%")
+        guess, truth = rules(said or 1.0, 100 * csr_breakeven(value, column), "%")
         none = mark("rule", "accent", x=0.0, role="prediction", label="you said 0 %", name="your prediction", id="prediction")
         extra = [guess if said else none, truth]
-    two_four = 100 * nm_storage(2, 4, VALUE)
+    two_four = 100 * nm_storage(2, 4, value)
     extra.append(
         mark("point", "memory", x=50.0, y=two_four, shape="diamond", size=6, label="two of four", name="two of four", id="two-four")
     )
-    x, y = Axis("linear", "zeros", "%", (0.0, 100.0)), Axis("linear", "file, of the dense one", "%", (0.0, 500.0))
-    return lines(sizes, x, y, "INT8 weights with 32-bit columns: the file by its zeros", extra=extra, id="breakeven", more={"height": 330})
+    x, y = (
+        Axis("linear", "zeros", "%", (0.0, 100.0)),
+        Axis("linear", "file, of the dense one", "%", (0.0, up_to(100.0 * (1 + column / value)))),
+    )
+    title = f"{value}-bit weights with {column}-bit columns: the file by its zeros"
+    return lines(sizes, x, y, title, extra=extra, id="breakeven", more={"height": 330})
 
 
 def sizes(lab: kit.Lab, case: LlamaCase | DigitCase) -> Figure:

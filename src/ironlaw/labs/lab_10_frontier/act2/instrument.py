@@ -20,7 +20,7 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("half_the_bits_twice_the_speed", "pruning_no_speedup", "half_zero_half_size")
-MORE = ("net", "zeros", "product", "cost", "harm")  # dials in the fold
+MORE = ("net", "zeros", "product", "cost", "harm", "value", "column")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -46,6 +46,8 @@ def dials(lab: kit.Lab) -> Any:
             *settings.dials(Setting, **reader_dials),
             *settings.dials(DigitCase, own[DigitCase], **dict.fromkeys(own[DigitCase], of_digits)),
             *settings.dials(Case, harm={"options": harms}),
+            kit.choice("value", "Sparse file: bits per weight", [(bits, str(bits)) for bits in (4, 8, 16, 32)], figures.VALUE),
+            kit.choice("column", "Sparse file: bits per column", [(bits, str(bits)) for bits in (8, 16, 32)], figures.COLUMN),
         ]
 
     return dials_at
@@ -55,7 +57,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = case_of(lab.current_context.hardware, values)
     option = lab.choice("act2")
     pictures = [
-        tabbed(figures.breakeven(float(option.value) if option else None), "File by zeros"),
+        tabbed(figures.breakeven(float(option.value) if option else None, values["value"], values["column"]), "File by zeros"),
         tabbed(figures.picture(lab, case), "The frontier"),
         tabbed(figures.sizes(lab, case), "Bytes and time"),
     ]
@@ -72,7 +74,7 @@ def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
         need = case.footprint
         value, low, high = llama.perplexity(case.name)
         return [
-            kit.card("File", llama.size(case.name), "B", note=f"{significant(llama.bits(case.name))} bits a weight"),
+            kit.card("File", llama.size(case.name), "B", note=f"{significant(llama.bits(case.name))} bits per weight"),
             kit.card("Memory", float(need.total), "B", tone=kit.tone("memory", float(need.total / need.usable)),
                      note=f"{kit.share(need.total, need.usable)} of {kit.capacity(float(need.usable))}"),
             kit.text_card("Perplexity", significant(value, 4), note=f"95 %: {significant(low, 4)} to {significant(high, 4)}"),
