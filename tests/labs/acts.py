@@ -214,7 +214,9 @@ VOLUME_1 = (
                     "stuck": both({**CALL, "hedge": "all", "rho": 50}, {"rho": 49}),
                     "unknown": both({**CALL, "hedge": "off", "k": 100}, {"k": 5}),
                     "late": both({**CALL, "hedge": "off", "target": 20}, "target"),
-                    "wasted": both({**CALL, "hedge": "budget", "budget": 20, "quantile": 75, "rho": 70, "target": 2000}, {"hedge": "called_back"}),
+                    "wasted": both(
+                        {**CALL, "hedge": "budget", "budget": 20, "quantile": 75, "rho": 70, "target": 2000}, {"hedge": "called_back"}
+                    ),
                     "works": both({**CALL, "hedge": "all", "rho": 40}, {"target": 20}),
                 },
                 ({"hedge": "budget", "rho": 60, "k": 5, "n": 3_000},),
