@@ -214,7 +214,9 @@ VOLUME_1 = (
                     "stuck": both({**CALL, "hedge": "all", "rho": 50}, {"rho": 49}),
                     "unknown": both({**CALL, "hedge": "off", "k": 100}, {"k": 5}),
                     "late": both({**CALL, "hedge": "off", "target": 20}, "target"),
-                    "wasted": both({**CALL, "hedge": "budget", "budget": 1, "rho": 60, "target": 2000}, {"hedge": "called_back"}),
+                    "wasted": both(
+                        {**CALL, "hedge": "budget", "budget": 20, "quantile": 75, "rho": 70, "target": 2000}, {"hedge": "called_back"}
+                    ),
                     "works": both({**CALL, "hedge": "all", "rho": 40}, {"target": 20}),
                 },
                 ({"hedge": "budget", "rho": 60, "k": 5, "n": 3_000},),
@@ -232,16 +234,14 @@ VOLUME_1 = (
                     "one_ray": both({**MADE_UP, "base_a": 20, "base_b": 20, "ppv": 30}, {"base_a": 21}),
                     "perfect": both({**MADE_UP, "separation": 6, "ppv": 100, "base_a": 40, "base_b": 30}, {"ppv": 99}),
                 },
-                tuple({"linked": "each", "toggle": slug} for slug in ("made_up", "compas", "credit")),
+                ({}, *({"linked": "each", "toggle": slug} for slug in ("made_up", "compas", "credit"))),
             ),
             Act(
                 "act2", "act2.verdicts",
                 {
-                    "impossible": both({"rule": "equal_odds", "within": 2, "floor": 40}, {"within": 20, "floor": 10}),
-                    "below_floor": both({"rule": "equal_selection"}, {"keep": 70}), "four_fifths": ({}, {"rule": "equal_selection"}),
-                    "too_far": both({"rule": "equal_selection", "keep": 70}, {"keep": 75}),
-                    "cant_tell": both({"rule": "equal_selection", "keep": 70, "within": 39}, {"within": 37}),
-                    "good": both({"rule": "equal_selection", "keep": 70, "within": 40}, {"within": 39}),
+                    "too_few": both({"rule": "equal_ppv"}, {"floor": 6}), "too_far": both({"rule": "one_threshold"}, {"within": 28}),
+                    "below_floor": ({}, {"window": 7}), "cant_tell": both({"window": 10}, {"window": 7}),
+                    "good": both({"window": 7}, {"keep": 97}),
                 },
                 elsewhere=("why",), seen=("cards", "banner"),
             ),

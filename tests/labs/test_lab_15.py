@@ -8,6 +8,7 @@ from measured import keep
 
 from ironlaw.claims import NAMESPACE
 from ironlaw.engine.parity.rates import fpr_of
+from ironlaw.engine.parity.rules import RULES
 from ironlaw.labs.lab_15_parity.act2.policy import Policy
 from ironlaw.labs.lab_15_parity.act2.verdicts import LIMITS
 from ironlaw.labs.lab_15_parity.data import CUTS, points
@@ -64,9 +65,18 @@ def test_a_key_moves_with_its_premise(bench, monkeypatch, question, names, right
 # --- Act I
 
 
+def test_the_instrument_opens_at_the_question_s_own_case(bench):
+    view = turned(bench, "act1")
+    gaps = [cards(view)[f"{rate}, gap"] for rate in ("Misses", "Precision", "False positives")]
+    assert gaps == ["0.0 points", "0.0 points", "5.6 points"]
+    dots = {m["name"]: m["x"] for m in figure(view, "ratio")["marks"] if m["type"] == "point"}
+    assert list(dots.values()) == [pytest.approx(27 / 7)] * 2
+    assert "7.5" in bare(view["formula"])  # 0.3 / 0.7 × 0.2 / 0.8 × 0.7
+
+
 def test_compas_at_the_published_cut(bench):
     bench.send("context", value="compas")
-    view = turned(bench, "act1")
+    view = turned(bench, "act1", linked="one")
     assert cards(view)["False positives, gap"] == "21.4 points" and cards(view)["Odds, first over second"] == "1.63 ×"
     assert cards(view)["Precision, gap"] == "3.8 points" and cards(view)["Misses, gap"] == "−19.7 points"
     words = {card["label"]: card.get("word") for card in view["cards"]}
@@ -78,7 +88,7 @@ def test_compas_at_the_published_cut(bench):
 def test_each_side_lights_the_people_it_counts(bench):
     bench.send("context", value="compas")
     for side, share in {"fpr": "44.8", "ppv": "63", "fnr": "28"}.items():
-        drawn = figure(turned(bench, "act1", side=side), "people")
+        drawn = figure(turned(bench, "act1", linked="one", side=side), "people")
         lit = {mark["name"] for mark in drawn["marks"] if mark.get("emphasis")}
         assert len(lit) == 2 and ("left alone" in lit) is (side == "fpr") and ("missed" in lit) is (side == "fnr")
         assert next(mark["label"] for mark in drawn["marks"] if mark["id"] == "African-American-rate").startswith(share)
@@ -91,7 +101,7 @@ def test_points_are_told_to_a_tenth_and_never_as_minus_nothing(share, words):
 
 def test_a_point_turns_its_threshold(bench):
     bench.send("context", value="compas")
-    drag = next(m["drag"] for m in figure(turned(bench, "act1"), "rays")["marks"] if m.get("drag"))
+    drag = next(m["drag"] for m in figure(turned(bench, "act1", linked="one"), "rays")["marks"] if m.get("drag"))
     group, stops = groups("compas")[0], dict(map(tuple, drag["stops"]))
     assert drag["dial"] == "cut_compas_a" and stops[round(100 * group.at(5).fpr, 4)] == 5.0 and len(stops) == 11
     both = [m["drag"]["dial"] for m in figure(turned(bench, "act1", linked="each"), "rays")["marks"] if m.get("drag")]
@@ -113,7 +123,7 @@ def test_the_separation_that_the_banner_names_does_it(page):
 def test_nobody_flagged_is_no_error(bench):
     bench.send("context", value="compas")
     for slug in ("compas",):
-        view = turned(bench, "act1", **{f"cut_{slug}_a": CUTS[slug].high})
+        view = turned(bench, "act1", linked="one", **{f"cut_{slug}_a": CUTS[slug].high})
         assert cards(view)["Precision, gap"] == "–" and "nobody" in bare(view["formula"])
 
 
@@ -125,14 +135,25 @@ def state(**dials):
 
 
 def test_states_by_hand():
-    assert state(rule="equal_selection") == "below_floor" and state(rule="equal_selection", keep=0.7) == "too_far"
+    assert state(rule="equal_selection") == "too_far" and state(rule="equal_selection", within=0.3) == "below_floor"
     far = Policy(rule="equal_selection", keep=0.7)
-    widest = max(far.gaps.values(), key=lambda gap: abs(gap.value))
-    assert hit(LIMITS, replace(far, within=max(abs(widest.low), abs(widest.high)) + 0.001)).name == "good"
-    edge = replace(far, within=abs(widest.value) + 0.001)
-    assert hit(LIMITS, edge).name == "cant_tell" and edge.people_needed == pytest.approx((widest.width / 2 / 0.001) ** 2, rel=1e-6)
-    assert state(rule="equal_opportunity") == "four_fifths" and Policy(rule="equal_opportunity").profit == pytest.approx(0.929, abs=1e-3)
-    assert state(rule="equal_odds", within=0.02, floor=0.4) == "impossible"
+    assert hit(LIMITS, replace(far, within=far.chances.high + 0.001)).name == "good"
+    edge = replace(far, within=far.chances.value + 0.001)
+    assert hit(LIMITS, edge).name == "cant_tell" and edge.people_needed == pytest.approx((far.chances.width / 2 / 0.001) ** 2, rel=1e-6)
+    assert state(rule="equal_opportunity") == "below_floor" and Policy(rule="equal_opportunity").profit == pytest.approx(0.929, abs=1e-3)
+    assert state(rule="equal_ppv") == "too_few"
+
+
+def test_the_board_s_task_is_met_by_one_rule_eased_a_little():
+    """Every rule as it is breaks something, and so does the other rule that can be eased, however far."""
+    assert {rule: state(rule=rule) for rule in RULES} == {
+        "none": "too_far", "one_threshold": "too_far", "equal_selection": "too_far", "equal_opportunity": "below_floor",
+        "equal_odds": "below_floor", "equal_ppv": "too_few",
+    }  # fmt: skip
+    assert {state(rule="equal_selection", window=points / 100) for points in range(41)} == {"too_far"}
+    assert [points for points in range(41) if state(rule="equal_opportunity", window=points / 100) == "good"] == [5, 6, 7, 8]
+    chances = Policy(window=0.05).chances
+    assert chances.value == pytest.approx(0.05, abs=1e-6) and chances.low < 0.05 < chances.high
 
 
 def test_the_law_leaves_one_rule(bench):
@@ -146,8 +167,8 @@ def test_the_reason_is_kept_and_the_prediction_marked(bench):
     start = turned(bench, "act2")
     turned(bench, "act2", why="equal")
     assert bench.lab.readouts["act2"]["justification"] == "groups get equal shares"
-    tags = {m["id"]: [tag["text"] for tag in m["tags"]] for m in figure(start, "profits")["marks"] if m.get("tags")}
-    assert tags == {"rule-equal_odds": ["◆ you said"], "rule-equal_selection": ["leaves least"]}
+    roles = {m["id"]: m["role"] for m in figure(start, "profits")["marks"] if m.get("role")}
+    assert roles == {"rule-equal_odds": "prediction", "rule-equal_selection": "truth"}
 
 
 def test_what_was_measured_here_is_told(bench):
@@ -164,7 +185,7 @@ def test_the_whole_lab_leaves_its_design(page):
     page.reload().reflect("act1", "more_in_a")
     page.reload().predict("act2", "selection", 4)
     page.reload().reflect("act2", "worst")
-    page.reload().turn("act2", rule="equal_selection", keep=70, within=40, why="equal")
+    page.reload().turn("act2", rule="equal_selection", keep=70, within=30, why="equal")
     page.save()
     saved = page.ledger.design(SLUG)
     assert (

@@ -35,15 +35,16 @@ class Speech:
 
 SPEECH = {
     COMPAS: Speech(
-        "flagged", "the rearrested", "those not rearrested",
-        Kinds(fn="missed", tp="flagged, rearrested", fp="flagged, not rearrested", tn="left alone"),
+        "flagged", "people arrested again", "people not arrested again",
+        Kinds(fn="missed", tp="flagged, arrested again", fp="flagged, not arrested", tn="left alone"),
     ),
     CREDIT: Speech(
-        "accepted", "those who repay", "those who default",
+        "accepted", "applicants who would repay", "applicants who would default",
         Kinds(fn="refused, would repay", tp="accepted, repays", fp="accepted, defaults", tn="refused, would default"),
     ),
     MADE_UP: Speech(
-        "flagged", "the true cases", "the others", Kinds(fn="missed", tp="flagged, true", fp="flagged, not true", tn="left alone")
+        "flagged", "people who are true cases", "people who are not",
+        Kinds(fn="missed", tp="flagged, true", fp="flagged, not true", tn="left alone"),
     ),
 }  # fmt: skip
 
@@ -84,6 +85,7 @@ def hits(table: Table, rate: str) -> tuple[float, float]:
     return {
         "fpr": (table.fp, table.fp + table.tn),
         "fnr": (table.fn, table.tp + table.fn),
+        "tpr": (table.tp, table.tp + table.fn),
         "ppv": (table.tp, table.tp + table.fp),
         "npv": (table.tn, table.fn + table.tn),
         "selected": (table.tp + table.fp, table.people),

@@ -41,16 +41,12 @@ def distance(lab: kit.Lab) -> str:
 
 def reveal() -> dict[str, object]:
     case, frozen = Case(), tene()
-    at_once = open_loop(frozen.rate, frozen.service, frozen.stalls, frozen.n, together=True)
     in_a_second = case.rate * case.stall
-    polite = replace(frozen, n=round(frozen.n / 2) + 1).polite  # all that the tester sends in the same time
     return {
         "period": _s(case.period), "in_a_period": f"{case.rate * case.period:,.0f}", "hit": f"{in_a_second:,.0f}",
         "share": kit.dress(kit.share(case.users.share_above(2 * case.service + 1e-9), 1.0)),
         "p90": _s(case.users.quantile(0.9)), "p99": _s(case.users.quantile(0.99)), "p50": _s(case.users.quantile(0.5)),
-        "closed_mean": _s(polite.mean), "closed_high": _s(polite.quantile(0.9999)), "open_mean": _s(frozen.users.mean),
-        "open_p75": _s(frozen.users.quantile(0.75)), "once_mean": _s(at_once.mean), "once_p75": _s(at_once.quantile(0.75)),
-        "open_high": _s(frozen.users.quantile(0.9999), 4), "frozen": _s(frozen.stall),
+        "closed_high": _s(frozen.tester.quantile(0.999)), "open_high": _s(frozen.users.quantile(0.9)), "frozen": _s(frozen.stall),
         "connections": "64", "many": _s(replace(case, connections=64).tester.quantile(0.99)),
         "mean": _s(case.users.mean), "tester_mean": _s(case.tester.mean),
     }  # fmt: skip
@@ -74,9 +70,14 @@ def peek() -> dict[str, object]:
     low, high = order_interval(1000, 0.99)
     short, long = exponential_tail(SHORT), exponential_tail(LONG)
     each = quantile(short, 0.99), quantile(long, 0.99)
+    frozen = tene()
+    at_once = open_loop(frozen.rate, frozen.service, frozen.stalls, frozen.n, together=True)
+    polite = replace(frozen, n=round(frozen.n / 2) + 1).polite  # all that the tester sends in the same time
     return {
         "low": f"{low}", "high": f"{high}", "n": "1,000", "p99": f"{least_count(0.99):,}", "p999": f"{least_count(0.999):,}",
         "p9999": f"{least_count(0.9999):,}", "short": _s(SHORT), "long": _s(LONG), "short_p99": _s(each[0]), "long_p99": _s(each[1]),
         "average": _s(sum(each) / 2), "merged": _s(merged_quantile([(1, short), (1, long)], 0.99)),
+        "frozen": _s(frozen.stall), "closed_mean": _s(polite.mean), "open_mean": _s(frozen.users.mean),
+        "open_p75": _s(frozen.users.quantile(0.75)), "once_mean": _s(at_once.mean), "once_p75": _s(at_once.quantile(0.75)),
         "left_over": kit.amount(5, "%"), "left": kit.dress(kit.share(0.99 ** least_count(0.99), 1.0)),
     }  # fmt: skip

@@ -65,7 +65,7 @@ class Fleet:
     work: str = among(("asked", "device"), "asked", "How long it takes")
     n: int = whole(COUNTS[-1], "Requests counted", least=COUNTS[0], most=COUNTS[-1], dial="span", log=True, steps=COUNTS)
     target: float = figure(
-        500, "Target for the page's P99", "ms", low=20, high=2000, dial="span", log=True, whole=True, shows="tails", means=thousandths
+        250, "Target for the page's P99", "ms", low=20, high=2000, dial="span", log=True, whole=True, shows="tails", means=thousandths
     )
     service: float = ASKED_SERVICE
     curve: Curve = ()

@@ -17,7 +17,7 @@ from ironlaw.widget.quantities import format_quantity
 
 CLAIMS = ("leaf_table", "bigtable_hedge", "hedge_costs_5")
 LAB_13 = "lab_13_line"
-MORE = ("quantile", "leaf", "work", "n")  # dials in the fold
+MORE = ("leaf", "work", "n", "target")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -88,15 +88,17 @@ def exactness(set_at: Fleet) -> str:
 
 
 def formula(set_at: Fleet) -> str:
-    rho, quantile = significant(set_at.rho), significant(set_at.leaf_quantile, 7)
+    rho, quantile = kit.amount(100 * set_at.rho, "%"), significant(set_at.leaf_quantile, 7)
     page = line("shard's quantile = 0.99<sup>1/<i>k</i></sup> =", f"0.99<sup>1/{set_at.k:,}</sup> = {quantile}")
     if set_at.hedge == OFF:
         return page
     if set_at.hedge == CALLED_BACK:
         if set_at.leaf == "exponential":
             return page + line("load with copies = <i>ρ</i> =", rho, ": two that work on one request end it twice as fast")
-        return page + line("load with copies ≤ 2<i>ρ</i> =", significant(2 * set_at.rho), ": a copy costs what both have worked on at once")
+        return page + line(
+            "load with copies ≤ 2<i>ρ</i> =", kit.amount(200 * set_at.rho, "%"), ": a copy costs what both have worked on at once"
+        )
     most = 1.0 if set_at.limit is None else min(1.0, set_at.limit)
     worst = set_at.rho * (1 + most)
-    relation = "≥ 1: it can stay late" if worst >= 1 else "&lt; 1: it always comes back"
-    return page + line("<i>ρ</i> · (1 + <i>b</i>) =", f"{rho} × (1 + {significant(most)}) = {significant(worst)}", relation)
+    relation = ": it can stay late" if worst >= 1 else ", less than the shards can do: it always comes back"
+    return page + line("<i>ρ</i> · (1 + <i>b</i>) =", f"{rho} × (1 + {significant(most)}) = {kit.amount(100 * worst, '%')}", relation)

@@ -49,13 +49,12 @@ def distance(lab: kit.Lab) -> str:
 
 def reveal() -> dict[str, object]:
     case = asked()
-    calm, limited, plain = replace(case, rho=CALM), replace(case, hedge=BUDGET), replace(case, hedge="off")
+    limited = replace(case, hedge=BUDGET, n=Fleet.n)
     return {
         "rho": _percent(case.rho), "worst": _percent(2 * case.rho), "pause": _s(case.pause),
         "median": _s(case.plain.quantile(0.5) * case.service),
         "stuck_median": _s(case.paused.last_median() * case.service), "calm": _percent(CALM), "calm_worst": _percent(2 * CALM),
-        "calm_median": _s(calm.paused.last_median() * calm.service), "budget": _percent(case.budget),
-        "held": _percent(largest_budget(case.rho)), "limited_p99": _s(limited.leaf_p99), "plain_p99": _s(plain.leaf_p99),
+        "budget": _percent(case.budget), "limited_p99": _s(limited.page_p99),
         "quantile": f"P{100 * case.quantile:g}", "late": _percent(1 - case.quantile), 
         "ordinary": _percent(replace(case, moving=True).run.extra),
         "k": f"{case.k}", "slow": _percent(at_least_one(0.01, case.k)),

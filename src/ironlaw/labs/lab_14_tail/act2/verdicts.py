@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.engine.serving.hedging import largest_budget
 from ironlaw.kit.context import the
 from ironlaw.labs.lab_14_tail import work
 from ironlaw.labs.lab_14_tail.act2 import fleet
@@ -27,7 +26,7 @@ def _percentile(set_at: Fleet) -> str:
 
 def _stuck(set_at: Fleet) -> dict[str, object]:
     most = 1.0 if set_at.limit is None else min(1.0, set_at.limit)
-    return {"worst": kit.amount(100 * set_at.rho * (1 + most), "%"), "budget": kit.amount(100 * largest_budget(set_at.rho), "%")}
+    return {"worst": kit.amount(100 * set_at.rho * (1 + most), "%")}
 
 
 def _unknown(set_at: Fleet) -> dict[str, object]:

@@ -22,8 +22,9 @@ def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark
     }
     bars = [
         mark(
-            "bar",
+            "point",
             "accent" if i == 0 else "muted",
+            size=8,
             x=min(ENDS[1], max(ENDS[0], value)),
             y=name,
             id=f"ratio-{i}",
@@ -37,7 +38,7 @@ def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark
     said = "; ".join(f"{name} {format_quantity(value, '×') if math.isfinite(value) else 'undefined'}" for name, value in rows.items())
     return Figure(
         "ratio",
-        f"{groups[0].name} over {groups[1].name}",
+        f"False positive rate, {groups[0].name} over {groups[1].name}",
         Axis("log", "ratio", "×", ENDS),
         Axis("band", names=tuple(rows)),
         (*bars, *marks),

@@ -13,7 +13,7 @@ from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_15_parity import data
 from ironlaw.labs.lab_15_parity.act1 import figures, verdicts
-from ironlaw.labs.lab_15_parity.act1.setting import EACH, ONE, SIDES, Setting
+from ironlaw.labs.lab_15_parity.act1.setting import EACH, RATES, SIDES, Setting
 from ironlaw.labs.lab_15_parity.data import CUTS, MADE_UP, SPEECH, as_points, points
 from ironlaw.pictures.people_picture import people
 from ironlaw.pictures.rays import Line, rays
@@ -29,13 +29,18 @@ MORE = ("a", "b", "separation", "side")  # dials in the fold
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        slug, apart = lab.current_context.slug, values.get("linked") == EACH
+        slug, shared = lab.current_context.slug, values.get("linked", RATES)
         credit, toy = {"hidden": slug != CREDIT}, {"hidden": slug != MADE_UP}
         cuts: dict[str, Any] = {}
         for name in CUTS:
-            cuts[f"cut_{name}_a"] = {"hidden": name != slug, "label": "Threshold of the first group" if apart else "Threshold"}
+            apart = shared == EACH
+            cuts[f"cut_{name}_a"] = {
+                "hidden": name != slug or shared == RATES,
+                "label": "Threshold of the first group" if apart else "Threshold",
+            }
             cuts[f"cut_{name}_b"] = {"hidden": name != slug or not apart}
-        return settings.dials(Setting, a=credit, b=credit, base_a=toy, base_b=toy, separation=toy, **cuts)
+        held = {"hidden": shared != RATES}
+        return settings.dials(Setting, a=credit, b=credit, base_a=toy, base_b=toy, separation=toy, fnr=held, **cuts)
 
     return dials_at
 
@@ -90,7 +95,7 @@ def _name(pair: tuple[Group, Group], i: int) -> str:
 
 def _drag(setting: Setting, group: Group, side: str) -> dict[str, Any] | None:
     """A point turns its threshold along the curve."""
-    if side == "b" and setting.linked == ONE:
+    if setting.linked == RATES or (side == "b" and setting.linked != EACH):
         return None
     cut = CUTS[setting.slug]
     steps = round((cut.high - cut.low) / cut.step)

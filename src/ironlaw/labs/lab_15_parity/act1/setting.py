@@ -11,7 +11,7 @@ from ironlaw.labs.lab_15_parity.data import CUTS, MADE_UP, made_up, names
 from ironlaw.registry.scored_groups import COMPAS, CREDIT, groups
 from ironlaw.systems.fields import among, figure, one_of
 
-ONE, EACH = "one", "each"
+RATES, ONE, EACH = "rates", "one", "each"  # what both groups share: two rates, a threshold, nothing
 FLOOR = 0.05  # of a group: a precision that only fewer people would have is no use
 FURTHEST, STEP = 6.0, 0.1  # of made-up scores, how far apart
 SIDES = {"fpr": "false positives: the reporters", "ppv": "precision: the vendor", "fnr": "misses: asked by nobody"}
@@ -30,7 +30,7 @@ def _threshold(slug: str, label: str) -> Any:
 class Setting:
     a: str = _group("White", "First group")
     b: str = _group("Black", "Second group")
-    linked: str = among({ONE: "one for both", EACH: "one each"}, ONE, "Thresholds")
+    linked: str = among({RATES: "precision and misses", ONE: "the threshold", EACH: "neither"}, RATES, "The same for both groups")
     cut_compas_a: float = _threshold(COMPAS, "Threshold")
     cut_compas_b: float = _threshold(COMPAS, "Threshold of the second group")
     cut_credit_a: float = _threshold(CREDIT, "Threshold")
@@ -39,8 +39,9 @@ class Setting:
     cut_made_up_b: float = _threshold(MADE_UP, "Threshold of the second group")
     base_a: float = figure(30, "Base rate of A", "%", low=5, high=95, dial="span")
     base_b: float = figure(10, "Base rate of B", "%", low=5, high=95, dial="span")
-    separation: float = figure(2, "How well the score separates", low=0, high=FURTHEST, dial="span", step=STEP)
-    ppv: float = figure(60, "Precision to hold", "%", low=5, high=100, dial="span")
+    separation: float = figure(3, "How well the score separates", low=0, high=FURTHEST, dial="span", step=STEP)
+    ppv: float = figure(80, "Precision to hold", "%", low=5, high=100, dial="span")
+    fnr: float = figure(30, "Share of true cases missed", "%", low=0, high=95, dial="span")
     side: str = among(SIDES, "fpr", "Light up the people who count for", dial="select")
     slug: str = COMPAS  # of the context
 
@@ -62,9 +63,18 @@ class Setting:
     @property
     def tables(self) -> tuple[Table, Table]:
         one, other = self.pair
+        if self.linked == RATES:
+            return self._with_equal_rates(one), self._with_equal_rates(other)
         first = getattr(self, f"cut_{self.slug}_a")
         second = getattr(self, f"cut_{self.slug}_b") if self.linked == EACH else first
         return one.at(first), other.at(second)
+
+    def _with_equal_rates(self, group: Group) -> Table:
+        """A decision of this precision that misses this share, whether or not a threshold has it."""
+        true, missed = group.base * group.total, self.fnr / 100
+        found = true * (1 - missed)
+        wrong = min(group.total - true, found * (1 - self.held) / self.held)
+        return Table(found, wrong, true - found, group.total - true - wrong)
 
     @property
     def short(self) -> list[Group]:

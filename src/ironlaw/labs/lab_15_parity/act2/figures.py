@@ -7,6 +7,7 @@ from ironlaw.labs.lab_15_parity.act2.policy import WINDOWED, Policy
 from ironlaw.labs.lab_15_parity.data import SPEECH
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.rays import Line, rays
+from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.registry.scored_groups import CREDIT, groups
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
@@ -33,12 +34,11 @@ def profits(policy: Policy, said: str = "", true: str = "") -> Figure:
             label=f"{significant(share)}{THIN}%",
             emphasis=rule == policy.rule,
             hover=[("of the largest profit", exact(share, "%"))],
-            tags=_tags(rule, said, true),
         )
         for rule, share in shares.items()
     ]
     words = "; ".join(f"{RULES[rule]} {significant(share)}{THIN}%" for rule, share in shares.items())
-    return Figure(
+    drawn = Figure(
         "profits",
         "What each rule leaves of the profit",
         Axis("linear", "of the largest profit", "%", (0.0, 115.0), ticks=(0.0, 25.0, 50.0, 75.0, 100.0)),
@@ -49,12 +49,7 @@ def profits(policy: Policy, said: str = "", true: str = "") -> Figure:
         f"the question is about a break-even of {100 * ASKED:.0f}{THIN}%" if said and policy.breakeven != ASKED else "",
         more={"row": 30},
     )
-
-
-def _tags(rule: str, said: str, true: str) -> list[dict[str, str]] | None:
-    """Words after a bar's value: what was predicted, and what is so."""
-    guess = [{"text": "◆ you said", "colour": "accent"}] if rule == said else []
-    return [*guess, *([{"text": "leaves least", "colour": "ink"}] if rule == true else [])] or None
+    return on_rows(drawn, [RULES[said]], RULES[true]) if said else drawn
 
 
 def square(policy: Policy) -> Figure:

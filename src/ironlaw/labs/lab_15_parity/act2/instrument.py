@@ -1,4 +1,4 @@
-"""Act II: a rule, a break-even, and three things to keep; which of them the rule breaks."""
+"""Act II: a rule, how far it is eased, and what the board asks of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("fairness_costs_3_to_5", "opportunity_passes_four_fifths")
 FORBIDDEN = "This rule takes a threshold for each group."
-MORE = ("breakeven", "window")  # dials in the fold
+MORE = ("breakeven", "floor")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -79,8 +79,9 @@ def readouts(policy: Policy) -> dict[str, Any]:
 
 
 def cards(policy: Policy) -> list[dict[str, Any]]:
-    ratio, low, high = policy.selection_ratio, policy.profit < policy.keep, policy.ends
-    pair = f"{policy.groups[high[0]].name} less {policy.groups[high[1]].name}"
+    ratio, low = policy.selection_ratio, policy.profit < policy.keep
+    names = [group.name for group in policy.groups]
+    (high, lowest), (most, least) = policy.ends, policy.luckiest
     return [
         kit.card(
             "Profit kept",
@@ -90,16 +91,15 @@ def cards(policy: Policy) -> list[dict[str, Any]]:
             note=f"at least {100 * policy.keep:.0f} %",
             word="too little" if low else "enough",
         ),
-        kit.card(
-            "Acceptance, least over most",
-            ratio,
-            "×",
-            tone="good" if ratio >= FIFTHS else "bad",
-            note=f"four fifths is {FIFTHS:g}",
-            word="within" if ratio >= FIFTHS else "outside",
+        as_points(
+            "Would repay and accepted, gap",
+            policy.chances,
+            tone="bad" if policy.is_too_far else "middling" if policy.is_unsure else "good",
+            note=f"between {names[most]} and {names[least]} applicants",
+            word="too far" if policy.is_too_far else "can't tell" if policy.is_unsure else "near enough",
         ),
-        as_points("Refused though able, gap", policy.gap("fnr"), note=pair),
-        as_points("Precision, gap", policy.gap("ppv"), note=pair),
+        kit.card("Accepted, least over most", ratio, "×", note=f"of all applicants; the four-fifths rule asks for {FIFTHS:g}"),
+        as_points("Repaid when accepted, gap", policy.gap("ppv"), note=f"between {names[high]} and {names[lowest]} applicants"),
     ]
 
 

@@ -8,8 +8,6 @@ from functools import cached_property
 
 from ironlaw.engine.parity.chance import Gap
 from ironlaw.engine.parity.curves import Group
-from ironlaw.engine.parity.forced import least_gap
-from ironlaw.engine.parity.rates import Table
 from ironlaw.engine.parity.rules import NONE, OPPORTUNITY, RULES, SELECTION, Decision, best
 from ironlaw.labs.lab_15_parity.data import gap_of
 from ironlaw.registry.scored_groups import CREDIT, groups
@@ -18,30 +16,29 @@ from ironlaw.systems.fields import among, figure, hundredths
 BY_GROUP, ALL_ALIKE = "by_group", "alike"
 LAWS = {BY_GROUP: "may differ by group", ALL_ALIKE: "one for all, by law"}
 WHY = {
-    "able": "the able have equal chances",
+    "able": "all who would repay have equal chances",
     "equal": "groups get equal shares",
     "errors": "errors fall on all alike",
     "flags": "a yes means the same for all",
     "same": "same score, same answer",
     "profit": "the bank lives on it",
 }
-FIFTHS = 0.8
+FIFTHS = 0.8  # of the highest rate of selection: a rule of thumb of US employment law
 WINDOWED = (SELECTION, OPPORTUNITY)  # the rules that a tolerance is defined for
-THREE = ("fpr", "fnr", "ppv")
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Where the dials of Act II stand, in shares. `window`: how far the rule's own rate may differ. `within`: how near all three rates are
-    wanted. `floor`: of each group, accepted at least. `keep`: of the largest profit."""
+    """Where the dials of Act II stand, in shares. `window`: how far the rule's own rate may differ. `within`: how far the groups'
+    applicants who would repay may be apart. `floor`: of each group, accepted at least. `keep`: of the largest profit."""
 
     law: str = among(LAWS, BY_GROUP, "Thresholds")
     rule: str = among(RULES, OPPORTUNITY, "Rule", dial="select")
     breakeven: float = figure(82, "Repayment at which a loan breaks even", "%", low=50, high=95, dial="span", means=hundredths)
-    window: float = figure(0, "The rule's rate may differ by", "points", low=0, high=40, dial="span", means=hundredths)
-    within: float = figure(20, "All three rates within", "points", low=1, high=40, dial="span", means=hundredths)
-    floor: float = figure(10, "Accept of each group at least", "%", low=1, high=50, dial="span", means=hundredths)
-    keep: float = figure(75, "Keep of the largest profit at least", "%", low=50, high=100, dial="span", means=hundredths)
+    window: float = figure(0, "The groups' rates may differ by", "points", low=0, high=40, dial="span", means=hundredths)
+    within: float = figure(10, "Gap allowed, applicants who would repay", "points", low=1, high=40, dial="span", means=hundredths)
+    floor: float = figure(10, "Accept at least this share of each group", "%", low=1, high=50, dial="span", means=hundredths)
+    keep: float = figure(95, "Profit to keep, at least", "%", low=50, high=100, dial="span", means=hundredths)
     why: str = among(WHY, "able", "Because", dial="select")
 
     @property
@@ -65,42 +62,43 @@ class Policy:
         return order[-1], order[0]
 
     @property
-    def pair(self) -> tuple[Table, Table]:
-        high, low = self.ends
-        return self.decision.tables[high], self.decision.tables[low]
-
-    @cached_property
-    def least(self) -> float:
-        """The nearest that all three rates of these two groups can come, with so many accepted."""
-        high, low = self.ends
-        return least_gap(self.groups[high], self.groups[low], self.floor)
-
-    @property
     def selection_ratio(self) -> float:
         shares = [table.selected for table in self.decision.tables]
         return min(shares) / max(shares) if max(shares) else 1.0
 
+    @property
+    def least_accepted(self) -> int:
+        """The group of which the smallest share is accepted."""
+        return min(range(len(self.groups)), key=lambda i: self.decision.tables[i].selected)
+
     def gap(self, rate: str) -> Gap | None:
-        return gap_of(*self.pair, rate)
+        """The group of the highest base rate less that of the lowest."""
+        high, low = self.ends
+        return gap_of(self.decision.tables[high], self.decision.tables[low], rate)
 
     @property
-    def gaps(self) -> dict[str, Gap]:
-        """Of the three rates, where somebody is there to be counted."""
-        return {rate: gap for rate in THREE if (gap := self.gap(rate))}
+    def luckiest(self) -> tuple[int, int]:
+        """The groups whose applicants who would repay are accepted most often, and least often."""
+        order = sorted(range(len(self.groups)), key=lambda i: self.decision.tables[i].tpr)
+        return order[-1], order[0]
+
+    @cached_property
+    def chances(self) -> Gap:
+        """Of the applicants who would repay, the share accepted in one of these groups less that in the other."""
+        most, least = self.luckiest
+        return gap_of(self.decision.tables[most], self.decision.tables[least], "tpr") or Gap(0.0, 0.0, 0.0)
 
     @property
-    def too_far(self) -> list[str]:
-        """Rates that surely differ by more than was asked."""
-        return [rate for rate, gap in self.gaps.items() if min(abs(gap.low), abs(gap.high)) > self.within and not gap.may_be_chance]
+    def is_too_far(self) -> bool:
+        """Surely further apart than was asked."""
+        return self.chances.low > self.within
 
     @property
-    def unsure(self) -> list[str]:
-        """Rates of which nobody can say whether they do."""
-        ends = {rate: sorted((abs(gap.low), abs(gap.high))) for rate, gap in self.gaps.items()}
-        return [rate for rate, (near, far) in ends.items() if far > self.within and (near <= self.within or self.gaps[rate].may_be_chance)]
+    def is_unsure(self) -> bool:
+        """Nobody can say whether it is."""
+        return self.chances.low <= self.within < self.chances.high
 
     @property
     def people_needed(self) -> float:
-        """Times as many people, for the unsure gaps to be told from what was asked: an interval halves with four times as many."""
-        gaps = [self.gaps[rate] for rate in self.unsure]
-        return max((gap.width / 2 / max(1e-4, abs(abs(gap.value) - self.within))) ** 2 for gap in gaps) if gaps else 1.0
+        """Times as many people, for the gap to be told from what was asked: an interval halves with four times as many."""
+        return (self.chances.width / 2 / max(1e-4, abs(self.chances.value - self.within))) ** 2

@@ -1,56 +1,62 @@
-"""Act II in one sentence: which limit a rule hits, and what would help."""
+"""Act II in one sentence: which limit a rule hits, and by how much."""
 
 from __future__ import annotations
 
-import math
-
 from ironlaw import kit
-from ironlaw.labs.lab_15_parity.act2.policy import FIFTHS, Policy
-from ironlaw.labs.lab_15_parity.data import SPEECH, points
-from ironlaw.registry.scored_groups import CREDIT
+from ironlaw.labs.lab_15_parity.act2.policy import Policy
+from ironlaw.labs.lab_15_parity.data import points
 from ironlaw.systems.limits import fail, good, warn
 
-RATES = SPEECH[CREDIT].rates
+MANY = 1000.0  # times the people: nobody counts further
+
+
+def _percent(share: float) -> kit.Markup:
+    return kit.amount(100 * share, "%")
 
 
 def _kept(policy: Policy) -> dict[str, object]:
-    return {"kept": kit.amount(100 * policy.profit, "%")}
+    return {"kept": _percent(policy.profit)}
 
 
-def _selected(policy: Policy) -> dict[str, object]:
-    return _kept(policy) | {"ratio": kit.dress(f"{policy.selection_ratio:.2f}")}
-
-
-def _within(policy: Policy) -> dict[str, object]:
+def _allowed(policy: Policy) -> dict[str, object]:
     return {"within": f"{100 * policy.within:.0f}"}
 
 
-def _impossible(policy: Policy) -> dict[str, object]:
-    least = "no threshold accepts so many" if math.isinf(policy.least) else f"{points(policy.least)} points"
-    return _within(policy) | {"floor": kit.amount(100 * policy.floor, "%"), "least": least}
+def _too_few(policy: Policy) -> dict[str, object]:
+    i = policy.least_accepted
+    selected = _percent(policy.decision.tables[i].selected)
+    return {"group": policy.groups[i].name, "selected": selected, "floor": _percent(policy.floor)}
 
 
-def _below_floor(policy: Policy) -> dict[str, object]:
-    return _kept(policy) | {"keep": kit.amount(100 * policy.keep, "%")}
+def _names(policy: Policy) -> dict[str, object]:
+    most, least = policy.luckiest
+    return {"most": policy.groups[most].name, "least": policy.groups[least].name}
 
 
-def _too_far(policy: Policy) -> dict[str, object]:
-    rate = max(policy.too_far, key=lambda name: abs(policy.gaps[name].value))
-    return _within(policy) | {"rate": RATES[rate].lower(), "gap": points(abs(policy.gaps[rate].value))}
+def _apart(policy: Policy) -> dict[str, object]:
+    most, least = policy.luckiest
+    return _names(policy) | {
+        "tpr_most": _percent(policy.decision.tables[most].tpr), "tpr_least": _percent(policy.decision.tables[least].tpr),
+        "gap": points(policy.chances.value),
+    }  # fmt: skip
 
 
 def _cant_tell(policy: Policy) -> dict[str, object]:
-    rate = policy.unsure[0]
-    gap = policy.gaps[rate]
-    ends = {"low": points(gap.low), "high": points(gap.high)}
-    return _within(policy) | {"rate": RATES[rate].lower(), **ends, "more": kit.times(policy.people_needed)}
+    ends = {"low": points(policy.chances.low), "high": points(policy.chances.high)}
+    needed = policy.people_needed
+    more = kit.times(needed) if needed < MANY else f"more than {kit.times(MANY)}"
+    return _names(policy) | _allowed(policy) | ends | {"more": more}
 
 
 LIMITS = (
-    fail("impossible", "Not all three", lambda policy: policy.least > policy.within, _impossible),
-    fail("below_floor", "Below the floor", lambda policy: policy.profit < policy.keep, _below_floor),
-    fail("four_fifths", "Four fifths", lambda policy: policy.selection_ratio < FIFTHS, _selected),
-    fail("too_far", "Too far apart", lambda policy: bool(policy.too_far), _too_far),
-    warn("cant_tell", "Can't tell", lambda policy: bool(policy.unsure), _cant_tell),
-    good("good", "It can be defended", _selected),
+    fail("too_few", "A group is left out", lambda policy: policy.decision.tables[policy.least_accepted].selected < policy.floor, _too_few),
+    fail("too_far", "Chances too far apart", lambda policy: policy.is_too_far, lambda policy: _apart(policy) | _allowed(policy)),
+    fail(
+        "below_floor",
+        "Too little profit",
+        lambda policy: policy.profit < policy.keep,
+        lambda policy: _kept(policy) | {"keep": _percent(policy.keep)},
+    ),
+    warn("cant_tell", "Too few people to tell", lambda policy: policy.is_unsure, _cant_tell),
+    good("good", "The board can defend it", lambda policy: _kept(policy) | _apart(policy)),
 )
