@@ -73,7 +73,7 @@ def _worded(one: Mark, said: float) -> Mark:
         (SAID, "prediction", "accent", f"◆ you said {format_quantity(said, '×')}"),
     ):
         if dict(one.more).get("id") == f"{row}-total":
-            return replace(one, colour=colour, label=f"{one.label}  {words}", more=(*one.more, ("role", role)))
+            return replace(one, colour=colour, label=f"{one.label}, {words}", more=(*one.more, ("role", role)))
     return one
 
 

@@ -10,7 +10,6 @@ from ironlaw.labs.lab_v2_05_parallelism.act2.spread import Case, case_of
 from ironlaw.labs.lab_v2_05_parallelism.act2.verdict import BUBBLE_MOST, LIMITS, NEAR, NICS_MOST
 from ironlaw.labs.lab_v2_05_parallelism.box_of_context import box_of
 from ironlaw.systems.limits import hit
-from ironlaw.units import percent
 
 
 def _case(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
@@ -33,4 +32,8 @@ GOAL = kit.Goal(_case, LIMITS, (*SIZES, "overlap", "nics"), nearest=_nearest)
 
 
 def task(lab: kit.Lab) -> dict[str, object]:
-    return {"bubble": percent(BUBBLE_MOST), "nics": percent(NICS_MOST), "near": percent(NEAR - 1)}
+    return {
+        "bubble": kit.amount(100 * BUBBLE_MOST, "%"),
+        "nics": kit.amount(100 * NICS_MOST, "%"),
+        "near": kit.amount(100 * (NEAR - 1), "%"),
+    }
