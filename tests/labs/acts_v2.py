@@ -95,7 +95,7 @@ VOLUME_2 = (
         ),
     ),
     Lab(
-        "lab_v2_07_checkpoint", "root halves restart root", ("18.6", "9.89", "75.4", "19.6", "Best interval", "Within one point"),
+        "lab_v2_07_checkpoint", "root halves restart root", ("18.6", "9.89", "74.6", "19.6", "Best interval", "Within one point"),
         (
             Act(
                 "act1",
@@ -113,8 +113,8 @@ VOLUME_2 = (
                     "ram": both({**HOSTS, "gpus": 256, "near": "host", "memory": 100}, {"memory": 500}),
                     "storm": both({**HOSTS, "saving": "async", "storage": 0.01, "far_every": 5}, {"storage": 2}),
                     "no_progress": both({**LARGE, "restart": 3600, "detect": 1800}, {"restart": 60, "detect": 60}),
-                    "spares": both({"spares": 2, "away": 24}, {"spares": 20}), "goodput": both(LARGE, {"gpus": 1024}),
-                    "works": both({**HOSTS, "far_every": 5}, {"far_every": 240}),
+                    "spares": both({"spares": 20, "away": 24}, {"spares": 164}), "goodput": both(LARGE, {"gpus": 1024}),
+                    "works": both({**HOSTS, "gpus": 16_384, "far_every": 5}, {"far_every": 240}),
                 },
                 ({"near": "host", "saving": "async"}, {"near": "neighbour"}), seen=("figures", "cards", "banner"),
             ),

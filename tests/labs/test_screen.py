@@ -16,9 +16,6 @@ from ironlaw.ledger import open_ledger
 
 EVERY = (*VOLUME_1, *VOLUME_2)
 PICTURES, DIALS, ROWS, WORDS = 3, 6, 6, 60
-NOT_YET: dict[tuple[str, str], str] = {
-    ("lab_v2_05_parallelism", "act2"): "the four causes that can be chosen are not rows of one picture",
-}
 STILLS = {"your answer", "your prediction", "asked", "your guess"}
 
 
@@ -56,7 +53,7 @@ def test_the_mark_and_the_truth_are_on_the_first_picture(wrong, lab: Lab):
         roles = {mark.get("role") for mark in first.view["figures"][0]["marks"]}
         if not {"prediction", "truth"} <= roles:
             missing.append((lab.slug, act))
-    assert missing == [place for place in NOT_YET if place[0] == lab.slug]
+    assert missing == []
 
 
 @pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)

@@ -60,7 +60,7 @@ function tickText(value, unit) {
     const digits = significant(value / 10 ** exponent);
     return digits === "1" ? power(exponent) : `${digits} × ${power(exponent)}`;
   }
-  if (unit === "×") return value >= 1e4 || value < 1e-3 ? `${power(Math.round(Math.log10(value)))}` : `${significant(value)}×`;
+  if (unit === "×") return value >= 1e4 || (value > 0 && value < 1e-3) ? `${power(Math.round(Math.log10(value)))}` : `${significant(value)}×`;
   if (unit === "%") return `${significant(value)}${THIN}%`;
   const [number, name] = split(value, unit, 6);
   return name ? `${number}${THIN}${name}` : number;

@@ -1,14 +1,14 @@
-"""Act I's pictures: the ring on its box, time by size, and every step of the staircase with the prediction on it."""
+"""Act I's pictures: what each wire and the ring carry with the prediction on it, the ring on its box, and time by size."""
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 from ironlaw import kit
 from ironlaw.engine.cluster.links import Box
 from ironlaw.labs.lab_v2_02_interconnect.act1 import local_runs
 from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, LARGEST, REDUCE, SEND, SMALLEST, WHAT, Setting
-from ironlaw.labs.lab_v2_02_interconnect.box_of_context import OWN
 from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.wires import HEIGHT, WIDTH, Edge, Node, places, wires
@@ -18,7 +18,7 @@ from ironlaw.widget.quantities import exact, format_quantity
 
 SIZES = (*(SMALLEST * 10 ** (i / 4) for i in range(27)), LARGEST)
 STOPS = [[size, size / 1e6] for size in SIZES]  # the dial counts megabytes
-RATES = (1e7, 1e13)
+STEP = 50e9  # bytes per second, in which the axis of rates grows
 COLOURS = {"link": "memory", "bridge": "compute", "nic": "ridge"}
 
 
@@ -115,15 +115,14 @@ def by_size(setting: Setting) -> Figure:
 
 
 def staircase(lab: kit.Lab, setting: Setting) -> Figure:
-    """Every rate on one axis: memory, links, ports, the ring as set, and the learner's own steps; the prediction stands on it."""
-    box, context = setting.box, lab.current_context
+    """Every rate on one axis: links, ports, the ring as set, and the learner's own steps; the prediction stands on it."""
+    box = setting.box
     rows: dict[str, tuple[float, str]] = {}
-    if context.slug == box.device and box.device != OWN:
-        rows[f"memory of the {context.hardware.name}"] = (float(context.hardware.bandwidth), "muted")
     for kind in ("link", "bridge", "nic"):
         wire = getattr(box, kind)
         if wire is not None and not (kind == "link" and box.group == 1):
-            rows[wire.name] = (min(wire.achieved, box.bus or wire.achieved) if kind == "link" else wire.achieved, COLOURS[kind])
+            name = "one NIC" if kind == "nic" else setting.name(kind)
+            rows[name] = (min(wire.achieved, box.bus or wire.achieved) if kind == "link" else wire.achieved, COLOURS[kind])
     rows[f"{WHAT[setting.what]}, as set"] = (setting.bus, "overhead")
     rows |= {name: (rate, "here") for name, rate in local_runs.steps(lab).items()}
     marks: list[Mark] = [
@@ -131,12 +130,16 @@ def staircase(lab: kit.Lab, setting: Setting) -> Figure:
              hover=[("one direction", exact(rate, "B/s"))])
         for name, (rate, colour) in rows.items()
     ]  # fmt: skip
-    option = lab.choice("act1")
+    option, far = lab.choice("act1"), max(rate for rate, _ in rows.values())
     if option is not None:
-        marks += reveal_picture.rules(1e9 * float(option.value), 1e9 * float(lab.question("act1").answer), "B/s")
+        said, true = 1e9 * float(option.value), 1e9 * float(lab.question("act1").answer)
+        marks += reveal_picture.rules(said, true, "B/s")
+        far = max(far, said, true)
     words = "; ".join(f"{name} {format_quantity(rate, 'B/s')}" for name, (rate, _) in rows.items())
     table = tuple((name, format_quantity(rate, "B/s"), exact(rate, "B/s")) for name, (rate, _) in rows.items())
     return Figure(
-        "staircase", "The staircase", Axis("log", "bytes a second, one direction", "B/s", RATES), Axis("band", names=tuple(rows)),
+        "staircase", "What each wire carries",
+        Axis("linear", "bytes per second, one direction", "B/s", (0.0, STEP * math.ceil(1.1 * far / STEP))),
+        Axis("band", names=tuple(rows)),
         tuple(marks), f"{words}.", table=Table(("step", "rate", "exactly"), table), note="what a long message reaches",
     )  # fmt: skip

@@ -53,7 +53,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = setting_of(box_of(lab), values)
     return kit.View(
         figures=[
-            tabbed(figures.staircase(lab, setting), "The staircase"),
+            tabbed(figures.staircase(lab, setting), "Wires and ring"),
             tabbed(figures.on_the_wires(setting, values["into"] / 100), "The wires"),
             tabbed(figures.by_size(setting), "Time by size"),
         ],

@@ -18,7 +18,7 @@ from ironlaw.widget.figure import tabbed
 CLAIMS = ("tensor_parallelism_stays_inside", "data_parallelism_hides", "tensor_group_is_free_on_nvlink")
 FOLLOWS = ("boxes", "nics", "tensor")
 SEEN = 0.005  # of the step: what a difference must be to be worth a sentence
-MORE = ("seq", "overlap")  # dials in the fold
+MORE = ("model", "seq")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

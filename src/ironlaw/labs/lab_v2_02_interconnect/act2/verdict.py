@@ -21,11 +21,17 @@ def _full(case: Case) -> dict[str, object]:
     }  # fmt: skip
 
 
+def _where(case: Case) -> str:
+    if not case.crosses:
+        return "the slowest wire in its box"
+    return f"all {case.nics} NICs of each box" if case.nics == case.box.nics else f"{case.nics} of the {case.box.nics} NICs of each box"
+
+
 def _cliff(case: Case) -> dict[str, object]:
     step = case.placed.step
     return {
         "share": kit.amount(100 * step.tensor / step.total, "%"), "most": kit.amount(100 * TENSOR_MOST, "%"), "tensor": case.tensor,
-        "where": f"its {case.nics} of {case.box.nics} NICs" if case.crosses else "the slowest wire in its box",
+        "where": _where(case),
     }  # fmt: skip
 
 

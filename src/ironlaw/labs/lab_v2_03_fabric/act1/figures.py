@@ -7,12 +7,11 @@ from ironlaw.engine.cluster.topology import Tier, sides
 from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, LOOPBACK, RAILS, TORUS, Setting
 from ironlaw.pictures import fabric as drawing
 from ironlaw.pictures import reveal_picture
+from ironlaw.pictures.ends import up_to
 from ironlaw.units import percent
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-SECONDS = (1e-6, 100.0)
-FACTORS = (0.5, 64.0)
 TIERS = {"ports": "out of a host", "leaf": "out of a leaf", "pod": "out of a pod", "half": "across the middle"}
 
 
@@ -59,9 +58,11 @@ def by_tier(setting: Setting) -> Figure:
             mark("bar", "overhead" if name == slowest else "memory", x=seconds, y=name, id=name, name=name, label=took, hover=hover)
         )
         table.append((name, sent, carried, took, "the slowest" if name == slowest else ""))
+    far = max(seconds for seconds, _, _ in rows.values())
     words = "; ".join(f"{name} {took}" for name, _, _, took, _ in table)
     return Figure(
-        "by-tier", "Seconds of each tier", Axis("log", "bytes over rate, busiest link", "s", SECONDS), Axis("band", names=tuple(rows)),
+        "by-tier", "Seconds of each tier", Axis("linear", "bytes over rate, busiest link", "s", (0.0, up_to(1.2 * far))),
+        Axis("band", names=tuple(rows)),
         tuple(marks), f"{words}. Everything waits for what goes {slowest}.",
         table=Table(("where", "bytes", "bytes a second", "takes", ""), tuple(table)), note=KINDS[setting.kind],
     )  # fmt: skip
@@ -75,12 +76,14 @@ def factors(lab: kit.Lab, setting: Setting) -> Figure:
              emphasis=name == KINDS[setting.kind], hover=[("over its ports alone", exact(factor, "×"))])
         for name, factor in rows.items()
     ]  # fmt: skip
-    option = lab.choice("act1")
+    option, far = lab.choice("act1"), max(rows.values())
     if option is not None:
         marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "×")
+        far = max(far, float(option.value))
     words = "; ".join(f"{name} {format_quantity(factor, '×')}" for name, factor in rows.items())
     table = tuple((name, format_quantity(factor, "×"), exact(factor, "×")) for name, factor in rows.items())
     return Figure(
-        "factors", "Who notices", Axis("log", "time over that of the ports alone", "×", FACTORS), Axis("band", names=tuple(rows)),
+        "factors", "Who notices", Axis("linear", "time over that of the ports alone", "×", (0.0, up_to(1.1 * far))),
+        Axis("band", names=tuple(rows)),
         tuple(marks), f"{words}.", table=Table(("traffic", "times as long", "exactly"), table),
     )  # fmt: skip

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from ironlaw import kit
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import NAMES, Case, jobs_at
 from ironlaw.pictures import fabric as drawing
@@ -54,6 +57,8 @@ def steps(lab: kit.Lab, case: Case) -> Figure:
             Part("waits for uplinks", (one.communication - one.port) / whole, "overhead"),
         ]  # fmt: skip
     drawn = stack(rows, "%", "Steps of the jobs", label="of the step on a full spine", id="steps")
+    longest = max(sum(part.value for part in parts) for parts in rows.values())
+    drawn = replace(drawn, x=replace(drawn.x, domain=(0.0, 20.0 * math.ceil(1.35 * longest / 20))))  # room for the words of a mark
     option = lab.choice("act2")
     if option is None:
         return drawn
@@ -95,7 +100,7 @@ def holds(case: Case) -> Figure:
     rows = {name: case.at(tiers=tiers, rails=rails).tree.holds for name, (tiers, rails) in ways.items()}
     chosen = next(name for name, way in ways.items() if way == (case.tiers, case.rails))
     marks = [
-        mark("bar", "memory" if count >= HOSTS else "fail", x=float(count), y=name, id=name, name=name, label=f"{count:,}",
+        mark("point", "memory" if count >= HOSTS else "fail", x=float(count), y=name, size=8, id=name, name=name, label=f"{count:,}",
              emphasis=name == chosen, hover=[("hosts", f"{count:,}")])
         for name, count in rows.items()
     ]  # fmt: skip

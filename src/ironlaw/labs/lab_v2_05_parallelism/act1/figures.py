@@ -6,6 +6,7 @@ from ironlaw import kit
 from ironlaw.engine.cluster.pipelines import bubble
 from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import MODELS, PIECES, REPLICAS, Setting, why_not_pieces
 from ironlaw.pictures import reveal_picture
+from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.gantt import gantt
 from ironlaw.registry.publications import published
 from ironlaw.units import significant
@@ -20,7 +21,7 @@ SHOWN = (1, 2, 6, 12, 24, 48, 144)  # replicas with a row of their own
 
 
 def pipeline(setting: Setting, into: float) -> Figure:
-    words = f"{MODELS[setting.model]}, {setting.micro_batches:,} micro-batches a pipeline"
+    words = f"{MODELS[setting.model]}, {setting.micro_batches:,} microbatches a pipeline"
     return gantt(setting.rows, "The pipeline over time", now=into, note=words, unit="%", label="of the pipeline's time")
 
 
@@ -38,14 +39,15 @@ def pieces(lab: kit.Lab, setting: Setting) -> Figure:
         for name, (value, chosen) in rows.items()
     ]  # fmt: skip
     option = lab.choice("act1")
+    far = max([value for value, _ in rows.values()] + ([float(option.value), float(lab.question("act1").answer)] if option else []))
     if option is not None:
         marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "%")
     words = "; ".join(f"{name} {significant(value)} %" for name, (value, _) in rows.items())
     return Figure(
-        "pieces", "The bubble, by pieces of a stage", Axis("linear", "share of the pipeline's time", "%", (0.0, 100.0)),
+        "pieces", "The bubble, by pieces of a stage", Axis("linear", "share of the pipeline's time", "%", (0.0, up_to(1.2 * far))),
         Axis("band", names=tuple(rows)), tuple(marks), f"{words}.",
         table=Table(("stages", "bubble", "exactly"), tuple((name, f"{significant(v)} %", exact(v, "%")) for name, (v, _) in rows.items())),
-        note=f"{setting.pipeline} stages, {setting.micro_batches:,} micro-batches",
+        note=f"{setting.pipeline} stages, {setting.micro_batches:,} microbatches",
     )  # fmt: skip
 
 

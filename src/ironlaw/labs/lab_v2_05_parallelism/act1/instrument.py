@@ -28,7 +28,6 @@ from ironlaw.units import percent, show
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("mfu_collapses", "bubble_over_stages_and_batches", "model_follows_strong_scaling")
-FOLLOWS = ("rank",)
 MORE = ("model", "tensor")  # dials in the fold
 
 
@@ -75,8 +74,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     fits = float(step.memory.total) <= usable
     return [
         kit.text_card("GPUs", f"{setting.devices:,}", note=f"{setting.box.name}"),
-        kit.text_card("Micro-batches", f"{setting.micro_batches:,}", note="through each pipeline"),
-        kit.card("Bubble", 100 * setting.bubble, "%", note="of the pipeline's time"),
+        kit.text_card("Microbatches", f"{setting.micro_batches:,}", note="through each pipeline"),
         kit.card("MFU", 100 * step.speed.mfu, "%", note="of the whole step"),
         kit.card("Step", step.time.total, "s"),
         kit.card("Memory", float(step.memory.total), "B", tone="" if fits else "bad", note="" if fits else f"of {show(usable, 'B')}"),

@@ -22,7 +22,7 @@ from ironlaw.systems.training.layout_steps import layout_step
 MODELS = {"gpt3_core": "GPT-3 175B", "llama3_70b": "Llama 3 70B", "llama3_405b": "Llama 3 405B"}
 STAGES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 PIECES = (1, 2, 3, 4, 6, 8)
-REPLICAS = (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 36, 48, 72, 144)  # each divides every batch, with any micro-batch
+REPLICAS = (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 36, 48, 72, 144)  # each divides every batch, with any microbatch
 SEQ = 4096
 STORY = "dgx_h100"
 FEW = 320  # slots up to which each is drawn for itself
@@ -38,7 +38,7 @@ class Setting:
     pipeline: int = among(STAGES, 12, "Pipeline stages", dial="select")
     data: int = among(REPLICAS, 48, "Replicas of the pipeline", dial="span", log=True, whole=True)
     virtual: int = among(PIECES, 1, "Pieces of each stage")
-    micro: int = among((1, 2, 4, 8), 1, "Sequences in a micro-batch")
+    micro: int = among((1, 2, 4, 8), 1, "Sequences in a microbatch")
     batch: int = among((1152, 2304, 4608), 1152, "Sequences in a step", shown="{:,}")
 
     @property
@@ -96,7 +96,7 @@ def why_not_pieces(setting: Setting, pieces: int) -> str:
     if setting.pipeline == 1:
         return "needs a pipeline"
     if setting.micro_batches % setting.pipeline:
-        return f"{setting.micro_batches} micro-batches are not a multiple of {setting.pipeline} stages"
+        return f"{setting.micro_batches} microbatches are not a multiple of {setting.pipeline} stages"
     try:
         stage_layers(decoder(setting.model), Layout(pipeline=setting.pipeline, virtual=pieces))
     except BadValue:

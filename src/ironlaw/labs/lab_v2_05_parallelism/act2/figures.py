@@ -1,4 +1,4 @@
-"""Act II's pictures: the grid of devices, memory and step beside the best layout and the published one, and all layouts as dots."""
+"""Act II's pictures: memory and step beside the best layout and the published one, and the grid of devices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ironlaw.engine.cluster.footprint import Parts
-from ironlaw.engine.cluster.search import Candidate
 from ironlaw.engine.cluster.steps import StepTime
 from ironlaw.labs.lab_v2_05_parallelism.act2.spread import DEEP, MODELS, Case, premise
 from ironlaw.pictures.devices import devices
@@ -15,8 +14,8 @@ from ironlaw.pictures.waterfall import Part
 from ironlaw.widget.figure import Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-YOURS, BEST, META = "yours", "best of the search", "as published"
-MOST_MEMORY, MOST_RATE = 160e9, 600e12
+YOURS, BEST, META, BOTH = "yours", "best of the search", "as published", "best, as published"
+TRIED, SAID = f"colleague's {DEEP} stages", "the same, as you said"
 TIMES = {
     "compute": ("arithmetic", "compute", False), "recompute": ("recomputed", "compute", True),
     "tensor": ("tensor group", "overhead", False),
@@ -31,27 +30,51 @@ def grid(case: Case, rank: int) -> Figure:
 
 
 def beside(case: Case) -> Iterator[tuple[str, Case]]:
-    """The layouts that stand beside each other: the learner's, the best of the search, the published one."""
+    """The layouts that stand beside each other: the learner's, the best of the search, the published one; the last two may be the same."""
     yield YOURS, case
-    if case.best:
-        yield BEST, case.like(case.best.layout)
-    if case.published:
-        yield META, case.like(case.published.layout)
+    best, published = case.best, case.published
+    same = best is not None and published is not None and case.like(best.layout) == case.like(published.layout)
+    if best:
+        yield BOTH if same else BEST, case.like(best.layout)
+    if published and not same:
+        yield META, case.like(published.layout)
 
 
 def memory(case: Case, said: float | None = None) -> Figure:
-    """`said`: by what the learner thinks that the activations change with the question's deeper pipeline; drawn where that is the case."""
-    rows = {name: _held(one.held(one.layout)) for name, one in beside(case) if name == BEST or not _broken(one)}
-    first = premise()
-    if said is not None and case.pipeline in (first.pipeline, DEEP) and replace(case, pipeline=first.pipeline) == first:
-        held = replace(first, pipeline=DEEP).held(replace(first, pipeline=DEEP).layout)
-        kept = said * float(first.held(first.layout).activations)
-        rows |= {f"{DEEP} stages": _held(held), f"{DEEP} stages, as you said": _held(replace(held, activations=kept))}
+    """`said`: by what the learner thinks that the activations change with the question's deeper pipeline; drawn for the question's run."""
+    rows = {name: _held(one.held(one.layout)) for name, one in beside(case) if name in (BEST, BOTH) or not _broken(one)}
+    if said is not None and all(getattr(case, name) == getattr(premise(), name) for name in ("box", "model", "devices", "seq")):
+        rows = {name: rows[name] for name in rows if name == YOURS} | _asked(said) | rows
     room = case.job.capacity
     limit = mark("rule", "fail", x=room, dash=True, label=f"holds {format_quantity(room, 'B')}", name="holds", id="limit",
                  hover=[("usable", exact(room, "B"))])  # fmt: skip
     shown = rows or {"weights alone": [_weights(case)]}
-    return stack(shown, "B", "What the fullest device holds", chosen=YOURS, note=name_of(case), id="memory", extra=[limit])
+    drawn = stack(shown, "B", "What the fullest device holds", chosen=YOURS, note=name_of(case), id="memory", extra=[limit])
+    return drawn if said is None or TRIED not in rows else replace(drawn, marks=tuple(_worded(each, said) for each in drawn.marks))
+
+
+def grown() -> float:
+    """The activations of the colleague's deeper pipeline over those of his first one."""
+    first, deep = premise(), replace(premise(), pipeline=DEEP)
+    return float(deep.held(deep.layout).activations / first.held(first.layout).activations)
+
+
+def _asked(said: float) -> dict[str, list[Part]]:
+    """The question's deeper pipeline, and what it would hold by the learner's prediction."""
+    first, deep = premise(), replace(premise(), pipeline=DEEP)
+    held = deep.held(deep.layout)
+    return {TRIED: _held(held), SAID: _held(replace(held, activations=said * float(first.held(first.layout).activations)))}
+
+
+def _worded(one: Mark, said: float) -> Mark:
+    """The totals of the two rows of the question say what became of the activations."""
+    for row, role, colour, words in (
+        (TRIED, "truth", "ink", f"activations {format_quantity(grown(), '×')}"),
+        (SAID, "prediction", "accent", f"◆ you said {format_quantity(said, '×')}"),
+    ):
+        if dict(one.more).get("id") == f"{row}-total":
+            return replace(one, colour=colour, label=f"{one.label}, {words}", more=(*one.more, ("role", role)))
+    return one
 
 
 def _broken(case: Case) -> bool:
@@ -79,23 +102,3 @@ def _spent(time: StepTime) -> list[Part]:
 
 def name_of(case: Case) -> str:
     return f"{MODELS[case.model]}, {case.devices:,} devices, {case.seq:,} tokens"
-
-
-def rate(case: Case, one: Candidate) -> float:
-    """Model FLOPs a second of one device."""
-    return one.speed.mfu * case.job.peak
-
-
-def _dot(
-    case: Case, one: Candidate, name: str, id: str, colour: str, size: int, *, hollow: bool = False, shape: str | None = None,
-    label: str = "",
-) -> Mark:  # fmt: skip
-    layout = one.layout
-    hover = [
-        ("layout", str(layout)), ("pieces", str(layout.virtual)), ("recomputed", layout.recompute),
-        ("memory", exact(float(one.memory.total), "B")), ("MFU", exact(100 * one.speed.mfu, "%")),
-    ]  # fmt: skip
-    return mark(
-        "point", colour, x=min(float(one.memory.total), MOST_MEMORY), y=min(rate(case, one), MOST_RATE), id=id, name=name, label=label,
-        size=size, hollow=hollow, shape=shape, hover=hover,
-    )  # fmt: skip

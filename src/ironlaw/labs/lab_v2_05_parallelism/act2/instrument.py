@@ -86,7 +86,7 @@ def formula(case: Case) -> str:
     layout = case.layout
     sizes = f"{layout.tensor} × {layout.pipeline} × {layout.context} × {layout.data:,}"
     return line("TP × PP × CP × DP =", sizes, "=", f"{layout.devices:,} devices") + line(
-        "micro-batches of a pipeline =", f"{case.batch:,} / ({layout.data:,} × {layout.micro})", "=",
+        "microbatches of a pipeline =", f"{case.batch:,} / ({layout.data:,} × {layout.micro})", "=",
         f"{case.batch / (layout.data * layout.micro):,.3g}",
     )  # fmt: skip
 

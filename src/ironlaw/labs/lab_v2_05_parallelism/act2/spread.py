@@ -36,7 +36,7 @@ class Case:
     pipeline: int = among((1, 2, 4, 8, 16, 32, 64), 4, "Pipeline stages (PP)", fix="{} stages")
     context: int = among((1, 2, 4, 8, 16), 1, "Context parallelism (CP)", fix="context parallelism over {}")
     virtual: int = among((1, 2, 4, 8), 1, "Pieces of each stage", fix="{} pieces of a stage")
-    micro: int = among((1, 2, 4), 1, "Sequences in a micro-batch")
+    micro: int = among((1, 2, 4), 1, "Sequences in a microbatch")
     zero: int = among(range(4), 1, "ZeRO stage", fix="ZeRO-{}")
     recompute: str = among(RECOMPUTE, "none", "Computed again", tried=("full",), fix="recomputing all of a layer")
     attention: str = among(ATTENTION, FUSED, "Attention")
@@ -79,7 +79,7 @@ class Case:
 
     @property
     def starved(self) -> bool:
-        """Whether some replicas are left without a micro-batch."""
+        """Whether some replicas are left without a microbatch."""
         return self.layout.data * self.micro > self.batch
 
     @property

@@ -41,7 +41,7 @@ def _bubble(case: Case) -> dict[str, object]:
     step = _stepping(case)
     return {
         "share": percent(step.time.bubble / step.time.total), "most": percent(BUBBLE_MOST), "stages": case.pipeline,
-        "left": f"{step.micro_batches:,} micro-batch{'es' if step.micro_batches > 1 else ''}",
+        "left": f"{step.micro_batches:,} microbatch{'es' if step.micro_batches > 1 else ''}",
     }  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def _nics(case: Case) -> dict[str, object]:
 def searched(case: Case) -> str:
     """What the search holds fixed."""
     sizes = " or ".join(map(str, TENSOR))
-    return f"tensor parallelism over {sizes}, micro-batches of {MICRO[0]} and gradients of {case.gradient_bytes} bytes"
+    return f"tensor parallelism over {sizes}, microbatches of {MICRO[0]} and gradients of {case.gradient_bytes} bytes"
 
 
 def _slow(case: Case) -> dict[str, object]:

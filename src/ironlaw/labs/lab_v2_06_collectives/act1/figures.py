@@ -20,8 +20,7 @@ from ironlaw.widget.quantities import exact, format_quantity, share
 
 SIZES = (*(SMALLEST * 10 ** (i / 5) for i in range(36)), LARGEST)
 STOPS = [[size, size / 1e6] for size in SIZES]  # the dial counts megabytes
-TIMES = (1e-6, 1e3)
-RATES = (1e6, 1e12)
+TIMES = (1e-6, 1e2)
 NEVER = 1e12  # a message that nobody sends: "never"
 TIMED = 8  # ranks of the published rows
 

@@ -48,7 +48,7 @@ class Case:
     width: int = among(FORMATS, 2, "Gradients in", fix=lambda width: f"gradients in {FORMATS[width]}")  # bytes of a gradient
     order: str = among(ORDERS, AS_MADE, "Buckets go out", fix="buckets as they are made")
     tensor: int = among(TENSOR, 1, "Tensor parallelism over")
-    micro: int = among(MICRO, 1, "Sequences a replica")
+    micro: int = among(MICRO, 1, "Sequences per replica")
     seq: int = among(SEQUENCES, 8192, "Tokens in a sequence", dial="select", shown="{:,}")
     zero: int = among({0: "on each device", 1: "split (ZeRO-1)"}, 1, "Optimiser's state")
     alpha: float = figure(

@@ -15,7 +15,7 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("default_bucket_is_right", "bigger_buckets_are_better", "sums_hide_behind_the_pass")
-MORE = ("order", "tensor", "micro", "seq", "alpha", "beta")  # dials in the fold
+MORE = ("model", "devices", "micro", "seq", "alpha", "beta")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:

@@ -10,7 +10,7 @@ from ironlaw.engine.cluster.two_levels import waste
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_07_checkpoint.act2 import figures, verdict
-from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import FEWEST, HOST, NEIGHBOUR, NONE, Plan, plan_of
+from ironlaw.labs.lab_v2_07_checkpoint.act2.plan import FEWEST, HOST, MINUTE, NEIGHBOUR, NONE, Plan, plan_of, premise
 from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, HOUR, SAVED, cluster_of, earlier
 from ironlaw.registry.boxes import box
 from ironlaw.systems.limits import hit
@@ -19,19 +19,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("draining_needs_no_bandwidth", "storage_is_the_limit", "near_copies_replace_far_ones")
 FOLLOWS = ("gpus", "unit", "parameters", "spares")
-MORE = (
-    "gpus",
-    "unit",
-    "parameters",
-    "bytes",
-    "near_every",
-    "host_up",
-    "one_host",
-    "pause",
-    "away",
-    "storage",
-    "memory",
-)  # dials in the fold
+MORE = ("gpus", "unit", "parameters", "bytes", "near_every", "host_up", "one_host", "pause", "away", "storage", "memory", "host")
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -43,6 +31,7 @@ def dials(lab: kit.Lab) -> Any:
             Plan, gpus={"value": gpus, "steps": sorted({*stops, gpus})}, unit={"value": round(cluster.unit / HOUR)},
             parameters={"value": round(billions, 1)}, near_every={"hidden": near == NONE}, host_up={"hidden": near != HOST},
             one_host={"hidden": near != NEIGHBOUR}, spares={"value": spares_for(gpus)},
+            far_every={"value": round(premise().far_every / MINUTE, 2)},
         )  # fmt: skip
 
     return dials_at

@@ -27,6 +27,7 @@ NEAR_FIXES = {NONE: "no near copies", HOST: "copies in host memory", NEIGHBOUR: 
 SYNC, ASYNC = "sync", "async"
 SAVING = {SYNC: "until it is stored", ASYNC: "until it is in host memory"}
 COPIES = {NONE: 0, HOST: 2, NEIGHBOUR: 4}  # the last whole one and the one in the making; for a neighbour as well
+QUICKEST = 10  # seconds to notice a failure, and to start again
 PER_PARAMETER = 14.0  # bytes: weights in BF16, a master copy and Adam's two in FP32
 
 
@@ -56,8 +57,10 @@ class Plan:
     host_up: float = figure(60, "Failures that leave the host up", "%", low=0, high=99, dial="span", means=hundredths)
     one_host: float = figure(95, "Failures that take one host at most", "%", low=0, high=99, dial="span", means=hundredths)
     pause: float = figure(1, "Pause around any save", "s", low=0.1, high=60, dial="span", log=True)
-    detect: float = figure(120, "Detecting a failure takes", "s", low=1, high=1800, dial="span", log=True, fix=_amount("detecting in", "s"))
-    restart: float = figure(180, "Restarting takes", "s", low=1, high=3600, dial="span", log=True, fix=_amount("restarting in", "s"))
+    detect: float = figure(
+        120, "Detecting a failure takes", "s", low=QUICKEST, high=1800, dial="span", log=True, fix=_amount("detecting in", "s")
+    )
+    restart: float = figure(180, "Restarting takes", "s", low=QUICKEST, high=3600, dial="span", log=True, fix=_amount("restarting in", "s"))
     spares: int = whole(0, "Spare hosts", least=0, most=1024, dial="span", fix="{} spare hosts")
     away: float = figure(  # 0: another takes a failed host's place at once
         24, "A failed host is away for", "h", low=0, high=168, dial="span", means=times(HOUR), fix=_amount("hosts that are back after", "s")
@@ -166,9 +169,9 @@ def shares(plan: Plan) -> Shares:
 
 
 def premise() -> Plan:
-    """The question's own job: eight times Llama 3's GPUs, far saves alone, at the best interval."""
+    """The question's own job: eight times Llama 3's GPUs, far saves alone, at the best interval; a spare host is always there."""
     job = llama()
-    plan = Plan(GPUS[LARGE], job.unit, job.parameters, pause=0.0, away=0.0)
+    plan = Plan(GPUS[LARGE], job.unit, job.parameters, away=0.0)
     return plan.at_best
 
 

@@ -22,6 +22,7 @@ def _about(plan: Plan) -> dict[str, object]:
     return {
         "gpus": f"{plan.gpus:,}", "state": kit.amount(plan.state, "B"), "storage": kit.amount(plan.storage, "B/s"),
         "restart": kit.amount(plan.detect + plan.restart, "s"), "unit": kit.dress(f"{plan.unit / HOUR:,.0f} h"),
+        "pause": kit.amount(plan.pause, "s"),
     }  # fmt: skip
 
 
@@ -59,9 +60,9 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     estimate = lab.sealed("act2", "estimate")
     quick = replace(plan, detect=plan.detect / 5, restart=plan.restart / 5).at_best
     free = math.exp(-(plan.detect + plan.restart) / plan.between)  # nothing to write and nothing to read back: restarts alone
-    near = replace(plan, near=NEIGHBOUR, pause=1.0).at_best
+    near = replace(plan, near=NEIGHBOUR).at_best
     return {
-        "between": kit.amount(plan.between, "s"), "every": kit.amount(plan.far_every, "s"), "drain": kit.amount(plan.drain, "s"),
+        "between": kit.amount(plan.between, "s"), "every": kit.amount(plan.far_every, "s"), "save": kit.amount(plan.levels[1].save, "s"),
         "goodput": kit.amount(100 * plan.goodput, "%"), "writing": kit.amount(100 * float(plan.shares.writing), "%", 2),
         "lost": kit.amount(100 * float(plan.shares.lost), "%", 2), "again": kit.amount(100 * float(plan.shares.restart), "%"),
         "restart": kit.amount(plan.detect + plan.restart, "s"), "quick": kit.amount(100 * quick.goodput, "%"),
