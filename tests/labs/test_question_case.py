@@ -31,7 +31,6 @@ NOT_YET = {
     ("lab_10_frontier", "act2"): "the crossing is in the second picture",
     ("lab_13_line", "act1"): "the run that is drawn has a mean of its own",
     ("lab_13_line", "act2"): "the ratio of the two P99",
-    ("lab_v2_10_kv_serving", "act2"): "the ratio of pieces to whole prompts",
 }
 
 
