@@ -166,7 +166,7 @@ VOLUME_2 = (
             Act(
                 "act1", where="digits", seen=("figures",),
                 still=(
-                    ("by-steps", "attack"),
+                    ("budgets", "attack"),
                     (
                         {"batch": 100_000, "noise": 0.3, "epochs": 1_000, "one_in": 10**9},
                         {"records": 1_000_000, "noise": 16, "epochs": 1, "one_in": 100},
@@ -177,7 +177,7 @@ VOLUME_2 = (
             Act(
                 "act2", "act2.verdict",
                 {
-                    "delta": both({**QUIET, "one_in": 100}, {"one_in": 10**4}), "overspent": both({}, {"noise": 8.0}),
+                    "delta": both({**QUIET, "one_in": 100}, {"one_in": 10**4}), "overspent": both({"noise": 1.0}, {"noise": 8.0}),
                     "unproven": both({**QUIET, "accountant": "gdp"}, {"accountant": "rdp"}),
                     "noise_only": both({"noise": 4.0, "clip": 0.3, "runs": 1}, {"records": 4_000, "one_in": 10**5}),
                     "clipped": both({**QUIET, "clip": 0.03, "speed": 1.0}, {"clip": 1.0}),

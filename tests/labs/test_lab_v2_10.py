@@ -83,10 +83,24 @@ def case(budget=512, **settings):
 def test_pieces_and_whole_prompts(bench):
     gap, first = ratios().values()
     assert 1 / 12 < gap < 1 / 9 and 1.3 < first < 1.7
-    bars = {m["name"]: m["x"] for m in figure(bench.piece("act2.instrument").view, "pieces")["marks"] if m["type"] == "bar"}
-    assert list(bars.values()) == pytest.approx([gap, first])
+    dots = p99s(bench.piece("act2.instrument").view)
+    assert dots["between tokens, in pieces"] / dots["between tokens, whole"] == pytest.approx(gap)
+    assert dots["first token, in pieces"] / dots["first token, whole"] == pytest.approx(first)
     rules = {m["id"]: m["x"] for m in figure(bench.piece("act2.instrument").view, "pieces")["marks"] if m["type"] == "rule"}
-    assert rules == {"prediction": 1, "truth": pytest.approx(first)}
+    assert rules == {"prediction": dots["first token, whole"], "truth": pytest.approx(dots["first token, in pieces"])}
+
+
+def p99s(view):
+    return {m["name"]: m["x"] for m in figure(view, "pieces")["marks"] if m["type"] == "point"}
+
+
+def test_the_server_as_set_stands_beside_the_question_s_two(bench):
+    start = bench.start("act2")
+    for prompts, budget, like in (("whole", 2048, "whole"), ("chunked", 512, "in pieces")):
+        dots = p99s(bench.turn("act2", **{**start, "prompts": prompts, "budget": budget}))
+        assert all(dots[f"{time}, as set"] == dots[f"{time}, {like}"] for time in ("first token", "between tokens"))
+    dots = p99s(bench.turn("act2", **{**start, "prompts": "chunked", "budget": 1024}))
+    assert dots["between tokens, in pieces"] < dots["between tokens, as set"] < dots["between tokens, whole"]
 
 
 def test_the_moment_is_a_rule_over_time(bench):
@@ -144,11 +158,12 @@ def test_the_ledger_keeps_what_later_labs_start_from(page):
     assert (design["act1_prediction"], design["act1_correct"], design["act2_correct"]) == (12, True, True)
 
 
-def test_earlier_designs_are_where_it_begins(page):
-    assert server.starts(page.lab) == {}
+def test_earlier_designs_are_offered(page):
+    assert server.offers(page.lab) == []
     page.ledger.append(server.LAB_08, "design", {"model": "llama3_8b"})
     page.ledger.append(server.LAB_13, "design", {"most": 30, "replicas": 3})
-    assert server.starts(page.lab) == {"model": "llama3_8b", "most": 32, "replicas": 3}
+    offered = {offer.lab: offer.dials for offer in server.offers(page.lab)}
+    assert offered == {server.LAB_08: {"model": "llama3_8b"}, server.LAB_13: {"most": 30, "replicas": 3}}
 
 
 @pytest.fixture

@@ -122,6 +122,9 @@ def test_the_answer_stands_beside_the_others(bench):
     answer = figure(bench.piece("act2.instrument").view, "changes")
     bars = {mark["name"]: mark["x1"] for mark in answer["marks"] if mark["type"] == "bar"}
     assert list(bars.values()) == pytest.approx([1.2889, 2.9315, 2.7332, 3.0911, 1.2889], abs=5e-4)
+    turned = figure(bench.turn("act2", noise=4.0, runs=2), "changes")
+    after = {mark["name"]: mark["x1"] for mark in turned["marks"] if mark["type"] == "bar"}
+    assert after["as set"] == pytest.approx(epsilon(0.04, 4.0, 500, 1e-4)) == after["clip norm × 3"] < after["runs × 5"] < bars["runs × 5"]
 
 
 # --- keys, the ledger, the learner's own machine

@@ -29,7 +29,6 @@ OWN = {("lab_v2_17_synthesis", "act1"), ("lab_v2_17_synthesis", "act2")}  # the 
 NOT_YET = {
     ("lab_13_line", "act1"): "the run that is drawn has a mean of its own",
     ("lab_13_line", "act2"): "the ratio of the two P99",
-    ("lab_v2_10_kv_serving", "act2"): "the ratio of pieces to whole prompts",
 }
 
 

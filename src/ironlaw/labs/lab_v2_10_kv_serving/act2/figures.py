@@ -1,20 +1,20 @@
-"""Act II's pictures: the cache at a moment, batch and line over time, how long tokens took, and what a batch costs each token."""
+"""Act II's pictures: P99 of both times against the promise, batch and line over time, and how long tokens took."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ironlaw import kit
 from ironlaw.engine.serving.llm.outcome import Outcome
-from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE, WINDOW
+from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE, STORY_BUDGET, WINDOW
 from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.lines import Points, lines, upright
 from ironlaw.registry.workloads import about
 from ironlaw.systems.serving.served_cases import ServedCase
-from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-BATCHES = (1, 4, 16, 64, 256)
 TIMES = (1e-3, 100.0)  # seconds
 STEPS = 60  # points of a distribution
 
@@ -81,22 +81,30 @@ def _within(sorted_times: list[tuple[float, float]]) -> list[tuple[float, float]
     return [*points, (TIMES[1], 100.0)]
 
 
-def said(lab: kit.Lab, ratios: dict[str, float]) -> Figure | None:
-    """What pieces do to both times, and what the learner said of the first token's."""
-    option = lab.choice("act2")
-    if option is None:
-        return None
-    gap, first = ratios
-    bars: list[Mark] = [
-        mark("bar", colour, x=ratios[name], y=name, id=name, name=name, label=f"{significant(ratios[name])} ×",
-             hover=[("in pieces over whole", exact(ratios[name], "×"))])
-        for name, colour in ((gap, "compute"), (first, "memory"))
-    ]  # fmt: skip
-    rules = reveal_picture.rules(float(option.value), ratios[first], "×")
-    words = "; ".join(f"{name}: {significant(value)} times as long in pieces" for name, value in ratios.items())
-    text = f"{words}. You said {option.value:g} times for the first token."
-    rows = tuple((name, f"{significant(value)} ×", exact(value, "×")) for name, value in ratios.items())
+def pieces(lab: kit.Lab, case: ServedCase, whole: Outcome, cut: Outcome) -> Figure:
+    """P99 of both times: the question's two servers, and the server as set. `whole` and `cut`: prompts as they come, and in pieces."""
+    servers = {"whole": whole, "in pieces": cut, **({"as set": case.outcome} if case.rig is not None else {})}
+    promised = {"first token": PROMISE.ttft, "between tokens": PROMISE.tbt}
+    read: dict[str, Callable[[Outcome], float]] = {
+        "first token": lambda out: out.ttft(PROMISE.share), "between tokens": lambda out: out.tbt(PROMISE.share),
+    }  # fmt: skip
+    marks: list[Mark] = []
+    rows: list[tuple[str, str, str]] = []
+    for time, seconds_of in read.items():
+        for server, out in servers.items():
+            seconds, row, late = seconds_of(out), f"{time}, {server}", seconds_of(out) > promised[time]
+            words = f"{format_quantity(seconds, 's')}, {'over' if late else 'within'} {format_quantity(promised[time], 's')}"
+            marks.append(
+                mark("point", "accent" if server == "as set" else "ink", x=min(max(seconds, TIMES[0]), TIMES[1]), y=row, id=row, name=row,
+                     size=7, hollow=server == "whole", label=words, hover=[("P99", exact(seconds, "s")), ("promised", words)])
+            )  # fmt: skip
+            rows.append((row, format_quantity(seconds, "s"), exact(seconds, "s")))
+    option, before = lab.choice("act2"), read["first token"](whole)
+    if option is not None:
+        marks += reveal_picture.rules(float(option.value), read["first token"](cut) / before, "×", base=before, digits=2)
+    text = "; ".join(f"{row}: {words}" for row, words, _ in rows) + "."
     return Figure(
-        "pieces", "Prompts in pieces against whole ones", Axis("log", "P99 in pieces over P99 whole", "×", (0.05, 10.0)),
-        Axis("band", names=(gap, first)), (*bars, *rules), text, table=Table(("P99 of", "ratio", "exactly"), rows),
+        "pieces", "P99 with whole prompts, with prompts in pieces, and as set", Axis("log", "P99", "s", (0.01, 10.0)),
+        Axis("band", names=tuple(row for row, _, _ in rows)), tuple(marks), text, table=Table(("P99 of", "time", "exactly"), tuple(rows)),
+        note=f"pieces of {STORY_BUDGET} tokens",
     )  # fmt: skip

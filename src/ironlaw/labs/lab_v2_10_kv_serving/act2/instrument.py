@@ -49,8 +49,7 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = settings.read(Setting, values, machine=machine_of(lab), moving=bool(values.get("moving"))).case
-    own = figures.said(lab, ratios())
-    answer = [tabbed(own, "In pieces or whole")] if own else []
+    answer = [tabbed(figures.pieces(lab, case, premise().outcome, premise(True).outcome), "In pieces or whole")]
     shown: dict[str, Any] = {
         "banner": settings.verdict(lab, "act2", verdict.LIMITS, case), "note": kit.html(notes(lab, case)),
     }  # fmt: skip
@@ -58,9 +57,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         return kit.View(figures=answer, cards=[], readouts=readouts(case), **shown)
     at = float(values["at"])
     return kit.View(
-        figures=[
-            *answer, tabbed(figures.over_time(case, at), "Over time"), tabbed(figures.times(case), "How long"),
-        ],
+        figures=[*answer, tabbed(figures.over_time(case, at), "Over time"), tabbed(figures.times(case), "How long")],
         cards=cards(case),
         formula=formula(case),
         readouts=readouts(case),

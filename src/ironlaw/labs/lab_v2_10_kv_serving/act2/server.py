@@ -37,8 +37,8 @@ class Setting:
         shows="over-time",
     )  # fmt: skip
     trace: str = among(TRACES, CHAT, "Requests like", dial="select")
-    prompts: str = among(PROMPTS, WHOLE, "Prompts go in", shows="times")
-    budget: int = among(BUDGETS, 2048, "Tokens a step, at most", dial="select", shown="{:,}", shows="times")
+    prompts: str = among(PROMPTS, WHOLE, "Prompts go in")
+    budget: int = among(BUDGETS, 2048, "Tokens a step, at most", dial="select", shown="{:,}")
     scheduling: str = among({"continuous": "a running batch", "static": "only a new batch"}, "continuous", "Requests join")
     most: int = among(MOST, 256, "Sequences at once, at most", dial="select")
     model: str = among(MODELS, MODELS[0], "Model", dial="select", shown=lambda name: str(about(name)["name"]))
@@ -46,9 +46,9 @@ class Setting:
     replicas: int = whole(1, "Replicas", most=8, dial="span")
     weights: str = among(WEIGHTS, "", "Weights in")
     cache: str = among(CACHES, "", "Cache in")
-    block: int = among({size: words for size, words in BLOCKS.items() if size}, 16, "Cache is handed out in", dial="select", shows="cache")
+    block: int = among({size: words for size, words in BLOCKS.items() if size}, 16, "Cache is handed out in", dial="select", shows="times")
     preemption: str = among({"recompute": "computes its prompt again", "swap": "moves to the host"}, "recompute", "Who makes room")
-    share: float = figure(90, "Memory the engine may take", "%", low=50, high=95, dial="span", step=5, means=hundredths, shows="cache")
+    share: float = figure(90, "Memory the engine may take", "%", low=50, high=95, dial="span", step=5, means=hundredths, shows="times")
     moving: bool = False  # while a dial is turned few requests have to do
 
     @property

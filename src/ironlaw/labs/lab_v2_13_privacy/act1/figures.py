@@ -1,17 +1,16 @@
-"""Act I's pictures: five budgets on one axis, how each grows with the steps, the best attack, and the order that proves most."""
+"""Act I's pictures: right guesses as each accountant proves them and as they are, five budgets on one axis, and the best attack."""
 
 from __future__ import annotations
 
 import math
 
 from ironlaw import kit
-from ironlaw.engine.privacy.accountants import ACCOUNTANTS, LIMIT
+from ironlaw.engine.privacy.accountants import LIMIT
 from ironlaw.engine.privacy.attacks import accuracy, missed
 from ironlaw.labs.lab_v2_13_privacy.act1 import local_runs
-from ironlaw.labs.lab_v2_13_privacy.act1.run import STEPS, Run, curve
+from ironlaw.labs.lab_v2_13_privacy.act1.run import Run
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS as NAMES
 from ironlaw.labs.lab_v2_13_privacy.runs import REFERENCE, reference, tiny
-from ironlaw.pictures.curve_picture import DASHES
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.meter import marks as percent_marks
 from ironlaw.registry.publications import published
@@ -21,7 +20,6 @@ from ironlaw.widget.quantities import exact
 
 EPSILONS = (0.01, 1e4)
 TICKS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 1e4)
-COLOURS = ("fail", "ridge", "memory", "compute", "muted")
 ALARMS = tuple(k / 40 for k in range(41))
 ASKED = (0.01, 4.0, 10_000.0)  # sampling rate, noise multiplier and steps of the question
 OWN = "the noise itself"
@@ -85,41 +83,6 @@ def budgets(run: Run) -> Figure:
         legend=({"colour": "accent", "shape": "circle", "label": "as chosen"},
                 {"colour": "ink", "shape": "circle", "label": "upper bounds"},
                 {"colour": "muted", "shape": "circle", "hollow": True, "label": "not a bound"}),
-    )  # fmt: skip
-
-
-def by_steps(run: Run, moving: bool) -> Figure:
-    """ε against steps, a line an accountant; Google's accountant as points, where it was asked for this run."""
-    marks: list[Mark] = []
-    for i, name in enumerate(ACCOUNTANTS):
-        points = [(steps, inside(e)) for steps, e in curve(run.rate, run.noise, run.delta, name, moving)]
-        marks.append(mark("line", COLOURS[i], points=points, dash=DASHES[i % 4] or None, id=f"line-{name}", name=NAMES[name]))
-    theirs = reference(run.rate, run.noise, run.steps, run.delta)
-    if theirs is not None:
-        marks.append(mark("point", "ridge", x=run.steps, y=inside(theirs), shape="diamond", size=7, id="pld", name=REFERENCE,
-                          hover=[("steps", f"{run.steps:,.0f}"), ("ε", exact(theirs)), published("pld_accountant").citation]))  # fmt: skip
-    at = min(run.steps, STEPS[-1])
-    marks.append(mark("point", "accent", x=at, y=inside(run.epsilon), size=8, id="now", name="as set",
-                      label=significant(run.epsilon), hover=[("steps", f"{run.steps:,.0f}"), ("ε", exact(run.epsilon))]))  # fmt: skip
-    rows = tuple(
-        (NAMES[name], *(significant(dict(curve(run.rate, run.noise, run.delta, name, True))[STEPS[k]]) for k in (0, 8, 16)))
-        for name in ACCOUNTANTS
-    )
-    text = f"With {about(run)}: " + "; ".join(f"{NAMES[name]} {significant(e)}" for name, e in run.all.items())
-    legend = tuple(
-        {
-            "colour": COLOURS[i],
-            "shape": "line",
-            "dash": bool(DASHES[i % 4]),
-            "label": NAMES[name] + (", not a bound" if name == LIMIT else ""),
-        }
-        for i, name in enumerate(ACCOUNTANTS)
-    )
-    return Figure(
-        "by-steps", "ε by steps", Axis("log", "steps", "", (STEPS[0], STEPS[-1]), ticks=(1.0, 100.0, 1e4, 1e6, 1e8)),
-        Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS), tuple(marks), text + ".",
-        table=Table(("accountant", "1 step", "10,000 steps", "10⁸ steps"), rows), note=f"{percent(run.rate)} a step, noise "
-        f"{significant(run.noise)}, δ = {tiny(run.delta)}", legend=legend,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from ironlaw.kit.formula import line
 from ironlaw.labs.lab_v2_13_privacy.act1 import figures, local_runs
 from ironlaw.labs.lab_v2_13_privacy.act1.run import Run
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, records_of, tiny
-from ironlaw.units import percent, significant
+from ironlaw.units import percent
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("private_training_ruins_accuracy", "tutorial_epsilon")
@@ -32,11 +32,10 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     run, here = settings.read(Run, values), lab.local_run(local_runs.NAME)
-    moving = bool(values.get("moving"))
     return kit.View(
         figures=[
             tabbed(figures.guesses(lab, run), "Right guesses"), tabbed(figures.budgets(run), "Budgets"),
-            tabbed(figures.by_steps(run, moving), "By steps"), tabbed(figures.attack(run), "The attack"),
+            tabbed(figures.attack(run), "The attack"),
             *([tabbed(figures.here(here), "Trained here")] if here else []),
         ],
         cards=cards(run),
@@ -55,7 +54,6 @@ def cards(run: Run) -> list[dict[str, Any]]:
         kit.card("Sampling rate", 100 * run.rate, "%", note="of the records a step"),
         kit.text_card("Steps", f"{run.steps:,.0f}"),
         kit.card("Right guesses, at most", 100 * run.attack, "%", note=f"by the promise; this noise: {percent(run.noise_attack)}"),
-        kit.text_card("Least ε shown", significant(min(e for name, e in run.all.items() if name != LIMIT)), note="of the bounds"),
     ]  # fmt: skip
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 
-from ironlaw.engine.privacy.accountants import ACCOUNTANTS, ADVANCED, MOMENTS, RDP, limit_mu
+from ironlaw.engine.privacy.accountants import ACCOUNTANTS, MOMENTS, RDP, limit_mu
 from ironlaw.engine.privacy.attacks import accuracy, missed, noise_accuracy, noise_missed
-from ironlaw.engine.privacy.renyi import best_order, divergence, moments_conversion, tight_conversion
+from ironlaw.engine.privacy.renyi import best_order, moments_conversion, tight_conversion
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS as NAMES
 from ironlaw.labs.lab_v2_13_privacy.runs import spent
 from ironlaw.systems.fields import among, figure, hundredths, whole
 
 CONVERSIONS = {MOMENTS: moments_conversion, RDP: tight_conversion}
-STEPS = tuple(10 ** (k / 2) for k in range(17))  # along an axis of steps
-ORDERS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256)
 
 
 @dataclass(frozen=True)
@@ -80,20 +77,3 @@ class Run:
 
     def noise_missed(self, alarms: float) -> float:
         return noise_missed(alarms, self.mu)
-
-    def with_steps(self, steps: float) -> Run:
-        return replace(self, epochs=steps * self.rate)
-
-
-@lru_cache(maxsize=64)
-def curve(rate: float, noise: float, delta: float, accountant: str, coarse: bool) -> tuple[tuple[float, float], ...]:
-    """(steps, ε); advanced composition looks for its best split at every point, and has fewer of them."""
-    every = (8 if coarse else 4) if accountant == ADVANCED else (2 if coarse else 1)
-    return tuple((steps, spent(rate, noise, steps, delta, accountant)) for steps in STEPS[::every])
-
-
-@lru_cache(maxsize=64)
-def orders(rate: float, noise: float, steps: float, delta: float, accountant: str) -> tuple[tuple[float, float], ...]:
-    """(order, ε that it proves)"""
-    conversion = CONVERSIONS[accountant]
-    return tuple((order, conversion(steps * divergence(rate, noise, order), order, delta)) for order in ORDERS)

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.engine.privacy.accountants import ADVANCED
-from ironlaw.labs.lab_v2_13_privacy.act2.plan import Plan, changes, front, premise
+from ironlaw.labs.lab_v2_13_privacy.act2.plan import Plan, changes, front
 from ironlaw.labs.lab_v2_13_privacy.act2.verdict import BUDGET, LEAST
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS, tiny
+from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.registry.private_runs import NOISES, RATES, SEEDS
 from ironlaw.units import percent, significant
@@ -18,8 +19,8 @@ from ironlaw.widget.quantities import exact
 
 EPSILONS = (0.05, 500.0)
 ACCURACIES = (40.0, 100.0)
-OPTIONS = {"batch": "batches × 4", "epochs": "epochs × 4", "tuning": "five runs", "clip": "clip norm × 3"}
-BEFORE = "before"
+OPTIONS = {"batch": "batches × 4", "epochs": "epochs × 4", "tuning": "runs × 5", "clip": "clip norm × 3"}
+BEFORE = "as set"
 Kept = Sequence[tuple[str, Plan]]
 
 
@@ -130,31 +131,20 @@ def by_noise(plan: Plan) -> Figure:
     )  # fmt: skip
 
 
-def four_changes(lab: kit.Lab) -> Figure | None:
-    """ε of the question's design before and after each change; the learner's and the right one are marked."""
-    option = lab.choice("act2")
-    if option is None:
-        return None
-    one = premise()
-    rows = {BEFORE: one.epsilon, **{OPTIONS[name]: epsilon for name, epsilon in changes().items()}}
+def four_changes(lab: kit.Lab, plan: Plan) -> Figure:
+    """ε of the design as set, before and after each of the question's changes; the learner's and the right one are marked."""
+    rows = {BEFORE: plan.epsilon, **{OPTIONS[name]: epsilon for name, epsilon in changes(plan).items()}}
     marks = tuple(
-        mark(
-            "bar",
-            "ridge",
-            x0=0.0,
-            x1=epsilon,
-            y=name,
-            id=f"after-{name}",
-            name=name,
-            label=significant(epsilon),
-            hover=[("ε", exact(epsilon))],
-        )
+        mark("bar", "ridge", x0=0.0, x1=epsilon, y=name, id=f"after-{name}", name=name, label=significant(epsilon),
+             hover=[("ε", exact(epsilon))])
         for name, epsilon in rows.items()
-    )
-    drawn = Figure(
-        "changes", "ε after each change", Axis("linear", "ε", "", (0.0, 5.0)), Axis("band", names=tuple(rows)), marks,
-        "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items()) + ".",
-        table=Table(("change", "ε"), tuple((name, significant(epsilon)) for name, epsilon in rows.items())),
-        note=f"{100 * one.rate:g} % a step, noise {one.noise:g}, {one.epochs} epochs, δ = {tiny(one.delta)}",
     )  # fmt: skip
-    return on_rows(drawn, [OPTIONS[option.id]], OPTIONS[lab.question("act2").right.id])
+    limit = mark("rule", "fail", x=BUDGET, dash=True, id="budget", name="budget", label=f"budget {BUDGET:g}")
+    drawn = Figure(
+        "changes", "ε after each change", Axis("linear", "ε", "", (0.0, up_to(max(4.0, *rows.values())))), Axis("band", names=tuple(rows)),
+        (*marks, limit), "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items()) + ".",
+        table=Table(("change", "ε"), tuple((name, significant(epsilon)) for name, epsilon in rows.items())),
+        note=f"{100 * plan.rate:g} % a step, noise {plan.noise:g}, epochs {plan.epochs}, {_runs(plan)}, δ = {tiny(plan.delta)}",
+    )  # fmt: skip
+    option = lab.choice("act2")
+    return on_rows(drawn, [OPTIONS[option.id]], OPTIONS[lab.question("act2").right.id]) if option else drawn

@@ -15,7 +15,7 @@ def _plan(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
     return settings.read(Plan, values)
 
 
-GOAL = kit.Goal(_plan, LIMITS, ("noise", "clip", "speed", "epochs", "rate", "runs", "one_in", "records", "accountant"))
+GOAL = kit.Goal(_plan, LIMITS, ("noise", "clip", "speed", "epochs", "rate", "runs", "one_in", "accountant"))
 
 
 def task(lab: kit.Lab) -> dict[str, object]:

@@ -36,10 +36,10 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
-    plan, own = settings.read(Plan, values), figures.four_changes(lab)
+    plan = settings.read(Plan, values)
     return kit.View(
         figures=[
-            *([tabbed(own, "Four changes")] if own else []),
+            tabbed(figures.four_changes(lab, plan), "Four changes"),
             tabbed(figures.designs(plan, kept(lab, values), bool(values.get("moving"))), "Designs"),
             tabbed(figures.by_noise(plan), "By noise"),
         ],

@@ -43,12 +43,12 @@ class Plan:
 
     records: int = among(RECORDS, 1_000, "Records", shown="{:,}", fix="{:,.0f} records")
     rate: float = among(RATES, 0.04, "Drawn for a step", shown=percent, fix=lambda rate: f"batches of {percent(rate)}")
-    noise: float = among(NOISES, 1.0, "Noise multiplier", dial="span", log=True, fix="a noise multiplier of {:g}")
+    noise: float = among(NOISES, 2.0, "Noise multiplier", dial="span", log=True, fix="a noise multiplier of {:g}")
     clip: float = among(CLIPS, 1.0, "Clip norm", shown="{:g}", fix="a clip norm of {:g}")
     speed: float = among(SPEEDS, 3.0, "Learning rate", shown="{:g}", fix="a learning rate of {:g}")
     epochs: int = among(EPOCHS, 10, "Epochs", shown="{:g}", fix=lambda stop: counted(stop, "epoch"))
     runs: int = whole(
-        10, "Runs, tuning included", most=50, dial="span", log=True, tried=RUNS, fix=lambda stop: f"{counted(stop, 'run')} in all"
+        1, "Runs, tuning included", most=50, dial="span", log=True, tried=RUNS, fix=lambda stop: f"{counted(stop, 'run')} in all"
     )
     one_in: int = whole(
         10**4, "δ is one in", least=100, most=10**8, dial="span", log=True, steps=ONE_IN, tried=tuple(reversed(ONE_IN)),
@@ -141,15 +141,18 @@ def records_near(slug: str) -> int:
 
 def premise() -> Plan:
     """The question's own design."""
-    return Plan(noise=2.0, runs=1)
+    return Plan()
 
 
-def changes() -> dict[str, float]:
-    """The question's four changes: option -> ε after it."""
-    one = premise()
+def changes(one: Plan) -> dict[str, float]:
+    """The question's four changes to a design: option -> ε after it."""
+
+    def after(rate: float = one.rate, steps: float = one.steps, clip: float = one.clip) -> float:
+        noise = one.noise * clip / clip  # the multiplier is the noise's deviation over the clip norm
+        return spent(rate, noise, steps * one.runs, one.delta, one.accountant)
+
+    larger = min(1.0, 4 * one.rate)
     return {
-        "batch": spent(4 * one.rate, one.noise, one.epochs / (4 * one.rate), one.delta),
-        "epochs": spent(one.rate, one.noise, 4 * one.steps, one.delta),
-        "tuning": spent(one.rate, one.noise, 5 * one.steps, one.delta),
-        "clip": spent(one.rate, one.noise * (3 * one.clip) / (3 * one.clip), one.steps, one.delta),
-    }
+        "batch": after(rate=larger, steps=one.epochs / larger), "epochs": after(steps=4 * one.steps), "tuning": after(steps=5 * one.steps),
+        "clip": after(clip=3 * one.clip),
+    }  # fmt: skip

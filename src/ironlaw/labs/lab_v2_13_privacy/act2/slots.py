@@ -36,12 +36,12 @@ def distance(lab: kit.Lab) -> str:
     option = lab.choice("act2")
     if option is None or lab.correct("act2"):
         return "right" if option else ""
-    return f"off: that takes ε from {significant(premise().epsilon)} to {significant(changes()[option.id])}"
+    return f"off: that takes ε from {significant(premise().epsilon)} to {significant(changes(premise())[option.id])}"
 
 
 def reveal() -> dict[str, object]:
     one = premise()
-    after = {name: kit.amount(epsilon) for name, epsilon in changes().items()}
+    after = {name: kit.amount(epsilon) for name, epsilon in changes(premise()).items()}
     return {
         **after, "before": kit.amount(one.epsilon), "rate": kit.amount(100 * one.rate, "%"), "larger": kit.amount(400 * one.rate, "%"),
         "runs": RUNS, "deviation": significant(one.noise * one.clip), "three": significant(3 * one.noise * one.clip),
@@ -68,7 +68,7 @@ def read_right(records: int) -> str:
 def peek() -> dict[str, object]:
     one = premise()
     return {
-        "before": kit.amount(one.epsilon), "runs": RUNS, "tuned": kit.amount(changes()["tuning"]), "parameters": f"{FEATURES * CLASSES}",
+        "before": kit.amount(one.epsilon), "runs": RUNS, "tuned": kit.amount(changes(one)["tuning"]), "parameters": f"{FEATURES * CLASSES}",
         "ground": significant(one.ground), "signal": significant(one.signal), "ratio": kit.amount(one.ratio),
         "batch": significant(one.batch),
         "noise": kit.amount(one.noise), "clip": kit.amount(one.clip),
@@ -77,6 +77,6 @@ def peek() -> dict[str, object]:
 
 def takeaways() -> dict[str, object]:
     return {
-        "before": kit.amount(premise().epsilon), "tuned": kit.amount(changes()["tuning"]), "runs": RUNS,
+        "before": kit.amount(premise().epsilon), "tuned": kit.amount(changes(premise())["tuning"]), "runs": RUNS,
         "small": read_right(RECORDS[0]), "large": read_right(RECORDS[-1]),
     }  # fmt: skip
