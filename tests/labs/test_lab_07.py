@@ -65,7 +65,7 @@ def test_the_message_is_the_leads_own_and_the_premise_says_who_waits(page):
     assert told == {"kernels": "1,000", "each": "5 µs", "launch": "10 µs"}
     assert not re.search(r"\b(3|three|third)\b", bare(page.parts["act1_message"].text))  # "three times slower" is the answer
     spec = page.piece("act1").spec
-    assert "waits for each kernel" in spec["premises"] and [o["label"] for o in spec["options"]] == [
+    assert "waits for each kernel" in bare(spec["premises"]) and [o["label"] for o in spec["options"]] == [
         "Nine tenths", "A half", "A third", "A twentieth",
     ]  # fmt: skip
 
@@ -370,14 +370,14 @@ def test_erratum_13_each_model_has_its_own_rate_and_the_gain_counts(bench):
 def test_the_curve_begins_at_minus_the_cost_and_crosses_where_it_is_earned_back(bench):
     view = bench.turn("act2.roi", volume=10_000)
     curve = figure(view, "saving")
-    assert bare(view["formula"]).replace("\u202f", " ").endswith("= 134,125 calls")  # no hundredths of a call where there are none
+    assert bare(view["formula"]).replace("\u202f", " ").endswith("= 133,607.14, so call 133,608")
     soon = next(m for m in figure(bench.turn("act2.roi", volume=10_000_000), "saving")["marks"] if m["id"] == "cross")
-    assert soon["label"] == "after 19.3\u202fmin, call 134,125"  # and not "day 0.0134"
+    assert soon["label"] == "after 19.2\u202fmin, call 133,608"  # and not "day 0.0134"
     line = next(m for m in curve["marks"] if m["id"] == "net")["points"]
     assert line[0] == [0.0, -30.0] and line[-1][0] == 30
     cross = next(m for m in curve["marks"] if m["id"] == "cross")
-    assert cross["x"] == pytest.approx(13.4125) and cross["label"] == "day 13.4, call 134,125" and cross["colour"] == "good"
-    assert view["banner"]["tone"] == "good" and "16.6 d" in bare(view["banner"]["text"]).replace("\u202f", " ")
+    assert cross["x"] == pytest.approx(13.360714) and cross["label"] == "day 13.4, call 133,608" and cross["colour"] == "good"
+    assert view["banner"]["tone"] == "warn" and "16.6 d" in bare(view["banner"]["text"]).replace("\u202f", " ")
     assert {m["id"]: m["colour"] for m in curve["marks"] if m["type"] == "area"} == {"cost": "fail", "gain": "good"}
 
 
@@ -385,16 +385,11 @@ def test_not_justified_says_what_is_short_and_what_to_change(bench):
     view = bench.turn("act2.roi", volume=10_000, span="7")
     assert view["banner"]["tone"] == "fail" and view["banner"]["title"] == "Compilation not justified"
     told = bench.slots("act2.fails", view["banner"]["text"])
-    assert (told["calls"], told["served"], told["days"], told["longer"], told["volume"]) == (
-        "134,125",
-        "70,000",
-        "7 d",
-        "14 days",
-        "19,200",
-    )
+    assert (told["calls"], told["day"], told["served"], told["days"]) == ("133,608", "13.4 d", "70,000", "7 d")
     assert bench.lab.readouts["act2.roi"]["constraint_hit"] is True
     stay = bench.turn("act2.roi", volume=10_000, span="7", decision="eager")
-    assert stay["banner"]["tone"] == "good" and bench.lab.readouts["act2.roi"]["constraint_hit"] is False
+    assert stay["banner"]["tone"] == "warn" and bench.shows("act2.stays", stay["banner"]["text"])  # right, and not what the task asks
+    assert bench.lab.readouts["act2.roi"]["constraint_hit"] is False
     once = bench.turn("act2.roi", volume=10_000, span="run", decision="compile")
     assert (
         once["banner"]["tone"] == "fail"
@@ -424,10 +419,9 @@ def test_sensitivity_holds_what_the_dials_hold(bench):
 
 
 def test_the_round_gain_of_the_dial_is_told_from_the_question_s_rates(bench):
-    told = bench.slots("act2.rounded", bench.turn("act2.roi", volume=10_000)["note"])
+    told = bench.slots("act2.rounded", bench.turn("act2.roi", volume=10_000, gain=48)["note"])
     assert (told["calls"], told["here"]) == ("133,608", "134,125") and told["gain"] == "48.28 %"
     assert not bench.shows("act2.rounded", bench.turn("act2.roi", gain=50)["note"])
-    bench.turn("act2.roi", gain=48)
 
 
 def test_where_a_context_starts(revealed):
@@ -435,7 +429,7 @@ def test_where_a_context_starts(revealed):
         dials = revealed.piece("act2.roi.instrument").state["dials"]
         return dials["volume"], dials["span"]
 
-    assert stand() == (10_000_000, "30")
+    assert stand() == (10_000, "30")  # the question's own case
     revealed.turn("act2.roi", gain=20)
     revealed.send("context", value="orin_nx_16gb")
     assert stand() == (2400, "1") and revealed.piece("act2.roi.instrument").state["dials"]["gain"] == 20  # 100 an hour, not a day
@@ -509,12 +503,13 @@ def test_complete_saves_exactly_the_fields(complete):
     assert design == {
         "context": "a100_80gb_sxm", "execution_mode": "eager", "kws_utilization_eager_pct": 33.33, "kws_utilization_compiled_pct": 50.0,
         "fusion_enabled": False, "arithmetic_intensity_unfused": 0.8333, "arithmetic_intensity_fused": 2.5,
-        "compilation_roi_positive": True, "breakeven_inferences": 134125, "act2_result": pytest.approx(134125), "act2_decision": "compile",
+        "compilation_roi_positive": True, "breakeven_inferences": 133608, "act2_result": pytest.approx(133607.142857),
+        "act2_decision": "compile",
         "constraint_hit": False, "act1_prediction": 90, "act1_correct": False, "act2_prediction": 1e4, "act2_correct": False,
         "challenge_passed": None,
     }  # fmt: skip
     hud = bare(complete.parts["hud"].text)
-    assert "✓ saved" in hud and "KWS, compiled 33 → 50 %" in hud and "Fusion off" in hud and "ROI ✓ positive" in hud and "134,125" in hud
+    assert "✓ saved" in hud and "KWS, compiled 33 → 50 %" in hud and "Fusion off" in hud and "ROI ✓ positive" in hud and "133,608" in hud
     assert complete.parts["receipt"] is not None
 
 

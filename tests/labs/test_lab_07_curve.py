@@ -53,13 +53,14 @@ def test_the_gap_is_one_sentence(page):
 
 
 def test_a_point_moves_along_the_curve_with_the_dials(page):
-    def now():
-        return next((mark["x"], mark["y"]) for mark in figure(page)["marks"] if mark.get("id") == "now")
+    def at(id):
+        return next((mark["x"], mark["y"]) for mark in figure(page)["marks"] if mark.get("id") == id)
 
-    assert now() == (pytest.approx(5e-6), pytest.approx(curve.true(5e-6)))
+    assert at("truth") == (pytest.approx(5e-6), pytest.approx(curve.true(5e-6)))
+    assert "now" not in [mark.get("id") for mark in figure(page)["marks"]]  # the dials stand at the question's case, which is marked
     axes = figure(page)["x"], figure(page)["y"]
     page.turn("act1", kernels_kws=100)
-    assert now() == (pytest.approx(5e-5), pytest.approx(curve.true(5e-5))) and (figure(page)["x"], figure(page)["y"]) == axes
+    assert at("now") == (pytest.approx(5e-5), pytest.approx(curve.true(5e-5))) and (figure(page)["x"], figure(page)["y"]) == axes
 
 
 @pytest.mark.parametrize("value", [DRAWN[:-1], [*DRAWN[:-1], 101], [*DRAWN[:-1], "high"], [*DRAWN[:-1], float("nan")], {"0": 1}, 7])

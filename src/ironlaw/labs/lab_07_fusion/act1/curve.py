@@ -15,6 +15,7 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 LENGTHS = (3e-7, 1e-6, 4e-6, 1.5e-5, 6e-5, 2.5e-4, 1e-3)  # seconds of compute in one kernel: the points that the learner moves
+NEAR = 0.05  # percentage points: the dials stand at the question's own case
 BETWEEN = 4  # places of the true curve from one point to the next
 STEP, START = 5, 50  # percent
 CLOSE = 10  # points of percent: a drawn curve that is nowhere further off is close
@@ -66,7 +67,9 @@ def picture(lab: kit.Lab, now: tuple[float, float] | None = None) -> Figure:
         marks.append(mark("line", "accent", points=list(zip(LENGTHS, drawn, strict=True)), dash="7 4", label="you drew", id="mine",
                           emphasis=True))  # fmt: skip
         marks += [_knot(at, height) for at, height in zip(LENGTHS, drawn, strict=True)]
-    marks += [*_prediction(lab), *([_now(*now)] if now else [])]
+    asked = textbook("kws").kernel_s
+    elsewhere = now and (now[0] != asked or abs(now[1] - true(asked)) > NEAR or lab.choice("act1") is None)
+    marks += [*_prediction(lab), *([_now(*now)] if now and elsewhere else [])]
     rows = tuple(
         (show(at, "s"), f"{significant(true(at))} %", f"{significant(drawn[i])} %" if drawn else "") for i, at in enumerate(LENGTHS)
     )
@@ -97,8 +100,12 @@ def _prediction(lab: kit.Lab) -> list[Mark]:
         return []
     at, said = textbook("kws").kernel_s, float(option.value)
     hover = [("you said", exact(said, "%")), ("it is", format_quantity(true(at), "%"))]
-    return [mark("point", "accent", x=at, y=said, shape="diamond", size=8, id="said", name="your prediction for the spotter",
-                 label=f"you said {significant(said)} %", hover=hover)]  # fmt: skip
+    return [
+        mark("point", "accent", x=at, y=said, shape="diamond", size=8, id="said", name="your prediction for the spotter", role="prediction",
+             label=f"you said {significant(said)} %", hover=hover),
+        mark("point", "ink", x=at, y=true(at), shape="diamond", size=8, id="truth", name="the spotter", role="truth",
+             label=f"it is {significant(true(at))} %", hover=hover),
+    ]  # fmt: skip
 
 
 def _now(at: float, share: float) -> Mark:

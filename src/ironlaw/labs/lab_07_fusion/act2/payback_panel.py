@@ -49,7 +49,7 @@ class Setting:
     )
     compile: float = figure(label="Compile time", unit="s", low=5, high=300, dial="span", presets=[10, 48, 120, 300])
     gain: float = figure(label="Throughput gain", unit="%", low=5, high=100, dial="span", means=hundredths)
-    volume: float = figure(label="Calls a day", low=100, high=1e8, dial="span", log=True, whole=True, presets=[1e3, 1e4, 1e6, 1e8])
+    volume: float = figure(label="Calls per day", low=100, high=1e8, dial="span", log=True, whole=True, presets=[1e3, 1e4, 1e6, 1e8])
     span: str = among(payback.SPANS, label="Deployment")
     days: float = figure(90, "Days", low=1, high=3650, dial="span", log=True, whole=True)
     decision: str = among({COMPILE: "compile", STAY: "stay eager"}, COMPILE, "Your decision")
@@ -85,7 +85,11 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         tabbed(counts(lab, case), "Break-even"),
         tabbed(saving(case.net, case.days, Crossing(case.breakeven_days, case.breakeven_calls), duration(case)), "Saved, day by day"),
     ]
-    return kit.View(figures, cards(case), formula(case), banner(lab, case), notes(lab, case), readouts(case))
+    return kit.View(figures, cards(case), formula(case), banner(lab, case), notes(lab, case), readouts(case), seen=_seen(case))
+
+
+def _seen(case: Case) -> dict[str, object]:
+    return {"each": kit.amount(case.saved_s, "s"), "cost": kit.amount(case.cost_s, "s")}
 
 
 def readouts(case: Case) -> dict[str, Any]:
@@ -100,10 +104,20 @@ def readouts(case: Case) -> dict[str, Any]:
 
 def counts(lab: kit.Lab, case: Case) -> Figure:
     """Break-even against what the deployment serves, and the prediction's own mark on the same axis."""
-    rows = {"break-even": case.breakeven, "served": case.served}
+    rows = {"break-even": float(case.breakeven_calls), "served": case.served}
     tones = {"break-even": "good" if case.pays else "fail", "served": "ridge"}
-    bars = [
-        mark("bar", tones[name], x=value, y=name, id=name, name=name, label=calls(value), hover=[("exactly", exact(value, "calls"))])
+    dots = [
+        mark(
+            "point",
+            tones[name],
+            x=value,
+            y=name,
+            size=8,
+            id=name,
+            name=name,
+            label=calls(value),
+            hover=[("exactly", exact(value, "calls"))],
+        )
         for name, value in rows.items()
     ]
     option = lab.choice("act2")
@@ -112,11 +126,11 @@ def counts(lab: kit.Lab, case: Case) -> Figure:
         if option
         else ()
     )
-    words = f"Break-even after {calls(case.breakeven)}; the deployment serves {calls(case.served)}."
+    words = f"Break-even after {calls(case.breakeven_calls)}; the deployment serves {calls(case.served)}."
     table = Table(("what", "calls", "exactly"), tuple((name, calls(value), exact(value, "calls")) for name, value in rows.items()))
     return Figure(
-        "counts", "Break-even in calls", Axis("log", "calls", "calls"), Axis("band", names=tuple(rows)), (*bars, *reveal), words, table,
-        "bars as the dials stand; your mark and the truth at the question's own rates",
+        "counts", "Break-even in calls", Axis("log", "calls", "calls"), Axis("band", names=tuple(rows)), (*dots, *reveal), words, table,
+        "dots as the dials stand; your mark and the truth at the question's own rates",
     )  # fmt: skip
 
 
@@ -138,9 +152,9 @@ def cards(case: Case) -> list[dict[str, Any]]:
         kit.card("Break-even after", case.breakeven_days * payback.DAY, "s", tone=good, note=f"of {duration(case)}",
             word="within it" if case.pays else "after it ends"),
         kit.text_card("Served, calls", format_quantity(case.served), exact=exact(case.served, "calls"),
-            note=f"{significant(case.per_day, 6)} a day"),
+            note=f"{significant(case.per_day, 6)} per day"),
         kit.card("Net time saved", case.net(case.days), "s", tone=good, note=remaining, word="positive" if case.pays else "negative"),
-        kit.text_card("Devices", f"{case.devices:,}", note=f"{significant(case.eager_rate)} calls a second each"),
+        kit.text_card("Devices", f"{case.devices:,}", note=f"{significant(case.eager_rate)} calls per second each"),
     ]  # fmt: skip
 
 
@@ -149,7 +163,7 @@ def formula(case: Case) -> str:
     filled = f"1/{significant(case.eager_rate, 4)} − 1/{significant(case.compiled_rate, 4)}"
     cost = kit.amount(case.compile_s, "s") if case.devices == 1 else f"{case.devices:,} × {kit.amount(case.compile_s, 's')}"
     return line("<i>N</i> =", fraction(term("overhead", "<i>t</i><sub>compile</sub>"), bottom)) + line(
-        "=", fraction(term("overhead", cost), filled), "=", kit.dress(f"{case.breakeven:,.2f}".removesuffix(".00") + " calls")
+        "=", fraction(term("overhead", cost), filled), "=", f"{kit.dress(f'{case.breakeven:,.2f}')}, so call {case.breakeven_calls:,}"
     )
 
 

@@ -157,7 +157,7 @@ def answer_marks(case: Case, claim: str | None) -> list[Mark]:
     truth: dict[str, Any] = {"x": x, "y": roof, "size": 8, "role": "truth", "hover": [("it is", per_byte(x, case.fmt))]}
     return [
         mark("point", "accent", **place, label="you said", name="where you said", id="said", hover=hover),
-        mark("point", "ink", **truth, label=f"it is here, {case.size}", name="the message's product", id="truth"),
+        mark("point", "ink", **truth, label="it is here", name="the message's product", id="truth"),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -82,7 +83,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     gap = [tabbed(figures.gap(setting.nearest), "From the roof to the point")] if measured else []
     pictures = [tabbed(figures.picture(case, layers), "Roofs"), *gap, growth]
     after = sizes(case) + formats(case)
-    return kit.View(pictures, cards(case), formula(case), None, notes(lab, setting), readouts(case), after)
+    why = lab.fill("act1.on_the_slope" if case.at.regime == "memory" else "act1.on_the_ceiling")
+    return kit.View(pictures, cards(case), formula(case), None, notes(lab, setting), readouts(case), after, seen={"why": why})
 
 
 def premise_case(lab: kit.Lab) -> Case:
@@ -110,10 +112,16 @@ def readouts(case: Case) -> dict[str, Any]:
     }
 
 
+def crossing(case: Case) -> str:
+    """The smallest square product that is compute-bound."""
+    return f"{math.ceil(case.crossing):,}"
+
+
 def cards(case: Case) -> list[dict[str, Any]]:
     at, sources = case.at, case.hardware.figures
     share = float(at.mfu)
     side = f"AI is {significant(float(at.intensity / at.ridge))} × the ridge of {significant(float(at.ridge))}"
+    side += f"; compute-bound from N = {crossing(case)}" if case.square else ""
     return [
         intensity.card("Arithmetic intensity", at.intensity, case.fmt),
         kit.card("Attainable", float(at.attainable), case.unit, source=sources.get("bandwidth") or ""),
@@ -152,9 +160,8 @@ def notes(lab: kit.Lab, setting: Setting) -> str:
 
 
 def _precision(lab: kit.Lab, case: Case) -> str:
-    crossing = case.crossing
     ridge = per_byte(case.at.ridge, case.fmt)
-    return lab.fill("act1.crossing", device=case.roof.name, ridge=ridge, crossing=f"{int(-(-crossing // 1)):,}")
+    return lab.fill("act1.crossing", device=case.roof.name, ridge=ridge, crossing=crossing(case))
 
 
 def _cached(lab: kit.Lab, case: Case) -> str:

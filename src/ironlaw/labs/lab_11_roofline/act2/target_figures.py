@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ironlaw.labs.lab_11_roofline.act2 import target
 from ironlaw.labs.lab_11_roofline.act2.layer import Case
@@ -13,8 +14,8 @@ from ironlaw.widget.quantities import exact
 Points = tuple[tuple[int, float], ...]
 
 
-def picture(design: Case) -> Figure:
-    """The line is solid as far as the design fits and dashed beyond; the axes are the same for every design."""
+def picture(design: Case, answer: Sequence[Mark] = ()) -> Figure:
+    """The line is solid as far as the design fits and dashed beyond; the axes are the same for every design. `answer`: marks."""
     plain, own = target.setting(target.today()), target.setting(design)
     points, last = target.curve(own), target.at_most(own)
     end, changed = last.batch, own != plain
@@ -28,7 +29,7 @@ def picture(design: Case) -> Figure:
         mark("line", "fail", points=outside, dash="6 4", name="this design, were there more memory", id="beyond", emphasis=True),
         mark("rule", "ridge", x=float(end), dash=True, label=f"memory full at {end:,}", name="the largest batch that fits", id="full",
              hover=[("largest batch", exact(float(end)))]),
-        _now(design),
+        *answer, _now(design),
     ]  # fmt: skip
     high = 2_000.0 * math.ceil(target.top() * 1.05 / 2_000)
     rows = [(f"{batch:,}", significant(rate, 4), "fits" if batch <= end else "out of memory") for batch, rate in points]

@@ -16,7 +16,7 @@ from ironlaw.registry.workloads import about, kv_cache
 from ironlaw.systems.limits import fail, good, warn
 from ironlaw.units import significant
 from ironlaw.widget.dials import settle
-from ironlaw.widget.figure import tabbed
+from ironlaw.widget.figure import Mark, mark, tabbed
 
 NAME = "act2_target"
 STEP = 500  # of the estimate, in tokens per second
@@ -60,7 +60,7 @@ def design_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     design = design_of(lab, values)
-    pictures = [tabbed(target_figures.picture(design), "Tokens per second"), tabbed(figures.budget(design), "Memory")]
+    pictures = [tabbed(target_figures.picture(design, answer_marks(lab)), "Tokens per second"), tabbed(figures.budget(design), "Memory")]
     fits = bool(design.footprint.fits)
     return kit.View(
         pictures, cards(design), formula(design), banner(lab, design), note=kit.html(lab.fill(f"{NAME}.note")),
@@ -68,11 +68,26 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     )  # fmt: skip
 
 
+def answer_marks(lab: kit.Lab) -> list[Mark]:
+    """What the chosen change was expected to bring with the largest batch that then fits, and what it brings."""
+    option, said = lab.first_choice(NAME), lab.sealed(NAME, "estimate")
+    if option is None or said is None:
+        return []
+    case, words = target.after(option.id), WORDS[option.id]
+    at: dict[str, Any] = {"x": float(case.batch), "shape": "diamond", "size": 8}
+    return [
+        mark("point", "accent", **at, y=float(said), role="prediction", id="said", name="your estimate", label=f"you said {_rate(said)}",
+             hover=[("your estimate", words), ("tokens/s", _rate(said))]),
+        mark("point", "ink", **at, y=case.rate, role="truth", id="truth", name=words, label=f"{words}: {_rate(case.rate)}",
+             hover=[("it makes", _rate(case.rate)), ("batch", f"{case.batch:,}")]),
+    ]  # fmt: skip
+
+
 def cards(design: Case) -> list[dict[str, Any]]:
     need, fits, met = design.footprint, bool(design.footprint.fits), target.met(design)
     goal = f"target {_rate(target.TARGET)}"
     rate = kit.text_card("Tokens/s", _rate(design.rate) if fits else "–", tone="good" if met else "bad",
-        word="met" if met else "missed" if fits else "out of memory", note=goal)  # fmt: skip
+        word="met" if met else "not yet" if fits else "out of memory", note=goal)  # fmt: skip
     share = float(need.total / need.usable)
     memory = kit.card("Memory", float(need.total), "B", tone=kit.tone("memory", share), note=f"{kit.share(need.total, need.usable)} of "
                       f"{kit.capacity(float(need.usable))}")  # fmt: skip
