@@ -29,8 +29,6 @@ OWN = {("lab_v2_17_synthesis", "act1"), ("lab_v2_17_synthesis", "act2")}  # the 
 NOT_YET = {
     ("lab_10_frontier", "act1"): "the mean over four steps; the card has the step from 8 bits",
     ("lab_10_frontier", "act2"): "the crossing is in the second picture",
-    ("lab_13_line", "act1"): "the run that is drawn has a mean of its own",
-    ("lab_13_line", "act2"): "the ratio of the two P99",
     ("lab_v2_10_kv_serving", "act2"): "the ratio of pieces to whole prompts",
 }
 
