@@ -25,7 +25,7 @@ def every_part(one: Pass, target: str, factor: float, overlap: bool) -> Figure:
     names = {name: one.name_of(name) for name in ranked}
     bars = [
         mark(
-            "bar", "accent" if name == target else "muted", x=gains[name], y=names[name], id=f"part-{name}", name=names[name],
+            "point", "accent" if name == target else "muted", size=8, x=gains[name], y=names[name], id=f"part-{name}", name=names[name],
             label=format_quantity(gains[name], "×"), emphasis=name == target,
             hover=[("whole, faster by", exact(gains[name], "×")), ("at most", _most(one, name, overlap)),
                    ("share of the pass", f"{100 * one.share(name):.3g} %")],

@@ -32,7 +32,7 @@ class Change:
     chosen: Pass
     part: str = among((DEVICE, HOST, *KINDS), DEVICE, "What gets faster", dial="select")
     stage: str = among({name: words for name, (words, *_) in STAGES.items()}, "model", "What gets faster", dial="select")
-    factor: float = figure(10, "How much faster it is", "×", low=1, high=1000, dial="span", log=True, presets=[2, 10, 100, 1000])
+    factor: float = figure(1000, "How much faster it is", "×", low=1, high=1000, dial="span", log=True, presets=[2, 10, 100, 1000])
     way: str = among({TURNS: "take turns", OVERLAP: "overlap"}, TURNS, "The parts")
 
     @property

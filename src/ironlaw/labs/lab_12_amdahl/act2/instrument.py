@@ -67,7 +67,7 @@ def marks(lab: kit.Lab) -> tuple[Any, ...]:
     workers, said, true = given(lab, "cluster"), float(option.value), float(lab.question("act2").answer)
     return (
         mark("point", "accent", x=workers, y=said, role="prediction", id="prediction", name="your prediction", size=8,
-             label=f"you said {show(said, '×')}", hover=[("off", Distance(said, true).words)]),
+             label=f"you said {option.label}", hover=[("off", Distance(said, true).words)]),
         mark("point", "ink", x=workers, y=true, role="truth", id="truth", name="computed", size=6, label=f"it is {show(true, '×')}",
              hover=[("speed-up", exact(true, "×"))]),
     )  # fmt: skip
