@@ -88,7 +88,7 @@ def cards(job: Job) -> list[dict[str, Any]]:
         note="with enough workers")  # fmt: skip
     return [
         kit.card("Speed-up", job.speedup, "×", tone="good" if met else "bad", note=f"target {job.target:.3g}×",
-            word="met" if met else "missed"),
+            word="met" if met else "short of it"),
         kit.card("Efficiency", 100 * job.efficiency, "%", tone=kit.tone("utilization", job.efficiency),
                  note=f"{100 * max(0.0, wasted):.0f} % of the bill waits"),
         ceiling,
