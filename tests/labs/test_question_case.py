@@ -27,8 +27,6 @@ OFFERS = {
 OWN = {("lab_v2_17_synthesis", "act1"), ("lab_v2_17_synthesis", "act2")}  # the question is about the learner's own record and designs
 # the key's value is in no card, no formula and not in the picture in front: (lab, act) -> what is missing
 NOT_YET = {
-    ("lab_13_line", "act1"): "the run that is drawn has a mean of its own",
-    ("lab_13_line", "act2"): "the ratio of the two P99",
 }
 
 

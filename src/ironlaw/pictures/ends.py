@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # near enough that no picture is half empty
 
 
 def decades(low: float, high: float) -> tuple[float, float]:
@@ -14,7 +14,7 @@ def decades(low: float, high: float) -> tuple[float, float]:
 
 
 def up_to(high: float) -> float:
-    """The next of 1, 1.2, 1.5 … 8, 10, 12 … that is not below."""
+    """The next round figure that is not below."""
     if high <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(high))

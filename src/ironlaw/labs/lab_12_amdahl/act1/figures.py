@@ -10,6 +10,7 @@ from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
+from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -25,7 +26,7 @@ def every_part(one: Pass, target: str, factor: float, overlap: bool) -> Figure:
     names = {name: one.name_of(name) for name in ranked}
     bars = [
         mark(
-            "bar", "accent" if name == target else "muted", x=gains[name], y=names[name], id=f"part-{name}", name=names[name],
+            "point", "accent" if name == target else "ridge", size=8, x=gains[name], y=names[name], id=f"part-{name}", name=names[name],
             label=format_quantity(gains[name], "×"), emphasis=name == target,
             hover=[("whole, faster by", exact(gains[name], "×")), ("at most", _most(one, name, overlap)),
                    ("share of the pass", f"{100 * one.share(name):.3g} %")],
@@ -34,7 +35,7 @@ def every_part(one: Pass, target: str, factor: float, overlap: bool) -> Figure:
     ]  # fmt: skip
     rows = tuple((names[name], exact(gains[name], "×"), _most(one, name, overlap)) for name in ranked)
     words = "; ".join(f"{names[name]} {format_quantity(gains[name], '×')}" for name in ranked)
-    title = f"The whole, if one part gets {factor:.3g} times as fast"
+    title = f"The whole, if one part gets {significant(factor)} times as fast"
     return Figure(
         "every_part", title, Axis("log", "speed-up of the whole", "×", (1.0, LARGEST)), Axis("band", names=tuple(names.values())),
         tuple(bars), f"{one.label}: {words}.", Table(("part", "the whole", "at most"), rows), more={"row": 30},

@@ -15,7 +15,7 @@ from ironlaw.labs.lab_12_amdahl.act1 import figures, local_runs, slots
 from ironlaw.labs.lab_12_amdahl.passes import DEVICE, HOST, KINDS, PIPELINE, STAGES, Pass
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.systems.fields import among, figure
-from ironlaw.units import show
+from ironlaw.units import show, significant
 from ironlaw.widget.figure import tabbed
 
 FOLLOWS = ("pass", "part")
@@ -32,7 +32,7 @@ class Change:
     chosen: Pass
     part: str = among((DEVICE, HOST, *KINDS), DEVICE, "What gets faster", dial="select")
     stage: str = among({name: words for name, (words, *_) in STAGES.items()}, "model", "What gets faster", dial="select")
-    factor: float = figure(10, "How much faster it is", "×", low=1, high=1000, dial="span", log=True, presets=[2, 10, 100, 1000])
+    factor: float = figure(1000, "How much faster it is", "×", low=1, high=1000, dial="span", log=True, presets=[2, 10, 100, 1000])
     way: str = among({TURNS: "take turns", OVERLAP: "overlap"}, TURNS, "The parts")
 
     @property
@@ -107,7 +107,7 @@ def cards(chosen: Pass, part: str, factor: float, overlap: bool) -> list[dict[st
         note="nothing else takes time")  # fmt: skip
     cards = [
         kit.card("Share of the pass", 100 * chosen.share(part), "%", note=chosen.name_of(part), source=chosen.source),
-        kit.card("The whole is faster by", gain, "×", note=f"the part by {factor:.3g}×"),
+        kit.card("The whole is faster by", gain, "×", note=f"the part by {significant(factor)}×"),
         ceiling,
     ]
     if overlap:

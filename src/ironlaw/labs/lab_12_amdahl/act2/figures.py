@@ -33,9 +33,11 @@ def curve(job: Job, local: Points, measured: Points, measured_on: str, marks: Se
                           name="the ceiling", id="ceiling", hover=[("with any number of workers", exact(job.ceiling, "×"))]))  # fmt: skip
     if 1 < job.best < MOST:
         extra.append(upright(float(job.best), f"peak at {job.best:.0f}", "the peak", "", id="peak"))
+    told = any(math.isclose(math.dist(dict(one.at).values(), (job.workers, job.speedup)), 0, abs_tol=1e-6) for one in marks)
+    now = None if told else ("this job", float(job.workers))
     return lines(
-        series, WORKERS, SPEEDUP, "Speed-up, by workers", extra=[*extra, *marks], now=("this job", float(job.workers)), local=local,
-        measured=measured, measured_on=measured_on, id="scaling", more={"height": 330},
+        series, WORKERS, SPEEDUP, "Speed-up, by workers", extra=[*extra, *marks], now=now, local=local, measured=measured,
+        measured_on=measured_on, id="scaling", more={"height": 330},
     )  # fmt: skip
 
 

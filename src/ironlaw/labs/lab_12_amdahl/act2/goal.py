@@ -16,8 +16,14 @@ def _job(lab: kit.Lab, values: Mapping[str, Any]) -> Job:
     return settings.read(Job, values, story=story(lab))
 
 
+def _most(lab: kit.Lab) -> float:
+    """What a result in time may cost."""
+    told = story(lab)
+    return given(lab, "price") * told.hours + told.worth
+
+
 GOAL = kit.Goal(_job, LIMITS, ("workers", "weeks"))
 
 
 def task(lab: kit.Lab) -> dict[str, object]:
-    return {"target": kit.times(given(lab, "target")), "worth": money(story(lab).worth), "busy": kit.amount(100 * EFFICIENT, "%")}
+    return {"target": kit.times(given(lab, "target")), "most": money(_most(lab)), "busy": kit.amount(100 * EFFICIENT, "%")}

@@ -67,7 +67,7 @@ def marks(lab: kit.Lab) -> tuple[Any, ...]:
     workers, said, true = given(lab, "cluster"), float(option.value), float(lab.question("act2").answer)
     return (
         mark("point", "accent", x=workers, y=said, role="prediction", id="prediction", name="your prediction", size=8,
-             label=f"you said {show(said, '×')}", hover=[("off", Distance(said, true).words)]),
+             label=f"you said {option.label}", hover=[("off", Distance(said, true).words)]),
         mark("point", "ink", x=workers, y=true, role="truth", id="truth", name="computed", size=6, label=f"it is {show(true, '×')}",
              hover=[("speed-up", exact(true, "×"))]),
     )  # fmt: skip
@@ -88,7 +88,7 @@ def cards(job: Job) -> list[dict[str, Any]]:
         note="with enough workers")  # fmt: skip
     return [
         kit.card("Speed-up", job.speedup, "×", tone="good" if met else "bad", note=f"target {job.target:.3g}×",
-            word="met" if met else "missed"),
+            word="met" if met else "short of it"),
         kit.card("Efficiency", 100 * job.efficiency, "%", tone=kit.tone("utilization", job.efficiency),
                  note=f"{100 * max(0.0, wasted):.0f} % of the bill waits"),
         ceiling,

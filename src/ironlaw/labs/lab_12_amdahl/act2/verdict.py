@@ -1,4 +1,4 @@
-"""Which limit a design hits, and what would do."""
+"""Which limit a design hits, and by how much."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _backwards(job: Job) -> dict[str, object]:
 
 
 def _too_few(job: Job) -> dict[str, object]:
-    return _reached(job) | {"workers": counted(job.workers, "worker"), "needed": f"{job.needed:,.0f}"}
+    return _reached(job) | {"workers": counted(job.workers, "worker")}
 
 
 def _not_worth(job: Job) -> dict[str, object]:
@@ -45,7 +45,7 @@ def _paid(job: Job) -> dict[str, object]:
 
 
 def _waiting(job: Job) -> dict[str, object]:
-    return _paid(job) | {"waits": kit.amount(100 * (1 - job.efficiency), "%", 2), "needed": f"{job.needed:,.0f}"}
+    return _paid(job) | {"waits": kit.amount(100 * (1 - job.efficiency), "%", 2)}
 
 
 def _good(job: Job) -> dict[str, object]:

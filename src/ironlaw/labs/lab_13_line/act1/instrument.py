@@ -63,7 +63,7 @@ def rate(run: Run) -> float:
 def cards(run: Run, cut: Window | None) -> list[dict[str, Any]]:
     mean, inside = float(run.mean) * TICK, float(run.in_flight)
     rows = [
-        kit.card("In flight, L", inside, note="on average"),
+        kit.card("In flight, L", inside, note="on average, from empty to empty"),
         kit.card("Finished, λ", rate(run), "/s"),
         kit.card("Mean time, W", mean, "s", note=f"λ·W = {significant(rate(run) * mean)}"),
         kit.card("P99", float(run.quantile(0.99)) * TICK, "s", note="one in a hundred takes longer"),

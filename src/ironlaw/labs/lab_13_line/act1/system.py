@@ -28,10 +28,10 @@ class System:
     """Where the dials of Act I stand: a line, and how its area is looked at."""
 
     cut: str = among(CUTS, "columns", "Cut the area into")
-    arrivals: str = among(ARRIVALS, "poisson", "Arrivals")
+    arrivals: str = among(ARRIVALS, "regular", "Arrivals")
     burst: int = whole(10, "Requests in a burst", most=50, dial="span")
     rate: float = figure(RATE, "Requests per second", "/s", low=0.1, high=1000, dial="span", log=True)
-    service: str = among(SERVICES, "exponential", "Service times", dial="select")
+    service: str = among(SERVICES, "fixed", "Service times", dial="select")
     sigma: float = figure(0.8, "Spread σ of their logarithm", low=0.1, high=1.5, dial="span", step=0.1)
     mean: float = figure(SECONDS, "Mean service time", "s", low=0.001, high=60, dial="span", log=True)
     servers: int = whole(64, "Servers", most=64, dial="span", log=True)

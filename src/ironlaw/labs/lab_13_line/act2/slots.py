@@ -23,7 +23,7 @@ def lock() -> dict[str, object]:
 
 
 def truth(lab: kit.Lab) -> str:
-    return kit.times(float(lab.question("act2").answer))
+    return kit.times(float(lab.question("act2").answer), 2)
 
 
 def distance(lab: kit.Lab) -> str:

@@ -23,7 +23,7 @@ def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark
     bars = [
         mark(
             "point",
-            "accent" if i == 0 else "muted",
+            "accent" if i == 0 else "ridge",
             size=8,
             x=min(ENDS[1], max(ENDS[0], value)),
             y=name,
