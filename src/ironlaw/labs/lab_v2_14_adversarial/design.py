@@ -33,7 +33,7 @@ def measured(lab: kit.Lab) -> dict[str, str]:
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    rows = [("Reader, attacked", percent(one["left"]) if one else "open", "")]
+    rows = [("Digits, attacked", percent(one["left"]) if one else "open", "")]
     if not two:
         return [*rows, ("A batch", "open", ""), ("Plan", "open", "")]
     hit = two["constraint_hit"]

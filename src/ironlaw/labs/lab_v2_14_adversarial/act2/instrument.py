@@ -18,7 +18,7 @@ from ironlaw.widget.figure import tabbed
 CLAIMS = ("k_plus_one", "arithmetic_is_time", "a_hundred_copies_certify")
 FOLLOWS = ("model",)
 FIRST = {CIFAR: "Alfarra2020ClusTR"}
-MORE = ("dtype", "mode", "noise", "samples", "sigma")  # dials in the fold
+MORE = ("dtype", "mode", "slo", "noise", "samples", "sigma")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
