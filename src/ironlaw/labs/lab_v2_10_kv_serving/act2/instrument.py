@@ -37,11 +37,11 @@ def dials(lab: kit.Lab) -> Any:
         budget = int(values.get("budget") or Setting.budget)
         barred = {size: "more than the tokens of a step" for size in MOST if pieces and size > budget}
         return [
-            kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8, shows="over-time"),
             *settings.dials(
                 Setting, prompts={"hidden": static}, budget={"hidden": static}, most={"disabled": barred},
                 devices={"value": usual_group(machine), "disabled": groups(machine)},
             ),
+            kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8, shows="over-time"),
         ]  # fmt: skip
 
     return dials_at
