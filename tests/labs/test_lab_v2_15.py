@@ -106,6 +106,20 @@ def test_the_pictures_of_act_two(bench):
     assert sum(value for _, value in load) / len(load) == pytest.approx(100) and min(value for _, value in load) == pytest.approx(60)
 
 
+def test_the_four_changes_are_those_of_the_fleet_as_set(bench):
+    def rows(view):
+        marks = figure(view, "changes")["marks"]
+        return {mark["y"]: mark["x1"] for mark in marks if mark["type"] == "bar"}, {mark.get("role") for mark in marks}
+
+    start = bench.start("act2")
+    (asked, marked), (turned, unmarked) = (rows(bench.turn("act2", **{**start, "region": each})) for each in (start["region"], "hydro"))
+    assert asked["as set"] == pytest.approx(plan.premise().tonnes) and {"prediction", "truth"} <= marked
+    other = replace(plan.premise(), region="hydro")
+    assert turned["as set"] == pytest.approx(other.tonnes) and turned["better cooling"] < turned["as set"]
+    assert not {"prediction", "truth"} & unmarked  # on another site the least is another change
+    bench.turn("act2", **start)
+
+
 # --- keys, the ledger, the learner's own machine
 
 
