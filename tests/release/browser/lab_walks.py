@@ -308,7 +308,7 @@ def the_promise(page: Page, second: Locator) -> None:
     second.get_by_role("button", name="Moment: one step on").click()
     expect(moment).to_have_value("25")
     second.locator('[data-dial="prompts"]').get_by_text("in pieces, beside decoding").click()
-    second.get_by_label("Tokens a step, at most").select_option(label="512")
+    second.get_by_label("Tokens per step, at most").select_option(label="512")
     expect(banner(second)).to_contain_text("The promise is kept")
     second.locator('[data-dial="devices"]').get_by_text("1", exact=True).click()
     expect(banner(second)).to_contain_text("does not fit")

@@ -69,7 +69,7 @@ def formula(setting: Setting) -> str:
     )  # fmt: skip
     memory = kit.amount(setting.share * setting.total, "B"), kit.amount(setting.weight_bytes, "B")
     fit = line(
-        "<i>slots</i> =", fraction("<i>memory</i> − <i>weights</i>", "<i>tokens</i> × <i>bytes a token</i>"), "=",
+        "<i>slots</i> =", fraction("<i>memory</i> − <i>weights</i>", "<i>tokens</i> × <i>bytes per token</i>"), "=",
         fraction(f"{memory[0]} − {memory[1]}", f"{setting.each:,.0f} × {kit.amount(setting.shape.token_bytes, 'B')}"), "=",
         f"{setting.fit(setting.shape, setting.each):,.1f}",
     )  # fmt: skip

@@ -90,7 +90,7 @@ def formula(case: ServedCase) -> str:
     inside = line("<i>rate</i> × <i>time inside</i> =", kit.amount(out.rate, "/s"), "×", kit.amount(out.mean_time, "s"), "=",
                   kit.amount(out.rate * out.mean_time, ""), "requests inside, on average")  # fmt: skip
     share = fraction(f"{case.devices * case.replicas} × 10<sup>6</sup>", kit.amount(out.tokens_per_s, "/s"))
-    cost = line("devices × seconds a million tokens =", share, "=", kit.amount(case.device_seconds, "s"))
+    cost = line("device time for a million tokens =", share, "=", kit.amount(case.device_seconds, "s"))
     return inside + cost
 
 

@@ -57,7 +57,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
             note=f"surely {significant(100 * setting.left.low)} to {percent(setting.left.high)}",
         ),
         kit.card("Under the worst we tried", worst, "%", tone="bad" if left - worst > NARROW else ""),
-        kit.card("The attack takes", setting.passes, "passes", note="forward, an image"),
+        kit.card("The attack takes", setting.passes, "passes", note="forward, per image"),
     ]
 
 

@@ -17,7 +17,6 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-STEEPEST = 3.0  # elasticity that the picture holds
 OPTIONS = {"batch": "larger batches", "cooling": "better cooling", "wait": "waiting for the sun", "keep": "kept twice as long"}
 
 
@@ -51,10 +50,10 @@ def carbon(plan: Plan) -> Figure:
         "t",
         "Carbon of a year",
         chosen=f"at elasticity {significant(plan.most)}",
-        label="CO₂ equivalent a year",
+        label="CO₂ equivalent per year",
         id="carbon",
         extra=[budget()],
-        note=f"{SERVERS[plan.server][0]}; the site on {REGIONS[plan.region]}; {significant(plan.requests)} requests a second before",
+        note=f"{SERVERS[plan.server][0]}; the site on {REGIONS[plan.region]}; {significant(plan.requests)} requests per second before",
     )
 
 
@@ -84,7 +83,7 @@ def four_changes(lab: kit.Lab, plan: Plan) -> Figure:
     """The fleet as set, and with each of the question's changes; at the question's own fleet the learner's and the right one are marked."""
     rows = {"as set": parts(plan.carbon(plan.most))} | {OPTIONS[key]: parts(one.carbon(one.most)) for key, one in changes(plan).items()}
     drawn = stack(
-        rows, "t", "Four ways to spend the year", label="CO₂ equivalent a year", id="changes", extra=[budget()],
+        rows, "t", "Four ways to spend the year", label="CO₂ equivalent per year", id="changes", extra=[budget()],
         note=f"at an elasticity of {significant(plan.most)}, {significant(100 * plan.passed)} % of savings passed on",
     )  # fmt: skip
     option = lab.choice("act2")

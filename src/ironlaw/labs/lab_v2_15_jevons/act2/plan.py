@@ -60,7 +60,7 @@ class Plan:
     limit: float = figure(
         lambda: given("limit"), "99 of 100 tokens within", "ms", low=20, high=1000, dial="span", step=5, log=True, means=times(MS)
     )
-    requests: float = figure(story_requests, "Requests a second, at the old price", low=10, high=10_000, dial="span", log=True)
+    requests: float = figure(story_requests, "Requests per second, at the old price", low=10, high=10_000, dial="span", log=True)
 
     @property
     def fleet(self) -> Fleet:
