@@ -10,10 +10,11 @@ from headless import Page, Stages
 
 from ironlaw.kit.lab_check import complete as answer_everything
 from ironlaw.labs.lab_01_magnitude import models
+from ironlaw.labs.lab_v2_10_kv_serving import warming as servers
 from ironlaw.labs.lab_v2_17_synthesis import warming
 from ironlaw.ledger import open_ledger
 
-for one in (models, warming):
+for one in (models, servers, warming):
     one._warm.acquire(blocking=False)  # nothing in the background: a test builds what it asks for
 
 

@@ -72,11 +72,11 @@ def test_rows_can_be_left_out(bench):
 def test_a_hidden_slope_flatters_until_the_margin_is_followed(bench):
     start = bench.start("act1")
     blind = bench.turn("act1", **{**start, "reader": "masked", "attack": "pgd"})
-    assert float(cards(blind)["Reader, attacked so"].split()[0]) > 95 and bench.shows("act1.flatters", blind["banner"]["text"])
+    assert float(cards(blind)["Digits, attacked so"].split()[0]) > 95 and bench.shows("act1.flatters", blind["note"])
     seeing = bench.turn("act1", **{**start, "reader": "masked", "attack": "margin"})
     plain = bench.turn("act1", **{**start, "reader": "plain", "attack": "margin"})
-    assert cards(seeing)["Reader, attacked so"] == cards(plain)["Reader, attacked so"] and not seeing["banner"]
-    assert float(cards(seeing)["Reader, attacked so"].split()[0]) < 50
+    assert cards(seeing)["Digits, attacked so"] == cards(plain)["Digits, attacked so"] and not bench.shows("act1.flatters", seeing["note"])
+    assert float(cards(seeing)["Digits, attacked so"].split()[0]) < 50
     assert cards(blind)["The attack takes"] == "41 passes"
 
 

@@ -29,7 +29,7 @@ def test_the_keys_are_the_storys_own_cases(bench):
     """A key writes its premises as numbers; the words take them from [given]."""
     case = setting.story()
     assert bench.lab.question("act1").answer == pytest.approx(100 * case.energy(case.high)) == pytest.approx(63.80, abs=0.01)
-    carbon = {name: one.tonnes for name, one in plan.changes().items()}
+    carbon = {name: one.tonnes for name, one in plan.changes(plan.premise()).items()}
     assert bench.lab.question("act2").answer == min(carbon, key=carbon.get) == "wait"
     assert sorted(carbon.values())[1] / min(carbon.values()) > 1.05 and carbon["batch"] > 1.2 * plan.premise().tonnes
     made = embodied_share(1e3 * story.given("embodied"), 700, story.given("hydro"), 3, 0.6)
@@ -104,6 +104,20 @@ def test_the_pictures_of_act_two(bench):
     assert max(mark["x1"] for mark in bars) == pytest.approx(plan.premise().tonnes, rel=1e-3)
     load = next(mark for mark in figure(view, "hours")["marks"] if mark["id"] == "line-load")["points"]
     assert sum(value for _, value in load) / len(load) == pytest.approx(100) and min(value for _, value in load) == pytest.approx(60)
+
+
+def test_the_four_changes_are_those_of_the_fleet_as_set(bench):
+    def rows(view):
+        marks = figure(view, "changes")["marks"]
+        return {mark["y"]: mark["x1"] for mark in marks if mark["type"] == "bar"}, {mark.get("role") for mark in marks}
+
+    start = bench.start("act2")
+    (asked, marked), (turned, unmarked) = (rows(bench.turn("act2", **{**start, "region": each})) for each in (start["region"], "hydro"))
+    assert asked["as set"] == pytest.approx(plan.premise().tonnes) and {"prediction", "truth"} <= marked
+    other = replace(plan.premise(), region="hydro")
+    assert turned["as set"] == pytest.approx(other.tonnes) and turned["better cooling"] < turned["as set"]
+    assert not {"prediction", "truth"} & unmarked  # on another site the least is another change
+    bench.turn("act2", **start)
 
 
 # --- keys, the ledger, the learner's own machine

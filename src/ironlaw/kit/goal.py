@@ -8,7 +8,7 @@ The task is the section `act2.task` of words.md; the HUD, the help, the receipt,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ironlaw.errors import IronlawError
@@ -26,7 +26,8 @@ MEETS, FAILS = "meets the goal", "does not meet the goal yet"
 class Goal:
     """`limits` end with the good one, and a design that hits no other meets the goal. `turns`: the dials that a design may use.
 
-    `nearest(lab, values)`: where the lab has a search of its own, the turns that it finds.
+    `nearest(lab, values)`: where the lab has a search of its own, the turns that it finds. `drivers`: of a limit, the dials that it
+    depends on, where the lab knows them; help tries no others.
     """
 
     setting: Callable[[Any, Values], Any]
@@ -34,6 +35,7 @@ class Goal:
     turns: Sequence[str]
     nearest: Callable[[Any, Values], Mapping[str, Any] | None] | None = None
     panel: str = ""  # the act's further instrument that it belongs to
+    drivers: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def broken(self, lab: Any, values: Values) -> Limit | None:
         """The first limit that a design breaks; None where it meets the goal."""
@@ -76,8 +78,8 @@ class Aim:
         found: Callable[[Values], Sequence[Dial]] = self.lab.instruments[self.name].dials
         return found
 
-    @property
-    def search(self) -> Search:
+    def search(self, limit: str = "") -> Search:
+        """Over the dials that drive this limit, or all of them."""
         goal = self.goal
 
         def rank(values: Values) -> int:
@@ -85,7 +87,7 @@ class Aim:
             quick = goal.rank(self.lab, {**values, "moving": True})
             return quick if quick < len(goal.limits) else goal.rank(self.lab, values)
 
-        return Search(self.dials, rank, len(goal.limits), goal.turns)
+        return Search(self.dials, rank, len(goal.limits), goal.drivers.get(limit, goal.turns))
 
     @property
     def design(self) -> Design | None:
@@ -140,7 +142,7 @@ class Aim:
 
     def nearest(self, values: Values) -> dict[str, Any] | None:
         """Where the dials stand at the nearest design that meets the goal: from here, else from where the act opens."""
-        search = self.search
+        search = self.search()
         _, opening, _ = stand(self.dials, {})
         premises = {name: value for name, value in opening.items() if name not in self.goal.turns}
         for begin in (dict(values), {**values, **premises}, opening):

@@ -66,7 +66,8 @@ def _highest(asked: list[Event]) -> int:
 
 def asked_at(aim: Aim, values: Mapping[str, Any], rung: int) -> dict[str, Any]:
     """What is written down: `turns` are what the rung proposes, `drives` the dials that it names."""
-    search, limit = aim.search, aim.goal.broken(aim.lab, values)
+    limit = aim.goal.broken(aim.lab, values)
+    search = aim.search(limit.name if limit else "")
     turns: dict[str, Any] = {}
     drives = search.movers(values) if rung == 1 else []
     if rung == 2:

@@ -308,7 +308,7 @@ def the_promise(page: Page, second: Locator) -> None:
     second.get_by_role("button", name="Moment: one step on").click()
     expect(moment).to_have_value("25")
     second.locator('[data-dial="prompts"]').get_by_text("in pieces, beside decoding").click()
-    second.get_by_label("Tokens a step, at most").select_option(label="512")
+    second.get_by_label("Tokens per step, at most").select_option(label="512")
     expect(banner(second)).to_contain_text("The promise is kept")
     second.locator('[data-dial="devices"]').get_by_text("1", exact=True).click()
     expect(banner(second)).to_contain_text("does not fit")
@@ -421,7 +421,7 @@ def year_controls(page: Page, first: Locator, second: Locator) -> None:
 def the_attacks(page: Page, first: Locator) -> None:
     expect(page.locator("#act1-reveal")).to_contain_text("0.037")
     page.get_by_role("button", name="Look at a defence that fools an attack").click()
-    expect(banner(first)).to_contain_text("This attack flatters")
+    expect(first).to_contain_text("This attack flatters")
     expect(hud(page)).to_contain_text("97.2 %")
     page.get_by_role("button", name="attack it another way").click()
     expect(hud(page)).to_contain_text("44 %")
@@ -462,14 +462,16 @@ def the_run(page: Page, first: Locator) -> None:
     pick(first, "Rényi, tight")
     number(first, "Noise multiplier", "2")
     expect(hud(page)).to_contain_text("2.35")
-    first.get_by_role("tab", name="By steps").click()
-    expect(first.locator('[data-figure="by-steps"] .il-drawing')).to_be_visible()
+    first.get_by_role("tab", name="Budgets").click()
+    expect(first.locator('[data-figure="budgets"] .il-drawing')).to_be_visible()
     first.get_by_role("tab", name="The attack").click()
     changes(page, first, lambda: number(first, "False alarms of an attack", "50"))
     number(first, "Noise multiplier", "4")
 
 
 def the_budget(page: Page, second: Locator) -> None:
+    expect(banner(second)).to_contain_text("The noise drowns the gradient")
+    number(second, "Runs, tuning included", "50")
     expect(banner(second)).to_contain_text("The budget is overspent")
     number(second, "Runs, tuning included", "1")
     for group, option in (("Drawn for a step", "16 %"), ("Clip norm", "0.03"), ("Learning rate", "1"), ("Epochs", "30")):
@@ -482,8 +484,8 @@ def the_budget(page: Page, second: Locator) -> None:
 
 
 def budget_controls(page: Page, first: Locator, second: Locator) -> None:
-    first.get_by_role("tab", name="By steps").click()
-    expect(first.locator('[data-figure="by-steps"] .il-drawing')).to_be_visible()
+    first.get_by_role("tab", name="Budgets").click()
+    expect(first.locator('[data-figure="budgets"] .il-drawing')).to_be_visible()
     changes(page, second, lambda: number(second, "δ is one in", "100"))
     second.get_by_role("tab", name="By noise").click()
     expect(second.locator('[data-figure="by-noise"] .il-drawing')).to_be_visible()

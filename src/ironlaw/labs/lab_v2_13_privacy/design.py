@@ -23,5 +23,9 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     rows = [("ε of the run", significant(one["run_epsilon"]) if one else "open", "")]
     if not two:
         return [*rows, ("ε of all runs", "open", ""), ("Read right", "open", "")]
-    tone = "fail" if two["constraint_hit"] else ""
-    return [*rows, ("ε of all runs", significant(two["epsilon"]), tone), ("Read right", percent(two["accuracy"]), tone)]
+    hit = two["constraint_hit"]
+    return [
+        *rows,
+        ("ε of all runs", significant(two["epsilon"]), "fail" if hit in ("delta", "unproven", "overspent") else ""),
+        ("Read right", percent(two["accuracy"]), "fail" if hit in ("noise_only", "clipped", "floor") else ""),
+    ]

@@ -1,4 +1,4 @@
-"""Where the dials of Act II begin: at the learner's designs, or at the house's; and which lab gives what."""
+"""Where the dials of Act II begin: at the learner's designs, or at the course's; and which lab gives what."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def given(lab: kit.Lab) -> str:
 
 
 def missing(lab: kit.Lab) -> str:
-    """Which labs would give what is the house's now."""
+    """Which labs would give what is the course's now."""
     have = set(start_of(lab).given.values())
     return _and([f"{name(slug)} ({what})" for slug, what in GIVES.items() if slug not in have])
 

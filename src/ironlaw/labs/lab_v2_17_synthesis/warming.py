@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from ironlaw.systems.whole import Design, evaluate
 from ironlaw.systems.whole.whole_levers import tornado
+from ironlaw.systems.whole.whole_search import nearest
 
 _warm = threading.Lock()
 
@@ -21,3 +22,4 @@ def warm(design: Design) -> None:
 def fill(design: Design) -> None:
     if not evaluate(design).refusal:
         tornado(design)
+        nearest(design)

@@ -93,7 +93,7 @@ class Design:
     replicas: int = _menu((2, 3, 4, 6, 8, 12), 4, "Replicas for the load")
     spares: int = _menu((0, 1, 2, 3), 0, "Spare replicas")
     most: int = _menu((16, 32, 64, 128, 256), 128, "Requests at once, at most")
-    budget: int = _menu((128, 256, 512, 1024, 2048), 2048, "Tokens a step, at most")
+    budget: int = _menu((128, 256, 512, 1024, 2048), 2048, "Tokens per step, at most")
     weights: str = _menu({"bf16": "BF16", "fp8": "FP8"}, "bf16", "Weights served in")
     cache: str = _menu({"bf16": "BF16", "fp8": "FP8"}, "bf16", "Cache in")
     hedge: float = _menu((0.9, 0.95, 0.99, 1.0), 1.0, "A copy of a request after", _unless(1.0, "never", lambda x: f"P{100 * x:g}"))

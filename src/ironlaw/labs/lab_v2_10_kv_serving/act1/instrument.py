@@ -10,6 +10,7 @@ from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.kit import settings
 from ironlaw.kit.context import LOCAL
 from ironlaw.kit.formula import fraction, line
+from ironlaw.labs.lab_v2_10_kv_serving import warming
 from ironlaw.labs.lab_v2_10_kv_serving.act1 import figures
 from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import FIXED, MODELS, Setting
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import machine_of
@@ -29,6 +30,7 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
+    warming.warm()
     setting = settings.read(Setting, values, machine=machine_of(lab))
     own = figures.here(lab)
     return kit.View(
@@ -67,7 +69,7 @@ def formula(setting: Setting) -> str:
     )  # fmt: skip
     memory = kit.amount(setting.share * setting.total, "B"), kit.amount(setting.weight_bytes, "B")
     fit = line(
-        "<i>slots</i> =", fraction("<i>memory</i> − <i>weights</i>", "<i>tokens</i> × <i>bytes a token</i>"), "=",
+        "<i>slots</i> =", fraction("<i>memory</i> − <i>weights</i>", "<i>tokens</i> × <i>bytes per token</i>"), "=",
         fraction(f"{memory[0]} − {memory[1]}", f"{setting.each:,.0f} × {kit.amount(setting.shape.token_bytes, 'B')}"), "=",
         f"{setting.fit(setting.shape, setting.each):,.1f}",
     )  # fmt: skip

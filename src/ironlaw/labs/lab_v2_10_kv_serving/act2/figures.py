@@ -93,10 +93,11 @@ def pieces(lab: kit.Lab, case: ServedCase, whole: Outcome, cut: Outcome) -> Figu
     for time, seconds_of in read.items():
         for server, out in servers.items():
             seconds, row, late = seconds_of(out), f"{time}, {server}", seconds_of(out) > promised[time]
-            words = f"{format_quantity(seconds, 's')}, {'over' if late else 'within'} {format_quantity(promised[time], 's')}"
+            over = f", over {format_quantity(promised[time], 's')}" if late else ""
             marks.append(
                 mark("point", "accent" if server == "as set" else "ink", x=min(max(seconds, TIMES[0]), TIMES[1]), y=row, id=row, name=row,
-                     size=7, hollow=server == "whole", label=words, hover=[("P99", exact(seconds, "s")), ("promised", words)])
+                     size=7, hollow=server == "whole", label=f"{format_quantity(seconds, 's')}{over}",
+                     hover=[("P99", exact(seconds, "s")), ("promised", exact(promised[time], "s"))])
             )  # fmt: skip
             rows.append((row, format_quantity(seconds, "s"), exact(seconds, "s")))
     option, before = lab.choice("act2"), read["first token"](whole)

@@ -37,11 +37,11 @@ def dials(lab: kit.Lab) -> Any:
         budget = int(values.get("budget") or Setting.budget)
         barred = {size: "more than the tokens of a step" for size in MOST if pieces and size > budget}
         return [
-            kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8, shows="over-time"),
             *settings.dials(
                 Setting, prompts={"hidden": static}, budget={"hidden": static}, most={"disabled": barred},
                 devices={"value": usual_group(machine), "disabled": groups(machine)},
             ),
+            kit.span("at", "Moment", 0, WINDOW, 12, step=0.5, unit="s", play=8, shows="over-time"),
         ]  # fmt: skip
 
     return dials_at
@@ -90,7 +90,7 @@ def formula(case: ServedCase) -> str:
     inside = line("<i>rate</i> × <i>time inside</i> =", kit.amount(out.rate, "/s"), "×", kit.amount(out.mean_time, "s"), "=",
                   kit.amount(out.rate * out.mean_time, ""), "requests inside, on average")  # fmt: skip
     share = fraction(f"{case.devices * case.replicas} × 10<sup>6</sup>", kit.amount(out.tokens_per_s, "/s"))
-    cost = line("devices × seconds a million tokens =", share, "=", kit.amount(case.device_seconds, "s"))
+    cost = line("device time for a million tokens =", share, "=", kit.amount(case.device_seconds, "s"))
     return inside + cost
 
 

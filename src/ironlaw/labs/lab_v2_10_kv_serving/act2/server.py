@@ -38,11 +38,11 @@ class Setting:
     )  # fmt: skip
     trace: str = among(TRACES, CHAT, "Requests like", dial="select")
     prompts: str = among(PROMPTS, WHOLE, "Prompts go in")
-    budget: int = among(BUDGETS, 2048, "Tokens a step, at most", dial="select", shown="{:,}")
+    budget: int = among(BUDGETS, 2048, "Tokens per step, at most", dial="select", shown="{:,}")
     scheduling: str = among({"continuous": "a running batch", "static": "only a new batch"}, "continuous", "Requests join")
     most: int = among(MOST, 256, "Sequences at once, at most", dial="select")
     model: str = among(MODELS, MODELS[0], "Model", dial="select", shown=lambda name: str(about(name)["name"]))
-    devices: int = among(GROUPS, 4, "Devices a replica")
+    devices: int = among(GROUPS, 4, "Devices per replica")
     replicas: int = whole(1, "Replicas", most=8, dial="span")
     weights: str = among(WEIGHTS, "", "Weights in")
     cache: str = among(CACHES, "", "Cache in")

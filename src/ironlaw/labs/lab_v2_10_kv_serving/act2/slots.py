@@ -24,7 +24,7 @@ def _about() -> dict[str, object]:
         "model": about(case.model)["name"], "devices": case.devices, "rate": kit.amount(case.per_second, "/s"),
         "prompt": f"{load.means[0]:,.0f}", "output": f"{load.means[1]:,.0f}", "budget": STORY_BUDGET,
         "ttft": kit.amount(PROMISE.ttft, "s"), "tbt": kit.amount(PROMISE.tbt, "s"), "machine": registered(case.machine).name,
-        "whole_budget": f"{case.policy.budget:,}", "requests": len(case.requests),
+        "whole_budget": f"{case.policy.budget:,}", "requests": f"{len(case.requests):,}",
     }  # fmt: skip
 
 

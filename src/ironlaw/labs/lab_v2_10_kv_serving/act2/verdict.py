@@ -1,4 +1,4 @@
-"""Which limit a server hits, by how much, and the least change that would do."""
+"""Which limit a server hits, and by how much."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ironlaw.systems.limits import fail, good, hit
 from ironlaw.systems.serving.served_cases import ServedCase
 
 OOM, THRASH, TTFT, TBT = "oom", "thrash", "ttft", "tbt"
-TRIED = 3  # changes that are simulated for a hint
 
 
 def keeps(case: ServedCase) -> bool:

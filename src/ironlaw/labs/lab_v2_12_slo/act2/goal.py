@@ -19,17 +19,17 @@ def _plan(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
 
 def _nearest(lab: kit.Lab, values: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Every try is a run through a spike, so few are tried: a line that is cut short, then more replicas that fail less together."""
-    for load, common, replicas, limit in product(LOADS, COMMON, range(2, MOST_REPLICAS + 1), LINES):
-        turns = {"limit": limit, "common": min(values["common"], common), "replicas": replicas, "load": min(values["load"], load)}
+    for common, replicas, limit in product(COMMON, range(2, MOST_REPLICAS + 1), LINES):
+        turns = {"limit": limit, "common": min(values["common"], common), "replicas": replicas}
         plan = plan_of({**values, **SAFE, **turns})
         if plan.available >= PROMISED and plan.latency <= LATENCY and hit(LIMITS, plan).tone == "good":
             return {**SAFE, **turns}
     return None
 
 
-LINES, COMMON, LOADS = (40, 20), (10, 5, 0), (500, 320, 250, 200)  # requests that may wait; percent; requests per second
+LINES, COMMON = (40, 20), (10, 5, 0)  # requests that may wait; percent
 SAFE = {"growth": 1.2, "hedge": 0}
-TURNS = ("retries", "budget", "limit", "where", "replicas", "common", "load", "hedge", "growth", "timeout", "order", "breaker")
+TURNS = ("retries", "budget", "limit", "where", "replicas", "common", "hedge", "growth", "timeout", "order", "breaker")
 GOAL = kit.Goal(_plan, LIMITS, TURNS, nearest=_nearest)
 
 

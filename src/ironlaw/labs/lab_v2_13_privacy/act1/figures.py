@@ -31,7 +31,7 @@ def inside(epsilon: float) -> float:
 
 
 def about(run: Run) -> str:
-    return f"{percent(run.rate)} a step, noise {significant(run.noise)}, {run.steps:,.0f} steps, δ = {tiny(run.delta)}"
+    return f"{percent(run.rate)} per step, noise {significant(run.noise)}, {run.steps:,.0f} steps, δ = {tiny(run.delta)}"
 
 
 def proved(run: Run) -> dict[str, float]:

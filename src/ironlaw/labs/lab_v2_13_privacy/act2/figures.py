@@ -38,7 +38,7 @@ def _data(plan: Plan) -> str:
 
 def _words(plan: Plan) -> str:
     learning = f"clip norm {plan.clip:g}, learning rate {plan.speed:g}, epochs {plan.epochs}"
-    return f"{100 * plan.rate:g} % a step, noise {plan.noise:g}, {learning}, {_runs(plan)}"
+    return f"{100 * plan.rate:g} % per step, noise {plan.noise:g}, {learning}, {_runs(plan)}"
 
 
 def _spread(plan: Plan, colour: str, name: str) -> Mark:
@@ -144,7 +144,7 @@ def four_changes(lab: kit.Lab, plan: Plan) -> Figure:
         "changes", "ε after each change", Axis("linear", "ε", "", (0.0, up_to(max(4.0, *rows.values())))), Axis("band", names=tuple(rows)),
         (*marks, limit), "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items()) + ".",
         table=Table(("change", "ε"), tuple((name, significant(epsilon)) for name, epsilon in rows.items())),
-        note=f"{100 * plan.rate:g} % a step, noise {plan.noise:g}, epochs {plan.epochs}, {_runs(plan)}, δ = {tiny(plan.delta)}",
+        note=f"{100 * plan.rate:g} % per step, noise {plan.noise:g}, epochs {plan.epochs}, {_runs(plan)}, δ = {tiny(plan.delta)}",
     )  # fmt: skip
     option = lab.choice("act2")
     return on_rows(drawn, [OPTIONS[option.id]], OPTIONS[lab.question("act2").right.id]) if option else drawn

@@ -77,7 +77,7 @@ def readers(lab: kit.Lab, setting: Setting) -> Figure:
     chance = mark("rule", "ridge", y=10.0, dash=True, label="chance", name="guessing among ten digits", id="chance")
     times = f"{number_of(setting.steps, 'step')}, {number_of(setting.restarts, 'start')}"
     return lines(
-        series, EPSILON, Axis("linear", "right answers", "%", (0.0, 100.0)), f"The reader {READERS[setting.reader]}",
+        series, EPSILON, Axis("linear", "right answers", "%", (0.0, 100.0)), f"Digits, the classifier {READERS[setting.reader]}",
         extra=[chance, bar], now=(name, setting.epsilon), local=local, id="readers", note=f"797 images; the two of many steps with {times}",
     )  # fmt: skip
 

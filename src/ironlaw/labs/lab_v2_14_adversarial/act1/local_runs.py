@@ -47,4 +47,4 @@ def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     if run is None:
         return {}
     worst = dict(points(run, STRONG))
-    return {"chance_is_the_floor": kit.LocalFigure(min(worst.values()), "%", f"the reader of digits at its largest ε, {run.source}")}
+    return {"chance_is_the_floor": kit.LocalFigure(min(worst.values()), "%", f"the digit classifier at its largest ε, {run.source}")}

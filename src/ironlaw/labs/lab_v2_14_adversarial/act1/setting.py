@@ -27,7 +27,7 @@ class Setting:
     confidence: float = among(
         {"90": "90 %", "95": "95 %", "99": "99 %"}, "95", "Interval", means=lambda percents: float(percents) / 100, shows="table"
     )
-    reader: str = among(READERS, PLAIN, "The reader of digits", shows="readers")
+    reader: str = among(READERS, PLAIN, "Digit classifier", shows="readers")
     attack: str = among(ATTACKS, FGSM, "Attacked in", shows="readers")
     steps: int = among([str(n) for n in STEPS], "20", "Steps", means=int, shows="readers")
     restarts: int = among([str(n) for n in RESTARTS], "1", "Random starts", means=int, shows="readers")

@@ -57,8 +57,7 @@ def places(lab: kit.Lab, plan: Plan) -> Figure:
     ]  # fmt: skip
     option = lab.choice("act2")
     if option and plan.model.data == CIFAR and all(getattr(plan, name) == getattr(ASKED, name) for name in SAME):
-        said, true = (ASKED.seconds * float(value) for value in (option.value, lab.question("act2").answer))
-        limits += reveal_picture.rules(said, true, "s")
+        limits += reveal_picture.rules(float(option.value), float(lab.question("act2").answer), "×", base=ASKED.seconds)
     return front(
         entries, TIME, SHARE, f"{NAMES[plan.model.data]}: time and robustness", senses=(LESS, MORE), chosen=plan.model.name, extra=limits,
         id="places", note=f"{hardware(plan.device).name}, batch {plan.batch}, {plan.mode}; predicted op by op",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_14_adversarial.act2.plan import Plan, plan_of
+from ironlaw.labs.lab_v2_14_adversarial.act2.plan import GOALS, SLO, Plan, plan_of
 from ironlaw.labs.lab_v2_14_adversarial.act2.verdict import LIMITS
 from ironlaw.labs.lab_v2_14_adversarial.models import data_of
 
@@ -16,3 +16,11 @@ def _plan(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
 
 
 GOAL = kit.Goal(_plan, LIMITS, ("model", "device", "batch", "dtype", "mode", "members", "steps", "images", "noise"))
+
+
+def task(lab: kit.Lab) -> dict[str, object]:
+    goal = GOALS[data_of(lab)]
+    return {
+        "clean": kit.amount(goal.clean, "%"), "attacked": kit.amount(goal.attacked, "%"), "slo": kit.amount(SLO, "s"),
+        "hours": kit.dress(f"{goal.hours:g} h"),
+    }  # fmt: skip

@@ -18,7 +18,7 @@ from ironlaw.widget.figure import tabbed
 CLAIMS = ("k_plus_one", "arithmetic_is_time", "a_hundred_copies_certify")
 FOLLOWS = ("model",)
 FIRST = {CIFAR: "Alfarra2020ClusTR"}
-MORE = ("dtype", "mode", "noise", "samples", "sigma")  # dials in the fold
+MORE = ("dtype", "mode", "slo", "noise", "samples", "sigma")  # dials in the fold
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -76,7 +76,7 @@ def formula(plan: Plan) -> str:
     factor = line("a step:", fraction("2 <i>K</i> + 3", "3"), "=", fraction(f"2 × {steps} + 3", "3"), "=", kit.times(attack_cost(steps)))
     times = f"{plan.members} × " if plan.members > 1 else ""
     hours = line(
-        "hours =", f"{times}{plan.images:g} million images / {TRAINING_BATCH} a step ×", kit.amount(plan.step_seconds, "s"), "=",
+        "hours =", f"{times}{plan.images:g} million images / {TRAINING_BATCH} per step ×", kit.amount(plan.step_seconds, "s"), "=",
         kit.dress(f"{plan.hours:,.0f} h"),
     )  # fmt: skip
     return factor + hours

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ironlaw import kit
 from ironlaw.engine.robustness import attack_cost, largest_radius, samples_for
 from ironlaw.labs.lab_v2_14_adversarial.act2 import timed
-from ironlaw.labs.lab_v2_14_adversarial.act2.plan import GOALS, SLO, Plan
+from ironlaw.labs.lab_v2_14_adversarial.act2.plan import GOALS, Plan
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, IMAGENET, STANDARD, count, data_of, model
 from ironlaw.registry.machines import hardware
 
@@ -16,10 +16,7 @@ BEST = "Bartoldson2024Adversarial_WRN-94-16"
 
 def message(lab: kit.Lab) -> dict[str, object]:
     goal = GOALS[data_of(lab)]
-    return {
-        "clean": kit.amount(goal.clean, "%"), "attacked": kit.amount(goal.attacked, "%"), "slo": kit.amount(SLO, "s"),
-        "hours": kit.dress(f"{goal.hours:g} h"), "steps": goal.steps, "images": f"{goal.images:g}",
-    }  # fmt: skip
+    return {"steps": goal.steps, "images": f"{goal.images:g}"}
 
 
 def asked(slug: str) -> Plan:

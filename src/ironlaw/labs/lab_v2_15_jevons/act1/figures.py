@@ -1,4 +1,4 @@
-"""Act I's pictures: energy over before, by gain, the plane in which it backfires, and joules a token by batch."""
+"""Act I's pictures: energy over before, the plane in which it backfires, and joules per token by batch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ironlaw import kit
 from ironlaw.engine.rebound import threshold
 from ironlaw.labs.lab_v2_15_jevons import fleets
 from ironlaw.labs.lab_v2_15_jevons.act1 import local_runs
-from ironlaw.labs.lab_v2_15_jevons.act1.setting import LEAST, MOST, Setting, finite
+from ironlaw.labs.lab_v2_15_jevons.act1.setting import Setting, finite
 from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.region import Case, region
@@ -17,7 +17,6 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 OF_BEFORE = (10.0, 1000.0)  # per cent that the pictures hold
-GAINS = tuple(LEAST * (MOST / LEAST) ** (i / 60) for i in range(61))
 SHARES = tuple(10 ** (2 * i / 60) for i in range(61))  # per cent
 CAPTIONS = {fleets.OWN: "story", fleets.RENTED: "rented", fleets.TRAINING: "training", fleets.WORLD: "world, 2010–2018"}
 ABOVE, BELOW = "more energy than before", "less energy than before"
@@ -61,12 +60,6 @@ def change(lab: kit.Lab, setting: Setting) -> Figure:
     )
 
 
-def curve(setting: Setting, elasticity: float) -> list[tuple[float, float]]:
-    """Up to where it leaves the picture. Machine time stays as the dial has it."""
-    points = [(gain, 100 * setting.at(gain=gain).energy(elasticity)) for gain in GAINS]
-    return [(gain, value) for gain, value in points if 1.0 <= value <= OF_BEFORE[1]] or [points[0]]
-
-
 def plane(lab: kit.Lab, setting: Setting) -> Figure:
     """The elasticity from which it backfires, by the share of electricity in the price."""
 
@@ -103,7 +96,7 @@ def _place(slug: str, setting: Setting, edge: object) -> tuple[float, float, flo
 
 
 def by_batch() -> Figure:
-    """Joules a token against the batch: measured on an H200, and single settings that others published."""
+    """Joules per token against the batch: measured on an H200, and single settings that others published."""
     ours = [row for row in evidence.file("h200_sxm/decode_power").rows if row.params["context"] == 1024]
     table = published("ml_energy_power")
     theirs = {
@@ -113,7 +106,7 @@ def by_batch() -> Figure:
     return lines(
         {"8B on an H200, our own": [(float(row.params["batch"]), float(row.extra["joules_per_token"])) for row in ours]},
         Axis("log", "sequences at once", "", (1.0, 1024.0), ticks=(1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)),
-        Axis("log", "energy per token", "J", (0.01, 10.0), ticks=(0.01, 0.1, 1.0, 10.0)), "Joules a token", measured=theirs,
+        Axis("log", "energy per token", "J", (0.01, 10.0), ticks=(0.01, 0.1, 1.0, 10.0)), "Joules per token", measured=theirs,
         measured_on="H100, ML.ENERGY leaderboard", id="by-batch", note="devices alone: no hosts, no cooling; 8B and 70B are Llama 3",
     )  # fmt: skip
 
@@ -126,7 +119,7 @@ def here(run: kit.Measured) -> Figure | None:
     ratio = joules[min(joules)] / joules[max(joules)]
     even = [(float(batch), joules[min(joules)]) for batch in sorted(joules)]
     return lines(
-        {"were a row always as dear": even}, Axis("log", "rows at once", "", (1.0, 64.0), ticks=(1.0, 4.0, 16.0, 64.0)),
+        {"were every row as costly": even}, Axis("log", "rows at once", "", (1.0, 64.0), ticks=(1.0, 4.0, 16.0, 64.0)),
         Axis("log", "energy per row", "J"), "Joules on this machine",
         local={run.source: [(float(batch), value) for batch, value in sorted(joules.items())]}, id="here",
         note=f"the whole processor; {significant(ratio)} times less with all rows at once",

@@ -51,7 +51,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         figures=[
             tabbed(figures.change(lab, setting), "Energy"),
             tabbed(figures.plane(lab, setting), "Where it backfires"),
-            tabbed(figures.by_batch(), "Joules a token"),
+            tabbed(figures.by_batch(), "Joules per token"),
             *([tabbed(own, "Measured here")] if own else []),
         ],
         cards=cards(setting),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ironlaw import kit
 from ironlaw.engine.fleets import Carbon
 from ironlaw.labs.lab_v2_15_jevons.act2.plan import REGIONS, SERVERS, TONNE, Plan, before, changes, premise
@@ -15,7 +17,6 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-STEEPEST = 3.0  # elasticity that the picture holds
 OPTIONS = {"batch": "larger batches", "cooling": "better cooling", "wait": "waiting for the sun", "keep": "kept twice as long"}
 
 
@@ -49,10 +50,10 @@ def carbon(plan: Plan) -> Figure:
         "t",
         "Carbon of a year",
         chosen=f"at elasticity {significant(plan.most)}",
-        label="CO₂ equivalent a year",
+        label="CO₂ equivalent per year",
         id="carbon",
         extra=[budget()],
-        note=f"{SERVERS[plan.server][0]}; the site on {REGIONS[plan.region]}; {significant(plan.requests)} requests a second before",
+        note=f"{SERVERS[plan.server][0]}; the site on {REGIONS[plan.region]}; {significant(plan.requests)} requests per second before",
     )
 
 
@@ -78,13 +79,14 @@ def _steps(values: list[float]) -> list[tuple[float, float]]:
     return [point for hour, value in enumerate(values) for point in ((float(hour), value), (float(hour + 1), value))]
 
 
-def four_changes(lab: kit.Lab) -> Figure | None:
-    """The question's four changes; the one that the learner took and the right one are marked."""
+def four_changes(lab: kit.Lab, plan: Plan) -> Figure:
+    """The fleet as set, and with each of the question's changes; at the question's own fleet the learner's and the right one are marked."""
+    rows = {"as set": parts(plan.carbon(plan.most))} | {OPTIONS[key]: parts(one.carbon(one.most)) for key, one in changes(plan).items()}
+    drawn = stack(
+        rows, "t", "Four ways to spend the year", label="CO₂ equivalent per year", id="changes", extra=[budget()],
+        note=f"at an elasticity of {significant(plan.most)}, {significant(100 * plan.passed)} % of savings passed on",
+    )  # fmt: skip
     option = lab.choice("act2")
-    if option is None:
-        return None
-    rows = {"as it is": parts(premise().carbon(premise().high))}
-    rows |= {OPTIONS[key]: parts(plan.carbon(plan.high)) for key, plan in changes().items()}
-    note = f"at an elasticity of {significant(premise().high)}, all savings passed on"
-    drawn = stack(rows, "t", "Four ways to spend the year", label="CO₂ equivalent a year", id="changes", extra=[budget()], note=note)
+    if option is None or replace(plan, low=plan.high) != premise():
+        return drawn
     return on_rows(drawn, [OPTIONS[str(option.value)]], OPTIONS[lab.question("act2").right.id])

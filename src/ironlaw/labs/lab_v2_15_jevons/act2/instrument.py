@@ -43,10 +43,10 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     plan = plan_of(values)
-    own = figures.four_changes(lab)
     return kit.View(
         figures=[
-            *([tabbed(own, "Four changes")] if own else []), tabbed(figures.carbon(plan), "Carbon"), tabbed(figures.hours(plan), "A day"),
+            tabbed(figures.four_changes(lab, plan), "Four changes"), tabbed(figures.carbon(plan), "Carbon"),
+            tabbed(figures.hours(plan), "A day"),
         ],
         cards=cards(plan),
         formula=formula(plan),

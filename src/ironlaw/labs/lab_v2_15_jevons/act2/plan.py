@@ -31,6 +31,9 @@ SERVERS = {
     "8b-64": ("8B, one H100, 64 at once", "h100_sxm", "llama3_8b", 64),
     "8b-512": ("8B, one H100, 512 at once", "h100_sxm", "llama3_8b", 512),
 }
+LARGER = {  # the same server with larger batches
+    "70b-8": "70b-512", "70b-64": "70b-512", "70b-512": "70b-1024", "70b-b200-128": "70b-b200-256", "8b-64": "8b-512",
+}  # fmt: skip
 HYDRO, SUN, GAS, COAL = "hydro", "sun", "gas", "coal"
 REGIONS = {SUN: "gas and sun", HYDRO: "water", GAS: "gas", COAL: "coal"}
 MOST = 4000  # servers
@@ -57,7 +60,7 @@ class Plan:
     limit: float = figure(
         lambda: given("limit"), "99 of 100 tokens within", "ms", low=20, high=1000, dial="span", step=5, log=True, means=times(MS)
     )
-    requests: float = figure(story_requests, "Requests a second, at the old price", low=10, high=10_000, dial="span", log=True)
+    requests: float = figure(story_requests, "Requests per second, at the old price", low=10, high=10_000, dial="span", log=True)
 
     @property
     def fleet(self) -> Fleet:
@@ -125,13 +128,12 @@ def premise() -> Plan:
     return Plan(servers=round(given("servers")), low=given("second"))
 
 
-def changes() -> dict[str, Plan]:
-    """Option of the question -> the fleet with that one change."""
-    plan = premise()
+def changes(plan: Plan) -> dict[str, Plan]:
+    """Option of the question -> a fleet with that one change."""
     return {
-        "batch": replace(plan, server="70b-512"),
-        "cooling": replace(plan, pue=given("pue_good")),
-        "wait": replace(plan, deferrable=given("waits") / 100),
+        "batch": replace(plan, server=LARGER.get(plan.server, plan.server)),
+        "cooling": replace(plan, pue=min(plan.pue, given("pue_good"))),
+        "wait": replace(plan, deferrable=max(plan.deferrable, given("waits") / 100)),
         "keep": replace(plan, years=2 * plan.years),
     }
 

@@ -20,7 +20,7 @@ def message() -> dict[str, object]:
 
 def lock() -> dict[str, object]:
     plan = premise()
-    larger, fleet = changes()["batch"].fleet, plan.fleet
+    larger, fleet = changes(premise())["batch"].fleet, plan.fleet
     return {
         "requests": significant(story_requests()),
         "joules": kit.amount(fleet.after.joules, "J"),
@@ -40,16 +40,16 @@ def distance(lab: kit.Lab) -> str:
     option = lab.choice("act2")
     if option is None or lab.correct("act2"):
         return "right" if option else ""
-    change = 100 * (changes()[str(option.value)].tonnes / premise().tonnes - 1)
+    change = 100 * (changes(premise())[str(option.value)].tonnes / premise().tonnes - 1)
     return f"off: that changes the year's carbon by {'+' if change > 0 else '−'}{significant(abs(change), 2)} %"
 
 
 def tonnes() -> dict[str, object]:
-    return {key: kit.amount(plan.tonnes, "t") for key, plan in changes().items()}
+    return {key: kit.amount(plan.tonnes, "t") for key, plan in changes(premise()).items()}
 
 
 def reveal() -> dict[str, object]:
-    batch, wait = changes()["batch"].fleet, changes()["wait"].fleet
+    batch, wait = changes(premise())["batch"].fleet, changes(premise())["wait"].fleet
     at = premise().high
     return {
         "now": kit.amount(premise().tonnes, "t"), **tonnes(), "gain": kit.times(batch.gain), "cheaper": kit.times(1 / batch.price),
@@ -69,7 +69,7 @@ def reflection() -> dict[str, object]:
 
 
 def peek() -> dict[str, object]:
-    batch = changes()["batch"].fleet
+    batch = changes(premise())["batch"].fleet
     return {
         "share": kit.amount(100 * batch.share, "%", 2), "gain": significant(batch.gain), "price": significant(batch.price),
         "threshold": significant(batch.threshold, 2), "room": significant(1 / premise().fleet.utilisation(premise().high)),
@@ -79,7 +79,7 @@ def peek() -> dict[str, object]:
 
 def takeaways() -> dict[str, object]:
     return {
-        "threshold": significant(changes()["batch"].fleet.threshold, 2),
+        "threshold": significant(changes(premise())["batch"].fleet.threshold, 2),
         "batch": tonnes()["batch"],
         "now": kit.amount(premise().tonnes, "t"),
     }

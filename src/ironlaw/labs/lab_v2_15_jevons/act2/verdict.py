@@ -48,7 +48,12 @@ def _backfire(plan: Plan) -> dict[str, object]:
 
 
 def _over(plan: Plan) -> dict[str, object]:
+    carbon = plan.carbon(plan.most)
+    parts = {"working": carbon.busy, "idling": carbon.idle, "the making of the machines": carbon.embodied}
+    largest = max(parts, key=lambda name: parts[name])
     return {
+        "part": largest,
+        "share": kit.amount(100 * parts[largest] / carbon.total, "%", 2),
         "tonnes": kit.amount(plan.tonnes, "t"),
         "high": significant(plan.most),
         "over": kit.amount(plan.tonnes - given("budget"), "t"),

@@ -11,7 +11,7 @@ from ironlaw.labs.lab_v2_17_synthesis.act2.dialled import LABELS, design_of
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES
 from ironlaw.systems.limits import Limit, fail, good
 from ironlaw.systems.whole import Report, broken, evaluate
-from ironlaw.systems.whole.whole_search import nearest
+from ironlaw.systems.whole.whole_search import MOVES, nearest
 
 
 def _report(lab: kit.Lab, values: Mapping[str, Any]) -> Report:
@@ -41,4 +41,8 @@ LIMITS = (
     *(_constraint(name) for name in NAMES),
     good("works", "Everything holds"),
 )
-GOAL = kit.Goal(_report, LIMITS, tuple(LABELS), nearest=_turns)
+GOAL = kit.Goal(_report, LIMITS, tuple(LABELS), nearest=_turns, drivers=MOVES)
+
+
+def task(lab: kit.Lab) -> dict[str, object]:
+    return {"limits": len(NAMES)}

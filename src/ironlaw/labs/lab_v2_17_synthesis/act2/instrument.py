@@ -21,7 +21,7 @@ from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("hours_are_flops_over_peak", "llama_hours_follow", "a_tenth_brings_a_tenth")
 FOLLOWS = tuple(LABELS)
-IN_VIEW = ("pipeline", "scattered", "spares", "budget", "retries", "noise")  # enough to meet every limit from the house's design
+IN_VIEW = ("pipeline", "scattered", "spares", "budget", "retries", "noise")  # enough to meet every limit from the course's design
 MORE = tuple(name for name in LABELS if name not in IN_VIEW)
 
 

@@ -14,7 +14,7 @@ from ironlaw.systems.whole.whole_levers import ASKED, CHANGE, tornado
 from ironlaw.systems.whole.whole_serving import power
 from ironlaw.units import percent, significant
 
-NOBODYS = "the house's: you saved no design of these labs yet"
+NOBODYS = "the course's: you saved no design of these labs yet"
 UNKNOWN = "not known yet: your ledger has no other lab"
 
 
@@ -32,7 +32,7 @@ def lock(lab: kit.Lab) -> dict[str, object]:
     design = starts.start_of(lab).design
     given = starts.given(lab)
     return {
-        "whose": f"yours, from {given}, and the house's where you saved none" if given else NOBODYS,
+        "whose": f"yours, from {given}, and the course's where you saved none" if given else NOBODYS,
         "gpus": f"{design.gpus:,}", "layout": str(design.layout), "nics": str(design.nics), "thin": f"{design.thin:g}",
         "scattered": f"{100 * design.scattered:g} %", "far": kit.amount(design.far_every, "s"), "change": f"{100 * CHANGE:g} %",
         "between": kit.amount(evaluate(design).values["between"], "s"), "storage": kit.amount(premises.STORAGE, "B/s"),
