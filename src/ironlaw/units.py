@@ -179,8 +179,8 @@ def significant(value: float, digits: int = 3) -> str:
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     if abs(value) < ZEROS and digits <= READ:
-        power = math.floor(math.log10(float(f"{abs(value):.{digits - 1}e}")))
-        return f"{significant(value / 10.0**power, digits)} × 10{str(power).translate(SUPERSCRIPT)}"
+        mantissa, power = f"{value:.{digits - 1}e}".split("e")
+        return f"{significant(float(mantissa), digits)} × {power_of_ten(int(power))}"
     places = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, places)
     text = f"{rounded:,.{max(places, 0)}f}"

@@ -128,7 +128,9 @@ def measure(page: Page, act: str, name: str) -> None:
 def expect_measured(page: Page, act: str, name: str) -> None:
     experiment = trial(page, act, name)
     expect(experiment.get_by_role("button", name="Measure again")).to_be_visible()
-    expect(experiment.get_by_role("table")).to_contain_text(re.compile("Median|Value"))
+    rows = experiment.locator("details", has_text="Every row that was measured")
+    rows.evaluate("(fold) => { fold.open = true; }")
+    expect(rows.get_by_role("table")).to_contain_text(re.compile("Median|Value"))
     expect(page.locator(f"#{act}-claims")).to_contain_text("Measured here")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from lab_steps import instrument, unfold, watched
+from lab_steps import choose_context, instrument, unfold, watched
 from playwright.sync_api import Locator, Page, expect
 
 from ironlaw import kit
@@ -43,7 +43,7 @@ def test_a_context_applies_after_a_dial_was_touched_and_stays_after_a_reload(pag
     open_done(CHECKPOINT)
     expect(field(page, "act2", "gpus")).to_have_value("131,072")  # the question's own case
     field(page, "act2", "far_every").press("ArrowUp")
-    page.locator(".il-toggle").first.get_by_text("1,024 GPUs", exact=True).click()
+    choose_context(page, "1,024 GPUs", "act2")
     expect(field(page, "act2", "gpus")).to_have_value("1024")
     page.wait_for_timeout(300)  # what was stored would have been sent by now
     expect(field(page, "act2", "gpus")).to_have_value("1024")
@@ -62,6 +62,7 @@ def test_a_sentence_sets_the_whole_state_and_brings_its_picture(page: Page, open
     expect(field(page, "act1", "gpus")).to_have_value("16,384")  # Act I is about another context than Act II
     expect(field(page, "act1", "interval")).to_have_value("18.6")
     expect(field(page, "act1", "save")).to_have_value("60")
+    expect(page.locator("#act1-instrument .il-piece.il-toggle option:checked")).to_have_text("Llama 3's cluster")
 
 
 def test_a_design_of_an_earlier_lab_is_a_button(page: Page, open_done: Callable[[str], None], shared_ledger: Ledger) -> None:

@@ -145,8 +145,8 @@ def test_a_hidden_dial_keeps_its_place_and_the_browser_is_told():
 
 def test_two_contexts_of_one_regime_are_told_apart_by_device():
     found = [Context(slug, name, "cloud", hardware(slug), "fp16") for slug, name in (("h100_sxm", "H100"), ("h200_sxm", "H200"))]
-    assert [o["label"] for o in toggle("Where?", found, found[0], lambda slug: None).spec["options"]] == ["H100", "H200"]
-    alone = toggle("Where?", found[:1], found[0], lambda slug: None).spec["options"]
+    assert [o["label"] for o in toggle("act1.context", "Where?", found, found[0], lambda slug: None).spec["options"]] == ["H100", "H200"]
+    alone = toggle("act1.context", "Where?", found[:1], found[0], lambda slug: None).spec["options"]
     assert [(o["label"], o["note"]) for o in alone] == [("Cloud", "H100")]
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from ironlaw.errors import BadRegistry, BadValue
-from ironlaw.kit import hint as hints
 from ironlaw.kit.learner_keys import bound
 from ironlaw.kit.question_sheet import load
 from ironlaw.recall.standing import EVERY, FEWEST, NOBODY, SURE_ONES
@@ -78,17 +77,3 @@ def test_half_way_between_two_options_the_lower_one_is_right(sheet, ledger):
     for i in range(FEWEST):
         answer(ledger, f"lab_{i}_more", i < 3)  # 3 of 8: as far from a quarter as from a half
     assert bound(sheet(), ledger, LAB).questions["act1"].right.id == "a"
-
-
-def test_a_hint_is_recorded(ledger):
-    piece = hints.hint(
-        "act2", "Show me", ledger, LAB, lambda: {"batch": 4}, lambda dials: hints.Advice(f"from {dials['batch']}", {"batch": 8}), list
-    )
-    assert piece.view["asked"] == 0 and not hints.hints(ledger, LAB, "act2")
-    piece.state = {**piece.state, "act": 1, "seq": 1}
-    assert piece.view["asked"] == 1 and "from 4" in piece.view["feedback"]
-    (event,) = hints.hints(ledger, LAB, "act2")
-    assert event.payload == {"question": "act2", "dials": {"batch": 4}, "turns": {"batch": 8}}
-    closed = hints.hint("act3", "Show me", ledger, LAB, dict, lambda dials: hints.Advice(""), list)
-    closed.state = {**closed.state, "act": 1, "seq": 1}
-    assert "not open yet" in closed.view["error"]["message"] and not hints.hints(ledger, LAB, "act3")

@@ -233,10 +233,15 @@ def test_the_hud_tells_the_time_on_the_learners_own_clock():
 # --- contexts
 
 
-def test_contexts_are_the_lab_s_and_the_track_comes_first(lab):
-    assert [c.slug for c in lab.contexts] == ["h100_sxm", "pi5"]
-    assert [c.slug for c in context.first(lab.contexts, "pi5")] == ["pi5", "h100_sxm"]
-    assert [c.slug for c in context.first(lab.contexts, "elsewhere")] == ["h100_sxm", "pi5"]
+def test_contexts_are_the_lab_s_and_the_track_comes_first(lab, ledger):
+    def current():
+        return context.current(lab.contexts, {}, ledger, "lab_90_new").slug
+
+    assert [c.slug for c in lab.contexts] == ["h100_sxm", "pi5"] and current() == "h100_sxm"
+    ledger.append("lab_91_other", "context", {"context": "pi5"})
+    assert current() == "pi5"
+    ledger.append("lab_91_other", "context", {"context": "elsewhere"})
+    assert current() == "pi5"
 
 
 def test_this_machine_is_a_context_once_measured(lab, ironlaw_home):

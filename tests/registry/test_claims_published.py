@@ -17,8 +17,9 @@ ROWS = (("pairs", 2, 100.0, 1.0), ("pairs", 4, 100.0, 8.0), ("switch", 2, 100.0,
 @pytest.fixture(autouse=True)
 def table(monkeypatch):
     rows = tuple(MappingProxyType(dict(zip(UNITS, row, strict=True))) for row in ROWS)
-    made_up = Published("made_up", "Made up", "here", "1", "2026", "none", "", UNITS, rows)
-    monkeypatch.setattr("ironlaw.claims.published_reading.published", lambda name: made_up)
+    made_up = Published("made_up", "Made up", "here", "1", "2026", "none", "measured", "", UNITS, rows)
+    for reader in ("published_reading", "provenance"):
+        monkeypatch.setattr(f"ironlaw.claims.{reader}.published", lambda name: made_up)
 
 
 def source(rows, figure='four["took"] / two["took"]', **more):

@@ -18,6 +18,7 @@ function link(model, redraw, show) {
   let slow = 0;
   let turned = -REST;
   let resting = 0;
+  let yields = false; // whether what Python sets goes before what was sent: a context was chosen after the last turn
   let ahead = null; // where the dials will stand if the turn goes on
   let lookedAhead = -PATIENCE; // when that was last asked for, until it is answered
   let looked = null; // the view that came the short way, where it is newer than the model's
@@ -91,6 +92,7 @@ function link(model, redraw, show) {
   line.turn = (id, value, also = {}, next = undefined) => {
     line.touched = id;
     line.brings = undefined;
+    yields = false;
     line.turns += 1;
     const dials = { ...line.state.dials, [id]: value, ...also };
     ahead = next === undefined || next === value ? null : { ...dials, [id]: next };
@@ -101,7 +103,10 @@ function link(model, redraw, show) {
     const moving = performance.now() - turned < REST || direct.ready(token) || undefined;
     turned = performance.now();
     clearTimeout(resting);
-    if (moving) resting = setTimeout(() => line.send({}), REST);
+    resting = moving ? setTimeout(() => {
+      resting = 0;
+      line.send({});
+    }, REST) : 0;
     const view = direct.ready(token) && known().get(JSON.stringify(dials));
     if (view) arrive(dials, view);
     else line.send({ dials, moving });
@@ -122,10 +127,10 @@ function link(model, redraw, show) {
     if (!line.state.moving) lookAhead(); // the dials rest: the next key goes on from here
   };
   // Python itself may set the state (a dial that could not stay, say), and then it has no number. What we have sent since
-  // goes before it: Python will answer that.
+  // goes before it: Python will answer that. A context that was chosen since goes before both.
   line.onState = () => {
     const state = model.get("state") ?? {};
-    if (state.seq !== undefined || waitingSince) return;
+    if (state.seq !== undefined || (waitingSince && !yields)) return;
     line.state = state;
     if (state.dials && isKept(model)) keep(model, state.dials); // another context moved them: a reload finds them there
     redraw();
@@ -148,6 +153,7 @@ function link(model, redraw, show) {
   // All dials at once, and the picture that they are about.
   line.put = (dials, picture, touched = null) => {
     ahead = unstored = null;
+    yields = false;
     clearTimeout(resting);
     keep(model, dials);
     line.touched = touched;
@@ -161,20 +167,34 @@ function link(model, redraw, show) {
     if (detail.id !== id || locked) return;
     const named = dials.filter((dial) => dial.id in detail.dials);
     const context = detail.context || cases?.asked || "";
-    if (context) document.dispatchEvent(new CustomEvent("ironlaw:context", { detail: { context } })); // Python hears it before the dials
+    if (context) document.dispatchEvent(new CustomEvent("ironlaw:context", { detail: { id: `${id}.context`, context } })); // Python hears it before the dials
     const values = named.map((dial) => [dial.id, valueOf(dial, detail.dials[dial.id])]);
     line.put({ ...line.state.dials, ...cases?.dials?.[context], ...Object.fromEntries(values) }, detail.picture || named.find((dial) => dial.shows)?.shows);
   };
   const onContext = ({ detail }) => {
-    const { id, options } = model.get("spec") ?? {};
-    if (id === "context" && options && line.state.value !== detail.context) line.send({ value: detail.context });
+    if (model.get("spec")?.id === detail.id && line.state.value !== detail.context) line.send({ value: detail.context });
+  };
+  // A context is about to be chosen: where the dials have been turned to goes to Python first.
+  const onChoosing = () => {
+    const { dials, locked } = model.get("spec") ?? {};
+    if (!dials || locked) return;
+    store();
+    clearTimeout(resting);
+    if (resting || queued) {
+      line.state = { ...line.state, moving: undefined };
+      flush();
+    }
+    resting = 0;
+    yields = true;
   };
   document.addEventListener("ironlaw:set", onSet);
   document.addEventListener("ironlaw:context", onContext);
+  document.addEventListener("ironlaw:choosing", onChoosing);
   window.addEventListener("pagehide", store); // whoever reloads at once finds the dials, too
   line.stop = () => {
     document.removeEventListener("ironlaw:set", onSet);
     document.removeEventListener("ironlaw:context", onContext);
+    document.removeEventListener("ironlaw:choosing", onChoosing);
     window.removeEventListener("pagehide", store);
     clearTimeout(timer);
     clearTimeout(slow);

@@ -7,7 +7,10 @@ function togglePiece(ctx) {
   const { spec, state, ui, line } = ctx;
   if (spec.hidden) return h("div", { key: "hidden" });
   const chosen = spec.options.find((option) => option.value === state.value);
-  const choose = (value) => line.send({ value });
+  const choose = (value) => {
+    document.dispatchEvent(new CustomEvent("ironlaw:choosing"));
+    line.send({ value });
+  };
   const asMenu = onPhone() || spec.options.reduce((letters, option) => letters + option.label.length, 0) > BESIDE_TITLE;
   const named = (option) => (option.note ? `${option.label}: ${option.note}` : option.label);
   if (asMenu) {
