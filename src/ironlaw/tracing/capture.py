@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ironlaw.engine.device.types import Graph, Op
-from ironlaw.engine.device.work import EAGER, UNCOMPILED, with_attrs
+from ironlaw.engine.device.work import EAGER, UNCOMPILED
+from ironlaw.engine.device.work import op as make_op
 from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra
 from ironlaw.formats import computed_in, is_float
 
@@ -91,8 +92,11 @@ def as_compiled(recorder: Any) -> tuple[tuple[Op, ...], int]:
     from ironlaw.tracing import graph_breaks
 
     found = graph_breaks.compiled(recorder.ways, [number for _, number in recorder.calls], recorder.breaks)
-    marked = ((op if inside else with_attrs(op, **{UNCOMPILED: EAGER})) for op, inside in zip(recorder.ops, found.inside, strict=True))
-    return tuple(marked), found.entries
+
+    def left(one: Op) -> Op:
+        return make_op(one.kind, one.name, one.inputs, one.outputs, recorder.memo, **{**one.attrs, UNCOMPILED: EAGER})
+
+    return tuple(one if inside else left(one) for one, inside in zip(recorder.ops, found.inside, strict=True)), found.entries
 
 
 def unwrapped(call: Any) -> Any:

@@ -24,6 +24,7 @@ from types import CodeType, FrameType
 from ironlaw.tracing.source_lines import is_own
 
 VALUE, RECURRENT, GRADIENT = "value", "recurrent", "gradient"
+UNASKED = ("transformers/masking_utils.py", "transformers/modeling_attn_mask_utils.py")  # files that read no value while Dynamo traces them
 BACK = ("JUMP_BACKWARD", "POP_JUMP_BACKWARD")  # but not _NO_INTERRUPT, which waits
 Place = tuple[CodeType, int]  # a function's code, and the instruction that it is at
 Way = tuple[Place, ...]  # from the compiled function down to the one that runs
@@ -72,6 +73,7 @@ def in_loop(place: Place) -> bool:
 
 def compiled(ways: Sequence[Way], calls: Sequence[int], breaks: Sequence[Break]) -> Compiled:
     """`ways` and `calls` are of the ops: where each was called, and the number of its ATen call."""
+    breaks = [one for one in breaks if not any(code.co_filename.endswith(UNASKED) for code, _ in one.way)]
     broken: set[Way] = set()  # calls that a graph ends before
     left: set[Function] = set()  # functions that are left to Python
     recurrent: dict[Function, int] = {}  # function -> number of the call from which on it is left to Python
