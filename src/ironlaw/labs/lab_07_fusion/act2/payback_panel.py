@@ -15,6 +15,7 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.act2 import payback
 from ironlaw.labs.lab_07_fusion.act2.payback import COMPILE, STAY, Case
+from ironlaw.pictures.ends import decades
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.registry.textbooks import textbook
@@ -126,10 +127,12 @@ def counts(lab: kit.Lab, case: Case) -> Figure:
         if option
         else ()
     )
+    ends = [*rows.values(), *(float(dict(one.at)["x"]) for one in reveal)]  # and room for a label behind the last
+    across = Axis("log", "calls", "calls", decades(0.5 * min(ends), 3 * max(ends)))
     words = f"Break-even after {calls(case.breakeven_calls)}; the deployment serves {calls(case.served)}."
     table = Table(("what", "calls", "exactly"), tuple((name, calls(value), exact(value, "calls")) for name, value in rows.items()))
     return Figure(
-        "counts", "Break-even in calls", Axis("log", "calls", "calls"), Axis("band", names=tuple(rows)), (*dots, *reveal), words, table,
+        "counts", "Break-even in calls", across, Axis("band", names=tuple(rows)), (*dots, *reveal), words, table,
         "dots as the dials stand; your mark and the truth at the question's own rates",
     )  # fmt: skip
 

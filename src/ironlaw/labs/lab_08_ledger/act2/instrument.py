@@ -26,7 +26,7 @@ from ironlaw.systems.limits import Limit, hit
 from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 from ironlaw.units import significant
 from ironlaw.widget.figure import Figure, tabbed
-from ironlaw.widget.quantities import format_quantity
+from ironlaw.widget.quantities import THIN, format_quantity
 
 START = Case("llama3_2_1b", 2048, Setup("mixed", "adamw", 4, accumulate=16))
 CHANGES: dict[str, dict[str, Any]] = {
@@ -172,11 +172,17 @@ def after_each(case: Case) -> list[tuple[str, Case]]:
     return [(setups.LABELS[name], Case(case.model, case.seq, other)) for name, other in setups.levers(case.graph, case.setup)]
 
 
+def _less(freed: float, left: float) -> str:
+    """` (−14.2)` behind `32.5 GB`; with its own unit where that is another."""
+    text, unit = format_quantity(freed, "B"), format_quantity(left, "B").partition(THIN)[2]
+    return f" (−{text.removesuffix(THIN + unit)})"
+
+
 def levers(lab: kit.Lab, case: Case, usable: float) -> Figure:
     """The peak as it is, and after each single change, piece by piece; the one that you said and the one that it is are marked."""
     fewer = [(ROWS["batch"], case.with_(batch=case.setup.batch - 1))] if case.setup.batch > 1 else []
     steps = dict([("as set", case), *after_each(case), *fewer])
-    freed = {name: f" (−{format_quantity(case.peak - one.peak, 'B')})" for name, one in steps.items() if one.peak < case.peak}
+    freed = {name: _less(case.peak - one.peak, one.peak) for name, one in steps.items() if one.peak < case.peak}
     limit = upright(usable, f"usable {format_quantity(usable, 'B')}", "usable memory", "B")
     drawn = stack(
         {name: step.pieces(one) for name, one in steps.items()}, "B", "The peak after one change", chosen="as set", label="peak",
