@@ -113,9 +113,6 @@ def test_every_lesson_of_a_run_is_judged_here():
 # (lab, act) -> what its picture lacks
 NOT_YET = {
     ("lab_08_ledger", "act1"): "the counted bytes beside the ledger's rows",
-    ("lab_13_line", "act1"): "the learner's own two loads on the picture of the line",
-    ("lab_13_line", "act2"): "the learner's own server among the policies",
-    ("lab_15_parity", "act1"): "the intervals that were drawn here on the rates",
     ("lab_v2_05_parallelism", "act1"): "one process and two on the picture by GPUs",
 }
 

@@ -184,6 +184,10 @@ def test_what_was_measured_here_is_said_and_stands_beside_the_claims(page, runs)
     page.reload()
     told = " ".join(item["result"] for act in ("act1", "act2") for item in page.piece(f"{act}.measure").view["items"])
     assert page.shows("act1.here_line", told) and page.shows("act2.here_batches", told)
+    own = [m for m in figure(page.piece("act1.instrument").view, "law")["marks"] if m.get("colour") == "here"]
+    assert len(own) == len(line_trial.LOADS) and all(m["type"] == "point" for m in own)
+    own = [m["y"] for m in figure(page.piece("act2.instrument").view, "by-rate")["marks"] if m.get("colour") == "here"]
+    assert own == [pytest.approx(own[0])] * len(batches.STREAMS)
     assert "10 ×" in bare(page.parts["act1_claims"].text)  # a P99 of 20 ms over a service of 2
     assert "1.25 %" in bare(page.parts["act2_claims"].text)  # 400 a second of 32 every millisecond
 

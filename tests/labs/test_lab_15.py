@@ -171,6 +171,13 @@ def test_the_reason_is_kept_and_the_prediction_marked(bench):
     assert roles == {"rule-equal_odds": "prediction", "rule-equal_selection": "truth"}
 
 
+def test_what_was_drawn_anew_here_stands_beside_the_published_counts(bench):
+    bench.send("context", value="compas")
+    drawn = [m for m in figure(turned(bench, "act1", linked="one"), "ratio")["marks"] if m.get("colour") == "here"]
+    assert [m["type"] for m in drawn] == ["bar", "point"] and drawn[1]["x"] == pytest.approx(1.91)
+    assert drawn[0]["x0"] == pytest.approx(0.9 * 1.91) and drawn[0]["x1"] == pytest.approx(1.1 * 1.91)
+
+
 def test_what_was_measured_here_is_told(bench):
     items = {item["id"]: item for item in bench.piece("act1.measure").view["items"]}
     assert set(items) == {"resample", "train_here"}  # this machine itself is nothing to measure here

@@ -1,10 +1,15 @@
-"""What was predicted and what it is, on Act I's staircases: there a request's time is a length, from its arrival on."""
+"""Act I's marks on the staircases, where a request's time is a length from its arrival on; and the law, with the learner's own line."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from ironlaw import kit
-from ironlaw.units import show
-from ironlaw.widget.figure import Mark, mark
+from ironlaw.pictures.ends import decades
+from ironlaw.pictures.lines import lines
+from ironlaw.units import show, significant
+from ironlaw.widget.figure import Axis, Figure, Mark, mark
+from ironlaw.widget.quantities import exact
 
 SAID, TRUE = 24, 32  # requests at whose arrival the two lengths begin: apart, so that each has room for its words
 
@@ -19,6 +24,20 @@ def marks(lab: kit.Lab, rate: float, end: float) -> list[Mark]:
         words = "you said: these figures don't tell"
         return [mark("label", "accent", x=SAID / rate, y=float(SAID), label=words, role="prediction", id="prediction"), truth]
     return [_length("accent", "prediction", SAID, rate, end, option.value, "you said"), truth]
+
+
+def law(rate: float, seconds: float, in_flight: float, local: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
+    """What is in flight over rate times time: one line for every system there is."""
+    ends = [rate * seconds, in_flight, *(value for points in local.values() for point in points for value in point)]
+    low, high = decades(0.9 * min(ends), 1.1 * max(ends))
+    own = mark(
+        "point", "accent", x=rate * seconds, y=in_flight, size=8, emphasis=True, id="point", name="as set",
+        label=f"as set {significant(in_flight)}", hover=[("rate × time", exact(rate * seconds)), ("in flight", exact(in_flight))],
+    )  # fmt: skip
+    return lines(
+        {"L = λW": [(low, low), (high, high)]}, Axis("log", "rate × mean time", "", (low, high)), Axis("log", "in flight", "", (low, high)),
+        "Little's law", extra=[own], id="law", local=local, more={"height": 330},
+    )  # fmt: skip
 
 
 def _length(colour: str, role: str, request: int, rate: float, end: float, seconds: float, words: str) -> Mark:

@@ -10,10 +10,11 @@ from ironlaw import kit
 from ironlaw.engine.serving.line import Run, Window
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
-from ironlaw.labs.lab_13_line.act1 import figures
+from ironlaw.labs.lab_13_line.act1 import figures, local_runs
 from ironlaw.labs.lab_13_line.act1.system import IN_FLIGHT, RATE, TICK, System
 from ironlaw.pictures.staircase_picture import SHOWN, staircase
 from ironlaw.units import significant
+from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("littles_law_needs_poisson", "knee_at_70", "mm1_p99_23x")
 MORE = ("burst", "sigma", "order", "requests", "window", "opens", "closes", "seed")  # dials in the fold
@@ -41,7 +42,10 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     drawn = staircase(run, system.cut, tick=TICK, end=end, window=(edges[0] * TICK, edges[1] * TICK) if edges else None, extra=marks)
     cut = run.within(run.arrive[0] + edges[0], run.arrive[0] + edges[1]) if edges else None
     return kit.View(
-        figures=[drawn],
+        figures=[
+            tabbed(drawn, "Arrivals and departures"),
+            tabbed(figures.law(rate(run), float(run.mean) * TICK, float(run.in_flight), local_runs.points(lab)), "Little's law"),
+        ],
         cards=cards(run, cut),
         formula=formula(run, cut),
         note=kit.html(notes(lab, system, cut)),

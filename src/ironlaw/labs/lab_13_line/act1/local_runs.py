@@ -21,6 +21,15 @@ def shows(run: kit.Measured) -> bool:
     return all(abs(about["in_flight"] / (about["rate"] * about["mean_s"]) - 1) <= 0.05 for about in cases)
 
 
+def points(lab: kit.Lab) -> dict[str, list[tuple[float, float]]]:
+    """Rate times time and what was in flight, at each load of the learner's own line."""
+    run = lab.local_run("line")
+    if run is None:
+        return {}
+    cases = (row["params"] for row in run.all(kind="case", name="line"))
+    return {f"measured here, {run.source}": sorted((about["rate"] * about["mean_s"], about["in_flight"]) for about in cases)}
+
+
 def line_slots(run: kit.Measured) -> dict[str, object]:
     slow, fast = sorted((row["params"] for row in run.all(kind="case", name="line")), key=lambda about: about["load"])
     expected = mg1_mean(min(fast["rate"], 0.99 / fast["service_s"]), fast["service_s"], max(0.0, float(fast.get("cv2") or 0.0)))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.engine.serving.batch_outcomes import Outcome
+from ironlaw.labs.lab_13_line.act2 import local_runs
 from ironlaw.labs.lab_13_line.act2.server import MODES, ONE, RATES, TIMEOUT, Case
 from ironlaw.labs.policies import POLICIES
 from ironlaw.pictures.ends import decades
@@ -27,7 +28,9 @@ def name_of(case: Case) -> str:
 
 def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure:
     """P99 of the policies over one axis, the mean of the chosen one, the target, and where the dials stand."""
-    low, high = decades(0.9 * case.alone, SPAN * case.alone)
+    local = {name: kept for name, points in local_runs.points(lab).items() if (kept := [p for p in points if p[0] <= RATES[-1]])}
+    own_times = [seconds for points in local.values() for _, seconds in points]
+    low, high = decades(0.9 * min((case.alone, *own_times)), SPAN * case.alone)
     series: dict[str, list[tuple[float, float]]] = {}
     for policy, words in POLICIES.items():
         if policy != TIMEOUT or case.policy == TIMEOUT:
@@ -47,7 +50,7 @@ def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure
     return lines(
         series or {f"P99, {POLICIES[ONE]}": [(1.0, case.alone)]}, Axis("log", "requests per second", "/s", (RATES[0], RATES[-1])),
         Axis("log", "time in the system", "s", (low, high)), "How long requests take, by rate", extra=extra,
-        note=f"{name_of(case)}; {lab.current_context.label}", id="by-rate",
+        note=f"{name_of(case)}; {lab.current_context.label}", id="by-rate", local=local,
     )  # fmt: skip
 
 

@@ -21,6 +21,15 @@ def streams(run: kit.Measured) -> list[Any]:
     return [row["params"] for row in rows if row is not None]
 
 
+def points(lab: kit.Lab) -> dict[str, list[tuple[float, float]]]:
+    """Policy -> (rate, P99) of the learner's own server."""
+    run = lab.local_run("batches")
+    if run is None:
+        return {}
+    one, *waiting = ((float(stream["rate"]), float(stream["p99_s"])) for stream in streams(run))
+    return {f"one by one, {run.source}": [one], f"what waits, {run.source}": waiting}
+
+
 def batch_slots(run: kit.Measured) -> dict[str, object]:
     one, same, more = streams(run)
     alone, full = (run.row(kind="case", name=batches.TIME, batch=size) for size in (1, batches.MOST))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ironlaw.engine.parity.curves import Group
 from ironlaw.engine.parity.rates import Table, odds
@@ -12,9 +13,19 @@ from ironlaw.widget.figure import Table as Figures
 from ironlaw.widget.quantities import exact, format_quantity
 
 ENDS = (0.1, 10.0)
+HERE = "false positives, drawn anew here"
 
 
-def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark] = ()) -> Figure:
+class Drawn(NamedTuple):
+    """A ratio from the learner's own machine, and where 95 % of the draws lie."""
+
+    value: float
+    low: float
+    high: float
+    source: str
+
+
+def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark] = (), drawn: Drawn | None = None) -> Figure:
     """How many times as often one group is wrongly flagged, beside the ratio of the odds that equal precision and misses force."""
     rows = {
         "false positives, as set": _over(tables[0].fpr, tables[1].fpr),
@@ -35,6 +46,9 @@ def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark
         for i, (name, value) in enumerate(rows.items())
         if math.isfinite(value) and value > 0
     ]
+    if drawn:
+        rows[HERE] = drawn.value
+        bars += _whisker(drawn)
     said = "; ".join(f"{name} {format_quantity(value, '×') if math.isfinite(value) else 'undefined'}" for name, value in rows.items())
     return Figure(
         "ratio",
@@ -47,6 +61,26 @@ def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark
         "both marks are for the question's own case" if marks else "",
         more={"row": 44},
     )
+
+
+def _whisker(drawn: Drawn) -> list[Mark]:
+    low, value, high = (min(ENDS[1], max(ENDS[0], end)) for end in (drawn.low, drawn.value, drawn.high))
+    hover = [("95 % of the draws", f"{exact(drawn.low, '×')} to {exact(drawn.high, '×')}"), ("measured", drawn.source)]
+    return [
+        mark("bar", "here", x0=low, x1=max(high, 1.0001 * low), y=HERE, thin=True, id="here-band", name=HERE, hover=hover),
+        mark(
+            "point",
+            "here",
+            x=value,
+            y=HERE,
+            shape="square",
+            size=6,
+            id="here",
+            name=HERE,
+            label=format_quantity(drawn.value, "×"),
+            hover=hover,
+        ),
+    ]
 
 
 def _over(a: float, b: float) -> float:

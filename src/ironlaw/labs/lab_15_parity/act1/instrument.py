@@ -12,13 +12,13 @@ from ironlaw.engine.parity.rates import Table, odds
 from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_15_parity import data
-from ironlaw.labs.lab_15_parity.act1 import figures, verdicts
+from ironlaw.labs.lab_15_parity.act1 import figures, local_runs, verdicts
 from ironlaw.labs.lab_15_parity.act1.setting import EACH, RATES, SIDES, Setting
 from ironlaw.labs.lab_15_parity.data import CUTS, MADE_UP, SPEECH, as_points, points
 from ironlaw.pictures.people_picture import people
 from ironlaw.pictures.rays import Line, rays
 from ironlaw.pictures.reveal_picture import rules
-from ironlaw.registry.scored_groups import CREDIT
+from ironlaw.registry.scored_groups import COMPAS, CREDIT
 from ironlaw.widget.figure import tabbed
 from ironlaw.widget.quantities import THIN
 
@@ -55,7 +55,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     ]
     return kit.View(
         figures=[
-            tabbed(figures.ratio(pair, counts, marks(lab)), "Ratio of false alarms"),
+            tabbed(figures.ratio(pair, counts, marks(lab), local_runs.ratio(lab) if slug == COMPAS else None), "Ratio of false alarms"),
             tabbed(
                 rays(
                     lines,

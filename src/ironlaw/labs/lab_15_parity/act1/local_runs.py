@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.labs.lab_15_parity.act1 import figures
 from ironlaw.measure.experiments import resample, train_here
 
 RATIOS = {"compas_fpr_twice": "fpr_ratio", "compas_ppv_equal": "ppv_ratio"}  # claim -> what a run has for it
@@ -31,6 +32,13 @@ def gap_stays(run: kit.Measured) -> bool:
     width = [float(rows["A"]["high"]) - float(rows["A"]["low"]) for rows in (few, many) if rows["A"]]
     a, b = many["A"], many["B"]
     return a is not None and b is not None and width[-1] < width[0] and (a["low"] > b["high"] or b["low"] > a["high"])
+
+
+def ratio(lab: kit.Lab) -> figures.Drawn | None:
+    """False positives of the published groups, one over the other, as drawn anew here."""
+    run = lab.local_run("resample")
+    row = run.row(name="fpr_ratio") if run else None
+    return figures.Drawn(float(row["value"]), float(row["low"]), float(row["high"]), str(run.source)) if run and row else None
 
 
 def _points(row: Any, name: str) -> kit.Markup:
