@@ -143,6 +143,9 @@ def test_the_learners_own_processes(page, monkeypatch):
     found = page.slots("act1.here_scaling", told)
     assert (found["small_of"], found["large_of"], found["large_two"]) == ("17 %", "80 %", "125 ms")
     assert "1.25 ×" in bare(page.parts["act1_claims"].text)
+    bars = figure(page.piece("act1.instrument").view, "more-gpus")["marks"]
+    drawn = {bar["y"]: bar["x1"] for bar in bars if bar["type"] == "bar" and bar["colour"] == "here"}
+    assert drawn == {"here: 64 examples on two": pytest.approx(100 / 6), "here: 1,024 examples on two": pytest.approx(80)}
 
 
 def test_the_search_has_the_learners_own_gradients():

@@ -58,7 +58,7 @@ def steps(lab: kit.Lab, case: Case) -> Figure:
         ]  # fmt: skip
     drawn = stack(rows, "%", "Steps of the jobs", label="of the step on a full spine", id="steps")
     longest = max(sum(part.value for part in parts) for parts in rows.values())
-    drawn = replace(drawn, x=replace(drawn.x, domain=(0.0, 20.0 * math.ceil(1.35 * longest / 20))))  # room for the words of a mark
+    drawn = replace(drawn, x=replace(drawn.x, domain=(0.0, 20.0 * math.ceil(1.6 * longest / 20))))  # room for the words of a mark
     option = lab.choice("act2")
     if option is None:
         return drawn

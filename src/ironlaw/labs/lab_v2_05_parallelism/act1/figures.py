@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ironlaw import kit
 from ironlaw.engine.cluster.pipelines import bubble
 from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import MODELS, PIECES, REPLICAS, Setting, why_not_pieces
@@ -64,8 +66,9 @@ def shares(setting: Setting) -> dict[str, float]:
     }  # fmt: skip
 
 
-def more_gpus(setting: Setting) -> Figure:
-    """Where the GPUs' time goes, for more and more replicas of the same pipeline and one batch."""
+def more_gpus(setting: Setting, here: Mapping[str, float]) -> Figure:
+    """Where the GPUs' time goes, for more and more replicas of the same pipeline and one batch. `here`: the same of the learner's own two
+    processes, in percent of what they could do."""
     counts = sorted({*SHOWN, setting.data} & {*REPLICAS})
     marks, table, words, names = [], [], [], []
     for count in counts:
@@ -88,7 +91,15 @@ def more_gpus(setting: Setting) -> Figure:
             marks.append(mark("point", "accent", x=stated, y=name, shape="diamond", size=6, id=f"{name}-published", name="published MFU",
                               hover=[("published MFU", exact(stated, "%")), published("training_mfu").citation]))  # fmt: skip
             words.append(f"published at {one.devices:,}: {significant(stated)} %")
+    for name, value in here.items():
+        names.append(name)
+        marks.append(mark("bar", "here", x0=0.0, x1=value, y=name, id=name, name=name, hover=[("of what two could do", exact(value, "%"))]))
+        marks.append(mark("label", "here", x=100.0, y=name, id=f"{name}-share", label=f"{significant(value)} %"))
+        table.append((name, "of what two could do", f"{significant(value)} %"))
+        words.append(f"{name}: {significant(value)} % of what they could do")
     legend = [{"colour": colour, "pattern": pattern, "label": part} for part, (colour, pattern) in PARTS.items()]
+    if here:
+        legend.append({"colour": "here", "label": "your two processes, of what they could do"})
     if any(m.name == "published MFU" for m in marks):
         legend.append({"colour": "accent", "shape": "diamond", "label": "published MFU, Megatron-Core"})
     return Figure(

@@ -10,7 +10,7 @@ from ironlaw.engine.cluster.links import Box
 from ironlaw.kit import settings
 from ironlaw.kit.context import LOCAL
 from ironlaw.kit.formula import fraction, line
-from ironlaw.labs.lab_v2_05_parallelism.act1 import figures
+from ironlaw.labs.lab_v2_05_parallelism.act1 import figures, local_runs
 from ironlaw.labs.lab_v2_05_parallelism.act1.pipeline import (
     PIECES,
     SEQ,
@@ -56,7 +56,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         figures=[
             tabbed(figures.pieces(lab, setting), "The bubble"),
             tabbed(figures.pipeline(setting, values["into"] / 100), "The pipeline"),
-            tabbed(figures.more_gpus(setting), "More GPUs"),
+            tabbed(figures.more_gpus(setting, local_runs.efficiencies(lab)), "More GPUs"),
         ],
         cards=cards(setting),
         formula=formula(setting),

@@ -25,6 +25,12 @@ def pairs(run: kit.Measured) -> list[Pair]:
     return scaling_trial.compare(run.rows)[1]
 
 
+def efficiencies(lab: kit.Lab) -> dict[str, float]:
+    """Row -> percent of what two processes could do, by the batch that they shared; empty until it was measured."""
+    run = lab.local_run("scaling")
+    return {f"here: {pair.batch:,} examples on two": 100 * pair.efficiency for pair in pairs(run)} if run else {}
+
+
 def slots(run: kit.Measured) -> dict[str, object]:
     by = pairs(run)
     small, large = by[0], by[-1]

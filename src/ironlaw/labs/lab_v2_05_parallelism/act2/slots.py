@@ -56,11 +56,13 @@ def reveal() -> dict[str, object]:
     step, best = one.step, one.best
     assert step is not None and best is not None
     parts, again, deep = step.memory, replace(one, recompute="full"), deeper()
+    cut = replace(deep, virtual=best.layout.virtual)
     row = runs("llama3_2024")[1]
     return {
         "needed": kit.amount(float(parts.total), "B"), "usable": kit.amount(one.job.capacity, "B"),
         "activations": kit.amount(float(parts.activations), "B"), "stages": one.pipeline, "deep": DEEP,
         "deeper": kit.amount(float(deep.held(deep.layout).activations), "B"),
+        "cut_needed": kit.amount(float(cut.held(cut.layout).total), "B"),
         "deep_needed": kit.amount(float(deep.held(deep.layout).total), "B"),
         "times": kit.times(float(deep.held(deep.layout).activations / parts.activations)),
         "again": kit.amount(float(again.held(again.layout).total), "B"), "best": str(best.layout), "pieces": best.layout.virtual,

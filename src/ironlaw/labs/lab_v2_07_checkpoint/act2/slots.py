@@ -51,8 +51,9 @@ def distance(lab: kit.Lab) -> str:
     option, parts = lab.choice("act2"), premise().shares
     if option is None or lab.correct("act2"):
         return "right" if option else ""
-    share = premise().drain / premise().far_every if option.value == "storage" else float(getattr(parts, str(option.value)))
-    return f"off: that is {percent(share, 2)} of the time"
+    if option.value == "storage":
+        return f"off, because it is busy for only {percent(premise().drain / premise().far_every)} of the time"
+    return f"off, because that takes only {percent(float(getattr(parts, str(option.value))))} of the time"
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
@@ -63,11 +64,11 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     near = replace(plan, near=NEIGHBOUR).at_best
     return {
         "between": kit.amount(plan.between, "s"), "every": kit.amount(plan.far_every, "s"), "save": kit.amount(plan.levels[1].save, "s"),
-        "goodput": kit.amount(100 * plan.goodput, "%"), "writing": kit.amount(100 * float(plan.shares.writing), "%", 2),
-        "lost": kit.amount(100 * float(plan.shares.lost), "%", 2), "again": kit.amount(100 * float(plan.shares.restart), "%"),
+        "goodput": kit.amount(100 * plan.goodput, "%"), "writing": kit.amount(100 * float(plan.shares.writing), "%"),
+        "lost": kit.amount(100 * float(plan.shares.lost), "%"), "again": kit.amount(100 * float(plan.shares.restart), "%"),
         "restart": kit.amount(plan.detect + plan.restart, "s"), "quick": kit.amount(100 * quick.goodput, "%"),
         "quick_s": kit.amount(quick.detect + quick.restart, "s"), "free": kit.amount(100 * free, "%"),
-        "used": kit.amount(100 * plan.drain / plan.far_every, "%", 2), "near": kit.amount(100 * near.goodput, "%"),
+        "used": kit.amount(100 * plan.drain / plan.far_every, "%"), "near": kit.amount(100 * near.goodput, "%"),
         "estimate": f" You said {estimate:g} %." if estimate is not None else "",
     }  # fmt: skip
 
