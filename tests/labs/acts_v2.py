@@ -14,7 +14,7 @@ BEST = {"model": "Bartoldson2024Adversarial_WRN-94-16", "device": "h100_sxm"}
 B200 = {"server": "70b-b200-256", "servers": 65, "passed": 25}
 VOLUME_2 = (
     Lab(
-        "lab_v2_02_interconnect", "edge edge p90 data", ("23.6", "8.3 ×", "89.7", "34.7", "Slowest edge", "over the cliff"),
+        "lab_v2_02_interconnect", "edge pcie_four p90 data", ("23.6", "8.3 ×", "89.7", "34.7", "Slowest edge", "over the cliff"),
         (
             Act(
                 "act1", where="a100_80gb_sxm", bases=({"ranks": 16, "nics": 4}, {"ranks": 16, "nics": 4, "second": 9}),

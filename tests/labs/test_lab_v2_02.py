@@ -18,7 +18,7 @@ from ironlaw.registry.interconnects import interconnect
 from ironlaw.systems.training.placed_steps import placed_step
 
 SLUG = "lab_v2_02_interconnect"
-SAID = {"act1": "same", "act1_reflection": "edge", "act2": "p66", "estimate": 20.0}
+SAID = {"act1": "same", "act1_reflection": "pcie_four", "act2": "p66", "estimate": 20.0}
 
 
 # --- Act I
@@ -139,7 +139,7 @@ def test_the_keys_move_with_the_registry(bench, monkeypatch):
     assert float(bench.lab.question("act1").answer) == pytest.approx(47.3, abs=0.5) and bench.lab.question("act1").right.id == "edge"
     everywhere = replace(pairs, bridge=pairs.link)
     monkeypatch.setitem(claims.NAMESPACE, "box", lambda name: everywhere if name == "a100_pairs" else plain(name))
-    assert bench.lab.question("act1").right.id == "same" and bench.lab.question("act1_reflection").right.id == "bytes"
+    assert bench.lab.question("act1").right.id == "same" and bench.lab.question("act1_reflection").right.id == "pcie_none"
     step = claims.NAMESPACE["placed_step"]
     dgx = box("dgx_h100")
     fast = replace(dgx, nic=replace(dgx.nic, achieved=8 * dgx.nic.achieved), network_start=0.0)

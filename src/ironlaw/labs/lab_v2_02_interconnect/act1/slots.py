@@ -67,7 +67,7 @@ def reveal() -> dict[str, object]:
         "link": kit.amount(at.link.achieved, "B/s"), "bridge": kit.amount(at.bridge.achieved, "B/s"), "four": kit.amount(four, "B/s"),
         "two": kit.amount(two, "B/s"), "size": kit.amount(size, "B"), "fall": kit.times(two / four, 2),
         "small": kit.amount(SHORT, "B"), "at_small": kit.amount(Setting(at, 2, size=SHORT).bus, "B/s"),
-        "built": kit.amount(at.bridge.per_direction, "B/s"), **_other_box(),
+        "built": kit.amount(at.bridge.per_direction, "B/s"),
         "mean": kit.amount((two + at.bridge.achieved) / 2, "B/s", 2), "ranks": RANKS,
     }  # fmt: skip
 
@@ -79,15 +79,9 @@ def _other_box() -> dict[str, object]:
 
 
 def reflection() -> dict[str, object]:
-    at = box(PAIRS)
-    four = Setting(at, RANKS, size=LONG)
-    return {
-        "third": kit.times(paced(at, 2) / paced(at, 3), 2), "fourth": kit.times(paced(at, 3) / paced(at, 4), 2),
-        "bytes_two": significant(float(bus_factor("all_reduce", 2))), "bytes_three": significant(float(bus_factor("all_reduce", 3))),
-        "bytes_four": significant(float(bus_factor("all_reduce", 4))), "hops": four.steps,
-        "alpha": kit.amount(four.alpha, "s"), "start": kit.amount(four.latency, "s"), "long": kit.amount(LONG, "B"),
-        "whole": kit.amount(four.bytes_seconds, "s"),
-    }  # fmt: skip
+    now, later = box(PAIRS), box(OTHER)
+    rates = {"pair": paced(now, 2), "next_pair": paced(later, 2), "four": paced(now, RANKS), "next_four": paced(later, RANKS)}
+    return {**{name: kit.amount(rate, "B/s") for name, rate in rates.items()}, **_other_box()}
 
 
 def peek() -> dict[str, object]:
