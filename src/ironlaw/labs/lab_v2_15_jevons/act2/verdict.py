@@ -49,7 +49,7 @@ def _backfire(plan: Plan) -> dict[str, object]:
 
 def _over(plan: Plan) -> dict[str, object]:
     carbon = plan.carbon(plan.most)
-    parts = {"working": carbon.busy, "idling": carbon.idle, "the making of the machines": carbon.embodied}
+    parts = {"the work itself": carbon.busy, "idle machines": carbon.idle, "making the machines": carbon.embodied}
     largest = max(parts, key=lambda name: parts[name])
     return {
         "part": largest,
