@@ -12,7 +12,7 @@ from ironlaw.engine.device.types import Graph, bytes_per_element, check_positive
 from ironlaw.engine.device.work import category
 
 WORKSPACE = 32.0 * 2**20  # bytes: PyTorch's default on Hopper; small models of benchmarks/sealed_sets/own-1 take 34 to 36 MB more
-OTHERS = ("conv2d", "conv_transpose2d", "conv_backward", "recurrent", "fused", "block")  # contractions of another library, or of several ops
+OTHERS = ("conv2d", "conv_transpose2d", "conv_backward", "recurrent", "fused", "block")  # contractions of others, or of several ops
 
 
 @dataclass(frozen=True, slots=True)
