@@ -12,7 +12,7 @@ from ironlaw.engine.device.types import Graph, bytes_per_element, check_positive
 from ironlaw.engine.device.work import category
 
 WORKSPACE = 32.0 * 2**20  # bytes: PyTorch's default on Hopper; small models of benchmarks/sealed_sets/own-1 take 34 to 36 MB more
-PRODUCTS = ("linear", "matmul", "bmm", "grouped_matmul")
+OTHERS = ("conv2d", "conv_transpose2d", "conv_backward", "recurrent", "fused", "block")  # contractions of others, or of several ops
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def workspace(graph: Graph, hardware: Hardware) -> float:
     """Bytes that PyTorch gives to cuBLAS with the first product of a captured model and never takes back; older GPUs than Hopper need a
     quarter."""
     library = hardware.dispatch == "queued" and graph.settings.get("captured")
-    return WORKSPACE if library and any(op.kind in PRODUCTS for op in graph.ops) else 0.0
+    return WORKSPACE if library and any(category(op.kind) == "contraction" and op.kind not in OTHERS for op in graph.ops) else 0.0
 
 
 def live_activations(graph: Graph) -> Number:
