@@ -137,7 +137,7 @@ def hostile(home: Path) -> dict:
     with open_ledger(home / "fresh.db") as ledger:
         ledger.set_learner_name('<img src=x onerror="window.stolen=1" class="evil">')
         ledger.commit_prediction(lab, "act1", "e6", 1e6, 4, True)
-        ledger.append(lab, "reflection", {"question": "act1_reflection", "choice": "stacks", "correct": True})
+        ledger.append(lab, "reflection", {"question": "act1_reflection", "choice": "own_stack", "correct": True})
         ledger.commit_prediction(lab, "act2", "memory", "memory", 4, True)
         ledger.append(lab, "measured", {"experiment": "tiny_ops", "machine": machine(), **told})
         ledger.append(lab, "design", {"device": evil, "model": evil, "note": evil})

@@ -13,7 +13,7 @@ from ironlaw.measure.software_host import machine
 from ironlaw.registry.loader import folder
 
 LABS = {
-    "lab_01_magnitude": ("e9", "stacks", "memory"),
+    "lab_01_magnitude": ("e9", "own_stack", "memory"),
     "lab_07_fusion": ("p90", "share", "e4"),
     "lab_11_roofline": ("bug", "reuse", "alike"),
     "lab_12_amdahl": ("x2", "x5", "x32"),
@@ -118,7 +118,7 @@ def test_lab_01_draws_the_spotter_beside_the_h200(lab):
     bars = figure(lab[1].turn("act2", workload="dscnn_kws", batch=1, launch="one"), "terms")
     here, recorded = named(bars, "T measured here"), named(bars, "T on an H200")
     assert here["x"] == 2e-3 and here["type"] == "bar" and recorded["x"] == pytest.approx(9.54169e-4)
-    assert "1.8 to 2.4" in str(here["hover"])
+    assert ["10 to 90 %", "1.8\u202fms to 2.4\u202fms"] in list(map(list, here["hover"][:2]))
     eight = figure(lab[1].turn("act2", workload="dscnn_kws", batch=8), "terms")
     assert named(eight, "T measured here")["x"] == 16e-3 and "T on an H200" not in eight["text"]
     assert "Measured" not in figure(lab[1].turn("act2", workload="dscnn_kws", batch=7), "terms")["text"]
@@ -127,7 +127,7 @@ def test_lab_01_draws_the_spotter_beside_the_h200(lab):
 def test_lab_01_tells_what_it_means(lab):
     ops, spotter = (item["result"] for item in lab[1].piece("act2.measure").view["items"][:2])
     said = lab[1].slots("act2.here_ops", ops)
-    assert (said["each"], said["span"], said["loop"], said["recorded"]) == ("2 µs", "1.8 to 2.4 µs", "100 ns", "11 µs")
+    assert (said["each"], said["span"], said["loop"], said["recorded"]) == ("2 µs", "1.8 µs to 2.4 µs", "100 ns", "11 µs")
     assert lab[1].shows("act2.here_no_queue", said["queue"]) and "quiet enough" in bare(ops)
     said = lab[1].slots("act2.here_spotter", spotter)
     assert (said["wall"], said["recorded"], said["recorded_format"]) == ("2 ms", "954 µs", "FP16")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.errors import BadValue, sentence
 from ironlaw.kit import context, journey, page_host, prose
-from ironlaw.kit import goal as goals
 from ironlaw.kit import header as headings
 from ironlaw.kit import hud as huds
 from ironlaw.kit import rail as rails
@@ -19,6 +18,9 @@ from ironlaw.kit.lab import Design, Lab, Slots
 from ironlaw.kit.rail import Act, Step
 from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
+
+if TYPE_CHECKING:
+    from ironlaw.kit.goal import Design as BuiltDesign
 
 
 def header(lab: Lab) -> Any:
@@ -97,7 +99,7 @@ def designed(lab: Lab, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {**fields, "dials": dials, "goals": {name: design.stored() for name, design in built(lab).items()}}
 
 
-def built(lab: Lab) -> dict[str, goals.Design]:
+def built(lab: Lab) -> dict[str, BuiltDesign]:
     """Instrument -> the design on its dials, held against its goal; those that are open."""
     return {name: design for name, aim in lab.aims.items() if (design := aim.design) is not None}
 

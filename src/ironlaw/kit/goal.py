@@ -19,8 +19,6 @@ from ironlaw.kit.prose import html
 from ironlaw.systems.limits import Limit, hit
 from ironlaw.widget.dials import Dial
 
-MEETS, FAILS = "meets the goal", "does not meet the goal yet"
-
 
 @dataclass(frozen=True)
 class Goal:

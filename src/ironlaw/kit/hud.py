@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from html import escape, unescape
 
-from ironlaw.kit.goal import FAILS, MEETS
 from ironlaw.kit.prose import inline
 from ironlaw.kit.save import Receipt
+
+MEETS, FAILS = "meets the goal", "does not meet the goal yet"
 
 MARKS = {"good": "✓", "warn": "△", "fail": "✗"}
 OPEN = "open"  # no answer yet

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw import lab_names
 from ironlaw.errors import IronlawError, LedgerError, unknown
@@ -18,12 +18,14 @@ from ironlaw.kit import lab_words as texts
 from ironlaw.kit import question_sheet as sheets
 from ironlaw.kit.context import Context
 from ironlaw.kit.experiments import Experiments
-from ironlaw.kit.goal import Aim
 from ironlaw.kit.instrument import Instrument
 from ironlaw.kit.lab_progress import Progress
 from ironlaw.kit.learner_record import LearnerRecord
 from ironlaw.kit.states import States
 from ironlaw.widget.piece import Piece
+
+if TYPE_CHECKING:
+    from ironlaw.kit.goal import Aim
 
 LABS = Path(__file__).parent.parent / "labs"
 Slots = Mapping[str, object]

@@ -14,7 +14,6 @@ from ironlaw.kit import journey, links, page_host, prose, step
 from ironlaw.kit import lock as locks
 from ironlaw.kit import message as messages
 from ironlaw.kit.frame import go_on, toggle
-from ironlaw.kit.goal import Aim, Goal
 from ironlaw.kit.instrument import Instrument, Values, View
 from ironlaw.kit.lab import Lab, Slots
 from ironlaw.kit.picture_caption import captions
@@ -25,6 +24,7 @@ from ironlaw.widget.dials import Dial, settle
 if TYPE_CHECKING:
     from ironlaw.kit.claim_panel import LocalFigure
     from ironlaw.kit.decide import Verdict
+    from ironlaw.kit.goal import Goal
     from ironlaw.kit.measured_run import Measured
     from ironlaw.kit.offer import Offer
     from ironlaw.kit.sealed import Part
@@ -88,6 +88,8 @@ def instrument(
     store, saved = lab.progress.store(name), lab.progress.saved_dials(name)
     task = ""
     if aim is not None:
+        from ironlaw.kit.goal import Aim
+
         goal, slots = aim
         task = prose.inline(lab.words.fill(f"{act}.task", **slots))
         lab.aims[name] = Aim(lab, name, goal, task)

@@ -9,9 +9,9 @@ from typing import Any
 
 from ironlaw.backends import find, names
 from ironlaw.calibration import local_machine
+from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
 from ironlaw.errors import BadRegistry, IronlawError, UnknownName, unknown
-from ironlaw.registry import hosts
 from ironlaw.registry.calibrations import calibration, with_scatter
 from ironlaw.registry.chip_fields import achieved, links, process
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
@@ -49,11 +49,17 @@ def hardware(name: str) -> Hardware:
     return local() if is_local(name) else registered(name)
 
 
+def _server() -> Host:
+    from ironlaw.registry import hosts
+
+    return hosts.registered(SERVER)
+
+
 @cache
 def registered(name: str) -> Hardware:
     if normal(name) in slugs("hardware"):
         machine = load(folder("hardware") / f"{normal(name)}.toml")
-        server = hosts.registered(SERVER) if machine.kind == "gpu" and machine.dispatch == "queued" else None
+        server = _server if machine.kind == "gpu" and machine.dispatch == "queued" else None
         return replace(machine, taught=taught(machine, registered), server=server)
     slug = aliases().get(normal(name))
     if slug is None:

@@ -19,7 +19,7 @@ from ironlaw.backends.attention_patterns import recognised
 from ironlaw.backends.cuda import norm
 from ironlaw.backends.cuda.chip import processors
 from ironlaw.backends.cuda.norm import sums_columns
-from ironlaw.backends.inductor import called
+from ironlaw.backends.inductor_fallbacks import called
 from ironlaw.engine.arrays import is_array
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, Op

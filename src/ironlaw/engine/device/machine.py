@@ -105,7 +105,7 @@ class Hardware:
     activations: str = ""  # the level that holds activations, where main memory holds nothing but weights
     links: tuple[Link, ...] = ()
     process: str = ""  # in which the chip is made, as its maker calls it
-    server: Host | None = None  # who launches a captured model where the plan names nobody
+    server: Callable[[], Host] | None = None  # who launches a captured model where the plan names nobody
 
     def __repr__(self) -> str:
         """One line; every figure and its source are in `figures`."""

@@ -60,7 +60,7 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
 def _launched_by(graph: Graph, hardware: Hardware, plan: Plan) -> Plan:
     """A captured model is launched by the same server before every GPU, unless the plan says by whom."""
     bare = plan.host is None and plan.launch is None and hardware.basis(plan) != "bound"
-    return replace(plan, host=hardware.server) if bare and hardware.server is not None and graph.settings.get("captured") else plan
+    return replace(plan, host=hardware.server()) if bare and hardware.server is not None and graph.settings.get("captured") else plan
 
 
 def _as_run(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> Graph:

@@ -198,28 +198,11 @@ def tipping_pause(fleet: Fleet) -> float | None:
 
 @lru_cache(maxsize=96)
 def _run(
-    leaf: str,
-    curve: Curve,
-    rho: float,
-    n: int,
-    shards: int,
-    *,
-    hedge: str = OFF,
-    delay: float = 0.0,
-    limit: float = 0.0,
+    leaf: str, curve: Curve, rho: float, n: int, shards: int, *, hedge: str = OFF, delay: float = 0.0, limit: float = 0.0,
     pause: float = 0.0,
-) -> HedgedRun:
-    return hedging_run(
-        rho,
-        None if hedge == OFF else delay,
-        None if limit < 0 else limit,
-        hedge == CALLED_BACK,
-        pause,
-        service=1.0,
-        shards=shards,
-        n=n,
-        works=_works(leaf, curve, n),
-    )
+) -> HedgedRun:  # fmt: skip
+    wait, budget = None if hedge == OFF else delay, None if limit < 0 else limit
+    return hedging_run(rho, wait, budget, hedge == CALLED_BACK, pause, service=1.0, shards=shards, n=n, works=_works(leaf, curve, n))
 
 
 @lru_cache(maxsize=16)
