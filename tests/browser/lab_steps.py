@@ -69,8 +69,9 @@ def choose_context(page: Page, name: str, act: str = "act1") -> None:
 def commit(page: Page, option: str, confidence: str, button: str = "Commit my prediction") -> None:
     """Choose, say how sure, seal."""
     lock = page.locator(".il-lock").last  # the newest is the open one
-    expect(lock.get_by_text(option, exact=True)).to_be_visible()
-    lock.get_by_text(option, exact=True).click()
+    named = lock.locator("label").get_by_text(option, exact=True).first  # its words may stand among the premises too
+    expect(named).to_be_visible()
+    named.click()
     if lock.locator(".il-sketch").count():  # a curve is asked for too: one point is enough
         lock.get_by_role("slider").first.press("ArrowDown")
     if lock.locator(".il-estimate").count():  # a figure too

@@ -102,7 +102,7 @@ def walk_by_mouse(page: Page, server: str, ledger: Ledger, slug: str, walk: Walk
     as_on_a_phone(page)
     expect_short(page)
     unfold(page)
-    walk.controls(page, first, second)
+    walk.controls(page, instrument(page, "act1"), instrument(page, "act2"))
     expect_readable(page)
 
 
@@ -110,8 +110,14 @@ def walk_by_keyboard(page: Page, server: str, slug: str) -> None:
     page.goto(f"{server}/lab/{slug}/")
     for act in ("act1", "act2"):
         commit_by_keyboard(page, first_label(slug, act))
-        shown = instrument(page, act)
-        expect(page.locator(f"#{act}-instrument")).to_be_focused()  # the next place, so that Tab goes on from there
+        place, shown = page.locator(f"#{act}-instrument"), page.locator(f"#{act}-instrument .il-instrument")
+        expect(shown.locator(".il-drawing").first).to_be_visible()
+        expect(place).to_be_focused()  # the next place, so that Tab goes on from there
+        if shown.locator(".il-rest").count():
+            tab_to(page, "summary", "More dials")
+            page.keyboard.press("Enter")
+            expect(shown.locator(".il-rest")).to_have_attribute("open", "")
+            place.focus()
         for _, kind, name, key in (each for each in KEYS.get(slug, ()) if each[0] == act):
             tab_to(page, kind, name, most=160)
             changes(page, shown, lambda key=key: page.keyboard.press(key))

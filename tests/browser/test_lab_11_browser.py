@@ -9,6 +9,7 @@ import pytest
 from lab_steps import (
     answer,
     changes,
+    choose_context,
     commit,
     expect_measured,
     expect_readable,
@@ -143,13 +144,15 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
 def expect_points_follow_keys(page: Page, first: Locator) -> None:
     """From tab to tab, from mark to mark, and with Shift the point itself."""
     number = first.get_by_role("spinbutton", name="N", exact=True)
+    number.fill("512")
+    expect(target(first, "roofs", "H100, FP16, N = 512")).to_have_count(1)
     first.get_by_role("tab", name="Roofs").focus()
     page.keyboard.press("ArrowRight")  # from the first picture's tab to the roof's steps, and back to the roofs
     page.keyboard.press("ArrowLeft")
     expect(first.locator('[data-figure="roofs"] .il-drawing')).to_be_visible()
     tab_to(page, "rect", "H100: HBM3")
-    for _ in range(8):
-        if "N = 512" in page.evaluate(HELD):
+    for _ in range(12):
+        if "H100, FP16, N = 512" in page.evaluate(HELD):
             break
         page.keyboard.press("ArrowRight")
     assert "Shift with an arrow key moves it" in page.evaluate(HELD)
@@ -227,7 +230,7 @@ def test_it_can_be_read_everywhere_and_controls_of_each_kind_change_something(do
     bring(first, "From the roof to the point")
     page.wait_for_timeout(500)  # until the dials rest: what they send then leaves the tab where the learner has put it
     expect(first.locator('[data-figure="gap"] .il-drawing')).to_be_visible()
-    bring(second, "Memory")
+    bring(second, "Time and memory")
     expect(second.locator('[data-figure="budget"] .il-drawing')).to_be_visible()
     expect_readable(page)
 
@@ -242,5 +245,5 @@ def test_it_can_be_read_everywhere_and_controls_of_each_kind_change_something(do
     by_text(second, "decode", "tiled")
     cache = second.get_by_role("group", name="Keys and values stored in")
     changes(page, second, lambda: cache.get_by_text("FP8", exact=True).click())
-    changes(page, first, page.get_by_text("Edge", exact=True).first.click)
+    changes(page, first, lambda: choose_context(page, "Edge"))
     expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")

@@ -1,4 +1,4 @@
-"""Lab V2-17 as a learner does it: by mouse with a hint, on a phone at night, and by keyboard alone."""
+"""Lab V2-17 as a learner does it: by mouse with all the help, on a phone at night, and by keyboard alone."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,7 @@ from lab_steps import changes, watched
 from lab_walk import Walk, banner, hud, walk_by_keyboard, walk_by_mouse
 from playwright.sync_api import Locator, Page, expect
 
+from ironlaw.kit.hint import RUNGS
 from ironlaw.ledger import Ledger
 
 SLUG = "lab_v2_17_synthesis"
@@ -27,9 +28,12 @@ def the_record(page: Page, first: Locator) -> None:
 
 
 def the_system(page: Page, second: Locator) -> None:
-    expect(banner(second)).to_contain_text("No single dial does it")
-    page.get_by_role("button", name="Show me the nearest design that holds").click()
-    page.get_by_role("button", name="Turn them").click()
+    expect(banner(second)).to_contain_text("the limit is")
+    expect(hud(page)).to_contain_text("does not meet the goal yet")
+    for rung in RUNGS:
+        page.get_by_role("button", name=rung).click()
+    page.get_by_role("button", name="Set these dials").click()
+    expect(hud(page)).to_contain_text("meets the goal")
     expect(banner(second)).to_contain_text("Everything holds")
     menu(second, "Pieces of a stage", "4")
     expect(banner(second)).to_contain_text("It does not divide")
@@ -50,7 +54,7 @@ def system_controls(page: Page, first: Locator, second: Locator) -> None:
 
 WALK = Walk(
     ("Brier score", "72.7"), ("half", "theme", "nics", "seven"), "", the_record, the_system,
-    lambda d: (d["virtual"], d["budget"], d["spares"], d["retries"], d["limits_broken"], d["hints"]) == (1, 512, 1, 1, [], 1)
+    lambda d: (d["virtual"], d["budget"], d["spares"], d["retries"], d["limits_broken"], d["hints"]) == (1, 512, 1, 1, [], 3)
     and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["predictions"] == 0 and d["days"] < 60,
     system_controls,
 )  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from lab_steps import choose_context, instrument, unfold, watched
+from lab_steps import choose_context, instrument, tab_to, unfold, watched
 from playwright.sync_api import Locator, Page, expect
 
 from ironlaw import kit
@@ -50,6 +50,25 @@ def test_a_context_applies_after_a_dial_was_touched_and_stays_after_a_reload(pag
     page.reload()
     unfold(page)
     expect(field(page, "act2", "gpus")).to_have_value("1024")
+
+
+def test_a_context_is_chosen_by_keyboard_and_so_is_a_dial_that_is_folded_away(page: Page, open_done: Callable[[str], None]) -> None:
+    open_done("lab_01_magnitude")
+    first = page.locator("#act1-instrument")
+    expect(first.locator(".il-drawing").first).to_be_visible()
+    tab_to(page, "radio", "Cloud")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")
+    expect(first.get_by_role("radio", name="Edge")).to_be_focused()
+    open_done(CHECKPOINT)
+    expect(first.locator(".il-drawing").first).to_be_visible()
+    fold = first.locator(".il-rest")
+    expect(fold).not_to_have_attribute("open", "")
+    tab_to(page, "summary", "More dials")
+    page.keyboard.press("Enter")
+    expect(fold).to_have_attribute("open", "")
+    page.keyboard.press("Tab")
+    assert fold.evaluate("(fold) => fold.contains(fold.getRootNode().activeElement)")  # the first of them is next
 
 
 def test_a_sentence_sets_the_whole_state_and_brings_its_picture(page: Page, open_done: Callable[[str], None]) -> None:
