@@ -22,9 +22,8 @@ from ironlaw.backends.rows import Row
 from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.scatter import Outcome, by_mode, holds
 from ironlaw.compare import Comparison, Speedup, comparisons, speedups
-from ironlaw.engine.device.cost_model import CostModel
 from ironlaw.engine.device.intervals import HOST, judged
-from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.machine import CostModel, Hardware
 from ironlaw.systems.accuracy.refit import outcomes, registry_models
 
 NEXT = 0.25  # length scales

@@ -9,7 +9,7 @@ from typing import Any
 
 from small_graphs import MACHINE, tensor
 
-from ironlaw.engine.device.cost_model import Cost
+from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict

@@ -14,7 +14,7 @@ import ironlaw as il
 from ironlaw.backends.kernel import Kernel
 from ironlaw.calibration.curve import Curve, norm
 from ironlaw.calibration.machine_calibration import BOOST, Calibration
-from ironlaw.engine.device.cost_model import Cost
+from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict

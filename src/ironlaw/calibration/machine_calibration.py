@@ -16,7 +16,7 @@ from ironlaw.calibration.neighbours import Correction, Family
 from ironlaw.calibration.stored_curves import arguments, host_json
 from ironlaw.engine.arrays import SCALARS, Number, is_array, largest, maximum, minimum, where
 from ironlaw.engine.device.compiler_rules import Rules
-from ironlaw.engine.device.cost_model import Cost
+from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.lower_bound import least_arithmetic, least_transfer
 from ironlaw.engine.device.machine import Hardware, Plan

@@ -8,7 +8,7 @@ import pytest
 from small_graphs import MACHINE, chain, tensor
 
 from ironlaw.engine.device.compiler_rules import Rules
-from ironlaw.engine.device.cost_model import Cost
+from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.host import AUTOGRAD, IN_MODEL, Host
 from ironlaw.engine.device.machine import Figure, Plan

@@ -6,7 +6,7 @@ import pytest
 from measured_toy import LONGER, NET, A, B, measured, took
 from small_graphs import MACHINE, chain, tensor
 
-from ironlaw.engine.device.cost_model import Cost
+from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import OpRow, predict
 from ironlaw.engine.device.types import Graph

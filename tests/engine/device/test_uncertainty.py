@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.engine.device.cost_model import Cost
+from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.dispatch import Schedule, simulate
 from ironlaw.engine.device.intervals import HOST, intervals, judged
 from ironlaw.engine.device.predict import OpRow

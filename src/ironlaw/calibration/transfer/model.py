@@ -21,7 +21,7 @@ from ironlaw.calibration.transfer.power import as_tight
 from ironlaw.calibration.transfer.transfer_laws import Laws
 from ironlaw.engine.arrays import Number, largest, log2, maximum, minimum
 from ironlaw.engine.device.compiler_rules import Rules
-from ironlaw.engine.device.cost_model import Cost
+from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.lower_bound import least_arithmetic
 from ironlaw.engine.device.machine import Hardware, Plan

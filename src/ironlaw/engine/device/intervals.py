@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ironlaw.engine.arrays import Number, largest, ratio, total
-from ironlaw.engine.device.cost_model import Cost
+from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.dispatch import Run, simulate
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.uncertainty import SURE, Doubt, Interval, Scatter, around, blend, combined_sds

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ironlaw.engine.arrays import Number, largest, minimum
 from ironlaw.engine.device.host import Host
@@ -14,7 +14,10 @@ from ironlaw.errors import BadValue, UnsupportedPrecision, unknown
 from ironlaw.formats import PRODUCTS_OF_PARTS, computed_in
 
 if TYPE_CHECKING:
-    from ironlaw.engine.device.cost_model import CostModel
+    from ironlaw.engine.device.compiler_rules import Rules
+    from ironlaw.engine.device.cost import Cost
+    from ironlaw.engine.device.types import Graph, Op
+    from ironlaw.engine.device.uncertainty import Scatter
 
 # whose kernels run, and whether a graph of them is replayed: "graphs" is of compiled code, "eager_graphs" of eager code, which is how
 # serving engines decode
@@ -238,3 +241,51 @@ class Plan:
     def replayed(self) -> bool:
         """Whether the kernels are one graph, which is launched as a whole."""
         return self.mode in REPLAYED
+
+
+class CostModel(Protocol):
+    """What measuring a machine has taught: what an op costs there (`ironlaw.calibration`)."""
+
+    @property
+    def host(self) -> Host:
+        """The host that the device was measured with."""
+
+    @property
+    def backend(self) -> str: ...
+
+    @property
+    def sources(self) -> tuple[str, ...]: ...
+
+    @property
+    def graph_gap(self) -> float:
+        """Seconds between kernels of a replayed graph."""
+
+    @property
+    def compile_kernel_s(self) -> float:
+        """Host seconds to compile one kernel; 0 where that was not measured."""
+
+    @property
+    def rules(self) -> Rules:
+        """What the compiler of this machine's library fuses."""
+
+    def prepare(self, graph: Graph, hardware: Hardware) -> Graph:
+        """The graph that the compiler's fusion starts from, after what it rewrites."""
+
+    def arrange(self, ops: Sequence[Op]) -> tuple[Op, ...]:
+        """A compiled graph's ops with the layouts that the library gives their tensors."""
+
+    def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost: ...
+
+    def known(self, hardware: Hardware, plan: Plan) -> dict[Any, Cost]:
+        """Costs that are known already, by the ops' keys; what is put there may be asked for again."""
+
+    def sustain(self, costs: list[Cost]) -> list[Cost]:
+        """The same costs in a graph: under steady load, where a clock falls, and each kernel among others."""
+
+    @property
+    def common(self) -> float:
+        """What the errors of any two ops of a family share, however far apart they are."""
+
+    @property
+    def scatter(self) -> Mapping[str, Scatter]:
+        """How models came out beside the sum of their ops: by mode, "training", and "host" for launches."""

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.engine.arrays import Number, is_array, maximum, minimum, total
-from ironlaw.engine.device.cost_model import Cost, CostModel
+from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.dispatch import Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.host import entered, model_factor
-from ironlaw.engine.device.machine import NARROW, Hardware, Plan
+from ironlaw.engine.device.machine import NARROW, CostModel, Hardware, Plan
 from ironlaw.engine.device.prediction import OpRow, Prediction, is_sweep
 from ironlaw.engine.device.roofline import arithmetic, transfer
 from ironlaw.engine.device.rounding import as_computed, narrowed_kinds

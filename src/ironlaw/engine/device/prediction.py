@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ironlaw.engine.arrays import Number, is_array, largest, minimum, ratio, total, where
-from ironlaw.engine.device.cost_model import Cost
+from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.dispatch import Run
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.intervals import WIDE, Intervals, host_s, intervals

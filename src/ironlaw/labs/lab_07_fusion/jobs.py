@@ -7,10 +7,9 @@ from functools import lru_cache
 
 from ironlaw.backends.rows import Row
 from ironlaw.claims import row
-from ironlaw.engine.device.cost_model import CostModel
 from ironlaw.engine.device.dispatch import queued, synchronous, utilization
 from ironlaw.engine.device.launched import Spent, as_predicted, equal_kernels
-from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.machine import CostModel, Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.kit.context import Context
 from ironlaw.registry import evidence

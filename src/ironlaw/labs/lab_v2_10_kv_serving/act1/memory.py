@@ -8,6 +8,7 @@ from functools import cached_property
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.serving.llm.cache import CacheShape, Paging, blocks, contiguous, latent, paged
 from ironlaw.engine.serving.llm.decoder import Decoder
+from ironlaw.labs.lab_v2_10_kv_serving.cache_choices import BLOCKS, CACHES, WEIGHTS
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import STORY
 from ironlaw.registry.decoders import decoder, weight_bytes
 from ironlaw.registry.machines import registered
@@ -18,9 +19,6 @@ from ironlaw.systems.serving.kv_capacity import cache_shape
 from ironlaw.systems.serving.served_cases import CHAT, drawn
 
 MODELS = ("llama3_70b", "llama3_8b", "llama3_2_1b")
-WEIGHTS = {"": "16 bits", "fp8": "FP8", "int4": "INT4"}
-CACHES = {"": "16 bits", "fp8": "FP8"}
-BLOCKS = {1: "1 token", 16: "16 tokens", 64: "64 tokens", 256: "256 tokens", 0: "all at once: room for the longest"}
 CONTEXTS, ASKED = tuple(2**n for n in range(9, 21)), 131_072  # tokens; and those of the question
 FIXED, CHAT_LAW = "fixed", "chat"
 LAWS = {FIXED: "as long as allowed", CHAT_LAW: "as in Azure's chats"}

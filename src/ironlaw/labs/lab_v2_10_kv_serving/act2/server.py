@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Promise
-from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import BLOCKS, CACHES, WEIGHTS
+from ironlaw.labs.lab_v2_10_kv_serving.cache_choices import BLOCKS, CACHES, WEIGHTS
 from ironlaw.registry.workloads import about
 from ironlaw.systems.fields import among, figure, hundredths, whole
 from ironlaw.systems.serving.served_cases import CHAT, LONG, REQUESTS, ServedCase, most_devices
