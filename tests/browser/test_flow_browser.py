@@ -101,7 +101,7 @@ def test_the_rail_follows_is_readable_at_every_width_and_a_screen_reader_finds_i
     page.emulate_media(reduced_motion="reduce")
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto(beginner + LAB)
-    again = page.get_by_role("button", name="Pay back. Show it again")  # the longest act of all, at its last place
+    again = page.get_by_role("button", name="Design. Show it again")  # the longest act of all, at its last place
     expect(again).to_be_visible()
     expect(page.locator("#act2-reveal")).to_be_hidden()
     expect_short(page)
