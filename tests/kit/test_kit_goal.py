@@ -67,11 +67,11 @@ def test_a_locked_instrument_has_no_help(lab):
 def test_a_limit_that_one_turn_lifts_and_one_that_takes_two(aim):
     both = (fail("both", "It needs both", lambda box: not (box["fast"] and box["size"] == 8)), good("works", "It works"))
     needy = Aim(aim.lab, "act1", Goal(lambda lab, values: values, both, ("size", "fast")))
-    assert needy.search.movers({"size": 1, "fast": False, "paint": False}) == [] and needy.search.repair(needy.values) is None
+    assert needy.search().movers({"size": 1, "fast": False, "paint": False}) == [] and needy.search().repair(needy.values) is None
     assert needy.nearest(needy.values) == {"size": 8, "fast": True, "paint": False}
     stand_at(aim, size=8)
-    assert aim.search.movers(aim.values) == ["fast"]
-    assert needy.search.repair(needy.values).value is True
+    assert aim.search().movers(aim.values) == ["fast"]
+    assert needy.search().repair(needy.values).value is True
 
 
 def test_the_nearest_design_turns_no_more_than_it_needs_and_no_premise(aim):

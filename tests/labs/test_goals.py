@@ -1,5 +1,6 @@
 """Act II of every lab is a task: it says so, it can be done from where the act opens, and a design that fails never has a tick."""
 
+import os
 import random
 
 import pytest
@@ -7,13 +8,16 @@ from acts import VOLUME_1
 from acts_v2 import VOLUME_2
 from headless import Page, bare
 
-from ironlaw.kit.goal import FAILS, MEETS, Aim
+from ironlaw.kit.goal import Aim
 from ironlaw.kit.goal_search import stops
 from ironlaw.kit.hint import RUNGS, answer, asked_at
+from ironlaw.kit.hud import FAILS, MEETS
 from ironlaw.kit.instrument import stand
 from ironlaw.ledger import open_ledger
 
 SLUGS = [lab.slug for lab in (*VOLUME_1, *VOLUME_2)]
+# where the dials stand at random beside the opening state: more of them before a release
+STARTS = (None, 1, 2, 3) if os.environ.get("IRONLAW_TESTS") == "release" else (None, 1)
 CURES = ("What would fix it", "What would do", "turn two", "no single dial")
 
 
@@ -47,7 +51,7 @@ def test_act_ii_sets_a_task(page, aim):
     assert set(aim.goal.turns) <= {dial["id"] for dial in aim.dials({})}
 
 
-@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+@pytest.mark.parametrize("seed", STARTS)
 def test_the_goal_is_reached_through_the_dials(aim, seed):
     start = aim.values if seed is None else elsewhere(aim, seed)
     way = aim.nearest(start)
@@ -56,7 +60,7 @@ def test_the_goal_is_reached_through_the_dials(aim, seed):
     assert refusals == {} and aim.goal.broken(aim.lab, standing) is None and aim.banner(standing)["tone"] == "good"
 
 
-@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+@pytest.mark.parametrize("seed", STARTS)
 def test_a_design_that_fails_has_no_tick(aim, seed):
     values = aim.values if seed is None else elsewhere(aim, seed)
     limit, banner = aim.goal.broken(aim.lab, values), aim.banner(values)
