@@ -95,7 +95,7 @@ def answer(aim: Aim, asked: Mapping[str, Any]) -> str:
         case 1:
             return f"<p>{title}</p>{aim.banner(values).get('text', '')}{_drivers(aim, asked.get('drives', []))}"
         case 2 if not turns:
-            return f"<p>{title}. No single change repairs this: it takes two together. The next answer has them.</p>"
+            return f"<p>{title}. No single change repairs this. It takes several together, and the next answer has them.</p>"
         case 2:
             return f"<p>{title}. One change repairs it.</p>{_proposal(aim, values, turns, 'Try this change')}"
     return _proposal(aim, values, turns, "Set these dials") if turns else NONE
