@@ -26,9 +26,10 @@ Key = tuple[str, str, str]
 
 def outcomes_of(machine: Hardware, runs: Iterable[Run]) -> list[Outcome]:
     """How measured runs come out now, by the kind of model that a prediction is judged by; and the host's where the device mostly waits."""
+    with_it = machine.calibration.host if machine.calibration else None  # the host that they ran on, not a typical one
     found = []
     for row, graph in runs:
-        p = predict(graph, machine, Plan(mode="compiled" if row["mode"] == "compiled" else "eager"))
+        p = predict(graph, machine, Plan(mode="compiled" if row["mode"] == "compiled" else "eager", host=with_it))
         assert p.intervals is not None
         run, (apart, together) = f"{row['mode']} {row['dtype']} {row['batch']}", p.intervals.sds
         found.append(Outcome(row["model"], p.kind, math.log(row["busy_s"] / p.busy_s), float(apart), float(together), run))
