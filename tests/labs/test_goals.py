@@ -16,8 +16,8 @@ from ironlaw.kit.instrument import stand
 from ironlaw.ledger import open_ledger
 
 SLUGS = [lab.slug for lab in (*VOLUME_1, *VOLUME_2)]
-# where the dials stand at random beside the opening state: more of them before a release
-STARTS = (None, 1, 2, 3) if os.environ.get("IRONLAW_TESTS") == "release" else (None, 1)
+# the opening state, and before a release three at random
+STARTS = (None, 1, 2, 3) if os.environ.get("IRONLAW_TESTS") == "release" else (None,)
 CURES = ("What would fix it", "What would do", "turn two", "no single dial")
 
 

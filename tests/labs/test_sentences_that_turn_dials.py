@@ -1,5 +1,6 @@
 """Every sentence of a lab that sets an instrument, on the page without a browser: what it says is then on the screen."""
 
+import os
 import re
 from html import unescape
 
@@ -80,8 +81,9 @@ def test_what_it_says_is_then_on_the_screen(page):
 
 
 def test_it_sets_the_whole_state(page):
-    """Whatever was turned before, and wherever: the same link leads to the same screen."""
-    once = [(link, follow(page, link)) for link, _ in sentences(page)]
+    """Whatever was turned before, and wherever: the same link leads to the same screen. One in three, and all before a release."""
+    every = 1 if os.environ.get("IRONLAW_TESTS") == "release" else 3
+    once = [(link, follow(page, link)) for link, _ in list(sentences(page))[::every]]
     for link, view in reversed(once):
         page.send("context", value=page.lab.contexts[-1].slug)
         again = follow(page, link)
