@@ -10,10 +10,25 @@ from functools import partial
 import torch
 from torch.utils._pytree import tree_map_only
 
-from own import audio, control, generative, graphs, language, physics, rays, recommenders, sequences, statespaces, tables, vision
+from own import (
+    applied,
+    audio,
+    control,
+    generative,
+    graphs,
+    language,
+    papers,
+    physics,
+    rays,
+    recommenders,
+    sequences,
+    statespaces,
+    tables,
+    vision,
+)
 from own.listing import MODELS
 
-__all__ = ["MODELS", "audio", "build", "call_of", "control", "generative", "graphs", "language", "physics", "rays", "recommenders",
+__all__ = ["MODELS", "applied", "audio", "build", "call_of", "control", "generative", "graphs", "language", "papers", "physics", "rays", "recommenders",
            "sequences", "statespaces", "step_of", "tables", "vision"]  # fmt: skip
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
