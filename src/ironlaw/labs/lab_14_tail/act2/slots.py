@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from ironlaw import kit
 from ironlaw.engine.serving.hedging import largest_budget
+from ironlaw.engine.serving.queues import mm1
 from ironlaw.engine.serving.samples import least_count
 from ironlaw.engine.serving.tails import at_least_one, exponential_tail, fan_out_quantile, hedged, quantile
 from ironlaw.labs.lab_14_tail.act2.fleet import ALL, BUDGET, Fleet
@@ -52,11 +53,11 @@ def reveal() -> dict[str, object]:
     limited = replace(case, hedge=BUDGET, n=Fleet.n)
     return {
         "rho": _percent(case.rho), "worst": _percent(2 * case.rho), "pause": _s(case.pause),
-        "median": _s(case.plain.quantile(0.5) * case.service),
-        "stuck_median": _s(case.paused.last_median() * case.service), "calm": _percent(CALM), "calm_worst": _percent(2 * CALM),
+        "median": _s(mm1(case.rho, 1.0).quantile(0.5) * case.service),
+        "stuck_median": kit.amount(case.paused.last_median() * case.service, "s", 1),
+        "calm": _percent(CALM), "calm_worst": _percent(2 * CALM),
         "budget": _percent(case.budget), "limited_p99": _s(limited.page_p99),
-        "quantile": f"P{100 * case.quantile:g}", "late": _percent(1 - case.quantile), 
-        "ordinary": _percent(replace(case, moving=True).run.extra),
+        "quantile": f"P{100 * case.quantile:g}", "late": _percent(1 - case.quantile),
         "k": f"{case.k}", "slow": _percent(at_least_one(0.01, case.k)),
     }  # fmt: skip
 

@@ -57,7 +57,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
 def reflection() -> dict[str, object]:
     return {
         "few": FEW, "many": MANY, "bytes_few": significant(float(bus_factor(KIND, FEW))),
-        "bytes_many": significant(float(bus_factor(KIND, MANY))),
+        "bytes_many": significant(float(bus_factor(KIND, MANY)), 4),
         "steps_few": 2 * (FEW - 1), "steps_many": f"{2 * (MANY - 1):,}", "growth": kit.times((MANY - 1) / (FEW - 1), 2),
     }  # fmt: skip
 

@@ -51,10 +51,16 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "least": kit.amount(100 * case.at(case.best).wasted, "%"),
         "own": kit.amount(own.interval, "s"), "cost": kit.amount(100 * own.wasted, "%"), "hourly": kit.amount(100 * case.wasted, "%"),
         "low": kit.amount(low, "s"), "high": kit.amount(high, "s"), "twice": kit.amount(100 * case.at(2 * case.best).wasted, "%"),
-        "minute": kit.amount(100 * case.at(MINUTE).wasted, "%"), "half": kit.amount(100 * case.at(case.between / 2).wasted, "%"),
-        "whole": kit.amount(100 * case.at(case.between).wasted, "%"), "restart": kit.amount(RESTART, "s"),
+        "minute": kit.amount(100 * case.at(MINUTE).wasted, "%"),
+        "half": _wasted_by(lab, "half"), "whole": _wasted_by(lab, "failure"), "restart": kit.amount(RESTART, "s"),
         "with_restart": kit.amount(100 * replace(case, restart=RESTART).at(case.best).wasted, "%"),
     }  # fmt: skip
+
+
+def _wasted_by(lab: kit.Lab, choice: str) -> str:
+    """With an option's own interval, as it is written there."""
+    (option,) = (each for each in lab.question("act1").options if each.id == choice)
+    return kit.amount(100 * story().at(MINUTE * float(option.value)).wasted, "%")
 
 
 def reflection() -> dict[str, object]:
