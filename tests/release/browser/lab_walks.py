@@ -210,10 +210,10 @@ def parity_controls(page: Page, first: Locator, second: Locator) -> None:
 
 def the_ring(page: Page, first: Locator) -> None:
     expect(page.locator("#act1-reveal")).to_contain_text("23.6")
-    into = first.get_by_role("slider", name="Into a step")
-    first.get_by_role("button", name="Into a step: one step on").click()
+    into = first.get_by_role("slider", name="Progress of the step")
+    first.get_by_role("button", name="Progress of the step: one step on").click()
     expect(into).to_have_value("21")
-    first.get_by_role("button", name="Into a step: play").click()
+    first.get_by_role("button", name="Progress of the step: play").click()
     expect(into).to_have_value("50")  # the end of fifty steps
     expect(first.locator('[data-figure="wires"] .il-drawing')).to_have_attribute("aria-label", re.compile("4 of 4 have arrived"))
     page.get_by_role("button", name="Let the ring alternate between the pairs").click()
@@ -224,27 +224,27 @@ def the_ring(page: Page, first: Locator) -> None:
 
 def the_groups(page: Page, second: Locator) -> None:
     choose_context(page, "DGX H100", "act2")
-    expect(banner(second)).to_contain_text("It runs, at a price")
+    expect(banner(second)).to_contain_text("It runs, but it waits too much")
     group = second.locator('[data-dial="tensor"]')
     group.get_by_text("16", exact=True).click()
     expect(banner(second)).to_contain_text("over the cliff")
     group.get_by_text("2", exact=True).click()
     expect(banner(second)).to_contain_text("It works")
-    number(second, "NICs of each box in use", "1")
-    expect(banner(second)).to_contain_text("The sum waits")
+    number(second, "NICs in use per box", "1")
+    expect(banner(second)).to_contain_text("The gradients wait")
     second.get_by_label("Model", exact=True).select_option(label=about("llama3_70b")["name"])
     expect(banner(second)).to_contain_text("does not fit")
     second.get_by_label("Model", exact=True).select_option(label=about("llama3_8b")["name"])
-    number(second, "NICs of each box in use", "8")
+    number(second, "NICs in use per box", "8")
     expect(banner(second)).to_contain_text("It works")
 
 
 def wires_controls(page: Page, first: Locator, second: Locator) -> None:
     changes(page, first, lambda: pick(first, "all-to-all"))
-    for tab, drawn in (("Time by size", "by-size"), ("The staircase", "staircase")):
+    for tab, drawn in (("Time by size", "by-size"), ("Wires and ring", "staircase")):
         first.get_by_role("tab", name=tab).click()
         expect(first.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
-    changes(page, second, lambda: second.get_by_label("Tokens in a sequence").select_option(label="2,048"))
+    changes(page, second, lambda: second.get_by_label("Tokens per sequence").select_option(label="2,048"))
     second.get_by_role("tab", name="Memory").click()
     expect(second.locator('[data-figure="memory"] .il-drawing')).to_be_visible()
 

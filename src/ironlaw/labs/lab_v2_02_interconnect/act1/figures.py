@@ -8,7 +8,7 @@ from functools import lru_cache
 from ironlaw import kit
 from ironlaw.engine.cluster.links import Box
 from ironlaw.labs.lab_v2_02_interconnect.act1 import local_runs
-from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, LARGEST, REDUCE, SEND, SMALLEST, WHAT, Setting
+from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, LARGEST, REDUCE, SEND, SENT, SMALLEST, WHAT, Setting
 from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.wires import HEIGHT, WIDTH, Edge, Node, places, wires
@@ -33,7 +33,7 @@ def on_the_wires(setting: Setting, into: float) -> Figure:
     text = (
         f"{WHAT[setting.what]} over {setting.ranks} of {box.name}: "
         + "; ".join(f"{one.source} to {one.target} over {one.kind}, {one.rate}" for one in edges)
-        + f". The slowest gives {format_quantity(rate, 'B/s')}; {100 * into:.0f} % into a step, {waiting} of {len(edges)} have arrived."
+        + f". The slowest gives {format_quantity(rate, 'B/s')}; {100 * into:.0f}% into a step, {waiting} of {len(edges)} have arrived."
     )
     half = WIDTH / 2
     frames = (
@@ -44,7 +44,8 @@ def on_the_wires(setting: Setting, into: float) -> Figure:
     others = [each for each in dict.fromkeys(_kinds(setting)) if each != kind]
     legend = tuple({"colour": COLOURS[each], "shape": "line", "label": setting.wire(each).name} for each in others)
     legend += ({"colour": "overhead", "shape": "line", "label": f"{setting.wire(kind).name}: everything waits for it"},)
-    return wires(nodes, edges, "Who sends to whom", frames=frames, text=text, note=f"{100 * into:.0f} % into a step", legend=legend)
+    title = f"Every step waits for {setting.awaited}"
+    return wires(nodes, edges, title, frames=frames, text=text, note=f"{100 * into:.0f}% into a step", legend=legend)
 
 
 def _kinds(setting: Setting) -> list[str]:
@@ -122,8 +123,9 @@ def staircase(lab: kit.Lab, setting: Setting) -> Figure:
         wire = getattr(box, kind)
         if wire is not None and not (kind == "link" and box.group == 1):
             name = "one NIC" if kind == "nic" else setting.name(kind)
-            rows[name] = (min(wire.achieved, box.bus or wire.achieved) if kind == "link" else wire.achieved, COLOURS[kind])
-    rows[f"{WHAT[setting.what]}, as set"] = (setting.bus, "overhead")
+            colour = "overhead" if kind == setting.binding[0] else COLOURS[kind]
+            rows[name] = (min(wire.achieved, box.bus or wire.achieved) if kind == "link" else wire.achieved, colour)
+    rows[f"this {SENT[setting.what]}"] = (setting.bus, "overhead")
     rows |= {name: (rate, "here") for name, rate in local_runs.steps(lab).items()}
     marks: list[Mark] = [
         mark("bar", colour, x=rate, y=name, id=name, name=name, label=format_quantity(rate, "B/s"),
@@ -138,7 +140,7 @@ def staircase(lab: kit.Lab, setting: Setting) -> Figure:
     words = "; ".join(f"{name} {format_quantity(rate, 'B/s')}" for name, (rate, _) in rows.items())
     table = tuple((name, format_quantity(rate, "B/s"), exact(rate, "B/s")) for name, (rate, _) in rows.items())
     return Figure(
-        "staircase", "What each wire carries",
+        "staircase", f"The {SENT[setting.what]} waits for {setting.pace}",
         Axis("linear", "bytes per second, one direction", "B/s", (0.0, STEP * math.ceil(1.1 * far / STEP))),
         Axis("band", names=tuple(rows)),
         tuple(marks), f"{words}.", table=Table(("step", "rate", "exactly"), table), note="what a long message reaches",

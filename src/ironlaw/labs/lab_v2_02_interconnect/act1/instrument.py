@@ -43,7 +43,7 @@ def dials(lab: kit.Lab) -> Any:
                 algorithm={"disabled": barred, "hidden": not (across or adds) or what != REDUCE}, order={"hidden": not groups},
                 first=swap, second=swap,
             ),
-            kit.span("into", "Into a step", 0, 100, 40, step=2, unit="%", play=6, shows="wires"),
+            kit.span("into", "Progress of the step", 0, 100, 40, step=2, unit="%", play=6, shows="wires"),
         ]  # fmt: skip
 
     return dials_at
@@ -73,7 +73,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     kind, rate = setting.binding
     return [
         kit.card("Bus bandwidth", setting.bus, "B/s", note="what a wire carries"),
-        kit.card("Algorithm bandwidth", setting.algorithm_bandwidth, "B/s", note="message over time"),
+        kit.card("Algorithm bandwidth", setting.algorithm_bandwidth, "B/s", note="message size over time"),
         kit.card("Time", setting.seconds, "s"),
         kit.text_card("Slowest edge", setting.name(kind), note=show(rate, "B/s")),
     ]
@@ -134,4 +134,4 @@ def notes(lab: kit.Lab, setting: Setting) -> str:
 def table(lab: kit.Lab) -> str:
     """The cliffs, one under the other."""
     rows = [(name, kit.amount(high, "B/s"), kit.amount(low, "B/s"), kit.times(high / low)) for name, high, low in cliffs()]
-    return scrolling_table("One word, several cliffs", ("from, to", "before", "after", "falls by"), rows)
+    return scrolling_table("Five cliffs, and how deep each is", ("from, to", "before", "after", "falls by"), rows)

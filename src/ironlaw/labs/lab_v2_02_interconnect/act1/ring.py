@@ -18,6 +18,7 @@ from ironlaw.systems.fields import among, figure, times, whole
 
 REDUCE, EXCHANGE, SEND = "all_reduce", "all_to_all", "send"
 WHAT = {REDUCE: "all-reduce", EXCHANGE: "all-to-all", SEND: "point-to-point"}
+SENT = WHAT | {SEND: "message"}  # the same in a sentence
 RING, TWO_LEVEL, SWITCH = "ring", "two_level", "in_network"
 ALGORITHMS = {RING: "one ring", TWO_LEVEL: "inside, across, inside", SWITCH: "sums in the switch"}
 IN_ORDER, CROSSED = "in_order", "crossed"
@@ -32,11 +33,11 @@ class Setting:
 
     box: Box
     ranks: int = whole(label="Cards in use", least=2, dial="span")
-    what: str = among(WHAT, REDUCE, "What they do")
+    what: str = among(WHAT, REDUCE, "Collective")
     size: float = figure(1000, "Message", "MB", low=SMALLEST / 1e6, high=LARGEST / 1e6, dial="span", log=True, means=times(1e6))
-    nics: int | None = whole(None, "NICs of each box in use", dial="span")
-    algorithm: str = among(ALGORITHMS, RING, "All-reduce by")
-    order: str = among(ORDERS, IN_ORDER, "The ring goes")
+    nics: int | None = whole(None, "NICs in use per box", dial="span")
+    algorithm: str = among(ALGORITHMS, RING, "All-reduce algorithm")
+    order: str = among(ORDERS, IN_ORDER, "Order of the ring")
     first: int = whole(0, "Swap card", least=0, dial="span")
     second: int = whole(0, "with card", least=0, dial="span")
 
@@ -161,6 +162,17 @@ class Setting:
     @property
     def algorithm_bandwidth(self) -> float:
         return self.size / self.seconds
+
+    @property
+    def awaited(self) -> str:
+        """The wire that everything waits for, in a sentence."""
+        kind = self.binding[0]
+        return f"the {self.name(kind)}" if kind == "nic" else self.name(kind)
+
+    @property
+    def pace(self) -> str:
+        """What most of the time goes to: the slowest wire, or the latency of the steps."""
+        return self.awaited if self.bytes_seconds >= self.latency else "latency"
 
     def name(self, kind: str) -> str:
         return "shared memory" if self.box.slug == OWN else NAMES[kind]

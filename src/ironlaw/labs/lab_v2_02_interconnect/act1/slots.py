@@ -27,11 +27,11 @@ def cliffs() -> list[tuple[str, float, float]]:
     link, port, host, dgx = interconnect("nvlink4"), interconnect("ndr400"), interconnect("pcie5_x16"), box("dgx_a100")
     pairs = box(PAIRS)
     return [
-        ("one device's NVLink 4 to one NDR port, built for", link.per_direction, port.per_direction),
-        ("one device's NVLink 4 to PCI Express 5, built for", link.per_direction, host.per_direction),
-        ("all-reduce, one DGX A100 to two, eight ports each", paced(dgx, 8), paced(dgx, 16)),
-        ("all-reduce, one DGX A100 to two, one port each", paced(dgx, 8), paced(dgx, 16, nics=1)),
-        ("all-reduce, two A100 of a pair to all four", paced(pairs, 2), paced(pairs, RANKS)),
+        ("NVLink 4 of one device to one NDR port, as built", link.per_direction, port.per_direction),
+        ("NVLink 4 of one device to PCI Express 5, as built", link.per_direction, host.per_direction),
+        ("all-reduce, one DGX A100 to two, eight ports per box", paced(dgx, 8), paced(dgx, 16)),
+        ("all-reduce, one DGX A100 to two, one port per box", paced(dgx, 8), paced(dgx, 16, nics=1)),
+        ("all-reduce, one pair of A100 to all four", paced(pairs, 2), paced(pairs, RANKS)),
     ]
 
 
@@ -46,7 +46,9 @@ def message() -> dict[str, object]:
 
 
 def lock() -> dict[str, object]:
-    return {"long": kit.amount(LONG, "B")}
+    bridge = box(PAIRS).bridge
+    assert bridge is not None
+    return {"long": kit.amount(LONG, "B"), "built": kit.amount(bridge.per_direction, "B/s")}
 
 
 def truth(lab: kit.Lab) -> str:

@@ -12,7 +12,7 @@ from ironlaw.units import percent
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-ARITHMETIC, GROUP, SUM, UPDATE = "arithmetic", "tensor group", "gradients, not hidden", "optimiser"
+ARITHMETIC, GROUP, SUM, UPDATE = "arithmetic", "tensor group", "exposed gradients", "optimiser"
 
 
 def name_of(case: Case) -> str:
@@ -34,7 +34,9 @@ def step(lab: kit.Lab, case: Case) -> Figure:
             Part(ARITHMETIC, taken.compute / per, "compute"), Part(GROUP, taken.tensor / per, "overhead"),
             Part(SUM, taken.data / per, "memory"), Part(UPDATE, taken.update / per, "muted", pattern=True),
         ]  # fmt: skip
-    return stack(rows, "s", "Time of a sequence", chosen=row_name(case), label="a step over its sequences", note=name_of(case), id="step")
+    return stack(
+        rows, "s", "Time per sequence", chosen=row_name(case), label="step divided by its sequences", note=name_of(case), id="step"
+    )
 
 
 def memory(case: Case) -> Figure:
@@ -62,8 +64,9 @@ def on_wires(lab: kit.Lab, case: Case, truths: dict[str, float]) -> Figure:
         for name, share in shares.items()
     ]  # fmt: skip
     words = "; ".join(f"{name} {percent(share)}" for name, share in shares.items())
+    title = f"{row_name(case)} spends {percent(case.placed.tensor_share)} of its passes on wires"
     return Figure(
-        "on-wires", "Share of the passes on wires", Axis("linear", "of the passes", "%", (0.0, 100.0)), Axis("band", names=tuple(shares)),
+        "on-wires", title, Axis("linear", "of the passes", "%", (0.0, 100.0)), Axis("band", names=tuple(shares)),
         (*bars, *_said(lab, truths)), f"{words}.",
         Table(("group", "share"), tuple((name, percent(share)) for name, share in shares.items())),
         name_of(case), more={"row": 34},
@@ -78,6 +81,6 @@ def _said(lab: kit.Lab, truths: dict[str, float]) -> list[Mark]:
     marks = list(rules(float(option.value), across, "%", truth_label="over both boxes it is"))
     if estimate:
         marks.append(mark("rule", "accent", x=float(estimate), dash="2 4", id="estimate", name="your estimate for one box",
-                          label=f"in one box: you {estimate:g} %, it is {inside:.3g} %",
+                          label=f"in one box: you said {estimate:g}%, it is {inside:.3g}%",
                           hover=[("in one box", exact(inside, "%"))]))  # fmt: skip
     return marks

@@ -65,7 +65,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
     return [
         kit.card("On wires", 100 * placed.communication, "%", tone="good" if good else "bad", note="of the step"),
         kit.card("Tensor group", 100 * placed.tensor_share, "%", note="of the passes"),
-        kit.card("Sum not hidden", step.data, "s"),
+        kit.card("Exposed gradients", step.data, "s", note="after the backward pass"),
         kit.card("Step", step.total, "s"),
         kit.card("Tokens", placed.tokens_per_s, "/s"),
     ]

@@ -61,7 +61,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     message = 2.0 * premise().seq * shape.hidden
     return {
         "inside": kit.amount(shares()["in one box"], "%"), "across": truth(lab), "wide": kit.amount(100 * wide.tensor_share, "%"),
-        "estimate": f"; you said {estimate:g} %" if estimate is not None else "", "arithmetic": kit.amount(across.step.compute, "s"),
+        "estimate": f" (you said {estimate:g}%)" if estimate is not None else "", "arithmetic": kit.amount(across.step.compute, "s"),
         "before": kit.amount(near.step.compute, "s"), "tensor": kit.amount(across.step.tensor, "s"),
         "near_s": kit.amount(near.step.tensor, "s"), "sums": 4 * shape.layers,
         "message": kit.amount(message, "B"), "devices": premise().devices,

@@ -60,7 +60,7 @@ LIMITS = (
         "tp_over_cliff", "The group is over the cliff",
         lambda case: case.placed.step.tensor > TENSOR_MOST * case.placed.step.total, _cliff,
     ),
-    fail("nic_starved", "The sum waits for its wires", lambda case: case.placed.step.data > case.placed.backward_s, _starved),
-    warn("costly", "It runs, at a price", lambda case: case.placed.communication > ALL_MOST, _costly),
+    fail("nic_starved", "The gradients wait for the NICs", lambda case: case.placed.step.data > case.placed.backward_s, _starved),
+    warn("costly", "It runs, but it waits too much", lambda case: case.placed.communication > ALL_MOST, _costly),
     good("works", "It works", _works),
 )  # fmt: skip
