@@ -28,7 +28,7 @@ SAID = {"act1": "one", "act1_reflection": "fp8", "act2": "stays", "estimate": 30
 
 def test_the_memory_of_the_story(bench):
     view = bench.piece("act1.instrument").view
-    assert cards(view)["Requests that fit"].startswith("12") and cards(view)["Left for the cache"].startswith("546")
+    assert cards(view)["Requests that fit"].startswith("12") and cards(view)["Free for the cache"].startswith("546")
     drawn = figure(view, "memory")
     assert "12 requests hold" in drawn["text"] and {"request 1", "request 12", "weights", "free"} <= {m["name"] for m in drawn["marks"]}
     points = {m["id"]: m["y"] for m in figure(view, "by-context")["marks"] if m["type"] == "point"}
@@ -84,10 +84,10 @@ def test_pieces_and_whole_prompts(bench):
     gap, first = ratios().values()
     assert 1 / 12 < gap < 1 / 9 and 1.3 < first < 1.7
     dots = p99s(bench.piece("act2.instrument").view)
-    assert dots["between tokens, in pieces"] / dots["between tokens, whole"] == pytest.approx(gap)
-    assert dots["first token, in pieces"] / dots["first token, whole"] == pytest.approx(first)
+    assert dots["between tokens, in chunks"] / dots["between tokens, whole"] == pytest.approx(gap)
+    assert dots["first token, in chunks"] / dots["first token, whole"] == pytest.approx(first)
     rules = {m["id"]: m["x"] for m in figure(bench.piece("act2.instrument").view, "pieces")["marks"] if m["type"] == "rule"}
-    assert rules == {"prediction": dots["first token, whole"], "truth": pytest.approx(dots["first token, in pieces"])}
+    assert rules == {"prediction": dots["first token, whole"], "truth": pytest.approx(dots["first token, in chunks"])}
 
 
 def p99s(view):
@@ -96,11 +96,11 @@ def p99s(view):
 
 def test_the_server_as_set_stands_beside_the_question_s_two(bench):
     start = bench.start("act2")
-    for prompts, budget, like in (("whole", 2048, "whole"), ("chunked", 512, "in pieces")):
+    for prompts, budget, like in (("whole", 2048, "whole"), ("chunked", 512, "in chunks")):
         dots = p99s(bench.turn("act2", **{**start, "prompts": prompts, "budget": budget}))
         assert all(dots[f"{time}, as set"] == dots[f"{time}, {like}"] for time in ("first token", "between tokens"))
     dots = p99s(bench.turn("act2", **{**start, "prompts": "chunked", "budget": 1024}))
-    assert dots["between tokens, in pieces"] < dots["between tokens, as set"] < dots["between tokens, whole"]
+    assert dots["between tokens, in chunks"] < dots["between tokens, as set"] < dots["between tokens, whole"]
 
 
 def test_the_moment_is_a_rule_over_time(bench):

@@ -1,4 +1,4 @@
-"""Memory as lines: every byte is drawn once, on the line where it lies."""
+"""Memory by device: every byte is drawn once, and every device holds the same part of each piece."""
 
 from itertools import pairwise
 
@@ -12,28 +12,30 @@ from ironlaw.widget.quantities import THIN
 
 
 def drawn(figure, name):
-    """(line, from, to) of the bars of a piece."""
-    lines = figure.y.names
-    return [(lines.index(dict(m.at)["y"]), dict(m.at)["x0"], dict(m.at)["x1"]) for m in figure.marks if m.name == name]
+    """(device, from, to) of the bars of a piece."""
+    names = figure.y.names
+    return [(names.index(dict(m.at)["y"]), dict(m.at)["x0"], dict(m.at)["x1"]) for m in figure.marks if m.name == name]
 
 
-def test_a_piece_goes_on_in_the_next_line():
-    figure = blocks([Piece("weights", 250.0, colour="overhead"), Piece("request 1", 100.0, 50.0, 0)], 800.0, "Memory")
-    assert drawn(figure, "weights") == [(0, 0, 100), (1, 0, 100), (2, 0, 50)]
-    assert drawn(figure, "request 1") == [(2, 50, 100), (3, 0, 50), (3, 50, 100)]  # in use, then what is reserved
-    assert [m.name for m in figure.marks if dict(m.more).get("pattern")] == ["request 1", *["free"] * 4]
+def test_every_device_holds_its_part_of_everything():
+    pieces = [Piece("weights", 250.0, colour="overhead"), Piece("request 1", 100.0, 50.0, 0)]
+    figure = blocks(pieces, 800.0, "Memory", devices=2)
+    assert figure.y.names == ("GPU 0", "GPU 1") and figure.x.domain == (0, 400)
+    assert drawn(figure, "weights") == [(0, 0, 125), (1, 0, 125)]
+    assert drawn(figure, "request 1") == [(0, 125, 175), (1, 125, 175), (0, 175, 200), (1, 175, 200)]  # in use, then what is reserved
+    assert [m.name for m in figure.marks if dict(m.more).get("pattern")] == [*["request 1"] * 2, *["free"] * 2]
     assert figure.text.replace(THIN, " ") == "weights 250 B; 1 request holds 150 B, 50 B unused; free 400 B of 800 B."
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 50), st.floats(0, 30)), min_size=1, max_size=12), st.integers(1, 9), st.floats(1.0, 3.0))
-def test_no_byte_is_lost_or_drawn_twice(sizes, lines, room):
+def test_no_byte_is_lost_or_drawn_twice(sizes, devices, room):
     pieces = [Piece(f"request {i}", used, waste, i) for i, (used, waste) in enumerate(sizes)]
     total = room * sum(p.size for p in pieces)
-    figure = blocks(pieces, total, "Memory", lines=lines)
+    figure = blocks(pieces, total, "Memory", devices=devices)
     bars = [dict(m.at) for m in figure.marks]
     assert sum(bar["x1"] - bar["x0"] for bar in bars) == pytest.approx(total, rel=1e-6)
-    for line in figure.y.names:
-        along = sorted((bar["x0"], bar["x1"]) for bar in bars if bar["y"] == line)
+    for name in figure.y.names:
+        along = sorted((bar["x0"], bar["x1"]) for bar in bars if bar["y"] == name)
         assert all(a[1] <= b[0] + 1e-6 * total for a, b in pairwise(along))
 
 

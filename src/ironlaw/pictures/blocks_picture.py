@@ -1,4 +1,4 @@
-"""Memory as lines of text: what lies in it, one after the other, wrapped where a line is full. What is reserved and not used is hatched."""
+"""Memory of devices that share everything alike: one row per device, in it what it holds. What is reserved and not used is hatched."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ironlaw.errors import BadValue
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity, share
 
-MOST = 160  # pieces that stay apart on a screen; more are drawn several in one
+MOST = 60  # pieces that stay apart on a screen; more are drawn several in one
 COLOURS = ("memory", "compute", "ridge")  # neighbours differ, and a piece keeps its own when others come and go
 
 
@@ -31,30 +31,30 @@ class Piece:
 
 
 def blocks(
-    pieces: Sequence[Piece], total: float, title: str, *, lines: int = 8, of: str = "request", free: str = "free", note: str = "",
+    pieces: Sequence[Piece], total: float, title: str, *, devices: int = 8, of: str = "request", free: str = "free", note: str = "",
     id: str = "blocks", legend: tuple[tuple[str, str, bool], ...] = (),
 ) -> Figure:  # fmt: skip
-    """`total` bytes in so many lines; `of`: what one of the many pieces is; `legend`: (colour, words, hatched) beside those of the many."""
+    """`total` bytes over so many devices, each of which holds its part of every piece; `of`: what one of the many pieces is;
+    `legend`: (colour, words, hatched) beside those of the many."""
     if total <= 0 or sum(piece.size for piece in pieces) > total * (1 + 1e-9):
         raise BadValue(f"{title}: {sum(p.size for p in pieces):.4g} B do not fit {total:.4g} B; give what fits")
     together = merged(pieces, of)
-    line = total / lines
-    names = tuple(f"from {format_quantity(i * line, 'B')}" for i in range(lines))
+    names = tuple(f"GPU {i}" for i in range(devices))
     marks: list[Mark] = []
     at = 0.0
     for piece in together:
         colour = COLOURS[piece.place % len(COLOURS)] if piece.place >= 0 else piece.colour
         hover: list[Row] = [
-            ("holds", exact(piece.size, "B")),
+            ("on all devices", exact(piece.size, "B")),
             *((("of it unused", exact(piece.waste, "B")),) if piece.waste else ()),
             *piece.hover,
         ]
         for size, hatched in ((piece.used, False), (piece.waste, True)):
-            marks += _wrapped(piece, at, size, line, names, colour, hatched, hover)
+            marks += _on_each(piece, at, size, names, colour, hatched, hover)
             at += size
     left = total - at
     if left > 1e-9 * total:
-        marks += _wrapped(Piece(free, left), at, left, line, names, "muted", True, [(free, exact(left, "B"))])
+        marks += _on_each(Piece(free, left), at, left, names, "muted", True, [(free, exact(left, "B"))])
     used, waste = (sum(getattr(p, part) for p in pieces if p.place >= 0) for part in ("used", "waste"))
     held = f"{format_quantity(used + waste, 'B')}, {format_quantity(waste, 'B')} unused"
     many = sum(p.count for p in pieces if p.place >= 0)
@@ -66,11 +66,11 @@ def blocks(
     rows = tuple((p.name, format_quantity(p.used, "B"), format_quantity(p.waste, "B"), share(p.size, total)) for p in together)
     rows += ((free, format_quantity(left, "B"), "–", share(left, total)),)
     shown = [{"colour": colour, "label": words, "pattern": hatched} for colour, words, hatched in legend]
-    shown += [{"colour": "memory", "label": f"{of}s, each its own colour"}] if many else []
+    shown += [{"colour": "memory", "label": f"{of}s, one stripe each"}] if many else []
     shown += [{"colour": "memory", "pattern": True, "label": "reserved and not used"}] if waste > 1e-3 * total else []
     shown += [{"colour": "muted", "pattern": True, "label": free}] if left > 1e-9 * total else []
     return Figure(
-        id, title, Axis("linear", "along a line", "B", (0.0, line)), Axis("band", names=names), tuple(marks), text,
+        id, title, Axis("linear", "memory of a device", "B", (0.0, total / devices)), Axis("band", names=names), tuple(marks), text,
         Table(("what", "in use", "unused", "of all"), rows), note, tuple(shown), {"stacked": True, "row": 42},
     )  # fmt: skip
 
@@ -89,17 +89,12 @@ def merged(pieces: Sequence[Piece], of: str = "request") -> list[Piece]:
     ]  # fmt: skip
 
 
-def _wrapped(
-    piece: Piece, at: float, size: float, line: float, names: Sequence[str], colour: str, hatched: bool, hover: Sequence[Row]
-) -> list[Mark]:
-    """A bar on every line that it lies on."""
-    marks, row, end = [], int(at / line * (1 + 1e-12)), at + size
-    while size > 0 and row < len(names) and row * line < end - 1e-9 * line:
-        x0, x1 = max(at, row * line) - row * line, min(end, (row + 1) * line) - row * line
-        if x1 > x0:
-            marks.append(
-                mark("bar", colour, x0=x0, x1=x1, y=names[row], id=f"{piece.name}-{row}-{'w' if hatched else 'u'}", name=piece.name,
-                     pattern=hatched, hover=hover)
-            )  # fmt: skip
-        row += 1
-    return marks
+def _on_each(piece: Piece, at: float, size: float, names: Sequence[str], colour: str, hatched: bool, hover: Sequence[Row]) -> list[Mark]:
+    """A device's part of the piece, on every device."""
+    x0, x1 = at / len(names), (at + size) / len(names)
+    return [
+        mark("bar", colour, x0=x0, x1=x1, y=name, id=f"{piece.name}-{row}-{'w' if hatched else 'u'}", name=piece.name, pattern=hatched,
+             hover=hover)
+        for row, name in enumerate(names)
+        if x1 > x0
+    ]  # fmt: skip

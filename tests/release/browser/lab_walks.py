@@ -298,7 +298,7 @@ def the_slots(page: Page, first: Locator) -> None:
     first.locator('[data-dial="cache"]').get_by_text("16 bits", exact=True).click()
     expect(hud(page)).to_contain_text("12 requests")
     number(first, "Devices", "1")
-    expect(banner(first)).to_contain_text("The weights do not fit")
+    expect(banner(first)).to_contain_text("The weights don't fit")
     number(first, "Devices", "8")
 
 
@@ -307,13 +307,13 @@ def the_promise(page: Page, second: Locator) -> None:
     moment = second.get_by_role("slider", name="Moment")
     second.get_by_role("button", name="Moment: one step on").click()
     expect(moment).to_have_value("25")
-    second.locator('[data-dial="prompts"]').get_by_text("in pieces, beside decoding").click()
+    second.locator('[data-dial="prompts"]').get_by_text("in chunks, beside decoding").click()
     second.get_by_label("Tokens per step, at most").select_option(label="512")
-    expect(banner(second)).to_contain_text("The promise is kept")
+    expect(banner(second)).to_contain_text("The SLO is met")
     second.locator('[data-dial="devices"]').get_by_text("1", exact=True).click()
-    expect(banner(second)).to_contain_text("does not fit")
+    expect(banner(second)).to_contain_text("doesn't fit")
     second.locator('[data-dial="devices"]').get_by_text("4", exact=True).click()
-    expect(banner(second)).to_contain_text("The promise is kept")
+    expect(banner(second)).to_contain_text("The SLO is met")
 
 
 def serving_controls(page: Page, first: Locator, second: Locator) -> None:

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 WEIGHTS = {"": "16 bits", "fp8": "FP8", "int4": "INT4"}
 CACHES = {"": "16 bits", "fp8": "FP8"}
-BLOCKS = {1: "1 token", 16: "16 tokens", 64: "64 tokens", 256: "256 tokens", 0: "all at once: room for the longest"}
+BLOCKS = {1: "token by token", 16: "blocks of 16", 64: "blocks of 64", 256: "blocks of 256", 0: "room for the longest request"}

@@ -1,4 +1,4 @@
-"""Act I's pictures: memory line by line, slots by context for four ways to keep keys and values, and a decode step by its batch."""
+"""Act I's pictures: memory of each device, slots by context for four ways to keep keys and values, and a decode step by its batch."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ def memory(setting: Setting) -> Figure:
         pieces.append(Piece(name, used, held - used, i // each, hover=(("tokens", f"{sum(group):,}"),), count=len(group)))
     left = (1 - setting.share) * setting.total
     if left > 0:
-        pieces.append(Piece("not for the engine", left, colour="ink"))
-    legend = (("overhead", "weights", False),) + ((("ink", "not for the engine", False),) if left > 0 else ())
-    return blocks(
-        pieces, setting.total, "Memory of all devices, line by line", free="free", note=place(setting), id="memory", legend=legend
-    )
+        pieces.append(Piece("off limits to the engine", left, colour="ink"))
+    legend = (("overhead", "weights", False),) + ((("ink", "off limits to the engine", False),) if left > 0 else ())
+    title = "Every device holds its part of the weights and of every cache" if setting.devices > 1 else "What the device holds"
+    return blocks(pieces, setting.total, title, devices=setting.devices, note=place(setting), id="memory", legend=legend)
 
 
 def by_context(lab: kit.Lab, setting: Setting) -> Figure:
@@ -51,7 +50,7 @@ def by_context(lab: kit.Lab, setting: Setting) -> Figure:
     extra: list[Mark] = [
         mark("point", "accent", x=float(setting.context), y=here, size=8, id="point", name="as set",
              label=f"{int(here):,} fit" if here >= 1 else "none fits",
-             hover=[("tokens each", f"{setting.context:,}"), ("requests", exact(here, ""))], drag={"dial": "context", "axis": "x"})
+             hover=[("tokens per request", f"{setting.context:,}"), ("requests", exact(here, ""))], drag={"dial": "context", "axis": "x"})
     ]  # fmt: skip
     option = lab.choice("act1")
     if option is not None:
@@ -64,7 +63,7 @@ def by_context(lab: kit.Lab, setting: Setting) -> Figure:
                      hover=[("asked about", f"{ASKED:,} tokens"), ("requests", f"{value:g}")])
             )  # fmt: skip
     return lines(
-        series, Axis("log", "tokens each", "", (float(CONTEXTS[0]), float(CONTEXTS[-1]))), Axis("log", "requests", "", (0.1, 1e6)),
+        series, Axis("log", "tokens per request", "", (float(CONTEXTS[0]), float(CONTEXTS[-1]))), Axis("log", "requests", "", (0.1, 1e6)),
         "Requests that fit", extra=extra, note=place(setting), id="by-context",
     )  # fmt: skip
 
@@ -85,8 +84,8 @@ def step(setting: Setting) -> Figure:
     rows = chats(setting)
     extra = [upright(float(setting.slots), f"{setting.slots:,} fit", "requests that fit", "")] if 1 <= setting.slots <= BATCHES[-1] else []
     return lines(
-        series, Axis("log", "sequences in a step", "", (1.0, 1024.0)), Axis("log", "time of a step", "s", (1e-4, 10.0)),
-        "A decode step, at the least", measured={"vLLM": rows} if rows else {}, measured_on="H100, ML.ENERGY", extra=extra,
+        series, Axis("log", "sequences per step", "", (1.0, 1024.0)), Axis("log", "time per step", "s", (1e-4, 10.0)),
+        "Lower bound on a decode step", measured={"vLLM": rows} if rows else {}, measured_on="H100, ML.ENERGY", extra=extra,
         note=place(setting), id="step",
     )  # fmt: skip
 
@@ -109,8 +108,8 @@ def here(lab: kit.Lab) -> Figure | None:
         return None
     (n, with_cache), (_, without) = (points[0] for points in times.values())
     series: dict[str, Points] = {
-        "in step with the tokens": [(m, with_cache * m / n) for m, _ in times[kv_decode.CACHED]],
-        "with their square": [(m, without * (m / n) ** 2) for m, _ in times[kv_decode.UNCACHED]],
+        "proportional to the tokens": [(m, with_cache * m / n) for m, _ in times[kv_decode.CACHED]],
+        "proportional to their square": [(m, without * (m / n) ** 2) for m, _ in times[kv_decode.UNCACHED]],
     }
     low = min(value for points in (*series.values(), *times.values()) for _, value in points)
     high = max(value for points in (*series.values(), *times.values()) for _, value in points)

@@ -55,16 +55,16 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     used = setting.paging
     return [
         {"label": "Requests that fit", "value": f"{setting.slots:,}", "unit": "", "tone": "good" if setting.slots else "bad"},
-        kit.card("Cache of a token", setting.shape.token_bytes, "B"),
-        kit.card("Left for the cache", max(0.0, setting.room), "B"),
-        kit.card("Of what they hold, in use", 100 * used.share_used if setting.slots else 0.0, "%", note="the rest is reserved"),
+        kit.card("Cache per token", setting.shape.token_bytes, "B"),
+        kit.card("Free for the cache", max(0.0, setting.room), "B"),
+        kit.card("Cache in use", 100 * used.share_used if setting.slots else 0.0, "%", note="the rest is reserved"),
     ]
 
 
 def formula(setting: Setting) -> str:
     one = setting.decoder
     kept = line(
-        "a token keeps", f"2 × {one.layers} layers × {one.kv_heads} heads × {one.head_dim} × {bytes_per_element(setting.dtype):g} B =",
+        "bytes per token =", f"2 × {one.layers} layers × {one.kv_heads} heads × {one.head_dim} × {bytes_per_element(setting.dtype):g} B =",
         kit.amount(setting.shape.token_bytes, "B"),
     )  # fmt: skip
     memory = kit.amount(setting.share * setting.total, "B"), kit.amount(setting.weight_bytes, "B")
@@ -90,8 +90,8 @@ def _no_slot(setting: Setting) -> dict[str, object]:
 
 # of a setting in which nothing fits
 LIMITS = (
-    fail("too_large", "The weights do not fit", lambda setting: setting.room <= 0, _too_large),
-    fail("no_slot", "Not one request fits", slots=_no_slot),
+    fail("too_large", "The weights don't fit", lambda setting: setting.room <= 0, _too_large),
+    fail("no_slot", "Not even one request fits", slots=_no_slot),
 )
 
 
@@ -110,7 +110,7 @@ def table() -> str:
     for name in MODELS:
         kept, every = token_bytes(name), token_bytes(name, heads=_heads(name))
         rows.append((about(name)["name"], kit.amount(kept, "B"), kit.amount(every, "B"), kit.times(every / kept)))
-    return scrolling_table("What a token costs, 16 bits", ("model", "as built", "with every head", "groups save"), rows)
+    return scrolling_table("Cache per token, at 16 bits", ("model", "as built", "a pair per head", "sharing saves"), rows)
 
 
 def _heads(name: str) -> int:

@@ -31,14 +31,14 @@ class Setting:
     machine: Hardware
     model: str = among(MODELS, "llama3_70b", "Model", dial="select", shown=lambda name: str(about(name)["name"]))
     devices: int = whole(8, "Devices", most=8, dial="span")
-    weights: str = among(WEIGHTS, "", "Weights in")
-    cache: str = among(CACHES, "", "Cache in")
+    weights: str = among(WEIGHTS, "", "Weight format")
+    cache: str = among(CACHES, "", "Cache format")
     context: int = whole(
-        ASKED, "Tokens of a request, at most", least=CONTEXTS[0], most=CONTEXTS[-1], dial="span", log=True, steps=list(CONTEXTS)
+        ASKED, "Tokens per request, at most", least=CONTEXTS[0], most=CONTEXTS[-1], dial="span", log=True, steps=list(CONTEXTS)
     )
-    law: str = among(LAWS, FIXED, "Requests are")
-    block: int = among(BLOCKS, 16, "Cache is handed out in", dial="select")  # 0: each request has room for the longest at once
-    share: float = figure(100, "Memory the engine may take", "%", low=50, high=100, dial="span", step=5, means=hundredths)
+    law: str = among(LAWS, FIXED, "Request length")
+    block: int = among(BLOCKS, 16, "Cache allocation", dial="select")  # 0: each request has room for the longest at once
+    share: float = figure(100, "Memory the engine may use", "%", low=50, high=100, dial="span", step=5, means=hundredths)
 
     @property
     def decoder(self) -> Decoder:
@@ -70,10 +70,10 @@ class Setting:
         """Ways to keep keys and values with this model's layers and heads."""
         one = self.decoder
         return {
-            f"every head ({one.heads})": cache_shape(self.model, self.dtype, one.heads),
-            f"groups share ({one.kv_heads}, as built)": self.shape,
-            "one for all": cache_shape(self.model, self.dtype, 1),
-            "latent": latent(one.layers, *LATENT, self.dtype),
+            f"one pair per head ({one.heads})": cache_shape(self.model, self.dtype, one.heads),
+            f"shared pairs ({one.kv_heads}, as built)": self.shape,
+            "one pair for all": cache_shape(self.model, self.dtype, 1),
+            "latent (DeepSeek-V2)": latent(one.layers, *LATENT, self.dtype),
         }
 
     def fit(self, shape: CacheShape, context: float) -> float:

@@ -34,7 +34,7 @@ def over_time(case: ServedCase, at: float) -> Figure:
     high = doubled_to(32.0, [max(1.0, *(value for _, value in points)) for points in series.values()])
     now = upright(min(at, WINDOW), f"{at:g} s", "now", "s", "accent", id="now")
     return lines(
-        series, Axis("linear", "time", "s", (0.0, WINDOW)), Axis("linear", "requests", "", (0.0, high)), "Batch and line over time",
+        series, Axis("linear", "time", "s", (0.0, WINDOW)), Axis("linear", "requests", "", (0.0, high)), "Batch and queue over time",
         extra=[now], note=one_of_many(case), id="over-time",
     )  # fmt: skip
 
@@ -59,13 +59,13 @@ def times(case: ServedCase) -> Figure:
     if gaps:
         series["between tokens"] = _within(sorted(gaps))
     extra = [
-        upright(PROMISE.tbt, f"gap ≤ {format_quantity(PROMISE.tbt, 's')}", "promised gap", "s", "ink", id="slo-tbt"),
-        upright(PROMISE.ttft, f"first ≤ {format_quantity(PROMISE.ttft, 's')}", "promised first token", "s", "memory", id="slo-ttft"),
-        mark("rule", "muted", y=100 * PROMISE.share, dash=True, id="share", name="P99", hover=[("promised to", exact(99.0, "%"))]),
+        upright(PROMISE.tbt, f"gap ≤ {format_quantity(PROMISE.tbt, 's')}", "limit on gaps", "s", "ink", id="slo-tbt"),
+        upright(PROMISE.ttft, f"first ≤ {format_quantity(PROMISE.ttft, 's')}", "limit on first tokens", "s", "memory", id="slo-ttft"),
+        mark("rule", "muted", y=100 * PROMISE.share, dash=True, id="share", name="P99", hover=[("the SLO covers", exact(99.0, "%"))]),
     ]
     return lines(
-        series, Axis("log", "time", "s", TIMES), Axis("linear", "came within it", "%", (0.0, 105.0)), "How long tokens took", extra=extra,
-        note=place(case), id="times",
+        series, Axis("log", "time", "s", TIMES), Axis("linear", "arrived within it", "%", (0.0, 105.0)), "How long tokens took",
+        extra=extra, note=place(case), id="times",
     )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def _within(sorted_times: list[tuple[float, float]]) -> list[tuple[float, float]
 
 def pieces(lab: kit.Lab, case: ServedCase, whole: Outcome, cut: Outcome) -> Figure:
     """P99 of both times: the question's two servers, and the server as set. `whole` and `cut`: prompts as they come, and in pieces."""
-    servers = {"whole": whole, "in pieces": cut, **({"as set": case.outcome} if case.rig is not None else {})}
+    servers = {"whole": whole, "in chunks": cut, **({"as set": case.outcome} if case.rig is not None else {})}
     promised = {"first token": PROMISE.ttft, "between tokens": PROMISE.tbt}
     read: dict[str, Callable[[Outcome], float]] = {
         "first token": lambda out: out.ttft(PROMISE.share), "between tokens": lambda out: out.tbt(PROMISE.share),
@@ -93,11 +93,11 @@ def pieces(lab: kit.Lab, case: ServedCase, whole: Outcome, cut: Outcome) -> Figu
     for time, seconds_of in read.items():
         for server, out in servers.items():
             seconds, row, late = seconds_of(out), f"{time}, {server}", seconds_of(out) > promised[time]
-            over = f", over {format_quantity(promised[time], 's')}" if late else ""
+            over = ", too long" if late else ""
             marks.append(
                 mark("point", "accent" if server == "as set" else "ink", x=min(max(seconds, TIMES[0]), TIMES[1]), y=row, id=row, name=row,
                      size=7, hollow=server == "whole", label=f"{format_quantity(seconds, 's')}{over}",
-                     hover=[("P99", exact(seconds, "s")), ("promised", exact(promised[time], "s"))])
+                     hover=[("P99", exact(seconds, "s")), ("the SLO allows", exact(promised[time], "s"))])
             )  # fmt: skip
             rows.append((row, format_quantity(seconds, "s"), exact(seconds, "s")))
     option, before = lab.choice("act2"), read["first token"](whole)
@@ -105,7 +105,7 @@ def pieces(lab: kit.Lab, case: ServedCase, whole: Outcome, cut: Outcome) -> Figu
         marks += reveal_picture.rules(float(option.value), read["first token"](cut) / before, "×", base=before, digits=2)
     text = "; ".join(f"{row}: {words}" for row, words, _ in rows) + "."
     return Figure(
-        "pieces", "P99 with whole prompts, with prompts in pieces, and as set", Axis("log", "P99", "s", (0.01, 10.0)),
+        "pieces", "Chunks shorten the gaps and delay the first token", Axis("log", "P99", "s", (0.01, 10.0)),
         Axis("band", names=tuple(row for row, _, _ in rows)), tuple(marks), text, table=Table(("P99 of", "time", "exactly"), tuple(rows)),
-        note=f"pieces of {STORY_BUDGET} tokens",
+        note=f"chunks of {STORY_BUDGET} tokens",
     )  # fmt: skip

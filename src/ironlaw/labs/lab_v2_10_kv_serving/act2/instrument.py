@@ -35,7 +35,7 @@ def dials(lab: kit.Lab) -> Any:
         static = values.get("scheduling") == "static"
         pieces = values.get("prompts") == CHUNKED and not static
         budget = int(values.get("budget") or Setting.budget)
-        barred = {size: "more than the tokens of a step" for size in MOST if pieces and size > budget}
+        barred = {size: "more than the tokens per step" for size in MOST if pieces and size > budget}
         return [
             *settings.dials(
                 Setting, prompts={"hidden": static}, budget={"hidden": static}, most={"disabled": barred},
@@ -49,7 +49,7 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = settings.read(Setting, values, machine=machine_of(lab), moving=bool(values.get("moving"))).case
-    answer = [tabbed(figures.pieces(lab, case, premise().outcome, premise(True).outcome), "In pieces or whole")]
+    answer = [tabbed(figures.pieces(lab, case, premise().outcome, premise(True).outcome), "Chunks or whole")]
     shown: dict[str, Any] = {
         "banner": settings.verdict(lab, "act2", verdict.LIMITS, case), "note": kit.html(notes(lab, case)),
     }  # fmt: skip
@@ -78,9 +78,9 @@ def cards(case: ServedCase) -> list[dict[str, Any]]:
     return [
         kit.card("First token, P99", out.ttft(PROMISE.share), "s", tone="bad" if late else "good", digits=2),
         kit.card("Between tokens, P99", out.tbt(PROMISE.share), "s", tone="bad" if stutters else "good", digits=2),
-        kit.card("Tokens", out.tokens_per_s, "/s", note="new ones, all replicas"),
-        kit.card("A million tokens", case.device_seconds, "s", note="of one device's time"),
-        kit.card("Fullest cache", 100 * out.peak, "%", note=f"{out.preempted} had to make room"),
+        kit.card("Throughput", out.tokens_per_s, "/s", note="new tokens, all replicas"),
+        kit.card("Cost of a million tokens", case.device_seconds, "s", note="of device time"),
+        kit.card("Peak cache use", 100 * out.peak, "%", note=f"{out.preempted:,} evictions"),
     ]
 
 
@@ -98,14 +98,8 @@ def notes(lab: kit.Lab, case: ServedCase) -> str:
     texts = [lab.fill("act2.own_machine")] if lab.current_context.slug == LOCAL else []
     if case.rig is not None:
         texts.append(lab.fill("act2.calibrated" if case.rig.table.basis == "calibrated" else "act2.transferred"))
-    texts.append(
-        lab.fill(
-            "act2.requests",
-            requests=f"{len(case.requests):,}",
-            rate=kit.amount(case.per_second, "/s"),
-            warm=f"{case.outcome.warm if case.rig else 0:,}",
-        )
-    )
+        rate, warm = kit.amount(case.per_second, "/s"), f"{case.outcome.warm:,}"
+        texts.append(lab.fill("act2.requests", requests=f"{len(case.requests):,}", rate=rate, warm=warm))
     return "\n\n".join(texts)
 
 

@@ -19,7 +19,7 @@ BUDGETS = (128, 256, 512, 1024, 2048, 4096, 8192)
 MOST = (8, 16, 32, 64, 128, 256, 512)
 TRACES = {CHAT: "chats", "azure_code_2023": "code completions"}
 CHUNKED, WHOLE = "chunked", "whole"
-PROMPTS = {WHOLE: "whole, decoding waits", CHUNKED: "in pieces, beside decoding"}
+PROMPTS = {WHOLE: "whole, decoding waits", CHUNKED: "in chunks, beside decoding"}
 RATES = (0.1, 0.2, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 5, 10, 20)
 PROMISE = Promise(ttft=2.0, tbt=0.05)
 WINDOW = 40.0  # seconds that the pictures of time show
@@ -33,22 +33,22 @@ class Setting:
 
     machine: Hardware
     rate: float = figure(
-        1, "Requests, times the trace's rate", "×", low=RATES[0], high=RATES[-1], dial="span", log=True, steps=list(RATES),
+        1, "Traffic, relative to the trace", "×", low=RATES[0], high=RATES[-1], dial="span", log=True, steps=list(RATES),
         shows="over-time",
     )  # fmt: skip
-    trace: str = among(TRACES, CHAT, "Requests like", dial="select")
-    prompts: str = among(PROMPTS, WHOLE, "Prompts go in")
+    trace: str = among(TRACES, CHAT, "Kind of requests", dial="select")
+    prompts: str = among(PROMPTS, WHOLE, "Prompts are computed")
     budget: int = among(BUDGETS, 2048, "Tokens per step, at most", dial="select", shown="{:,}")
-    scheduling: str = among({"continuous": "a running batch", "static": "only a new batch"}, "continuous", "Requests join")
-    most: int = among(MOST, 256, "Sequences at once, at most", dial="select")
+    scheduling: str = among({"continuous": "the running batch", "static": "only a new batch"}, "continuous", "Requests join")
+    most: int = among(MOST, 256, "Sequences per batch, at most", dial="select")
     model: str = among(MODELS, MODELS[0], "Model", dial="select", shown=lambda name: str(about(name)["name"]))
     devices: int = among(GROUPS, 4, "Devices per replica")
     replicas: int = whole(1, "Replicas", most=8, dial="span")
-    weights: str = among(WEIGHTS, "", "Weights in")
-    cache: str = among(CACHES, "", "Cache in")
-    block: int = among({size: words for size, words in BLOCKS.items() if size}, 16, "Cache is handed out in", dial="select", shows="times")
-    preemption: str = among({"recompute": "computes its prompt again", "swap": "moves to the host"}, "recompute", "Who makes room")
-    share: float = figure(90, "Memory the engine may take", "%", low=50, high=95, dial="span", step=5, means=hundredths, shows="times")
+    weights: str = among(WEIGHTS, "", "Weight format")
+    cache: str = among(CACHES, "", "Cache format")
+    block: int = among({size: words for size, words in BLOCKS.items() if size}, 16, "Cache allocation", dial="select", shows="times")
+    preemption: str = among({"recompute": "recompute their prompts", "swap": "move to the host"}, "recompute", "Evicted requests")
+    share: float = figure(90, "Memory the engine may use", "%", low=50, high=95, dial="span", step=5, means=hundredths, shows="times")
     moving: bool = False  # while a dial is turned few requests have to do
 
     @property
@@ -74,7 +74,7 @@ def premise(chunked: bool = False) -> ServedCase:
 def groups(machine: Hardware) -> dict[int, str]:
     """Tensor-parallel groups that can't be had, and why."""
     most = most_devices(machine.slug)
-    return {size: f"the registry has no box that joins {size} of these" for size in GROUPS if size > most}
+    return {size: f"no server in the registry joins {size} of these" for size in GROUPS if size > most}
 
 
 def usual_group(machine: Hardware) -> int:

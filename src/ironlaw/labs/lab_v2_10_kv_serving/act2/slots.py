@@ -58,7 +58,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     low, high = OTHER_DRAWS["first token"]
     least, most = OTHER_DRAWS["between tokens"]
     return {
-        **_both(), "estimate": f"; you said {estimate:g} %" if estimate is not None else "",
+        **_both(), "estimate": f", and you said {estimate:g}%" if estimate is not None else "",
         "left": kit.amount(100 * ratios()["between tokens"], "%", 1), "median": kit.amount(whole.tbt(0.5), "s", 2),
         "median_pieces": kit.amount(pieces.tbt(0.5), "s", 2), "small_ttft": kit.amount(smaller.ttft(SHARE), "s", 2),
         "small_tbt": kit.amount(smaller.tbt(SHARE), "s", 2), "budget": STORY_BUDGET, "small": 256, "low": kit.times(low, 2),

@@ -18,15 +18,17 @@ def keeps(case: ServedCase) -> bool:
 def _oom(case: ServedCase) -> dict[str, object]:
     stored, alive, room = case.weighed
     return {
-        "weights": kit.amount(stored, "B"), "activations": kit.amount(alive, "B"), "devices": case.devices,
-        "usable": kit.amount(stored + alive + room, "B"), "longest": f"{max(r.prompt + r.output for r in case.requests):,}",
+        "weights": kit.amount(stored, "B"), "activations": kit.amount(alive, "B"),
+        "devices": "1 device" if case.devices == 1 else f"{case.devices} devices", "usable": kit.amount(stored + alive + room, "B"),
+        "longest": f"{max(r.prompt + r.output for r in case.requests):,}",
     }  # fmt: skip
 
 
 def _thrash(case: ServedCase) -> dict[str, object]:
     out = case.outcome
     return {
-        "preempted": out.preempted, "requests": len(out.requests), "share": kit.amount(100 * out.preempted / len(out.requests), "%"),
+        "preempted": f"{out.preempted:,}", "requests": f"{len(out.requests):,}",
+        "share": kit.amount(100 * out.preempted / len(out.requests), "%"),
         "most": kit.amount(100 * THRASHING, "%"), "room": kit.amount(case.rig.cache_bytes * case.devices if case.rig else 0.0, "B"),
     }  # fmt: skip
 
@@ -43,8 +45,8 @@ def _late(case: ServedCase) -> dict[str, object]:
     waits = case.outcome.waits
     late = sum(wait > PROMISE.ttft for wait in waits)
     return {
-        "p99": kit.amount(case.outcome.ttft(PROMISE.share), "s", 2), "limit": kit.amount(PROMISE.ttft, "s"), "late": late,
-        "requests": len(waits),
+        "p99": kit.amount(case.outcome.ttft(PROMISE.share), "s", 2), "limit": kit.amount(PROMISE.ttft, "s"), "late": f"{late:,}",
+        "requests": f"{len(waits):,}",
     }  # fmt: skip
 
 
@@ -69,10 +71,10 @@ def _kept(case: ServedCase) -> dict[str, object]:
 
 
 LIMITS = (
-    fail(OOM, "It does not fit", lambda case: case.rig is None, _oom),
+    fail(OOM, "The model doesn't fit", lambda case: case.rig is None, _oom),
     fail(THRASH, "The cache thrashes", lambda case: case.outcome.preempted > THRASHING * len(case.outcome.requests), _thrash),
-    fail("unstable", "The line keeps growing", lambda case: case.falls_behind, _unstable),
+    fail("unstable", "The queue keeps growing", lambda case: case.falls_behind, _unstable),
     fail(TTFT, "First tokens come too late", lambda case: case.outcome.ttft(PROMISE.share) > PROMISE.ttft, _late),
     fail(TBT, "Answers stutter", lambda case: case.outcome.tbt(PROMISE.share) > PROMISE.tbt, _stutter),
-    good("kept", "The promise is kept", _kept),
+    good("kept", "The SLO is met", _kept),
 )
