@@ -135,7 +135,7 @@ def walk_by_keyboard(page: Page, server: str, slug: str) -> None:
 KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_07_fusion": (("act1", "radio", "eager", "ArrowRight"),),
     "lab_08_ledger": (("act2", "radio", "nothing", "ArrowRight"),),
-    "lab_10_frontier": (("act1", "radio", "8", "ArrowLeft"), ("act1", "button", "Two axes", "ArrowRight")),
+    "lab_10_frontier": (("act1", "radio", "8", "ArrowLeft"), ("act1", "button", "Right answers", "ArrowRight")),
     "lab_12_amdahl": (("act2", "range", "Workers", "ArrowRight"),),
     "lab_13_line": (("act1", "radio", "columns", "ArrowRight"), ("act2", "range", "Requests per second", "ArrowRight")),
     "lab_14_tail": (("act1", "range", "Connections", "End"),),

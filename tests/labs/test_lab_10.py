@@ -53,16 +53,25 @@ def test_keys_are_the_engine_s_and_move_with_their_premises(page, monkeypatch):
 def test_act_i_puts_the_prediction_on_the_same_axis(bench):
     start = bench.turn("act1")
     said, now = marks(start, "accuracy")["guess"], cards(start)["Right answers"]
-    assert (said["x"], said["y"], said["label"]) == (8.0, 98.0, "you said 98 %") and now.startswith("10.2")
+    assert (said["x"], said["y"], said["label"]) == (8.0, 98.0, "you said 98\u202f%") and now.startswith("10.2")
     view = bench.turn("act1", bits=4, spread=1, scale="channel")
     lines = {mark["name"]: mark["points"] for mark in figure(view, "divergence")["marks"] if mark["type"] == "line"}
-    mine, theory = lines["fully connected"], lines["noise of the grid"]
+    mine, theory = lines["fully connected"], lines["rounding noise alone"]
     assert mine == [[float(b), at_bits("mlp", 1, b).kl] for b in BITS]
     assert theory[0][1] / theory[-1][1] == pytest.approx(127**2)
-    assert cards(view)["Flips"] == str(at_bits("mlp", 1, 4).flips) and cards(view)["One bit less"] == "×4.47"
+    assert cards(view)["Flipped"] == str(at_bits("mlp", 1, 4).flips) and cards(view)["Each lost bit"] == "×4.47"
     assert view["formula"].count("<svg") == min(8, at_bits("mlp", 1, 4).flips) and "now taken for" in view["formula"]
     grid = [mark for name, mark in marks(view, "weights").items() if name.startswith("level-")]
     assert len(grid) == 15 and marks(bench.turn("act1", bits=5, spread=1), "weights").keys() == {"weights"}
+
+
+def test_a_rescaled_network_stands_beside_the_one_as_trained(bench):
+    asked = figure(bench.turn("act1", bits=8, spread=100, scale="tensor"), "accuracy")
+    lines = {mark["name"]: dict(mark["points"]) for mark in asked["marks"] if mark["id"].startswith("line-")}
+    assert lines["fully connected"][8.0] == pytest.approx(100 * 81 / 797) and lines["the same, not rescaled"][8.0] > 98
+    assert asked["title"] == "8 bits, one scale per tensor: 10.2\u202f% right" and asked["tab"] == "Right answers"
+    plain = figure(bench.turn("act1", bits=8, spread=1, scale="tensor"), "accuracy")
+    assert [mark["name"] for mark in plain["marks"] if mark["id"].startswith("line-")] == ["fully connected"]
 
 
 def test_reader_sizes_are_the_nets_own_and_formats_pay_for_places():
@@ -113,14 +122,14 @@ def test_limits_of_the_reader_on_a_microcontroller():
 
 def test_without_a_grid_nothing_changes(bench):
     full = bench.turn("act1", bits=32, spread=100)
-    assert cards(full)["Flips"] == "0" and "no grid" in full["formula"] and "unchanged" in full["note"]
+    assert cards(full)["Flipped"] == "0" and "nothing is rounded" in full["formula"] and "unchanged" in full["note"]
     assert all(Grid("mlp", bits, spread=spread).answers.hits > 0 for bits in (16, 32) for spread in SPREADS)
 
 
 def test_the_banner_says_what_binds_and_by_how_much(bench):
     view = bench.turn("act2", row="Q5_1")
     assert (view["banner"]["tone"], view["banner"]["title"]) == ("warn", "Off the frontier") and "Q5_K_M" in view["banner"]["text"]
-    assert "on the frontier" in cards(bench.turn("act2", row="Q8_0"))["Place"] and bench.lab.readouts["act2"]["on_frontier"]
+    assert cards(bench.turn("act2", row="Q8_0"))["Frontier"] == "on" and bench.lab.readouts["act2"]["on_frontier"]
     late = bench.turn("act2", row="Q8_0", limit_ms=1)
     assert late["banner"]["tone"] == "fail" and bench.lab.readouts["act2"]["constraint_hit"]
     digits = bench.turn("act2", data="digits", share=50, zeros="bitmap")

@@ -56,19 +56,19 @@ def bits_and_channels(page: Page, first: Locator) -> None:
 def frontier(page: Page, second: Locator) -> None:
     expect(banner(second)).to_contain_text("Off the frontier")
     second.get_by_label("Format", exact=True).select_option(label=listed("Q8_0"))
-    expect(banner(second)).to_contain_text("Worth having")
+    expect(banner(second)).to_contain_text("Worth shipping")
     pick(second, "unpacks to FP16 first")
-    expect(banner(second)).to_contain_text("Smaller, and slower")
-    changes(page, second, lambda: number(second, "Perplexity at most", "6.3"))
-    pick(second, "the digit reader", "INT8 product", "6")
-    expect(banner(second)).to_contain_text("Worth having")
-    expect(hud(page)).to_contain_text("worth having")
+    expect(banner(second)).to_contain_text("Smaller, but slower")
+    changes(page, second, lambda: number(second, "Perplexity, at most", "6.3"))
+    pick(second, "digit reader", "INT8 product", "6")
+    expect(banner(second)).to_contain_text("Worth shipping")
+    expect(hud(page)).to_contain_text("worth shipping")
 
 
 def frontier_controls(page: Page, first: Locator, second: Locator) -> None:
-    for option in ("4", "a tensor", "the least error", "depthwise convolutions"):
+    for option in ("4", "tensor", "where the error is least", "depthwise convolutions"):
         changes(page, first, lambda option=option: pick(first, option))
-    for option in ("50 %", "a bitmap", "sparse product", "3"):
+    for option in ("50%", "left out, a bitmap", "sparse product", "3"):
         changes(page, second, lambda option=option: pick(second, option))
     changes(page, second, lambda: second.get_by_label("Width", exact=True).select_option(label="a quarter"))
 
@@ -621,7 +621,7 @@ WALKS = {
         ledger_controls,
     ),
     "lab_10_frontier": Walk(
-        ("10.2", "each channel"), ("kept", "nothing", "p80", "p56"), "bits", bits_and_channels, frontier,
+        ("10.2", "own scale"), ("kept", "nothing", "p80", "p56"), "bits", bits_and_channels, frontier,
         lambda d: (d["model"], d["bits"], d["on_frontier"], d["constraint_hit"]) == ("digits", 6, True, False),
         frontier_controls,
     ),

@@ -86,5 +86,5 @@ def why_not(machine: Hardware) -> str:
         return ""
     smallest, room = min(map(size, rows())), float(machine.capacity)
     if room < smallest:
-        return f"{machine.name} has no FP16 unit, and {show_capacity(room)} of memory for a file of {show(smallest, 'B')} at the least"
-    return f"{machine.name} has no FP16 unit, and this bound is for one"
+        return f"{machine.name} has no FP16 unit, and only {show_capacity(room)} of memory for a file of at least {show(smallest, 'B')}"
+    return f"{machine.name} has no FP16 unit, and this bound assumes one"

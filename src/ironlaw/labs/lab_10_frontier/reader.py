@@ -19,9 +19,9 @@ NETS = {
     "mlp": "full width", "half": "half", "quarter": "a quarter", "eighth": "an eighth", "half_distilled": "half, distilled",
     "quarter_distilled": "a quarter, distilled", "eighth_distilled": "an eighth, distilled",
 }  # fmt: skip
-SCALES = {"tensor": "one a tensor", "channel": "one a channel", "32": "one for 32 weights"}
+SCALES = {"tensor": "one per tensor", "channel": "one per channel", "32": "one per 32 weights"}
 DENSE, SPARSE = "dense", ("csr32", "csr8", "bitmap")
-ZEROS = {DENSE: "in place", "csr32": "rows, 32-bit columns", "csr8": "rows, 8-bit columns", "bitmap": "a bitmap"}
+ZEROS = {DENSE: "in place", "csr32": "left out, 32-bit columns", "csr8": "left out, 8-bit columns", "bitmap": "left out, a bitmap"}
 KERNELS = {"plain": "plain product", "int8": "INT8 product", "sparse": "sparse product"}
 SCALE_BYTES, BIAS_BYTES, GROUP = 2, 4, 32
 
@@ -39,16 +39,16 @@ class Setting:
     """`share`: of the weights that are zero, in %. `zeros`: how a pruned matrix is stored. `product`: what multiplies it."""
 
     net: str = among(NETS, "mlp", "Width", dial="select")
-    bits: int = among({bits: str(bits) for bits in BITS} | {32: "FP32"}, 32, "Bits a weight")
+    bits: int = among({bits: str(bits) for bits in BITS} | {32: "FP32"}, 32, "Bits per weight")
     scale: str = among(SCALES, "channel", "Scales")
-    share: int = among(SHARES, 0, "Weights pruned", shown="{} %")
-    zeros: str = among(ZEROS, DENSE, "Zeros are stored")
-    product: str = among(KERNELS, "plain", "Multiplied by")
+    share: int = among(SHARES, 0, "Weights pruned", shown="{}%")
+    zeros: str = among(ZEROS, DENSE, "Zeros are")
+    product: str = among(KERNELS, "plain", "Kernel")
 
     @property
     def name(self) -> str:
         stored = "FP32" if self.bits == 32 else f"{self.bits} bits"
-        return f"{NETS[self.net]}, {stored}" + (f", {self.share} % zeros" if self.share else "")
+        return f"{NETS[self.net]}, {stored}" + (f", {self.share}% zeros" if self.share else "")
 
     @property
     def answers(self) -> Squeezed:
@@ -114,11 +114,11 @@ def no_kernel(setting: Setting, machine: Hardware) -> dict[str, str]:
     """Kernels that can't multiply these weights here, and why."""
     reasons = {}
     if setting.stored_sparse:
-        reasons["int8"] = "an INT8 product reads every weight, and the zeros are not stored in place"
+        reasons["int8"] = "an INT8 product needs every weight in place, and this file leaves the zeros out"
     elif setting.bits > 8:
-        reasons["int8"] = "the weights have more than 8 bits"
+        reasons["int8"] = "these weights have more than 8 bits"
     elif "int8" not in machine.peaks:
         reasons["int8"] = f"{machine.name} has no unit for INT8"
     if not setting.stored_sparse:
-        reasons["sparse"] = "nothing is stored as sparse: prune, and store the zeros otherwise than in place"
+        reasons["sparse"] = "there is nothing sparse to multiply yet; prune some weights and leave the zeros out of the file"
     return reasons

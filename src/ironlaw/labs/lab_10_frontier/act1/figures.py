@@ -1,8 +1,8 @@
-"""Act I's pictures: one run on a log and on a linear axis, the weights with their grid, and the images whose answer flipped."""
+"""Act I's pictures: right answers and divergence by bits, the weights with their levels, and the images whose answer flipped."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from html import escape
 
@@ -10,20 +10,19 @@ from ironlaw.engine.numerics.grids import levels, noise_power, step
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import ASKED, FIRST, NETS, SCALES, Setting, tested
 from ironlaw.pictures.lines import Points, lines
-from ironlaw.registry.compression_tables import BINS, BITS, image, weights_seen
+from ironlaw.registry.compression_tables import BINS, BITS, Squeezed, image, weights_seen
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
-from ironlaw.widget.quantities import exact
+from ironlaw.widget.quantities import exact, format_quantity
 
 KL_MOST = 100.0
 KL = Axis("log", "divergence", "nats", (1e-7, KL_MOST))
 ACCURACY = Axis("linear", "right answers", "%", (0.0, 100.0))
 X = Axis("linear", "bits per weight", "", (2.0, 8.0), ticks=tuple(float(b) for b in BITS))
-THEORY = "noise of the grid"
+THEORY = "rounding noise alone"
 MOST_LINES = 15  # levels of a grid that are drawn one by one
 SIDE, CELL = 8, 5
 LEAST = 0.01  # percent: the foot of the histogram
-HALF = {"width": "half", "tab": "Two axes", "height": 330}
 
 
 def divergence(setting: Setting, local: Mapping[str, Points] | None = None) -> Figure:
@@ -32,6 +31,7 @@ def divergence(setting: Setting, local: Mapping[str, Points] | None = None) -> F
     start = setting.at(FIRST).kl
     series = {
         name: setting.curve(),
+        **_as_trained(setting, lambda squeezed: squeezed.kl),
         THEORY: [(float(b), noise) for b in BITS if (noise := start * noise_power(b) / noise_power(FIRST)) <= KL_MOST],
     }
     table = [(llama.bits(row), float(cells["kl"])) for row, cells in llama.rows().items() if "_K" in row and "imatrix" not in row]
@@ -40,13 +40,13 @@ def divergence(setting: Setting, local: Mapping[str, Points] | None = None) -> F
         series,
         X,
         KL,
-        "Divergence from the full net, log axis",
+        "How far its answers drift from FP32, by bits",
         measured={"Llama 3 8B, K-quants": table},
         now=now,
         local=local,
         id="divergence",
     )
-    return replace(figure, more={**HALF, "alone": "Divergence"})
+    return replace(figure, more={"tab": "Divergence", "height": 330})
 
 
 def accuracy(setting: Setting, said: float | None, true: float) -> Figure:
@@ -62,15 +62,23 @@ def accuracy(setting: Setting, said: float | None, true: float) -> Figure:
     ]
     if said is not None:
         extra += [
-            mark("point", colour, x=float(FIRST), y=y, shape="diamond", size=8, label=f"{words} {significant(y)} %", name=words, id=id,
-                 role=role, hover=[(words, exact(y, "%"))])
+            mark("point", colour, x=float(FIRST), y=y, shape="diamond", size=8, label=f"{words} {format_quantity(y, '%')}", name=words,
+                 id=id, role=role, hover=[(words, exact(y, "%"))])
             for colour, y, words, id, role in (
                 ("accent", said, "you said", "guess", "prediction"), ("ink", true, "it is", "truth", "truth"))
         ]  # fmt: skip
     now = (name, float(setting.bits)) if setting.narrow and (said is None or setting != ASKED) else None  # the truth stands there
-    note = f"dashed: FP32, {significant(full)} %"
-    figure = lines({name: shares}, X, ACCURACY, "Right answers, linear axis", extra=extra, now=now, note=note, id="accuracy")
-    return replace(figure, more={**HALF, "alone": "Right answers"})
+    series = {name: shares, **_as_trained(setting, lambda squeezed: 100 * squeezed.accuracy.value)}
+    right = format_quantity(100 * setting.answers.accuracy.value, "%")
+    title = f"{setting.format}, {scale_words(setting)}: {right} right" if setting.narrow else f"{setting.format}: {right} right"
+    figure = lines(series, X, ACCURACY, title, extra=extra, now=now, note=f"FP32: {format_quantity(full, '%')}", id="accuracy")
+    return replace(figure, more={"tab": "Right answers", "height": 330})
+
+
+def _as_trained(setting: Setting, figure: Callable[[Squeezed], float]) -> dict[str, Points]:
+    """The same grid on the network before its channels were rescaled, to compare with."""
+    before = replace(setting, spread=1)
+    return {} if setting.spread == 1 else {"the same, not rescaled": [(float(b), figure(before.at(b))) for b in BITS]}
 
 
 def weights(setting: Setting) -> Figure:
@@ -88,17 +96,17 @@ def weights(setting: Setting) -> Figure:
     if setting.narrow:
         size, count = step(grid, setting.bits, not setting.zero), levels(setting.bits, not setting.zero)
         places = [-grid + i * size for i in range(count)] if count <= MOST_LINES else []
-        marks += [mark("rule", "accent", x=place, name="a level of the grid", id=f"level-{i}") for i, place in enumerate(places)]
+        marks += [mark("rule", "accent", x=place, name="a level", id=f"level-{i}") for i, place in enumerate(places)]
         words = f"{count} levels, {significant(size)} apart" + ("" if places else ", too close to draw")
     else:
-        words = f"{setting.format}: no grid"
+        words = f"{setting.format}: nothing is rounded to levels"
     table = tuple((f"{significant(edges[i])} to {significant(edges[i + 1])}", f"{significant(share)} %") for i, share in enumerate(shares))
     return Figure(
-        "weights", f"The weights of {what}, and the grid", Axis("linear", "weight", "", (-bound, bound)),
+        "weights", f"The weights of {what}, and the levels they round to", Axis("linear", "weight", "", (-bound, bound)),
         Axis("log", "share of the weights", "%", (LEAST, 100.0)), tuple(marks),
         f"Weights of {what} between {significant(-bound)} and {significant(bound)}, {significant(max(shares))} % of them in the fullest "
         f"of {BINS} bins; {words}.",
-        Table(("weight", "share"), table), words, more={"tab": "Weights and grid", "height": 330},
+        Table(("weight", "share"), table), words, more={"tab": "Weights and levels", "height": 330},
     )  # fmt: skip
 
 
@@ -127,4 +135,6 @@ def _digit(number: int, now: int) -> str:
 
 
 def scale_words(setting: Setting) -> str:
-    return f"one scale for {SCALES[setting.scale]}" if setting.narrow else setting.format
+    if not setting.narrow:
+        return "no scale"
+    return f"one scale per {SCALES[setting.scale]}{' weights' if setting.scale in ('32', '16') else ''}"

@@ -48,20 +48,20 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     answers = setting.answers
     share = answers.accuracy
     interval = f"95 %: {significant(100 * share.low)} to {significant(100 * share.high)} %"
-    factor = kit.text_card("One bit less", f"×{significant(setting.factor)}", note=f"mean over {FIRST} to {LAST} bits")
+    factor = kit.text_card("Each lost bit", f"×{significant(setting.factor)}", note=f"divergence, mean of {FIRST} to {LAST} bits")
     return [
         kit.text_card("Divergence", _small(answers.kl), note=f"nats, {setting.format}"),
         kit.card("Right answers", 100 * share.value, "%", note=interval),
-        kit.text_card("Flips", str(answers.flips), note=f"of {tested()} answers"),
+        kit.text_card("Flipped", str(answers.flips), note=f"of {tested()} answers, against FP32"),
         factor,
-        kit.text_card("On disk", significant(setting.stored), note=f"bits per weight of the layer drawn; {figures.scale_words(setting)}"),
+        kit.text_card("On disk", significant(setting.stored), note=f"bits per weight, with {figures.scale_words(setting)}"),
     ]
 
 
 def formula(setting: Setting) -> str:
     """The step and its noise, with the current figures, for the layer that is drawn."""
     if not setting.narrow:
-        return line(f"{setting.format}: no grid, no step")
+        return line(f"{setting.format}: nothing is rounded to levels")
     seen = weights_seen(setting.net, setting.spread)
     bound = {"tensor": seen["layer_bound"], "channel": seen["channel_bound"]}.get(setting.scale)
     bound = float(seen["group_bounds"][setting.scale] if bound is None else bound)

@@ -11,8 +11,8 @@ from ironlaw.registry.trained_nets import trained
 from ironlaw.systems.fields import among
 
 NETS = {"mlp": "fully connected", "ds_cnn": "depthwise convolutions"}
-SCALES = {"tensor": "each tensor", "channel": "each channel", "64": "64 weights", "32": "32", "16": "16"}
-CLIPS = {"max": "the largest weight", "best": "the least error", "percentile": "99.5 % of the weights"}
+SCALES = {"tensor": "tensor", "channel": "channel", "64": "64 weights", "32": "32", "16": "16"}
+CLIPS = {"max": "the largest weight", "best": "where the error is least", "percentile": "99.5% of the weights"}
 ZEROS = {False: "symmetric", True: "with a zero point"}
 FORMATS = {16: "FP16", 32: "FP32"}
 ROW = {"mlp": 256, "ds_cnn": 32}  # weights in a row of the layer that is drawn
@@ -22,12 +22,12 @@ SCALE_BITS = 16
 
 @dataclass(frozen=True)
 class Setting:
-    net: str = among(NETS, "mlp", "Net")
+    net: str = among(NETS, "mlp", "Network")
     bits: int = among({bits: str(bits) for bits in BITS} | FORMATS, 8, "Bits per weight")
-    scale: str = among(SCALES, "channel", "One scale for")
-    clip: str = among(CLIPS, "max", "The grid reaches to")
-    zero: bool = among(ZEROS, False, "Grid")
-    spread: int = among(SPREADS, 1, "Channels spread by", shown="×{}")
+    scale: str = among(SCALES, "channel", "One scale per")
+    clip: str = among(CLIPS, "max", "Levels reach to")
+    zero: bool = among(ZEROS, False, "Levels")
+    spread: int = among(SPREADS, 1, "Channels rescaled by up to", shown="×{}")
 
     @property
     def narrow(self) -> bool:

@@ -13,11 +13,11 @@ from ironlaw.units import significant
 LIMITS = (
     fail("oom", "It does not fit", lambda case: not case.fits),
     fail("floor", "Below the floor", lambda case: case.is_worse),
-    fail("slower", "Smaller, and slower", lambda case: case.is_slower),
+    fail("slower", "Smaller, but slower", lambda case: case.is_slower),
     fail("late", "Too slow", lambda case: case.is_late),
     warn("dominated", "Off the frontier", lambda case: case.winner is not None),
-    warn("unsure", "Can't tell yet", lambda case: case.is_unsure),
-    good("good", "Worth having"),
+    warn("unsure", "Too close to tell", lambda case: case.is_unsure),
+    good("good", "Worth shipping"),
 )
 
 

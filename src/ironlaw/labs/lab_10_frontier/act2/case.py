@@ -31,8 +31,8 @@ class Case:
     """One configuration and its neighbours. Less is better in `cost` (bytes or seconds) and in `harm`."""
 
     machine: Hardware
-    cost: str = among({BYTES: "bytes", TIME: "time"}, BYTES, "Across")
-    harm: str = among({ERRORS: "wrong answers", KL: "divergence"}, ERRORS, "Upwards")
+    cost: str = among({BYTES: "file size", TIME: "time"}, BYTES, "Cost, across")
+    harm: str = among({ERRORS: "wrong answers", KL: "divergence"}, ERRORS, "Damage, upwards")
 
     @property
     def is_late(self) -> bool:
@@ -62,10 +62,10 @@ class Case:
 @dataclass(frozen=True)
 class LlamaCase(Case):
     row: str = one_of(llama.rows, "Q4_0", "Format", dial="select", shown=lambda row: f"{row}, {significant(llama.size(row) / 1e9)} GB")
-    context: int = among(llama.CONTEXTS, 2048, "Context, tokens", shown="{:,}")
-    kernel: str = among(llama.KERNELS, "format", "The product")
-    most_ppl: float = figure(7, "Perplexity at most", low=6, high=30, dial="span", step=0.1, log=True)
-    limit_ms: float = figure(100, "A token within", "ms", low=1, high=400, dial="span", log=True)
+    context: int = among(llama.CONTEXTS, 2048, "Context, in tokens", shown="{:,}")
+    kernel: str = among(llama.KERNELS, "format", "Kernel")
+    most_ppl: float = figure(7, "Perplexity, at most", low=6, high=30, dial="span", step=0.1, log=True)
+    limit_ms: float = figure(100, "Time per token, at most", "ms", low=1, high=400, dial="span", log=True)
 
     @property
     def name(self) -> str:
@@ -118,8 +118,8 @@ class LlamaCase(Case):
 @dataclass(frozen=True)
 class DigitCase(Case):
     setting: Setting = field(default_factory=Setting)
-    room: float = figure(64, "Room for the file", "kB", low=1, high=256, dial="span", log=True, whole=True, means=times(KB))
-    floor: float = figure(95, "Right answers at least", "%", low=80, high=99.5, dial="span", step=0.5, means=hundredths)
+    room: float = figure(64, "Space for the file", "kB", low=1, high=256, dial="span", log=True, whole=True, means=times(KB))
+    floor: float = figure(95, "Right answers, at least", "%", low=80, high=99.5, dial="span", step=0.5, means=hundredths)
 
     @property
     def name(self) -> str:

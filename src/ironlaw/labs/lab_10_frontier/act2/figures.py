@@ -31,26 +31,26 @@ def _llama(case: LlamaCase) -> tuple[Axis, Axis, str, Budget]:
     if case.cost == BYTES:
         x, cost, name = Axis("log", "file", "B", (1e9, 2e10)), float(need.usable - need.kv_cache - need.activations), "room"
     else:
-        x, cost, name = Axis("log", "time of a token", "s", _times(case)), case.limit_s, "within"
+        x, cost, name = Axis("log", "time per token", "s", _times(case)), case.limit_s, "within"
     if case.harm == ERRORS:
         y, limit = Axis("log", "perplexity above FP16's", "", (1e-3, 100.0)), max(case.most_ppl - llama.full(), 0.0) or None
     else:
         y, limit = Axis("log", "divergence", "nats", (1e-4, 10.0)), None
     budget = Budget(cost, limit, name, harm_words=f"perplexity {significant(case.most_ppl)}")
-    return x, y, "Llama 3 8B: what each format costs and harms", budget
+    return x, y, "Llama 3 8B in every published format", budget
 
 
 def _reader(case: DigitCase) -> tuple[Axis, Axis, str, Budget]:
     if case.cost == BYTES:
         x, cost, name = Axis("log", "file", "B", (1e3, 1e6)), case.room, "room"
     else:
-        x, cost, name = Axis("log", "time of an image", "s", _times(case)), case.plain_s, "full reader"
+        x, cost, name = Axis("log", "time per image", "s", _times(case)), case.plain_s, "full reader"
     if case.harm == ERRORS:
         y, limit = Axis("log", "wrong answers", "%", (1.0, 100.0)), 100 * (1 - case.floor)
     else:
         y, limit = Axis("log", "divergence", "nats", (1e-7, 100.0)), None
     budget = Budget(cost, limit, name, harm_words=f"{significant(100 * case.floor)} % right")
-    return x, y, "The digit reader: what each setting costs and harms", budget
+    return x, y, "The digit reader in every width and number of bits", budget
 
 
 def _times(case: LlamaCase | DigitCase) -> tuple[float, float]:
@@ -62,23 +62,24 @@ def breakeven(said: float | None, value: int = VALUE, column: int = COLUMN) -> F
     """How large the file is by its share of zeros, and where the prediction put the break-even."""
     dense = SIDE * SIDE * value / 8
     sizes = {
-        "compressed rows": [(float(s), 100 * csr_bytes(SIDE, (1 - s / 100) * SIDE * SIDE, value, column) / dense) for s in SHARES],
-        "dense": [(0.0, 100.0), (100.0, 100.0)],
+        "only the non-zeros": [(float(s), 100 * csr_bytes(SIDE, (1 - s / 100) * SIDE * SIDE, value, column) / dense) for s in SHARES],
+        "dense file": [(0.0, 100.0), (100.0, 100.0)],
     }
     extra = []
     if said is not None:
         guess, truth = rules(said or 1.0, 100 * csr_breakeven(value, column), "%")
-        none = mark("rule", "accent", x=0.0, role="prediction", label="you said 0 %", name="your prediction", id="prediction")
+        words = f"you said {format_quantity(0, '%')}"
+        none = mark("rule", "accent", x=0.0, role="prediction", label=words, name="your prediction", id="prediction")
         extra = [guess if said else none, truth]
     two_four = 100 * nm_storage(2, 4, value)
-    extra.append(
-        mark("point", "memory", x=50.0, y=two_four, shape="diamond", size=6, label="two of four", name="two of four", id="two-four")
-    )
+    kept = "two of every four"
+    extra.append(mark("point", "memory", x=50.0, y=two_four, shape="diamond", size=6, label=kept, name=kept, id="two-four"))
     x, y = (
-        Axis("linear", "zeros", "%", (0.0, 100.0)),
-        Axis("linear", "file, of the dense one", "%", (0.0, up_to(100.0 * (1 + column / value)))),
+        Axis("linear", "share of zeros", "%", (0.0, 100.0)),
+        Axis("linear", "size of the sparse file, of the dense one", "%", (0.0, up_to(100.0 * (1 + column / value)))),
     )
-    title = f"{value}-bit weights with {column}-bit columns: the file by its zeros"
+    even = format_quantity(100 * csr_breakeven(value, column), "%")
+    title = f"With {column}-bit columns, {value}-bit weights break even at {even} zeros"
     return lines(sizes, x, y, title, extra=extra, id="breakeven", more={"height": 330})
 
 
@@ -88,7 +89,7 @@ def sizes(lab: kit.Lab, case: LlamaCase | DigitCase) -> Figure:
         bytes_share, plain = llama.size(case.name) / llama.size(llama.PLAIN), "FP16"
     else:
         bytes_share, plain = case.setting.bytes / Setting().bytes, "FP32"
-    bars = {"bytes": ("memory", bytes_share), "time": ("overhead", case.seconds() / case.plain_s)}
+    bars = {"size": ("memory", bytes_share), "time": ("overhead", case.seconds() / case.plain_s)}
     rows = {name: (colour, 100 * share, f"of {plain}, {case.name}") for name, (colour, share) in bars.items()} | beside(lab)
     most = max(share for _, share, _ in rows.values())
     marks = tuple(
@@ -106,11 +107,10 @@ def sizes(lab: kit.Lab, case: LlamaCase | DigitCase) -> Figure:
     )
     text = "; ".join(f"{name} {format_quantity(share, '%')} {source}" for name, (_, share, source) in rows.items()) + "."
     table = Table(("what", "share", "of"), tuple((name, format_quantity(share, "%"), source) for name, (_, share, source) in rows.items()))
-    top = 10.0 ** max(2.4, len(str(int(most)))) if most > 250 else 250.0
-    axis = Axis("linear", f"share of {plain}", "%", (0.0, top))
+    axis = Axis("linear", f"share of {plain}", "%", (0.0, up_to(max(most, 100.0))))
     return Figure(
         "sizes",
-        "Bytes and time, of the plain format's",
+        f"Size and time, compared with {plain}",
         axis,
         Axis("band", names=tuple(rows)),
         marks,

@@ -38,16 +38,16 @@ def dials(lab: kit.Lab) -> Any:
             "zeros": {"hidden": data != DIGITS or not setting.share},
             "product": {"disabled": no_kernel(setting, machine), **of_digits},
         }
-        kinds = [(LLAMA, "Llama 3 8B"), (DIGITS, "the digit reader")]
+        kinds = [(LLAMA, "Llama 3 8B"), (DIGITS, "digit reader")]
         harms = {ERRORS: "perplexity" if data == LLAMA else "wrong answers", KL: "divergence"}
         return [
-            kit.choice("data", "What is squeezed", kinds, data, {LLAMA: refusal} if refusal else {}),
+            kit.choice("data", "Model", kinds, data, {LLAMA: refusal} if refusal else {}),
             *settings.dials(LlamaCase, own[LlamaCase], **dict.fromkeys(own[LlamaCase], of_llama)),
             *settings.dials(Setting, **reader_dials),
             *settings.dials(DigitCase, own[DigitCase], **dict.fromkeys(own[DigitCase], of_digits)),
             *settings.dials(Case, harm={"options": harms}),
-            kit.choice("value", "Sparse file: bits per weight", [(bits, str(bits)) for bits in (4, 8, 16, 32)], figures.VALUE),
-            kit.choice("column", "Sparse file: bits per column", [(bits, str(bits)) for bits in (8, 16, 32)], figures.COLUMN),
+            kit.choice("value", "Sparse file, bits per weight", [(bits, str(bits)) for bits in (4, 8, 16, 32)], figures.VALUE),
+            kit.choice("column", "Sparse file, bits per column number", [(bits, str(bits)) for bits in (8, 16, 32)], figures.COLUMN),
         ]
 
     return dials_at
@@ -59,17 +59,15 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     pictures = [
         tabbed(figures.breakeven(float(option.value) if option else None, values["value"], values["column"]), "File by zeros"),
         tabbed(figures.picture(lab, case), "The frontier"),
-        tabbed(figures.sizes(lab, case), "Bytes and time"),
+        tabbed(figures.sizes(lab, case), "Size and time"),
     ]
     return kit.View(pictures, cards(case), formula(case), banner(lab, case), kit.html(note(lab, case)), readouts(case))
 
 
 def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
     seconds, plain = case.seconds(), case.plain_s
-    time = kit.card("Time", seconds, "s", note=f"{significant(plain / seconds)} × as fast as plain; a bound")
-    place = kit.text_card(
-        "Place", "dominated" if case.winner else "on the frontier", note=f"{len(case.best)} of {len(case.points)} are on it"
-    )
+    time = kit.card("Time", seconds, "s", note=f"{_against(plain / seconds)}; a lower bound")
+    place = kit.text_card("Frontier", "off" if case.winner else "on", note=f"{len(case.best)} of {len(case.points)} versions are on it")
     if isinstance(case, LlamaCase):
         need = case.footprint
         value, low, high = llama.perplexity(case.name)
@@ -86,9 +84,14 @@ def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
     return [
         kit.card("File", case.setting.bytes, "B", note=f"{kit.share(case.setting.bytes, Setting().bytes)} of the full reader"),
         kit.card("Right answers", 100 * share.value, "%", note=interval),
-        kit.text_card("Flips", str(answers.flips), note=f"of {tested()}, against the full reader"),
+        kit.text_card("Flipped", str(answers.flips), note=f"of {tested()} answers, against the full reader"),
         time, place,
     ]  # fmt: skip
+
+
+def _against(speedup: float) -> str:
+    """How fast it is beside the plain format."""
+    return "as fast as plain" if significant(speedup) == "1" else f"{significant(speedup)}× as fast as plain"
 
 
 def formula(case: LlamaCase | DigitCase) -> str:
