@@ -141,7 +141,7 @@ VOLUME_2 = (
         ),
     ),
     Lab(
-        "lab_v2_12_slo", "meet together none all", ("252", "50.4", "1.4 ", "64 attempts", "metastable", "320", "do not add"),
+        "lab_v2_12_slo", "meet together none all", ("252", "50.4", "1.4 ", "64 attempts", "metastable", "320", "don't add"),
         (
             Act(
                 "act1", bases=({"toggle": "chain"}, {"law": "lognormal"}, {"law": "pareto"}, {"toggle": "answer"}), where="chain",

@@ -156,9 +156,9 @@ def test_the_spike_is_seen_up_to_the_moment(bench):
     for moment in (0, 14, 80):
         spike = figure(bench.turn("act2", **{**start, "limit": 40, "moment": moment}), "spike")
         lines = {mark["name"]: mark["points"] for mark in spike["marks"] if mark["type"] == "line"}
-        assert set(lines) == {"sent", "answered in time", "sent, nothing done", "in time, nothing done"}
+        assert set(lines) == {"sent", "answered in time", "sent, without your changes", "in time, without your changes"}
         assert all(points[-1][0] <= max(moment, 1) for points in lines.values())
-    assert lines["answered in time"][-1][1] > 60 and lines["in time, nothing done"][-1][1] == 0 and len(lines["sent"]) == 40
+    assert lines["answered in time"][-1][1] > 60 and lines["in time, without your changes"][-1][1] == 0 and len(lines["sent"]) == 40
 
 
 def test_extremes_of_act_two_are_drawn(bench):
@@ -247,7 +247,7 @@ def test_giants_beyond_the_p99_of_one(page, monkeypatch):
     assert page.slots("act1.here_giants", words)["times"] == "40 ×" and page.shows("act1.here_apart", words)
     page.send("context", value="here")
     setting = composition.setting_of(page.lab, page.start("act1"))
-    assert setting.seconds > 10 * setting.added and "not enough" in str(page.piece("act1.instrument").view["cards"])
+    assert setting.seconds > 10 * setting.added and "× as much" in str(page.piece("act1.instrument").view["cards"])
 
 
 def test_the_learners_own_calls(page, run):
@@ -283,7 +283,7 @@ def test_one_figure_for_the_share_beyond_the_sum(bench):
     """1.4036 in a million, on the card and in the picture."""
     view = bench.turn("act1", **bench.start("act1"))
     assert dict(composition.in_a_row(composition.Setting()))[5] == pytest.approx(GAMMA.sf(0.5), rel=5e-4)
-    assert cards(view)["Over that sum"].startswith("0.00014 ")
+    assert cards(view)["Over the sum"].startswith("0.00014 ")
 
 
 def test_the_formula_knows_the_dependence(bench):

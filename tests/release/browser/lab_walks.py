@@ -292,7 +292,7 @@ def sum_controls(page: Page, first: Locator, second: Locator) -> None:
 
 
 def the_slots(page: Page, first: Locator) -> None:
-    expect(page.locator("#act1-reveal")).to_contain_text("12 fit")
+    expect(page.locator("#act1-reveal")).to_contain_text("12 of those fit")
     page.get_by_role("button", name="Store the cache in FP8").click()
     expect(hud(page)).to_contain_text("25 requests")
     first.locator('[data-dial="cache"]').get_by_text("16 bits", exact=True).click()
@@ -570,22 +570,22 @@ def fabric_controls(page: Page, first: Locator, second: Locator) -> None:
 
 def the_chain(page: Page, first: Locator) -> None:
     expect(page.locator("#act1-reveal")).to_contain_text("252")
-    page.get_by_role("button", name="Let one cause slow all in every request").click()
+    page.get_by_role("button", name="Let one cause slow every service").click()
     expect(hud(page)).to_contain_text("500 ms")
-    page.get_by_role("button", name="Independent again").click()
-    page.get_by_role("button", name="Make it a page of 100 calls at once").click()
+    page.get_by_role("button", name="Make them independent again").click()
+    page.get_by_role("button", name="Make it a page of 100 parallel calls").click()
     first.get_by_role("tab", name="How many are over").click()
     expect(first.locator('[data-figure="over"] .il-drawing')).to_be_visible()
-    page.get_by_role("button", name="Back to a chain").click()
+    page.get_by_role("button", name="Go back to a chain").click()
     expect(hud(page)).to_contain_text("252 ms")
 
 
 def the_spike(page: Page, second: Locator) -> None:
-    expect(banner(second)).to_contain_text("It does not come back")
-    number(second, "Each caller waits, times that", "1")
+    expect(banner(second)).to_contain_text("It never recovers")
+    number(second, "Timeout of each caller, relative to the one it calls", "1")
     expect(banner(second)).to_contain_text("gives up before")
-    number(second, "Each caller waits, times that", "1.2")
-    page.get_by_role("button", name="Limit the line").click()
+    number(second, "Timeout of each caller, relative to the one it calls", "1.2")
+    page.get_by_role("button", name="Limit the queue").click()
     expect(banner(second)).to_contain_text("It is down too often")
     moment = second.get_by_role("slider", name="Moment")
     page.get_by_role("button", name="play the spike").click()
@@ -594,22 +594,22 @@ def the_spike(page: Page, second: Locator) -> None:
     expect(moment).to_have_value("1")
     second.get_by_role("button", name="Moment: play").click()
     expect(moment).to_have_value("40")  # eighty seconds in steps of two
-    number(second, "Requests that come", "380")
-    expect(banner(second)).to_contain_text("Too many wait too long")
-    number(second, "Requests that come", "320")
-    number(second, "Replicas of a layer", "5")
+    number(second, "Traffic", "380")
+    expect(banner(second)).to_contain_text("Too slow on a calm day")
+    number(second, "Traffic", "320")
+    number(second, "Replicas per layer", "5")
     expect(banner(second)).to_contain_text("It is down too often")
-    number(second, "Failures that take all replicas", "5")
-    expect(banner(second)).to_contain_text("Every promise is kept")
+    number(second, "Failures that take down all replicas", "5")
+    expect(banner(second)).to_contain_text("The contract is met")
 
 
 def slo_controls(page: Page, first: Locator, second: Locator) -> None:
     first.get_by_role("tab", name="How long").click()
     changes(page, first, lambda: pick(first, "P99.9"))
-    changes(page, first, lambda: first.get_by_label("Times of a call").select_option(label="log-normal"))
+    changes(page, first, lambda: first.get_by_label("Distribution of a call's time").select_option(label="log-normal"))
     changes(page, second, lambda: pick(second, "newest first"))
-    changes(page, second, lambda: second.get_by_label("A copy is sent after").select_option(label="P95"))
-    for tab, drawn in (("How long", "latencies"), ("What is sent", "added"), ("Replicas", "down")):
+    changes(page, second, lambda: second.get_by_label("Hedged copy after").select_option(label="P95"))
+    for tab, drawn in (("How long", "latencies"), ("Replicas", "down")):
         second.get_by_role("tab", name=tab).click()
         expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
 

@@ -25,11 +25,11 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     level = f"P{significant(100 * one['quantile'], 4)}" if one else "P99"
     rows = [(f"{level} of the whole", show(one["whole_s"], "s") if one else "open", "")]
     if not two:
-        return [*rows, ("Back after", "open", ""), ("Available", "open", "")]
+        return [*rows, ("Recovers after", "open", ""), ("Available", "open", "")]
     hit, back = two["constraint_hit"], two["back_s"]
     return [
         *rows,
-        ("Back after", "over 60 s" if back is None else show(back, "s"), "fail" if hit in ("storm", "slow_return") else ""),
-        ("P99.9", "without end" if two["latency_p999_s"] is None else show(two["latency_p999_s"], "s"), "fail" if hit == "slo" else ""),
+        ("Recovers after", "over 60 s" if back is None else show(back, "s"), "fail" if hit in ("storm", "slow_return") else ""),
+        ("P99.9", "unbounded" if two["latency_p999_s"] is None else show(two["latency_p999_s"], "s"), "fail" if hit == "slo" else ""),
         ("Available", percent(two["availability"], 6), "fail" if hit == "availability" else ""),
     ]

@@ -28,14 +28,14 @@ class Setting:
     """Where the dials of Act I stand; seconds. `first`: P99 of a first token that comes after all services; 0 for none."""
 
     steps: int = whole(5, "Services in a row", most=MOST_STEPS, dial="span", log=True, steps=[n for n in COUNTS if n <= MOST_STEPS])
-    calls: int = whole(1, "Calls at once, in each", most=MOST_CALLS, dial="span", log=True, steps=list(COUNTS))
-    dependence: float = figure(0, "Requests in which one cause slows all", "%", low=0, high=100, dial="span", means=hundredths)
-    p: float = among(LEVELS, 0.99, "Look at")
-    law: str = among(LAWS, EXPONENTIAL, "Times of a call", dial="select")
-    spread: float = figure(1, "Spread of the logarithm", low=0.1, high=3, dial="span", step=0.1)
-    index: float = figure(1.5, "Index of the tail", low=0.6, high=4, dial="span", step=0.1)
+    calls: int = whole(1, "Parallel calls in each", most=MOST_CALLS, dial="span", log=True, steps=list(COUNTS))
+    dependence: float = figure(0, "Requests slowed by one shared cause", "%", low=0, high=100, dial="span", means=hundredths)
+    p: float = among(LEVELS, 0.99, "Percentile")
+    law: str = among(LAWS, EXPONENTIAL, "Distribution of a call's time", dial="select")
+    spread: float = figure(1, "Spread (σ of the logarithm)", low=0.1, high=3, dial="span", step=0.1)
+    index: float = figure(1.5, "Tail index", low=0.6, high=4, dial="span", step=0.1)
     p99: float = figure(100, "P99 of one call", "ms", low=1, high=1000, dial="span", log=True, means=thousandths)
-    first: float = figure(0, "Then a first token, P99", "s", low=0.01, high=60, dial="span", log=True)
+    first: float = figure(0, "First token after that, P99", "s", low=0.01, high=60, dial="span", log=True)
     quantiles: tuple[float, ...] = ()
     fine: int = 0  # steps of the sums; 0 for what is enough
 

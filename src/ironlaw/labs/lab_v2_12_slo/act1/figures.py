@@ -24,10 +24,10 @@ BINS = 16  # in a decade
 ROWS = 4  # of them in a row of the table
 LOWEST = 1e-4  # of the highest time that is drawn: what is faster does not matter here
 LEAST, SMALLEST = 1e-5, 1e-4  # percent: the foot of the axis, and what is still written out
-ONE, WHOLE, ROW, SOME = "one call", "the whole", "in a row: over the sum of their limits", "some call over its own limit: a bound for a row"
+ONE, WHOLE, ROW, SOME = "one call", "the whole", "row over the sum of its limits", "at least one call over its own limit"
 
 
-def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density", title: str = "One call and the whole") -> Figure:
+def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density", title: str = "One call, and the whole request") -> Figure:
     """Percent of the requests in each sixteenth of a decade; the quantile of each as a rule, and the sum of the limits."""
     low, high = domain(setting)
     marks: list[Mark] = []
@@ -59,7 +59,7 @@ def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density",
     legend = ({"colour": "memory", "shape": "line", "dash": True, "label": ONE}, {"colour": "accent", "shape": "line", "label": WHOLE})
     top = min(100.0, up_to(1.15 * max(share for points in series.values() for _, share in points)))
     return Figure(
-        id, title, Axis("log", "time to the answer", "s", (low, high)), Axis("linear", "of the requests, by time", "%", (0.0, top)),
+        id, title, Axis("log", "time to the answer", "s", (low, high)), Axis("linear", "share of requests", "%", (0.0, top)),
         (*marks, *extra), words, table=Table(("time", ONE, WHOLE), tuple(cells)), note="", legend=legend, more={"height": 340},
     )  # fmt: skip
 
@@ -100,11 +100,11 @@ def over(setting: Setting) -> Figure:
     at = min(max(setting.count, 1), MOST_CALLS)
     own = mark("point", "accent", x=at, y=max(100 * setting.over, LEAST), size=8, id="now", name="as set", label=share_over(setting.over),
                hover=[("calls", f"{setting.count:,}"), ("over the sum of the limits", exact(100 * setting.over, "%"))])  # fmt: skip
-    allowed = mark("rule", "good", y=100 * late, dash=True, id="allowed", label=f"allowed {significant(100 * late)} %", name="allowed")
+    allowed = mark("rule", "good", y=100 * late, dash=True, id="allowed", label=f"allowed {significant(100 * late)}%", name="allowed")
     return lines(
-        series, Axis("log", "calls", "", (1.0, float(MOST_CALLS))), Axis("log", "over", "%", (LEAST, 100.0)), "How many are over",
-        extra=[allowed, own], id="over", more={"height": 340},
-        note="for calls at once the bound is the share itself: a page is late if any call is",
+        series, Axis("log", "calls", "", (1.0, float(MOST_CALLS))), Axis("log", "over", "%", (LEAST, 100.0)),
+        "How many requests are over the limits", extra=[allowed, own], id="over", more={"height": 340},
+        note="a page of parallel calls is late if any call is late",
     )  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def here(run: kit.Measured) -> Figure:
     bars = []
     for each in local_runs.chains(run):
         where = f"beside {each.neighbours}" if each.neighbours else "alone"
-        named = {"one": each.one, "five in a row": each.chain, "five drawn apart": each.independent, "five times one": each.added}
+        named = {"one": each.one, "five in a row": each.chain, "five at random": each.independent, "five times one": each.added}
         bars += [Measurement(f"{name}, {where}", seconds, "s", run.source) for name, seconds in named.items()]
     values = "; ".join(f"{bar.name} {format_quantity(bar.value, 's')}" for bar in bars)
     table = tuple((bar.name, format_quantity(bar.value, "s"), exact(bar.value, "s")) for bar in bars)

@@ -66,12 +66,12 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 def cards(setting: Setting) -> list[dict[str, Any]]:
     within = 1 - setting.whole.tail(setting.single)
     ratio = setting.seconds / setting.added
-    enough = f"{percent(ratio)} of it is enough" if ratio <= 1 else f"not enough: {significant(ratio)} times as much"
+    enough = f"the whole needs {percent(ratio)} of it" if ratio <= 1 else f"the whole needs {significant(ratio)}× as much"
     return [
         kit.card(f"{setting.name} of one call", setting.single, "s"),
         kit.card(f"{setting.name} of the whole", setting.seconds, "s"),
         kit.card("Sum of the limits", setting.added, "s", note=enough),
-        share_card("Over that sum", setting.over, f"bound: {figures.share_over(setting.missed)}"),
+        share_card("Over the sum", setting.over, f"bound: {figures.share_over(setting.missed)}"),
         share_card("Within one call's limit", within, "of the requests"),
     ]
 
@@ -86,7 +86,7 @@ def formula(setting: Setting) -> str:
     late, d = kit.amount(100 * (1 - setting.p), "%"), setting.dependence
     apart = f"1 − (1 − {late})<sup>{setting.count:,}</sup>"
     some = apart if not d else f"{significant(d)} · {late} + {significant(1 - d)} · ({apart})"
-    missed = line(f"some call over its limit: {some} =", kit.dress(figures.share_over(setting.missed)))
+    missed = line(f"some call over its limit, {some} =", kit.dress(figures.share_over(setting.missed)))
     if setting.calls > 1 and setting.steps == 1 and not setting.first:
         power = f"<i>F</i>(<i>t</i>)<sup>{setting.calls:,}</sup>"
         law = power if not d else f"{significant(d)} <i>F</i>(<i>t</i>) + {significant(1 - d)} {power}"

@@ -28,12 +28,12 @@ from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 MOST = 400.0  # percent of what can be done; what is sent beyond is drawn there
-SENT, GOOD, BARE_SENT, BARE_GOOD = "sent", "answered in time", "sent, nothing done", "in time, nothing done"
+SENT, GOOD, BARE_SENT, BARE_GOOD = "sent", "answered in time", "sent, without your changes", "in time, without your changes"
 DOMAIN = (0.001, 10.0)  # seconds
 LEAST = 1e-3  # percent
 PARTS = (0.0, 0.1, 1.0, 10.0)  # seconds
 TIMES = tuple(DOMAIN[0] * (DOMAIN[1] / DOMAIN[0]) ** (i / 64) for i in range(65))
-FULL = mark("rule", "ridge", y=100.0, dash=True, id="full", label="all that can be done", name="capacity", hover=[("capacity", "100 %")])
+FULL = mark("rule", "ridge", y=100.0, dash=True, id="full", label="capacity", name="capacity", hover=[("capacity", "100%")])
 
 
 def spike(lab: kit.Lab, plan: Plan, moment: float) -> Figure:
@@ -54,15 +54,15 @@ def spike(lab: kit.Lab, plan: Plan, moment: float) -> Figure:
     if option is not None:
         said, last = float(option.value), 100 * PREMISE.course.last
         extra += [
-            mark("rule", "accent", y=said, role="prediction", id="prediction", label=f"you said {said:g} %", name="your prediction",
+            mark("rule", "accent", y=said, role="prediction", id="prediction", label=f"you said {said:g}%", name="your prediction",
                  hover=[("your prediction", exact(said, "%"))]),
             mark("point", "ink", x=UNTIL - 5, y=last, role="truth", size=7, id="truth", name="a minute later",
                  label=f"as asked, it is {format_quantity(last, '%')}", hover=[("in time", exact(last, "%"))]),
         ]  # fmt: skip
     return lines(
-        series, Axis("linear", "time", "s", (0.0, UNTIL)), Axis("linear", "of what can be done", "%", (0.0, MOST)), "Through a spike",
-        extra=extra, id="spike", more={"height": 340},
-        note=f"{percent(SPIKE * plan.share)} of capacity for {significant(LASTS)} s; what is sent beyond {MOST:.0f} % is drawn there",
+        series, Axis("linear", "time", "s", (0.0, UNTIL)), Axis("linear", "of capacity", "%", (0.0, MOST)),
+        "What is sent, and what is answered in time", extra=extra, id="spike", more={"height": 340},
+        note=f"{percent(SPIKE * plan.share)} of capacity for {significant(LASTS)} s; anything above {MOST:.0f}% is drawn there",
     )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def latencies(plan: Plan) -> Figure:
     extra: list[Mark] = [
         mark("rule", "ridge", y=100 * (1 - WITHIN), dash=True, id="share", label=percent(1 - WITHIN),
              name="may be late"),
-        upright(LATENCY, f"promise {format_quantity(LATENCY, 's')}", "the promise", "s",
+        upright(LATENCY, f"SLO {format_quantity(LATENCY, 's')}", "the SLO", "s",
                 "good" if plan.latency <= LATENCY else "fail", "promise"),
     ]  # fmt: skip
     if calm.whole is None:
@@ -96,8 +96,8 @@ def latencies(plan: Plan) -> Figure:
     in_a_row = f"{counted(plan.layers, 'layer')}, one after the other"
     return lines(
         series, Axis("log", "time to the answer", "s", DOMAIN), Axis("log", "share that takes longer", "%", (LEAST, 100.0)),
-        "How long, on a calm day", extra=extra, id="latencies", more={"height": 340},
-        note="a layer with nothing left to give never answers" if calm.whole is None else in_a_row,
+        "How long requests take on a calm day", extra=extra, id="latencies", more={"height": 340},
+        note="a layer with no capacity left never answers" if calm.whole is None else in_a_row,
     )  # fmt: skip
 
 
@@ -124,14 +124,14 @@ def down(plan: Plan) -> Figure:
     enough = [n for n in counts if n >= plan.needed]
     series = {
         "as set": [(n, 100 * (1 - replace(plan, replicas=n).layer_up)) for n in enough],
-        "nothing in common": [(n, 100 * (1 - replace(plan, replicas=n, common=0.0).layer_up)) for n in enough],
-        "if one carried the load": [(n, 100 * (1 - replicated(plan.up, n, 1, plan.common))) for n in counts],
+        "with independent failures": [(n, 100 * (1 - replace(plan, replicas=n, common=0.0).layer_up)) for n in enough],
+        "if one replica were enough": [(n, 100 * (1 - replicated(plan.up, n, 1, plan.common))) for n in counts],
     }
     allowed = 100 * (1 - PROMISED ** (1 / plan.layers))
     floor = 1e-10
     series = {name: [(n, max(value, floor)) for n, value in points] for name, points in series.items() if points}
     extra = [
-        mark("rule", "good", y=allowed, dash=True, id="allowed", label=f"allowed {significant(allowed, 2)} %",
+        mark("rule", "good", y=allowed, dash=True, id="allowed", label=f"allowed {significant(allowed, 2)}%",
              name="allowed for one layer"),
         mark("point", "accent", x=plan.replicas, y=max(100 * (1 - plan.layer_up), floor), size=8, id="now", name="as set",
              label=format_quantity(100 * (1 - plan.layer_up), "%"), drag={"dial": "replicas", "axis": "x"}),
@@ -141,5 +141,5 @@ def down(plan: Plan) -> Figure:
         series, Axis("linear", "replicas", "", (1.0, 5.0), ticks=(1.0, 2.0, 3.0, 4.0, 5.0)), Axis("log", "down", "%", (low, 100.0)),
         "How often a layer is down", extra=extra, id="down", more={"height": 340},
         note=f"{plan.needed} of {plan.replicas} replicas must be up to carry the load" if plan.needed <= plan.replicas
-        else f"the load needs {plan.needed} replicas, so fewer are never enough",
+        else f"the load needs {plan.needed} replicas per layer",
     )  # fmt: skip

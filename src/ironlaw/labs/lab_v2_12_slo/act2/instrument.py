@@ -55,26 +55,26 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def cards(plan: Plan) -> list[dict[str, Any]]:
     back, late = plan.course.back, plan.latency
-    never = kit.text_card("Back after", f"over {significant(plan.after)}", "s", note="from the spike's end", tone="bad")
-    endless = kit.text_card("P99.9", "without end", note="on a calm day", tone="bad")
+    never = kit.text_card("Recovers after", f"over {significant(plan.after)}", "s", note="after the spike's end", tone="bad")
+    endless = kit.text_card("P99.9", "unbounded", note="on a calm day", tone="bad")
     down = plan.available < PROMISED
     return [
-        never if math.isinf(back) else kit.card("Back after", back, "s", tone="good", note="from the spike's end, in tens of seconds"),
+        never if math.isinf(back) else kit.card("Recovers after", back, "s", tone="good", note="after the spike's end, to the next 10 s"),
         endless if math.isinf(late) else kit.card("P99.9", late, "s", tone="good" if late <= LATENCY else "bad", note="on a calm day"),
-        kit.card("Available", 100 * plan.available, "%", tone="bad" if down else "good", digits=6, note=f"of {100 * PROMISED:g} %"),
-        kit.card("Sent where all is late", 100 * plan.late_load, "%", tone="bad" if plan.stuck else "good", note="of what can be done"),
+        kit.card("Available", 100 * plan.available, "%", tone="bad" if down else "good", digits=6, note=f"contract: {100 * PROMISED:g}%"),
+        kit.card("Demand while all is late", 100 * plan.late_load, "%", tone="bad" if plan.stuck else "good", note="of capacity"),
         kit.card("Copies", 100 * plan.copies, "%", tone="bad" if plan.copies > MOST_COPIES + 1e-9 else "", note="of the requests"),
     ]
 
 
 def formula(plan: Plan) -> str:
     power = f"({plan.retries} + 1)<sup>{plan.layers if plan.where == 'every' else 1}</sup>"
-    tries = line("where all is late:", power, "=", f"{plan.amplified:,.0f}", "attempts a request")
-    held = ", held to the budget" if plan.budget is not None else ""
+    tries = line("while all is late:", power, "=", f"{plan.amplified:,.0f}", "attempts per request")
+    held = ", within the budget" if plan.budget is not None else ""
     sent = line(
         "load × attempts =",
         kit.amount(100 * plan.late_load, "%"),
-        f"of what can be done{held};",
+        f"of capacity{held};",
         "it stays late from",
         kit.amount(100, "%"),
     )

@@ -23,13 +23,13 @@ WINDOW = 2.0  # seconds of a point in the picture
 PROMISED, WITHIN, LATENCY = 0.9995, 0.999, 0.3  # available; a share of the requests, and seconds in which they are answered
 MOST_COPIES, MOST_REPLICAS = 0.05, 5  # of the requests; of a layer
 EVERY, ONE = "every", "one"
-WHERE = {EVERY: "at every layer", ONE: "just above the last one"}
+WHERE = {EVERY: "every layer", ONE: "only the layer above the last"}
 OLDEST, NEWEST = "fifo", "lifo"
 ORDERS = {OLDEST: "oldest first", NEWEST: "newest first"}
 NONE = 0  # of a menu: no limit, no budget, no breaker, no copies
-BUDGETS = {NONE: "unlimited", 1: "1 %", 5: "5 %", 10: "10 %", 20: "20 %", 50: "50 %", 100: "100 %"}
-LINES = {NONE: "any number", 5: "5", 10: "10", 20: "20", 40: "40", 100: "100", 400: "400"}
-BREAKERS = {NONE: "never", 25: "25 % fail", 50: "50 % fail", 75: "75 % fail"}
+BUDGETS = {NONE: "unlimited", 1: "1%", 5: "5%", 10: "10%", 20: "20%", 50: "50%", 100: "100%"}
+LINES = {NONE: "no limit", 5: "5", 10: "10", 20: "20", 40: "40", 100: "100", 400: "400"}
+BREAKERS = {NONE: "never", 25: "25% fail", 50: "50% fail", 75: "75% fail"}
 HEDGES = {NONE: "never", 50: "P50", 80: "P80", 90: "P90", 95: "P95", 99: "P99", 99.9: "P99.9"}
 MOST_RETRIES, SENT = 10, 4.0  # that are simulated, and the load of what can be done from which more of them change nothing
 
@@ -43,23 +43,23 @@ class Plan:
     """Where the dials of Act II stand; seconds and shares. `load`: requests a second, which every layer gets. `growth`: each caller's
     timeout over that of the one it calls. `together`: requests in which one cause makes all layers equally slow."""
 
-    load: float = figure(320, "Requests that come", "/s", low=10, high=500, dial="span", step=5)
+    load: float = figure(320, "Traffic", "/s", low=10, high=500, dial="span", step=5)
     layers: int = whole(5, "Layers", most=6, dial="span")
-    retries: int = whole(3, "Retries of each call", least=0, most=5, dial="span")
-    where: str = among(WHERE, EVERY, "Who tries again")
-    budget: float | None = among(BUDGETS, NONE, "Retries per hundred requests, at most", dial="select", means=_share_or_none, shows="spike")
-    backoff: float = figure(0, "First wait before a retry", "s", low=0, high=2, dial="span", step=0.1, shows="spike")
+    retries: int = whole(3, "Retries per call", least=0, most=5, dial="span")
+    where: str = among(WHERE, EVERY, "Who retries")
+    budget: float | None = among(BUDGETS, NONE, "Retry budget, of the requests", dial="select", means=_share_or_none, shows="spike")
+    backoff: float = figure(0, "Backoff before the first retry", "s", low=0, high=2, dial="span", step=0.1, shows="spike")
     timeout: float = figure(0.5, "Timeout of the last layer", "s", low=0.05, high=2, dial="span", log=True)
-    growth: float = figure(1.2, "Each caller waits, times that", "×", low=0.8, high=2, dial="span", step=0.05)
-    limit: int | None = among(LINES, NONE, "Requests that may wait", dial="select", means=lambda count: count or None, shows="spike")
-    order: str = among(ORDERS, OLDEST, "The line is served", shows="spike")
-    breaker: float | None = among(BREAKERS, NONE, "Clients stop for a second when", dial="select", means=_share_or_none, shows="spike")
-    hedge: float | None = among(HEDGES, NONE, "A copy is sent after", dial="select", means=_share_or_none, shows="latencies")
-    replicas: int = whole(4, "Replicas of a layer", most=MOST_REPLICAS, dial="span")
-    up: float = figure(99.9, "One replica is up", "%", low=99, high=99.99, dial="span", step=0.01, means=hundredths, shows="down")
-    common: float = figure(10, "Failures that take all replicas", "%", low=0, high=100, dial="span", means=hundredths, shows="down")
+    growth: float = figure(1.2, "Timeout of each caller, relative to the one it calls", "×", low=0.8, high=2, dial="span", step=0.05)
+    limit: int | None = among(LINES, NONE, "Queue limit, in requests", dial="select", means=lambda count: count or None, shows="spike")
+    order: str = among(ORDERS, OLDEST, "Order of service", shows="spike")
+    breaker: float | None = among(BREAKERS, NONE, "Circuit breaker opens when", dial="select", means=_share_or_none, shows="spike")
+    hedge: float | None = among(HEDGES, NONE, "Hedged copy after", dial="select", means=_share_or_none, shows="latencies")
+    replicas: int = whole(4, "Replicas per layer", most=MOST_REPLICAS, dial="span")
+    up: float = figure(99.9, "Availability of one replica", "%", low=99, high=99.99, dial="span", step=0.01, means=hundredths, shows="down")
+    common: float = figure(10, "Failures that take down all replicas", "%", low=0, high=100, dial="span", means=hundredths, shows="down")
     together: float = figure(
-        0, "Requests in which one cause slows all layers", "%", low=0, high=100, dial="span", means=hundredths, shows="latencies"
+        0, "Requests slowed in all layers at once", "%", low=0, high=100, dial="span", means=hundredths, shows="latencies"
     )
     after: float = AFTER
     steps: int = 0

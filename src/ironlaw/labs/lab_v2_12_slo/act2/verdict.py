@@ -41,7 +41,7 @@ def _late_slots(plan: Plan) -> dict[str, object]:
         "share": kit.amount(100 * WITHIN, "%"), "promise": kit.amount(LATENCY, "s"), "busy": kit.amount(100 * min(plan.calm.busy,
         99.0), "%"),
         "latency": "longer than anybody waits" if endless else kit.amount(plan.latency, "s"),
-        "over": "without end" if endless else kit.times(plan.latency / LATENCY),
+        "over": "no finite limit would do" if endless else kit.times(plan.latency / LATENCY),
     }  # fmt: skip
 
 
@@ -77,10 +77,10 @@ LIMITS = (
     fail(
         "timeout_inversion", "A caller gives up before the one it calls", lambda plan: plan.layers > 1 and plan.growth <= 1, _inverted_slots
     ),
-    fail("storm", "It does not come back", lambda plan: plan.stuck and _returns_late(plan), _storm_slots),
-    fail("slow_return", "It comes back too late", _returns_late, _slow_slots),
-    fail("slo", "Too many wait too long", lambda plan: plan.latency > LATENCY, _late_slots),
+    fail("storm", "It never recovers", lambda plan: plan.stuck and _returns_late(plan), _storm_slots),
+    fail("slow_return", "It recovers too slowly", _returns_late, _slow_slots),
+    fail("slo", "Too slow on a calm day", lambda plan: plan.latency > LATENCY, _late_slots),
     fail("availability", "It is down too often", lambda plan: plan.available < PROMISED, _down_slots),
     warn("hedge_cost", "Too many copies", lambda plan: plan.copies > MOST_COPIES + 1e-9, _costly_slots),
-    good("works", "Every promise is kept", _works_slots),
+    good("works", "The contract is met", _works_slots),
 )
