@@ -171,7 +171,7 @@ VOLUME_1 = (
                     "backwards": ({"weeks": 3, "workers": 64, "kappa": 1.0}, {"weeks": 3, "workers": 64}),
                 },
                 ({"weeks": 1}, {"weeks": 1, "known": "share"}), seen=("cards", "banner"),
-                still=(("scaling",), ({}, {"workers": 1024, "kappa": 10.0}, {"workers": 1, "weeks": 8, "price": 10})),
+                still=(("scaling",), ({}, {"workers": 128, "kappa": 10.0}, {"workers": 1, "weeks": 8, "price": 10})),
             ),
             Act("act1", elsewhere=("stage",), still=(("growing",), tuple({"factor": n} for n in (1, 7, 1000)))),
         ),

@@ -126,9 +126,9 @@ def test_both_ways_by_hand_and_both_ceilings():
 
 
 def test_first_reading(bench):
-    assert cards(turned(bench, "act1", factor=10))["The whole is faster by"] == "1.09 ×"
+    assert cards(turned(bench, "act1", factor=10))["Speed-up of the pass"] == "1.09 ×"
     first = cards(turned(bench, "act1"))
-    assert first["Share of the pass"] == "9.14 %" and first["The whole is faster by"] == "1.1 ×"
+    assert first["Share of the pass"] == "9.14 %" and first["Speed-up of the pass"] == "1.1 ×"
     assert cards(turned(bench, "act1", **{"pass": "pipeline", "stage": "resize"})) != cards(turned(bench, "act1", **{"pass": "pipeline"}))
 
 
@@ -147,7 +147,7 @@ def test_a_part_that_a_pass_lacks_can_t_be_chosen(bench):
 def test_the_learner_s_own_stages_lie_on_their_curve(bench):
     view = turned(bench, "act1", **{"pass": "pipeline", "stage": "model", "factor": 8})
     assert (
-        cards(view)["Share of the pass"] == "80 %" and cards(view)["The whole is faster by"] == "3.33 ×" and cards(view)["At most"] == "5 ×"
+        cards(view)["Share of the pass"] == "80 %" and cards(view)["Speed-up of the pass"] == "3.33 ×" and cards(view)["Ceiling"] == "5 ×"
     )
     mine = [(m["x"], m["y"]) for m in figure(view, "growing")["marks"] if m.get("colour") == "here"]
     assert mine == [(pytest.approx(s), pytest.approx(1 / (0.2 + 0.8 / s))) for s in (2, 8, 40)]
@@ -233,3 +233,15 @@ def test_another_context_brings_its_own_passes(page):
     view = page.reload().turn("act1")
     assert cards(view)["Share of the pass"] == "94.3 %" and "Neoverse" not in cards(view)
     assert page.shows("act1.mark", view["note"]) and not page.shows("act1.exposed", view["note"])
+
+
+def test_the_curve_is_on_linear_axes_and_the_cluster_is_half_of_them(bench):
+    near, far = (figure(turned(bench, "act2", workers=n), "scaling") for n in (64, 1024))
+    assert (near["x"]["scale"], near["x"]["domain"]) == ("linear", [0.0, 128.0]) and far["x"]["domain"] == [0.0, 1024.0]
+    assert near["y"]["scale"] == "linear" and near["title"] == "64 workers, 8\u00d7 as fast"
+
+
+def test_how_far_off_is_said_of_the_speed_up_and_not_of_the_time(page):
+    page.predict("act1", "x2", 3)
+    marks = {mark.get("id"): mark for mark in figure(turned(page.reload(), "act1"), "pass")["marks"]}
+    assert marks["prediction"]["distance"] == "1.82\u00d7 too high"

@@ -86,13 +86,13 @@ def workers(page: Page, second: Locator) -> None:
     expect(banner(second)).to_contain_text("Out of reach")
     number(second, "Workers", "18")
     number(second, "Weeks of work", "2")
-    expect(banner(second)).to_contain_text("The target is met")
+    expect(banner(second)).to_contain_text("The promise is kept")
     page.get_by_role("button", name="Commit this design").click()
     expect(page.locator("#act2-decide .il-feedback")).to_contain_text("397")
 
 
 def workers_controls(page: Page, first: Locator, second: Locator) -> None:
-    passes = first.get_by_label("The pass", exact=True)
+    passes = first.get_by_label("Pass", exact=True)
     passes.select_option(label="Your pipeline, four stages")  # what was measured is one of the passes
     expect(first.get_by_label("What gets faster", exact=True).last).to_be_visible()
     changes(page, first, lambda: passes.select_option(label=f"{about('gpt2')['name']}, batch 16"))

@@ -33,7 +33,7 @@ def _serial_share(run: kit.Measured) -> float:
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     part, job = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     ceiling = part.get("ceiling")
-    first_row = ("The whole", f"{part['part_speedup']:.3g}×" + (f" of {ceiling:.3g}× at most" if ceiling else "") if part else "open", "")
+    first_row = ("Whole pass", f"{part['part_speedup']:.3g}×" + (f" of {ceiling:.3g}× at most" if ceiling else "") if part else "open", "")
     if not job:
         return [first_row, ("Speed-up", "open", ""), ("Design", "open", "")]
     from ironlaw.labs.lab_12_amdahl.act2.verdict import LIMITS  # here: the act is not open yet when this file is imported

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ironlaw.labs.lab_12_amdahl.passes import HOST, Pass
-from ironlaw.pictures.ends import decades
+from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
@@ -28,16 +28,16 @@ def every_part(one: Pass, target: str, factor: float, overlap: bool) -> Figure:
         mark(
             "point", "accent" if name == target else "ridge", size=8, x=gains[name], y=names[name], id=f"part-{name}", name=names[name],
             label=format_quantity(gains[name], "×"), emphasis=name == target,
-            hover=[("whole, faster by", exact(gains[name], "×")), ("at most", _most(one, name, overlap)),
+            hover=[("the pass, faster by", exact(gains[name], "×")), ("at most", _most(one, name, overlap)),
                    ("share of the pass", f"{100 * one.share(name):.3g} %")],
         )
         for name in ranked
     ]  # fmt: skip
     rows = tuple((names[name], exact(gains[name], "×"), _most(one, name, overlap)) for name in ranked)
     words = "; ".join(f"{names[name]} {format_quantity(gains[name], '×')}" for name in ranked)
-    title = f"The whole, if one part gets {significant(factor)} times as fast"
+    title = f"The whole pass, if one part gets {significant(factor)}× as fast"
     return Figure(
-        "every_part", title, Axis("log", "speed-up of the whole", "×", (1.0, LARGEST)), Axis("band", names=tuple(names.values())),
+        "every_part", title, Axis("log", "speed-up of the whole pass", "×", (1.0, LARGEST)), Axis("band", names=tuple(names.values())),
         tuple(bars), f"{one.label}: {words}.", Table(("part", "the whole", "at most"), rows), more={"row": 30},
     )  # fmt: skip
 
@@ -49,16 +49,16 @@ def _most(one: Pass, name: str, overlap: bool) -> str:
 
 def before_and_after(one: Pass, target: str, factor: float, overlap: bool, marks: Sequence[Mark] = ()) -> Figure:
     """The parts as measured, and as the dials have them. The longest bar is the measured one, so the axis stands still."""
+    title = f"The pass still takes {format_quantity(one.seconds / one.speedup(target, factor, overlap), 's')}"
     if not overlap:
-        rows = {"as measured": _parts(one, one.after(target, 1.0)), "as set": _parts(one, one.after(target, factor))}
+        rows = {"before": _parts(one, one.after(target, 1.0)), "after": _parts(one, one.after(target, factor))}
         return stack(
-            rows, "s", "Where the time goes, part after part", chosen="as set", label="time of one pass", note=one.label, id="pass",
+            rows, "s", title, chosen="after", label="time of one pass", note=one.label, id="pass",
             extra=marks,
         )  # fmt: skip
     before, now = one.lane_times(target, 1.0), one.lane_times(target, factor)
     rows = {lane_name(lane): [_lane(lane, before[lane])] for lane in before}
-    rows |= {f"{lane_name(lane)}, as set": [_lane(lane, now[lane])] for lane in now if now[lane] != before[lane]}
-    title = "Side by side: the longest sets the pace"
+    rows |= {f"{lane_name(lane)}, after": [_lane(lane, now[lane])] for lane in now if now[lane] != before[lane]}
     return stack(
         rows, "s", title, chosen=lane_name(max(now, key=lambda lane: now[lane])), label="time of one pass", note=one.label, id="pass",
         extra=marks,
@@ -84,11 +84,14 @@ def growing(one: Pass, target: str, factor: float, overlap: bool, local: Mapping
     series = {name: [(s, one.speedup(target, s, way)) for s in factors] for name, way in ways.items()}
     most = one.speedup(target, math.inf, overlap)
     ceiling = [mark("rule", "ridge", y=most, dash=True, label=f"ceiling {format_quantity(most, '×')}", name="the ceiling", id="ceiling",
-                    hover=[("however fast the part", exact(most, "×"))])] if most < LARGEST else []  # fmt: skip
+                    hover=[("however fast the part", exact(most, "×"))])] if math.isfinite(most) else []  # fmt: skip
     ends = [value for points in (*series.values(), *local.values()) for _, value in points]
-    high = max(10.0, decades(1.0, max(ends))[1])
+    if math.isfinite(most):
+        ends.append(most)
+    high = 1.0 + up_to(1.05 * max(max(ends) - 1.0, 0.05))
+    title = f"How much faster the pass gets as {one.name_of(target)} speeds up"
     return lines(
-        series, Axis("log", "how much faster the part is", "×", (1.0, LARGEST)), Axis("log", "speed-up of the whole", "×", (1.0, high)),
-        f"As {one.name_of(target)} gets faster", extra=ceiling, now=(OVERLAP if overlap else TURNS, factor), note=one.label,
-        id="growing", local=local,
+        series, Axis("log", "how much faster the part is", "×", (1.0, LARGEST)),
+        Axis("linear", "speed-up of the whole pass", "×", (1.0, high)), title, extra=ceiling,
+        now=(OVERLAP if overlap else TURNS, factor), note=one.label, id="growing", local=local,
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import kit
@@ -13,16 +13,17 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_12_amdahl import passes
 from ironlaw.labs.lab_12_amdahl.act1 import figures, local_runs, slots
 from ironlaw.labs.lab_12_amdahl.passes import DEVICE, HOST, KINDS, PIPELINE, STAGES, Pass
-from ironlaw.pictures.reveal_picture import rules
+from ironlaw.pictures.reveal_picture import Distance
 from ironlaw.systems.fields import among, figure
 from ironlaw.units import show, significant
-from ironlaw.widget.figure import tabbed
+from ironlaw.widget.figure import mark, tabbed
+from ironlaw.widget.quantities import exact
 
 FOLLOWS = ("pass", "part")
 CLAIMS = ("graph_beats_amdahl", "compiled_below_the_ceiling", "component_ten_times")
 TURNS, OVERLAP = "turns", "overlap"
 FIRST = "resnet50_1"
-ONE_LANE = "A processor runs the framework and the operators itself: they take turns."
+ONE_LANE = "One processor runs both the framework and the operators, so they take turns."
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Change:
     chosen: Pass
     part: str = among((DEVICE, HOST, *KINDS), DEVICE, "What gets faster", dial="select")
     stage: str = among({name: words for name, (words, *_) in STAGES.items()}, "model", "What gets faster", dial="select")
-    factor: float = figure(1000, "How much faster it is", "×", low=1, high=1000, dial="span", log=True, presets=[2, 10, 100, 1000])
-    way: str = among({TURNS: "take turns", OVERLAP: "overlap"}, TURNS, "The parts")
+    factor: float = figure(1000, "By what factor", "×", low=1, high=1000, dial="span", log=True, presets=[2, 10, 100, 1000])
+    way: str = among({TURNS: "take turns", OVERLAP: "overlap"}, TURNS, "Host and GPU")
 
     @property
     def target(self) -> str:
@@ -53,7 +54,7 @@ def dials(lab: kit.Lab) -> Any:
         kinds = {DEVICE: passes.all_kernels(chosen), HOST: "host and launches" if chosen.overlaps else "the framework"}
         missing = {kind: "This pass has no such kernel." for kind in KINDS if kind not in chosen.targets()}
         return [
-            kit.select("pass", "The pass", [(each.slug, each.label) for each in known.values()], FIRST),
+            kit.select("pass", "Pass", [(each.slug, each.label) for each in known.values()], FIRST),
             *settings.dials(
                 Change,
                 part={"options": kinds | {kind: KINDS[kind][0] for kind in KINDS}, "disabled": {} if own else missing, "hidden": own},
@@ -71,9 +72,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     local = local_runs.points(lab) if chosen.slug == PIPELINE and part == "model" else {}
     return kit.View(
         figures=[
-            tabbed(figures.before_and_after(chosen, part, factor, overlap, marks(lab)), "Where the time goes"),
-            tabbed(figures.every_part(chosen, part, factor, overlap), "Every part"),
-            tabbed(figures.growing(chosen, part, factor, overlap, local), "Faster and faster"),
+            tabbed(figures.before_and_after(chosen, part, factor, overlap, marks(lab)), "Before and after"),
+            tabbed(figures.every_part(chosen, part, factor, overlap), "Each part"),
+            tabbed(figures.growing(chosen, part, factor, overlap, local), "The ceiling"),
         ],
         cards=cards(chosen, part, factor, overlap),
         formula=formula(chosen, part, factor, overlap),
@@ -88,8 +89,13 @@ def marks(lab: kit.Lab) -> tuple[Any, ...]:
     if option is None:
         return ()
     seconds, guess, answer = slots.asked().seconds, float(option.value), float(lab.question("act1").answer)
-    said, true = rules(seconds / guess, seconds / answer, "s")
-    return replace(said, label=f"you said {show(guess, '×')}"), replace(true, label=f"it is {show(answer, '×')}")
+    off = Distance(guess, answer).words  # of the speed-up that was asked for, not of the time that it stands at
+    return (
+        mark("rule", "accent", x=seconds / guess, role="prediction", id="prediction", name="your prediction", distance=off,
+             label=f"you said {option.label}", hover=[("your prediction", exact(guess, "×")), ("off", off)]),
+        mark("rule", "ink", x=seconds / answer, role="truth", id="truth", name="computed",
+             label=f"it is {show(answer, '×')}", hover=[("computed", exact(answer, "×")), ("your prediction", off)]),
+    )  # fmt: skip
 
 
 def readouts(chosen: Pass, part: str, factor: float, overlap: bool) -> dict[str, Any]:
@@ -102,19 +108,19 @@ def readouts(chosen: Pass, part: str, factor: float, overlap: bool) -> dict[str,
 
 def cards(chosen: Pass, part: str, factor: float, overlap: bool) -> list[dict[str, Any]]:
     gain, most = chosen.speedup(part, factor, overlap), chosen.speedup(part, math.inf, overlap)
-    ceiling = kit.card("At most", most, "×",
-        note="however fast it gets") if math.isfinite(most) else kit.text_card("At most", "no limit",
+    ceiling = kit.card("Ceiling", most, "×",
+        note="however fast the part gets") if math.isfinite(most) else kit.text_card("Ceiling", "none",
         note="nothing else takes time")  # fmt: skip
     cards = [
         kit.card("Share of the pass", 100 * chosen.share(part), "%", note=chosen.name_of(part), source=chosen.source),
-        kit.card("The whole is faster by", gain, "×", note=f"the part by {significant(factor)}×"),
+        kit.card("Speed-up of the pass", gain, "×", note=f"the part by {significant(factor)}×"),
         ceiling,
     ]
     if overlap:
         pace = max(lanes := chosen.lane_times(part, factor), key=lambda lane: lanes[lane])
-        return [*cards, kit.text_card("Sets the pace", figures.lane_name(pace), note="the longest lane")]
+        return [*cards, kit.text_card("Sets the pace", figures.lane_name(pace), note="it takes longest")]
     left = 100 * chosen.gain_of_one_percent(part, factor)
-    return [*cards, kit.card("Its share afterwards", left, "%", note="what 1 % more on it brings, of 1 %")]
+    return [*cards, kit.card("Its share afterwards", left, "%", note="all that is left to gain here")]
 
 
 def formula(chosen: Pass, part: str, factor: float, overlap: bool) -> str:

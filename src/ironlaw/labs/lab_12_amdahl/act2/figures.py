@@ -1,4 +1,4 @@
-"""Act II's pictures: the speed-up, the curve over workers, efficiency, and what a result costs. Their axes never move."""
+"""Act II's pictures: the speed-up over workers, efficiency, and the cost of a result. Axes stand still up to twice the cluster."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ironlaw.labs.lab_12_amdahl.act2.job import EFFICIENT, MOST, Job
+from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.lines import lines, upright
-from ironlaw.units import significant
+from ironlaw.units import counted, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import THIN, exact, format_quantity
 
 COUNTS = tuple(sorted({round(2 ** (k / 4)) for k in range(41)}))  # 1 to 1,024
 TICKS = tuple(float(2**k) for k in range(0, 11, 2))
 WORKERS = Axis("log", "workers", "", (1.0, float(MOST)), ticks=TICKS)
-SPEEDUP = Axis("log", "speed-up", "×", (0.5, float(MOST)))
+NEAR = 128.0  # workers, as long as the dial has no more: twice the question's cluster
+LEAST_TOP = 60.0
 Points = Mapping[str, Sequence[tuple[float, float]]]
 
 
@@ -25,18 +27,24 @@ def counts(job: Job) -> list[int]:
 
 def curve(job: Job, local: Points, measured: Points, measured_on: str, marks: Sequence[Mark] = ()) -> Figure:
     """S over N with the ideal, the ceiling, the peak and the target."""
-    series = {"this job": [(float(n), job.speedup_on(n)) for n in counts(job)], "ideal": [(1.0, 1.0), (float(MOST), float(MOST))]}
+    last = NEAR if job.workers <= NEAR else float(MOST)
+    top = up_to(max(LEAST_TOP, job.speedup, job.target))
+    x, y = Axis("linear", "workers", "", (0.0, last)), Axis("linear", "speed-up", "×", (0.0, top))
+    shown = [float(n) for n in counts(job) if n <= last]
+    ideal = min(last, top)
+    series = {"this job": [(n, job.speedup_on(n)) for n in shown], "ideal": [(1.0, 1.0), (ideal, ideal)]}
     extra = [mark("rule", "ink", y=job.target, label=f"target {significant(job.target)}{THIN}×", name="the target", id="target",
                   hover=[("target", exact(job.target, "×"))])]  # fmt: skip
-    if not job.kappa and 1 < job.ceiling < MOST:
+    if not job.kappa and 1 < job.ceiling < top:
         extra.append(mark("rule", "ridge", y=job.ceiling, dash=True, label=f"ceiling {format_quantity(job.ceiling, '×')}",
                           name="the ceiling", id="ceiling", hover=[("with any number of workers", exact(job.ceiling, "×"))]))  # fmt: skip
-    if 1 < job.best < MOST:
+    if 1 < job.best < last:
         extra.append(upright(float(job.best), f"peak at {job.best:.0f}", "the peak", "", id="peak"))
+    title = f"{counted(job.workers, 'worker')}, {significant(job.speedup)}× as fast"
     told = any(math.isclose(math.dist(dict(one.at).values(), (job.workers, job.speedup)), 0, abs_tol=1e-6) for one in marks)
     now = None if told else ("this job", float(job.workers))
     return lines(
-        series, WORKERS, SPEEDUP, "Speed-up, by workers", extra=[*extra, *marks], now=now, local=local, measured=measured,
+        series, x, y, title, extra=[*extra, *marks], now=now, local=local, measured=measured,
         measured_on=measured_on, id="scaling", more={"height": 330},
     )  # fmt: skip
 
@@ -44,11 +52,12 @@ def curve(job: Job, local: Points, measured: Points, measured_on: str, marks: Se
 def efficiency(job: Job) -> Figure:
     """Which share of the workers' time is work."""
     series = {"efficiency": [(float(n), 100 * job.speedup_on(n) / n) for n in counts(job)]}
-    half = mark("rule", "ridge", y=100 * EFFICIENT, dash=True, label="half of the bill waits", name="half", id="half",
+    half = mark("rule", "ridge", y=100 * EFFICIENT, dash=True, label="half of the bill pays for waiting", name="half", id="half",
                 hover=[("efficiency", exact(100 * EFFICIENT, "%"))])  # fmt: skip
     now = ("efficiency", float(job.workers))
-    return lines(series, WORKERS, Axis("linear", "efficiency", "%", (0.0, 110.0)), "Efficiency, by workers", extra=[half], now=now,
-                 id="efficiency", more={"height": 330})  # fmt: skip
+    title = f"The workers are busy {format_quantity(100 * job.efficiency, '%')} of the time"
+    return lines(series, WORKERS, Axis("linear", "efficiency", "%", (0.0, 110.0)), title, extra=[half], now=now, id="efficiency",
+                 more={"height": 330})  # fmt: skip
 
 
 def cost(job: Job) -> Figure:
@@ -56,7 +65,7 @@ def cost(job: Job) -> Figure:
     series = {"with these weeks": [(float(n), _dollars(job.cost_on(n))) for n in counts(job)]}
     if job.weeks:
         before = replace(job, weeks=0)
-        series["no week spent"] = [(float(n), _dollars(before.cost_on(n))) for n in counts(job)]
+        series["without a week of work"] = [(float(n), _dollars(before.cost_on(n))) for n in counts(job)]
     limit = job.alone + job.story.worth
     extra = [mark("rule", "ink", y=_dollars(limit), label=f"worth at most {limit:,.0f}{THIN}USD", name="the limit", id="limit",
                   hover=[("a result may cost", f"{limit:,.0f} USD")])]  # fmt: skip
@@ -65,7 +74,7 @@ def cost(job: Job) -> Figure:
             upright(float(job.needed), f"target from {job.needed:,.0f}", "the fewest workers that reach the target", "", id="needed")
         )
     return lines(
-        series, WORKERS, Axis("log", "cost of a result", "USD", (10.0, 1e5)), "Cost of a result, by workers", extra=extra,
+        series, WORKERS, Axis("log", "cost of a result", "USD", (10.0, 1e5)), f"A result costs {job.cost:,.0f}{THIN}USD", extra=extra,
         now=("with these weeks", float(job.workers)), id="cost", more={"height": 330},
     )  # fmt: skip
 

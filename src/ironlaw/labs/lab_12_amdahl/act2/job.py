@@ -32,15 +32,15 @@ class Job:
 
     story: Story
     workers: int = whole(label="Workers", most=MOST, dial="span", log=True)
-    known: str = among({PAIR: "two workers' speed-up", SHARE: "the serial share"}, PAIR, "What is known")
+    known: str = among({PAIR: "the speed-up on two", SHARE: "the serial share"}, PAIR, "What you measured")
     pair: float = figure(label="Speed-up on two workers", unit="×", low=1.4, high=2, dial="span", step=0.01)
     share: float = figure(10, "Serial share", "%", low=0, high=30, dial="span", step=0.1, means=hundredths)
     kappa: float = figure(0, "Crosstalk κ, in thousandths", low=0, high=10, dial="span", step=0.1, means=thousandths)
-    weeks: int = whole(0, "Weeks of work, each halves the serial share", least=0, most=8, dial="span")
+    weeks: int = whole(0, "Weeks of work (each halves the serial share)", least=0, most=8, dial="span")
     target: float = figure(label="Target", unit="×", low=2, high=200, dial="span", log=True)
-    job: str = among({FIXED: "stays as it is", GROWS: "grows with the workers"}, FIXED, "The job")
-    price: float = figure(label="A worker-hour, in USD", low=0.1, high=10, dial="span", log=True)
-    week_price: float = figure(label="A week of work, in USD", low=1000, high=50_000, dial="span", log=True)
+    job: str = among({FIXED: "stays the same", GROWS: "grows with the workers"}, FIXED, "Size of the job")
+    price: float = figure(label="Price of a worker-hour, in USD", low=0.1, high=10, dial="span", log=True)
+    week_price: float = figure(label="Price of a week of work, in USD", low=1000, high=50_000, dial="span", log=True)
 
     @property
     def grown(self) -> bool:

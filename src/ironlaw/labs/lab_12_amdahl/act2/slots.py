@@ -43,7 +43,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     serial, cluster = share(lab), given(lab, "cluster")
     return {
         "pair": kit.times(given(lab, "pair")), "share": kit.amount(100 * serial, "%"), "cluster": f"{cluster:.0f}",
-        "ceiling": kit.times(float(amdahl_ceiling(1.0 - serial))), "linear": kit.times(given(lab, "pair") / 2 * cluster),
+        "ceiling": kit.times(float(amdahl_ceiling(1.0 - serial))),
         "efficiency": kit.amount(100 * float(amdahl(serial, cluster)) / cluster, "%"), "target": kit.times(given(lab, "target")),
         "halved": kit.times(float(amdahl(serial / 2, cluster))), "double": kit.times(float(amdahl(serial, 2 * cluster))),
     }  # fmt: skip

@@ -54,11 +54,11 @@ def _good(job: Job) -> dict[str, object]:
 
 LIMITS = (
     fail("out_of_reach", "Out of reach", lambda job: math.isinf(job.needed), _out_of_reach),
-    fail("backwards", "Backwards", lambda job: job.workers > job.best, _backwards),
+    fail("backwards", "Past the peak", lambda job: job.workers > job.best, _backwards),
     fail("too_few", "Too few workers", lambda job: job.workers < job.needed, _too_few),
     fail("not_worth", "Not worth it", lambda job: job.too_dear > 0, _not_worth),
-    warn("waiting", "Paid for waiting", lambda job: job.efficiency < EFFICIENT, _waiting),
-    good("good", "The target is met", _good),
+    warn("waiting", "Paying for waiting", lambda job: job.efficiency < EFFICIENT, _waiting),
+    good("good", "The promise is kept", _good),
 )
 
 
