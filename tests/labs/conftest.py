@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 from headless import Page, Stages
 
+from ironlaw import kit
+from ironlaw.kit.lab import folder
 from ironlaw.kit.lab_check import complete as answer_everything
+from ironlaw.kit.page import Page as PlainPage
+from ironlaw.kit.page_host import using
 from ironlaw.labs.lab_01_magnitude import models
 from ironlaw.labs.lab_v2_10_kv_serving import warming as servers
 from ironlaw.labs.lab_v2_17_synthesis import warming
@@ -25,8 +29,8 @@ def completed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Path],
     @cache
     def ledger_of(slug: str) -> Path:
         path = tmp_path_factory.mktemp(slug) / "ledger.db"
-        with open_ledger(path) as ledger:
-            answer_everything(Page(ledger, slug).lab)
+        with open_ledger(path) as ledger, using(PlainPage(folder(slug), ledger)):
+            answer_everything(kit.open(slug))
         return path
 
     return lambda slug, folder: Path(shutil.copy(ledger_of(slug), folder / "ledger.db"))

@@ -1,6 +1,7 @@
 """After the commit an instrument stands at the question's own case, whatever the ledger holds, and a saved lab reopens as it was saved."""
 
 import re
+from typing import Any, NamedTuple
 
 import pytest
 from headless import Page, bare
@@ -9,6 +10,7 @@ from ironlaw.kit import context
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_module import LabModule
 from ironlaw.ledger import open_ledger
+from ironlaw.ledger.events import new
 from ironlaw.registry.machines import hardware
 
 SLUGS = sorted(path.parent.name for path in LABS.glob("lab_*/lab.py"))
@@ -87,11 +89,11 @@ def choose_device(ledger, slug):
 
 def spoil(ledger, slug):
     """Every other lab was saved on an odd design, and this machine and other contexts were looked at there."""
-    for other in SLUGS:
-        if other != slug:
-            for chosen in ("this_machine", "orin_nx_16gb", "saved", "here", "world", "this_machine"):
-                ledger.append(other, "context", {"context": chosen})
-            ledger.append(other, "design", ODD | {"context": "this_machine"})
+    looked_at = ("this_machine", "orin_nx_16gb", "saved", "here", "world", "this_machine")
+    with ledger.store.writing() as rows:  # at once: a commit waits for the disk
+        for other in (one for one in SLUGS if one != slug):
+            rows.append([new(ledger.learner, 1, other, 1, "context", {"context": chosen}) for chosen in looked_at])
+            rows.append([new(ledger.learner, 1, other, 1, "design", ODD | {"context": "this_machine"})])
 
 
 def committed(slug, path, before):
@@ -123,32 +125,47 @@ def test_the_screen_shows_the_key_and_nothing_of_another_lab_moves_it(slug, tmp_
             assert case == cases[act]
 
 
-@pytest.mark.parametrize("slug", SLUGS)
-def test_what_earlier_labs_offer_is_said_and_can_stand(slug, completed, tmp_path):
-    with open_ledger(completed(slug, tmp_path)) as ledger:
-        spoil(ledger, slug)
-        page = Page(ledger, slug)
-        assert sum(len(instrument.piece.spec["offers"]) for instrument in page.lab.instruments.values()) == OFFERS.get(slug, 0)
-        for name, instrument in page.lab.instruments.items():
-            for offer in instrument.piece.spec["offers"]:
-                assert offer["label"].startswith("Start from my Lab ") and "→" in offer["note"]
-                view = page.turn(name, **offer["dials"])
-                assert not view["error"] and not view["moved"], (offer, view["error"])
+class Reopened(NamedTuple):
+    """A lab that was saved in its last context, and opened again after every other lab was saved on an odd design."""
+
+    page: Page
+    saved: dict[str, Any]
+    standing: dict[str, Any]
+    changed: bool
 
 
-@pytest.mark.parametrize("slug", SLUGS)
-def test_a_saved_lab_reopens_as_it_was_saved(slug, completed, tmp_path, monkeypatch):
-    monkeypatch.setattr(context, "known_local", lambda: hardware("pi5"))
-    with open_ledger(completed(slug, tmp_path)) as ledger:
+@pytest.fixture(scope="module", params=SLUGS)
+def reopened(request, completed, tmp_path_factory):
+    slug = request.param
+    with pytest.MonkeyPatch.context() as patch, open_ledger(completed(slug, tmp_path_factory.mktemp("reopened"))) as ledger:
+        patch.setattr(context, "known_local", lambda: hardware("pi5"))
         page = Page(ledger, slug)
         page.send("context", value=page.lab.contexts[-1].slug)
         assert page.save()["saved"]
-        before = {name: instrument.values for name, instrument in page.lab.instruments.items()}
+        saved = values(page)
         spoil(ledger, slug)
         page.reload()
-        assert page.lab.current_context.slug == page.lab.contexts[-1].slug
-        assert {name: instrument.values for name, instrument in page.lab.instruments.items()} == before
-        assert not page.piece("save").view["changed"]
+        yield Reopened(page, saved, values(page), page.piece("save").view["changed"])
+
+
+def values(page):
+    """Where the lab stands: its context, and the dials of each instrument."""
+    return {"context": page.lab.current_context.slug} | {name: each.values for name, each in page.lab.instruments.items()}
+
+
+def test_a_saved_lab_reopens_as_it_was_saved(reopened):
+    assert reopened.saved["context"] == reopened.page.lab.contexts[-1].slug
+    assert reopened.standing == reopened.saved and not reopened.changed
+
+
+def test_what_earlier_labs_offer_is_said_and_can_stand(reopened):
+    page = reopened.page
+    assert sum(len(instrument.piece.spec["offers"]) for instrument in page.lab.instruments.values()) == OFFERS.get(page.slug, 0)
+    for name, instrument in page.lab.instruments.items():
+        for offer in instrument.piece.spec["offers"]:
+            assert offer["label"].startswith("Start from my Lab ") and "→" in offer["note"]
+            view = page.turn(name, **offer["dials"])
+            assert not view["error"] and not view["moved"], (offer, view["error"])
 
 
 def another(dial):

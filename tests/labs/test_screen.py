@@ -10,7 +10,6 @@ from acts import VOLUME_1, Lab
 from acts_v2 import VOLUME_2
 from headless import Page, bare
 
-from ironlaw.kit.lab_check import complete
 from ironlaw.kit.picture_caption import LONGEST
 from ironlaw.ledger import open_ledger
 
@@ -20,15 +19,13 @@ STILLS = {"your answer", "your prediction", "asked", "your guess"}
 
 
 @pytest.fixture(scope="module")
-def wrong(tmp_path_factory) -> Iterator[Any]:
+def wrong(completed, tmp_path_factory) -> Iterator[Any]:
     """Slug -> the lab of somebody who was wrong in both acts, with every act open."""
     with ExitStack() as ledgers:
 
         @cache
         def of(slug: str) -> Page:
-            page = Page(ledgers.enter_context(open_ledger(tmp_path_factory.mktemp("wrong") / "ledger.db")), slug)
-            complete(page.lab)
-            page.reload()
+            page = Page(ledgers.enter_context(open_ledger(completed(slug, tmp_path_factory.mktemp("wrong")))), slug)
             for act in ("act1", "act2"):
                 asked = page.lab.question(act)
                 page.predict(act, next(o.id for o in asked.options if o.id != asked.right.id), 3, again=1)

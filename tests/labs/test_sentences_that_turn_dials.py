@@ -3,6 +3,7 @@
 import os
 import re
 from html import unescape
+from typing import Any, NamedTuple
 
 import pytest
 from headless import Page, bare
@@ -59,41 +60,56 @@ def says(text, number):
     return re.search(rf"(?<![\d.,]){re.escape(number)}(?!\d|[.,]\d)", text) is not None
 
 
-@pytest.fixture(params=SLUGS)
-def page(request, tmp_path, completed):
-    with open_ledger(completed(request.param, tmp_path)) as ledger:
+class Followed(NamedTuple):
+    """A link that was clicked: what is said after it, and what the instrument shows then."""
+
+    link: Any
+    text: str
+    view: dict[str, Any]
+    shown: str
+    refused: dict[str, str]  # dials that could not be turned to where they stand now
+
+
+@pytest.fixture(scope="module", params=SLUGS)
+def page(request, tmp_path_factory, completed):
+    with open_ledger(completed(request.param, tmp_path_factory.mktemp("sentences"))) as ledger:
         yield Page(ledger, request.param)
 
 
-def test_what_it_says_is_then_on_the_screen(page):
-    missing, seen = {}, 0
-    for link, text in sentences(page):
-        seen += 1
-        view = follow(page, link)
+@pytest.fixture(scope="module")
+def walk(page) -> list[Followed]:
+    """Every link of the lab, clicked once in the order of the page."""
+    return [clicked(page, link, text) for link, text in sentences(page)]
+
+
+def clicked(page, link, text) -> Followed:
+    view, instrument = follow(page, link), page.lab.instruments[link.instrument]
+    dials = {dial["id"]: dial for dial in instrument.dials(instrument.values)}
+    refused = {name: why for name in link.dials if (why := why_not(dials[name], instrument.values[name]))}
+    return Followed(link, text, view, screen(instrument, view, link.picture), refused)
+
+
+def test_what_it_says_is_then_on_the_screen(page, walk):
+    missing = {}
+    for link, text, view, shown, _ in walk:
         assert not view["error"] and not view["moved"], (link, view["error"], view["moved"])
         assert link.picture in [figure["id"] for figure in view["figures"]], link
-        shown = screen(page.lab.instruments[link.instrument], view, link.picture)
         absent = [number for number in NUMBER.findall(text) if not says(shown, number)]
         if absent:
-            missing[page.slug, link.words] = absent
-    assert seen == len(list(links.find((LABS / page.slug / "words.md").read_text("utf-8"))))
+            missing[link.words] = absent
+    assert len(walk) == len(list(links.find((LABS / page.slug / "words.md").read_text("utf-8"))))
     assert missing == {}
 
 
-def test_it_sets_the_whole_state(page):
+def test_it_sets_the_whole_state(page, walk):
     """Whatever was turned before, and wherever: the same link leads to the same screen. One in three, and all before a release."""
     every = 1 if os.environ.get("IRONLAW_TESTS") == "release" else 3
-    once = [(link, follow(page, link)) for link, _ in list(sentences(page))[::every]]
-    for link, view in reversed(once):
+    for link, _, view, *_ in reversed(walk[::every]):
         page.send("context", value=page.lab.contexts[-1].slug)
         again = follow(page, link)
         if page.lab.instruments[link.instrument].piece.spec["cases"]["asked"]:
             assert again["cards"] == view["cards"] and again["formula"] == view["formula"], link
 
 
-def test_its_dials_can_be_turned_to_what_it_says(page):
-    for link, _ in sentences(page):
-        instrument = page.lab.instruments[link.instrument]
-        follow(page, link)
-        there = {dial["id"]: dial for dial in instrument.dials(instrument.values)}
-        assert {dial: why for dial in link.dials if (why := why_not(there[dial], instrument.values[dial]))} == {}, link
+def test_its_dials_can_be_turned_to_what_it_says(walk):
+    assert {link.words: refused for link, *_, refused in walk if refused} == {}

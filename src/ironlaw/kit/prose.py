@@ -49,7 +49,7 @@ def html(markdown: str) -> Markup:
     return Markup(mark(UNIT.sub(NARROW, _html(markdown))))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _html(markdown: str) -> Markup:
     """Formulas bypass Markdown."""
     formulas: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from ironlaw.errors import BadValue
 
@@ -71,6 +71,7 @@ def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Share:
     return Share(hits, trials, lower_bound(hits, trials, half), 1 - lower_bound(trials - hits, trials, half))
 
 
+@lru_cache(4096)  # hundreds of steps each, and a table's rows are asked for with every turn of a dial
 def lower_bound(hits: int, trials: int, doubt: float) -> float:
     """The share below which so many hits come with at most this probability: one side of the exact interval."""
     if hits == 0:
