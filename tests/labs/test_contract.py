@@ -10,12 +10,14 @@ import pytest
 from acts import VOLUME_1, Act, Lab, acts
 from acts_v2 import VOLUME_2
 from headless import Page, bare, figure, turned
-from wording import faults, sentences
+from rates import unlabelled
+from wording import TAG, faults, sentences
 
 from ironlaw.claims import claim
 from ironlaw.kit import settings
 from ironlaw.kit.instrument import stand
 from ironlaw.kit.lab import LABS
+from ironlaw.kit.lab_words import Words
 from ironlaw.ledger import open_ledger
 
 EVERY = (*VOLUME_1, *VOLUME_2)
@@ -25,6 +27,8 @@ LOCKED = {"header", "rail", "act1_message", "act1_lock", "act1_instrument", "act
 LATER = ("act2_reveal", "act2_claims", "act2_reflection", "act2_peek", "receipt")  # than Act II's lock
 VERDICT = settings.verdict
 JUDGED: list[Any] = []  # settings, in the order in which a banner was made for them
+FILL = Words.fill_all
+FILLED: dict[str, set[str]] = {}  # words.md of a lab -> its sections as they were filled
 SHOWN: dict[tuple[str, str, str], "Shown"] = {}
 QUESTIONS = ("act1", "act1_reflection", "act2", "act2_reflection")
 
@@ -33,6 +37,7 @@ QUESTIONS = ("act1", "act1_reflection", "act2", "act2_reflection")
 def pages(completed, tmp_path_factory):
     """Slug -> the lab of somebody who was right throughout, with every act open; nothing here reaches the ledger but the context."""
     with ExitStack() as ledgers, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Words, "fill_all", filled)
         patch.setattr(settings, "verdict", lambda *about, **more: JUDGED.append(about[3]) or VERDICT(*about, **more))
 
         @cache
@@ -43,6 +48,13 @@ def pages(completed, tmp_path_factory):
             return page
 
         yield of
+
+
+def filled(words: Words, *arguments, **more):
+    """`Words.fill_all`, noted: sections for every answer are filled, though a page shows one."""
+    sections = FILL(words, *arguments, **more)
+    FILLED.setdefault(words.where, set()).update(map(str, sections.values()))
+    return sections
 
 
 class Shown(NamedTuple):
@@ -234,3 +246,12 @@ def test_no_sentence_is_made_badly(pages, lab):
     pieces = [part for element in page.lab.elements.values() for part in (element.widget.spec, element.widget.view)]
     texts = {text for piece in pieces for text in sentences(piece)}
     assert len(texts) > 50 and [fault for text in texts for fault in faults(text)] == []
+
+
+@pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
+def test_a_rate_says_how_it_is_known(pages, lab):
+    """Planned, fitted, timed, reported or by a model: in the paragraph that has it, whoever reads it."""
+    page = pages(lab.slug).to_start()
+    drawn = [text for element in page.lab.elements.values() for text in sentences(element.widget.view)]
+    paragraphs = [each for section in FILLED[f"{lab.slug}/words.md"] for each in TAG.sub("", section).split("\n\n")]
+    assert len(paragraphs) > 50 and [fault for text in (*drawn, *paragraphs) for fault in unlabelled(text)] == []

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from rates import unlabelled
 from wording import faults
 
 from ironlaw.errors import BadRegistry, UnknownName
@@ -28,6 +29,7 @@ def test_the_counterexample_refutes_it_with_figures(name):
     assert found.holds is True
     assert "{{" not in found.text and re.search(r"\d|FP16", found.text) and found.text.endswith(".")
     assert not re.search(r"\bnan\b|\binf\b|\d\.\d{5,}", found.text) and not faults(found.text)
+    assert unlabelled(found.text) == []
     assert set(found.show) <= beliefs.card_words.slots(found.says), "a figure that is computed and not shown"
 
 

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from rates import unlabelled
 
 from ironlaw.engine.cluster.collectives import KINDS, bus_factor
 from ironlaw.engine.cluster.library import collective, switch_adds, switch_factor
@@ -56,7 +57,7 @@ def test_unknown_names_say_where_to_add_one() -> None:
         interconnect("nvlink9")
 
 
-SOURCED = '{ value = "%s", source = "s", date = "2026" }'
+SOURCED = '{ value = "%s", source = "s", date = "2026", basis = "planned" }'
 RATES = dict(zip(wire_files.FIGURES, ("4 GB/s", "2 GB/s", "1 GB/s"), strict=True))
 WIRE = "\n".join(['name = "w"', "directions = 2", *(f"{key} = {SOURCED % value}" for key, value in RATES.items())])
 
@@ -69,6 +70,7 @@ WIRE = "\n".join(['name = "w"', "directions = 2", *(f"{key} = {SOURCED % value}"
         ('"4 GB/s"', '"5 GB/s"', r"\[per_direction\] is not \[advertised\] over 2"),
         ('"1 GB/s"', '"3 GB/s"', r"\[achieved\] is above \[per_direction\]"),
         ("achieved =", "reached =", r"no \[achieved\]"),
+        ('"planned"', '"hoped"', "basis is 'hoped'; say how the figure is known: planned, fitted"),
     ],
 )
 def test_a_bad_wire_is_refused(tmp_path, old: str, new: str, message: str) -> None:
@@ -104,3 +106,17 @@ def test_a_bad_box_is_refused(tmp_path, old: str, new: str, message: str) -> Non
     path.write_text(BOX.replace(old, new))
     with pytest.raises(BadRegistry, match=message):
         box_files.load(path)
+
+
+def test_a_passage_with_a_rate_says_how_the_rate_is_known() -> None:
+    for text in (
+        "A bridge carries 240 GB/s each way, and two cards use it.",
+        "An all-reduce runs at 371 GB/s over all of them, whatever they do.",
+    ):
+        assert unlabelled(text), text
+    for text in (
+        "NCCL plans with 240 GB/s each way for such a bridge.",
+        "NVLink 240 GB/s",
+        "Its 450 GB/s are both directions, in a box of eight.",
+    ):
+        assert not unlabelled(text), text

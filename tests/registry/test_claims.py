@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rates import unlabelled
 from wording import faults
 
 from ironlaw import claims as registry
@@ -51,6 +52,7 @@ def test_says_who_and_where_from(claim: Claim):
 @each
 def test_reads_well_and_says_whose_words_they_are(claim: Claim):
     assert not [fault for text in (claim.says, claim.why, claim.judgement.sentence) for fault in faults(text)]
+    assert unlabelled(claim.why) == []
     ours = re.fullmatch(r"(?:\".*\", )?(?:draft of .*|Lab [V\d].*|newest Lab .*)", claim.source) is not None
     assert not (ours and claim.who.startswith("common")), "nobody can look that up: say that the wording is ours"
 

@@ -10,6 +10,11 @@ from ironlaw.errors import BadRegistry, unknown
 from ironlaw.registry.loader import figure, folder, normal, read, slugs
 
 FIGURES = ("advertised", "per_direction", "achieved")
+# how [achieved] is known -> what a page calls it
+BASES = {
+    "planned": "as NCCL plans with it", "fitted": "fitted to timed collectives", "reported": "as users report it",
+    "derived": "estimated from another wire", "measured": "as measured",
+}  # fmt: skip
 
 
 def interconnects() -> tuple[str, ...]:
@@ -43,4 +48,7 @@ def load(path: Path) -> Interconnect:
         raise BadRegistry(f"{path.name}: [per_direction] is not [advertised] over {directions}; check both")
     if achieved > per_direction:
         raise BadRegistry(f"{path.name}: [achieved] is above [per_direction]; check both")
-    return Interconnect(path.stem, name, per_direction, achieved, advertised, directions)
+    basis = data["achieved"].get("basis")
+    if basis not in BASES:
+        raise BadRegistry(f"{path.name} [achieved]: basis is {basis!r}; say how the figure is known: {', '.join(BASES)}")
+    return Interconnect(path.stem, name, per_direction, achieved, advertised, directions, basis)

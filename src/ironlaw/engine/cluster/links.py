@@ -15,7 +15,7 @@ from ironlaw.errors import BadValue
 
 @dataclass(frozen=True, slots=True)
 class Interconnect:
-    """One direction of a wire: the rate it is built for, and what a long message reaches. Bytes a second."""
+    """One direction of a wire: the rate it is built for, and what a long message is taken to reach. Bytes a second."""
 
     slug: str
     name: str
@@ -23,6 +23,7 @@ class Interconnect:
     achieved: float
     advertised: float = 0.0  # as its maker prints it
     directions: int = 1  # how many of them the printed figure adds up
+    basis: str = ""  # how `achieved` is known: planned, fitted, reported, derived, measured
 
     @property
     def efficiency(self) -> float:

@@ -31,7 +31,7 @@ def own_box(lab: kit.Lab) -> Box | None:
         return None
     rate = whole / float(large["wall_s"])
     count = min(MOST, max(2, cores()))
-    wire = Interconnect("shared_memory", "shared memory, to another process", rate, rate, rate)
+    wire = Interconnect("shared_memory", "shared memory, to another process", rate, rate, rate, basis="measured")
     return Box(OWN, "This machine", lab.current_context.slug, count, count, wire, start=float(small["wall_s"]))
 
 

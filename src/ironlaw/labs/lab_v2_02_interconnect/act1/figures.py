@@ -12,6 +12,7 @@ from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, LARGEST, RED
 from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.wires import HEIGHT, WIDTH, Edge, Node, places, wires
+from ironlaw.registry.interconnects import BASES
 from ironlaw.registry.publications import published
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
@@ -33,7 +34,8 @@ def on_the_wires(setting: Setting, into: float) -> Figure:
     text = (
         f"{WHAT[setting.what]} over {setting.ranks} of {box.name}: "
         + "; ".join(f"{one.source} to {one.target} over {one.kind}, {one.rate}" for one in edges)
-        + f". The slowest gives {format_quantity(rate, 'B/s')}; {100 * into:.0f}% into a step, {waiting} of {len(edges)} have arrived."
+        + f". The slowest gives {format_quantity(rate, 'B/s')}, {_basis(setting, kind)}; "
+        + f"{100 * into:.0f}% into a step, {waiting} of {len(edges)} have arrived."
     )
     half = WIDTH / 2
     frames = (
@@ -52,6 +54,11 @@ def _kinds(setting: Setting) -> list[str]:
     if setting.what == SEND:
         return [setting.binding[0]]
     return [each.kind for each in (setting.loads if setting.what == EXCHANGE else setting.edges)]
+
+
+def _basis(setting: Setting, kind: str) -> str:
+    """How the rate of a wire is known: a box's fast link has what was fitted to its own timed rows, where there are some."""
+    return BASES["fitted" if kind == "link" and setting.box.bus else setting.wire(kind).basis]
 
 
 def _about(rank: int, box: Box) -> tuple[tuple[str, str], ...]:
@@ -80,6 +87,7 @@ def _edges(setting: Setting, into: float) -> list[Edge]:
         labelled.add(kind)
         wire = setting.wire(kind)
         hover = (
+            ("this rate", _basis(setting, kind)),
             ("built for, each way", format_quantity(wire.per_direction, "B/s")),
             ("printed, both ways" if wire.directions == 2 else "by its specification", format_quantity(wire.advertised, "B/s")),
             wire.name,
@@ -119,12 +127,14 @@ def staircase(lab: kit.Lab, setting: Setting) -> Figure:
     """Every rate on one axis: links, ports, the ring as set, and the learner's own steps; the prediction stands on it."""
     box = setting.box
     rows: dict[str, tuple[float, str]] = {}
+    known: dict[str, str] = {}
     for kind in ("link", "bridge", "nic"):
         wire = getattr(box, kind)
         if wire is not None and not (kind == "link" and box.group == 1):
             name = "one NIC" if kind == "nic" else setting.name(kind)
             colour = "overhead" if kind == setting.binding[0] else COLOURS[kind]
             rows[name] = (min(wire.achieved, box.bus or wire.achieved) if kind == "link" else wire.achieved, colour)
+            known[name] = _basis(setting, kind)
     rows[f"this {SENT[setting.what]}"] = (setting.bus, "overhead")
     rows |= {name: (rate, "here") for name, rate in local_runs.steps(lab).items()}
     marks: list[Mark] = [
@@ -138,10 +148,11 @@ def staircase(lab: kit.Lab, setting: Setting) -> Figure:
         marks += reveal_picture.rules(said, true, "B/s")
         far = max(far, said, true)
     words = "; ".join(f"{name} {format_quantity(rate, 'B/s')}" for name, (rate, _) in rows.items())
+    note = "; ".join(f"{name}: {basis}" for name, basis in known.items())
     table = tuple((name, format_quantity(rate, "B/s"), exact(rate, "B/s")) for name, (rate, _) in rows.items())
     return Figure(
         "staircase", f"The {SENT[setting.what]} waits for {setting.pace}",
         Axis("linear", "bytes per second, one direction", "B/s", (0.0, STEP * math.ceil(1.1 * far / STEP))),
         Axis("band", names=tuple(rows)),
-        tuple(marks), f"{words}.", table=Table(("step", "rate", "exactly"), table), note="what a long message reaches",
+        tuple(marks), f"{words}. {note}.", table=Table(("step", "rate", "exactly"), table), note=note,
     )  # fmt: skip

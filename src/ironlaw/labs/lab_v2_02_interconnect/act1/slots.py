@@ -76,14 +76,13 @@ def reveal() -> dict[str, object]:
 
 def _other_box() -> dict[str, object]:
     """The share of PCI Express that was fitted to A100 in pairs, tried on H100 in pairs."""
-    size, bus = timed(OTHER, RANKS)
-    return {"other": kit.amount(Setting(box(OTHER), RANKS, size=size).bus, "B/s"), "other_timed": kit.amount(bus, "B/s")}
+    size, _ = timed(OTHER, RANKS)
+    return {"other": kit.amount(Setting(box(OTHER), RANKS, size=size).bus, "B/s")}
 
 
 def reflection() -> dict[str, object]:
-    now, later = box(PAIRS), box(OTHER)
-    rates = {"pair": paced(now, 2), "next_pair": paced(later, 2), "four": paced(now, RANKS), "next_four": paced(later, RANKS)}
-    return {**{name: kit.amount(rate, "B/s") for name, rate in rates.items()}, **_other_box()}
+    cases = {"pair": (PAIRS, 2), "next_pair": (OTHER, 2), "four": (PAIRS, RANKS), "next_four": (OTHER, RANKS)}
+    return {**{name: kit.amount(timed(*case)[1], "B/s") for name, case in cases.items()}, **_other_box()}
 
 
 def peek() -> dict[str, object]:
