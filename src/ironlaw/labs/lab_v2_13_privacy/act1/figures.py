@@ -55,9 +55,9 @@ def guesses(lab: kit.Lab, run: Run) -> Figure:
         marks += percent_marks(said, true, f"{significant(abs(said - true))} points too {'high' if said > true else 'low'}")
     text = "; ".join(f"{name}: {percent(share / 100)}" for name, share in rows.items())
     return Figure(
-        "guesses", "Right guesses, at most: as each proves it, and as it is", Axis("linear", "right guesses", "%", (50.0, 100.0)),
+        "guesses", "What each proof allows, and what the noise allows", Axis("linear", "right guesses", "%", (50.0, 100.0)),
         Axis("band", names=tuple(rows)), tuple(marks), f"{text}. A coin gets half of them right.",
-        table=Table(("who says so", "right guesses, at most"), tuple((name, exact(share, "%")) for name, share in rows.items())),
+        table=Table(("according to", "right guesses, at most"), tuple((name, exact(share, "%")) for name, share in rows.items())),
         note=about(run),
     )  # fmt: skip
 
@@ -69,13 +69,13 @@ def budgets(run: Run) -> Figure:
     for name, epsilon in rows.items():
         here, limit = name == NAMES[run.accountant], name == NAMES[LIMIT]
         colour = "accent" if here else "muted" if limit else "ridge" if name == REFERENCE else "ink"
-        hover: list[Row] = [("ε", exact(epsilon)), "not a bound: the truth may be above" if limit else "an upper bound"]
+        hover: list[Row] = [("ε", exact(epsilon)), "not a bound, the truth may lie above" if limit else "an upper bound"]
         marks.append(mark("point", colour, x=inside(epsilon), y=name, size=8 if here else 6, hollow=limit,
                           shape="diamond" if name == REFERENCE else "circle", id=f"budget-{name}", name=name,
                           label=significant(epsilon), hover=hover))  # fmt: skip
     text = "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items())
     return Figure(
-        "budgets", "One run, as each proves it", Axis("log", "ε that is proved", "", EPSILONS, ticks=TICKS),
+        "budgets", "The same run by every accountant", Axis("log", "ε", "", EPSILONS, ticks=TICKS),
         Axis("band", names=tuple(rows)), tuple(marks), f"{text}. The Gaussian limit is not a bound.",
         table=Table(("accountant", "ε", "is it a bound"), tuple((name, significant(e), "no" if name == NAMES[LIMIT] else "yes")
                                                           for name, e in rows.items())),
@@ -90,9 +90,10 @@ def attack(run: Run) -> Figure:
     """Missed members against false alarms: what the promise alone leaves to every test, and this noise to the best one."""
     bound = [(100 * f, 100 * missed(f, run.epsilon, run.delta)) for f in sorted({*ALARMS, _corner(run)})]
     marks = [
-        mark("area", "muted", points=[(x, 0.0, y) for x, y in bound], id="closed", name="no test gets there"),
-        mark("line", "ink", points=bound, id="bound", name="what the promise allows"),
-        mark("line", "compute", points=[(100 * f, 100 * run.noise_missed(f)) for f in ALARMS], id="noise", name="best test of this noise"),
+        mark("area", "muted", points=[(x, 0.0, y) for x, y in bound], id="closed", name="no attack gets there"),
+        mark("line", "ink", points=bound, id="bound", name="what ε allows"),
+        mark("line", "compute", points=[(100 * f, 100 * run.noise_missed(f)) for f in ALARMS], id="noise",
+             name="best attack on this noise"),
         mark("line", "ridge", points=[(0.0, 100.0), (100.0, 0.0)], dash="7 4", id="guess", name="guessing"),
         mark("point", "good", x=100 * _corner(run), y=100 * missed(_corner(run), run.epsilon, run.delta), shape="diamond", size=7,
              id="corner", name="most right guesses", hover=[("right guesses", exact(100 * run.attack, "%"))]),
@@ -102,18 +103,18 @@ def attack(run: Run) -> Figure:
     ]  # fmt: skip
     text = (
         f"ε = {significant(run.epsilon)}: a test with {percent(run.alarms)} false alarms misses at least "
-        f"{percent(run.missed)} of the members, and at best {percent(run.attack)} of all guesses are right, by the promise alone. "
-        f"The best test of this very noise misses {percent(run.noise_missed(run.alarms))} there, and {percent(run.noise_attack)} of its "
+        f"{percent(run.missed)} of the members, and at best {percent(run.attack)} of all guesses are right, by ε alone. "
+        f"The best attack on this very noise misses {percent(run.noise_missed(run.alarms))} there, and {percent(run.noise_attack)} of its "
         "guesses are right."
     )
     table = tuple((f"{x:g} %", f"{significant(y)} %", f"{significant(100 * run.noise_missed(x / 100))} %") for x, y in bound if x % 10 == 0)
     return Figure(
-        "attack", "What an attack is left with", Axis("linear", "false alarms", "%", (0.0, 100.0)),
+        "attack", "What ε leaves an attacker", Axis("linear", "false alarms", "%", (0.0, 100.0)),
         Axis("linear", "members missed", "%", (0.0, 100.0)), tuple(marks), text,
-        table=Table(("false alarms", "missed at least", "by this noise's best test"), table),
+        table=Table(("false alarms", "missed at least", "by the best attack on this noise"), table),
         note=f"ε = {significant(run.epsilon)} by {NAMES[run.accountant]}, δ = {tiny(run.delta)}",
-        legend=({"colour": "ink", "shape": "line", "label": "what the promise allows"},
-         {"colour": "compute", "shape": "line", "label": "best test of this noise"},
+        legend=({"colour": "ink", "shape": "line", "label": "what ε allows"},
+         {"colour": "compute", "shape": "line", "label": "best attack on this noise"},
          {"colour": "ridge", "shape": "line", "dash": True, "label": "guessing"},
          {"colour": "good", "shape": "diamond", "label": "most right guesses"}),
     )  # fmt: skip
@@ -132,5 +133,5 @@ def here(run: kit.Measured) -> Figure:
     local = {f"{count:,} records, {run.source}": points for count, points in local_runs.by_records(run).items()}
     return lines(
         series, Axis("linear", "noise multiplier", "", (0.0, 5.0)), Axis("linear", "accuracy", "%", (0.0, 100.0)),
-        "Trained on this machine", local=local, id="here", note="made-up records here; another task than MNIST",
+        "Trained on this machine", local=local, id="here", note="synthetic records here, so not the same task as MNIST",
     )  # fmt: skip

@@ -51,9 +51,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 def cards(run: Run) -> list[dict[str, Any]]:
     return [
         kit.card("ε", run.epsilon, note=f"by {ACCOUNTANTS[run.accountant]}"),
-        kit.card("Sampling rate", 100 * run.rate, "%", note="of the records a step"),
+        kit.card("Sampling rate", 100 * run.rate, "%", note="of the records per step"),
         kit.text_card("Steps", f"{run.steps:,.0f}"),
-        kit.card("Right guesses, at most", 100 * run.attack, "%", note=f"by the promise; this noise: {percent(run.noise_attack)}"),
+        kit.card("Right guesses, at most", 100 * run.attack, "%", note=f"allowed by ε; by the noise itself {percent(run.noise_attack)}"),
     ]  # fmt: skip
 
 

@@ -20,12 +20,12 @@ class Run:
     """Where the dials of Act I stand."""
 
     records: int = whole(label="Records", least=1_000, most=1_000_000, dial="span", log=True)
-    batch: int = whole(label="Batch, on average", least=10, most=100_000, dial="span", log=True)
+    batch: int = whole(label="Average batch", least=10, most=100_000, dial="span", log=True)
     noise: float = figure(4, "Noise multiplier", low=0.3, high=16, dial="span", log=True)
     epochs: float = figure(100, "Epochs", low=1, high=1_000, dial="span", log=True)
     one_in: int = whole(10**5, "δ is one in", least=100, most=10**9, dial="span", log=True, steps=[10**k for k in range(2, 10)])
     accountant: str = among(NAMES, RDP, "Accountant")
-    alarms: float = figure(10, "False alarms of an attack", "%", low=0, high=100, dial="span", shows="attack", means=hundredths)
+    alarms: float = figure(10, "False alarms the attacker accepts", "%", low=0, high=100, dial="span", shows="attack", means=hundredths)
 
     @property
     def delta(self) -> float:

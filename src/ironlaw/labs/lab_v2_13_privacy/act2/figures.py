@@ -33,12 +33,12 @@ def _runs(plan: Plan) -> str:
 
 
 def _data(plan: Plan) -> str:
-    return f"{plan.records:,} {'digits' if plan.real else 'made-up digits'}"
+    return f"{plan.records:,} {'digits' if plan.real else 'synthetic digits'}"
 
 
 def _words(plan: Plan) -> str:
     learning = f"clip norm {plan.clip:g}, learning rate {plan.speed:g}, epochs {plan.epochs}"
-    return f"{100 * plan.rate:g} % per step, noise {plan.noise:g}, {learning}, {_runs(plan)}"
+    return f"{100 * plan.rate:g}% per step, noise {plan.noise:g}, {learning}, {_runs(plan)}"
 
 
 def _spread(plan: Plan, colour: str, name: str) -> Mark:
@@ -65,11 +65,11 @@ def designs(plan: Plan, kept: Kept, moving: bool) -> Figure:
     steps.append((EPSILONS[1], steps[-1][1]))
     floor, own = 100 * LEAST, percent(plan.trained.accuracy)
     marks = [
-        mark("area", "good", x0=EPSILONS[0], x1=BUDGET, y0=floor, y1=ACCURACIES[1], id="box", name="what is asked for"),
+        mark("area", "good", x0=EPSILONS[0], x1=BUDGET, y0=floor, y1=ACCURACIES[1], id="box", name="the goal"),
         mark("rule", "ridge", x=BUDGET, dash=True, id="budget", name="budget", label=f"budget {BUDGET:g}",
              hover=[("budget", f"ε = {BUDGET:g}")]),
         mark("rule", "ridge", y=floor, dash=True, id="floor", name="floor", hover=[("floor", f"{floor:g} %")]),
-        mark("line", "ink", points=steps, id="front", name="the best of all that were trained"),
+        mark("line", "ink", points=steps, id="front", name="best of all trained designs"),
     ]  # fmt: skip
     for i, (name, other) in enumerate(kept):
         marks += [_spread(other, "memory", f"kept-{i}"), _dot(other, "memory", f"kept-{i}-dot", name, 6, "square")]
@@ -87,9 +87,9 @@ def designs(plan: Plan, kept: Kept, moving: bool) -> Figure:
         Axis("linear", "read right", "%", ACCURACIES), tuple(marks), text,
         table=Table(("design", "ε", "accuracy", "± two standard errors", "settings"), rows),
         note=f"{_data(plan)}, {_runs(plan)}, δ = {tiny(plan.delta)}, by {ACCOUNTANTS[plan.accountant]}",
-        legend=({"colour": "ink", "shape": "line", "label": "the best of all that were trained"},
+        legend=({"colour": "ink", "shape": "line", "label": "best of all trained designs"},
          {"colour": "accent", "shape": "circle", "label": "as set"},
-         {"colour": "good", "label": f"what is asked for: ε ≤ {BUDGET:g}, at least {floor:g} %"},
+         {"colour": "good", "label": f"the goal, ε ≤ {BUDGET:g} and at least {floor:g}%"},
          *([{"colour": "memory", "shape": "square", "label": "kept"}] if kept else [])),
     )  # fmt: skip
 
@@ -99,7 +99,7 @@ def by_noise(plan: Plan) -> Figure:
     each = {noise: replace(plan, noise=noise).trained for noise in NOISES}
     plain, own = 100 * plan.plain.accuracy, 100 * plan.trained.accuracy
     marks = [
-        mark("rule", "ridge", y=100 * LEAST, dash=True, id="floor", name="floor", label=f"floor {100 * LEAST:g} %"),
+        mark("rule", "ridge", y=100 * LEAST, dash=True, id="floor", name="floor", label=f"goal {100 * LEAST:g}%"),
         mark("line", "memory", points=[(NOISES[0], plain), (NOISES[-1], plain)], dash="7 4", id="plain", name="without noise and clipping"),
         mark("line", "ink", points=[(noise, 100 * run.accuracy) for noise, run in each.items()], id="mean", name="mean of three"),
     ]  # fmt: skip
@@ -108,7 +108,7 @@ def by_noise(plan: Plan) -> Figure:
              hover=[("noise multiplier", f"{noise:g}"), ("accuracy", exact(100 * accuracy, "%"))])
         for noise, run in each.items() for seed, accuracy in zip(SEEDS, run.accuracies, strict=True)
     ]  # fmt: skip
-    marks.append(mark("point", "accent", x=plan.noise, y=own, size=8, id="now", name="as set", label=f"{significant(own)} %",
+    marks.append(mark("point", "accent", x=plan.noise, y=own, size=8, id="now", name="as set", label=f"{significant(own)}%",
                       drag={"dial": "noise", "axis": "x"},
                       hover=[("noise multiplier", f"{plan.noise:g}"), ("accuracy", exact(own, "%"))]))  # fmt: skip
     means = "; ".join(f"noise {noise:g}: {percent(run.accuracy)}" for noise, run in each.items())
@@ -141,10 +141,11 @@ def four_changes(lab: kit.Lab, plan: Plan) -> Figure:
     )  # fmt: skip
     limit = mark("rule", "fail", x=BUDGET, dash=True, id="budget", name="budget", label=f"budget {BUDGET:g}")
     drawn = Figure(
-        "changes", "ε after each change", Axis("linear", "ε", "", (0.0, up_to(max(4.0, *rows.values())))), Axis("band", names=tuple(rows)),
+        "changes", "Only the clip norm leaves ε alone", Axis("linear", "ε", "", (0.0, up_to(max(4.0, *rows.values())))),
+        Axis("band", names=tuple(rows)),
         (*marks, limit), "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items()) + ".",
         table=Table(("change", "ε"), tuple((name, significant(epsilon)) for name, epsilon in rows.items())),
-        note=f"{100 * plan.rate:g} % per step, noise {plan.noise:g}, epochs {plan.epochs}, {_runs(plan)}, δ = {tiny(plan.delta)}",
+        note=f"{100 * plan.rate:g}% per step, noise {plan.noise:g}, epochs {plan.epochs}, {_runs(plan)}, δ = {tiny(plan.delta)}",
     )  # fmt: skip
     option = lab.choice("act2")
     return on_rows(drawn, [OPTIONS[option.id]], OPTIONS[lab.question("act2").right.id]) if option else drawn

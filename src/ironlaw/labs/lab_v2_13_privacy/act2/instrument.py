@@ -59,13 +59,13 @@ def kept(lab: kit.Lab, values: Mapping[str, Any]) -> list[tuple[str, Plan]]:
 def cards(plan: Plan) -> list[dict[str, Any]]:
     over, short = plan.epsilon > verdict.BUDGET, plan.surely < verdict.LEAST
     return [
-        kit.card("ε of all runs", plan.epsilon, tone="bad" if over else "good", note=f"of {verdict.BUDGET:g}"),
+        kit.card("ε of all runs", plan.epsilon, tone="bad" if over else "good", note=f"budget {verdict.BUDGET:g}"),
         kit.card("Read right", 100 * plan.trained.accuracy, "%", tone="bad" if short else "good",
-                 note=f"± {significant(200 * plan.trained.error, 2)}: two standard errors of three seeds"),
+                 note=f"± {significant(200 * plan.trained.error, 2)}, two standard errors"),
         kit.card("Without noise", 100 * plan.plain.accuracy, "%", note="or clipping"),
         kit.card("Signal over noise", plan.ratio, tone="bad" if plan.ratio < verdict.FAINT else "", note="of the first mean gradient"),
         kit.card("Gradients clipped", 100 * plan.trained.clipped, "%"),
-        kit.card("Right guesses, at most", 100 * plan.attack, "%", note="by the promise alone"),
+        kit.card("Right guesses, at most", 100 * plan.attack, "%", note="allowed by ε"),
     ]  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def formula(plan: Plan) -> str:
         f"{plan.runs:,} × {plan.steps:,},", f"{tiny(plan.delta)}) =", kit.amount(plan.epsilon),
     )  # fmt: skip
     shared = line(
-        "noise on the mean gradient:", fraction("<i>σC</i>√<i>d</i>", "<i>qN</i>"), "=",
+        "noise on the mean gradient =", fraction("<i>σC</i>√<i>d</i>", "<i>qN</i>"), "=",
         fraction(f"{plan.noise:g} × {plan.clip:g} × √{FEATURES * CLASSES}", significant(plan.batch)), "=", significant(plan.ground),
     )  # fmt: skip
     return total + shared

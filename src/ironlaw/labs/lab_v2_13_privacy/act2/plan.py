@@ -42,7 +42,7 @@ class Plan:
     """Where the dials of Act II stand. `runs`: trainings on the same records, the released one and those that chose its settings."""
 
     records: int = among(RECORDS, 1_000, "Records", shown="{:,}", fix="{:,.0f} records")
-    rate: float = among(RATES, 0.04, "Drawn for a step", shown=percent, fix=lambda rate: f"batches of {percent(rate)}")
+    rate: float = among(RATES, 0.04, "Sampling rate per step", shown=percent, fix=lambda rate: f"batches of {percent(rate)}")
     noise: float = among(NOISES, 2.0, "Noise multiplier", dial="span", log=True, fix="a noise multiplier of {:g}")
     clip: float = among(CLIPS, 1.0, "Clip norm", shown="{:g}", fix="a clip norm of {:g}")
     speed: float = among(SPEEDS, 3.0, "Learning rate", shown="{:g}", fix="a learning rate of {:g}")

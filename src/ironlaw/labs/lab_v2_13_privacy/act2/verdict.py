@@ -75,11 +75,11 @@ def _overclipped(plan: Plan) -> bool:
 
 # the last three say why too few images are read right
 LIMITS = (
-    fail("delta", "δ lets a record out", lambda plan: plan.delta >= 1 / plan.records, _delta),
+    fail("delta", "δ allows a leak", lambda plan: plan.delta >= 1 / plan.records, _delta),
     fail("unproven", "Nothing is proved", lambda plan: plan.accountant not in BOUNDS, _unproven),
     fail("overspent", "The budget is overspent", lambda plan: plan.epsilon > BUDGET, _overspent),
     fail("noise_only", "The noise drowns the gradient", lambda plan: not _reads_enough(plan) and plan.ratio < FAINT, _noise),
     warn("clipped", "Clipped too far", lambda plan: not _reads_enough(plan) and _overclipped(plan), _clipped),
-    warn("floor", "It reads too few", lambda plan: not _reads_enough(plan), _floor),
-    good(WORKS, "It keeps the promise", _works),
+    warn("floor", "It reads too few digits right", lambda plan: not _reads_enough(plan), _floor),
+    good(WORKS, "Private and accurate enough", _works),
 )
