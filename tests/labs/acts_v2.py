@@ -2,7 +2,7 @@
 
 from acts import Act, Lab, both
 
-PAIR, PORTS = {"toggle": "h100_sxm", "boxes": 2, "nics": 8}, {"rails": True}
+PAIR, PORTS = {"toggle": "h100_sxm", "boxes": 2, "nics": 8}, {"rails": True, "leaf_thin": 3}
 META = {"pipeline": 16, "virtual": 8, "zero": 2}
 LEVELS = {"algorithm": "two_level"}
 HOSTS = {"away": 0}
@@ -43,7 +43,7 @@ VOLUME_2 = (
                     "no_such_tree": both({"radix": 32}, PORTS), "ports": both({"leaf_thin": 1.0}, {"leaf_thin": 4.0}),
                     "cut_saturated": both({}, PORTS), "fragmented": both({**PORTS, "scattered": 100}, "scattered"),
                     "slow": both({"gbits": 800, "experts": 64, "leaf_thin": 4.0, "top_k": 1}, PORTS),
-                    "works": both(PORTS, {"scattered": 100}),
+                    "bad_day": both({"rails": True}, PORTS), "works": both(PORTS, {"scattered": 100}),
                 },
                 ({"tiers": 3, "radix": 64, "leaf_thin": 2.0, "pod_thin": 2.0, "scattered": 50},),
             ),

@@ -3,7 +3,7 @@
 import pytest
 
 from ironlaw.errors import BadValue
-from ironlaw.pictures.fabric import MOST, Subtree, colour, drawn, torus, tree
+from ironlaw.pictures.fabric import MOST, Span, Subtree, colour, drawn, torus, tree
 
 
 @pytest.mark.parametrize(("load", "name"), [(0, "muted"), (0.5, "good"), (0.51, "warn"), (1.0, "warn"), (1.01, "fail")])
@@ -20,6 +20,22 @@ def test_the_busiest_is_always_drawn(busiest: int) -> None:
     lines = {mark["id"]: mark["colour"] for mark in picture["marks"] if mark["id"].startswith("up-")}
     assert lines[f"up-leaf {busiest}"] == "fail" and len(lines) == MOST and "16 of 64 drawn" in picture["note"]
     assert len(picture["table"]["rows"]) == 64
+
+
+def test_ports_take_the_colour_of_their_own_load() -> None:
+    leaves = [Subtree("leaf 1", 0.125, ports=1.0), Subtree("leaf 2", 4.0, ports=0.25)]
+    marks = {mark["id"]: mark for mark in tree([leaves], "A fabric", top="spine", text="Words.").to_dict()["marks"]}
+    assert [marks[f"ports-{i}"]["colour"] for i in (0, 1)] == [colour(1.0), colour(0.25)]
+
+
+def test_whose_hosts_they_are_stands_below_them() -> None:
+    leaves = [Subtree(f"leaf {i}", 0.1) for i in range(4)]
+    spans = (Span("one", 0.0, 0.5), Span("other", 0.5, 1.0))
+    picture = tree([leaves], "A fabric", top="spine", text="Words.", spans=spans).to_dict()
+    marks = {mark["id"]: mark for mark in picture["marks"]}
+    (start, low), (end, _) = marks["span-one"]["points"]
+    assert start < marks["hosts-0"]["x"] < marks["hosts-1"]["x"] < end < marks["hosts-2"]["x"] and low < marks["hosts-0"]["y"]
+    assert picture["y"]["domain"][0] <= marks["name-one"]["y"] < low and marks["name-other"]["label"] == "other"
 
 
 def test_leaves_hang_under_their_pod() -> None:

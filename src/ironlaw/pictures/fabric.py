@@ -15,22 +15,24 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 WIDTH, HEIGHT = 160.0, 80.0  # of the plane that switches are placed in
 MOST = 16  # subtrees of a tier that have room beside each other
 SLICE = 8  # chips along a side of a torus's slice
+SPANS = 8.0  # of the plane, for names under the hosts
 HALF, FULL = 0.5, 1.0 + 1e-9
 LEGEND = (
-    {"colour": "muted", "shape": "line", "label": "nothing crosses"},
-    {"colour": "good", "shape": "line", "label": "up to half of what it carries"},
-    {"colour": "warn", "shape": "line", "label": "up to all of it"},
-    {"colour": "fail", "shape": "line", "label": "more: the ports wait"},
+    {"colour": "muted", "shape": "line", "label": "idle"},
+    {"colour": "good", "shape": "line", "label": "at most half full"},
+    {"colour": "warn", "shape": "line", "label": "up to full"},
+    {"colour": "fail", "shape": "line", "label": "overloaded, so the ports wait"},
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Subtree:
-    """Hosts under one switch, or one group of switches; `load` is its uplink's."""
+    """Hosts under one switch, or one group of switches; `load` is its uplink's, `ports` that of its hosts' own ports."""
 
     name: str
     load: float
     hover: tuple[Row, ...] = ()
+    ports: float = 0.0
 
 
 def colour(load: float) -> str:
@@ -51,28 +53,38 @@ def drawn(subtrees: Sequence[Subtree]) -> list[int]:
     return chosen
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Hosts side by side that belong together: from which share of all hosts to which."""
+
+    name: str
+    start: float
+    end: float
+
+
 def tree(
-    tiers: Sequence[Sequence[Subtree]], title: str, *, top: str, text: str, cut: str = "", note: str = "", id: str = "fabric"
-) -> Figure:
-    """`tiers`: from the leaves up, those of each under equal parts of the next; `top` is the name of what joins the last."""
+    tiers: Sequence[Sequence[Subtree]], title: str, *, top: str, text: str, cut: str = "", note: str = "", id: str = "fabric",
+    spans: Sequence[Span] = (),
+) -> Figure:  # fmt: skip
+    """`tiers`: from the leaves up, those of each under equal parts of the next; `top` is the name of what joins the last. `spans`:
+    whose hosts they are, written below them."""
     if not tiers or not all(tiers):
         raise BadValue(f"{title}: a tier has no subtree; give each at least one", "tiers")
     heights = [14.0 + 52.0 * (i + 1) / (len(tiers) + 1) for i in range(len(tiers))]
     places = [_across(len(drawn(tier))) for tier in tiers]
     marks: list[Mark] = []
     for level, tier in enumerate(tiers):
-        shown = drawn(tier)
-        busiest = max(shown, key=lambda i: tier[i].load)
-        for x, i in zip(places[level], shown, strict=True):
+        for x, i in zip(places[level], drawn(tier), strict=True):
             parent = (WIDTH / 2, 74.0)
             if level + 1 < len(tiers):
                 above = drawn(tiers[level + 1])
                 under = i * len(tiers[level + 1]) // len(tier)
                 nearest = min(range(len(above)), key=lambda j: abs(above[j] - under))
                 parent = (places[level + 1][nearest], heights[level + 1])
-            marks += _link(tier[i], (x, heights[level]), parent, labelled=i == busiest and tier[i].load > 0)
+            marks += _link(tier[i], (x, heights[level]), parent)
             if not level:
-                marks.append(mark("line", "muted", points=[(x, heights[0]), (x, 6.0)], id=f"ports-{i}", name=f"ports of {tier[i].name}"))
+                down = [(x, heights[0]), (x, 6.0)]
+                marks.append(mark("line", colour(tier[i].ports), points=down, id=f"ports-{i}", name=f"ports of {tier[i].name}"))
                 marks.append(mark("point", "ink", x=x, y=6.0, shape="square", size=5, id=f"hosts-{i}", name=f"hosts of {tier[i].name}"))
             marks.append(
                 mark("point", "ink", x=x, y=heights[level], size=6, id=f"switch-{level}-{i}", name=tier[i].name, hover=tier[i].hover)
@@ -80,26 +92,31 @@ def tree(
     marks.append(mark("point", "ink", x=WIDTH / 2, y=74.0, size=9, id="top", name=top, label=top))
     if cut:
         marks.append(mark("rule", "muted", x=WIDTH / 2, dash=True, id="cut", name="the middle", label=cut, hover=[cut]))
+    marks += [item for span in spans for item in _span(span)]
     left = "; ".join(f"{len(drawn(tier))} of {len(tier)} drawn" for tier in tiers if len(tier) > MOST)
     rows = tuple((one.name, percent(one.load)) for tier in tiers for one in tier)
-    return _figure(id, title, marks, text, rows, "; ".join(part for part in (note, left) if part))
+    return _figure(id, title, marks, text, rows, "; ".join(part for part in (note, left) if part), below=SPANS if spans else 0.0)
+
+
+def _span(span: Span) -> list[Mark]:
+    """A line under the hosts, and the name under the line."""
+    start, end = WIDTH * span.start + 1.0, WIDTH * span.end - 1.0
+    line = mark("line", "ink", points=[(start, 1.0), (end, 1.0)], id=f"span-{span.name}", name=span.name)
+    return [line, mark("label", "ink", x=start - 1.0, y=-5.0, id=f"name-{span.name}", label=span.name)]
 
 
 def _across(count: int) -> list[float]:
     return [WIDTH * (i + 0.5) / count for i in range(count)]
 
 
-def _link(one: Subtree, at: tuple[float, float], parent: tuple[float, float], labelled: bool) -> list[Mark]:
+def _link(one: Subtree, at: tuple[float, float], parent: tuple[float, float]) -> list[Mark]:
     middle = ((2 * at[0] + parent[0]) / 3, (2 * at[1] + parent[1]) / 3)
     hover: tuple[Row, ...] = (("uplink of", one.name), ("load", percent(one.load)), *one.hover)
     over = one.load > FULL
-    marks = [
+    return [
         mark("line", colour(one.load), points=[at, middle, parent], id=f"up-{one.name}", name=f"uplink of {one.name}", hover=hover,
              emphasis=over, dash=one.load <= 0)
     ]  # fmt: skip
-    if labelled:
-        marks.append(mark("label", colour(one.load), x=at[0], y=at[1] - 7.0, id=f"label-{one.name}", label=percent(one.load)))
-    return marks
 
 
 def torus(
@@ -129,8 +146,10 @@ def torus(
     return _figure(id, title, marks, text, rows, "; ".join(part for part in (note, f"a slice of {size}") if part))
 
 
-def _figure(id: str, title: str, marks: Sequence[Mark], text: str, rows: tuple[tuple[str, ...], ...], note: str) -> Figure:
+def _figure(
+    id: str, title: str, marks: Sequence[Mark], text: str, rows: tuple[tuple[str, ...], ...], note: str, below: float = 0.0
+) -> Figure:
     return Figure(
-        id, title, Axis("linear", domain=(0.0, WIDTH)), Axis("linear", domain=(0.0, HEIGHT)), tuple(marks), text,
+        id, title, Axis("linear", domain=(0.0, WIDTH)), Axis("linear", domain=(-below, HEIGHT)), tuple(marks), text,
         Table(("link", "load"), rows), note, LEGEND, {"plain": True, "height": 320},
     )  # fmt: skip

@@ -497,9 +497,9 @@ def budget_controls(page: Page, first: Locator, second: Locator) -> None:
 def the_pipeline(page: Page, first: Locator) -> None:
     expect(page.locator("#act1-reveal")).to_contain_text("31.4")
     page.get_by_role("button", name="Play the step").click()
-    into = first.get_by_role("slider", name="Into the step")
+    into = first.get_by_role("slider", name="Progress of the step")
     expect(into).to_have_value("20")
-    first.get_by_role("button", name="Into the step: one step on").click()
+    first.get_by_role("button", name="Progress of the step: one step on").click()
     expect(into).to_have_value("21")
     page.get_by_role("button", name="Cut each stage into").click()
     expect(hud(page)).to_contain_text("5.42 %")
@@ -510,23 +510,23 @@ def the_layout(page: Page, second: Locator) -> None:
     expect(banner(second)).to_contain_text("does not fit")
     page.get_by_role("button", name="More stages, cut into pieces").click()
     expect(banner(second)).to_contain_text("does not fit")
-    page.get_by_role("button", name="Split those too").click()
+    second.locator('[data-dial="zero"]').get_by_text("2", exact=True).click()
     expect(banner(second)).to_contain_text("It works")
-    number(second, "NICs of each box in use", "1")
+    number(second, "NICs in use per box", "1")
     expect(banner(second)).to_contain_text("wait for the NICs")
-    number(second, "NICs of each box in use", "8")
+    number(second, "NICs in use per box", "8")
     expect(banner(second)).to_contain_text("It works")
 
 
 def layout_controls(page: Page, first: Locator, second: Locator) -> None:
     tabs = {
-        first: (("Pieces", "pieces"), ("More GPUs", "more-gpus"), ("Devices", "devices")),
-        second: (("The step", "step"), ("All layouts", "layouts"), ("Devices", "devices")),
+        first: (("The pipeline", "gantt"), ("More GPUs", "more-gpus"), ("The bubble", "pieces")),
+        second: (("The step", "step"), ("Devices", "devices")),
     }
     for where, tab, drawn in [(where, *pair) for where, pairs in tabs.items() for pair in pairs]:
         where.get_by_role("tab", name=tab).click()
         expect(where.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
-    changes(page, second, lambda: number(second, "Whose groups", "9"))
+    changes(page, second, lambda: second.locator('[data-dial="context"]').get_by_text("2", exact=True).click())
 
 
 # --- Lab V2-03
@@ -535,7 +535,9 @@ def layout_controls(page: Page, first: Locator, second: Locator) -> None:
 def the_fabric(page: Page, first: Locator) -> None:
     page.get_by_role("button", name="Send everything to everybody").click()
     expect(hud(page)).to_contain_text("3.88 ×")
-    expect(first.locator('[data-figure="fabric"] .il-drawing')).to_have_attribute("aria-label", re.compile("busiest uplink has 388 %"))
+    expect(first.locator('[data-figure="fabric"] .il-drawing')).to_have_attribute(
+        "aria-label", re.compile("busiest uplink is offered 388 %")
+    )
     page.get_by_role("button", name="Scatter the ranks").click()
     expect(hud(page)).to_contain_text("4 ×")
     page.get_by_role("button", name="Back in order").click()
@@ -550,10 +552,12 @@ def the_switches(page: Page, second: Locator) -> None:
     second.get_by_label("Oversubscription of a leaf").select_option(label="1:1")
     expect(banner(second)).to_contain_text("Too many ports")
     second.get_by_label("Oversubscription of a leaf").select_option(label="4:1")
-    page.get_by_role("button", name="Now scatter the nodes").click()
-    expect(banner(second)).to_contain_text("in pieces")
-    page.get_by_role("button", name="Turn on rails").click()
-    number(second, "Nodes that sit elsewhere", "0")
+    number(second, "Nodes placed at random", "100")
+    expect(banner(second)).to_contain_text("is scattered")
+    number(second, "Nodes placed at random", "0")
+    second.get_by_role("switch").first.locator("xpath=..").click()
+    expect(banner(second)).to_contain_text("not on a bad day")
+    pick(second, "128")
     expect(banner(second)).to_contain_text("It works")
 
 
@@ -562,8 +566,8 @@ def fabric_controls(page: Page, first: Locator, second: Locator) -> None:
     for tab, drawn in (("By tier", "by-tier"), ("Who notices", "factors")):
         first.get_by_role("tab", name=tab).click()
         expect(first.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
-    changes(page, second, lambda: second.get_by_label("Experts, one a device").select_option(label="64"))
-    for tab, drawn in (("Steps", "steps"), ("Ports", "ports"), ("What fits", "holds")):
+    changes(page, second, lambda: second.get_by_label("Experts, one per device").select_option(label="64"))
+    for tab, drawn in (("The switches", "switches"), ("Ports", "ports"), ("The three jobs", "steps")):
         second.get_by_role("tab", name=tab).click()
         expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
 

@@ -26,16 +26,20 @@ def fabric(setting: Setting) -> Figure:
     loads = setting.uplink_loads()
     busiest = max((max(tier) for tier in loads), default=0.0)
     text = (
-        f"{KINDS[setting.kind]} over {built.hosts:,} hosts: the busiest uplink has {percent(busiest)} of what it carries;"
-        f" {across} cross the middle."
+        f"{KINDS[setting.kind]} over {built.hosts:,} hosts: the busiest uplink is offered {percent(busiest)} of what it carries;"
+        f" {across} fit across the middle."
     )
-    title, cut = "Where the bytes go", f"the middle: {across}"
+    ports = setting.port_seconds / setting.seconds
+    title = "Every link is as full as the ports" if setting.shape == TORUS else f"The busiest uplink is {percent(busiest)} full"
+    if busiest > drawing.FULL:
+        title = f"The busiest uplink is offered {percent(busiest)} of what it carries"
+    cut = f"the middle: {across}"
     if setting.shape == TORUS:
         longest = max(sides(setting.hosts))
         along = [max(1.0, loads[0][0] * side / longest) for side in sides(setting.hosts)]
         return drawing.torus(sides(setting.hosts), along, title, text=text, cut=cut)
     tiers = [
-        [drawing.Subtree(f"{tier.name} {i + 1}", load, _about(tier)) for i, load in enumerate(each)]
+        [drawing.Subtree(f"{tier.name} {i + 1}", load, _about(tier), ports) for i, load in enumerate(each)]
         for tier, each in zip(built.tiers, loads, strict=True)
     ]
     top = "one wire" if setting.shape == LOOPBACK else "top tier" if len(tiers) == 2 else "spine"
@@ -61,7 +65,8 @@ def by_tier(setting: Setting) -> Figure:
     far = max(seconds for seconds, _, _ in rows.values())
     words = "; ".join(f"{name} {took}" for name, _, _, took, _ in table)
     return Figure(
-        "by-tier", "Seconds of each tier", Axis("linear", "bytes over rate, busiest link", "s", (0.0, up_to(1.2 * far))),
+        "by-tier", f"Everything waits for what goes {slowest}",
+        Axis("linear", "bytes over rate, busiest link", "s", (0.0, up_to(1.2 * far))),
         Axis("band", names=tuple(rows)),
         tuple(marks), f"{words}. Everything waits for what goes {slowest}.",
         table=Table(("where", "bytes", "bytes a second", "takes", ""), tuple(table)), note=KINDS[setting.kind],
@@ -82,8 +87,11 @@ def factors(lab: kit.Lab, setting: Setting) -> Figure:
         far = max(far, float(option.value))
     words = "; ".join(f"{name} {format_quantity(factor, '×')}" for name, factor in rows.items())
     table = tuple((name, format_quantity(factor, "×"), exact(factor, "×")) for name, factor in rows.items())
+    own = setting.factor
+    what = KINDS[setting.kind]
+    title = f"The {what} takes {format_quantity(own, '×')} as long" if own > 1 + 1e-9 else f"The {what} does not notice the spine"
     return Figure(
-        "factors", "Who notices", Axis("linear", "time over that of the ports alone", "×", (0.0, up_to(1.1 * far))),
+        "factors", title, Axis("linear", "time, relative to the ports alone", "×", (0.0, up_to(1.1 * far))),
         Axis("band", names=tuple(rows)),
         tuple(marks), f"{words}.", table=Table(("traffic", "times as long", "exactly"), table),
     )  # fmt: skip

@@ -45,8 +45,8 @@ def captions(lab: kit.Lab) -> dict[str, Callable[[kit.Measured], str]]:
 def verdict(seconds: Sequence[float]) -> str:
     """Whether three ways over one wire took about as long, as they should."""
     if max(seconds) <= NOISE * min(seconds):
-        return ", and nobody wins by spreading them."
-    return ". They should take about as long, so this run is too noisy to tell."
+        return "All three put the same bytes on that wire, so none of them wins."
+    return "All three put the same bytes on that wire and should take about as long, so this run is too noisy to tell."
 
 
 def slots(run: kit.Measured) -> dict[str, object]:

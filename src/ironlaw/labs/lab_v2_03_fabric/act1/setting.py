@@ -19,7 +19,7 @@ from ironlaw.systems.fields import among, figure, hundredths, times, whole
 LEAVES, TIERS, RAILS, TORUS, LOOPBACK = "leaf_spine", "three_tiers", "rails", "torus", "loopback"
 KINDS = {
     "ring": "ring all-reduce", "two_level": "two-level all-reduce", "all_gather": "all-gather", "all_to_all": "all-to-all",
-    "neighbour": "to the next in line", "permutation": "to one half away",
+    "neighbour": "send to the next host", "permutation": "send half-way round",
 }  # fmt: skip
 PER_NODE = 8
 POD = 8  # leaves
@@ -30,12 +30,12 @@ class Setting:
     """Where the dials of Act I stand. The defaults are the question's own, on the thin spine."""
 
     shape: str = LEAVES
-    kind: str = among(KINDS, "ring", "What is sent", dial="select")
+    kind: str = among(KINDS, "ring", "Traffic", dial="select")
     thin: float = figure(4, "Oversubscription", ": 1", low=1, high=32, dial="span", log=True, steps=[1, 2, 3, 4, 7, 8, 16, 32])
-    scattered: float = figure(0, "Ranks that sit elsewhere", "%", low=0, high=100, dial="span", step=5, means=hundredths)
-    seed: int = whole(1, "Draw", most=9, dial="span")
+    scattered: float = figure(0, "Ranks placed at random", "%", low=0, high=100, dial="span", step=5, means=hundredths)
+    seed: int = whole(1, "Random seed", most=9, dial="span")
     hosts: int = among([2**i for i in range(6, 15)], 1024, "Hosts", dial="span", log=True, whole=True)
-    per_leaf: int = among((8, 16, 32, 64), 32, "Hosts on a leaf")
+    per_leaf: int = among((8, 16, 32, 64), 32, "Hosts per leaf")
     size: float = figure(1000, "Message", "MB", low=1, high=10_000, dial="span", log=True, means=times(1e6))
     rate: float = 0.0  # of one port; 0: as the registry has it
 

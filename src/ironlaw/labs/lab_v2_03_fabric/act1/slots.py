@@ -49,7 +49,8 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     leaf = THIN.fabric.tiers[0]
     seconds = {name: kit.amount(each.seconds, "s") for name, each in (("thin_s", THIN), ("full_s", FULL))}
     return {
-        **_about(), **seconds, "factor": truth(lab), "bytes": kit.amount(float(THIN.loads.host), "B"),
+        **seconds, "thin": f"{THIN.thin:g}:1", "per_leaf": THIN.per_leaf, "port": kit.amount(THIN.fabric.rate, "B/s"),
+        "factor": truth(lab), "bytes": kit.amount(float(THIN.loads.host), "B"),
         "uplink": kit.amount(leaf.uplink, "B/s"),
         "on_uplink": kit.amount(THIN.tier_seconds["leaf"][0], "s"), "share": kit.amount(100 * THIN.uplink_loads()[0][0], "%"),
         "exchange": kit.times(THIN.at(kind="all_to_all").factor), "scattered": kit.times(THIN.at(scattered=1.0).factor),

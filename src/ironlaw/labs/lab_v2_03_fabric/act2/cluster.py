@@ -20,23 +20,24 @@ RADIXES = (32, 64, 128)
 THIN = (1, 1.5, 2, 3, 4, 7, 8)
 GBITS = (200, 400, 800)
 LAB_02 = "lab_v2_02_interconnect"
+BAD_DAY = 0.10  # of the nodes sit wherever one was free
 
 
 @dataclass(frozen=True)
 class Case:
     """Where the dials of Act II stand. The defaults are the question's own, on the thin spine."""
 
-    radix: int = among(RADIXES, 64, "Ports of a switch", fix="switches of {} ports")
+    radix: int = among(RADIXES, 64, "Ports per switch", fix="switches of {} ports")
     tiers: int = among({2: "two", 3: "three"}, 2, "Tiers", fix="a third tier")
     leaf_thin: float = among(THIN, 4.0, "Oversubscription of a leaf", dial="select", shown="{:g}:1", fix="leaves of {:g}:1")
     pod_thin: float = among(THIN, 1.0, "Oversubscription of a pod", dial="select", shown="{:g}:1")
-    rails: bool = switch(False, "Rails: NIC i of every node on plane i", fix="rails")
-    scattered: float = figure(0, "Nodes that sit elsewhere", "%", low=0, high=100, dial="span", step=5, means=hundredths, fix="rack order")
-    gbits: int = among(GBITS, 400, "A port, Gb/s", fix="ports of {} Gb/s")
-    experts: int = among((8, 64, 128, 256, 512), 256, "Experts, one a device", dial="select")
-    top_k: int = among((1, 2, 4, 8), 2, "Experts a token goes to")
+    rails: bool = switch(False, "Rails (NIC i of every node on plane i)", fix="rails")
+    scattered: float = figure(0, "Nodes placed at random", "%", low=0, high=100, dial="span", step=5, means=hundredths, fix="rack order")
+    gbits: int = among(GBITS, 400, "Port rate, Gb/s", fix="ports of {} Gb/s")
+    experts: int = among((8, 64, 128, 256, 512), 256, "Experts, one per device", dial="select")
+    top_k: int = among((1, 2, 4, 8), 2, "Experts per token")
     collisions: float = figure(
-        0, "Flows that meet on a link", "%", low=0, high=30, dial="span", step=5, means=hundredths, fix="no collisions"
+        0, "Flows that collide on a link", "%", low=0, high=30, dial="span", step=5, means=hundredths, fix="no collisions"
     )
 
     @property
@@ -65,6 +66,11 @@ class Case:
     def uplinks(self) -> dict[str, list[Uplink]]:
         return _uplinks(self.tree, self.scattered, self.collisions, self.experts, self.top_k)
 
+    @property
+    def on_a_bad_day(self) -> Case:
+        """The same fabric once the scheduler could not keep jobs together."""
+        return self.at(scattered=max(self.scattered, BAD_DAY))
+
     def at(self, **changes: Any) -> Case:
         return replace(self, **changes)
 
@@ -81,7 +87,7 @@ def jobs_at(case: Case, tier: str, subtree: int) -> list[str]:
     order, first, found = fragmented(HOSTS // NODE, case.scattered), 0, []
     for name, count in NODES.items():
         if any(node // nodes == subtree for node in order[first : first + count]):
-            found.append(NAMES[name])
+            found.append(name)
         first += count
     return found
 

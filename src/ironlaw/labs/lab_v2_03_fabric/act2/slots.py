@@ -65,7 +65,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "sum_bytes": kit.amount(thin[DENSE].job.port_bytes, "B"), "exchange_bytes": kit.amount(thin[EXPERTS].job.port_bytes, "B"),
         "thin": f"{THIN.leaf_thin:g}:1", "load": kit.amount(100 * max(each.load for each in THIN.uplinks["leaf"]), "%"),
         "pass_bytes": kit.amount(thin[PIPELINE].job.port_bytes, "B"),
-        "rails": kit.times(THIN.at(rails=True).factors[EXPERTS]), "scattered": kit.times(THIN.at(scattered=1.0).factors[DENSE]),
+        "scattered": kit.times(THIN.at(scattered=1.0).factors[DENSE]),
     }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_03_fabric.act2.cluster import NAMES, Case
+from ironlaw.labs.lab_v2_03_fabric.act2.cluster import BAD_DAY, NAMES, Case
 from ironlaw.systems.limits import fail, good, warn
 from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, HOSTS
 
@@ -18,6 +18,11 @@ STEP_MOST = 1.10  # times the step on a spine that holds nobody up
 def pieces(case: Case) -> float:
     """What the dense model's all-reduce takes as placed, over the same in rack order."""
     return case.waiting[DENSE].communication / case.at(scattered=0.0).waiting[DENSE].communication
+
+
+def _waits(case: Case) -> bool:
+    """Whether some job waits longer than it may."""
+    return pieces(case) > SUM_MOST or case.waiting[EXPERTS].share > EXCHANGE_MOST or max(case.factors.values()) > STEP_MOST
 
 
 def _no_tree(case: Case) -> dict[str, object]:
@@ -59,8 +64,17 @@ def _slow(case: Case) -> dict[str, object]:
     }  # fmt: skip
 
 
+def _bad_day(case: Case) -> dict[str, object]:
+    bad = case.on_a_bad_day
+    slowest = _slow(bad)
+    return {
+        "job": slowest["job"], "over": slowest["over"], "share": kit.amount(100 * bad.waiting[EXPERTS].share, "%"),
+        "scattered": kit.amount(100 * BAD_DAY, "%"),
+    }  # fmt: skip
+
+
 def _works(case: Case) -> dict[str, object]:
-    slower = 100 * (max(case.factors.values()) - 1)
+    slower = 100 * (max(case.on_a_bad_day.factors.values()) - 1)
     return {
         "used": f"{case.tree.ports:,}", "budget": f"{BUDGET:,}",
         "over": kit.Markup(f"more than {kit.amount(slower, '%')} slower") if slower >= LITTLE else "slower",
@@ -71,8 +85,9 @@ def _works(case: Case) -> dict[str, object]:
 LIMITS = (
     fail(NO_TREE, "There is no such tree", lambda case: not case.tree.fits, _no_tree),
     fail(PORTS, "Too many ports", lambda case: case.tree.ports > BUDGET, _ports),
-    fail("fragmented", "The job is in pieces", lambda case: pieces(case) > SUM_MOST, _fragmented),
+    fail("fragmented", "The dense job is scattered", lambda case: pieces(case) > SUM_MOST, _fragmented),
     fail(SATURATED, "The experts wait for the cut", lambda case: case.waiting[EXPERTS].share > EXCHANGE_MOST, _saturated),
-    warn("slow", "It runs, too slowly", lambda case: max(case.factors.values()) > STEP_MOST, _slow),
+    warn("slow", "It runs, but too slowly", lambda case: max(case.factors.values()) > STEP_MOST, _slow),
+    warn("bad_day", "It holds in rack order, but not on a bad day", lambda case: _waits(case.on_a_bad_day), _bad_day),
     good("works", "It works", _works),
 )
