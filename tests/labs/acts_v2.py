@@ -34,7 +34,7 @@ VOLUME_2 = (
         ),
     ),
     Lab(
-        "lab_v2_03_fabric", "x1 place experts rails", ("12.5", "3.88", "1.65", "370", "Everything waits", "wait for the cut"),
+        "lab_v2_03_fabric", "x1 place experts rails", ("12.5", "3.88", "1.65", "370", "Everything waits", "wait for their uplinks"),
         (
             Act("act1", bases=({"scattered": 50},), where="leaf_spine"),
             Act(

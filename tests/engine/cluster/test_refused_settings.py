@@ -109,9 +109,9 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
         (
             lambda: check(SHAPE, Layout(pipeline=2, virtual=3), 3, 8),
             "virtual",
-            "^pieces of a stage need a pipeline, .* 2 stages .*; here are 3$",
+            "^cutting stages into pieces needs a pipeline, .* of 2 microbatches .*; this layout leaves 3$",
         ),
-        (lambda: check(SHAPE, Layout(virtual=2), 4, 8), "virtual", "^pieces of a stage need a pipeline"),
+        (lambda: check(SHAPE, Layout(virtual=2), 4, 8), "virtual", "^cutting stages into pieces needs a pipeline"),
     ],
 )
 def test_the_setting_that_is_refused_is_named(ask, field: str, words: str) -> None:

@@ -94,7 +94,8 @@ def check(shape: Shape, layout: Layout, batch: int, seq: int) -> None:
     count = micro_batches(layout, batch)
     if layout.virtual > 1 and (layout.pipeline == 1 or count % layout.pipeline):
         raise BadValue(
-            f"pieces of a stage need a pipeline, and a multiple of its {layout.pipeline} stages in micro-batches; here are {count}",
+            f"cutting stages into pieces needs a pipeline, and a multiple of {layout.pipeline} microbatches in it;"
+            f" this layout leaves {count}",
             "virtual",
         )
 

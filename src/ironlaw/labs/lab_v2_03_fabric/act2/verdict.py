@@ -86,7 +86,7 @@ LIMITS = (
     fail(NO_TREE, "There is no such tree", lambda case: not case.tree.fits, _no_tree),
     fail(PORTS, "Too many ports", lambda case: case.tree.ports > BUDGET, _ports),
     fail("fragmented", "The dense job is scattered", lambda case: pieces(case) > SUM_MOST, _fragmented),
-    fail(SATURATED, "The experts wait for the cut", lambda case: case.waiting[EXPERTS].share > EXCHANGE_MOST, _saturated),
+    fail(SATURATED, "The experts wait for their uplinks", lambda case: case.waiting[EXPERTS].share > EXCHANGE_MOST, _saturated),
     warn("slow", "It runs, but too slowly", lambda case: max(case.factors.values()) > STEP_MOST, _slow),
     warn("bad_day", "It holds in rack order, but not on a bad day", lambda case: _waits(case.on_a_bad_day), _bad_day),
     good("works", "It works", _works),

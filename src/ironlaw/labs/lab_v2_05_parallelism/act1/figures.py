@@ -11,20 +11,27 @@ from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.gantt import gantt
 from ironlaw.registry.publications import published
-from ironlaw.units import significant
+from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact
 
 PARTS = {
-    "at peak": ("good", False), "slower than peak": ("compute", False), "tensor group": ("overhead", False), "sends": ("ridge", False),
+    "at peak": ("compute", False), "slower than peak": ("compute", True), "tensor group": ("overhead", False), "sends": ("ridge", False),
     "bubble": ("warn", True), "gradients": ("memory", False), "optimiser": ("muted", True),
 }  # fmt: skip
 SHOWN = (1, 2, 6, 12, 24, 48, 144)  # replicas with a row of their own
 
 
 def pipeline(setting: Setting, into: float) -> Figure:
-    words = f"{MODELS[setting.model]}, {setting.micro_batches:,} microbatches a pipeline"
-    return gantt(setting.rows, "The pipeline over time", now=into, note=words, unit="%", label="of the pipeline's time")
+    words = f"{MODELS[setting.model]}, {setting.micro_batches:,} microbatches per pipeline"
+    return gantt(
+        setting.rows,
+        f"Filling and draining take {percent(setting.bubble)} of the time",
+        now=into,
+        note=words,
+        unit="%",
+        label="of the pipeline's time",
+    )
 
 
 def pieces(lab: kit.Lab, setting: Setting) -> Figure:
@@ -46,7 +53,8 @@ def pieces(lab: kit.Lab, setting: Setting) -> Figure:
         marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "%")
     words = "; ".join(f"{name} {significant(value)} %" for name, (value, _) in rows.items())
     return Figure(
-        "pieces", "The bubble, by pieces of a stage", Axis("linear", "share of the pipeline's time", "%", (0.0, up_to(1.2 * far))),
+        "pieces", f"Each stage waits {percent(setting.bubble)} of the time",
+        Axis("linear", "share of the pipeline's time", "%", (0.0, up_to(1.2 * far))),
         Axis("band", names=tuple(rows)), tuple(marks), f"{words}.",
         table=Table(("stages", "bubble", "exactly"), tuple((name, f"{significant(v)} %", exact(v, "%")) for name, (v, _) in rows.items())),
         note=f"{setting.pipeline} stages, {setting.micro_batches:,} microbatches",
@@ -103,9 +111,10 @@ def more_gpus(setting: Setting, here: Mapping[str, float]) -> Figure:
     if any(m.name == "published MFU" for m in marks):
         legend.append({"colour": "accent", "shape": "diamond", "label": "published MFU, Megatron-Core"})
     return Figure(
-        "more-gpus", "Where the GPUs' time goes", Axis("linear", "of the step", "%", (0.0, 124.0), ticks=(0, 25, 50, 75, 100)),
+        "more-gpus", f"{setting.devices:,} GPUs reach {percent(setting.step.speed.mfu)} of their peak",
+        Axis("linear", "of the step", "%", (0.0, 124.0), ticks=(0, 25, 50, 75, 100)),
         Axis("band", names=tuple(names)), tuple(marks), "; ".join(words) + ".", table=Table(("GPUs", "part", "of the step"), tuple(table)),
-        note=f"{setting.batch:,} sequences a step, TP {setting.tensor} · PP {setting.pipeline}", legend=tuple(legend),
+        note=f"{setting.batch:,} sequences per step, TP {setting.tensor} · PP {setting.pipeline}", legend=tuple(legend),
         more={"stacked": True, "row": 40},
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ def dials(lab: kit.Lab) -> Any:
         no_pieces = {count: why for count in PIECES if (why := why_not_pieces(now, count))}
         return [
             *settings.dials(Setting, pipeline={"disabled": no_stages}, virtual={"disabled": no_pieces}),
-            kit.span("into", "Into the step", 0, 100, 100, step=2, unit="%", play=6, shows="gantt"),
+            kit.span("into", "Progress of the step", 0, 100, 100, step=2, unit="%", play=6, shows="gantt"),
         ]
 
     return dials_at

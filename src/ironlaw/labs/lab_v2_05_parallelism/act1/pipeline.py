@@ -25,7 +25,7 @@ PIECES = (1, 2, 3, 4, 6, 8)
 REPLICAS = (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 36, 48, 72, 144)  # each divides every batch, with any microbatch
 SEQ = 4096
 STORY = "dgx_h100"
-FEW = 320  # slots up to which each is drawn for itself
+FEW = 600  # slots up to which each is drawn for itself: the question's own are 576
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Setting:
     tensor: int = among((1, 2, 4, 8), 8, "Tensor parallelism over")
     pipeline: int = among(STAGES, 12, "Pipeline stages", dial="select")
     data: int = among(REPLICAS, 48, "Replicas of the pipeline", dial="span", log=True, whole=True)
-    virtual: int = among(PIECES, 1, "Pieces of each stage")
-    micro: int = among((1, 2, 4, 8), 1, "Sequences in a microbatch")
-    batch: int = among((1152, 2304, 4608), 1152, "Sequences in a step", shown="{:,}")
+    virtual: int = among(PIECES, 1, "Pieces per stage")
+    micro: int = among((1, 2, 4, 8), 1, "Sequences per microbatch")
+    batch: int = among((1152, 2304, 4608), 1152, "Sequences per step", shown="{:,}")
 
     @property
     def layout(self) -> Layout:

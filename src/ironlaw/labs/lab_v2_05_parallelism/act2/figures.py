@@ -11,6 +11,7 @@ from ironlaw.labs.lab_v2_05_parallelism.act2.spread import DEEP, MODELS, Case, p
 from ironlaw.pictures.devices import devices
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
+from ironlaw.units import percent
 from ironlaw.widget.figure import Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -20,7 +21,7 @@ TIMES = {
     "compute": ("arithmetic", "compute", False), "recompute": ("recomputed", "compute", True),
     "tensor": ("tensor group", "overhead", False),
     "context": ("context group", "good", False), "pipeline": ("sends", "ridge", False), "bubble": ("bubble", "warn", True),
-    "data": ("gradients, not hidden", "memory", False), "update": ("optimiser", "muted", True),
+    "data": ("exposed gradients", "memory", False), "update": ("optimiser", "muted", True),
 }  # fmt: skip
 
 
@@ -49,7 +50,11 @@ def memory(case: Case, said: float | None = None) -> Figure:
     limit = mark("rule", "fail", x=room, dash=True, label=f"holds {format_quantity(room, 'B')}", name="holds", id="limit",
                  hover=[("usable", exact(room, "B"))])  # fmt: skip
     shown = rows or {"weights alone": [_weights(case)]}
-    drawn = stack(shown, "B", "What the fullest device holds", chosen=YOURS, note=name_of(case), id="memory", extra=[limit])
+    step = case.step
+    title = f"Your fullest device needs {format_quantity(float(step.memory.total), 'B')}" if step else "What the fullest device holds"
+    drawn = stack(
+        shown, "B", title, chosen=YOURS, label="memory of one device", note=name_of(case), id="memory", extra=[limit]
+    )  # fmt: skip
     return drawn if said is None or TRIED not in rows else replace(drawn, marks=tuple(_worded(each, said) for each in drawn.marks))
 
 
@@ -93,7 +98,11 @@ def _held(parts: Parts) -> list[Part]:
 def step(case: Case) -> Figure | None:
     """None where no layout runs."""
     rows = {name: _spent(one.step.time) for name, one in beside(case) if one.step is not None}
-    return stack(rows, "s", "Where a step goes", chosen=YOURS, note=name_of(case), id="step") if rows else None
+    if not rows:
+        return None
+    own = case.step
+    title = f"Your step is {percent(own.time.bubble / own.time.total)} bubble" if own else "Where a step goes"
+    return stack(rows, "s", title, chosen=YOURS, label="time of a step", note=name_of(case), id="step")
 
 
 def _spent(time: StepTime) -> list[Part]:

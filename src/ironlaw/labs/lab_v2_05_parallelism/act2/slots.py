@@ -65,9 +65,8 @@ def reveal() -> dict[str, object]:
         "cut_needed": kit.amount(float(cut.held(cut.layout).total), "B"),
         "deep_needed": kit.amount(float(deep.held(deep.layout).total), "B"),
         "times": kit.times(float(deep.held(deep.layout).activations / parts.activations)),
-        "again": kit.amount(float(again.held(again.layout).total), "B"), "best": str(best.layout), "pieces": best.layout.virtual,
+        "again": kit.amount(float(again.held(again.layout).total), "B"),
         "ours": percent(mfu_as_counted(row, best.time.total)), "theirs": percent(mfu_as_counted(row, row.seconds)),
-        "count": f"{len(one.ranking):,}",
     }  # fmt: skip
 
 

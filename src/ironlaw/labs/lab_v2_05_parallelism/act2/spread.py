@@ -19,7 +19,7 @@ from ironlaw.systems.training.layout_steps import layout_ranking, layout_step, t
 
 MODELS = {"llama3_405b": "Llama 3 405B", "llama3_70b": "Llama 3 70B", "gpt3_175b": "GPT-3 175B"}
 TOKENS = 2**24  # of a step
-RECOMPUTE = {"none": "nothing", "selective": "the scores", "full": "all of a layer"}
+RECOMPUTE = {"none": "nothing", "selective": "the scores", "full": "whole layers"}
 FUSED, SCORES = "fused", "scores"
 ATTENTION = {FUSED: "one fused kernel", SCORES: "scores in memory"}
 
@@ -31,21 +31,21 @@ class Case:
     box: Box
     model: str = among(MODELS, "llama3_405b", "Model", dial="select")
     devices: int = among((1024, 2048, 4096, 8192, 16384), 16384, "Devices", dial="select", shown="{:,}")
-    seq: int = among((8192, 32768, 131072), 8192, "Tokens in a sequence", shown="{:,}")
+    seq: int = among((8192, 32768, 131072), 8192, "Tokens per sequence", shown="{:,}")
     tensor: int = among((1, 2, 4, 8, 16), 8, "Tensor parallelism (TP)", fix="tensor parallelism over {}")
     pipeline: int = among((1, 2, 4, 8, 16, 32, 64), 4, "Pipeline stages (PP)", fix="{} stages")
     context: int = among((1, 2, 4, 8, 16), 1, "Context parallelism (CP)", fix="context parallelism over {}")
-    virtual: int = among((1, 2, 4, 8), 1, "Pieces of each stage", fix="{} pieces of a stage")
-    micro: int = among((1, 2, 4), 1, "Sequences in a microbatch")
+    virtual: int = among((1, 2, 4, 8), 1, "Pieces per stage", fix="{} pieces per stage")
+    micro: int = among((1, 2, 4), 1, "Sequences per microbatch")
     zero: int = among(range(4), 1, "ZeRO stage", fix="ZeRO-{}")
-    recompute: str = among(RECOMPUTE, "none", "Computed again", tried=("full",), fix="recomputing all of a layer")
+    recompute: str = among(RECOMPUTE, "none", "Recompute", tried=("full",), fix="recomputing whole layers")
     attention: str = among(ATTENTION, FUSED, "Attention")
     sequence_parallel: bool = switch(True, "Sequence parallelism")
-    gradient_bytes: int = among({4: "4, FP32", 2: "2, BF16"}, 4, "Bytes of a gradient")
+    gradient_bytes: int = among({4: "4, FP32", 2: "2, BF16"}, 4, "Bytes per gradient")
     overlap: bool = switch(
-        True, "Gradients summed up beside the backward pass", tried=(True,), fix="summing gradients up beside the backward pass"
+        True, "Overlap gradient all-reduce with backward pass", tried=(True,), fix="overlapping gradients with the backward pass"
     )
-    nics: int = whole(8, "NICs of each box in use", dial="span", fix="{} NICs of each box")
+    nics: int = whole(8, "NICs in use per box", dial="span", fix="{} NICs per box")
 
     @property
     def fused(self) -> bool:

@@ -70,7 +70,7 @@ def _slow(case: Case) -> dict[str, object]:
     step, best = _stepping(case), case.best
     assert best is not None
     return {
-        "longer": kit.times(step.time.total / best.time.total), "mfu": percent(step.speed.mfu), "best": str(best.layout),
+        "longer": kit.times(step.time.total / best.time.total), "mfu": percent(step.speed.mfu),
         "best_mfu": percent(best.speed.mfu), "near": percent(NEAR - 1), "fixed": searched(case),
     }  # fmt: skip
 
@@ -101,7 +101,7 @@ LIMITS = (
     ),
     fail("nics", "The gradients wait for the NICs", _spends("data", NICS_MOST), _nics),
     warn(
-        "slow", "It runs, and could run faster",
+        "slow", "It runs, but it could run faster",
         lambda case: case.best is not None and case.step.time.total > NEAR * case.best.time.total, _slow,
     ),
     good("works", "It works", _works),
