@@ -67,7 +67,7 @@ def test_a_key_moves_with_its_premise(bench, monkeypatch, question, names, right
 
 def test_the_instrument_opens_at_the_question_s_own_case(bench):
     view = turned(bench, "act1")
-    gaps = [cards(view)[f"{rate}, gap"] for rate in ("Misses", "Precision", "False positives")]
+    gaps = [cards(view)[f"Gap in {rate}"] for rate in ("misses", "precision", "false positives")]
     assert gaps == ["0.0 points", "0.0 points", "5.6 points"]
     dots = {m["name"]: m["x"] for m in figure(view, "ratio")["marks"] if m["type"] == "point"}
     assert list(dots.values()) == [pytest.approx(27 / 7)] * 2
@@ -77,10 +77,10 @@ def test_the_instrument_opens_at_the_question_s_own_case(bench):
 def test_compas_at_the_published_cut(bench):
     bench.send("context", value="compas")
     view = turned(bench, "act1", linked="one")
-    assert cards(view)["False positives, gap"] == "21.4 points" and cards(view)["Odds, first over second"] == "1.63 ×"
-    assert cards(view)["Precision, gap"] == "3.8 points" and cards(view)["Misses, gap"] == "−19.7 points"
+    assert cards(view)["Gap in false positives"] == "21.4 points" and cards(view)["Ratio of the odds"] == "1.63 ×"
+    assert cards(view)["Gap in precision"] == "3.8 points" and cards(view)["Gap in misses"] == "−19.7 points"
     words = {card["label"]: card.get("word") for card in view["cards"]}
-    assert words["False positives, gap"] == words["Misses, gap"] == "not chance"
+    assert words["Gap in false positives"] == words["Gap in misses"] == "not chance"
     rules = {m["role"]: m["x"] for m in figure(view, "ratio")["marks"] if m.get("role")}
     assert rules == {"prediction": 3, "truth": pytest.approx(27 / 7)}
 
@@ -117,14 +117,14 @@ def test_the_separation_that_the_banner_names_does_it(page):
         poor = turned(page, "act1", separation=0.5, **dials)["banner"]
         apart = float(page.slots("act1.apart", poor["text"])["apart"])
         titles = [turned(page, "act1", separation=round(x, 1), **dials)["banner"]["title"] for x in (apart - 0.2, apart)]
-        assert [poor["title"], *titles] == ["Not on the curve", "Not on the curve", "Two rays, one corner"], (base, held)
+        assert [poor["title"], *titles] == ["No threshold does that", "No threshold does that", "Not all three can be equal"], (base, held)
 
 
 def test_nobody_flagged_is_no_error(bench):
     bench.send("context", value="compas")
     for slug in ("compas",):
         view = turned(bench, "act1", linked="one", **{f"cut_{slug}_a": CUTS[slug].high})
-        assert cards(view)["Precision, gap"] == "–" and "nobody" in bare(view["formula"])
+        assert cards(view)["Gap in precision"] == "–" and "nobody" in bare(view["formula"])
 
 
 # --- Act II
@@ -166,7 +166,7 @@ def test_the_law_leaves_one_rule(bench):
 def test_the_reason_is_kept_and_the_prediction_marked(bench):
     start = turned(bench, "act2")
     turned(bench, "act2", why="equal")
-    assert bench.lab.readouts["act2"]["justification"] == "groups get equal shares"
+    assert bench.lab.readouts["act2"]["justification"] == "every group gets an equal share"
     roles = {m["id"]: m["role"] for m in figure(start, "profits")["marks"] if m.get("role")}
     assert roles == {"rule-equal_odds": "prediction", "rule-equal_selection": "truth"}
 
@@ -199,5 +199,5 @@ def test_the_whole_lab_leaves_its_design(page):
         saved["rule"] == "equal_selection" and saved["profit_share"] == pytest.approx(0.7047, abs=1e-3) and saved["constraint_hit"] is False
     )
     assert saved["data"] == "credit" and len(saved["thresholds"]) == 4 and saved["gap_selected"] == pytest.approx(0, abs=1e-4)
-    assert saved["justification"] == "groups get equal shares" and saved["act1_correct"] is saved["act2_correct"] is True
+    assert saved["justification"] == "every group gets an equal share" and saved["act1_correct"] is saved["act2_correct"] is True
     assert not {"state"} & set(saved)

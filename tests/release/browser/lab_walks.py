@@ -182,19 +182,19 @@ def two_groups(page: Page, first: Locator) -> None:
     expect(first.locator('[data-figure="ratio"]')).to_contain_text("you said 3")
     expect(hud(page)).to_contain_text("21.4 points")
     page.get_by_role("button", name="The vendor's question").click()
-    first.get_by_role("tab", name="People").click()
+    first.get_by_role("tab", name="A hundred people").click()
     expect(first.locator('[data-figure="people"]')).to_contain_text("59.1")
     choose_context(page, "Credit scores")
     expect(first.get_by_label("First group", exact=True)).to_be_visible()
 
 
 def a_rule(page: Page, second: Locator) -> None:
-    expect(banner(second)).to_contain_text("Four fifths")
+    expect(banner(second)).to_contain_text("Too little profit")
     second.get_by_label("Rule", exact=True).select_option(label="equal selection rates")
-    expect(banner(second)).to_contain_text("Below the floor")
-    number(second, "Keep of the largest", "70")
-    number(second, "All three rates within", "40")
-    expect(banner(second)).to_contain_text("It can be defended")
+    expect(banner(second)).to_contain_text("The gap is too large")
+    number(second, "Profit to keep", "70")
+    number(second, "Largest gap allowed", "40")
+    expect(banner(second)).to_contain_text("The board can defend it")
 
 
 def parity_controls(page: Page, first: Locator, second: Locator) -> None:

@@ -25,7 +25,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     rates, rule = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     gap = rates.get("gap_fpr")
-    one = ("False positives, gap", f"{points(gap)} points" if gap is not None else "open", "")
+    one = ("Gap in false positives", f"{points(gap)} points" if gap is not None else "open", "")
     if not rule:
         return [one, ("Rule", "open", ""), ("Profit", "open", ""), ("Design", "open", "")]
     from ironlaw.labs.lab_15_parity.act2.verdicts import LIMITS  # here: the act is not open yet when this file is imported
@@ -34,6 +34,6 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     return [
         one,
         ("Rule", RULES[rule["rule"]], ""),
-        ("Profit", f"{100 * rule['profit_share']:.3g} %", ""),
+        ("Profit", f"{100 * rule['profit_share']:.3g}%", ""),
         ("Design", limit.title.lower(), limit.tone),
     ]

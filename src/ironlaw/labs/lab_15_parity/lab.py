@@ -2,7 +2,7 @@
 
 import marimo  # an extra: pip install 'ironlaw[notebook]'
 
-app = marimo.App(width="full", app_title="Lab 15 · Three Rates, Pick Two")
+app = marimo.App(width="full", app_title="Lab 15 · Fair to Whom?")
 
 
 @app.cell

@@ -13,7 +13,7 @@ from ironlaw.widget.figure import Table as Figures
 from ironlaw.widget.quantities import exact, format_quantity
 
 ENDS = (0.1, 10.0)
-HERE = "false positives, drawn anew here"
+HERE = "false alarms, drawn anew here"
 
 
 class Drawn(NamedTuple):
@@ -28,7 +28,7 @@ class Drawn(NamedTuple):
 def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark] = (), drawn: Drawn | None = None) -> Figure:
     """How many times as often one group is wrongly flagged, beside the ratio of the odds that equal precision and misses force."""
     rows = {
-        "false positives, as set": _over(tables[0].fpr, tables[1].fpr),
+        "false alarms, as set": _over(tables[0].fpr, tables[1].fpr),
         "odds of the base rates": odds(groups[0].base) / odds(groups[1].base),
     }
     bars = [
@@ -41,7 +41,7 @@ def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark
             id=f"ratio-{i}",
             name=name,
             label=format_quantity(value, "×"),
-            hover=[(f"{groups[0].name} over {groups[1].name}", exact(value, "×"))],
+            hover=[(f"{groups[0].name} compared with {groups[1].name}", exact(value, "×"))],
         )
         for i, (name, value) in enumerate(rows.items())
         if math.isfinite(value) and value > 0
@@ -52,13 +52,13 @@ def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark
     said = "; ".join(f"{name} {format_quantity(value, '×') if math.isfinite(value) else 'undefined'}" for name, value in rows.items())
     return Figure(
         "ratio",
-        f"False positive rate, {groups[0].name} over {groups[1].name}",
+        f"False alarms, {groups[0].name} compared with {groups[1].name}",
         Axis("log", "ratio", "×", ENDS),
         Axis("band", names=tuple(rows)),
         (*bars, *marks),
         f"{said}.",
         Figures(("what", "ratio"), tuple((name, exact(value, "×") if math.isfinite(value) else "–") for name, value in rows.items())),
-        "both marks are for the question's own case" if marks else "",
+        "your mark and the answer are for the question's groups" if marks else "",
         more={"row": 44},
     )
 

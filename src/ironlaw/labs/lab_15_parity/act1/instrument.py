@@ -55,18 +55,18 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     ]
     return kit.View(
         figures=[
-            tabbed(figures.ratio(pair, counts, marks(lab), local_runs.ratio(lab) if slug == COMPAS else None), "Ratio of false alarms"),
+            tabbed(figures.ratio(pair, counts, marks(lab), local_runs.ratio(lab) if slug == COMPAS else None), "False alarms"),
             tabbed(
                 rays(
                     lines,
                     setting.held,
-                    f"One precision, {setting.ppv:.0f} %",
+                    f"A precision of {setting.ppv:.0f}{THIN}% in both groups",
                     flagged=speech.flagged,
                     true=speech.true,
                     other=speech.other,
-                    note="dotted rays: every decision of this precision",
+                    note="dotted: every decision of this precision",
                 ),
-                "Rays",
+                "Trade-off",
             ),
             tabbed(
                 people(
@@ -74,9 +74,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
                     speech.kinds,
                     "A hundred people of each group",
                     rate=setting.side,
-                    note=f"behind each bar: {SIDES[setting.side].split(':')[0]}, as a share of those lit",
+                    note=f"beside each bar: {SIDES[setting.side].partition(',')[0]}, of those lit",
                 ),
-                "People",
+                "A hundred people",
             ),
         ],
         cards=cards(pair, counts),
@@ -120,16 +120,16 @@ def cards(pair: tuple[Group, Group], counts: tuple[Table, Table]) -> list[dict[s
         sure = gap is not None and not gap.may_be_chance
         note = f"{points(gap.low)} to {points(gap.high)} points" if gap else ""
         word = "not chance" if sure else "may be chance"
-        shown.append(as_points(f"{label}, gap", gap, note=note, tone="bad" if sure else "middling", word=word))
+        shown.append(as_points(f"Gap in {label.lower()}", gap, note=note, tone="bad" if sure else "middling", word=word))
     ratio = odds(pair[0].base) / odds(pair[1].base)
     bases = f"base rates {100 * pair[0].base:.3g} and {100 * pair[1].base:.3g}{THIN}%"
-    return [*shown, kit.card("Odds, first over second", ratio, "×", note=bases)]
+    return [*shown, kit.card("Ratio of the odds", ratio, "×", note=bases)]
 
 
 def formula(group: Group, table: Table) -> str:
     law = line("FPR =", fraction("<i>p</i>", "1 − <i>p</i>"), "·", fraction("1 − PPV", "PPV"), "· (1 − FNR)")
     if math.isnan(table.ppv):
-        return law + line("nobody is flagged: no precision, and no false positives")
+        return law + line("nobody is flagged, so there is no precision and no false positive")
     base, ppv, fnr = (f"{value:.3f}" for value in (group.base, table.ppv, table.fnr))
     filled = [fraction(base, f"1 − {base}"), "·", fraction(f"1 − {ppv}", ppv), f"· (1 − {fnr}) ="]
     return law + line("=", *filled, kit.dress(f"{100 * table.fpr:.3g} %"))

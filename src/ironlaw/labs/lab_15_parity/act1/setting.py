@@ -14,7 +14,7 @@ from ironlaw.systems.fields import among, figure, one_of
 RATES, ONE, EACH = "rates", "one", "each"  # what both groups share: two rates, a threshold, nothing
 FLOOR = 0.05  # of a group: a precision that only fewer people would have is no use
 FURTHEST, STEP = 6.0, 0.1  # of made-up scores, how far apart
-SIDES = {"fpr": "false positives: the reporters", "ppv": "precision: the vendor", "fnr": "misses: asked by nobody"}
+SIDES = {"fpr": "false positives, as the reporters did", "ppv": "precision, as the vendor did", "fnr": "misses, as nobody did"}
 
 
 def _group(default: str, label: str) -> Any:
@@ -30,7 +30,7 @@ def _threshold(slug: str, label: str) -> Any:
 class Setting:
     a: str = _group("White", "First group")
     b: str = _group("Black", "Second group")
-    linked: str = among({RATES: "precision and misses", ONE: "the threshold", EACH: "neither"}, RATES, "The same for both groups")
+    linked: str = among({RATES: "precision and misses", ONE: "the threshold", EACH: "neither"}, RATES, "Equal in both groups")
     cut_compas_a: float = _threshold(COMPAS, "Threshold")
     cut_compas_b: float = _threshold(COMPAS, "Threshold of the second group")
     cut_credit_a: float = _threshold(CREDIT, "Threshold")
@@ -39,10 +39,10 @@ class Setting:
     cut_made_up_b: float = _threshold(MADE_UP, "Threshold of the second group")
     base_a: float = figure(30, "Base rate of A", "%", low=5, high=95, dial="span")
     base_b: float = figure(10, "Base rate of B", "%", low=5, high=95, dial="span")
-    separation: float = figure(3, "How well the score separates", low=0, high=FURTHEST, dial="span", step=STEP)
-    ppv: float = figure(80, "Precision to hold", "%", low=5, high=100, dial="span")
-    fnr: float = figure(30, "Share of true cases missed", "%", low=0, high=95, dial="span")
-    side: str = among(SIDES, "fpr", "Light up the people who count for", dial="select")
+    separation: float = figure(3, "How far apart the scores lie", low=0, high=FURTHEST, dial="span", step=STEP)
+    ppv: float = figure(80, "Precision", "%", low=5, high=100, dial="span")
+    fnr: float = figure(30, "Misses, of the true cases", "%", low=0, high=95, dial="span")
+    side: str = among(SIDES, "fpr", "Count the people behind", dial="select")
     slug: str = COMPAS  # of the context
 
     @property

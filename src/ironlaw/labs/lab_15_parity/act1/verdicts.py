@@ -28,10 +28,10 @@ def _same_base(setting: Setting) -> bool:
 
 
 LIMITS = (
-    fail("off_curve", "Not on the curve", lambda setting: bool(setting.short), _off_curve),
-    Limit("one_ray", "good", "One ray", _same_base, lambda setting: {"base": kit.amount(100 * setting.pair[0].base, "%")}),
-    Limit("perfect", "good", "Perfect flags", lambda setting: setting.held >= 1.0),
-    warn("two_rays", "Two rays, one corner", slots=_held),
+    fail("off_curve", "No threshold does that", lambda setting: bool(setting.short), _off_curve),
+    Limit("one_ray", "good", "Equal base rates", _same_base, lambda setting: {"base": kit.amount(100 * setting.pair[0].base, "%")}),
+    Limit("perfect", "good", "A perfect flag", lambda setting: setting.held >= 1.0),
+    warn("two_rays", "Not all three can be equal", slots=_held),
 )
 
 

@@ -40,7 +40,7 @@ def profits(policy: Policy, said: str = "", true: str = "") -> Figure:
     words = "; ".join(f"{RULES[rule]} {significant(share)}{THIN}%" for rule, share in shares.items())
     drawn = Figure(
         "profits",
-        "What each rule leaves of the profit",
+        f"{RULES[policy.rule].capitalize()}: {significant(shares[policy.rule])}{THIN}% of the profit",
         Axis("linear", "of the largest profit", "%", (0.0, 115.0), ticks=(0.0, 25.0, 50.0, 75.0, 100.0)),
         Axis("band", names=tuple(RULES[rule] for rule in shares)),
         tuple(bars),
@@ -71,13 +71,13 @@ def price_list() -> dict[str, list[tuple[float, float]]]:
 
 def price(policy: Policy) -> Figure:
     """Profit against the gap that is left: the frontier, at the question's break-even."""
-    here = f"as set, {100 * policy.window:.0f}"
+    here = f"your rule, {100 * policy.window:.0f}"
     dial = mark("rule", "accent", x=100 * policy.window, dash=True, label=here, name="the dial", id="window")
     return lines(
         price_list(),
-        Axis("linear", "difference that is allowed, points", "", (0.0, 40.0)),
+        Axis("linear", "difference allowed between groups, in points", "", (0.0, 40.0)),
         Axis("linear", "of the largest profit", "%", (60.0, 102.0)),
-        f"The price of a gap, at a break-even of {100 * ASKED:.0f} %",
+        "The first points of gap buy back the most profit",
         extra=[dial] if policy.rule in WINDOWED else [],
         id="price",
         more={"height": 320},

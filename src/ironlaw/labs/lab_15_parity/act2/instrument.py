@@ -18,7 +18,7 @@ from ironlaw.widget.dials import settle
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("fairness_costs_3_to_5", "opportunity_passes_four_fifths")
-FORBIDDEN = "This rule takes a threshold for each group."
+FORBIDDEN = "This rule needs a threshold for each group."
 MORE = ("breakeven", "floor")  # dials in the fold
 
 
@@ -88,18 +88,18 @@ def cards(policy: Policy) -> list[dict[str, Any]]:
             100 * policy.profit,
             "%",
             tone="bad" if low else "good",
-            note=f"at least {100 * policy.keep:.0f} %",
+            note=f"the board wants {100 * policy.keep:.0f}%",
             word="too little" if low else "enough",
         ),
         as_points(
-            "Would repay and accepted, gap",
+            "Gap among those who would repay",
             policy.chances,
             tone="bad" if policy.is_too_far else "middling" if policy.is_unsure else "good",
             note=f"between {names[most]} and {names[least]} applicants",
             word="too far" if policy.is_too_far else "can't tell" if policy.is_unsure else "near enough",
         ),
-        kit.card("Accepted, least over most", ratio, "×", note=f"of all applicants; the four-fifths rule asks for {FIFTHS:g}"),
-        as_points("Repaid when accepted, gap", policy.gap("ppv"), note=f"between {names[high]} and {names[lowest]} applicants"),
+        kit.card("Lowest acceptance over highest", ratio, "×", note=f"the four-fifths rule asks for {FIFTHS:g}"),
+        as_points("Gap in repayment", policy.gap("ppv"), note=f"between {names[high]} and {names[lowest]} applicants"),
     ]
 
 

@@ -16,12 +16,12 @@ from ironlaw.systems.fields import among, figure, hundredths
 BY_GROUP, ALL_ALIKE = "by_group", "alike"
 LAWS = {BY_GROUP: "may differ by group", ALL_ALIKE: "one for all, by law"}
 WHY = {
-    "able": "all who would repay have equal chances",
-    "equal": "groups get equal shares",
-    "errors": "errors fall on all alike",
-    "flags": "a yes means the same for all",
+    "able": "whoever would repay gets an equal chance",
+    "equal": "every group gets an equal share",
+    "errors": "errors hit every group alike",
+    "flags": "a yes means the same in every group",
     "same": "same score, same answer",
-    "profit": "the bank lives on it",
+    "profit": "the bank lives on its profit",
 }
 FIFTHS = 0.8  # of the highest rate of selection: a rule of thumb of US employment law
 WINDOWED = (SELECTION, OPPORTUNITY)  # the rules that a tolerance is defined for
@@ -35,11 +35,11 @@ class Policy:
     law: str = among(LAWS, BY_GROUP, "Thresholds")
     rule: str = among(RULES, OPPORTUNITY, "Rule", dial="select")
     breakeven: float = figure(82, "Repayment at which a loan breaks even", "%", low=50, high=95, dial="span", means=hundredths)
-    window: float = figure(0, "The groups' rates may differ by", "points", low=0, high=40, dial="span", means=hundredths)
-    within: float = figure(10, "Gap allowed, applicants who would repay", "points", low=1, high=40, dial="span", means=hundredths)
-    floor: float = figure(10, "Accept at least this share of each group", "%", low=1, high=50, dial="span", means=hundredths)
+    window: float = figure(0, "Ease the rule by", "points", low=0, high=40, dial="span", means=hundredths)
+    within: float = figure(10, "Largest gap allowed", "points", low=1, high=40, dial="span", means=hundredths)
+    floor: float = figure(10, "Accept of every group, at least", "%", low=1, high=50, dial="span", means=hundredths)
     keep: float = figure(95, "Profit to keep, at least", "%", low=50, high=100, dial="span", means=hundredths)
-    why: str = among(WHY, "able", "Because", dial="select")
+    why: str = among(WHY, "able", "My reason", dial="select")
 
     @property
     def groups(self) -> tuple[Group, ...]:

@@ -50,7 +50,7 @@ def _cant_tell(policy: Policy) -> dict[str, object]:
 
 LIMITS = (
     fail("too_few", "A group is left out", lambda policy: policy.decision.tables[policy.least_accepted].selected < policy.floor, _too_few),
-    fail("too_far", "Chances too far apart", lambda policy: policy.is_too_far, lambda policy: _apart(policy) | _allowed(policy)),
+    fail("too_far", "The gap is too large", lambda policy: policy.is_too_far, lambda policy: _apart(policy) | _allowed(policy)),
     fail(
         "below_floor",
         "Too little profit",
