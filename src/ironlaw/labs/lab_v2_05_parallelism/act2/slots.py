@@ -97,7 +97,7 @@ def peek() -> dict[str, object]:
     return {
         "model": MODELS[one.model], "parameters": f"{significant(shape.parameters / 1e9)} billion", "devices": f"{one.devices:,}",
         "share": kit.amount(float(zero3.static), "B"), "seq": f"{one.seq:,}",
-        "dense": kit.amount(6.0 * shape.parameters, "FLOP"), "token": kit.amount(float(token_flops(shape, one.seq)), "FLOP"),
+        "dense": kit.amount(float(token_flops(shape, 0)), "FLOP"), "token": kit.amount(float(token_flops(shape, one.seq)), "FLOP"),
         "mfu": percent(best.speed.mfu), "hidden": f"{shape.hidden:,}", "layers": shape.layers,
     }  # fmt: skip
 
