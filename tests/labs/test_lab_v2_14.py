@@ -50,7 +50,7 @@ def test_the_table_is_drawn_as_it_stands(bench):
     assert rules == {"prediction": 10, "truth": 0}
     sure = next(mark["points"] for mark in table["marks"] if mark["id"] == "sure-Scaling laws")
     assert [y for _, y in sure] == pytest.approx([100 * clopper_pearson(7371, 10_000).low, 100 * clopper_pearson(7371, 10_000).high])
-    assert "10 of the 99" in table["note"] and "15 of all 99 claims" in table["note"]
+    assert "10 of 99 models" in table["note"]
 
 
 def test_rows_can_be_left_out(bench):
@@ -72,12 +72,13 @@ def test_rows_can_be_left_out(bench):
 def test_a_hidden_slope_flatters_until_the_margin_is_followed(bench):
     start = bench.start("act1")
     blind = bench.turn("act1", **{**start, "reader": "masked", "attack": "pgd"})
-    assert float(cards(blind)["Digits, attacked so"].split()[0]) > 95 and bench.shows("act1.flatters", blind["note"])
+    assert float(cards(blind)["Digits under this attack"].split()[0]) > 95 and bench.shows("act1.flatters", blind["note"])
     seeing = bench.turn("act1", **{**start, "reader": "masked", "attack": "margin"})
     plain = bench.turn("act1", **{**start, "reader": "plain", "attack": "margin"})
-    assert cards(seeing)["Digits, attacked so"] == cards(plain)["Digits, attacked so"] and not bench.shows("act1.flatters", seeing["note"])
-    assert float(cards(seeing)["Digits, attacked so"].split()[0]) < 50
-    assert cards(blind)["The attack takes"] == "41 passes"
+    assert cards(seeing)["Digits under this attack"] == cards(plain)["Digits under this attack"]
+    assert not bench.shows("act1.flatters", seeing["note"])
+    assert float(cards(seeing)["Digits under this attack"].split()[0]) < 50
+    assert cards(blind)["Cost of the attack"] == "41 passes"
 
 
 def test_every_setting_of_the_reader_is_drawn(bench):
@@ -182,7 +183,7 @@ def test_the_target_of_the_waiting_line_is_offered(page):
 def test_contexts_are_sets_of_images(bench):
     bench.send("context", value="imagenet")
     table = figure(bench.piece("act1.instrument").view, "table")
-    assert "3 of the 30" in table["note"] and bench.start("act2")["model"] == "Standard_R50"
+    assert "3 of 30 models" in table["note"] and bench.start("act2")["model"] == "Standard_R50"
     bench.send("context", value="cifar10")
     assert bench.start("act2")["model"] == FELL
 

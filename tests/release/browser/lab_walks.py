@@ -425,28 +425,28 @@ def the_attacks(page: Page, first: Locator) -> None:
     expect(hud(page)).to_contain_text("97.2 %")
     page.get_by_role("button", name="attack it another way").click()
     expect(hud(page)).to_contain_text("44 %")
-    changes(page, first, lambda: number(first, "A pixel may change by", "0.2"))
+    changes(page, first, lambda: number(first, "Largest change of a pixel", "0.2"))
 
 
 def the_robust_one(page: Page, second: Locator) -> None:
-    expect(banner(second)).to_contain_text("Its claim did not stand")
-    page.get_by_role("button", name="take it").click()
+    expect(banner(second)).to_contain_text("Its claim fell")
+    page.get_by_role("button", name="Take the most robust one").click()
     expect(banner(second)).to_contain_text("Too slow")
-    page.get_by_role("button", name="on an H100").click()
-    expect(banner(second)).to_contain_text("It works")
+    page.get_by_role("button", name="try it on an H100").click()
+    expect(banner(second)).to_contain_text("Robust, fast and affordable")
     page.get_by_role("button", name="Let two of them vote").click()
-    expect(banner(second)).to_contain_text("Another is as good for less")
-    page.get_by_role("button", name="One again").click()
-    number(second, "Images trained on, in millions", "500")
+    expect(banner(second)).to_contain_text("Another costs less")
+    page.get_by_role("button", name="Go back to one").click()
+    number(second, "Training images, in millions", "500")
     expect(banner(second)).to_contain_text("Training costs too much")
-    number(second, "Images trained on, in millions", "100")
-    expect(banner(second)).to_contain_text("It works")
+    number(second, "Training images, in millions", "100")
+    expect(banner(second)).to_contain_text("Robust, fast and affordable")
 
 
 def robustness_controls(page: Page, first: Locator, second: Locator) -> None:
     first.get_by_role("tab", name="The table").click()
     changes(page, first, lambda: pick(first, "claims that fell"))
-    changes(page, second, lambda: second.get_by_label("Answers on").select_option(label="NVIDIA L4 24 GB"))
+    changes(page, second, lambda: second.get_by_label("Device").select_option(label="NVIDIA L4 24 GB"))
     second.get_by_role("tab", name="Noisy copies").click()
     expect(second.locator('[data-figure="certificate"] .il-drawing')).to_be_visible()
 

@@ -23,7 +23,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
 def measured(lab: kit.Lab) -> dict[str, str]:
     """For the receipt: what RobustBench counted of the network that Act I asks about."""
     ordinary = model(CIFAR, STANDARD[CIFAR])
-    return {"act1": f"{ordinary.attacked:g} % left (RobustBench)"}
+    return {"act1": f"{ordinary.attacked:g}% left (RobustBench)"}
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

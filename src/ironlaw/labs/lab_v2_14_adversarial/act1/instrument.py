@@ -48,16 +48,16 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     shown = counted(len(setting.shown), "model")
     left, worst = 100 * setting.left.value, 100 * setting.worst.value
     return [
-        kit.card("Claims that fell, here", len(fell), "", note=f"of {shown} shown", tone="bad" if fell else ""),
-        kit.card("Digits, not attacked", 100 * setting.withstood(0.0).value, "%"),
+        kit.card("Claims that fell", len(fell), "", note=f"of {shown} shown", tone="bad" if fell else ""),
+        kit.card("Unchanged digits", 100 * setting.withstood(0.0).value, "%"),
         kit.card(
-            "Digits, attacked so",
+            "Digits under this attack",
             left,
             "%",
             note=f"surely {significant(100 * setting.left.low)} to {percent(setting.left.high)}",
         ),
-        kit.card("Under the worst we tried", worst, "%", tone="bad" if left - worst > NARROW else ""),
-        kit.card("The attack takes", setting.passes, "passes", note="forward, per image"),
+        kit.card("Digits under the worst attack", worst, "%", tone="bad" if left - worst > NARROW else ""),
+        kit.card("Cost of the attack", setting.passes, "passes", note="per image"),
     ]
 
 

@@ -13,7 +13,7 @@ from ironlaw.systems.fields import among, figure, whole
 READERS = {PLAIN: "as trained", MASKED: "with a defence", HARDENED: "trained on attacks"}
 ATTACKS = {FGSM: "one step", PGD: "steps along the loss", MARGIN: "steps along the margin"}
 EVERY, HELD, FALLEN = "every", "held", "fell"
-ROWS = {EVERY: "every row", HELD: "claims that held", FALLEN: "claims that fell"}
+ROWS = {EVERY: "all", HELD: "claims that held", FALLEN: "claims that fell"}
 FIRST_YEAR, LAST_YEAR = 2019, 2024
 
 
@@ -22,17 +22,17 @@ class Setting:
     """Where the dials of Act I stand."""
 
     data: str
-    rows: str = among(ROWS, EVERY, "Rows of the table", shows="table")
+    rows: str = among(ROWS, EVERY, "Models shown", shows="table")
     until: int = whole(LAST_YEAR, "Published until", least=FIRST_YEAR, most=LAST_YEAR, dial="span", shows="table")
     confidence: float = among(
-        {"90": "90 %", "95": "95 %", "99": "99 %"}, "95", "Interval", means=lambda percents: float(percents) / 100, shows="table"
+        {"90": "90%", "95": "95%", "99": "99%"}, "95", "Confidence interval", means=lambda percents: float(percents) / 100, shows="table"
     )
     reader: str = among(READERS, PLAIN, "Digit classifier", shows="readers")
-    attack: str = among(ATTACKS, FGSM, "Attacked in", shows="readers")
+    attack: str = among(ATTACKS, FGSM, "Attack", shows="readers")
     steps: int = among([str(n) for n in STEPS], "20", "Steps", means=int, shows="readers")
     restarts: int = among([str(n) for n in RESTARTS], "1", "Random starts", means=int, shows="readers")
     epsilon: float = figure(
-        0.1, "A pixel may change by", low=0, high=EPSILONS[-1], dial="span", step=0.02, shows="readers",
+        0.1, "Largest change of a pixel", low=0, high=EPSILONS[-1], dial="span", step=0.02, shows="readers",
         means=lambda epsilon: min(EPSILONS, key=lambda each: abs(each - epsilon)),
     )  # fmt: skip
 

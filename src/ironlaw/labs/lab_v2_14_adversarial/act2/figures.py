@@ -8,7 +8,7 @@ from ironlaw import kit
 from ironlaw.engine.numerics.pareto_nd import LESS, MORE
 from ironlaw.engine.robustness import largest_radius
 from ironlaw.labs.lab_v2_14_adversarial.act2 import timed
-from ironlaw.labs.lab_v2_14_adversarial.act2.plan import Plan
+from ironlaw.labs.lab_v2_14_adversarial.act2.plan import MODES, Plan
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, NAMES, STANDARD, model, models
 from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.front import Entry, front
@@ -19,7 +19,7 @@ from ironlaw.registry.machines import hardware
 from ironlaw.widget.figure import Axis, Figure, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-TIME = Axis("log", "until a batch is answered", "s", (1e-4, 100.0))
+TIME = Axis("log", "time per batch", "s", (1e-4, 100.0))
 SHARE = Axis("linear", "right under attack", "%", (-6.0, 100.0), ticks=(0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
 QUESTION = 10  # steps of attack that were timed
 ASKED = Plan(model(CIFAR, STANDARD[CIFAR]))  # the ordinary network of the question
@@ -50,17 +50,17 @@ def places(lab: kit.Lab, plan: Plan) -> Figure:
             )
         )
     limits = [
-        mark("rule", "warn", x=plan.slo, dash=True, label=f"within {format_quantity(plan.slo, 's')}", name="to answer within", id="slo",
+        mark("rule", "warn", x=plan.slo, dash=True, label=f"limit {format_quantity(plan.slo, 's')}", name="to answer within", id="slo",
              hover=[("to answer within", exact(plan.slo, "s"))]),
-        mark("rule", "good", y=plan.goal.attacked, dash=True, label=f"at least {plan.goal.attacked:g} %", name="asked for", id="asked",
-             hover=[("asked for", exact(plan.goal.attacked, "%"))]),
+        mark("rule", "good", y=plan.goal.attacked, dash=True, label=f"at least {plan.goal.attacked:g}%", name="you need", id="asked",
+             hover=[("you need", exact(plan.goal.attacked, "%"))]),
     ]  # fmt: skip
     option = lab.choice("act2")
     if option and plan.model.data == CIFAR and all(getattr(plan, name) == getattr(ASKED, name) for name in SAME):
         limits += reveal_picture.rules(float(option.value), float(lab.question("act2").answer), "×", base=ASKED.seconds)
     return front(
-        entries, TIME, SHARE, f"{NAMES[plan.model.data]}: time and robustness", senses=(LESS, MORE), chosen=plan.model.name, extra=limits,
-        id="places", note=f"{hardware(plan.device).name}, batch {plan.batch}, {plan.mode}; predicted op by op",
+        entries, TIME, SHARE, "Robust networks take longer", senses=(LESS, MORE), chosen=plan.model.name, extra=limits, id="places",
+        note=f"{NAMES[plan.model.data]} on {hardware(plan.device).name}, batch {plan.batch}, {MODES[plan.mode]}; predicted",
     )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def step(plan: Plan) -> Figure:
         Part("timed on an H200", timed.ratio(QUESTION), "accent", source="ResNet-18, batch 1,024, compiled")
     ]
     figure = stack(rows, "×", "A training step", chosen=f"against {steps} steps", label="in plain steps", id="step",
-                   note="by arithmetic; timed: ResNet-18 on 32 × 32 images")  # fmt: skip
+                   note="counted in passes, and timed for ResNet-18")  # fmt: skip
     return replace(figure, x=Axis("linear", "in plain steps", "×", (0.0, 24.0), ticks=(4.0, 8.0, 12.0, 16.0, 20.0, 24.0)))
 
 
@@ -93,8 +93,8 @@ def certificate(plan: Plan) -> Figure:
     corner = mark("rule", "good", y=plan.box, dash=True, label=f"the box's corner, {plan.box:.2f}", name="the box's corner", id="corner",
                   hover=[("distance", exact(plan.box))])  # fmt: skip
     return lines(
-        {name: curve}, Axis("log", "noisy copies of each image, all of them right", "", (10.0, 1e5)),
-        Axis("linear", "certified at most", "", (0.0, 7.0)), "What noisy copies certify", extra=[corner], now=(name, samples),
+        {name: curve}, Axis("log", "noisy copies of each image, all read right", "", (10.0, 1e5)),
+        Axis("linear", "certified radius, at most", "", (0.0, 7.0)), "What noisy copies can prove", extra=[corner], now=(name, samples),
         id="certificate",
-        note=f"doubt one in a thousand; the box: every pixel of a {NAMES[plan.model.data]} image by ε",
+        note=f"at a doubt of one in a thousand; in the box every pixel of a {NAMES[plan.model.data]} image moves by ε",
     )  # fmt: skip

@@ -25,7 +25,7 @@ def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         data = data_of(lab)
         rows = [(one.slug, f"{one.name}: {one.architecture}") for one in models(data)]
-        closed = {one.slug: f"no graph of ours stands for {one.architecture}" for one in models(data) if not one.graph}
+        closed = {one.slug: f"we can't predict the time of {one.architecture}" for one in models(data) if not one.graph}
         noise = (values.get("noise") or "off") == "on"
         *running, samples, sigma, slo = settings.dials(Plan, samples={"value": 100, "hidden": not noise}, sigma={"hidden": not noise})
         return [
@@ -59,21 +59,28 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
     goal, model = plan.goal, plan.model
     clean, attacked = (100 * model.sure(figure).low for figure in ("clean", "attacked"))
     return [
-        kit.card("Right as they are", clean, "%", note=f"at least, of {goal.clean:g} % asked for",
+        kit.card("Right, unchanged", clean, "%", note=f"at least; you need {goal.clean:g}%",
                  tone="good" if clean >= goal.clean else "bad"),
-        kit.card("Right under attack", attacked, "%", note=f"at least, of {goal.attacked:g} % asked for",
+        kit.card("Right under attack", attacked, "%", note=f"at least; you need {goal.attacked:g}%",
                  tone="good" if attacked >= goal.attacked else "bad"),
-        kit.card("A batch takes", plan.seconds, "s", note="at least" if model.uncounted else "as predicted",
+        kit.card("Time per batch", plan.seconds, "s", note="at least" if model.uncounted else "as predicted",
                  tone="good" if plan.seconds <= plan.slo else "bad"),
-        kit.text_card("Training takes", f"{plan.hours:,.0f}", "h", note=f"on one H200, of {goal.hours:g} h",
+        kit.text_card("Training time", f"{plan.hours:,.0f}", "h", note=f"on one H200; you have {goal.hours:g} h",
             tone="good" if plan.hours <= goal.hours else "bad"),
-        kit.card("An attacked step", attack_cost(plan.attack_steps), "×", note="of a plain one, by arithmetic"),
+        kit.card("Step with attacks", attack_cost(plan.attack_steps), "×", note="a plain step's arithmetic"),
     ]  # fmt: skip
 
 
 def formula(plan: Plan) -> str:
     steps = plan.attack_steps
-    factor = line("a step:", fraction("2 <i>K</i> + 3", "3"), "=", fraction(f"2 × {steps} + 3", "3"), "=", kit.times(attack_cost(steps)))
+    factor = line(
+        "attacked over plain step =",
+        fraction("2 <i>K</i> + 3", "3"),
+        "=",
+        fraction(f"2 × {steps} + 3", "3"),
+        "=",
+        kit.times(attack_cost(steps)),
+    )
     times = f"{plan.members} × " if plan.members > 1 else ""
     hours = line(
         "hours =", f"{times}{plan.images:g} million images / {TRAINING_BATCH} per step ×", kit.amount(plan.step_seconds, "s"), "=",

@@ -51,19 +51,19 @@ class Plan:
     """`steps` of attack before each training step; `images` that are trained on, in millions; `samples`: noisy copies, 0 for none."""
 
     model: Model
-    device: str = among(DEVICES, "l4", "Answers on", dial="select", shown=lambda slug: hardware(slug).name)
-    batch: int = whole(32, "Images in a batch", most=256, dial="span", log=True, steps=[2**k for k in range(9)])
-    dtype: str = among(FORMATS, "fp16", "Numbers")
-    mode: str = among(MODES, "eager", "Runs")
+    device: str = among(DEVICES, "l4", "Device", dial="select", shown=lambda slug: hardware(slug).name)
+    batch: int = whole(32, "Images per batch", most=256, dial="span", log=True, steps=[2**k for k in range(9)])
+    dtype: str = among(FORMATS, "fp16", "Number format")
+    mode: str = among(MODES, "eager", "Execution")
     members: int = whole(1, "Networks that vote", most=5, dial="span", shows="places")
     steps: int = whole(10, "Steps of attack in training", most=20, dial="span", shows="step")
     images: float = figure(
-        100, "Images trained on, in millions", low=10, high=1000, dial="span", log=True, steps=[10, 20, 50, 100, 200, 500, 1000]
+        100, "Training images, in millions", low=10, high=1000, dial="span", log=True, steps=[10, 20, 50, 100, 200, 500, 1000]
     )
     samples: int = whole(0, "Copies of each image", least=10, most=100_000, dial="span", log=True, shows="certificate")
-    sigma: float = figure(0.25, "Noise, of the range of a pixel", low=0.1, high=1.5, dial="span", step=0.05, shows="certificate")
+    sigma: float = figure(0.25, "Noise, of a pixel's range", low=0.1, high=1.5, dial="span", step=0.05, shows="certificate")
     slo: float = figure(
-        1e3 * SLO, "Answer a batch within", "ms", low=1e3 * SHORTEST, high=1e3 * LONGEST, dial="span", log=True, means=times(1e-3)
+        1e3 * SLO, "Limit per batch", "ms", low=1e3 * SHORTEST, high=1e3 * LONGEST, dial="span", log=True, means=times(1e-3)
     )
 
     @property

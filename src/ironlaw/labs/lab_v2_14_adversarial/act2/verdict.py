@@ -14,7 +14,7 @@ THIN, LATE, DEAR = "thin", "latency", "budget"
 
 def short(plan: Plan) -> tuple[str, float, float] | None:
     """(which figure, its lower end in percent, what is asked for) of the first that may be too low."""
-    for figure, words in (("clean", "on images as they are"), ("attacked", "under attack")):
+    for figure, words in (("clean", "of unchanged images"), ("attacked", "under attack")):
         low = 100 * plan.model.sure(figure).low
         if low < (asked := float(getattr(plan.goal, figure))):
             return words, low, asked
@@ -94,13 +94,13 @@ def _works(plan: Plan) -> dict[str, object]:
 
 
 LIMITS = (
-    fail("unproven", "Its claim did not stand", lambda plan: plan.model.lost > FELL, _unproven),
+    fail("unproven", "Its claim fell", lambda plan: plan.model.lost > FELL, _unproven),
     fail("noisy", "Nobody measured it with noise", lambda plan: plan.samples > 0, _noisy),
-    fail(THIN, "Trained on too little", _trained_on_little, _thin),
-    fail("below", "Not accurate enough, surely", lambda plan: short(plan) is not None, _below),
-    warn("dominated", "Another is as good for less", lambda plan: bool(plan.dominators), _dominated),
+    fail(THIN, "The recipe is too weak", _trained_on_little, _thin),
+    fail("below", "Not surely accurate enough", lambda plan: short(plan) is not None, _below),
+    warn("dominated", "Another costs less", lambda plan: bool(plan.dominators), _dominated),
     fail(LATE, "Too slow", lambda plan: plan.seconds > plan.slo, _late),
     fail(DEAR, "Training costs too much", lambda plan: plan.hours > plan.goal.hours, _dear),
-    warn("open", "Its time is not counted whole", lambda plan: bool(plan.model.uncounted), _open),
-    good("works", "It works", _works),
+    warn("open", "Its time is only a lower bound", lambda plan: bool(plan.model.uncounted), _open),
+    good("works", "Robust, fast and affordable", _works),
 )
