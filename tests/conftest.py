@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import collected_in_turn
 import cpu_seconds
 import hypothesis_profile  # noqa: F401  the same examples every time, on a busy machine too
 import pytest
@@ -22,6 +23,7 @@ gc.set_threshold(100_000, 20, 50)
 
 def pytest_configure(config: pytest.Config) -> None:
     cpu_seconds.watch(config)
+    collected_in_turn.watch(config)
 
 
 @pytest.fixture(scope="session")
