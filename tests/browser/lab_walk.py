@@ -140,7 +140,7 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_13_line": (("act1", "radio", "columns", "ArrowRight"), ("act2", "range", "Requests per second", "ArrowRight")),
     "lab_14_tail": (("act1", "range", "Connections", "End"),),
     "lab_15_parity": (("act2", "range", "Repayment", "ArrowRight"),),
-    "lab_v2_15_jevons": (("act1", "radio", "by hand", "ArrowRight"), ("act2", "range", "How many of them", "ArrowRight")),
+    "lab_v2_15_jevons": (("act1", "radio", "by hand", "ArrowRight"), ("act2", "range", "Number of servers", "ArrowRight")),
     "lab_v2_05_parallelism": (
         ("act1", "range", "Replicas of the pipeline", "ArrowLeft"),
         ("act2", "range", "Highlight GPU number", "ArrowRight"),
@@ -150,7 +150,7 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_v2_06_collectives": (("act1", "range", "Into the sum", "ArrowRight"), ("act2", "range", "Bucket", "ArrowRight")),
     "lab_v2_10_kv_serving": (("act1", "range", "Devices", "ArrowLeft"), ("act2", "range", "Moment", "ArrowRight")),
     "lab_v2_12_slo": (("act1", "radio", "P99", "ArrowLeft"), ("act2", "range", "Moment", "ArrowLeft")),
-    "lab_v2_14_adversarial": (("act1", "range", "A pixel may change by", "ArrowRight"), ("act2", "radio", "FP16", "ArrowLeft")),
+    "lab_v2_14_adversarial": (("act1", "range", "Largest change of a pixel", "ArrowRight"), ("act2", "radio", "FP16", "ArrowLeft")),
     "lab_v2_17_synthesis": (("act2", "select", "GPUs that train", "ArrowDown"),),
     "lab_v2_13_privacy": (("act1", "range", "Noise multiplier", "ArrowLeft"), ("act2", "radio", "4 %", "ArrowRight")),
     "lab_v2_07_checkpoint": (("act1", "range", "Into the day", "ArrowLeft"), ("act2", "radio", "nowhere", "ArrowRight")),

@@ -42,13 +42,13 @@ def test_the_keys_are_the_storys_own_cases(bench):
 def test_the_story(bench):
     view = bench.piece("act1.instrument").view
     shown = cards(view)
-    assert shown["Energy, of before"] == "63.8 %" and shown["Price, of before"] == "85 %" and shown["Backfires from"] == "4.27"
+    assert shown["Energy used"] == "63.8 %" and shown["Price"] == "85 %" and shown["Backfires above"] == "4.27"
     change = figure(view, "change")
     rules = {mark["id"]: mark["x"] for mark in change["marks"] if mark["type"] == "rule"}
     assert rules == {"prediction": 141, "truth": pytest.approx(63.8, abs=0.01)}
     ends = {mark["y"]: mark["x"] for mark in change["marks"] if mark["type"] == "point"}
-    assert ends["demand stays"] == 50 and ends["as set"] == pytest.approx(63.8, abs=0.01)
-    assert ends["energy is the whole price"] == ends["machine time falls, too"] == pytest.approx(141.4, abs=0.05)
+    assert ends["demand stays fixed"] == 50 and ends["as set"] == pytest.approx(63.8, abs=0.01)
+    assert ends["energy is the whole price"] == ends["machine time falls too"] == pytest.approx(141.4, abs=0.05)
 
 
 def test_the_boundary_is_the_law(bench):
@@ -68,7 +68,7 @@ def test_contexts(bench):
     gains = {}
     for slug in (fleets.RENTED, fleets.TRAINING, fleets.WORLD, fleets.SAVED, fleets.OWN):
         bench.send("context", value=slug)
-        gains[slug] = (bench.start("act1"), cards(bench.piece("act1.instrument").view)["At the meter"])
+        gains[slug] = (bench.start("act1"), cards(bench.piece("act1.instrument").view)["On the meter"])
         assert bench.shows(
             f"act1.{slug}" if slug not in (fleets.OWN, fleets.SAVED) else "act1.band", bench.piece("act1.instrument").view["note"]
         )

@@ -376,35 +376,35 @@ def saves_controls(page: Page, first: Locator, second: Locator) -> None:
 
 def the_meter(page: Page, first: Locator) -> None:
     expect(page.locator("#act1-reveal")).to_contain_text("63.8")
-    page.get_by_role("button", name="Were energy the whole price").click()
+    page.get_by_role("button", name="Make energy the whole price").click()
     expect(banner(first)).to_contain_text("It depends")
     first.get_by_role("tab", name="Where it backfires").click()
     expect(first.locator('[data-figure="plane"] .il-drawing')).to_be_visible()
     pick(first, "from the bill")
     expect(banner(first)).to_contain_text("Less energy")
-    number(first, "Machine time of a token", "50")
+    number(first, "Machine time per token", "50")
     expect(banner(first)).to_contain_text("It depends")
     expect(hud(page)).to_contain_text("141 %")
 
 
 def the_year(page: Page, second: Locator) -> None:
     expect(banner(second)).to_contain_text("Over the budget")
-    page.get_by_role("button", name="Look", exact=True).click()
+    page.get_by_role("button", name="See it", exact=True).click()
     expect(banner(second)).to_contain_text("Tokens come too late")
     second.get_by_label("Servers", exact=True).select_option(label="70B, 2 B200, 256 at once")
     expect(banner(second)).to_contain_text("It backfires")
     number(second, "Savings passed on", "25")
-    number(second, "How many of them", "65")
-    expect(banner(second)).to_contain_text("It works")
-    pick(second, "water")
-    expect(banner(second)).to_contain_text("can't feed it")
+    number(second, "Number of servers", "65")
+    expect(banner(second)).to_contain_text("Within budget")
+    pick(second, "hydro")
+    expect(banner(second)).to_contain_text("can't supply the power")
     pick(second, "gas and sun")
-    number(second, "How many of them", "40")
+    number(second, "Number of servers", "40")
     expect(banner(second)).to_contain_text("too small")
-    number(second, "How many of them", "250")
-    expect(banner(second)).to_contain_text("Most machines idle")
-    number(second, "How many of them", "65")
-    expect(banner(second)).to_contain_text("It works")
+    number(second, "Number of servers", "250")
+    expect(banner(second)).to_contain_text("Most machines are idle")
+    number(second, "Number of servers", "65")
+    expect(banner(second)).to_contain_text("Within budget")
 
 
 def year_controls(page: Page, first: Locator, second: Locator) -> None:
@@ -446,7 +446,7 @@ def the_robust_one(page: Page, second: Locator) -> None:
 def robustness_controls(page: Page, first: Locator, second: Locator) -> None:
     first.get_by_role("tab", name="The table").click()
     changes(page, first, lambda: pick(first, "claims that fell"))
-    changes(page, second, lambda: second.get_by_label("Device").select_option(label="NVIDIA L4 24 GB"))
+    changes(page, second, lambda: second.get_by_label("Device", exact=True).select_option(label="NVIDIA L4 24 GB"))
     second.get_by_role("tab", name="Noisy copies").click()
     expect(second.locator('[data-figure="certificate"] .il-drawing')).to_be_visible()
 

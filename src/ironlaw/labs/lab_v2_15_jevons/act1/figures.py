@@ -20,7 +20,7 @@ OF_BEFORE = (10.0, 1000.0)  # per cent that the pictures hold
 SHARES = tuple(10 ** (2 * i / 60) for i in range(61))  # per cent
 CAPTIONS = {fleets.OWN: "story", fleets.RENTED: "rented", fleets.TRAINING: "training", fleets.WORLD: "world, 2010–2018"}
 ABOVE, BELOW = "more energy than before", "less energy than before"
-FIXED, SET, WHOLE, BOTH = "demand stays", "as set", "energy is the whole price", "machine time falls, too"
+FIXED, SET, WHOLE, BOTH = "demand stays fixed", "as set", "energy is the whole price", "machine time falls too"
 
 
 def change(lab: kit.Lab, setting: Setting) -> Figure:
@@ -49,7 +49,7 @@ def change(lab: kit.Lab, setting: Setting) -> Figure:
     text = "; ".join(f"{name}: {low} at an elasticity of {first}, {high} at {last}" for name, first, low, last, high in cells)
     return Figure(
         "change",
-        "Energy, of what it was",
+        "Energy after the saving, compared with before",
         Axis("log", "of the energy before", "%", OF_BEFORE, ticks=(10.0, 30.0, 100.0, 300.0, 1000.0)),
         Axis("band", names=tuple(rows)),
         tuple(marks),
@@ -80,8 +80,8 @@ def plane(lab: kit.Lab, setting: Setting) -> Figure:
         below=BELOW,
         name="boundary",
         cases=[*cases, own],
-        others={"where machine time falls as much": [(SHARES[0], 1.0), (SHARES[-1], 1.0)]},
-        note=f"for a gain of {significant(setting.gain)}; bands are yours, elasticities of fleets are not known",
+        others={"if machine time falls as much": [(SHARES[0], 1.0), (SHARES[-1], 1.0)]},
+        note=f"energy per token ÷ {significant(setting.gain)}; nobody knows the fleets' elasticities, so the ranges are yours",
         id="plane",
     )
 
@@ -104,10 +104,11 @@ def by_batch() -> Figure:
         for model, name, words in (("llama3_8b", "8B", "H100"), ("llama3_70b", "70B", "4 H100"))
     }
     return lines(
-        {"8B on an H200, our own": [(float(row.params["batch"]), float(row.extra["joules_per_token"])) for row in ours]},
+        {"8B on our H200": [(float(row.params["batch"]), float(row.extra["joules_per_token"])) for row in ours]},
         Axis("log", "sequences at once", "", (1.0, 1024.0), ticks=(1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)),
-        Axis("log", "energy per token", "J", (0.01, 10.0), ticks=(0.01, 0.1, 1.0, 10.0)), "Joules per token", measured=theirs,
-        measured_on="H100, ML.ENERGY leaderboard", id="by-batch", note="devices alone: no hosts, no cooling; 8B and 70B are Llama 3",
+        Axis("log", "energy per token", "J", (0.01, 10.0), ticks=(0.01, 0.1, 1.0, 10.0)),
+        "Larger batches take fewer joules per token", measured=theirs, measured_on="H100, ML.ENERGY leaderboard", id="by-batch",
+        note="devices alone, without hosts and cooling; Llama 3 8B and 70B",
     )  # fmt: skip
 
 
@@ -119,8 +120,8 @@ def here(run: kit.Measured) -> Figure | None:
     ratio = joules[min(joules)] / joules[max(joules)]
     even = [(float(batch), joules[min(joules)]) for batch in sorted(joules)]
     return lines(
-        {"were every row as costly": even}, Axis("log", "rows at once", "", (1.0, 64.0), ticks=(1.0, 4.0, 16.0, 64.0)),
+        {"if every row cost the same": even}, Axis("log", "rows at once", "", (1.0, 64.0), ticks=(1.0, 4.0, 16.0, 64.0)),
         Axis("log", "energy per row", "J"), "Joules on this machine",
         local={run.source: [(float(batch), value) for batch, value in sorted(joules.items())]}, id="here",
-        note=f"the whole processor; {significant(ratio)} times less with all rows at once",
+        note=f"the whole processor; {significant(ratio)}× less per row in the largest batch",
     )  # fmt: skip

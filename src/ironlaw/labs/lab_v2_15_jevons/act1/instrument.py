@@ -74,24 +74,24 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     high = setting.energy(setting.high)
     return [
         kit.card(
-            "Energy, of before",
+            "Energy used",
             100 * high,
             "%",
             tone="good" if high <= 1 else "bad",
-            note=f"at an elasticity of {significant(setting.high)}",
+            note=f"of before, at elasticity {significant(setting.high)}",
         ),
-        kit.card("Price, of before", 100 * setting.price, "%"),
-        kit.card("Demand, of before", 100 * setting.demand(setting.high), "%", note=f"at {significant(setting.high)}"),
+        kit.card("Price", 100 * setting.price, "%", note="of before"),
+        kit.card("Demand", 100 * setting.demand(setting.high), "%", note=f"of before, at elasticity {significant(setting.high)}"),
         limit_card(setting),
         kit.card("Electricity in the price", 100 * setting.share, "%"),
-        {"label": "At the meter", **energy_after(setting)},
+        {"label": "On the meter", **energy_after(setting)},
     ]
 
 
 def limit_card(setting: Setting) -> dict[str, Any]:
     if math.isinf(setting.limit):
-        return {"label": "Backfires from", "value": "never", "unit": "", "note": "the price does not fall"}
-    return kit.card("Backfires from", setting.limit, "", note="this elasticity on")
+        return {"label": "Backfires above", "value": "never", "unit": "", "note": "the price doesn't fall"}
+    return kit.card("Backfires above", setting.limit, "", note="this elasticity")
 
 
 def energy_after(setting: Setting) -> dict[str, Any]:
@@ -116,14 +116,14 @@ def _slots(*names: str) -> Callable[[Setting], dict[str, object]]:
 # less energy at any elasticity of the band, at some, or at none
 LIMITS = (
     Limit(
-        "less", "good", "Less energy, over your whole band", lambda setting: setting.energy(setting.high) <= 1,
+        "less", "good", "Less energy, over your whole range", lambda setting: setting.energy(setting.high) <= 1,
         _slots("low", "high", "first", "last"),
     ),
     warn(
         "depends", "It depends on the elasticity", lambda setting: setting.energy(setting.low) <= 1,
         _slots("low", "high", "first", "last", "limit"),
     ),
-    fail("backfires", "It backfires over your whole band", slots=_slots("low", "first", "limit")),
+    fail("backfires", "It backfires over your whole range", slots=_slots("low", "first", "limit")),
 )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ class Setting:
     high: float = figure(1, "Elasticity, at most", low=0, high=STEEPEST, dial="span", step=0.05)
     share: float = figure(0, "Electricity in the price", "%", low=0, high=100, dial="span", step=0.5, means=hundredths)
     passed: float = figure(100, "Savings passed on to the price", "%", low=0, high=100, dial="span", step=5, means=hundredths)
-    cost: float = figure(100, "Machine time of a token, of before", "%", low=1, high=150, dial="span", presets=[50, 100], means=hundredths)
+    cost: float = figure(100, "Machine time per token, of before", "%", low=1, high=150, dial="span", presets=[50, 100], means=hundredths)
     joules: float = 1.0  # before
 
     @property
@@ -60,11 +60,11 @@ def story() -> Setting:
 class Bill:
     """Where electricity's share of the price comes from: by hand, or from what a device draws and costs."""
 
-    by: str = among({HAND: "by hand", BILL: "from the bill"}, HAND, "Electricity's share of the price")
-    watts: float = figure(50, "A device draws", "W", low=50, high=HIGHEST, dial="span", step=5)
+    by: str = among({HAND: "by hand", BILL: "from the bill"}, HAND, "Set electricity's share")
+    watts: float = figure(50, "Power of a device", "W", low=50, high=HIGHEST, dial="span", step=5)
     pue: float = figure(lambda: given("pue"), "The building's PUE", low=1, high=2, dial="span", step=0.05)
-    cents: float = figure(lambda: given("cents"), "A kWh costs, in US cents", low=2, high=50, dial="span")
-    hour: float = figure(1, "A device-hour costs, in USD", low=0.1, high=DEAREST, dial="span", log=True)
+    cents: float = figure(lambda: given("cents"), "Price of a kWh, US cents", low=2, high=50, dial="span")
+    hour: float = figure(1, "Price of a device-hour, USD", low=0.1, high=DEAREST, dial="span", log=True)
 
     @property
     def share(self) -> float:

@@ -48,12 +48,12 @@ def carbon(plan: Plan) -> Figure:
     return stack(
         rows,
         "t",
-        "Carbon of a year",
+        "Carbon per year",
         chosen=f"at elasticity {significant(plan.most)}",
         label="CO₂ equivalent per year",
         id="carbon",
         extra=[budget()],
-        note=f"{SERVERS[plan.server][0]}; the site on {REGIONS[plan.region]}; {significant(plan.requests)} requests per second before",
+        note=f"{SERVERS[plan.server][0]}; site on {REGIONS[plan.region]}; {significant(plan.requests)} requests per second at first",
     )
 
 
@@ -69,9 +69,9 @@ def hours(plan: Plan) -> Figure:
         series,
         Axis("linear", "hour of the day", "", (0.0, 24.0), ticks=(0.0, 6.0, 12.0, 18.0, 24.0)),
         Axis("linear", "of its mean", "%", (0.0, top)),
-        "A day",
+        "Load and grid over a day",
         id="hours",
-        note=f"{format_quantity(grams, 'g/kWh')} for the load as it moves, {format_quantity(mean, 'g/kWh')} for an even one",
+        note=f"{format_quantity(grams, 'g/kWh')} for this load, {format_quantity(mean, 'g/kWh')} for an even one",
     )
 
 
@@ -83,8 +83,8 @@ def four_changes(lab: kit.Lab, plan: Plan) -> Figure:
     """The fleet as set, and with each of the question's changes; at the question's own fleet the learner's and the right one are marked."""
     rows = {"as set": parts(plan.carbon(plan.most))} | {OPTIONS[key]: parts(one.carbon(one.most)) for key, one in changes(plan).items()}
     drawn = stack(
-        rows, "t", "Four ways to spend the year", label="CO₂ equivalent per year", id="changes", extra=[budget()],
-        note=f"at an elasticity of {significant(plan.most)}, {significant(100 * plan.passed)} % of savings passed on",
+        rows, "t", "A year's carbon after each change", label="CO₂ equivalent per year", id="changes", extra=[budget()],
+        note=f"at an elasticity of {significant(plan.most)}, {significant(100 * plan.passed)}% of savings passed on",
     )  # fmt: skip
     option = lab.choice("act2")
     if option is None or replace(plan, low=plan.high) != premise():

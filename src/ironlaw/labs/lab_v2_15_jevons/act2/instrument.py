@@ -60,29 +60,27 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
     fleet, hit = plan.fleet, verdict.state(plan)
     return [
         kit.card(
-            "Carbon of a year",
+            "Carbon per year",
             plan.tonnes,
             "t",
             tone="good" if plan.tonnes <= given("budget") else "bad",
-            note=f"at an elasticity of {significant(plan.most)}",
+            note=f"at elasticity {significant(plan.most)}",
         ),
         backfires(plan),
+        kit.card("Between tokens", plan.p99, "s", tone="bad" if hit == verdict.SLO else "", note=f"P99; SLO {plan.limit / MS:g} ms"),
         kit.card(
-            "Between tokens", plan.p99, "s", tone="bad" if hit == verdict.SLO else "", note=f"99 of 100; at most {plan.limit / MS:g} ms"
-        ),
-        kit.card(
-            "At the meter", fleet.peak_power, "W", tone="bad" if hit == verdict.POWER else "", note=f"of {significant(plan.feed / 1e3)} kW"
+            "Peak power", fleet.peak_power, "W", tone="bad" if hit == verdict.POWER else "", note=f"site: {significant(plan.feed / 1e3)} kW"
         ),
         busy(plan),
-        kit.card("Price, of before", 100 * fleet.price, "%"),
+        kit.card("Price", 100 * fleet.price, "%", note="of before"),
     ]
 
 
 def backfires(plan: Plan) -> dict[str, Any]:
     if plan.fleet.gain <= 1:
-        return kit.text_card("Backfires from", "never", tone="", note="a token takes no less than before")
+        return kit.text_card("Backfires above", "never", tone="", note="a token takes no less energy")
     tone = "bad" if plan.high > plan.fleet.threshold else "good"
-    return kit.card("Backfires from", plan.fleet.threshold, "", tone=tone, note="this elasticity on")
+    return kit.card("Backfires above", plan.fleet.threshold, "", tone=tone, note="this elasticity")
 
 
 def busy(plan: Plan) -> dict[str, Any]:
@@ -93,7 +91,7 @@ def busy(plan: Plan) -> dict[str, Any]:
         else " to ".join(significant(each, 2) for each in sorted(ends))
     )
     bad = verdict.state(plan) in (verdict.SHORT, verdict.IDLE)
-    return kit.text_card("Machines busy", text, "%", tone="bad" if bad else "", note="over your band")
+    return kit.text_card("Machines busy", text, "%", tone="bad" if bad else "", note="over your range")
 
 
 def formula(plan: Plan) -> str:

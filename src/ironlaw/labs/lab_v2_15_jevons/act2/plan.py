@@ -35,7 +35,7 @@ LARGER = {  # the same server with larger batches
     "70b-8": "70b-512", "70b-64": "70b-512", "70b-512": "70b-1024", "70b-b200-128": "70b-b200-256", "8b-64": "8b-512",
 }  # fmt: skip
 HYDRO, SUN, GAS, COAL = "hydro", "sun", "gas", "coal"
-REGIONS = {SUN: "gas and sun", HYDRO: "water", GAS: "gas", COAL: "coal"}
+REGIONS = {SUN: "gas and sun", HYDRO: "hydro", GAS: "gas", COAL: "coal"}
 MOST = 4000  # servers
 SPARE = 0.8  # busy share that a fleet is sized for
 
@@ -49,14 +49,14 @@ class Plan:
     """Where the dials of Act II stand; shares from 0 to 1, seconds, requests a second."""
 
     server: str = among(tuple(SERVERS), BEFORE, "Servers", dial="select", shown=lambda key: SERVERS[key][0])
-    servers: int = whole(0, "How many of them", least=1, most=MOST, dial="span", log=True)
-    region: str = among(REGIONS, SUN, "The site runs on")
+    servers: int = whole(0, "Number of servers", least=1, most=MOST, dial="span", log=True)
+    region: str = among(REGIONS, SUN, "Grid at the site")
     passed: float = figure(100, "Savings passed on to the price", "%", low=0, high=100, dial="span", step=5, means=hundredths)
     low: float = figure(0.5, "Elasticity, at least", low=0, high=3, dial="span", step=0.05)
     high: float = figure(lambda: given("second"), "Elasticity, at most", low=0, high=3, dial="span", step=0.05)
     deferrable: float = figure(0, "Work that can wait for a clean hour", "%", low=0, high=100, dial="span", step=5, means=hundredths)
     pue: float = figure(lambda: given("pue"), "The building's PUE", low=1, high=2, dial="span", step=0.05)
-    years: float = figure(lambda: given("kept"), "Machines are kept, in years", low=1, high=10, dial="span")
+    years: float = figure(lambda: given("kept"), "Years machines are kept", low=1, high=10, dial="span")
     limit: float = figure(
         lambda: given("limit"), "99 of 100 tokens within", "ms", low=20, high=1000, dial="span", step=5, log=True, means=times(MS)
     )

@@ -71,9 +71,9 @@ def _works(plan: Plan) -> dict[str, object]:
 LIMITS = (
     fail(SLO, "Tokens come too late", lambda plan: plan.p99 > plan.limit, _slo),
     fail(SHORT, "The fleet is too small", lambda plan: plan.fleet.utilisation(plan.most) > 1, _short),
-    fail(POWER, "The site can't feed it", lambda plan: plan.fleet.peak_power > plan.feed, _power),
-    warn(IDLE, "Most machines idle", lambda plan: plan.fleet.utilisation(plan.least) < LEAST_BUSY, _idle),
+    fail(POWER, "The site can't supply the power", lambda plan: plan.fleet.peak_power > plan.feed, _power),
+    warn(IDLE, "Most machines are idle", lambda plan: plan.fleet.utilisation(plan.least) < LEAST_BUSY, _idle),
     fail("backfire", "It backfires", lambda plan: plan.fleet.gain > 1 and plan.high > plan.fleet.threshold, _backfire),
     warn("over_budget", "Over the budget", lambda plan: plan.tonnes > given("budget"), _over),
-    good(WORKS, "It works", _works),
+    good(WORKS, "Within budget", _works),
 )
