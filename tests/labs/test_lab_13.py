@@ -77,7 +77,7 @@ def test_the_dashboard_is_the_system_that_the_dials_begin_at():
 def test_the_questions_own_server(bench):
     view = bench.piece("act2.instrument").view
     assert (
-        view["banner"]["title"] == "It works, and more will come" and cards(view)["P99"] == "7.1 ms" and cards(view)["Loaded"] == "55.5 %"
+        view["banner"]["title"] == "It works, but more will come" and cards(view)["P99"] == "7.1 ms" and cards(view)["Loaded"] == "55.5 %"
     )
     names = {mark.get("id") for mark in figure(view, "by-rate")["marks"]}
     assert {"point", "prediction", "truth", "target"} <= names

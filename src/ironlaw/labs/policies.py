@@ -1,3 +1,3 @@
-"""What a free server takes: policies of batching, in words."""
+"""What a server picks up when it is free: policies of batching, in words."""
 
-POLICIES = {"one": "one by one", "fixed": "full batches", "waiting": "what waits", "timeout": "what waits, or a timeout"}
+POLICIES = {"one": "one request", "fixed": "a full batch", "waiting": "everyone waiting", "timeout": "everyone waiting, or times out"}

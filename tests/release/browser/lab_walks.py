@@ -109,7 +109,7 @@ def workers_controls(page: Page, first: Locator, second: Locator) -> None:
 
 def the_line(page: Page, first: Locator) -> None:
     changes(page, first, lambda: pick(first, "rows"))
-    changes(page, first, page.get_by_role("button", name="Let them come in bursts").click)
+    changes(page, first, page.get_by_role("button", name="in bursts").click)
     expect(first.get_by_role("spinbutton", name="Requests in a burst")).to_have_value("50")
 
 
@@ -117,7 +117,7 @@ def the_server(page: Page, second: Locator) -> None:
     expect(banner(second)).to_contain_text("It works")
     rate = second.get_by_role("spinbutton", name="Requests per second")
     rate.fill("50000")
-    expect(banner(second)).to_contain_text("A line without end")
+    expect(banner(second)).to_contain_text("The line never stops growing")
     expect(hud(page)).to_contain_text("no end")
     held = second.locator('[data-figure="by-rate"] .il-target[aria-label^="as set"]')
     held.scroll_into_view_if_needed()
@@ -130,17 +130,17 @@ def the_server(page: Page, second: Locator) -> None:
     page.mouse.up()
     expect(rate).not_to_have_value("50,000")
     expect(banner(second)).to_contain_text("It works")
-    takes = second.get_by_label("A free server takes")
-    takes.select_option(label="full batches")
-    expect(banner(second)).to_contain_text(re.compile("Waiting for nothing|Too late"))
-    takes.select_option(label="what waits")
+    takes = second.get_by_label("When free, the server picks up")
+    takes.select_option(label="a full batch")
+    expect(banner(second)).to_contain_text(re.compile("Waiting for nothing|Too slow"))
+    takes.select_option(label="everyone waiting")
     expect(banner(second)).to_contain_text("It works")
 
 
 def line_controls(page: Page, first: Locator, second: Locator) -> None:
-    changes(page, first, lambda: pick(first, "any cut"))
+    changes(page, first, lambda: pick(first, "a slice"))
     expect(first.locator('[data-figure="staircase"]')).to_contain_text("it is 24")
-    changes(page, second, lambda: number(second, "Replicas", "4"))
+    changes(page, second, lambda: number(second, "GPUs", "4"))
     second.get_by_role("tab", name="Busy and loaded").click()
     expect(second.locator('[data-figure="meters"] .il-drawing')).to_be_visible()
 

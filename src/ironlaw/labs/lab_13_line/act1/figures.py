@@ -21,7 +21,7 @@ def marks(lab: kit.Lab, rate: float, end: float) -> list[Mark]:
         return []
     truth = _length("ink", "truth", TRUE, rate, end, float(lab.question("act1").answer), "it is")
     if not isinstance(option.value, float):
-        words = "you said: these figures don't tell"
+        words = "you said that these figures can't tell"
         return [mark("label", "accent", x=SAID / rate, y=float(SAID), label=words, role="prediction", id="prediction"), truth]
     return [_length("accent", "prediction", SAID, rate, end, option.value, "you said"), truth]
 
@@ -34,9 +34,10 @@ def law(rate: float, seconds: float, in_flight: float, local: Mapping[str, Seque
         "point", "accent", x=rate * seconds, y=in_flight, size=8, emphasis=True, id="point", name="as set",
         label=f"as set {significant(in_flight)}", hover=[("rate × time", exact(rate * seconds)), ("in flight", exact(in_flight))],
     )  # fmt: skip
+    title = f"{significant(in_flight)} in flight = {significant(rate)} per second × {show(seconds, 's')}"
     return lines(
         {"L = λW": [(low, low), (high, high)]}, Axis("log", "rate × mean time", "", (low, high)), Axis("log", "in flight", "", (low, high)),
-        "Little's law", extra=[own], id="law", local=local, more={"height": 330},
+        title, extra=[own], id="law", local=local, more={"height": 330},
     )  # fmt: skip
 
 

@@ -67,21 +67,21 @@ def rate(run: Run) -> float:
 def cards(run: Run, cut: Window | None) -> list[dict[str, Any]]:
     mean, inside = float(run.mean) * TICK, float(run.in_flight)
     rows = [
-        kit.card("In flight, L", inside, note="on average, from empty to empty"),
+        kit.card("In flight, L", inside, note="on average over the run"),
         kit.card("Finished, λ", rate(run), "/s"),
         kit.card("Mean time, W", mean, "s", note=f"λ·W = {significant(rate(run) * mean)}"),
         kit.card("P99", float(run.quantile(0.99)) * TICK, "s", note="one in a hundred takes longer"),
     ]
-    return [*rows, kit.card("Cut off at the edges", abs(float(cut.edge)) * TICK, "s", note="of requests' time")] if cut else rows
+    return [*rows, kit.card("Cut off at the edges", abs(float(cut.edge)) * TICK, "s", note="of the requests' time")] if cut else rows
 
 
 def formula(run: Run, cut: Window | None) -> str:
     """Both cuts of the area, to the last digit."""
     if cut:
         inside = f"{digits(cut.by_request)} {'+' if cut.edge >= 0 else '−'} {digits(abs(cut.edge))}"
-        return line("area inside =", digits(cut.area)) + line("rows of those who came + edge =", inside)
-    columns = line("columns: ∫ <i>N</i> d<i>t</i> =", digits(run.area_by_time)) + line(
-        "rows: Σ <i>W<sub>i</sub></i> =", digits(run.area_by_request)
+        return line("area inside =", digits(cut.area)) + line("rows of those that came + edge =", inside)
+    columns = line("by columns, ∫ <i>N</i> d<i>t</i> =", digits(run.area_by_time)) + line(
+        "by rows, Σ <i>W<sub>i</sub></i> =", digits(run.area_by_request)
     )
     law = fraction(digits(run.area_by_time), digits(run.span))
     return columns + line("<i>L</i> =", law, "=", significant(float(run.in_flight), 6))

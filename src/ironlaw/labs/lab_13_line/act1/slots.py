@@ -29,7 +29,7 @@ def distance(lab: kit.Lab) -> str:
     if option.value == answer:
         return "right"
     if isinstance(option.value, str):
-        return f"off: the two figures give {kit.amount(answer, 's')}"
+        return f"off, because the two counters give {kit.amount(answer, 's')}"
     return kit.off(kit.Distance(float(option.value), answer))
 
 

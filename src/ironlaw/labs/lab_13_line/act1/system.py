@@ -15,12 +15,12 @@ IN_FLIGHT, RATE, SECONDS = 48, 2.0, 24.0  # the engineer's dashboard, and a serv
 TICK = 1e-9
 RARE, LONGER = 0.01, 100  # two kinds of requests: so few take so many times longer
 ARRIVALS = {"poisson": "Poisson", "regular": "regular", "bursts": "in bursts"}
-SERVICES = {"fixed": "all the same", "exponential": "exponential", "lognormal": "log-normal", "two": "1 % a hundred times longer"}
-ORDERS = {"fifo": "first come", "lifo": "last come", "random": "at random", "shortest": "shortest first"}
+SERVICES = {"fixed": "all the same", "exponential": "exponential", "lognormal": "log-normal", "two": "1% take a hundred times longer"}
+ORDERS = {"fifo": "first come, first served", "lifo": "last come, first served", "random": "in random order", "shortest": "shortest first"}
 
 
 CUTS = {"columns": "columns", "rows": "rows"}
-WINDOWS = {"empty": "empty to empty", "cut": "any cut"}
+WINDOWS = {"empty": "the whole run", "cut": "a slice"}
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class System:
     sigma: float = figure(0.8, "Spread σ of their logarithm", low=0.1, high=1.5, dial="span", step=0.1)
     mean: float = figure(SECONDS, "Mean service time", "s", low=0.001, high=60, dial="span", log=True)
     servers: int = whole(64, "Servers", most=64, dial="span", log=True)
-    order: str = among(ORDERS, "fifo", "Who is next", dial="select")
-    requests: int = whole(3000, "Requests", least=50, most=5000, dial="span", log=True)
-    window: str = among(WINDOWS, "empty", "Look at it from")
-    opens: float = figure(25, "The window opens after", "%", low=0, high=90, dial="span")
-    closes: float = figure(60, "and closes after", "%", low=10, high=100, dial="span")
-    seed: int = whole(0, "Another day", least=0, most=20, dial="span")
+    order: str = among(ORDERS, "fifo", "Order of service", dial="select")
+    requests: int = whole(3000, "Requests in the run", least=50, most=5000, dial="span", log=True)
+    window: str = among(WINDOWS, "empty", "Window")
+    opens: float = figure(25, "Window opens after", "%", low=0, high=90, dial="span")
+    closes: float = figure(60, "Window closes after", "%", low=10, high=100, dial="span")
+    seed: int = whole(0, "New random run", least=0, most=20, dial="span")
 
     @property
     def load(self) -> float:

@@ -47,19 +47,27 @@ def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure
     extra = [_target(case, low, high), own, *said]
     if RATES[0] < case.capacity < RATES[-1]:
         extra.append(upright(case.capacity, "capacity", "capacity, in full batches", "/s"))
-    return lines(
+    now = "no end" if math.isinf(outcome.p99) else format_quantity(outcome.p99, "s", case.digits)
+    drawn = lines(
         series or {f"P99, {POLICIES[ONE]}": [(1.0, case.alone)]}, Axis("log", "requests per second", "/s", (RATES[0], RATES[-1])),
-        Axis("log", "time in the system", "s", (low, high)), "How long requests take, by rate", extra=extra,
+        Axis("log", "time in the system", "s", (low, high)), f"P99 at {significant(case.rate)} requests per second: {now}", extra=extra,
         note=f"{name_of(case)}; {lab.current_context.label}", id="by-rate", local=local,
     )  # fmt: skip
+    return replace(drawn, marks=tuple(_named(one) for one in drawn.marks), legend=drawn.legend[len(series) :])
+
+
+def _named(one: Mark) -> Mark:
+    """A line says at its end what it is; its policy alone, or that it is the mean."""
+    if one.type != "line":
+        return one
+    what, _, policy = one.name.partition(", ")
+    return replace(one, label=policy if what == "P99" else what)
 
 
 def _target(case: Case, low: float, high: float) -> Mark:
     at = min(max(case.target, low), high)
     label = f"target {format_quantity(case.target, 's')}"
-    return mark(
-        "rule", "warn", y=at, dash=True, label=label, name="target on P99", id="target", hover=[("target", exact(case.target, "s"))]
-    )
+    return mark("rule", "warn", y=at, dash=True, label=label, name="the target", id="target", hover=[("target", exact(case.target, "s"))])
 
 
 def _point(case: Case, outcome: Outcome, high: float) -> Mark:
@@ -100,8 +108,8 @@ def meters(case: Case, outcome: Outcome) -> Figure:
     """Two shares of the same server that are not the same."""
     busy, load = 100 * outcome.busy, 100 * case.load
     rows = {
-        "busy: the share of time it works": (busy, "ridge"),
-        "loaded: the share of what it can do": (load, "fail" if load >= 100 else "compute"),
+        "busy: share of the time it works": (busy, "ridge"),
+        "loaded: share of what it can do": (load, "fail" if load >= 100 else "compute"),
     }
     marks = [
         mark("bar", colour, x=min(value, 150.0), y=name, id=name.partition(":")[0], name=name,
@@ -109,11 +117,12 @@ def meters(case: Case, outcome: Outcome) -> Figure:
              hover=[("exactly", exact(value, "%"))])
         for name, (value, colour) in rows.items()
     ]  # fmt: skip
-    marks.append(mark("rule", "ridge", x=100.0, dash=True, label="all of it", name="all of it", id="all", hover=[("all of it", "100 %")]))
+    marks.append(mark("rule", "ridge", x=100.0, dash=True, label="all of it", name="all of it", id="all", hover=[("all of it", "100%")]))
+    end = 120.0 if load <= 100 else 150.0
     words = "; ".join(f"{name} {format_quantity(value, '%', case.digits)}" for name, (value, _) in rows.items())
     table = tuple((name, format_quantity(value, "%", case.digits), exact(value, "%")) for name, (value, _) in rows.items())
     return Figure(
-        "meters", "Busy is not loaded", Axis("linear", "share", "%", (0.0, 150.0)), Axis("band", names=tuple(rows)), tuple(marks),
+        "meters", "Busy is not loaded", Axis("linear", "share", "%", (0.0, end)), Axis("band", names=tuple(rows)), tuple(marks),
         f"{words}.", Table(("meter", "share", "exactly"), table), note=name_of(case),
     )  # fmt: skip
 
@@ -124,13 +133,14 @@ def distribution(case: Case, outcome: Outcome) -> Figure | None:
         return None
     low, top = decades(0.9 * case.alone, max(NARROW * case.alone, outcome.tail[-1][0]))
     points = [(seconds, 100 * share) for seconds, share in outcome.tail]
+    title = f"One request in a hundred takes longer than {format_quantity(outcome.p99, 's', case.digits)}"
     return lines(
-        {f"{POLICIES[case.policy]}, {significant(case.rate)} a second": points},
+        {f"{POLICIES[case.policy]}, {significant(case.rate)} per second": points},
         Axis("log", "time in the system", "s", (low, top)),
-        Axis("log", "requests that take longer", "%", (0.1, 100.0)), "Who takes longer than that",
+        Axis("log", "requests that take longer", "%", (0.1, 100.0)), title,
         extra=[
             upright(outcome.p99, "P99", "P99", "s"),
-            *([upright(case.target, "target", "target on P99", "s", "warn")] if low <= case.target <= top else []),
+            *([upright(case.target, "target", "the target", "s", "warn")] if low <= case.target <= top else []),
         ],
         note=name_of(case), id="distribution",
     )  # fmt: skip

@@ -40,7 +40,7 @@ def _many(case: Case) -> dict[str, object]:
 
 
 *HARD, WORKS = LIMITS
-FEW = warn("few", "It works, and more will come", lambda case: case.rate < RATE, _few)
+FEW = warn("few", "It works, but more will come", lambda case: case.rate < RATE, _few)
 MANY = warn("many", "Too many GPUs", lambda case: case.replicas > REPLICAS, _many)
 GOAL = kit.Goal(_case, (*HARD, MANY, FEW, WORKS), ("policy", "most", "replicas"), nearest=_nearest)
 

@@ -43,9 +43,9 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     spread = figures.distribution(case, outcome)
     return kit.View(
         figures=[
-            tabbed(figures.by_rate(lab, case, outcome, premise()), "By rate"),
+            tabbed(figures.by_rate(lab, case, outcome, premise()), "P99 by rate"),
             tabbed(figures.meters(case, outcome), "Busy and loaded"),
-            *([tabbed(spread, "Who takes longer")] if spread else []),
+            *([tabbed(spread, "The tail")] if spread else []),
         ],
         cards=cards(case, outcome),
         formula=formula(case),
@@ -64,8 +64,8 @@ def cards(case: Case, outcome: Outcome) -> list[dict[str, Any]]:
     return [
         *times,
         kit.card("Busy", 100 * outcome.busy, "%", note="of the time", digits=case.digits),
-        kit.card("Loaded", 100 * case.load, "%", note=f"of {significant(case.capacity)} a second", tone="bad" if case.load >= 1 else ""),
-        kit.text_card("In a batch", significant(outcome.batch if case.load < 1 else float(case.taken), case.digits), note="on average"),
+        kit.card("Loaded", 100 * case.load, "%", note=f"of {significant(case.capacity)} per second", tone="bad" if case.load >= 1 else ""),
+        kit.text_card("Batch size", significant(outcome.batch if case.load < 1 else float(case.taken), case.digits), note="on average"),
     ]
 
 

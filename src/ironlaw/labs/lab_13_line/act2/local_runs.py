@@ -27,7 +27,7 @@ def points(lab: kit.Lab) -> dict[str, list[tuple[float, float]]]:
     if run is None:
         return {}
     one, *waiting = ((float(stream["rate"]), float(stream["p99_s"])) for stream in streams(run))
-    return {f"one by one, {run.source}": [one], f"what waits, {run.source}": waiting}
+    return {f"one request, {run.source}": [one], f"everyone waiting, {run.source}": waiting}
 
 
 def batch_slots(run: kit.Measured) -> dict[str, object]:

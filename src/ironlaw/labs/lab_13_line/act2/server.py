@@ -19,7 +19,7 @@ SIZES = (1, 8, 32, 64, 96, 128, 256)  # batches whose time is predicted; straigh
 MOSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 MODELS: dict[str, dict[str, Any]] = {"resnet50": {}, "bert_base": {}, "vit_l16": {}, "llama3_2_1b": {"phase": "prefill", "seq": 512}}
 ONE, FIXED, WAITING, TIMEOUT = POLICIES
-LINES = {"one": "one line for all", "split": "a line each"}
+LINES = {"one": "one line for all", "split": "one per GPU"}
 MODES = {"eager": "eager", "compiled": "compiled", "graphs": "graph replay"}
 REPLICAS = 32
 RATES = (1.0, 10.0, 30.0, *(100 * 10 ** (k / 3) for k in range(10)))  # to 100,000 a second: closer where something happens
@@ -60,13 +60,13 @@ class Case:
 
     hardware: Hardware = field(compare=False, hash=False)
     rate: float = figure(10_000, "Requests per second", "/s", low=1, high=100_000, dial="span", log=True, column="number")
-    policy: str = among(POLICIES, WAITING, "A free server takes", dial="select")
-    timeout: float = figure(5, "and holds back for at most", "ms", zero=True, low=0, high=50, dial="span", means=thousandths)
-    most: int = whole(64, "At most at once", most=MOSTS[-1], dial="span", log=True, steps=list(MOSTS))
-    replicas: int = whole(1, "Replicas", most=REPLICAS, dial="span", log=True)
-    line: str = among(LINES, "one", "Where requests queue")
+    policy: str = among(POLICIES, WAITING, "When free, the server picks up", dial="select")
+    timeout: float = figure(5, "Timeout", "ms", zero=True, low=0, high=50, dial="span", means=thousandths)
+    most: int = whole(64, "Largest batch", most=MOSTS[-1], dial="span", log=True, steps=list(MOSTS))
+    replicas: int = whole(1, "GPUs", most=REPLICAS, dial="span", log=True)
+    line: str = among(LINES, "one", "Lines")
     burst: int = whole(1, "Requests in a burst", most=50, dial="span", log=True)
-    target: float = figure(20, "Target on P99", "ms", low=2, high=500, dial="span", log=True, means=thousandths)
+    target: float = figure(20, "P99, at most", "ms", low=2, high=500, dial="span", log=True, means=thousandths)
     model: str = among(tuple(MODELS), "resnet50", "Model", dial="select", shown=lambda name: str(about(name)["name"]))
     mode: str = among(MODES, "compiled", "Execution")
     fmt: str = "fp16"
