@@ -147,7 +147,7 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     ),
     "lab_v2_03_fabric": (("act1", "range", "Oversubscription", "ArrowRight"), ("act2", "radio", "64", "ArrowRight")),
     "lab_v2_02_interconnect": (("act1", "range", "Progress of the step", "ArrowRight"), ("act2", "radio", "4", "ArrowLeft")),
-    "lab_v2_06_collectives": (("act1", "range", "Into the sum", "ArrowRight"), ("act2", "range", "Bucket", "ArrowRight")),
+    "lab_v2_06_collectives": (("act1", "range", "Progress of the sum", "ArrowRight"), ("act2", "range", "Bucket", "ArrowRight")),
     "lab_v2_10_kv_serving": (("act1", "range", "Devices", "ArrowLeft"), ("act2", "range", "Moment", "ArrowRight")),
     "lab_v2_12_slo": (("act1", "radio", "P99", "ArrowLeft"), ("act2", "range", "Moment", "ArrowLeft")),
     "lab_v2_14_adversarial": (("act1", "range", "Largest change of a pixel", "ArrowRight"), ("act2", "radio", "FP16", "ArrowLeft")),

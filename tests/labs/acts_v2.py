@@ -73,7 +73,7 @@ VOLUME_2 = (
         ),
     ),
     Lab(
-        "lab_v2_06_collectives", "cross steps p84 between", ("8.82", "510", "83.7", "480", "They cross at", "wait for steps"),
+        "lab_v2_06_collectives", "cross steps p84 between", ("8.82", "510", "83.7", "480", "They cross at", "takes most of it"),
         (
             Act(
                 "act1", bases=({"first": "double_tree", "second": "two_level", "pieces": "fixed"},),

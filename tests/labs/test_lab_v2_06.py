@@ -152,7 +152,7 @@ def test_what_an_algorithm_can_not_do_and_what_the_tuner_takes(bench):
 def test_bars_are_the_buckets(bench):
     drawn = figure(bench.piece("act2.instrument").view, "timeline")
     queue = buckets.premise().step.queue
-    bars = [mark for mark in drawn["marks"] if mark["type"] == "bar" and mark["y"] == "sums"]
+    bars = [mark for mark in drawn["marks"] if mark["type"] == "bar" and mark["y"] == "all-reduces"]
     after = sum(mark["x1"] - mark["x0"] for mark in bars if mark.get("pattern"))
     assert max(mark["x1"] for mark in bars) == pytest.approx(100) and after == pytest.approx(100 * queue.exposed / queue.end(queue.count))
 
@@ -218,7 +218,7 @@ def test_the_learners_own_ranks(page, run):
     page.reload().first_act()
     told = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
     slots = page.slots("act1.here_collectives", told)
-    assert (slots["alpha"], slots["beta"]) == ("1 ms a step", "50 MB/s")
+    assert (slots["alpha"], slots["beta"]) == ("1 ms per step", "50 MB/s")
     page.send("context", value="here")
     dials, view = page.start("act1"), page.piece("act1.instrument").view
     assert (dials["ranks"], dials["alpha"], dials["beta"]) == (8, 1000, 0.05)

@@ -258,23 +258,23 @@ def the_sum(page: Page, first: Locator) -> None:
     first.get_by_role("tab", name="Step by step").click()
     steps = first.locator('[data-figure="steps"] .il-drawing')
     expect(steps).to_have_attribute("aria-label", re.compile("4 messages of 1"))
-    first.get_by_role("button", name="Into the sum: play").click()
+    first.get_by_role("button", name="Progress of the sum: play").click()
     expect(steps).to_have_attribute("aria-label", re.compile("8 of 8 ranks hold the whole sum"))
     page.get_by_role("button", name="Set it beside the ring").click()
     expect(hud(page)).to_contain_text("480 MB")
 
 
 def the_buckets(page: Page, second: Locator) -> None:
-    expect(banner(second)).to_contain_text("The wires wait for steps")
-    second.get_by_label("Summed by").select_option(label="two levels")
+    expect(banner(second)).to_contain_text("Latency takes most of it")
+    second.get_by_label("Algorithm").select_option(label="two levels")
     number(second, "Bucket", "100")
-    expect(banner(second)).to_contain_text("It hides")
+    expect(banner(second)).to_contain_text("It is hidden")
     pick(second, "first layer first")
     expect(banner(second)).to_contain_text("pile up")
     pick(second, "on each device")
     expect(banner(second)).to_contain_text("does not fit")
     pick(second, "split (ZeRO-1)", "as they are made")
-    expect(banner(second)).to_contain_text("It hides")
+    expect(banner(second)).to_contain_text("It is hidden")
 
 
 def sum_controls(page: Page, first: Locator, second: Locator) -> None:
@@ -282,7 +282,7 @@ def sum_controls(page: Page, first: Locator, second: Locator) -> None:
     for tab, drawn in (("Who, when", "spacetime"), ("Time by size", "by-size")):
         first.get_by_role("tab", name=tab).click()
         expect(first.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()
-    changes(page, first, lambda: number(first, "A step takes", "50"))
+    changes(page, first, lambda: number(first, "Latency of a step, α", "50"))
     changes(page, second, lambda: second.get_by_label("Devices").select_option(label="64"))
     second.get_by_role("tab", name="By bucket").click()
     expect(second.locator('[data-figure="by-bucket"] .il-drawing')).to_be_visible()

@@ -24,10 +24,10 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     cross = sums.get("crossing_bytes")
     rows = [("They cross", (show(float(cross), "B") if cross else "nowhere") if sums else "open", "")]
     if not step:
-        return [*rows, ("Steps", "open", ""), ("After the pass", "open", "")]
+        return [*rows, ("Latency", "open", ""), ("Exposed", "open", "")]
     tone = "fail" if step["constraint_hit"] else ""
     return [
         *rows,
-        ("Steps", percent(step["latency_share"]), ""),
-        ("After the pass", percent(step["exposed_share"]), tone),
+        ("Latency", percent(step["latency_share"]), ""),
+        ("Exposed", percent(step["exposed_share"]), tone),
     ]

@@ -27,12 +27,12 @@ class Wires:
 
     ranks: int = whole(label="Ranks", least=RANKS[0], most=RANKS[1], dial="span", log=True, steps=[2**i for i in range(1, 13)])
     alpha: float = figure(
-        label="A step takes", unit="µs", low=1e6 * ALPHAS[0], high=1e6 * ALPHAS[1], dial="span", log=True, means=times(1e-6)
+        label="Latency of a step, α", unit="µs", low=1e6 * ALPHAS[0], high=1e6 * ALPHAS[1], dial="span", log=True, means=times(1e-6)
     )
     beta: float = figure(
-        label="A wire carries", unit="GB/s", low=BETAS[0] / 1e9, high=BETAS[1] / 1e9, dial="span", log=True, means=times(1e9)
+        label="Bandwidth of a wire, β", unit="GB/s", low=BETAS[0] / 1e9, high=BETAS[1] / 1e9, dial="span", log=True, means=times(1e9)
     )
-    per_node: int = among((1, 2, 4, 8), 1, "Ranks in a node")
+    per_node: int = among((1, 2, 4, 8), 1, "Ranks per node")
     alpha_inner: float = 0.0
     beta_inner: float = 0.0
 

@@ -20,7 +20,7 @@ from ironlaw.widget.quantities import exact, format_quantity, share
 
 SIZES = (*(SMALLEST * 10 ** (i / 5) for i in range(36)), LARGEST)
 STOPS = [[size, size / 1e6] for size in SIZES]  # the dial counts megabytes
-TIMES = (1e-6, 1e2)
+TIMES = (1e-6, 1e1)
 NEVER = 1e12  # a message that nobody sends: "never"
 TIMED = 8  # ranks of the published rows
 
@@ -31,10 +31,20 @@ def by_size(lab: kit.Lab, setting: Setting) -> Figure:
     extra = [*_winners(setting), *_others(setting), *_reveal(lab), *_crossing(setting), _own(setting)]
     dots = published_dots() if lab.current_context.slug == NVLINK and setting.wires.ranks == TIMED else ()
     return lines(
-        series, Axis("log", "message", "B", (SMALLEST, LARGEST)), Axis("log", "time", "s", TIMES), "Time by size",
+        series, Axis("log", "message", "B", (SMALLEST, LARGEST)), Axis("log", "time", "s", TIMES), _title(setting),
         measured={"ring by NCCL": dots} if dots else {}, measured_on="DGX H100, Vidur", extra=extra, local=local_runs.dots(lab, setting),
         note=_note(setting), id="by-size",
     )  # fmt: skip
+
+
+def _title(setting: Setting) -> str:
+    found = setting.crossing
+    if found is not None:
+        return f"From {format_quantity(found[0], 'B')} on, the {NAMES[found[1]]} is faster"
+    if setting.first == setting.second:
+        return f"The {NAMES[setting.first]} by message size"
+    faster = min((setting.first, setting.second), key=lambda name: setting.seconds(name, LARGEST))
+    return f"The {NAMES[faster]} is faster at every size"
 
 
 def _held(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -45,7 +55,7 @@ def _held(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def _note(setting: Setting) -> str:
     w = setting.wires
-    return f"{w.ranks:,} ranks, {format_quantity(w.alpha, 's')} a step, {format_quantity(w.beta, 'B/s')}"
+    return f"{w.ranks:,} ranks, {format_quantity(w.alpha, 's')} per step, {format_quantity(w.beta, 'B/s')}"
 
 
 def _others(setting: Setting) -> list[Mark]:
@@ -125,9 +135,8 @@ def over_time(setting: Setting, into: float) -> Figure:
     """The first algorithm; the axis is as long as the slower of the two."""
     plays = [playback(setting, name) for name in (setting.first, setting.second)]
     first, whole = plays[0], max(play.seconds for play in plays)
-    note = f"{NAMES[first.name]}, {first.ranks} ranks: {share(first.seconds, whole)} of the slower one's {format_quantity(whole, 's')}"
+    note = f"{first.ranks} ranks, {share(first.seconds, whole)} of the slower one's {format_quantity(whole, 's')}"
+    title = f"The {NAMES[first.name]} takes {format_quantity(first.seconds, 's')}"
     return spacetime(
-        first.schedule, first.ends, first.labels, first.size, "Who sends to whom, and when", whole=whole, now=into * first.seconds,
-        note=note,
-        id="spacetime",
-    )  # fmt: skip
+        first.schedule, first.ends, first.labels, first.size, title, whole=whole, now=into * first.seconds, note=note, id="spacetime"
+    )

@@ -39,7 +39,7 @@ def dials(lab: kit.Lab) -> Any:
         *algorithms, pieces, piece = settings.dials(
             Setting, first={"disabled": uneven}, second={"disabled": uneven}, pieces={"hidden": not trees}, chunk=chunk
         )
-        into = kit.span("into", "Into the sum", 0, 100, 10, step=1, unit="%", play=10, shows="steps")
+        into = kit.span("into", "Progress of the sum", 0, 100, 10, step=1, unit="%", play=10, shows="steps")
         return [ranks, *algorithms, *wires, pieces, piece, into]
 
     return dials_at
@@ -80,7 +80,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     return [
         kit.card(names[0], first, "s"), *both, cross,
         kit.card("Bus bandwidth", setting.bus(setting.first), "B/s", note=NAMES[setting.first]),
-        kit.card("Algorithm bandwidth", setting.size / first, "B/s", note="message over time"),
+        kit.card("Algorithm bandwidth", setting.size / first, "B/s", note="message size over time"),
     ]  # fmt: skip
 
 
@@ -140,4 +140,6 @@ def table(setting: Setting) -> str:
              show(setting.bus(name), "B/s"))
         )  # fmt: skip
     rows.sort(key=lambda row: setting.seconds(next(name for name in NAMES if NAMES[name] == row[0])))
-    return scrolling_table(f"All of them, {show(setting.size, 'B')}", ("algorithm", "steps", "bytes", "together", "bus bandwidth"), rows)
+    return scrolling_table(
+        f"All algorithms at {show(setting.size, 'B')}", ("algorithm", "latency", "bytes", "together", "bus bandwidth"), rows
+    )

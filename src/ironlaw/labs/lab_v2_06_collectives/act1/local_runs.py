@@ -42,7 +42,7 @@ def small(run: kit.Measured) -> dict[str, float]:
 
 def step_words(alpha: float) -> kit.Markup:
     """A fit may put no seconds on a step: then none could be told from noise."""
-    return kit.Markup(f"{kit.amount(alpha, 's')} a step" if alpha > 0 else "steps too short to tell from noise")
+    return kit.Markup(f"{kit.amount(alpha, 's')} per step" if alpha > 0 else "steps too short to tell from noise")
 
 
 def slots(lab: kit.Lab, run: kit.Measured) -> dict[str, object]:

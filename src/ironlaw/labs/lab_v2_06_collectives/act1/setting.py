@@ -31,10 +31,10 @@ class Setting:
     wires: Wires
     size: float = figure(1, "Message", "MB", low=SMALLEST / 1e6, high=LARGEST / 1e6, dial="span", log=True, means=times(1e6))
     first: str = among(NAMES, "ring", "Algorithm", dial="select")
-    second: str = among(NAMES, "binomial", "Beside", dial="select")
-    lines: str = among(LINES, TWO, "Lines")
-    pieces: str = among(PIECES, BEST, "The double tree's pieces")
-    chunk: float = figure(256, "A piece", "KB", low=4, high=16_000, dial="span", log=True, means=times(1e3))
+    second: str = among(NAMES, "binomial", "Compare with", dial="select")
+    lines: str = among(LINES, TWO, "Show")
+    pieces: str = among(PIECES, BEST, "Pieces of the double tree")
+    chunk: float = figure(256, "Piece size", "KB", low=4, high=16_000, dial="span", log=True, means=times(1e3))
 
     def why_not(self, name: str) -> str:
         """Why an algorithm can't run on these ranks; empty where it can."""

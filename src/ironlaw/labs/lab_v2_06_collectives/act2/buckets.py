@@ -23,7 +23,7 @@ TENSOR, MICRO, ZEROS = (1, 2, 4, 8), (1, 2, 4, 8), (0, 1)
 SEQUENCES = tuple(1024 * 2**i for i in range(6))
 FORMATS = {2: "BF16", 4: "FP32"}
 ALGORITHMS = {
-    "ring": "ring", "two_level": "two levels", "double_tree": "double tree", "rabenseifner": "Rabenseifner", TUNER: "the fastest of them",
+    "ring": "ring", "two_level": "two levels", "double_tree": "double tree", "rabenseifner": "Rabenseifner", TUNER: "the fastest of these",
 }  # fmt: skip
 AS_MADE, BY_LAYER = "as_made", "by_layer"
 ORDERS = {AS_MADE: "as they are made", BY_LAYER: "first layer first"}
@@ -44,17 +44,17 @@ class Case:
         BUCKET / 1e6, "Bucket", "MB", low=BUCKETS[0] / 1e6, high=BUCKETS[1] / 1e6, dial="span", log=True, means=times(1e6),
         fix=lambda size: f"buckets of {kit.amount(size, 'B')}",
     )  # fmt: skip
-    algorithm: str = among(ALGORITHMS, "ring", "Summed by", dial="select", fix=lambda name: f"sums by {ALGORITHMS[name]}")
-    width: int = among(FORMATS, 2, "Gradients in", fix=lambda width: f"gradients in {FORMATS[width]}")  # bytes of a gradient
-    order: str = among(ORDERS, AS_MADE, "Buckets go out", fix="buckets as they are made")
+    algorithm: str = among(ALGORITHMS, "ring", "Algorithm", dial="select", fix=lambda name: f"sums by {ALGORITHMS[name]}")
+    width: int = among(FORMATS, 2, "Gradient format", fix=lambda width: f"gradients in {FORMATS[width]}")  # bytes of a gradient
+    order: str = among(ORDERS, AS_MADE, "Order of buckets", fix="buckets as they are made")
     tensor: int = among(TENSOR, 1, "Tensor parallelism over")
     micro: int = among(MICRO, 1, "Sequences per replica")
-    seq: int = among(SEQUENCES, 8192, "Tokens in a sequence", dial="select", shown="{:,}")
-    zero: int = among({0: "on each device", 1: "split (ZeRO-1)"}, 1, "Optimiser's state")
+    seq: int = among(SEQUENCES, 8192, "Tokens per sequence", dial="select", shown="{:,}")
+    zero: int = among({0: "on each device", 1: "split (ZeRO-1)"}, 1, "Optimiser state")
     alpha: float = figure(
-        1e6 * ALPHA, "A step takes", "µs", low=1e6 * ALPHAS[0], high=1e6 * ALPHAS[1], dial="span", log=True, means=times(1e-6)
+        1e6 * ALPHA, "Latency of a step, α", "µs", low=1e6 * ALPHAS[0], high=1e6 * ALPHAS[1], dial="span", log=True, means=times(1e-6)
     )
-    beta: float = figure(50, "A port carries", "GB/s", low=1, high=400, dial="span", log=True, means=times(1e9))
+    beta: float = figure(50, "Bandwidth of a port, β", "GB/s", low=1, high=400, dial="span", log=True, means=times(1e9))
 
     @property
     def data(self) -> int:

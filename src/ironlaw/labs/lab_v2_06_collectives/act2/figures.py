@@ -14,7 +14,7 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity, share
 
 MOST = 32  # bars of a row that can be told apart
-PASS, SUM = "backward pass", "sums"
+PASS, SUM = "backward pass", "all-reduces"
 SHOWS = (1e-5, 1e3)  # seconds
 STOPS = [[size, size / 1e6] for size in SIZES]
 SPLIT = {0: "optimiser on each device", 1: "optimiser split"}
@@ -47,7 +47,7 @@ def over_time(case: Case) -> Figure:
                 hover=[("backward pass", exact(queue.backward, "s"))])  # fmt: skip
     each = "each a bar" if stride == 1 else f"{stride} to a bar"
     text = (
-        f"{queue.count:,} buckets, {each}: the backward pass takes {format_quantity(queue.backward, 's')}, the sums"
+        f"{queue.count:,} buckets, {each}: the backward pass takes {format_quantity(queue.backward, 's')}, the all-reduces"
         f" {format_quantity(queue.seconds, 's')}, of which {format_quantity(queue.exposed, 's')} come after the pass."
     )
     table = tuple(
@@ -56,14 +56,15 @@ def over_time(case: Case) -> Figure:
         for first, last in groups
     )  # fmt: skip
     legend = (
-        {"colour": "compute", "label": "gradients are made"}, {"colour": "memory", "label": "summed beside the pass"},
-        {"colour": "overhead", "pattern": True, "label": "summed after it"},
+        {"colour": "compute", "label": "gradients are made"}, {"colour": "memory", "label": "hidden behind the pass"},
+        {"colour": "overhead", "pattern": True, "label": "exposed after it"},
     )  # fmt: skip
     return Figure(
-        "timeline", "Buckets behind the backward pass", Axis("linear", "time, of the pass and its sums", "%", (0.0, 100.0)),
+        "timeline", f"{format_quantity(queue.exposed, 's')} stick out after the backward pass",
+        Axis("linear", "time, of the pass and its all-reduces", "%", (0.0, 100.0)),
         Axis("band", names=(PASS, SUM)), (*marks, ends), text,
         table=Table(("buckets", "made by", "first sum starts", "last one ends"), table),
-        note=f"{name_of(case)}: {queue.count:,} buckets, {each}; 100 % is {format_quantity(whole, 's')}", legend=legend,
+        note=f"{name_of(case)}, {queue.count:,} buckets, {each}; 100% is {format_quantity(whole, 's')}", legend=legend,
         more={"stacked": True, "row": 48},
     )  # fmt: skip
 
@@ -100,9 +101,10 @@ def by_bucket(case: Case) -> Figure:
                     ("of the step", share(shown, case.step.step.total))],
              drag={"dial": "bucket", "axis": "x", "stops": STOPS}),
     ]  # fmt: skip
+    title = f"Least is exposed with buckets of {format_quantity(best, 'B')}"
     return lines(
-        series, Axis("log", "bucket", "B", BUCKETS), Axis("log", "after the pass", "s", SHOWS), "What shows, by bucket", extra=extra,
-        note=f"{name_of(case)}; least with {format_quantity(best, 'B')} by {ALGORITHMS[case.algorithm]}", id="by-bucket",
+        series, Axis("log", "bucket", "B", BUCKETS), Axis("log", "exposed after the pass", "s", SHOWS), title,
+        extra=extra, note=f"{name_of(case)}, {ALGORITHMS[case.algorithm]}", id="by-bucket",
     )  # fmt: skip
 
 
@@ -115,19 +117,20 @@ def steps_and_bytes(lab: kit.Lab, case: Case, truths: dict[str, float]) -> Figur
     shares = {name: 100 * replace(case, algorithm=key).step.latency_share for key, name in ALGORITHMS.items()}
     bars = [
         mark("bar", "overhead", x=value, y=name, id=name, name=name, label=format_quantity(value, "%"),
-             emphasis=name == ALGORITHMS[case.algorithm], hover=[("steps, of the sum", exact(value, "%"))])
+             emphasis=name == ALGORITHMS[case.algorithm], hover=[("latency, of the all-reduce", exact(value, "%"))])
         for name, value in shares.items()
     ]  # fmt: skip
     option, estimate = lab.choice("act2"), lab.sealed("act2", "estimate")
     said = list(rules(float(option.value), truths["ring"], "%", truth_label="the ring's is")) if option else []
     if estimate:
         said.append(mark("rule", "accent", x=float(estimate), dash="2 4", id="estimate", name="your estimate of the double tree",
-                         label=f"double tree: you {estimate:g} %, it is {truths['double tree']:.3g} %",
+                         label=f"double tree: you said {estimate:g}%, it is {truths['double tree']:.3g}%",
                          hover=[("double tree", exact(truths["double tree"], "%"))]))  # fmt: skip
     words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in shares.items())
     rows = tuple((name, format_quantity(value, "%"), exact(value, "%")) for name, value in shares.items())
     return Figure(
-        "steps-share", "Share of a sum that is steps", Axis("linear", "steps, of the sum", "%", (0.0, 100.0)),
-        Axis("band", names=tuple(shares)), (*bars, *said), f"{words}.", Table(("algorithm", "steps", "exactly"), rows), name_of(case),
+        "steps-share", f"Latency is {format_quantity(shares[ALGORITHMS[case.algorithm]], '%')} of an all-reduce",
+        Axis("linear", "latency, of the all-reduce", "%", (0.0, 100.0)),
+        Axis("band", names=tuple(shares)), (*bars, *said), f"{words}.", Table(("algorithm", "latency", "exactly"), rows), name_of(case),
         more={"row": 34},
     )  # fmt: skip

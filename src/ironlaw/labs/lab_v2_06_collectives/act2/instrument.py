@@ -30,7 +30,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case = settings.read(Case, values, box=premise().box)
     return kit.View(
         figures=[
-            tabbed(figures.steps_and_bytes(lab, case, shares()), "Steps or bytes"), tabbed(figures.over_time(case), "Over time"),
+            tabbed(figures.steps_and_bytes(lab, case, shares()), "Latency or bytes"), tabbed(figures.over_time(case), "Over time"),
             tabbed(figures.by_bucket(case), "By bucket"),
         ],
         cards=cards(case),
@@ -51,10 +51,10 @@ def cards(case: Case) -> list[dict[str, Any]]:
     tone = "good" if step.exposed_share <= verdict.GOAL else "bad" if step.exposed_share > verdict.EXPOSED_MOST else "middling"
     cold = step.latency_share > verdict.LATENCY_MOST
     return [
-        kit.card("After the pass", 100 * step.exposed_share, "%", tone=tone, note="of the step"),
-        kit.card("Steps", 100 * step.latency_share, "%", tone="bad" if cold else "good", note="of the communication"),
+        kit.card("Exposed", 100 * step.exposed_share, "%", tone=tone, note="of the step"),
+        kit.card("Latency", 100 * step.latency_share, "%", tone="bad" if cold else "good", note="of the communication"),
         kit.card("Backward pass", step.queue.backward, "s"),
-        kit.card("All sums", step.queue.seconds, "s", note=f"{step.queue.count:,} buckets"),
+        kit.card("All-reduces", step.queue.seconds, "s", note=f"{step.queue.count:,} buckets"),
         kit.card("Step", step.step.total, "s"),
     ]
 

@@ -10,8 +10,6 @@ from ironlaw.labs.lab_v2_06_collectives.act2.buckets import BUCKET, Case, best_b
 from ironlaw.labs.lab_v2_06_collectives.act2.instrument import shares
 from ironlaw.registry.workloads import about
 
-LARGER = 100e6  # a bucket with which two levels pass
-
 
 def _about(case: Case) -> dict[str, object]:
     return {
@@ -43,25 +41,18 @@ def distance(lab: kit.Lab) -> str:
     return kit.points(float(option.value), float(lab.question("act2").answer)) if option else ""
 
 
-def larger() -> Case:
-    """Two dials turned: the gradients go inside, across, inside, in larger buckets."""
-    return premise(algorithm="two_level", bucket=LARGER)
-
-
 def reveal(lab: kit.Lab) -> dict[str, object]:
     case = premise()
     step, estimate = case.step, lab.sealed("act2", "estimate")
     terms = step.wires.terms("ring", case.data, BUCKET)
     free = time("all_reduce", "double_tree", case.data, BUCKET, case.alpha, case.beta)
-    fixed = larger()
     return {
         "share": truth(lab), "steps": f"{2 * (case.data - 1):,}", "alpha": kit.amount(case.alpha, "s"),
         "latency": kit.amount(float(terms.latency), "s"),
         "bytes": kit.amount(float(terms.bandwidth), "s"), "bucket": kit.amount(BUCKET, "B"), "count": step.queue.count,
         "sum": kit.amount(step.queue.seconds, "s"), "backward": kit.amount(step.queue.backward, "s"),
-        "tree": kit.amount(shares()["double tree"], "%"), "estimate": f"; you said {estimate:g} %" if estimate is not None else "",
-        "free": kit.amount(100 * float(free.latency / free.total), "%", 2), "larger": kit.amount(LARGER, "B"),
-        "left": kit.amount(100 * fixed.step.exposed_share, "%"), "levels": kit.amount(100 * fixed.step.latency_share, "%"),
+        "tree": kit.amount(shares()["double tree"], "%"), "estimate": f" (you said {estimate:g}%)" if estimate is not None else "",
+        "free": kit.amount(100 * float(free.latency / free.total), "%", 2),
     }  # fmt: skip
 
 

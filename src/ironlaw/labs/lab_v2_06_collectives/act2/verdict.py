@@ -58,9 +58,9 @@ def _passed(case: Case) -> dict[str, object]:
 
 LIMITS = (
     fail("impossible", "It does not fit", lambda case: case.step.free < 0, _impossible),
-    fail("latency_bound", "The wires wait for steps", lambda case: case.step.latency_share > LATENCY_MOST, _latency),
+    fail("latency_bound", "Latency takes most of it", lambda case: case.step.latency_share > LATENCY_MOST, _latency),
     fail("buffers", "The buckets pile up", lambda case: case.step.queue.waiting > case.step.free, _buffers),
-    fail("exposed", "The step waits for the sum", lambda case: case.step.exposed_share > EXPOSED_MOST, _exposed),
+    fail("exposed", "The step waits for gradients", lambda case: case.step.exposed_share > EXPOSED_MOST, _exposed),
     warn("costly", "Nearly hidden", lambda case: case.step.exposed_share > GOAL, _costly),
-    good("passed", "It hides", _passed),
+    good("passed", "It is hidden", _passed),
 )
