@@ -161,11 +161,11 @@ def the_load_test(page: Page, first: Locator) -> None:
 
 def the_page_of_shards(page: Page, second: Locator) -> None:
     expect(banner(second)).to_contain_text("It can get stuck")
-    second.get_by_text("loser called back", exact=True).click()
+    second.get_by_text("cancel the slower one", exact=True).click()
     expect(banner(second)).to_contain_text("Pages are in time")
-    number(second, "Target", "50")
-    expect(banner(second)).to_contain_text("Pages are too late")
-    number(second, "Shards that a page asks", "2000")
+    number(second, "Page's P99, at most", "50")
+    expect(banner(second)).to_contain_text("Pages are too slow")
+    number(second, "Shards per page", "2000")
     expect(banner(second)).to_contain_text("Not known")
 
 

@@ -35,12 +35,12 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     pair = f"{format_quantity(one['open_p99_s'], 's')}, test {format_quantity(one['closed_p99_s'], 's')}" if one else "open"
     rows = [("Users' P99", pair, "")]
     if not two:
-        return [*rows, ("Page's P99", "open", ""), ("Copies", "open", "")]
+        return [*rows, ("Page's P99", "open", ""), ("Backups", "open", "")]
     page = "not known" if two["page_p99_s"] is None else format_quantity(two["page_p99_s"], "s")
     stuck = two["fate"] == "stuck"
     return [
         *rows,
         ("Page's P99", page, "fail" if two["constraint_hit"] and not stuck else ""),
-        ("Copies", "can get stuck" if stuck else "safe", "fail" if stuck else "good"),
+        ("Backups", "can get stuck" if stuck else "safe", "fail" if stuck else "good"),
         ("Shards", significant(two["shards"], 4), ""),
     ]

@@ -26,16 +26,14 @@ def percentiles(case: Case, extra: Sequence[Mark], local: Mapping[tuple[float, s
              name=f"P{100 * p:g} here, {WAYS[way]}", hover=(f"{format_quantity(seconds, 's')}, {source}",))
         for (p, way), (seconds, source) in local.items()
     ]  # fmt: skip
-    drawn = bands(
-        series, "The same server, asked in two ways", domain=DOMAIN, percentiles=PERCENTILES, extra=[*extra, *own], id="percentiles"
-    )
+    drawn = bands(series, "One server, two ways of asking", domain=DOMAIN, percentiles=PERCENTILES, extra=[*extra, *own], id="percentiles")
     told = "; ".join(f"P{100 * p:g} here, {WAYS[way]}: {format_quantity(seconds, 's')}" for (p, way), (seconds, _) in local.items())
     return replace(drawn, text=f"{drawn.text} {told}.") if own else drawn
 
 
 def requests(case: Case) -> Figure:
     series = {USERS: case.users.ordered, TESTER: case.tester.ordered}
-    return histogram(series, "All requests, by the time to their answer", domain=DOMAIN, left_out="left out by the test", id="requests")
+    return histogram(series, "All requests, by how long they took", domain=DOMAIN, left_out="never sent by the test", id="requests")
 
 
 def levels(marks: Sequence[Mark]) -> list[Mark]:
@@ -70,16 +68,21 @@ def triangle(case: Case, extra: Sequence[Mark] = ()) -> Figure:
         f"Around a stall of {format_quantity(length, 's')}: {waited:,} requests of users wait, the longest {longest}; "
         f"of the tester's, {polite_waited:,}."
     )
+    title = f"{_people(waited)} wait for one stall, and the tester counts {polite_waited:,}"
     legend = (
         {"colour": "accent", "shape": "line", "label": "users, on schedule"},
         {"colour": "ink", "shape": "square", "label": "tester, after each answer"},
         {"colour": "warn", "shape": "square", "label": still},
     )
     return Figure(
-        "triangle", "Around a stall, by when the request was sent",
+        "triangle", title,
         Axis("linear", "since the server stopped", "s", (-reach / 5, 4 * reach / 5)), Axis("linear", "time to the answer", "s", (0.0, top)),
         (*marks, *levels(extra)), words, Table(("sent", "by", "answered after"), rows), legend=legend, more={"height": 330},
     )  # fmt: skip
+
+
+def _people(count: int) -> str:
+    return "1 user" if count == 1 else f"{count:,} users"
 
 
 def _sent(i: int, at: float, took: float) -> Mark:

@@ -24,7 +24,7 @@ MORE = ("work", "service")  # dials in the fold
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        works = {"asked": "as in the question", "device": f"an image on {the(lab.current_context)}", "own": "as set"}
+        works = {"asked": "as in the question", "device": f"one image on {the(lab.current_context)}", "own": "my own"}
         return settings.dials(Case, work={"options": works}, service={"hidden": values.get("work", "asked") != "own"})
 
     return dials_at
@@ -64,10 +64,10 @@ def cards(case: Case) -> list[dict[str, Any]]:
     users, tester = case.users.quantile(0.99), case.tester.quantile(0.99)
     wrong = case.is_missed()
     return [
-        kit.card("P99 of the users", users, "s", note="counted from when they asked"),
-        {**kit.card("P99 of the test", tester, "s", note="filled in" if case.corrected else "counted from when it sent"),
+        kit.card("P99 of the users", users, "s", note="from when they asked"),
+        {**kit.card("P99 of the test", tester, "s", note="filled in" if case.corrected else "from when it sent"),
          "tone": "bad" if wrong else "good", "word": "misses it" if wrong else "agrees"},
-        kit.text_card("Never sent", f"{case.unsent:,}", note="requests due while it waited"),
+        kit.text_card("Never sent", f"{case.unsent:,}", note="requests that came due while it waited"),
         kit.card("A stall", case.stall, "s", note=f"{percent(case.stopped)} of the time"),
     ]  # fmt: skip
 
@@ -78,7 +78,7 @@ def formula(case: Case) -> str:
     value = case.stall + case.service - 0.01 * case.period * spare
     low, high = order_interval(case.n, 0.99)
     ranks = f"rank {f'{low:,}' if low else '–'} to {f'{high:,}' if high else 'beyond the largest'} of {case.n:,}"
-    lines = line("95 % band of <i>P</i><sub>99</sub>:", ranks)
+    lines = line("95% band of <i>P</i><sub>99</sub>:", ranks)
     if case.load >= 1 or value <= case.service:
         return lines
     symbols = "<i>P</i><sub>99</sub> = <i>L</i> + <i>s</i> − 1 % · <i>T</i> · (1 − <i>λs</i>)"
@@ -100,7 +100,7 @@ def _endless(case: Case) -> dict[str, object]:
 
 
 LIMITS = (
-    fail("endless", "The line never ends", lambda case: case.load >= 1, _endless),
+    fail("endless", "The line never stops growing", lambda case: case.load >= 1, _endless),
     warn(
         "unseen",
         "The test was over too soon",
@@ -108,7 +108,7 @@ LIMITS = (
         lambda case: {"first": _s(case.stalls.first), "n": f"{case.n:,}"},
     ),
     fail("misses", "The test misses it", Case.is_missed, lambda case: _both(case) | {"unsent": f"{case.unsent:,}"}),
-    warn("too_much", "Filled in too much", Case.is_overfilled, lambda case: _both(case) | {"connections": f"{case.connections}"}),
+    warn("too_much", "Too much filled in", Case.is_overfilled, lambda case: _both(case) | {"connections": f"{case.connections}"}),
     good("agrees", "The test agrees with the users", _both),
 )
 

@@ -21,7 +21,7 @@ def tails(fleet: Fleet) -> Figure:
     times = fleet.law or fleet.run
     series = {"one shard": tail_of(times, fleet.service, 1), page: tail_of(times, fleet.service, fleet.k)}
     if fleet.hedge != OFF:
-        series["page without copies"] = tail_of(fleet.plain, fleet.service, fleet.k)
+        series["page without backups"] = tail_of(fleet.plain, fleet.service, fleet.k)
     series = {name: [(min(max(t, low), high), max(share, LEAST)) for t, share in points] for name, points in series.items()}
     p99, one = fleet.page_p99, f"P{significant(100 * fleet.leaf_quantile, 6)}"
     extra: list[Mark] = [
@@ -32,7 +32,7 @@ def tails(fleet: Fleet) -> Figure:
     ]  # fmt: skip
     return lines(
         series, Axis("log", "time to the answer", "s", (low, high)), Axis("log", "share that is slower", "%", (LEAST, 100.0)),
-        "How many take longer", extra=extra, id="tails", more={"height": 340},
+        f"Pages: one in a hundred takes longer than {format_quantity(p99, 's')}", extra=extra, id="tails", more={"height": 340},
     )  # fmt: skip
 
 
@@ -43,10 +43,10 @@ def over_time(fleet: Fleet, mine: str, level: float | None) -> Figure:
     end = windows[-1].until * fleet.service
     at = [(w.until - windows[0].until / 2) * fleet.service for w in windows]
     series = {
-        "work sent, of what can be done": [(t, min(100 * w.load, MOST)) for t, w in zip(at, windows, strict=True)],
+        "work sent, of what the shards can do": [(t, min(100 * w.load, MOST)) for t, w in zip(at, windows, strict=True)],
         "late requests": [(t, 100 * w.late) for t, w in zip(at, windows, strict=True)],
     }
-    full = "" if mine and level == 100.0 else "all that can be done"  # the learner's own words stand on that line
+    full = "" if mine and level == 100.0 else "all that the shards can do"  # the learner's own words stand on that line
     extra = [mark("rule", "ridge", y=100.0, dash=True, id="full", label=full, name="capacity", hover=[("capacity", "100 %")])]
     if fleet.pause:
         start = fleet.paused.arrive[len(fleet.paused.arrive) // 5] * fleet.service
@@ -56,9 +56,11 @@ def over_time(fleet: Fleet, mine: str, level: float | None) -> Figure:
         at_level = MOST if level is None else level
         extra.append(mark("rule", "accent", y=at_level, role="prediction", id="prediction", label=mine, name="your prediction"))
         last = series["late requests"][-1]
+        ended = format_quantity(last[1], "%")
         extra.append(mark("point", "ink", x=last[0], y=last[1], role="truth", id="truth", name="late at the end", size=7,
-                          label=f"it is {significant(last[1])} % late", hover=[("late at the end", exact(last[1], "%"))]))  # fmt: skip
+                          label=f"it is {ended} late", hover=[("late at the end", exact(last[1], "%"))]))  # fmt: skip
+    title = f"At the end {format_quantity(series['late requests'][-1][1], '%')} of the requests are late"
     return lines(
         series, Axis("linear", "time", "s", (0.0, up_to(max(end, fleet.pause)))), Axis("linear", "share", "%", (0.0, MOST)),
-        "A run with a pause", extra=extra, id="over-time", more={"height": 340},
+        title, extra=extra, id="over-time", more={"height": 340},
     )  # fmt: skip

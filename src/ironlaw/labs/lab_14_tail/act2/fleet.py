@@ -32,11 +32,11 @@ PAUSED_MOVING = (3_000, 6)  # and while a dial moves: as long, and less smooth
 MOVING = 3_000  # requests while a dial moves
 RARE, TIMES = 0.01, 100.0  # of two kinds: one in a hundred takes a hundred times as long
 OFF, ALL, BUDGET, CALLED_BACK = "off", "all", "budget", "called_back"
-HEDGES = {OFF: "off", ALL: "no limit", BUDGET: "with a budget", CALLED_BACK: "loser called back"}
+HEDGES = {OFF: "off", ALL: "unlimited", BUDGET: "capped", CALLED_BACK: "cancel the slower one"}
 LEAVES = {
-    "exponential": "spread, exponential",
-    "fixed": "the same for all",
-    "two": "two kinds, one in a hundred long",
+    "exponential": "exponential",
+    "fixed": "all the same",
+    "two": "one in a hundred is long",
     "here": "as measured here",
 }
 LAWS = {"exponential": mm1, "fixed": md1}  # of the line at one shard
@@ -51,21 +51,29 @@ Curve = tuple[float, ...]
 class Fleet:
     """`curve`: the service times measured here as quantiles. The defaults are the question's, without copies."""
 
-    k: int = whole(100, "Shards that a page asks", most=2000, dial="span", log=True, shows="tails")
+    k: int = whole(100, "Shards per page", most=2000, dial="span", log=True, shows="tails")
     rho: float = figure(70.0, "Utilisation", "%", low=LOADS[0], high=LOADS[-1], dial="span", steps=LOADS, means=hundredths)
-    hedge: str = among(HEDGES, OFF, "A copy for the late", shows="over-time")
+    hedge: str = among(HEDGES, OFF, "Hedging (send a backup request)", shows="over-time")
     quantile: float = figure(
-        95, "Late: slower than", "%", low=50, high=99.9, dial="span", step=0.1, steps=[50, 75, 90, 95, 99, 99.9], means=hundredths
+        95,
+        "Send the backup after this percentile",
+        "%",
+        low=50,
+        high=99.9,
+        dial="span",
+        step=0.1,
+        steps=[50, 75, 90, 95, 99, 99.9],
+        means=hundredths,
     )
     budget: float = figure(
-        5, "Copies at most", "%", low=0, high=20, dial="span", steps=[0, 1, 2, 5, 10, 20], shows="over-time", means=hundredths
+        5, "Backups, at most", "%", low=0, high=20, dial="span", steps=[0, 1, 2, 5, 10, 20], shows="over-time", means=hundredths
     )
     pause: float = figure(1.0, "Pause of all shards", "s", low=0, high=5, dial="span", step=0.1, steps=list(PAUSES), shows="over-time")
-    leaf: str = among(LEAVES, "exponential", "A shard's work", dial="select")
-    work: str = among(("asked", "device"), "asked", "How long it takes")
+    leaf: str = among(LEAVES, "exponential", "Service times", dial="select")
+    work: str = among(("asked", "device"), "asked", "Mean service time")
     n: int = whole(COUNTS[-1], "Requests counted", least=COUNTS[0], most=COUNTS[-1], dial="span", log=True, steps=COUNTS)
     target: float = figure(
-        250, "Target for the page's P99", "ms", low=20, high=2000, dial="span", log=True, whole=True, shows="tails", means=thousandths
+        250, "Page's P99, at most", "ms", low=20, high=2000, dial="span", log=True, whole=True, shows="tails", means=thousandths
     )
     service: float = ASKED_SERVICE
     curve: Curve = ()

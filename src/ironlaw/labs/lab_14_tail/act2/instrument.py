@@ -24,7 +24,7 @@ def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         hedge = values.get("hedge", ALL)
         unmeasured = {} if fleet.here(lab) else {"here": "measure “This machine's own tail” below first"}
-        works = {"asked": "as in the question", "device": f"an image on {the(lab.current_context)}"}
+        works = {"asked": "as in the question", "device": f"one image on {the(lab.current_context)}"}
         return settings.dials(
             Fleet,
             hedge={"value": ALL},
@@ -42,7 +42,7 @@ def offers(lab: kit.Lab) -> list[kit.Offer]:
     load = (lab.ledger.design(LAB_13) or {}).get("load")
     if not isinstance(load, (int, float)) or not 0 < load < 1:
         return []
-    return [kit.Offer(LAB_13, f"server ({significant(100 * load, 2)} % load)", {"rho": 100 * load})]
+    return [kit.Offer(LAB_13, f"server ({significant(100 * load, 2)}% load)", {"rho": 100 * load})]
 
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
@@ -67,13 +67,13 @@ def cards(set_at: Fleet) -> list[dict[str, Any]]:
     p99 = kit.card("Page's P99", set_at.page_p99, "s", tone="good" if set_at.in_time else "bad", note=exactness(set_at))
     word = "not known" if not set_at.known else "in time" if set_at.in_time else "too late"
     needed = kit.text_card("Shard's percentile", f"P{significant(100 * set_at.leaf_quantile, 6)}",
-        note=f"takes {set_at.needed:,} requests to know")  # fmt: skip
+        note=f"{set_at.needed:,} requests to know it")  # fmt: skip
     extra = 100 * set_at.run.extra
     after, tone = ("comes back", "good") if not set_at.tipped else ("stays late", "bad") if stuck else ("catches up", "middling")
     return [
         {**p99, "word": word, "tone": "bad" if not set_at.known else p99["tone"]},
         needed,
-        kit.card("Copies", extra, "%", note="of the requests, without a pause"),
+        kit.card("Backups", extra, "%", note="of the requests, without a pause"),
         kit.text_card("After the pause", after, tone=tone, word="can get stuck" if stuck else "safe" if set_at.proven else "not proven",
             note="this run"),
     ]  # fmt: skip
@@ -94,11 +94,11 @@ def formula(set_at: Fleet) -> str:
         return page
     if set_at.hedge == CALLED_BACK:
         if set_at.leaf == "exponential":
-            return page + line("load with copies = <i>ρ</i> =", rho, ": two that work on one request end it twice as fast")
+            return page + line("load with backups = <i>ρ</i> =", rho, ", as two that work on one request finish it twice as fast")
         return page + line(
-            "load with copies ≤ 2<i>ρ</i> =", kit.amount(200 * set_at.rho, "%"), ": a copy costs what both have worked on at once"
+            "load with backups ≤ 2<i>ρ</i> =", kit.amount(200 * set_at.rho, "%"), ", as a backup costs what both have worked on at once"
         )
     most = 1.0 if set_at.limit is None else min(1.0, set_at.limit)
     worst = set_at.rho * (1 + most)
-    relation = ": it can stay late" if worst >= 1 else ", less than the shards can do: it always comes back"
+    relation = ", more than the shards can do, so it can stay late" if worst >= 1 else ", less than the shards can do, so it comes back"
     return page + line("<i>ρ</i> · (1 + <i>b</i>) =", f"{rho} × (1 + {significant(most)}) = {kit.amount(100 * worst, '%')}", relation)

@@ -44,8 +44,8 @@ def truth(lab: kit.Lab) -> str:
 
 
 def distance(lab: kit.Lab) -> str:
-    worst = f"sent twice, all requests are {_percent(2 * asked().rho)} of what can be done"
-    return f"right: {worst}" if lab.holds("act2") else worst
+    worst = f"all requests sent twice are {_percent(2 * asked().rho)} of what the shards can do"
+    return f"right, because {worst}" if lab.holds("act2") else worst
 
 
 def reveal() -> dict[str, object]:

@@ -51,7 +51,7 @@ def _works(set_at: Fleet) -> dict[str, object]:
 LIMITS = (
     fail("stuck", "It can get stuck", fleet.is_stuck, _stuck),
     fail("unknown", "Not known", lambda set_at: not set_at.known, _unknown),
-    fail("late", "Pages are too late", lambda set_at: not set_at.in_time, _late),
+    fail("late", "Pages are too slow", lambda set_at: not set_at.in_time, _late),
     warn(
         "wasted",
         "Paid for nothing",
