@@ -1,4 +1,4 @@
-"""Is every card fair? Over 200 seeds: its key varies, one answer is right, and whatever the answer needs can be seen on the card."""
+"""Is every card fair? Over many seeds: its key varies, one answer is right, and whatever the answer needs can be seen on the card."""
 
 from __future__ import annotations
 
