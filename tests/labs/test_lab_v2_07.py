@@ -38,10 +38,17 @@ def test_the_story(bench):
     assert rules == {"prediction": 93, "truth": pytest.approx(optimum(60.0, META) / 60)}
     points = {mark["id"]: (mark["x"], mark["y"]) for mark in waste["marks"] if mark["type"] == "point"}
     assert points["now"] == (60, pytest.approx(100 * (1 - goodput(3600.0, 60.0, 300.0, META).goodput)))
-    assert points["Young"][0] == pytest.approx(young(60.0, META) / 60) and points["best"][1] <= points["Young"][1] < points["now"][1]
+    assert points["best"][1] < points["now"][1] and "Young" not in points  # it would lie under the best
+    assert "the best interval, and Young's and Daly's" in {entry["label"] for entry in waste["legend"]}
     areas = [mark for mark in waste["marks"] if mark["type"] == "area" and "points" in mark]
     top = {x: y for x, _, y in areas[-1]["points"]}
     assert [y for _, y in next(m for m in waste["marks"] if m["id"] == "wasted")["points"]] == pytest.approx(list(top.values()))
+
+
+def test_estimates_that_miss_the_best_are_drawn(bench):
+    view = bench.turn("act1", **{**bench.start("act1"), "save": 3600})
+    points = {mark["id"]: (mark["x"], mark["y"]) for mark in figure(view, "waste")["marks"] if mark["type"] == "point"}
+    assert points["Young"][0] == pytest.approx(young(3600.0, META) / 60) and points["best"][1] <= points["Young"][1]
 
 
 def test_the_band_costs_a_tenth_more_and_no_interval_less():

@@ -332,15 +332,15 @@ def serving_controls(page: Page, first: Locator, second: Locator) -> None:
 
 def the_interval(page: Page, first: Locator) -> None:
     expect(page.locator("#act1-reveal")).to_contain_text("18.6")
-    number(first, "Saved every", "19")
+    number(first, "Save every", "19")
     expect(hud(page)).to_contain_text("19 min")
     first.get_by_role("tab", name="A day").click()
-    into = first.get_by_role("slider", name="Into the day")
+    into = first.get_by_role("slider", name="Hour of the day")
     page.get_by_role("button", name="play it").click()
     expect(into).to_have_value("0")
-    first.get_by_role("button", name="Into the day: one step on").click()
+    first.get_by_role("button", name="Hour of the day: one step on").click()
     expect(into).to_have_value("1")
-    first.get_by_role("button", name="Into the day: play").click()
+    first.get_by_role("button", name="Hour of the day: play").click()
     expect(into).to_have_value("96")  # a day in quarters of an hour
     expect(first.locator('[data-figure="day"] .il-drawing')).to_have_attribute("aria-label", re.compile("After 1 d|After 24"))
 
@@ -350,15 +350,15 @@ def the_saves(page: Page, second: Locator) -> None:
     number(second, "Far saves every", "5")
     expect(banner(second)).to_contain_text("It works")
     pick(second, "until it is in host memory")
-    number(second, "File system takes in", "0.01")
+    number(second, "File system rate", "0.01")
     expect(banner(second)).to_contain_text("before the last one is stored")
-    number(second, "File system takes in", "2")
+    number(second, "File system rate", "2")
     pick(second, "host memory")
     expect(banner(second)).to_contain_text("It works")
-    number(second, "Free memory of a host", "20")
+    number(second, "Free memory per host", "20")
     number(second, "GPUs", "256")
     expect(banner(second)).to_contain_text("The hosts are full")
-    number(second, "Free memory of a host", "500")
+    number(second, "Free memory per host", "500")
     number(second, "GPUs", "16384")
     expect(banner(second)).to_contain_text("It works")
 
@@ -366,7 +366,7 @@ def the_saves(page: Page, second: Locator) -> None:
 def saves_controls(page: Page, first: Locator, second: Locator) -> None:
     first.get_by_role("tab", name="By interval").click()
     changes(page, first, lambda: pick(first, "in bunches"))
-    changes(page, second, lambda: number(second, "Restarting takes", "600"))
+    changes(page, second, lambda: number(second, "Time to restart", "600"))
     second.get_by_role("tab", name="By GPUs").click()
     expect(second.locator('[data-figure="by-gpus"] .il-drawing')).to_be_visible()
 

@@ -21,7 +21,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    rows = [("Saved every", show(one["interval_s"], "s") if one else "open", "")]
+    rows = [("Save every", show(one["interval_s"], "s") if one else "open", "")]
     if not two:
         return [*rows, ("Far saves", "open", ""), ("Work that lasts", "open", "")]
     return [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ironlaw import kit
 from ironlaw.engine.cluster.failures import goodput
 from ironlaw.labs.lab_v2_07_checkpoint.act1 import local_runs
@@ -14,6 +16,8 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 TICKS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+SHAPES = {"Young": "square", "Daly": "triangle"}
+APART = 0.1  # of an interval: what can be told from the best on this axis
 # from the bottom: (part, its name, colour)
 PARTS = (("restart", "detecting and restarting", "overhead"), ("lost", "lost work", "fail"), ("writing", "saving", "memory"))
 
@@ -23,7 +27,7 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
     marks: list[Mark] = []
     low, high = (min(max(end / MINUTE, SHORTEST), LONGEST) for end in near_best(setting))
     if low < high:
-        marks.append(mark("area", "muted", x0=low, x1=high, y0=0.0, y1=100.0, id="near", name="at most a tenth more than must be",
+        marks.append(mark("area", "muted", x0=low, x1=high, y0=0.0, y1=100.0, id="near", name="at most a tenth above the best",
                           hover=[("from", format_quantity(low * MINUTE, "s")), ("to", format_quantity(high * MINUTE, "s"))]))  # fmt: skip
     foot = [0.0] * len(GRID)
     for part, name, colour in PARTS:
@@ -33,17 +37,18 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
             marks.append(mark("line", colour, points=list(zip(GRID, top, strict=True)), id=f"top-{part}", name=name))
         foot = top
     marks.append(mark("line", "ink", points=list(zip(GRID, foot, strict=True)), id="wasted", name="all waste"))
-    for name, seconds in setting.estimates.items():
+    apart = {name: seconds for name, seconds in setting.estimates.items() if abs(math.log(seconds / setting.best)) > APART}
+    for name, seconds in apart.items():
         at = min(max(seconds / MINUTE, SHORTEST), LONGEST)
         value = 100 * setting.at(seconds).wasted
-        marks.append(mark("point", "ridge", x=at, y=value, shape="square" if name == "Young" else "triangle", size=5, id=name,
+        marks.append(mark("point", "ridge", x=at, y=value, shape=SHAPES[name], size=5, id=name,
                           name=f"{name}'s interval", hover=[("interval", exact(seconds, "s")), ("waste", exact(value, "%"))]))  # fmt: skip
     own, best = 100 * setting.wasted, 100 * setting.at(setting.best).wasted
     at_best = min(max(setting.best / MINUTE, SHORTEST), LONGEST)
     marks.append(mark("point", "good", x=at_best, y=best, shape="diamond", size=7, id="best", name="the best interval",
                       hover=[("interval", exact(setting.best, "s")), ("waste", exact(best, "%"))]))  # fmt: skip
     marks.append(mark("point", "accent", x=setting.interval / MINUTE, y=own, size=8, id="now", name="as set",
-                      label=f"{significant(own)} %", hover=[("interval", exact(setting.interval, "s")), ("waste", exact(own, "%"))],
+                      label=f"{significant(own)}%", hover=[("interval", exact(setting.interval, "s")), ("waste", exact(own, "%"))],
                       drag={"dial": "interval", "axis": "x"}))  # fmt: skip
     option = lab.choice("act1")
     if option is not None:
@@ -61,11 +66,12 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
     )
     legend = (
         *({"colour": colour, "label": name} for _, name, colour in reversed(PARTS)),
-        {"colour": "good", "shape": "diamond", "label": "the best interval"}, {"colour": "ridge", "shape": "square", "label": "Young's"},
-        {"colour": "ridge", "shape": "triangle", "label": "Daly's"},
+        {"colour": "good", "shape": "diamond", "label": "the best interval" if apart else "the best interval, and Young's and Daly's"},
+        *({"colour": "ridge", "shape": SHAPES[name], "label": f"{name}'s"} for name in apart),
     )  # fmt: skip
     return Figure(
-        "waste", "What an interval costs", Axis("log", "minutes between saves", "", (SHORTEST, LONGEST), ticks=TICKS),
+        "waste", f"Saving every {format_quantity(setting.interval, 's')} wastes {percent(setting.wasted)} of the time",
+        Axis("log", "minutes between saves", "", (SHORTEST, LONGEST), ticks=TICKS),
         Axis("linear", "of the time", "%", (0.0, 100.0)), tuple(marks), text,
         table=Table(("interval", "minutes", "waste", "saving", "lost", "restarts"), tuple(cells)),
         note=f"failures {LAWS[setting.law]}, {format_quantity(setting.between, 's')} between them", legend=legend,
@@ -83,7 +89,7 @@ def killed(run: kit.Measured) -> Figure:
     grid = [job.intervals[0] * (job.intervals[-1] / job.intervals[0]) ** (i / 24) for i in range(25)]
     law = [(tau, 100 * float(goodput(tau, job.save, job.restart, job.between).goodput)) for tau in grid]
     return lines(
-        {"the law, with this save and start": law}, Axis("log", "between saves", "s"), Axis("linear", "work that lasts", "%", (0.0, 100.0)),
-        "Killed on this machine", local={run.source: list(zip(job.intervals, job.values, strict=True))}, id="killed",
+        {"the law, with these times": law}, Axis("log", "between saves", "s"), Axis("linear", "work that lasts", "%", (0.0, 100.0)),
+        "The job that was killed here", local={run.source: list(zip(job.intervals, job.values, strict=True))}, id="killed",
         note=f"{job.kills} kills at each interval, {format_quantity(job.between, 's')} apart on average",
     )  # fmt: skip

@@ -29,7 +29,7 @@ def dials(lab: kit.Lab) -> Any:
         gpus = {"value": cluster.gpus, "steps": sorted({*stops, cluster.gpus})}
         return [
             *settings.dials(Setting, gpus=gpus, unit={"value": round(cluster.unit / HOUR)}),
-            kit.span("into", "Into the day", 0, 24, 24, step=0.25, unit="h", play=8, shows="day"),
+            kit.span("into", "Hour of the day", 0, 24, 24, step=0.25, unit="h", play=8, shows="day"),
         ]
 
     return dials_at
@@ -75,7 +75,7 @@ def formula(setting: Setting) -> str:
         )  # fmt: skip
     first = 100 * float(waste(setting.interval, setting.save, setting.restart, setting.between))
     exact = line(
-        "wall time a second of work =", fraction("<i>M</i>", "<i>τ</i>"),
+        "wall time per second of work =", fraction("<i>M</i>", "<i>τ</i>"),
         "e<sup><i>R</i>/<i>M</i></sup> (e<sup>(<i>τ</i>+<i>δ</i>)/<i>M</i></sup> − 1) =",
         f"{show(1 / (1 - setting.wasted), '') if setting.wasted < 1 else 'without end'}",
     )  # fmt: skip
@@ -87,7 +87,7 @@ def formula(setting: Setting) -> str:
         )
     )
     return exact + line(
-        "to first order, wasted: <i>δ</i>/<i>τ</i> + <i>τ</i>/2<i>M</i> + <i>R</i>/<i>M</i> =", terms, "=", kit.amount(first, "%")
+        "wasted to first order = <i>δ</i>/<i>τ</i> + <i>τ</i>/2<i>M</i> + <i>R</i>/<i>M</i> =", terms, "=", kit.amount(first, "%")
     )
 
 

@@ -25,9 +25,9 @@ class Setting:
 
     gpus: int = whole(label="GPUs", least=FEWEST, most=MOST, dial="span", log=True)
     unit: float = figure(label="One GPU fails every", unit="h", low=2000, high=500_000, dial="span", log=True, means=times(HOUR))
-    save: float = figure(60, "A save takes", "s", low=0.1, high=3600, dial="span", log=True)
-    restart: float = figure(5, "Detecting and restarting take", "min", low=0, high=120, dial="span", means=times(MINUTE))
-    interval: float = figure(60, "Saved every", "min", low=SHORTEST, high=LONGEST, dial="span", log=True, means=times(MINUTE))
+    save: float = figure(60, "Time of a save", "s", low=0.1, high=3600, dial="span", log=True)
+    restart: float = figure(5, "Time to detect and restart", "min", low=0, high=120, dial="span", means=times(MINUTE))
+    interval: float = figure(60, "Save every", "min", low=SHORTEST, high=LONGEST, dial="span", log=True, means=times(MINUTE))
     law: float = among(LAWS, renewals.RANDOM, "Failures come")
 
     @property

@@ -19,6 +19,7 @@ from ironlaw.widget.quantities import exact, format_quantity
 COUNTS = tuple(FEWEST * 2 ** (k / 2) for k in range(19) if FEWEST * 2 ** (k / 2) <= 1.001 * MOST)
 # option -> its row: a job that waits for the file system is saving
 WASTED = {"writing": "saving", "lost": "lost work", "restart": "detecting and restarting", "storage": "saving"}
+FEWEST_SPARES = 8  # hosts that even a small job keeps, where the plan has as many
 LEAST = 1e-4  # a share of the time that can't be seen
 OWN, BEST, FAR, NEAR_HOST, NEAR_OTHER = "as set", "at the best intervals", "far saves alone", "with host memory", "with a neighbour's"
 
@@ -38,13 +39,14 @@ def time(lab: kit.Lab, plan: Plan) -> Figure:
     others = {FAR: NONE, NEAR_HOST: HOST, NEAR_OTHER: NEIGHBOUR}
     rows = {OWN: parts(plan), BEST: parts(plan.at_best)}
     rows |= {name: parts(replace(plan, near=near).at_best) for name, near in others.items() if near != plan.near}
-    target = mark("rule", "good", x=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f} %", name="goal", id="goal",
+    target = mark("rule", "good", x=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f}%", name="goal", id="goal",
                   hover=[("goal", exact(100 * TARGET, "%"))])  # fmt: skip
     estimate = lab.sealed("act2", "estimate")
     said = [] if estimate is None else [mark("rule", "accent", x=float(estimate), role="prediction", id="estimate", name="your estimate",
-            label=f"you said {estimate:g} % lasts", hover=[("your estimate", exact(float(estimate), "%"))])]  # fmt: skip
+            label=f"you said {estimate:g}% lasts", hover=[("your estimate", exact(float(estimate), "%"))])]  # fmt: skip
+    title = f"Your plan keeps {format_quantity(100 * plan.goodput, '%')} of its time"
     figure = stack(
-        rows, "%", "Where the time goes", chosen=OWN, label="of the time", id="time", extra=[target, *said],
+        rows, "%", title, chosen=OWN, label="of the time", id="time", extra=[target, *said],
         note=f"{plan.gpus:,} GPUs, {format_quantity(plan.between, 's')} between failures; the others at their best intervals",
     )  # fmt: skip
     marks = tuple(each for each in figure.marks if not dict(each.more).get("id", "").endswith("-total"))  # every row is the whole
@@ -53,8 +55,9 @@ def time(lab: kit.Lab, plan: Plan) -> Figure:
 
 def by_gpus(plan: Plan) -> Figure:
     """Percent of work that lasts, from 256 GPUs on: the plan as set, with intervals that follow, and without near copies. Spare hosts grow
-    with the GPUs: those of a small job would be used up by a large one."""
-    sized = {count: replace(plan, gpus=round(count), spares=round(plan.spares * count / plan.gpus)) for count in COUNTS}
+    with the GPUs, since a large job would use up those of a small one; a small one keeps a few."""
+    least = min(plan.spares, FEWEST_SPARES)
+    sized = {count: replace(plan, gpus=round(count), spares=max(least, round(plan.spares * count / plan.gpus))) for count in COUNTS}
     series = {
         OWN: [(count, 100 * each.goodput) for count, each in sized.items()],
         BEST: [(count, 100 * each.at_best.goodput) for count, each in sized.items()],
@@ -64,12 +67,12 @@ def by_gpus(plan: Plan) -> Figure:
     own = mark("point", "accent", x=float(plan.gpus), y=100 * plan.goodput, size=8, id="now", name="as set",
                label=format_quantity(100 * plan.goodput, "%"), drag={"dial": "gpus", "axis": "x"},
                hover=[("GPUs", f"{plan.gpus:,}"), ("work that lasts", exact(100 * plan.goodput, "%"))])  # fmt: skip
-    goal = mark("rule", "good", y=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f} %", name="goal", id="goal")
-    spares = f"a spare host for every {plan.gpus / plan.spares:,.0f} GPUs" if plan.spares else "no spare hosts"
+    goal = mark("rule", "good", y=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f}%", name="goal", id="goal")
+    spares = f"a spare host per {plan.gpus / plan.spares:,.0f} GPUs, at least {least}" if plan.spares else "no spare hosts"
     ticks = tuple(float(FEWEST * 8**k) for k in range(4))
     return lines(
         series, Axis("log", "GPUs", "", (float(FEWEST), float(MOST)), ticks=ticks), Axis("linear", "work that lasts", "%", (0.0, 100.0)),
-        "What is left by size", extra=[goal, own], id="by-gpus",
+        f"{plan.gpus:,} GPUs keep {format_quantity(100 * plan.goodput, '%')} of their time", extra=[goal, own], id="by-gpus",
         note=f"one GPU fails every {format_quantity(plan.unit, 's')}; {spares}",
     )  # fmt: skip
 
@@ -85,10 +88,11 @@ def wasted(lab: kit.Lab, plan: Plan) -> Figure:
     ]  # fmt: skip
     words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in took.items())
     drawn = Figure(
-        "wasted", "What takes the time that is wasted", Axis("linear", "of the time", "%", (0.0, up_to(1.5 * max(took.values())))),
+        "wasted", f"Most is wasted on {max(took, key=lambda name: took[name])}",
+        Axis("linear", "of the time", "%", (0.0, up_to(1.5 * max(took.values())))),
         Axis("band", names=tuple(took)), tuple(bars), f"{words}.",
         Table(("what", "of the time"), tuple((name, format_quantity(value, "%")) for name, value in took.items())),
-        f"{plan.gpus:,} GPUs; marks: the question's own job", more={"row": 34},
+        f"{plan.gpus:,} GPUs", more={"row": 34},
     )  # fmt: skip
     option = lab.choice("act2")
     return on_rows(drawn, [WASTED[option.id]], WASTED[lab.question("act2").right.id]) if option else drawn

@@ -64,7 +64,7 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
         kit.card("Work that lasts", 100 * plan.goodput, "%", tone="good" if good else "bad"),
         kit.card("At the best intervals", 100 * plan.at_best.goodput, "%"),
         kit.card("Between failures", plan.between, "s"),
-        kit.card("A far save needs", plan.drain, "s", note="until it is stored"),
+        kit.card("Time of a far save", plan.drain, "s", note="until it is stored"),
         kit.card("In a host's memory", plan.held, "B", tone="" if room else "bad", note=f"copies, of {show(plan.memory, 'B')} free"),
     ]
 
@@ -82,7 +82,7 @@ def formula(plan: Plan) -> str:
             " + (1 − <i>p</i>)(<i>τ</i><sub>2</sub>/2 + <i>R</i><sub>2</sub>)", "<i>M</i>",
         ),
     ]  # fmt: skip
-    return line("wasted, to first order:", *symbols, "=", kit.amount(100 * waste(plan.period), "%")) + (back if p else "")
+    return line("wasted to first order =", *symbols, "=", kit.amount(100 * waste(plan.period), "%")) + (back if p else "")
 
 
 def notes(lab: kit.Lab, plan: Plan) -> str:

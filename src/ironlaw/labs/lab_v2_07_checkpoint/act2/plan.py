@@ -47,7 +47,7 @@ class Plan:
     gpus: int = whole(label="GPUs", least=FEWEST, most=MOST, dial="span", log=True)
     unit: float = figure(label="One GPU fails every", unit="h", low=2000, high=500_000, dial="span", log=True, means=times(HOUR))
     parameters: float = figure(label="Parameters, in billions", low=1, high=2000, dial="span", log=True, means=times(1e9))
-    bytes: float = figure(PER_PARAMETER, "Saved of each parameter", "B", low=6, high=18, dial="span", step=2)
+    bytes: float = figure(PER_PARAMETER, "Bytes saved per parameter", "B", low=6, high=18, dial="span", step=2)
     saving: str = among(SAVING, SYNC, "A far save stops the job", fix="saves that drain while the job goes on")
     far_every: float = figure(
         60, "Far saves every", "min", low=0.1, high=1440, dial="span", log=True, means=times(MINUTE), fix=_amount("a far save every", "s")
@@ -55,24 +55,22 @@ class Plan:
     near: str = among(NEAR, NONE, "Near copies in", fix=NEAR_FIXES)
     near_every: float = figure(60, "Near copies every", "s", low=5, high=3600, dial="span", log=True)
     host_up: float = figure(60, "Failures that leave the host up", "%", low=0, high=99, dial="span", means=hundredths)
-    one_host: float = figure(95, "Failures that take one host at most", "%", low=0, high=99, dial="span", means=hundredths)
+    one_host: float = figure(95, "Failures of at most one host", "%", low=0, high=99, dial="span", means=hundredths)
     pause: float = figure(1, "Pause around any save", "s", low=0.1, high=60, dial="span", log=True)
     detect: float = figure(
-        120, "Detecting a failure takes", "s", low=QUICKEST, high=1800, dial="span", log=True, fix=_amount("detecting in", "s")
+        120, "Time to detect a failure", "s", low=QUICKEST, high=1800, dial="span", log=True, fix=_amount("detecting in", "s")
     )
-    restart: float = figure(180, "Restarting takes", "s", low=QUICKEST, high=3600, dial="span", log=True, fix=_amount("restarting in", "s"))
+    restart: float = figure(180, "Time to restart", "s", low=QUICKEST, high=3600, dial="span", log=True, fix=_amount("restarting in", "s"))
     spares: int = whole(0, "Spare hosts", least=0, most=1024, dial="span", fix="{} spare hosts")
     away: float = figure(  # 0: another takes a failed host's place at once
         24, "A failed host is away for", "h", low=0, high=168, dial="span", means=times(HOUR), fix=_amount("hosts that are back after", "s")
     )
     storage: float = figure(
-        lambda: storage_rate() / 1e12, "File system takes in", "TB/s", low=0.01, high=7, dial="span", log=True, means=times(1e12),
+        lambda: storage_rate() / 1e12, "File system rate", "TB/s", low=0.01, high=7, dial="span", log=True, means=times(1e12),
         fix=_amount("a file system of", "B/s"),
     )  # fmt: skip
-    memory: float = figure(500, "Free memory of a host", "GB", low=20, high=2000, dial="span", log=True, means=times(1e9))
-    host: float = figure(
-        bridge_rate() / 1e9, "A GPU and its host exchange", "GB/s", low=1, high=500, dial="span", log=True, means=times(1e9)
-    )
+    memory: float = figure(500, "Free memory per host", "GB", low=20, high=2000, dial="span", log=True, means=times(1e9))
+    host: float = figure(bridge_rate() / 1e9, "Rate from GPU to host", "GB/s", low=1, high=500, dial="span", log=True, means=times(1e9))
 
     @property
     def between(self) -> float:

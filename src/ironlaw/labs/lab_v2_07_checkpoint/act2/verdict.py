@@ -73,7 +73,7 @@ LIMITS = (
     fail("ram", "The hosts are full", lambda plan: plan.held > plan.memory, _ram),
     fail("storm", "A save begins before the last one is stored", lambda plan: late(plan) is not None, _storm),
     fail("spares", "The job waits for a host", lambda plan: plan.waiting > WAITS, _spares),
-    fail("no_progress", "The job hardly gets on", lambda plan: plan.goodput < LEAST, _stuck),
+    fail("no_progress", "The job makes hardly any progress", lambda plan: plan.goodput < LEAST, _stuck),
     warn("goodput", "Too much of the time is wasted", lambda plan: plan.goodput < TARGET, _short),
     good("works", "It works", _works),
 )
