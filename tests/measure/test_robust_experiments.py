@@ -46,6 +46,14 @@ def test_an_attack_stays_within_its_ball_and_more_of_it_hurts_more():
     assert right[2] <= weak + 1
 
 
+def test_every_attack_of_the_experiment_at_every_size():
+    made = run("pgd", seconds=0.002)["rows"]
+    left = {(row["params"]["attack"], row["params"]["epsilon"]): row["value"] for row in made if row["kind"] == "figure"}
+    assert len(left) == len(pgd.ATTACKS) * len(pgd.EPSILONS)
+    assert all(left[name, max(pgd.EPSILONS)] < left[name, min(pgd.EPSILONS)] for name in pgd.ATTACKS)
+    assert [row["best_s"] > 0 for row in made if row["kind"] != "figure"] == [True, True]
+
+
 def test_both_can_be_stopped():
     for name in ("dp_sgd", "pgd"):
         with pytest.raises(Cancelled):

@@ -18,7 +18,11 @@ def small(monkeypatch):
     monkeypatch.setattr(TorchCpu, "fused_modes", lambda self: ("blocked",))  # compiling has a test of its own
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+# one that needs NumPy is never run with PyTorch; each has a file in tests/measure that runs it for real
+WITH_TORCH = [name for name, experiment in EXPERIMENTS.items() if experiment.needs != "numpy"]
+
+
+@pytest.mark.parametrize("name", WITH_TORCH)
 def test_a_real_run_with_pytorch(small, name):
     found = run(name, library="torch", seconds=0.002)
     assert found["library"].startswith("PyTorch ") and found["software"]["torch"]

@@ -1,6 +1,8 @@
 """The sweep of a GPU, tried without one: every call on the meta device, a few for real on the processor."""
 
+import os
 import time
+from collections import Counter
 from inspect import getclosurevars
 from math import prod
 from pathlib import Path
@@ -46,18 +48,23 @@ NOT_ON_META = {"adamw", "weight_int4_mm", "lstm", "gru", "rnn_tanh", "sdpa_backw
 
 @pytest.mark.parametrize("part", PARTS)
 def test_calls_give_what_the_engine_counts(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every case, without its values and as it was written: the result has as many elements as the engine's op."""
+    """Cases without their values and as they were written: the result has as many elements as the engine's op. Of each kind the first
+    and one in five, and all before a release."""
     monkeypatch.setattr(torch, "compile", lambda function, dynamic: function)
-    inputs, run = SweepInputs("meta"), 0
+    every = 1 if os.environ.get("IRONLAW_TESTS") == "release" else 5
+    inputs, kinds = SweepInputs("meta"), Counter[tuple[Any, ...]]()
     with torch.no_grad():
         for case in cases(PARTS[part], inputs):
             if case.op in NOT_ON_META:
                 continue
+            kind = (case.op, *sorted((name, value if isinstance(value, str) else "") for name, value in case.params.items()))
+            kinds[kind] += 1
+            if kinds[kind] % every != 1 % every:
+                continue
             made = case.prepare()()
-            run += 1
             if case.op in OPS and isinstance(made, torch.Tensor):
                 assert made.numel() == prod(OPS[case.op](case.params).outputs[0].shape), (case.op, case.params)
-    assert run >= 15
+    assert kinds.total() >= 15
 
 
 @pytest.mark.parametrize(
