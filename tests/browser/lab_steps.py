@@ -80,6 +80,24 @@ def commit(page: Page, option: str, confidence: str, button: str = "Commit my pr
     lock.get_by_role("button", name=button).click()
 
 
+SCREEN = {"width": 1280, "height": 800}
+
+
+def expect_answered_on_one_screen(page: Page, act: str) -> None:
+    """Right after the commit, without a click: the reason and the picture with mark and truth, between the rail and the HUD."""
+    reason = page.locator(f"[id^='{act}-'].il-step-instrument .il-reason")
+    expect(reason).to_be_visible()
+    settle(page)
+    page.wait_for_function(
+        """(reason) => {
+          const picture = reason.parentElement.querySelector(".il-drawing")?.getBoundingClientRect();
+          const [rail, hud] = [".il-rail", ".il-hud"].map((name) => document.querySelector(name).getBoundingClientRect());
+          return picture && reason.getBoundingClientRect().top >= rail.bottom && picture.bottom <= hud.top;
+        }""",
+        arg=reason.element_handle(),
+    )
+
+
 def answer(page: Page, option: str) -> None:
     reflect = page.locator(".il-reflect").last  # the newest is the one to answer
     expect(reflect.get_by_text(option, exact=True)).to_be_visible()

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from lab_steps import (
+    SCREEN,
     answer,
     changes,
     choose_context,
     commit,
+    expect_answered_on_one_screen,
     expect_measured,
     expect_readable,
     go_on,
@@ -85,7 +87,9 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     for sealed in ("295", "85.3", "memory-bound", "TB/s", "1.25", "FLOP/B"):
         assert sealed not in before, f"{sealed} is on the page before the first prediction"
     expect(page.locator("svg[role=img]")).to_have_count(0)
+    page.set_viewport_size(SCREEN)
     commit(page, MEMORY, "fairly sure")
+    expect_answered_on_one_screen(page, "act1")
     first = instrument(page, "act1")
     expect(page.get_by_text(re.compile("ridge is at 3.46")).first).to_be_visible()
     number = first.get_by_role("spinbutton", name="N", exact=True)

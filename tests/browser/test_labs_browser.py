@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from axe import serious
 from lab_steps import (
+    SCREEN,
+    as_on_a_phone,
     changes,
     commit,
+    expect_answered_on_one_screen,
     expect_short,
     first_label,
     fits_across,
@@ -64,7 +67,10 @@ def test_it_opens_is_committed_to_saved_and_turned_and_can_be_read(
     unfold(page)
     instrument(page, "act1")
     expect(page.locator("#act2-instrument svg[role=img]")).to_have_count(0)
+    page.set_viewport_size(SCREEN)
     commit(page, first_label(slug, "act2"), "4 sure")
+    expect_answered_on_one_screen(page, "act2")
+    as_on_a_phone(page)
     expect(page.locator("#act2-reveal")).to_be_visible()
     complete(lab)  # as if in another window
     page.locator(".il-next button").last.click()

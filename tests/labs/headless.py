@@ -94,6 +94,11 @@ class Page:
                 self.turn(act, **self.start(act))
         return self
 
+    def reason(self, act):
+        """What the instrument that the commit opened says of the answer: `text`, and whether it is `right`."""
+        opened = self.lab.progress.after(f"{act}.lock").name.removesuffix(".instrument")
+        return self.piece(f"{opened}.instrument").spec["reason"]
+
     def slots(self, section, html):
         """The values that the page shows in a section's slots; fails where the section is not shown."""
         return slots(self.lab.words.sections[section], html)

@@ -14,7 +14,7 @@ from rates import unlabelled
 from wording import TAG, faults, sentences
 
 from ironlaw.claims import claim
-from ironlaw.kit import settings
+from ironlaw.kit import html, settings
 from ironlaw.kit.instrument import stand
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_words import Words
@@ -149,7 +149,8 @@ def test_claims_are_few_and_their_step_is_called_what_it_is(pages, lab: Lab):
 
 @pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
 def test_every_answer_is_met(pages, lab: Lab):
-    """What was believed is recorded, the feedback is the option's own, and what is revealed says whether it was right."""
+    """What was believed is recorded, the feedback is the option's own, what is revealed says whether it was right, and the reason stands
+    on the instrument that the commit opened."""
     page = pages(lab.slug)
     for act in ("act1", "act2"):
         asked, after = page.lab.question(act), page.lab.question(f"{act}_reflection")
@@ -161,8 +162,10 @@ def test_every_answer_is_met(pages, lab: Lab):
         for option in sorted(asked.options, key=lambda option: option.id == asked.right.id):
             page.predict(act, option.id, 3, again=page.piece(act).state.get("again", 0) + 1)
             text = page.cell(f"{act}_reveal")
-            assert page.shows(f"{act}.feedback.{option.id}", text), option.id
-            assert ("il-reveal il-right" in text) == (option.id == asked.right.id), option.id
+            right, reason = option.id == asked.right.id, page.reason(act)
+            assert ("il-reveal il-right" in text) == right == reason["right"], option.id
+            assert page.shows(f"{act}.feedback.{option.id}", reason["text"]), option.id
+            assert right or bare(html(option.label)).rstrip(".") in bare(reason["text"])
 
 
 # --- limits

@@ -188,7 +188,7 @@ def test_a_convolution_uses_each_weight_160_times(bench):
     assert pytest.approx(reuse.mean(reuse.uses("resnet50", 1)), rel=0.005) == 4.089e9 / 25.5e6
     first, last = reuse.uses("resnet50", 1)[0], reuse.uses("resnet50", 1)[-1]
     assert (first.uses, first.weights, last.uses, last.weights) == (112 * 112, 64 * 3 * 7 * 7, 1, 2048 * 1000)
-    feedback = bench.slots("act2.feedback.memory", bench.parts["act2_reveal"].text)
+    feedback = bench.slots("act2.feedback.memory", bench.reason("act2")["text"])
     assert (feedback["reuse"], feedback["needed"]) == ("160", "295")
 
 

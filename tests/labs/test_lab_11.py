@@ -208,7 +208,7 @@ def test_reveal_for_each_option(page):
     page.predict("act1", "tiles")
     text = bare(page.reload().parts["act1_reveal"].text)
     assert "off by a regime: the ridge is at 3.46 times the product's intensity, the ceiling at 3.46 times its rate" in text
-    feedback = page.slots("act1.feedback.tiles", page.parts["act1_reveal"].text)
+    feedback = page.slots("act1.feedback.tiles", page.reason("act1")["text"])
     assert feedback == {"intensity": "85.3 FLOP/B", "ridge": "295 FLOP/B"}
     said = marks(page.piece("act1.instrument").view, "roofs", "point", id="said")[0]
     truth = marks(page.piece("act1.instrument").view, "roofs", "point", id="truth")[0]
@@ -240,7 +240,8 @@ def test_precision_in_words_is_the_device_s_own(page):
 def test_the_other_predictions(page, option, distance, figures):
     page.predict("act1", option)
     html = page.reload().parts["act1_reveal"].text
-    assert distance in bare(html) and figures.items() <= page.slots(f"act1.feedback.{option}", html).items()
+    told = page.slots(f"act1.feedback.{option}", page.reason("act1")["text"])
+    assert distance in bare(html) and figures.items() <= told.items()
 
 
 # --- Act II

@@ -205,7 +205,7 @@ def test_one_name_for_each_wire(bench):
 
 def test_what_feedback_says_of_an_average_is_the_options_own(page):
     page.predict("act1", "mean", 3)
-    assert page.slots("act1.feedback.mean", page.reload().parts["act1_reveal"].text)["mean"] == "110 GB/s"
+    assert page.slots("act1.feedback.mean", page.reload().reason("act1")["text"])["mean"] == "110 GB/s"
 
 
 def test_latency_between_boxes_is_said_to_matter(bench):

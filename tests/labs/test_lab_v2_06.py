@@ -240,7 +240,7 @@ def test_a_run_that_lacks_its_rows_is_passed_over(page, run, monkeypatch):
 def test_where_steps_cost_as_much_as_bytes(page):
     """N·α·β: 256 ranks, 5 µs and 50 GB/s are 64 MB, the option's own figure."""
     page.predict("act1", "steps", 3)
-    assert page.slots("act1.feedback.steps", page.reload().parts["act1_reveal"].text)["all_steps"] == "64 MB"
+    assert page.slots("act1.feedback.steps", page.reload().reason("act1")["text"])["all_steps"] == "64 MB"
 
 
 def test_no_step_takes_zero_seconds():

@@ -83,9 +83,11 @@ class Instrument:
         task: str = "",
         cases: Callable[[], Mapping[str, Any]] = dict,
         offers: Callable[[], Sequence[Offer]] = tuple,
+        reason: Values | None = None,
     ) -> None:
         """`saved`: where the dials stood when the learner saved them; they begin there. `task` is inline HTML, shown above the dials.
-        `cases`: where a sentence that sets dials begins, by context. `offers`: what earlier labs could give the dials."""
+        `cases`: where a sentence that sets dials begins, by context. `offers`: what earlier labs could give the dials.
+        `reason`: what the learner's answer is met with, `explain`."""
         self.cases, self.offers = cases, offers
         self.dials, self.compute, self.on_readouts = dials, compute, on_readouts
         self.moved: dict[str, dict[str, Any]] = {}  # dial -> what was asked of it, and where it stands because that can't be
@@ -93,7 +95,7 @@ class Instrument:
         self.requested: dict[str, Any] = {}  # where the learner put them: one that had to move goes back when the reason is gone
         self.aside: dict[str, str] = {}  # saved dial -> why it can't be used here; said until a dial is turned
         spec = {"id": name, "title": title, "store": store, "dials": self._standing(saved or {}), "locked": locked, "task": task}
-        spec |= self._ways()
+        spec |= self._ways() | {"reason": reason}
         self.piece = Piece("instrument", spec, self._answer)
         self.toggle: Piece | None = None
 
@@ -109,6 +111,10 @@ class Instrument:
             self.piece.unlock()
         else:
             self.piece.refresh()
+
+    def explain(self, reason: Values) -> None:
+        """Why the learner's answer is right or wrong stands above the picture that has their mark: `{"text": HTML, "right": bool}`."""
+        self.piece.tell(reason=reason)
 
     def follow(self, names: Sequence[str]) -> None:
         """A new context: these dials go to its defaults, the others stay."""
@@ -130,7 +136,7 @@ class Instrument:
 
     def rename(self, store: str) -> None:
         """What the browser keeps from now on belongs to another design."""
-        self.piece.spec = {**self.piece.spec, "store": store}
+        self.piece.tell(store=store)
 
     def _standing(self, values: Values) -> list[Dial]:
         """The dials at these values, where they can have them. They may have been saved on another machine or by another version: one that

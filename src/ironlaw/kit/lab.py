@@ -69,6 +69,7 @@ class Lab:
         self.instruments: dict[str, Instrument] = {}
         self.aims: dict[str, Aim] = {}  # instrument -> the goal that its design is held to
         self.follows: dict[str, tuple[str, ...]] = {}
+        self.reasons: dict[str, dict[str, Any]] = {}  # instrument -> why the answer that opened it is right or wrong
         self.elements: dict[str, Any] = {}  # a page drops an element that nothing refers to
         self.readouts: dict[str, dict[str, Any]] = {}
         self.claims: dict[str, Callable[[], Sequence[str]]] = {}  # act -> the claims that it shows
@@ -213,6 +214,14 @@ class Lab:
             self.current_context = before
 
     # --- pieces on the page
+
+    def explain(self, act: str, text: str, right: bool) -> None:
+        """`text` is HTML; it stands on the instrument that the commit opens."""
+        opened = self.progress.after(f"{act}.lock")
+        name = opened.name.removesuffix(".instrument") if opened is not None else act
+        self.reasons[name] = {"text": text, "right": right}
+        if name in self.instruments:
+            self.instruments[name].explain(self.reasons[name])
 
     def element(self, name: str, piece: Piece) -> Any:
         self.elements[name] = page_host.element(piece)

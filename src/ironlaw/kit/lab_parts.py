@@ -96,7 +96,7 @@ def instrument(
         compute = lab.aims[name].judging(compute, act)
     captioned = captions(lab.words, name, compute)
     made = Instrument(name, title, dials, captioned, store=store, locked=locked, on_readouts=on_readouts, saved=saved, task=task,
-                      offers=offers, cases=lambda: cases(lab, name, dials))  # fmt: skip
+                      offers=offers, cases=lambda: cases(lab, name, dials), reason=lab.reasons.get(name))  # fmt: skip
     lab.instruments[name], lab.follows[name] = made, follows
     place = name if panel else f"{act}.instrument"
     first = lab.progress.after(f"{act}.lock")  # a reveal stands under this one, and the way on under that
@@ -118,7 +118,7 @@ def cases(lab: Lab, name: str, dials: Callable[[Values], Sequence[Dial]]) -> dic
 
 
 def reveal(lab: Lab, act: str, truth: str, distance: str, slots: Slots | None = None) -> Any:
-    """`truth` and `distance` are inline HTML; the words are those of the chosen option, then the act's own."""
+    """`truth` and `distance` are inline HTML; the words are the act's own. Those of the chosen option are the reason on its instrument."""
     from ironlaw.kit import reveal as reveals
 
     option = lab.choice(act)
@@ -127,11 +127,12 @@ def reveal(lab: Lab, act: str, truth: str, distance: str, slots: Slots | None = 
     options = lab.question(act).options
     names = [*(f"{act}.feedback.{o.id}" for o in options), f"{act}.reveal"]
     texts = lab.words.fill_all(names, slots or {}, {o.id: prose.inline(o.label) for o in options})
-    meaning = texts[f"{act}.feedback.{option.id}"] + "\n\n" + texts[f"{act}.reveal"]
     kind, event = lab.question(act).kind, lab.prediction(act)
     right = bool(event is not None and event.payload["correct"])
     again = event is not None and event.attempt > lab.question(act).answers(lab.ledger.attempts(lab.slug, act))[0].attempt
-    text = reveals.reveal(prose.inline(option.label), truth, distance, meaning, right, kind, again)
+    guess = prose.inline(option.label)
+    lab.explain(act, reveals.reason(guess, texts[f"{act}.feedback.{option.id}"], right, kind, again), right)
+    text = reveals.reveal(guess, truth, distance, texts[f"{act}.reveal"], right, kind, again)
     to = lab.progress.after(f"{act}.lock")
     return page_host.html(step.step(act, "reveal", text + (go_on(lab, to.name) if to else ""), "Reveal"))
 

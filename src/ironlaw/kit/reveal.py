@@ -1,4 +1,4 @@
-"""The reveal: how far off a prediction was, in words; the instrument draws the same distance.
+"""The reveal: how far off a prediction was, in words; the instrument draws the same distance and gives the reason beside it.
 
 A number is judged on a log axis: a factor, and its orders of magnitude.
 """
@@ -9,7 +9,7 @@ from ironlaw.kit.prose import dress, html
 from ironlaw.pictures.reveal_picture import Distance
 from ironlaw.units import significant
 
-__all__ = ["Distance", "off", "points", "reveal"]
+__all__ = ["Distance", "off", "points", "reason", "reveal"]
 AGAIN = "Right, with the answer in sight. Your first prediction is the one that counts."
 NEAR = 1.1  # a factor: as near as an option of a log axis comes by rounding
 FEW = 2.0  # a factor below which orders of magnitude say nothing
@@ -37,10 +37,21 @@ def points(guess: float, truth: float) -> str:
     return f"too {'high' if guess > truth else 'low'} by {apart}"
 
 
+WORDS = {"decision": ("You chose", "Well spent.")}  # kind of a question -> how an answer is named, and called right
+PREDICTION = ("You said", "Your prediction holds.")
+
+
+def reason(guess: str, meaning: str, right: bool, kind: str = "prediction", again: bool = False) -> str:
+    """What stands above the picture that has the mark: the answer, and why that one is right or wrong. `meaning` is Markdown."""
+    said, holds = WORDS.get(kind, PREDICTION)
+    head = (AGAIN if again else holds) if right else f"{said}: {guess.rstrip('.')}."
+    return f'<p class="il-verdict">{head}</p>{html(meaning)}'
+
+
 def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kind: str = "prediction", again: bool = False) -> str:
-    """`guess`, `truth` and `distance` are inline HTML, `meaning` Markdown: what it means, also when right. `kind`: of the question;
+    """`guess`, `truth` and `distance` are inline HTML, `meaning` Markdown: what follows from the truth. `kind`: of the question;
     `again`: it was chosen with the answer in sight."""
-    said, holds = ("You chose", "Well spent.") if kind == "decision" else ("You said", "Your prediction holds.")
+    said, holds = WORDS.get(kind, PREDICTION)
     verdict = f'<p class="il-verdict"><strong>{AGAIN if again else holds}</strong></p>' if right else ""  # else the distance says it
     rows = "".join(
         f'<tr class="il-{key}"><th scope="row">{label}</th><td><strong>{value}</strong></td></tr>'

@@ -145,6 +145,11 @@ class Piece:
         self._tell("state", state)
         self.refresh()
 
+    def tell(self, **more: Any) -> None:
+        """More of what it is, which nothing that it computes depends on."""
+        self._spec = {**self._spec, **plain(more)}
+        self._tell("spec", self._spec)
+
     def refresh(self) -> None:
         """Compute again for the same state: something else has changed."""
         self._view = self._answer(self._spec, self._state)

@@ -7,7 +7,7 @@ const SOON = 30000; // ms: a place that has not come by then, on a busy machine,
 function leads(ui, why, to) {
   if (!ui.local[why]) return;
   ui.local[why] = false;
-  goTo(to);
+  setTimeout(() => goTo(to)); // it is asked in the middle of a drawing: what stands above the place has not got its height yet
 }
 
 // Waits for a place, brings it into view and gives it the focus: who works by keyboard goes on from there.

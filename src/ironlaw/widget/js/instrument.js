@@ -27,7 +27,7 @@ function instrumentPiece(ctx) {
   if (!spec.lead) {
     const { tabs, shown } = tabsView(drawing);
     const tall = shown.some((figure) => ui.tall.has(figure.id)); // too high to stay in view over the dials
-    return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title, offersView(ctx), dials,
+    return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title, offersView(ctx), reasonView(spec), dials,
       h("div", { key: "show", class: `il-show ${tall ? "il-tall" : ""}` }, tabs,
         shown.length ? h("div", { key: "figures", class: "il-figures", ...panelOf(tabs, shown, ui) }, shown.map((figure, i) => figureView(figure, drawing, i))) : null),
       inTurn(ui, "out", () => h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula), noteView(note))),
@@ -41,6 +41,9 @@ function instrumentPiece(ctx) {
       h("div", { key: "stage", class: "il-stage" }, pictures("figures", figures.slice(1)))),
     h("div", { key: "under", class: "il-under" }, readouts, sectionsView(ctx)), live);
 }
+
+// Why the answer that was committed is right or wrong, on one screen with the mark and the truth.
+const reasonView = ({ reason }) => reason && rich("div", { key: "reason", class: `il-reason il-feedback ${reason.right ? "il-right" : ""}` }, reason.text);
 
 // Designs of earlier labs, one click away: what each changes is said before anybody clicks.
 function offersView({ spec, line }) {
