@@ -120,10 +120,6 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(page.locator(".il-hud")).to_contain_text("OOM")
     to_reflection(page)
     answer(page, TRAFFIC)
-    go_on(page, "Go on to Spend the budget")
-    expect(page.locator("#act2_budget-instrument")).to_contain_text("Commit your choice")
-    commit(page, BATCHING, "fairly sure", "Commit my choice")
-    expect(instrument(page, "act2_budget").locator('[data-figure="budget"]')).to_contain_text("your choice")
     go_on(page, "Go on to The target")
     page.get_by_role("slider", name="With your change").press("End")  # what is expected of the change, before it is shown
     commit(page, LIGHTER, "fairly sure", "Commit my choice")
@@ -136,7 +132,13 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(page.locator("#act2_target-decide .il-feedback")).to_contain_text("Batch 500")
     go_on(page, "Finish", "Save my design")
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d"))
-    assert [each["value"] for each in payloads(shared_ledger, "prediction")] == ["memory", "split", "batch", "weights"]
+    expect(page.locator("#act2_budget-instrument")).to_contain_text("Commit your choice")  # beyond the core, after the receipt
+    commit(page, BATCHING, "fairly sure", "Commit my choice")
+    expect(instrument(page, "act2_budget").locator('[data-figure="budget"]')).to_contain_text("your choice")
+    expect(page.locator(".il-receipt-table")).to_contain_text("Spend the budget")
+    go_on(page, "Save it as it stands now")
+    expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d"))
+    assert [each["value"] for each in payloads(shared_ledger, "prediction")] == ["memory", "split", "weights", "batch"]
     assert [each["experiment"] for each in payloads(shared_ledger, "measured")] == ["gemm_sweep"]
     design = payloads(shared_ledger, "design")[-1]
     assert design["act1_correct"] is True and design["act2_correct"] is True and design["constraint_hit"] is True

@@ -81,6 +81,9 @@ def spoil(folder, file, old, new):
         ("questions.toml", "h100_sxm\").bandwidth >", "h900\").bandwidth >", "no hardware 'h900'"),
         ("act1.py", 'CLAIMS = ("a100_bandwidth",)', 'CLAIMS = ["no_such"]', "no claim 'no_such'"),
         ("act1.py", "CLAIMS = ", "CLAIM = ", "mine/act1.py: no CLAIMS"),
+        ("questions.toml", "minutes = 10", "minutes = 40", "minutes = 40, and what it shows takes 8; write minutes = 10"),
+        ("words.md", "Two devices, one question.", "word " * 8000, "its core takes 48 minutes, 45 at most"),
+        ("questions.toml", "minutes = 10", 'minutes = 10\nfurther = ["act1.peek"]', "no section [further]"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(copy, file, old, new, said):

@@ -14,7 +14,7 @@ from rates import unlabelled
 from wording import TAG, faults, sentences
 
 from ironlaw.claims import claim
-from ironlaw.kit import html, settings
+from ironlaw.kit import html, reading_time, settings
 from ironlaw.kit.instrument import stand
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_words import Words
@@ -128,6 +128,13 @@ def test_a_commit_opens_what_follows_it_and_no_more(lab: Lab, tmp_path):
 @pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
 def test_the_right_answers(pages, lab: Lab):
     assert " ".join(pages(lab.slug).lab.question(name).right.id for name in QUESTIONS) == lab.keys
+
+
+@pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
+def test_the_core_takes_as_long_as_the_header_says_and_45_minutes_at_most(pages, lab: Lab):
+    page = pages(lab.slug)
+    assert list(reading_time.faults(page.host)) == []
+    assert f"about {page.lab.sheet.lab['minutes']} minutes" in page.parts["header"]
 
 
 # --- after it

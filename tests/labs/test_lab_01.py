@@ -41,7 +41,7 @@ def test_no_device_figure_and_no_answer_before_the_first_lock(page):
 
 def test_the_header_gives_nothing_away(page):
     text = bare(page.parts["header"].text)
-    assert "D·A·M" in text and "about 40 minutes" in text and "Iron Law" in text
+    assert "D·A·M" in text and "about 35 minutes" in text and "Iron Law" in text
     assert "stack" not in text and "memory-bound" not in text  # the reflection's answer, the second prediction's
 
 

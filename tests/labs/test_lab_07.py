@@ -327,15 +327,15 @@ def test_the_l2_crossover_is_visible(bench):
     assert not [m for m in figure(bench.turn("act2", chain=["relu", "relu"]), "sizes")["marks"] if "measured" in m.get("name", "")]
 
 
-def test_erratum_32_flash_attention_is_no_constant(bench):
+def test_erratum_32_flash_attention_is_no_constant(complete):
     """S/d + 1: 9 at 1,024, 17 at 2,048, 129 at 16,384 with heads of 128."""
     for seq, cut in ((1024, "9 ×"), (2048, "17 ×"), (16384, "129 ×")):
-        view = bench.turn("act2.attention", seq=seq)
+        view = complete.turn("act2.attention", seq=seq)
         assert figure(view, "attention-bytes")["note"] == f"{cut} less at {seq:,}"
     assert "not measured at 16,384" in figure(view, "attention-times")["note"]
     assert "at 16,384;" in figure(view, "attention-bytes")["text"] and "16.4\u202fk" not in figure(view, "attention-bytes")["text"]
-    assert figure(bench.turn("act2.attention", seq=2048, head=64), "attention-bytes")["note"] == "33 × less at 2,048"
-    told = bench.slots("act2.flash", bench.turn("act2.attention", head=128)["after"])
+    assert figure(complete.turn("act2.attention", seq=2048, head=64), "attention-bytes")["note"] == "33 × less at 2,048"
+    told = complete.slots("act2.flash", complete.turn("act2.attention", head=128)["after"])
     assert (told["low"], told["high"]) == ("2.69", "6.9")
     # the premise: 2,048 tokens of a head's keys and values, 2 · 2048 · 128 · 2 bytes, stay in 40 MiB; measured 9 where S/d + 1 is 17
     assert (told["kv"], told["l2"]) == ("1.05 MB", "(41.9 MB)") and (told["paper"], told["formula"]) == ("9.2", "17")
@@ -444,16 +444,16 @@ def test_presets_are_offered(bench):
 # --- the challenge and the sentence
 
 
-def test_the_challenge_is_entered_first_and_judged_within_a_tenth(revealed):
-    assert "2,334" not in str(revealed.piece("act2_challenge").view) + str(revealed.piece("act2_challenge").spec)
-    view = revealed.send("act2_challenge", value=22, commit=1)
-    assert view["right"] is True and revealed.shows("act2_challenge.right", view["feedback"])
-    told = revealed.slots("act2_challenge.feedback", view["feedback"])
+def test_the_challenge_is_entered_first_and_judged_within_a_tenth(complete):
+    assert "2,334" not in str(complete.piece("act2_challenge").view) + str(complete.piece("act2_challenge").spec)
+    view = complete.send("act2_challenge", value=22, commit=1)
+    assert view["right"] is True and complete.shows("act2_challenge.right", view["feedback"])
+    told = complete.slots("act2_challenge.feedback", view["feedback"])
     assert (told["calls"], told["hours"]) == ("2,334", "23.3")
     assert (told["edge_calls"], told["edge_hours"], told["queued_calls"], told["queued_hours"]) == ("637", "6.4", "3,499", "35.0")
-    again = revealed.send("act2_challenge", value=5, commit=2)
-    assert again["committed"]["value"] == 22 and len(revealed.ledger.events(SLUG, "challenge")) == 1
-    assert revealed.reload().piece("act2_challenge").view["committed"]["value"] == 22
+    again = complete.send("act2_challenge", value=5, commit=2)
+    assert again["committed"]["value"] == 22 and len(complete.ledger.events(SLUG, "challenge")) == 1
+    assert complete.reload().piece("act2_challenge").view["committed"]["value"] == 22
 
 
 def test_what_fusing_gains_by_the_clock_is_guessed_before_it_is_shown(revealed):
@@ -466,8 +466,8 @@ def test_what_fusing_gains_by_the_clock_is_guessed_before_it_is_shown(revealed):
 
 
 @pytest.mark.parametrize(("value", "right"), [(20.9, False), (21.1, True), (25.6, True), (25.8, False), (23.3 * 24, False)])
-def test_how_near_the_challenge_wants_it(revealed, value, right):
-    assert revealed.send("act2_challenge", value=value, commit=1)["right"] is right
+def test_how_near_the_challenge_wants_it(complete, value, right):
+    assert complete.send("act2_challenge", value=value, commit=1)["right"] is right
 
 
 def test_the_sentence_with_two_blanks(revealed):
@@ -513,6 +513,18 @@ def test_complete_saves_exactly_the_fields(complete):
     assert complete.parts["receipt"] is not None
 
 
+def test_what_is_beyond_the_core_waits_for_the_receipt(revealed):
+    assert [name for name in ("act2_challenge", "act2_attention", "further", "lessons") if revealed.parts[name] is not None] == []
+
+
+def test_what_is_beyond_the_core_follows_the_receipt_and_need_not_be_done(complete):
+    cells = [name for name, part in complete.parts.items() if part is not None]
+    assert cells[-6:] == ["receipt", "further", "act2_challenge", "act2_attention", "lessons", "hud"]
+    assert complete.lab.entry("act2_challenge") is None and complete.piece("save").view["saved"]
+    assert "takeaways" not in complete.parts["receipt"] and 'id="takeaways"' in complete.parts["lessons"]
+    assert "il-beyond" in complete.parts["act2_attention"] and 'data-place="further"' in complete.parts["rail"]
+
+
 def test_the_sentence_alone_does_not_complete_the_lab(revealed):
     revealed.reflect("act2", "nothing")
     revealed.reload()
@@ -522,10 +534,10 @@ def test_the_sentence_alone_does_not_complete_the_lab(revealed):
 def test_the_design_is_what_the_controls_say(revealed):
     from ironlaw.labs.lab_07_fusion.design import readouts
 
-    revealed.send("act2_challenge", value=23, commit=1)
     fill(revealed, "traffic10", "python")
     revealed.reflect("act2", "double")
-    revealed.reload().turn("act1", mode="compiled", removed_kws=75, dispatch="synchronous")
+    revealed.reload().send("act2_challenge", value=23, commit=1)
+    revealed.turn("act1", mode="compiled", removed_kws=75, dispatch="synchronous")
     revealed.turn("act2", fusion=True, chain=["relu", "relu"])
     revealed.turn("act2.roi", volume=1000, span="7", gain=20)
     revealed.save()

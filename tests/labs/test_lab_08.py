@@ -33,7 +33,7 @@ def cards(view):
 
 
 def test_the_header_has_no_figure_at_all(page):
-    text = bare(page.parts["header"].text).replace("Lab 08 · about 40 minutes", "")
+    text = bare(page.parts["header"].text).replace("Lab 08 · about 35 minutes", "")
     assert not re.search(r"\d", re.sub(r"RTX 4090|A100|H200|FP32|BF16", "", text))
 
 

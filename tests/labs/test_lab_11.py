@@ -494,12 +494,13 @@ def test_complete_saves_exactly_the_fields(page):
     page.predict("act2", "split", 2)
     page.reload()
     page.reflect("act2", "traffic")
-    assert page.reload().ledger.design(SLUG) is None and page.parts["receipt"] is None  # the budget is not spent yet
-    page.predict("act2_budget", "fuse", 3)
-    assert page.reload().parts["receipt"] is None  # nor is the target decided
+    assert page.reload().ledger.design(SLUG) is None and page.parts["receipt"] is None  # the target is not decided yet
     page.predict("act2_target", "cache", 3, estimate=14_000)
     page.reload().save()
-    page.reload()
+    assert page.ledger.design(SLUG)["budget_choice"] is None and "Spend the budget" not in page.parts["receipt"]  # that is beyond the core
+    page.reload().predict("act2_budget", "fuse", 3)
+    page.reload().save()
+    assert "Spend the budget" in page.reload().parts["receipt"]
     design = page.ledger.design(SLUG)
     assert (design["budget_choice"], design["budget_tokens_per_s"]) == ("fuse", round(budget.premise().rates["fuse"], 1))
     assert design["target_choice"] == "cache" and design["target_estimate"] == 14_000 and design["target_design"] is None
@@ -536,6 +537,7 @@ def spent(tmp_path_factory):
         page.predict("act2", "split", 2)
         page.reload()
         page.reflect("act2", "traffic")
+        page.reload().predict("act2_target", "cache", 3, estimate=14_000)
         page.reload()
         assert page.piece("act2_budget.instrument").view == {"seq": 0} and page.parts["budget_reveal"] is None
         page.predict("act2_budget", "fuse", 4)

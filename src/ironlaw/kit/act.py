@@ -66,9 +66,9 @@ class Act:
         else:
             yield from [self._reveal(), *self._design()]
         for part in self.places[2:]:
-            yield from self._after(part)
+            yield from self.after(part)
 
-    def _after(self, part: str) -> Iterable[Cell]:
+    def after(self, part: str) -> Iterable[Cell]:
         """What a place after the first instrument has."""
         match part:
             case "claims":

@@ -16,8 +16,12 @@ COLUMNS = ("", "You predicted", "The engine computes", "Measured")
 NOT_MEASURED = '<span class="il-quiet">not measured</span>'
 
 
-def ending(slug: str, rows: Sequence[tuple[str, str, str, str]], save: str, points: str, connections: str) -> str:
-    """`rows`: title, then inline HTML; `save`: HTML of the save button; `points` and `connections` are Markdown lists.
+def end(body: str) -> str:
+    return f'<section class="il-step il-end" id="end">{body}</section>'
+
+
+def receipt(slug: str, rows: Sequence[tuple[str, str, str, str]], save: str) -> str:
+    """`rows`: title, then inline HTML; `save`: HTML of the save button.
 
     Where no act has a measurement of what was predicted, there is no column for it.
     """
@@ -30,11 +34,17 @@ def ending(slug: str, rows: Sequence[tuple[str, str, str, str]], save: str, poin
         for title, *cells in rows
     )
     return (
-        f'<section class="il-step il-end" id="end"><h2>Your receipt</h2>'
+        f"<h2>Your receipt</h2>"
         f'<table class="il-table il-receipt-table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{save}'
         f'<nav class="il-onward" aria-label="Where to go next">{onward(slug)}</nav>'
+    )
+
+
+def lessons(points: str, connections: str) -> str:
+    """Markdown lists."""
+    return (
         f'<section class="il-takeaways" id="takeaways"><h2>Key takeaways</h2>{html(points)}</section>'
-        f'<section class="il-connections"><h2>Connections</h2>{html(connections)}</section></section>'
+        f'<section class="il-connections"><h2>Connections</h2>{html(connections)}</section>'
     )
 
 

@@ -48,6 +48,8 @@ def rail(lab: Lab) -> Any:
     for act, listed in lab.progress.acts().items():
         title = "" if act == journey.END else lab.words[f"{act}.title"]
         steps = [Step(place.anchor, place.label, lab.progress.state(place.name)) for place in listed]
+        if act == journey.END and lab.further:
+            steps.append(Step(journey.FURTHER, "Go further", "open" if lab.is_open(journey.END) else "locked"))
         acts.append(Act(title.partition(":")[0], tuple(steps)))
     return page_host.html(rails.rail(acts))
 
@@ -64,6 +66,8 @@ def toggle(lab: Lab, instrument: str) -> str:
 def go_on(lab: Lab, name: str) -> str:
     """HTML of the button that leads from a place to the next one; empty where a commit or an answer leads on."""
     progress = lab.progress
+    if progress.is_further(name):
+        return ""
     place, to = lab.places[progress.index(name)], progress.after(name)
     if to is None or journey.commits(place, lab.questions):
         return ""
@@ -133,8 +137,27 @@ def end(lab: Lab, truths: Mapping[str, tuple[str, str]], design: Design, slots: 
     """The receipt with the button that saves, what to take away, and the ways on. `truths`: `end_rows`."""
     from ironlaw.kit import ending
 
+    head = ending.receipt(lab.slug, end_rows(lab, truths), save_button(lab, design))
+    return page_host.html(ending.end(head if lab.further else head + _lessons(lab, slots)))
+
+
+def further(lab: Lab) -> Any:
+    """Where what is beyond the core begins."""
+    return page_host.html(
+        f'<section class="il-step il-further" id="{journey.FURTHER}"><h2>Go further</h2>{prose.html(lab.words["further"])}</section>'
+    )
+
+
+def lessons(lab: Lab, slots: Slots | None = None) -> Any:
+    """The receipt's second half, where something stands between the two."""
+    return page_host.html(f'<section class="il-step il-end il-last">{_lessons(lab, slots)}</section>')
+
+
+def _lessons(lab: Lab, slots: Slots | None) -> str:
+    from ironlaw.kit import ending
+
     points, connections = lab.words.fill_all(["takeaways", "connections"], slots or {}).values()
-    return page_host.html(ending.ending(lab.slug, end_rows(lab, truths), save_button(lab, design), points, connections))
+    return ending.lessons(points, connections)
 
 
 def end_rows(lab: Lab, truths: Mapping[str, tuple[str, str]]) -> list[tuple[str, str, str, str]]:

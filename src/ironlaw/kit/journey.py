@@ -2,6 +2,9 @@
 
 A lab lists them in questions.toml (`[lab] places`), each as `act.part`; without a list they follow from its questions. What was done is
 read from the ledger, so that a reload, another browser and another day lead to the same place.
+
+What goes beyond a lab's core is listed apart (`[lab] further`): those places follow the receipt, are open together once it is, and none has
+to be done.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from ironlaw.errors import BadRegistry
 from ironlaw.kit.question_sheet import COMMITTED, Question, Sheet
 from ironlaw.ledger import Event
 
-END = "end"
+END, FURTHER = "end", "further"
 # part -> what the rail calls it
 LABELS = {
     "lock": "Predict", "instrument": "Explore", "sketch": "Draw", "claims": "Claims", "reflect": "Reflect", "peek": "Why",
@@ -53,7 +56,20 @@ class Place:
 
 def places(sheet: Sheet, designed: Sequence[str] = ()) -> tuple[Place, ...]:
     """`designed`: the acts that set a task; it is done at the place after their lock."""
-    names = [str(name) for name in sheet.lab.get("places", ())] or _usual(sheet.questions)
+    names = [str(name) for name in sheet.lab.get("places", ())] or _usual(sheet.questions, _further(sheet))
+    return _labelled(sheet, names, designed)
+
+
+def further(sheet: Sheet) -> tuple[Place, ...]:
+    """What is beyond the core."""
+    return _labelled(sheet, _further(sheet))
+
+
+def _further(sheet: Sheet) -> list[str]:
+    return [str(name) for name in sheet.lab.get("further", ())]
+
+
+def _labelled(sheet: Sheet, names: Sequence[str], designed: Sequence[str] = ()) -> tuple[Place, ...]:
     panels = {str(part): str(label) for part, label in sheet.lab.get("panels", {}).items()}  # what the rail calls a lab's own parts
     tasks = {after for lock, after in pairwise(names) if lock.removesuffix(".lock") in designed and lock.endswith(".lock")}
     listed = []
@@ -71,14 +87,14 @@ def places(sheet: Sheet, designed: Sequence[str] = ()) -> tuple[Place, ...]:
     return tuple(listed)
 
 
-def _usual(questions: Mapping[str, Question]) -> list[str]:
-    names = []
+def _usual(questions: Mapping[str, Question], apart: Sequence[str]) -> list[str]:
+    names: list[str] = []
     for name, question in questions.items():
         if question.kind == "prediction":
             names += [f"{name}.{part}" for part in ("lock", "instrument", "claims", "reflect", "peek")]
         elif question.kind == "decision":
             names += [f"{name}.lock", f"{name}.instrument"]
-    return [*names, END]
+    return [*(name for name in names if name not in apart), END]
 
 
 def reached(listed: Sequence[Place], questions: Mapping[str, Question], events: Iterable[Event]) -> int:

@@ -64,6 +64,7 @@ class Lab:
         self.slug, self.words, self.sheet, self.ledger = slug, words, sheet, ledger
         self.questions = sheet.questions
         self.places = journey.places(sheet, [name for name in sheet.questions if f"{name}.task" in words])
+        self.further = journey.further(sheet)
         self.contexts = context.contexts(sheet.contexts)
         self.current_context: Context = context.current(self.contexts, self.questions, ledger, slug)
         self.instruments: dict[str, Instrument] = {}
@@ -74,8 +75,8 @@ class Lab:
         self.readouts: dict[str, dict[str, Any]] = {}
         self.claims: dict[str, Callable[[], Sequence[str]]] = {}  # act -> the claims that it shows
         self._unread = self._begin()
-        self.record = LearnerRecord(slug, self.questions, ledger)
-        self.progress = Progress(slug, self.places, self.questions, ledger)
+        self.record = LearnerRecord(slug, self.questions, ledger, self.beyond)
+        self.progress = Progress(slug, self.places, self.questions, ledger, self.further)
         self.experiments = Experiments(slug, ledger)
         self._states = States(self.standing)
         self.states, self.value, self.notify = self._states.create, self._states.value, self._states.notify
@@ -95,6 +96,12 @@ class Lab:
         except LedgerError as error:
             return str(error)
         return ""
+
+    @property
+    def beyond(self) -> list[str]:
+        """The acts that have no place in the core."""
+        core = {place.act for place in self.places}
+        return [act for act in dict.fromkeys(place.act for place in self.further) if act not in core]
 
     @property
     def trouble(self) -> str:
@@ -229,8 +236,9 @@ class Lab:
 
     def show(self, name: str, piece: Piece, act: str, part: str, title: str = "", anchor: str = "", then: str = "",
              head: str = "") -> Any:  # fmt: skip
-        again = self._again(anchor or step.anchor(act, part))
-        return page_host.html(step.step(act, part, f"{again}{head}{self.element(name, piece)}{then}", title, anchor))
+        here = anchor or step.anchor(act, part)
+        beyond = any(place.anchor == here for place in self.further)
+        return page_host.html(step.step(act, part, f"{self._again(here)}{head}{self.element(name, piece)}{then}", title, anchor, beyond))
 
     def _again(self, anchor: str) -> str:
         """The button that stands for a place which is folded; a prediction is never folded alone, nor an answer."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ironlaw.errors import IronlawError
 from ironlaw.kit import lab as labs
-from ironlaw.kit import picture_caption
+from ironlaw.kit import picture_caption, reading_time
 from ironlaw.kit.challenge import commit as commit_number
 from ironlaw.kit.check_prose import prose
 from ironlaw.kit.ending import next_lab
@@ -47,6 +47,7 @@ def problems(name: str | Path, run: bool = True) -> list[str]:
                 faults = [
                     *_words(lab.words, [context.label for context in lab.contexts]),
                     *_next(lab.slug, lab.words),
+                    *_further(lab),
                     *_questions(lab.words, lab.sheet, _beliefs(folder)),
                     *_acts(folder, lab.sheet),
                     *_tasks(lab.words, folder, lab.sheet),
@@ -79,6 +80,12 @@ def _next(slug: str, words: Words) -> Iterator[str]:
         if after is None or named != after[0]:
             goes_on = after[0] if after else "none"
             yield f"{words.where} [connections]: “Next” is {named}, and the course goes on with {goes_on}; write “Later:”"
+
+
+def _further(lab: labs.Lab) -> Iterator[str]:
+    """What goes beyond the core is introduced."""
+    if lab.further and "further" not in lab.words:
+        yield f"{lab.words.where}: no section [further]; say in a sentence or two what `further` of questions.toml goes on to"
 
 
 def _questions(words: Words, sheet: Sheet, beliefs: set[str]) -> Iterator[str]:
@@ -174,7 +181,7 @@ def _runs(folder: Path, ledger: object) -> list[str]:
         if stage == "locked":
             complete(page.lab)
         else:
-            return list(_screen(folder.name, page))
+            return [*_screen(folder.name, page), *reading_time.faults(page)]
     return []
 
 

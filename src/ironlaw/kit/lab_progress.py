@@ -15,8 +15,10 @@ from ironlaw.ledger import Event
 class Progress:
     """`reached`: the index of the place that waits; `stamp`: how many events the ledger holds of this lab; `design`: the newest one."""
 
-    def __init__(self, slug: str, places: tuple[Place, ...], questions: Mapping[str, Question], ledger: Any) -> None:
-        self.slug, self.places, self.questions, self.ledger = slug, places, questions, ledger
+    def __init__(
+        self, slug: str, places: tuple[Place, ...], questions: Mapping[str, Question], ledger: Any, further: tuple[Place, ...] = ()
+    ) -> None:
+        self.slug, self.places, self.questions, self.ledger, self.further = slug, places, questions, ledger, further
         self.trouble = ""
         self.look()
 
@@ -31,8 +33,11 @@ class Progress:
         self.stamp = len(events)
 
     def is_open(self, name: str) -> bool:
-        """Whether a place is shown: all before it are done."""
-        return self.index(name) <= self.reached
+        """Whether a place is shown: all before it are done. Those beyond the core come with the receipt."""
+        return self.index(journey.END if self.is_further(name) else name) <= self.reached
+
+    def is_further(self, name: str) -> bool:
+        return any(place.name == name for place in self.further)
 
     def state(self, name: str) -> str:
         index = self.index(name)
@@ -41,14 +46,18 @@ class Progress:
         return "done" if index < self.reached else "now" if index == self.reached else "locked"
 
     def index(self, name: str) -> int:
-        for index, place in enumerate(self.places):
+        return self._index(name, self.places)
+
+    def _index(self, name: str, listed: tuple[Place, ...]) -> int:
+        for index, place in enumerate(listed):
             if place.name == name:
                 return index
-        raise BadValue(f"{self.slug} has no place {name!r}; its places are {', '.join(place.name for place in self.places)}")
+        raise BadValue(f"{self.slug} has no place {name!r}; its places are {', '.join(place.name for place in listed)}")
 
     def after(self, name: str) -> Place | None:
-        index = self.index(name) + 1
-        return self.places[index] if index < len(self.places) else None
+        listed = self.further if self.is_further(name) else self.places
+        index = self._index(name, listed) + 1
+        return listed[index] if index < len(listed) else None
 
     def acts(self) -> dict[str, list[Place]]:
         """Act -> its places, in order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ironlaw.errors import unknown
@@ -13,8 +13,9 @@ from ironlaw.ledger import Event
 class LearnerRecord:
     """Only reads. What it keeps is forgotten when something is written."""
 
-    def __init__(self, slug: str, questions: Mapping[str, Question], ledger: Any) -> None:
-        self.slug, self.questions, self.ledger = slug, questions, ledger
+    def __init__(self, slug: str, questions: Mapping[str, Question], ledger: Any, beyond: Collection[str] = ()) -> None:
+        """`beyond`: acts that are not of the core."""
+        self.slug, self.questions, self.ledger, self.beyond = slug, questions, ledger, beyond
         self._predictions: dict[str, list[Event]] = {}
 
     def forget(self) -> None:
@@ -92,8 +93,9 @@ class LearnerRecord:
 
     @property
     def complete(self) -> bool:
-        """Every question is answered; a challenge may stay open."""
-        return all(self.standing(name) for name, question in self.questions.items() if question.kind != "number")
+        """Every question of the core is answered; a challenge may stay open."""
+        core = {name: question for name, question in self.questions.items() if name not in self.beyond}
+        return all(self.standing(name) for name, question in core.items() if question.kind != "number")
 
     def standing(self, name: str) -> int | bool:
         """How often a question was committed, or whether it was answered, as the ledger has it now."""

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-MARKS = {"done": "✓", "now": "", "locked": ""}
-SAID = {"done": " (done)", "now": " (next)", "locked": " (locked)"}
+MARKS = {"done": "✓", "now": "", "locked": "", "open": "+"}
+SAID = {"done": " (done)", "now": " (next)", "locked": " (locked)", "open": ""}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     anchor: str
     label: str
-    state: str  # done, now or locked
+    state: str  # done, now, locked, or open: nobody has to go there
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ cells itself: cells.py has `open(folder)` and CELLS, check.py what `ironlaw lab 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ironlaw.kit import question_sheet as sheets
 from ironlaw.kit.act import Act, slots
 from ironlaw.kit.cell import Cell
 from ironlaw.kit.lab_module import LabModule
+from ironlaw.kit.question_sheet import Question
 
 OPENED = "opened"  # where a page says that its lab can't be opened
 
@@ -55,19 +56,44 @@ def _cells(folder: Path) -> Iterator[Cell]:
     last = design  # where a lab has no act
     for number, name in enumerate(dict.fromkeys(place.act for place in listed if place.name != journey.END)):
         named = [place.part for place in listed if place.act == name]
-        act, _, own = name.partition("_")
-        last = LabModule(folder, act)
-        provided[name] = LabModule(folder, f"{act}.{own}_panel") if own else last
+        last = LabModule(folder, name.partition("_")[0])
+        provided[name] = _module(folder, name)
         yield from Act(name, provided[name], named, sheet.questions, is_first=number == 0).cells()
 
     def receipt(lab: Any) -> Any:
         measured = design.measured(lab) if "measured" in design.names else {}
-        truths = {name: (act.truth(lab), measured.get(name, "")) for name, act in provided.items()}
+        answered = {name: act for name, act in provided.items() if lab.first_choice(name) is not None}
+        truths = {name: (act.truth(lab), measured.get(name, "")) for name, act in answered.items()}
         return frame.end(lab, truths, lambda: design.design(lab), slots(last, "takeaways", lab))
 
-    yield Cell("receipt", receipt, opens=journey.END)
+    beyond = journey.further(sheet)
+    later = dict.fromkeys(place.act for place in beyond)
+    yield Cell("receipt", receipt, opens=journey.END, again=tuple(name for name in later if name not in provided))
+    if beyond:
+        yield Cell("further", frame.further, opens=journey.END)
+        for name in later:
+            named = [place.part for place in beyond if place.act == name]
+            yield from _beyond(folder, name, named, sheet.questions, provided)
+        yield Cell("lessons", lambda lab: frame.lessons(lab, slots(last, "takeaways", lab)), opens=journey.END)
 
     def hud(lab: Any) -> Any:
         return frame.hud(lab, design.readouts(lab) if "readouts" in design.names else [], design.design(lab))
 
     yield Cell("hud", hud, again=("progress", "context", "readouts"))
+
+
+def _module(folder: Path, act: str) -> LabModule:
+    """What provides the parts of an act, or of a decision after it."""
+    name, _, own = act.partition("_")
+    return LabModule(folder, f"{name}.{own}_panel" if own else name)
+
+
+def _beyond(folder: Path, name: str, parts: list[str], questions: Mapping[str, Question], provided: dict[str, LabModule]) -> Iterator[Cell]:
+    """What is beyond the core: more parts of an act, or one that is not of the core at all. The receipt has its answer too."""
+    is_whole = name not in provided
+    act = Act(name, provided.setdefault(name, _module(folder, name)), parts, questions, is_first=False)
+    if is_whole:
+        yield from act.cells()
+        return
+    for part in parts:
+        yield from act.after(part)

@@ -29,13 +29,13 @@ def anchor(act: str, part: str) -> str:
     return f"{act}-{part}"
 
 
-def step(act: str, part: str, body: str, title: str = "", id: str = "") -> str:
+def step(act: str, part: str, body: str, title: str = "", id: str = "", beyond: bool = False) -> str:
     """`body` in a section of its own; a title is read out and seen, its absence only where the body has one.
 
-    `id` where an act has a part twice: two sections of a page can't share one.
+    `id` where an act has a part twice: two sections of a page can't share one. `beyond` the core: it stays open where its act is folded.
     """
     head = f'<h3 class="il-part">{escape(title)}</h3>' if title else ""
-    wide = " il-wide" if part in WIDE else ""
+    wide = (" il-wide" if part in WIDE else "") + (" il-beyond" if beyond else "")
     return f'<section class="il-step il-step-{part}{wide}" id="{id or anchor(act, part)}">{head}{body}</section>'
 
 

@@ -114,7 +114,7 @@ def gallery(
 
 
 def takes(labs: list[Lab]) -> str:
-    """`20 labs, 35 to 45 minutes each, no account, no GPU.`"""
+    """`20 labs, 30 to 40 minutes each, no account, no GPU.`"""
     minutes = sorted(lab.minutes for lab in labs if lab.slug != REVIEW)
     if not minutes:
         return ""

@@ -34,7 +34,7 @@
       done.set(act, (done.get(act) ?? true) && item.classList.contains("il-done"));
     }
     const folded = [...done.keys()].filter((act) => done.get(act) && act !== actOf(rail.dataset.now));
-    return folded.map((act) => [`${act}-message`, [`.il-step[id^="${act}-"]:not(${byId(`${act}-message`)})`, `${byId(`${act}-message`)} > .il-message`]]);
+    return folded.map((act) => [`${act}-message`, [`.il-step[id^="${act}-"]:not(${byId(`${act}-message`)}, .il-beyond)`, `${byId(`${act}-message`)} > .il-message`]]);
   }
 
   function places(rail) {

@@ -8,9 +8,10 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.kit import settings
-from ironlaw.labs.lab_07_fusion.act2.payback import COMPILE, DAY, Case
+from ironlaw.labs.lab_07_fusion.act2.payback import COMPILE, Case
 from ironlaw.labs.lab_07_fusion.act2.payback_panel import LIMITS, Setting
 from ironlaw.systems.limits import warn
+from ironlaw.units import significant
 
 WITHIN = 7.0  # days: the story's, until compiling has paid for itself
 
@@ -20,7 +21,11 @@ def _case(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
 
 
 def _late(case: Case) -> dict[str, object]:
-    return {"day": kit.amount(case.breakeven_days * DAY, "s"), "within": kit.amount(WITHIN * DAY, "s")}
+    return {"day": _days(case.breakeven_days), "within": _days(WITHIN)}
+
+
+def _days(number: float) -> str:
+    return f"{significant(number)} days"
 
 
 PAYS, FAILS = LIMITS[0], LIMITS[3]
@@ -35,4 +40,4 @@ GOAL = kit.Goal(
 
 
 def task(lab: kit.Lab) -> dict[str, object]:
-    return {"within": kit.amount(WITHIN * DAY, "s")}
+    return {"within": _days(WITHIN)}
