@@ -207,4 +207,20 @@ def test_what_was_counted_here_stands_beside_the_claim(complete):
     keep(complete.ledger, SLUG, "ledger")
     complete.reload()
     assert "Measured here 16.2 B" in bare(complete.parts["act1_claims"].text)
-    assert "4 counts in your own process, all within 3 % of the ledger" in bare(str(complete.piece("act1.measure").view))
+    said = bare(str(complete.piece("act1.measure").view))
+    assert "4 counts in your own process" in said and "3 % apart" in said and complete.shows("act1.here_close", said)
+    drawn = figure(complete.piece("act1.instrument").view, "here")
+    assert drawn["x"]["unit"] == "B" and [(m["x"], m["y"]) for m in drawn["marks"] if m["type"] == "point"] == [
+        (1010, "kept"), (1000, "weights"), (1000, "gradients"), (1030, "state"),
+    ]  # fmt: skip
+    assert {m["x1"] for m in drawn["marks"] if m["type"] == "bar"} == {1000}
+
+
+def test_what_is_said_of_a_count_follows_it(complete):
+    """Six tenths more than expected: nobody is told that the ledger was right."""
+    from measured import ROWS, keep
+
+    ROWS["ledger"] = [{**row, "value": 1600.0, "low": 1600.0, "high": 1600.0} if row["name"] == "kept" else row for row in COUNTS]
+    keep(complete.ledger, SLUG, "ledger")
+    said = bare(str(complete.reload().piece("act1.measure").view))
+    assert "60 % apart" in said and complete.shows("act1.here_apart", said) and not complete.shows("act1.here_close", said)

@@ -114,7 +114,8 @@ const MARKS = {
   },
 
   point(mark, key, plan) {
-    const [px, py] = [plan.x.at(mark.x), plan.y.at(mark.y)];
+    const onBar = plan.rows && plan.figure.marks.some((one) => one.type === "bar" && !one.thin && one.y === mark.y);
+    const [px, py] = [plan.x.at(mark.x), onBar ? barLevel(mark, plan) : plan.y.at(mark.y)];
     const r = mark.size ?? 6;
     const shape = mark.shape ?? (mark.role === "prediction" ? "diamond" : "circle");
     plan.taken.push({ left: px - r, right: px + r, top: py - r, bottom: py + r, weight: 4 }); // words over a point hide it; over a line they do not
@@ -163,10 +164,13 @@ const underRoof = ({ figure, y, box }) => {
   return figure.marks.some((mark) => mark.along && mark.points.some(([, value]) => y.at(value) < box.top + room));
 };
 
+// The middle of a row's bar, which stands under its name where the name is above.
+const barLevel = (mark, { y, above }) => y.at(mark.y) + (above ? y.step / 2 - 4 - (y.step - 24) / 2 : 0);
+
 // Words behind a stacked bar, on its own level.
 function rowLabel(mark, key, plan) {
-  const { x, y, above, width } = plan;
-  const middle = y.at(mark.y) + (above ? y.step / 2 - 4 - (y.step - 24) / 2 : 0);
+  const { x, width } = plan;
+  const middle = barLevel(mark, plan);
   const at = startClear(Math.min(x.at(mark.x) + 7, width - measure(mark.label) - 2), measure(mark.label), plan);
   return h("text", { key, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: at, y: middle + 4.5 }, mark.label);
 }

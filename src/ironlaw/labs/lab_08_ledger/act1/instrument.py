@@ -16,6 +16,7 @@ from ironlaw.kit import settings
 from ironlaw.kit.context import the
 from ironlaw.kit.formula import line, term
 from ironlaw.labs.lab_08_ledger import step
+from ironlaw.labs.lab_08_ledger.act1 import local_runs
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.reveal_picture import Distance
 from ironlaw.systems.fields import whole
@@ -55,10 +56,12 @@ def dials(lab: kit.Lab) -> Any:
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     case, device = settings.read(Setting, values).case, lab.current_context
     usable = float(device.hardware.usable)
+    run = lab.local_run("ledger")
     return kit.View(
         figures=[
             tabbed(step.picture(case, usable, marks(lab, case)), "The step"),
             tabbed(step.bar(case, usable, the(device)), "Against the device"),
+            *([tabbed(local_runs.picture(run), "Counted here")] if run is not None else []),
         ],
         cards=cards(case, usable),
         formula=formula(case),
