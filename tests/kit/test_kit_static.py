@@ -53,7 +53,7 @@ def test_message_and_peek_render_markdown():
 
 def test_the_end_leads_on():
     """The next lab and the cards that follow from this one; after the last lab, the cards."""
-    text = ending.ending("lab_01_magnitude", [("Act I", "10⁴", "989,000 ×", "–")], "<save>", "- a\n- b", "- c")
+    text = ending.receipt("lab_01_magnitude", [("Act I", "10⁴", "989,000 ×", "–")], "<save>") + ending.lessons("- a\n- b", "- c")
     assert text.count("<li>") == 3 and "<save>" in text and "989,000" in text
     first, second, *_, last = sorted((path.parent.name for path in LABS.glob("lab_*/lab.py")), key=lab_names.order)
     assert first == "lab_01_magnitude" and f'il-primary" href="/lab/{second}/">Next: Lab {second[4:6]}' in text

@@ -59,6 +59,11 @@ def _grid(dial: Dial) -> Iterable[float]:
         yield round(value) if dial.get("whole") else round(value, 9)
 
 
+def spread(turns: Sequence[Turn]) -> list[Turn]:
+    """The first, a middle and the last one."""
+    return [turns[k] for k in sorted({0, len(turns) // 2, len(turns) - 1}) if turns]
+
+
 class Search:
     """`rank` says how far down the list of limits a setting gets; `top` is the rank of one that breaks none."""
 
@@ -84,13 +89,11 @@ class Search:
         return sorted(found.values(), key=lambda turn: turn.order)
 
     def movers(self, values: Mapping[str, Any]) -> list[str]:
-        """The dials that get past the limit that is broken, each by itself."""
+        """The dials that get past the limit that is broken, each by itself: at its nearest stop, a middle one or its farthest."""
         now = self.rank(values)
-        better: list[str] = []
-        for turn in self.turns(values):
-            if turn.dial not in better and self.rank(turn.values) > now:
-                better.append(turn.dial)
-        return better
+        turns = self.turns(values)
+        own = {name: [turn for turn in turns if turn.dial == name] for name in self.names}
+        return [name for name in self.names if any(self.rank(turn.values) > now for turn in spread(own[name]))]
 
     def repair(self, values: Mapping[str, Any]) -> Turn | None:
         """The least single turn that gets past the limit that is broken."""
@@ -121,7 +124,7 @@ class Search:
             own = [turn for turn in tried if turn.dial == name]
             high = max((self.rank(turn.values) for turn in own), default=0)
             same = [turn for turn in own if self.rank(turn.values) == high]
-            kept += [same[k] for k in sorted({0, len(same) // 2, len(same) - 1}) if same]
+            kept += spread(same)
         return [turn.values for turn in sorted(kept, key=lambda turn: (-self.rank(turn.values), turn.order))[:WIDTH]]
 
     def fewest(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> dict[str, Any]:
