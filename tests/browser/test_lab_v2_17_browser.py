@@ -23,7 +23,7 @@ def the_record(page: Page, first: Locator) -> None:
     expect(page.locator("#act1-reveal")).to_contain_text("25")
     expect(first.locator('[data-figure="calibration"] .il-drawing')).to_be_visible()
     level = first.locator('[data-dial="level"] select')
-    level.select_option(label="5: 95 %")
+    level.select_option(label="5 (95%)")
     expect(hud(page)).to_contain_text("0 of 0")
 
 
@@ -34,11 +34,11 @@ def the_system(page: Page, second: Locator) -> None:
         page.get_by_role("button", name=rung).click()
     page.get_by_role("button", name="Set these dials").click()
     expect(hud(page)).to_contain_text("meets the goal")
-    expect(banner(second)).to_contain_text("Everything holds")
-    menu(second, "Pieces of a stage", "4")
-    expect(banner(second)).to_contain_text("It does not divide")
-    menu(second, "Pieces of a stage", "1")
-    expect(banner(second)).to_contain_text("Everything holds")
+    expect(banner(second)).to_contain_text("All limits hold")
+    menu(second, "Virtual stages per GPU", "4")
+    expect(banner(second)).to_contain_text("The layout doesn't divide")
+    menu(second, "Virtual stages per GPU", "1")
+    expect(banner(second)).to_contain_text("All limits hold")
 
 
 def menu(where: Locator, name: str, label: str) -> None:
@@ -46,7 +46,7 @@ def menu(where: Locator, name: str, label: str) -> None:
 
 
 def system_controls(page: Page, first: Locator, second: Locator) -> None:
-    changes(page, second, lambda: menu(second, "Where", "Old hall"))
+    changes(page, second, lambda: menu(second, "Data hall", "Old hall"))
     for tab, drawn in (("Waterfall", "waterfall"), ("Levers", "tornado"), ("Limits", "margins")):
         second.get_by_role("tab", name=tab).click()
         expect(second.locator(f'[data-figure="{drawn}"] .il-drawing')).to_be_visible()

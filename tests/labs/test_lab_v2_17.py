@@ -4,6 +4,7 @@ from dataclasses import asdict, replace
 
 import pytest
 from headless import bare, figure
+from test_question_case import spoil
 
 from ironlaw.engine.numerics.forecasts import brier
 from ironlaw.labs.lab_v2_17_synthesis import record, starts
@@ -225,4 +226,29 @@ def test_an_empty_ledger_saves_nothing_false(page):
     assert design["limits_broken"] == list(broken(evaluate(Design()))) and design["constraint_hit"] == "days"
     assert (design["act1_correct"], design["act2_correct"], design["act2_prediction"]) == (True, True, "flops")
     end = bare(page.reload().parts["receipt"].text)
-    assert "not known yet" in end and "FLOP/s" in end
+    assert "Nothing can be said yet" in end and "FLOP/s" in end
+
+
+def roles(view):
+    return {mark.get("role") for mark in view["figures"][0]["marks"]}
+
+
+@pytest.mark.parametrize("fill", [lambda ledger: None, before, lambda ledger: spoil(ledger, SLUG)], ids=["empty", "predictions", "designs"])
+def test_the_mark_and_the_truth_are_in_front_whatever_the_ledger_holds(page, fill):
+    fill(page.ledger)
+    page.reload().first_act()
+    assert {"prediction", "truth"} <= roles(page.piece("act1.instrument").view)
+    page.second_lock()
+    assert {"prediction", "truth"} <= roles(page.piece("act2.instrument").view)
+
+
+def test_a_confidence_in_focus_leaves_the_others_out_and_the_mark_in(page):
+    commits(page.ledger, [True, False, True, False], 4)
+    page.reload().first_act()
+    points = {level: _points(page.turn("act1", level=level)) for level in (0, 4, 5)}
+    assert points == {0: ["c4"], 4: ["c4"], 5: []}
+    assert {"prediction", "truth"} <= roles(page.turn("act1", level=5))
+
+
+def _points(view):
+    return [mark["id"] for mark in figure(view, "calibration")["marks"] if mark["type"] == "point"]

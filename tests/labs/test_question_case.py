@@ -117,7 +117,7 @@ def test_the_screen_shows_the_key_and_nothing_of_another_lab_moves_it(slug, tmp_
         cases[act] = case_of(page, act)
         truth = bare(LabModule(LABS / slug, act).truth(page.lab))
         shown = screen(cases[act])
-        assert (slug, act) in OWN or [number for number in NUMBER.findall(truth) if not says(shown, number)] == [], act
+        assert [number for number in NUMBER.findall(truth) if not says(shown, number)] == [], act
     for act, page in committed(slug, tmp_path / "odd.db", spoil):
         if (slug, act) not in OWN:
             case = case_of(page, act)

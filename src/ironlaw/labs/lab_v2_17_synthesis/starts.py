@@ -36,13 +36,13 @@ FIELDS = {
 }
 # lab -> what of the system it decides
 GIVES = {
-    "lab_v2_02_interconnect": "the NICs of a box",
-    "lab_v2_03_fabric": "the spine and where the nodes stand",
+    "lab_v2_02_interconnect": "the NICs per server",
+    "lab_v2_03_fabric": "the spine and the placement of nodes",
     "lab_v2_05_parallelism": "GPUs and layout",
-    "lab_v2_07_checkpoint": "saves and their intervals",
+    "lab_v2_07_checkpoint": "checkpoints and their intervals",
     "lab_v2_10_kv_serving": "the servers",
-    "lab_v2_12_slo": "copies and retries",
-    "lab_v2_13_privacy": "the noise of the fine-tuning",
+    "lab_v2_12_slo": "hedged copies and retries",
+    "lab_v2_13_privacy": "the noise in fine-tuning",
 }
 
 

@@ -75,32 +75,32 @@ def _unless(nothing: float, word: str, words: Callable[[float], str]) -> Callabl
 class Design:
     """What is decided of a system; seconds, bytes and shares."""
 
-    gpus: int = _menu((1024, 2048, 4096, 8192), 4096, "GPUs that train")
+    gpus: int = _menu((1024, 2048, 4096, 8192), 4096, "Training GPUs")
     tensor: int = _menu((1, 2, 4, 8), 8, "Tensor parallelism over")
     pipeline: int = _menu((1, 2, 4, 8, 16), 8, "Pipeline stages")
     context: int = _menu((1, 2, 4), 1, "Context parallelism over")
-    virtual: int = _menu((1, 2, 4, 5), 1, "Pieces of a stage")
-    recompute: str = _menu({"none": "nothing", "full": "all of a layer"}, "none", "Recomputed")
+    virtual: int = _menu((1, 2, 4, 5), 1, "Virtual stages per GPU")
+    recompute: str = _menu({"none": "nothing", "full": "all of a layer"}, "none", "Recompute")
     zero: int = _menu((1, 2), 1, "ZeRO stage")
-    nics: int = _menu((1, 2, 4, 8), 8, "NICs of a box")
-    thin: float = _menu((1.0, 1.5, 2.0, 3.0, 4.0, 7.0), 7.0, "Spine, one to")  # oversubscription of the leaves
-    scattered: float = _menu((0.0, 0.1, 0.3, 1.0), 0.3, "Nodes out of place", _unless(0.0, "none", lambda x: f"{100 * x:g} %"))
+    nics: int = _menu((1, 2, 4, 8), 8, "NICs per server")
+    thin: float = _menu((1.0, 1.5, 2.0, 3.0, 4.0, 7.0), 7.0, "Spine oversubscription, to 1")  # oversubscription of the leaves
+    scattered: float = _menu((0.0, 0.1, 0.3, 1.0), 0.3, "Nodes out of place", _unless(0.0, "none", lambda x: f"{100 * x:g}%"))
     saving: str = _menu({SYNC: "until stored", ASYNC: "until in host memory"}, SYNC, "A far save stops the job")
     near: str = _menu({NONE: "nowhere", HOST: "host memory", NEIGHBOUR: "a neighbour's too"}, NONE, "Near copies in")
     near_every: float = _menu((30.0, 60.0, 120.0, 300.0, 600.0), 60.0, "Near copies every", _seconds)
     far_every: float = _menu((30.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 10_800.0, 43_200.0), 3600.0, "Far saves every", _seconds)
-    group: int = _menu((2, 4, 8), 4, "GPUs of a replica")
+    group: int = _menu((2, 4, 8), 4, "GPUs per replica")
     replicas: int = _menu((2, 3, 4, 6, 8, 12), 4, "Replicas for the load")
     spares: int = _menu((0, 1, 2, 3), 0, "Spare replicas")
-    most: int = _menu((16, 32, 64, 128, 256), 128, "Requests at once, at most")
+    most: int = _menu((16, 32, 64, 128, 256), 128, "Requests per batch, at most")
     budget: int = _menu((128, 256, 512, 1024, 2048), 2048, "Tokens per step, at most")
-    weights: str = _menu({"bf16": "BF16", "fp8": "FP8"}, "bf16", "Weights served in")
-    cache: str = _menu({"bf16": "BF16", "fp8": "FP8"}, "bf16", "Cache in")
-    hedge: float = _menu((0.9, 0.95, 0.99, 1.0), 1.0, "A copy of a request after", _unless(1.0, "never", lambda x: f"P{100 * x:g}"))
+    weights: str = _menu({"bf16": "BF16", "fp8": "FP8"}, "bf16", "Weight format for serving")
+    cache: str = _menu({"bf16": "BF16", "fp8": "FP8"}, "bf16", "Cache format")
+    hedge: float = _menu((0.9, 0.95, 0.99, 1.0), 1.0, "Hedged copy after", _unless(1.0, "never", lambda x: f"P{100 * x:g}"))
     retries: int = _menu((0, 1, 2, 3), 0, "Retries")
-    hall: str = _menu({slug: name for slug, (name, *_) in HALLS.items()}, "usual", "Where")
+    hall: str = _menu({slug: name for slug, (name, *_) in HALLS.items()}, "usual", "Data hall")
     # noise multiplier of the fine-tuning
-    noise: float = _menu((0.0, 0.5, 0.6, 0.7, 0.8, 1.0, 1.5), 0.0, "Noise of the fine-tuning", _unless(0.0, "none", "{:g}".format))
+    noise: float = _menu((0.0, 0.5, 0.6, 0.7, 0.8, 1.0, 1.5), 0.0, "Noise in fine-tuning", _unless(0.0, "none", "{:g}".format))
 
     @property
     def layout(self) -> Layout:

@@ -12,20 +12,23 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import percent
 
 APART = 3.0  # percentage points between two dots of a lab at one confidence
+WIDE = 20.0  # percentage points between two rules, from which on a label fits between them
 
 
-def curve(lab: kit.Lab, record: Record) -> Figure:
-    """The mark lies across: it is about a share of right answers."""
-    figure = calibration(record.curve.points)
+def curve(lab: kit.Lab, record: Record, level: int) -> Figure:
+    """The mark lies across: it is about a share of right answers. `level`: the confidence in focus, 0 for all."""
+    figure = calibration([point for point in record.curve.points if level in (0, point.confidence)])
     option = lab.choice("act1")
     if option is None:
         return figure
     said, truth = 100 * float(option.value), 100 * float(lab.question("act1").answer)
+    off = "on the mark" if said == truth else f"{significant(abs(said - truth))} points too {'high' if said > truth else 'low'}"
     rules = (
-        mark("rule", "accent", y=said, role="prediction", id="prediction", name="your prediction", label=f"you said {significant(said)} %",
-             hover=[("your prediction", f"{significant(said)} %")]),
-        mark("rule", "ink", y=truth, role="truth", id="truth", name="your record", label=f"it is {significant(truth)} %",
-             hover=[("your record", f"{significant(truth)} %")]),
+        mark("rule", "accent", y=said, role="prediction", distance=off if abs(said - truth) >= WIDE else None, id="prediction",
+             name="your prediction", label=f"you said {significant(said)}%",
+             hover=[("your prediction", f"{significant(said)}%"), ("off", off)]),
+        mark("rule", "ink", y=truth, role="truth", id="truth", name="your record", label=f"it is {significant(truth)}%",
+             hover=[("your record", f"{significant(truth)}%")]),
     )  # fmt: skip
     return replace(figure, marks=(*figure.marks, *rules))
 
@@ -56,7 +59,7 @@ def dots(record: Record, level: int) -> Figure | None:
     return Figure(
         "dots", "Every prediction", Axis("linear", "stated", "%", (15.0, 108.0), ticks=(25.0, 45.0, 65.0, 80.0, 95.0)),
         Axis("band", names=names), tuple(marks), f"{len(rows)} predictions in {len(labs)} labs; {missed} were missed.",
-        table=Table(("lab", "asked", "stated", "was", "off"), cells), note="a dot opens its question",
+        table=Table(("lab", "asked", "stated", "was", "off"), cells), note="click a dot to open its question",
         legend=({"colour": "good", "shape": "circle", "label": "right"}, {"colour": "fail", "shape": "triangle", "label": "missed"}),
         more={"row": 34},
     )  # fmt: skip
@@ -76,7 +79,7 @@ def themes(record: Record) -> Figure | None:
             ("right", f"{theme.right} of {theme.answers}"),
             ("Brier score", significant(theme.score)),
         ]
-        marks.append(mark("bar", "warn" if gap > 0 else "accent", x0=x0, x1=x1, y=name, id=theme.lab, name=f"{name}: {side}", hover=hover))
+        marks.append(mark("bar", "warn" if gap > 0 else "accent", x0=x0, x1=x1, y=name, id=theme.lab, name=f"{name}, {side}", hover=hover))
         marks.append(
             mark("label", "ink", x=max(0.0, gap), y=name, id=f"{theme.lab}-count", label=f"{theme.right} of {theme.answers} right")
         )
@@ -90,7 +93,7 @@ def themes(record: Record) -> Figure | None:
         f"The worst Brier score is that of {lab_names.name(worst.lab)}, {significant(worst.score)}: {worst.right} of {worst.answers} right."
     )
     return Figure(
-        "themes", "How far off, by lab",
+        "themes", "How far off you were, by lab",
         Axis("linear", "stated minus right, points", "", (-100.0, 130.0), ticks=(-100.0, -50.0, 0.0, 50.0, 100.0)),
         Axis("band", names=tuple(row[0] for row in rows)), tuple(marks), text,
         table=Table(("lab", "stated", "right", "Brier score"), rows), note="",

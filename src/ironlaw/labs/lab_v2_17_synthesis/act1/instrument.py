@@ -22,9 +22,9 @@ FOLLOWS = ()
 
 
 def dials(lab: kit.Lab) -> Any:
-    levels = [(0, "any"), *((level, f"{level}: {100 * share:.0f} %") for level, share in PROBABILITY.items())]
+    levels = [(0, "any"), *((level, f"{level} ({100 * share:.0f}%)") for level, share in PROBABILITY.items())]
     return lambda values: [
-        kit.choice("volume", "Predictions of", list(VOLUMES.items())),
+        kit.choice("volume", "Predictions from", list(VOLUMES.items())),
         kit.select("level", "Made with confidence", levels),
     ]
 
@@ -36,7 +36,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     dots, themes = figures.dots(own, level), figures.themes(own)
     return kit.View(
         figures=[
-            tabbed(figures.curve(lab, own), "Calibration"), *([tabbed(dots, "Every prediction")] if dots else []),
+            tabbed(figures.curve(lab, own, level), "Calibration"), *([tabbed(dots, "Every prediction")] if dots else []),
             *([tabbed(themes, "By lab")] if themes else []),
         ],
         cards=cards(own),
@@ -58,8 +58,8 @@ def cards(own: Record) -> list[dict[str, Any]]:
         kit.text_card("Predictions", str(len(own.answered)), note=f"{own.curve.right} right"),
         kit.text_card("Sure and right", f"{right} of {len(sure)}", note="confidence 4 or 5"),
         kit.text_card("Brier score", significant(score) if score is not None else "–",
-            tone="" if score is None else "good" if score < EVEN_ODDS else "bad", note=f"{EVEN_ODDS:g} is saying one half to all"),
-        kit.text_card("Beliefs still held", str(len(own.held)), note="met with confidence, not put right since"),
+            tone="" if score is None else "good" if score < EVEN_ODDS else "bad", note=f"always fifty-fifty: {EVEN_ODDS:g}"),
+        kit.text_card("Wrong beliefs still held", str(len(own.held)), note="held with confidence, not put right yet"),
     ]  # fmt: skip
 
 

@@ -27,14 +27,14 @@ def message(lab: kit.Lab) -> dict[str, object]:
 def lock(lab: kit.Lab) -> dict[str, object]:
     own = asked_about(lab)
     which = {
-        SURE_ONES: "the predictions that you committed with confidence 4 or 5", EVERY: "all the predictions that you committed",
-        NOBODY: "the predictions of somebody who chooses blindly",
+        SURE_ONES: "the predictions you committed with confidence 4 or 5", EVERY: "all the predictions you committed",
+        NOBODY: "the predictions of somebody who guesses blindly",
     }[own.basis]  # fmt: skip
     todo = ", ".join(labs_to_do(lab.ledger.events()))
     why = {
-        SURE_ONES: f"{len(own.counted)} of them are in your ledger.",
-        EVERY: f"{len(own.counted)} are in your ledger, too few of them with confidence 4 or 5 to ask about those alone.",
-        NOBODY: f"Your ledger has no prediction of another lab yet. Do some first if you can, such as {todo}; then this is about you.",
+        SURE_ONES: f"Your ledger has {len(own.counted)} of them.",
+        EVERY: f"Your ledger has {len(own.counted)}, too few of them with confidence 4 or 5 to ask about those alone.",
+        NOBODY: f"Your ledger has no predictions from other labs yet. Do some first if you can ({todo}), and this will be about you.",
     }[own.basis]
     return {"which": which, "why": why, "options": f"{len(lab.question('act1').options)}"}
 
@@ -62,7 +62,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "act1.standing_own", share=percent(share), stated=percent(stated), count=str(count), low=percent(interval.low),
         high=percent(interval.high), score=significant(score.score), even=f"{EVEN_ODDS:g}", side=_side(stated - share),
     )  # fmt: skip
-    return {"share": percent(share), "beside": f", where your confidences stood for {percent(stated)}", "standing": standing}
+    return {"share": percent(share), "beside": f", and your confidence stood for {percent(stated)}", "standing": standing}
 
 
 def _side(gap: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ironlaw import kit
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import rows
 from ironlaw.pictures import margins as pictures
@@ -15,7 +17,7 @@ from ironlaw.widget.figure import Figure
 
 LEVERS = {
     "flops": "FLOP/s", "hbm": "GPU memory", "nvlink": "NVLink", "nics": "network", "mtbf": "time between failures",
-    "host": "way to the host", "storage": "file system",
+    "host": "link to the host", "storage": "file system",
 }  # fmt: skip
 COLOURS = {"without the wires": "overhead", "work that lasts": "good"}
 # factor of the waterfall -> the lab whose law it is
@@ -30,8 +32,8 @@ def waterfall(report: Report) -> Figure:
     """The axis holds still while layout and servers are turned: it ends with the peak of these GPUs."""
     steps = [Step(one.name, min(1.0, one.share), COLOURS.get(one.name, "compute"), f"{LAWS[one.name]}'s law") for one in report.factors]
     return cascade(
-        "peak", report.peak / MILLION, steps, "", "From peak to tokens that last", label="million tokens trained on a second",
-        domain=(0.0, 1.12 * report.peak / MILLION), id="waterfall", note="training alone; each row is the one above times its figure",
+        "peak", report.peak / MILLION, steps, "", "From peak to tokens that last", label="million tokens per second",
+        domain=(0.0, 1.12 * report.peak / MILLION), id="waterfall", note="training only; each row is the one above times its figure",
     )  # fmt: skip
 
 
@@ -41,9 +43,12 @@ def levers(lab: kit.Lab, design: Design) -> Figure:
     ends = [end for bar in bars for end in (bar.low, bar.high)]
     low, high = min(ends), max(ends)
     room = max(high - low, 0.02 * now)
+    longest = LEVERS[bars[0].name]
     drawn = tornado(
-        bars, now, "", "Days to train", names=LEVERS, change=CHANGE, label="days to train", domain=(low - 0.1 * room, high + 0.55 * room),
+        bars, now, "", f"{longest[0].upper()}{longest[1:]} is the longest lever on the days", names=LEVERS, change=CHANGE,
+        label="days to train", domain=(low - 0.1 * room, high + 0.75 * room),
     )  # fmt: skip
+    drawn = replace(drawn, note="next to each bar: change of the days in % for 1% more")
     return on_rows(drawn, [LEVERS[str(option.value)]], LEVERS[str(lab.question("act2").right.value)]) if option else drawn
 
 

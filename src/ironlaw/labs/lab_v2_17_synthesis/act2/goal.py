@@ -37,9 +37,9 @@ def _constraint(name: str) -> Limit:
 
 
 LIMITS = (
-    fail("indivisible", "It does not divide", lambda report: bool(report.refusal)),
+    fail("indivisible", "The layout doesn't divide", lambda report: bool(report.refusal)),
     *(_constraint(name) for name in NAMES),
-    good("works", "Everything holds"),
+    good("works", "All limits hold"),
 )
 GOAL = kit.Goal(_report, LIMITS, tuple(LABELS), nearest=_turns, drivers=MOVES)
 

@@ -34,9 +34,9 @@ def rows() -> list[tuple[str, str, str, str]]:
     tonnes = [energy.carbon(spent, each) / 1e6 for each in (min(grams), max(grams))]
     return [
         ("FLOP/s of a GPU", show(rate, "FLOP/s"), show(causal, "FLOP/s"), f"layout {run.layout} on {run.layout.devices:,} H100"),
-        ("Between failures", show(between, "s"), show(between, "s"), "the failures counted, over the days; the model takes it as it is"),
+        ("Between failures", show(between, "s"), show(between, "s"), "failures counted over the days; an input of the model"),
         ("Work that lasts", f"over {percent(effective)}", percent(lasts),
-         f"saves of {show(SAVE, 's')}, {show(DETECT + RESTART, 's')} until it runs again: premises of this page, not of the paper"),
+         f"saves of {show(SAVE, 's')}, {show(DETECT + RESTART, 's')} to restart, which are premises of this page and not of the paper"),
         ("GPU-hours", f"{significant(float(whole['hours']) / 1e6, 4)} million", f"{significant(hours / 1e6, 4)} million",
          f"{show(flops, 'FLOP')}, six for each parameter and token, at the rate and the share above"),
         ("Carbon of all three sizes", f"{float(family['tonnes']):,.0f} t", f"{tonnes[0]:,.0f} to {tonnes[1]:,.0f} t",
@@ -45,4 +45,4 @@ def rows() -> list[tuple[str, str, str, str]]:
 
 
 def table() -> str:
-    return scrolling_table("Llama 3 405B beside the model", ("", "published", "by these laws", "from"), rows())
+    return scrolling_table("Llama 3 405B, published and predicted", ("", "published", "by these laws", "from"), rows())

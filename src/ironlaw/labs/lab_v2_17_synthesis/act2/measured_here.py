@@ -24,8 +24,8 @@ def table(lab: kit.Lab) -> str:
         run = lab.local_run(name)
         if run is not None and run.rows:
             first = run.rows[0]
-            rows.append((escape(part), escape(_label(first)), escape(_value(first)), f"{len(run.rows)} rows", escape(run.source)))
-    return scrolling_table("Your own machine beside it", ("part", "for example", "was", "in all", "source"), rows) if rows else ""
+            rows.append((escape(part), escape(_label(first)), escape(_value(first)), f"{len(run.rows)}", escape(run.source)))
+    return scrolling_table("Measured on your own machine", ("part", "for example", "measured", "rows", "source"), rows) if rows else ""
 
 
 def _label(row: Mapping[str, Any]) -> str:

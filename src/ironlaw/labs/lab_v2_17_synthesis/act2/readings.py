@@ -9,15 +9,15 @@ from ironlaw.systems.whole import LIMITS, Report, margins
 from ironlaw.units import percent, show, significant
 
 NAMES = {
-    "memory": "Memory", "days": "Days to train", "goodput": "Work that lasts", "drain": "File system busy", "ports": "Switch ports a GPU",
-    "ttft": "First token", "tbt": "Between tokens", "availability": "Answered", "hours": "GPU-hours", "energy": "Energy",
+    "memory": "Memory", "days": "Days to train", "goodput": "Goodput", "drain": "File system busy", "ports": "Switch ports per GPU",
+    "ttft": "First token", "tbt": "Between tokens", "availability": "Availability", "hours": "GPU-hours", "energy": "Energy",
     "carbon": "Carbon", "epsilon": "Privacy",
 }  # fmt: skip
 
 
 def reading(name: str, value: float) -> str:
     if math.isinf(value):
-        return {"epsilon": "no promise", "days": "never"}.get(name, "does not fit" if name in ("memory", "ttft", "tbt") else "without end")
+        return {"epsilon": "no guarantee", "days": "never"}.get(name, "doesn't fit" if name in ("memory", "ttft", "tbt") else "unbounded")
     if name in ("memory", "goodput", "drain"):
         return percent(value)
     if name == "availability":

@@ -12,10 +12,11 @@ from ironlaw.systems.whole import LIMITS, Design, Faster, broken, evaluate, marg
 from ironlaw.systems.whole import design as premises
 from ironlaw.systems.whole.whole_levers import ASKED, CHANGE, tornado
 from ironlaw.systems.whole.whole_serving import power
-from ironlaw.units import percent, significant
+from ironlaw.units import significant
 
-NOBODYS = "the course's: you saved no design of these labs yet"
-UNKNOWN = "not known yet: your ledger has no other lab"
+NOBODYS = "the course's, because you have saved none of your own yet"
+WORST = "You are worst calibrated in {lab} ({right} of {answers} right), so review that first"
+UNKNOWN = "Nothing can be said yet about where you are worst calibrated, because your ledger has no other lab"
 
 
 def message() -> dict[str, object]:
@@ -34,7 +35,7 @@ def lock(lab: kit.Lab) -> dict[str, object]:
     return {
         "whose": f"yours, from {given}, and the course's where you saved none" if given else NOBODYS,
         "gpus": f"{design.gpus:,}", "layout": str(design.layout), "nics": str(design.nics), "thin": f"{design.thin:g}",
-        "scattered": f"{100 * design.scattered:g} %", "far": kit.amount(design.far_every, "s"), "change": f"{100 * CHANGE:g} %",
+        "scattered": f"{100 * design.scattered:g}%", "far": kit.amount(design.far_every, "s"), "change": f"{100 * CHANGE:g}%",
         "between": kit.amount(evaluate(design).values["between"], "s"), "storage": kit.amount(premises.STORAGE, "B/s"),
         "restart": kit.amount(premises.DETECT + premises.RESTART, "s"),
     }  # fmt: skip
@@ -57,7 +58,7 @@ def distance(lab: kit.Lab) -> str:
         return "right"
     days, bars = evaluate(starts.start_of(lab).design).values["days"], _bars(lab)
     mine, best = (days - bars[str(name)] for name in (option.value, lab.question("act2").answer))
-    return f"off: it brings {significant(mine, 2)} of {significant(best, 2)} days"
+    return f"off: it saves {significant(mine, 2)} days, and the longest lever {significant(best, 2)}"
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
@@ -65,7 +66,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     days, bars = evaluate(design).values["days"], _bars(lab)
     saved = {f"{name}_days": f"{significant(days - bars[name], 2)} days" for name in ASKED}
     return {
-        "days": reading("days", days), "change": f"{100 * CHANGE:g} %", **saved,
+        "days": reading("days", days), "change": f"{100 * CHANGE:g}%", **saved,
         "nvlink_days": f"{significant(days - bars['nvlink'], 2)} days", "broken": str(len(broken(evaluate(design)))),
         "names": ", ".join(NAMES[name] for name in broken(evaluate(design))) or "none",
     }  # fmt: skip
@@ -78,8 +79,8 @@ def reflection() -> dict[str, object]:
     lever = next(bar.lever for bar in tornado(house) if bar.name == "flops")
     return {
         "now": reading("days", now), "twice": reading("days", twice), "four": reading("days", four),
-        "share": f"{significant(100 * twice / now, 2)} %",
-        "lever": significant(abs(lever), 2), "promise": f"{significant(100 * 2**lever, 2)} %",
+        "share": f"{significant(100 * twice / now, 2)}%",
+        "lever": significant(abs(lever), 2), "promise": f"{significant(100 * 2**lever, 2)}%",
     }  # fmt: skip
 
 
@@ -90,7 +91,7 @@ def peek() -> dict[str, object]:
     rates = ("flops", "hbm", "nvlink", "nics")
     return {
         "lever": significant(bars["flops"].lever, 2).replace("-", "−"), "now": reading("days", report.values["days"]),
-        "high": reading("days", bars["flops"].high), "change": f"{100 * CHANGE:g} %",
+        "high": reading("days", bars["flops"].high), "change": f"{100 * CHANGE:g}%",
         "sum": significant(sum(bars[name].lever for name in rates), 2).replace("-", "−"),
         "peak": f"{significant(report.peak / 1e6)} million", "useful": f"{significant(report.useful / 1e6)} million",
         "power": kit.amount(power(), "W"), "hours": reading("hours", report.values["hours"]),
@@ -110,8 +111,8 @@ def takeaways(lab: kit.Lab) -> dict[str, object]:
     worst = own.themes[0] if own.themes else None
     return {
         "binding": NAMES[tight], "value": reading(tight, report.values[tight]), "limit": limit(tight),
-        "state": "broken" if broken(report) else "what binds, and it holds",
-        "lever": LEVERS[bars[0].name] if bars else "none: the layout does not divide",
-        "gain": percent(abs(bars[0].lever), 2) if bars else "nothing",
-        "theme": f"{lab_names.name(worst.lab)}, {worst.right} of {worst.answers} right; review that first" if worst else UNKNOWN,
+        "state": "is broken" if broken(report) else "holds",
+        "lever": LEVERS[bars[0].name] if bars else "none, because the layout doesn't divide",
+        "gain": f"{significant(abs(bars[0].lever), 2)}%" if bars else "no",
+        "theme": WORST.format(lab=lab_names.name(worst.lab), right=worst.right, answers=worst.answers) if worst else UNKNOWN,
     }  # fmt: skip

@@ -9,7 +9,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, limit, reading
 from ironlaw.systems.whole import Design, broken, evaluate, margins
 
-INDIVISIBLE, WORKS = "It does not divide", "Everything holds"
+INDIVISIBLE, WORKS = "The layout doesn't divide", "All limits hold"
 
 
 def banner(lab: kit.Lab, design: Design) -> dict[str, Any]:
@@ -24,5 +24,5 @@ def banner(lab: kit.Lab, design: Design) -> dict[str, Any]:
     lines = "".join(
         f"<p><b>{NAMES[name]}</b>: {escape(reading(name, report.values[name]))}, limit {escape(limit(name))}.</p>" for name in hit
     )
-    title = f"{NAMES[tight]}: {value}, and the limit is {most}"
+    title = f"{NAMES[tight]} is out of bounds ({value}, and the limit is {most})"
     return kit.banner("fail", title, f"{kit.html(lab.fill('act2.broken', count=str(len(hit)), all=str(len(NAMES))))}{lines}")
