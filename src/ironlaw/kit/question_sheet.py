@@ -166,9 +166,11 @@ def _question(where: str, name: str, table: Any) -> Question:
 
 def evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None) -> Any:
     """What the engine says: the claims registry's evaluator, for answers that may be names as well as numbers."""
-    from ironlaw.claims.expressions import compute
+    from ironlaw.claims.expressions import compute, kept
 
-    return compute(expression, where, {"leading": leading, **(more or {})})
+    if more is None:  # the same for every learner: a page asks for it dozens of times
+        return kept(expression, where, {"leading": leading})
+    return compute(expression, where, {"leading": leading, **more})
 
 
 @cache
