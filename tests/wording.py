@@ -17,6 +17,7 @@ FAULTS = {
     "a plural in -ys": re.compile(r"\b(?:retry|entry|copy)s\b"),
     "one of many": re.compile(r"(?<![\d.,/×])(?<!batch )\b1 (?:" + "|".join(PLURALS.values()) + r")\b"),
     "a capital symbol": re.compile("[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ]|\\bTanh\\("),  # Greek capitals that look like Latin ones: nobody meant them
+    "a plural of a symbol": re.compile(r"(?<=\d )(?:t|g/kWh|J|W|Wh)s\b"),
     "more than three leading zeros": re.compile(r"(?<![\d.])0\.0000\d"),
     "a unit twice": re.compile(r"/s tokens\b|\b(\w+/s) \1\b"),
 }

@@ -5,7 +5,8 @@ from wording import NOUNS, PLURALS, faults
 
 from ironlaw.errors import BadRegistry
 from ironlaw.recall.card_templates import templates as bank
-from ironlaw.recall.card_words import amount, display, expected_input, fill, plural, sentence
+from ironlaw.recall.card_words import SIGNS, amount, display, expected_input, fill, plural, sentence
+from ironlaw.units import UNITS
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,8 @@ from ironlaw.recall.card_words import amount, display, expected_input, fill, plu
         (0.125, "FLOP/B", "0.125 FLOP/B"),
         (131_072, "B", "131 kB"),
         (4.04e-6, "s", "4.04 µs"),
+        (36.08, "t", "36.1 t"),
+        (260, "g/kWh", "260 g/kWh"),
         (1e6, "", "1 million"),
         (4096, "", "4,096"),
     ],
@@ -48,10 +51,14 @@ def test_plurals():
 def test_units_of_cards_are_written_in_the_singular():
     units = {template.unit for template in bank().values()}
     assert not units & set(PLURALS.values())
+    nouns = {unit for unit in units if unit and unit not in UNITS and unit not in SIGNS and " in " not in unit}
+    assert {noun.partition(" of ")[0] for noun in nouns} <= {*NOUNS, "order"}, (
+        "a symbol joins SIGNS, a noun wording.py"
+    )
 
 
 def test_a_symbol_keeps_its_case():
-    for text in ("ρ(1 + b) must stay under 1.", "ε knows the sampling rate.", "s/g + 1 − s", "tanh(ε/2) = 0.46"):
+    for text in ("ρ(1 + b) must stay under 1.", "ε knows the sampling rate.", "s/g + 1 − s", "tanh(ε/2) = 0.46", "ln g over −ln(s/g)"):
         assert sentence(text) == text
     assert sentence("a block has 4 warps") == "A block has 4 warps" and sentence("matmul, then ReLU") == "Matmul, then ReLU"
 

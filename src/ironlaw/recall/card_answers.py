@@ -30,7 +30,10 @@ TIMES = {
     "s": "s", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "min": "min", "mins": "min", "minute": "min",
     "minutes": "min", "h": "h", "hr": "h", "hrs": "h", "hour": "h", "hours": "h", "d": "d", "day": "d", "days": "d",
 }  # fmt: skip
-OTHER_NAMES = {"%": ("percent", "per cent", "pct", "percents"), "×": ("x", "X", "times", "fold", "-fold", "*")}
+OTHER_NAMES = {
+    "%": ("percent", "per cent", "pct", "percents"), "×": ("x", "X", "times", "fold", "-fold", "*"),
+    "t": ("tonne", "tonnes", "ton", "tons"), "g/kWh": ("g", "gram", "grams", "g per kWh", "grams per kWh"),
+}  # fmt: skip
 
 
 def read(text: str, unit: str) -> tuple[float, ...]:
@@ -91,7 +94,7 @@ def _scale(typed: str, unit: str, text: str) -> float:
 def _names(unit: str) -> set[str]:
     """How a plain unit may be written: `kernel`, `kernels`; `%`, `percent`; nothing at all."""
     if unit in SIGNS:
-        return {"", unit, *(name.lower() for name in OTHER_NAMES[unit])}
+        return {"", unit.lower(), *(name.lower() for name in OTHER_NAMES[unit])}
     names = {
         unit,
         plural(unit),

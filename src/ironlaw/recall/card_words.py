@@ -15,8 +15,9 @@ from ironlaw.registry.workloads import about, workloads
 from ironlaw.units import UNITS, show, significant
 
 SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
-WORD = re.compile(r"(a|[a-z][a-z’'-]+)(?=[\s,;:.]|$)")  # a word of English, not a symbol or a function
-SIGNS = ("%", "×")
+SIGNS = ("%", "×", "t", "g/kWh")  # symbols, which have no plural
+FUNCTIONS = "ln|log|exp|tanh|max|min"
+WORD = re.compile(rf"(?!(?:{FUNCTIONS})\b)(a|[a-z][a-z’'-]+)(?=[\s,;:.]|$)")  # a word of English, not a symbol or a function
 UNIT_OPTIONAL = ("FLOP/B", "OP/B")  # units that a learner may leave out: no prefix can be mistaken
 EXAMPLES = {
     "s": "7 us",
@@ -109,5 +110,5 @@ def expected_input(unit: str) -> str:
     if unit in UNITS:
         return f"a number and a unit, such as {EXAMPLES.get(unit, f'3 {unit}')}"
     if unit in SIGNS:
-        return "a percentage, such as 7 %" if unit == "%" else "a factor, such as 7"
+        return {"%": "a percentage, such as 7 %", "×": "a factor, such as 7"}.get(unit, f"a number, in {unit}")
     return f"a number of {plural(unit)}" if unit else "a number"
