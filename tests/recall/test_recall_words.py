@@ -52,9 +52,7 @@ def test_units_of_cards_are_written_in_the_singular():
     units = {template.unit for template in bank().values()}
     assert not units & set(PLURALS.values())
     nouns = {unit for unit in units if unit and unit not in UNITS and unit not in SIGNS and " in " not in unit}
-    assert {noun.partition(" of ")[0] for noun in nouns} <= {*NOUNS, "order"}, (
-        "a symbol joins SIGNS, a noun wording.py"
-    )
+    assert {noun.partition(" of ")[0] for noun in nouns} <= {*NOUNS, "order"}, "a symbol joins SIGNS, a noun wording.py"
 
 
 def test_a_symbol_keeps_its_case():
