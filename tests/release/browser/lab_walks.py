@@ -225,18 +225,15 @@ def the_ring(page: Page, first: Locator) -> None:
 
 def the_groups(page: Page, second: Locator) -> None:
     choose_context(page, "DGX H100", "act2")
-    expect(banner(second)).to_contain_text("It runs, but it waits too much")
+    expect(banner(second)).to_contain_text("over the cliff")  # the question's own group
     group = second.locator('[data-dial="tensor"]')
-    group.get_by_text("16", exact=True).click()
-    expect(banner(second)).to_contain_text("over the cliff")
     group.get_by_text("2", exact=True).click()
-    expect(banner(second)).to_contain_text("It works")
-    number(second, "NICs in use per box", "1")
     expect(banner(second)).to_contain_text("The gradients wait")
-    second.get_by_label("Model", exact=True).select_option(label=about("llama3_70b")["name"])
-    expect(banner(second)).to_contain_text("does not fit")
-    second.get_by_label("Model", exact=True).select_option(label=about("llama3_8b")["name"])
     number(second, "NICs in use per box", "8")
+    expect(banner(second)).to_contain_text("It works")
+    group.get_by_text("8", exact=True).click()
+    expect(banner(second)).to_contain_text("It runs, but it waits too much")
+    group.get_by_text("2", exact=True).click()
     expect(banner(second)).to_contain_text("It works")
 
 
@@ -267,7 +264,7 @@ def the_sum(page: Page, first: Locator) -> None:
 
 def the_buckets(page: Page, second: Locator) -> None:
     expect(banner(second)).to_contain_text("Latency takes most of it")
-    second.get_by_label("Algorithm").select_option(label="two levels")
+    second.locator('[data-dial="algorithm"] select').select_option(label="two levels")
     number(second, "Bucket", "100")
     expect(banner(second)).to_contain_text("It is hidden")
     pick(second, "first layer first")
@@ -348,19 +345,17 @@ def the_interval(page: Page, first: Locator) -> None:
 
 def the_saves(page: Page, second: Locator) -> None:
     expect(banner(second)).to_contain_text("Too much of the time")
-    number(second, "Far saves every", "5")
+    number(second, "Time to detect a failure", "10")
+    number(second, "Time to restart", "20")
     expect(banner(second)).to_contain_text("It works")
     pick(second, "until it is in host memory")
-    number(second, "File system rate", "0.01")
-    expect(banner(second)).to_contain_text("before the last one is stored")
-    number(second, "File system rate", "2")
-    pick(second, "host memory")
+    number(second, "Far saves every", "0.1")
+    expect(banner(second)).to_contain_text("Too much of the time")
+    number(second, "Far saves every", "2")
     expect(banner(second)).to_contain_text("It works")
-    number(second, "Free memory per host", "20")
-    number(second, "GPUs", "256")
-    expect(banner(second)).to_contain_text("The hosts are full")
-    number(second, "Free memory per host", "500")
-    number(second, "GPUs", "16384")
+    number(second, "Spare hosts", "0")
+    expect(banner(second)).to_contain_text("waits for a host")
+    number(second, "Spare hosts", "164")
     expect(banner(second)).to_contain_text("It works")
 
 
@@ -536,6 +531,7 @@ def layout_controls(page: Page, first: Locator, second: Locator) -> None:
 def the_fabric(page: Page, first: Locator) -> None:
     page.get_by_role("button", name="Send everything to everybody").click()
     expect(hud(page)).to_contain_text("3.88 ×")
+    first.get_by_role("tab", name="The fabric").click()
     expect(first.locator('[data-figure="fabric"] .il-drawing')).to_have_attribute(
         "aria-label", re.compile("busiest uplink is offered 388 %")
     )
@@ -660,7 +656,7 @@ WALKS = {
         fabric_controls,
     ),
     "lab_v2_02_interconnect": Walk(
-        ("23.6", "8.3", "89.7", "34.7"), ("same", "edge", "p66", "data"), "staircase", the_ring, the_groups,
+        ("23.6", "8.3", "89.7", "34.7"), ("same", "pcie_four", "p66", "data"), "staircase", the_ring, the_groups,
         lambda d: (d["box"], d["tensor"], d["data"], d["nics"], d["constraint_hit"]) == ("dgx_h100", 2, 8, 8, None)
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["host_bytes_per_s"] > 4e10,
         wires_controls,
@@ -679,7 +675,7 @@ WALKS = {
     ),
     "lab_v2_07_checkpoint": Walk(
         ("18.6", "8.98", "75.4", "19.6"), ("half", "halves", "storage", "root"), "checkpointing", the_interval, the_saves,
-        lambda d: (d["gpus"], d["near"], d["saving"], d["far_interval_s"], d["constraint_hit"]) == (16_384, "host", "async", 300, None)
+        lambda d: (d["gpus"], d["near"], d["saving"], d["far_interval_s"], d["constraint_hit"]) == (131_072, "none", "async", 120, None)
         and (d["act1_correct"], d["act2_correct"]) == (False, False) and d["goodput"] > 0.9,
         saves_controls,
     ),
