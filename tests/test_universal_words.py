@@ -12,7 +12,7 @@ import ironlaw
 
 HERE, PACKAGE = Path(__file__).parent, Path(ironlaw.__file__).parent
 KNOWN = tomllib.loads((HERE / "universal_words.toml").read_text(encoding="utf-8"))
-STRONG = r"worst[- ]case|best[- ]case|best it can|all models|impossible|nobody can|nothing can|no [A-Za-z]+ can"
+STRONG = r"worst[- ]case|best[- ]case|best it can|all models|impossible|no [A-Za-z]+ can"
 STRONGEST = re.compile(rf"\b(?:{STRONG})\b", re.IGNORECASE)
 UNIVERSAL = re.compile(rf"\b(?:always|never|cannot|{STRONG})\b", re.IGNORECASE)
 HEADING = re.compile(r"^## .*$", re.MULTILINE)
