@@ -251,5 +251,5 @@ def test_it_can_be_read_everywhere_and_controls_of_each_kind_change_something(do
     by_text(second, "decode", "tiled")
     cache = second.get_by_role("group", name="Keys and values stored in")
     changes(page, second, lambda: cache.get_by_text("FP8", exact=True).click())
-    changes(page, first, lambda: choose_context(page, "Edge"))
+    changes(page, first, lambda: choose_context(page, "Jetson Orin NX"))
     expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")

@@ -53,13 +53,13 @@ def test_a_context_applies_after_a_dial_was_touched_and_stays_after_a_reload(pag
 
 
 def test_a_context_is_chosen_by_keyboard_and_so_is_a_dial_that_is_folded_away(page: Page, open_done: Callable[[str], None]) -> None:
-    open_done("lab_01_magnitude")
+    open_done("lab_11_roofline")
     first = page.locator("#act1-instrument")
     expect(first.locator(".il-drawing").first).to_be_visible()
-    tab_to(page, "radio", "Cloud")
+    tab_to(page, "radio", "NVIDIA H100 SXM5")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")
-    expect(first.get_by_role("radio", name="Edge")).to_be_focused()
+    expect(first.get_by_role("radio", name="Jetson Orin NX")).to_be_focused()
     open_done(CHECKPOINT)
     expect(first.locator(".il-drawing").first).to_be_visible()
     fold = first.locator(".il-rest")

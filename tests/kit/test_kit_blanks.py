@@ -143,11 +143,12 @@ def test_a_hidden_dial_keeps_its_place_and_the_browser_is_told():
     assert "on" not in view["dials"]
 
 
-def test_two_contexts_of_one_regime_are_told_apart_by_device():
+def test_a_context_is_called_by_its_device():
     found = [Context(slug, name, "cloud", hardware(slug), "fp16") for slug, name in (("h100_sxm", "H100"), ("h200_sxm", "H200"))]
     assert [o["label"] for o in toggle("act1.context", "Where?", found, found[0], lambda slug: None).spec["options"]] == ["H100", "H200"]
-    alone = toggle("act1.context", "Where?", found[:1], found[0], lambda slug: None).spec["options"]
-    assert [(o["label"], o["note"]) for o in alone] == [("Cloud", "H100")]
+    apart = [found[0], Context("this_machine", "This machine", "here", hardware("pi5"), "fp32")]
+    listed = toggle("act1.context", "Where?", apart, found[0], lambda slug: None).spec["options"]
+    assert [(o["label"], o["note"]) for o in listed] == [("H100", "Cloud"), ("This machine", "")]
 
 
 def test_percentages_are_points_apart():

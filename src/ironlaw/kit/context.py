@@ -136,9 +136,8 @@ def toggle(name: str, label: str, contexts: Sequence[Context], current: Context,
 
 
 def options(contexts: Sequence[Context]) -> list[dict[str, str]]:
-    """What a toggle offers."""
+    """What a toggle offers: the device by its name, and where such a one stands."""
     if not contexts:
         raise BadRegistry("a lab needs at least one [[context]] in questions.toml")
-    alone = len({c.regime for c in contexts}) == len(contexts)  # where two share a regime, the device's name comes first
-    names = [(c.regime_label, c.label) if alone else (c.label, "" if c.regime == DATA else c.regime_label) for c in contexts]
-    return [{"value": c.slug, "label": label, "note": note} for c, (label, note) in zip(contexts, names, strict=True)]
+    notes = ["" if c.regime == DATA or c.regime_label == c.label else c.regime_label for c in contexts]
+    return [{"value": c.slug, "label": c.label, "note": note} for c, note in zip(contexts, notes, strict=True)]

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 from ironlaw.engine.cluster.failures import mtbf
 from ironlaw.engine.privacy.accountants import epsilon
@@ -40,12 +41,14 @@ SHARE = 0.99  # of the promise on times
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Seconds at P99, infinite where the model does not fit; times to first token, sorted, and gaps with how many there are of each."""
+    """Seconds at P99, infinite where the model does not fit; times to first token, and gaps between tokens with the share up to each, both
+    in order."""
 
     ttft: float
     tbt: float
     waits: tuple[float, ...] = ()
-    gaps: tuple[tuple[float, float], ...] = ()
+    gaps: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
     delay: float = math.inf  # after which a copy is sent
 
     def late(self, t: float) -> float:
@@ -56,8 +59,8 @@ class Served:
 
     def within(self, t: float) -> float:
         """The share of gaps between tokens of at most t seconds."""
-        whole = math.fsum(count for _, count in self.gaps)
-        return math.fsum(count for gap, count in self.gaps if gap <= t) / whole if whole else 0.0
+        up_to = bisect_right(self.gaps, t)
+        return self.shares[up_to - 1] if up_to else 0.0
 
 
 def case(design: Design) -> ServedCase:
@@ -81,7 +84,10 @@ def _served(one: ServedCase, hedge: float) -> Served:
     outcome: Outcome = one.outcome
     delay = outcome.ttft(hedge) if hedge < 1 else math.inf
     first = quantile(_hedged(outcome.waits, delay), SHARE) if hedge < 1 else outcome.ttft(SHARE)
-    return Served(first, outcome.tbt(SHARE), outcome.waits, outcome.gaps, delay)
+    gaps = sorted(outcome.gaps)
+    sums = list(accumulate(count for _, count in gaps))
+    shares = tuple(each / sums[-1] for each in sums)
+    return Served(first, outcome.tbt(SHARE), outcome.waits, tuple(gap for gap, _ in gaps), shares, delay)
 
 
 def _hedged(waits: tuple[float, ...], delay: float) -> Tail:
@@ -93,10 +99,14 @@ def _hedged(waits: tuple[float, ...], delay: float) -> Tail:
 
 def held(design: Design) -> float:
     """What a serving device must hold over what it may: weights, a step's activations and the longest request."""
-    one = case(design)
+    return _held(case(design), design.cache, design.group)
+
+
+@lru_cache(maxsize=512)
+def _held(one: ServedCase, cache_format: str, group: int) -> float:
     stored, alive, room = one.weighed
     longest = max(request.prompt + request.output for request in one.requests)
-    cache = longest * token_bytes(MODEL, design.cache) / design.group
+    cache = longest * token_bytes(MODEL, cache_format) / group
     return (stored + alive + cache) / (stored + alive + room)
 
 

@@ -12,7 +12,7 @@ function togglePiece(ctx) {
     line.send({ value });
   };
   const asMenu = onPhone() || spec.options.reduce((letters, option) => letters + option.label.length, 0) > BESIDE_TITLE;
-  const named = (option) => (option.note ? `${option.label}: ${option.note}` : option.label);
+  const named = (option) => (option.note ? `${option.label} (${option.note.toLowerCase()})` : option.label);
   if (asMenu) {
     return h("div", { key: "menu", class: "il-toggle" }, h("label", { for: `${ui.id}-menu` }, spec.label),
       h("select", { id: `${ui.id}-menu`, value: spec.options.indexOf(chosen), onchange: (event) => choose(spec.options[Number(event.target.value)].value) },
