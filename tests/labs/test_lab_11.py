@@ -356,9 +356,11 @@ def test_every_op_is_a_point_or_a_bar_and_the_longest_is_the_bottleneck(bench):
     assert counted + silent == len(case.rows) == 40
     bars = marks(view, "times", "bar")
     assert sum(m["x"] for m in bars) == pytest.approx(case.layer_seconds)
-    assert [m["name"] for m in bars if m.get("emphasis")] == ["gate projection"]
+    alike = ["gate projection", "up projection", "down projection"]  # of one width: nobody is told that one of them takes longest
+    assert [m["name"] for m in bars if m.get("emphasis")] == alike
     assert figure(view, "layer")["x"]["domain"][0] == 0.01
-    assert bench.slots("act2.bottleneck", view["after"])["longest"] == "gate projection"
+    told = bench.slots("act2.bottlenecks", view["after"])["longest"]
+    assert all(f"“{name}”" in told for name in alike)
 
 
 def test_phases_change_the_projection_s_side(bench):

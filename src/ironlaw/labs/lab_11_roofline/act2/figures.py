@@ -79,25 +79,28 @@ def times(case: Case) -> Figure:
     """Time per op; the longest is the bottleneck, wherever it stands under the roof."""
     rows = sorted(case.rows, key=lambda row: -row.seconds)
     longest_rows = sorted(rows[:BARS], key=case.rows.index)
-    whole, longest = case.layer_seconds, rows[0]
+    whole, longest = case.layer_seconds, case.longest
     rest = float(sum(row.seconds for row in rows[BARS:]))
-    time = in_one_unit((float(longest.seconds), rest), "s")
+    time = in_one_unit((float(rows[0].seconds), rest), "s")
     marks, table = list[Mark](), list[tuple[str, ...]]()
     names: list[str] = []
     for row in longest_rows:
         name = _unique(plain(row.name), names)
         term, seconds = str(row.regime), float(row.seconds)
-        tags = [{"text": "takes longest", "colour": term}] if row is longest else None
+        first = row in longest
+        tags = [{"text": "takes longest", "colour": term}] if first else None
         hover = [("exactly", exact(seconds, "s")), ("of the layer", share(seconds, whole)), ("bound by", term)]
         label = f"{time(seconds)}, {share(seconds, whole)}"
-        marks.append(mark("bar", term, x=seconds, y=name, id=name, label=label, name=name, tags=tags, emphasis=row is longest, hover=hover))
+        marks.append(mark("bar", term, x=seconds, y=name, id=name, label=label, name=name, tags=tags, emphasis=first, hover=hover))
         table.append((name, time(seconds), share(seconds, whole), term))
     if len(rows) > BARS:
         name = counted(len(rows) - BARS, "other")
         names.append(name)
         marks.append(mark("bar", "muted", x=rest, y=name, id="others", label=f"{time(rest)}, {share(rest, whole)}", name=name))
         table.append((name, time(rest), share(rest, whole), ""))
-    words = f"{plain(longest.name)} takes longest, {format_quantity(float(longest.seconds), 's')} of {format_quantity(whole, 's')} a layer."
+    named = ", ".join(plain(row.name) for row in longest)
+    each = format_quantity(float(longest[0].seconds), "s")
+    words = f"Longest: {named}, {each}{' each' if longest[1:] else ''} of {format_quantity(whole, 's')} a layer."
     return Figure(
         "times", "Time per op", Axis("linear", "time", "s"), Axis("band", names=tuple(names)), tuple(marks), words,
         Table(("op", "time", "of the layer", "bound by"), tuple(table)), note=f"{format_quantity(whole, 's')} a layer",

@@ -23,6 +23,7 @@ CACHES = ("fp16", "fp8", "int8")
 FUSION = {"separate": "separate kernels", "adjacent": "adjacent element-wise", "all": "all element-wise, norm and bias too"}
 TOO_LONG = 1 << 20  # tokens or sequences that nobody asks for
 DEEP = 3  # layers that stand for all: the middle one is like every other
+ALIKE = 0.995  # of the longest op: as long, to three digits
 
 
 def layers_of(model: str) -> int:
@@ -90,6 +91,12 @@ class Case:
     @cached_property
     def _all(self) -> tuple[OpRow, ...]:
         return predict(self.graph, self.hardware, self._plan).ops
+
+    @property
+    def longest(self) -> list[OpRow]:
+        """The ops that take longest: several where they take as long, to three digits."""
+        most = max(float(row.seconds) for row in self.rows)
+        return [row for row in self.rows if float(row.seconds) > ALIKE * most]
 
     @property
     def layer_seconds(self) -> float:

@@ -37,11 +37,13 @@ def notes(lab: kit.Lab, case: Case) -> str:
 
 def _bottleneck(lab: kit.Lab, case: Case) -> str:
     whole = case.layer_seconds
-    longest = max(case.rows, key=lambda row: row.seconds)
+    longest = case.longest
     lowest = min((row for row in case.rows if row.work.flops > 0), key=lambda row: row.work.intensity)
+    *some, last = (f"“{plain(row.name)}”" for row in longest)
     return lab.fill(
-        "act2.bottleneck", longest=plain(longest.name), longest_time=kit.amount(float(longest.seconds), "s"),
-        layer_time=kit.amount(whole, "s"), longest_share=kit.share(longest.seconds, whole), lowest=plain(lowest.name),
+        "act2.bottlenecks" if some else "act2.bottleneck", longest=f"{', '.join(some)} and {last}" if some else last,
+        longest_time=kit.amount(float(longest[0].seconds), "s"), layer_time=kit.amount(whole, "s"),
+        longest_share=kit.share(sum(float(row.seconds) for row in longest), whole), lowest=plain(lowest.name),
         lowest_intensity=per_byte(lowest.work.intensity, case.fmt), lowest_share=kit.share(lowest.seconds, whole),
     )  # fmt: skip
 
