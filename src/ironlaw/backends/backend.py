@@ -55,6 +55,10 @@ class Backend(ABC):
     def lower(self, op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
         """The kernels behind an op on this machine, eager or as the compiler leaves it."""
 
+    def scratch(self, op: Op, machine: Hardware, mode: str) -> Number:
+        """Bytes of memory that an op takes for itself while it runs."""
+        return 0.0
+
     @abstractmethod
     def samples(self, rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
         """What rows of evidence say about single kernels."""

@@ -125,7 +125,8 @@ class Calibration:
         if near is not None:
             data, compute, floor, joint = (near.factor * points(term) for term in (data, compute, floor, joint))
             count = maximum(count + near.kernels, 1.0)
-        return Cost(data, compute, floor, count, self.launch(op, plan, count), joint, doubt(op, self, kernels, signature, near))
+        doubted, scratch = doubt(op, self, kernels, signature, near), self.library.scratch(op, hardware, plan.lowering)
+        return Cost(data, compute, floor, count, self.launch(op, plan, count), joint, doubted, scratch)
 
     def parts(self, kernel: Kernel, kind: str) -> tuple[Number, Number, Number, Number]:
         """(data, compute, both as they overlap, total) in seconds for one launch. Far beyond its samples a curve may promise anything:

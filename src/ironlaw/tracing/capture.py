@@ -81,6 +81,7 @@ def capture(
     outputs = tuple(dict.fromkeys(name for name in names if name in produced))
     named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
     settings = {"captured": True, "training": trains, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
+    settings |= recorder.lifetimes.settings(recorder.ops)
     if recorder.notes:
         settings["notes"] = tuple(f"{place}: {note}" for place, note in recorder.notes.items())
     ops, settings["entries"] = as_compiled(recorder)

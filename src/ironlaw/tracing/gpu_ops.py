@@ -4,6 +4,7 @@ layers and cells are recorded as the GPU runs them. Gradients work as usual."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from ironlaw.tracing import fused_cells
 from ironlaw.tracing.gpu_gradients import PRODUCTS, multiplied
-from ironlaw.tracing.libraries import LibraryBehaviour
+from ironlaw.tracing.libraries import LibraryBehaviour, replaced
 from ironlaw.tracing.real_tensors import as_plain
 from ironlaw.tracing.recurrent_op import CELLS, as_one
 
@@ -140,6 +141,10 @@ class AsOnGpu(TorchFunctionMode):
             value = self.read(func, args[0])
             with as_plain():
                 return func(value.detach(), *args[1:], **keywords)
+        if func is functional.multi_head_attention_forward:  # what it calls in turn would go past here
+            dropout = partial(self.dropout, functional.dropout)
+            with replaced(functional, "scaled_dot_product_attention", self.sdpa), replaced(functional, "dropout", dropout):
+                return func(*args, **keywords)
         if func is functional.scaled_dot_product_attention:
             return self.sdpa(*args, **keywords)
         if func in (functional.rms_norm, torch.rms_norm):

@@ -23,6 +23,7 @@ from ironlaw.tracing.aten import Call
 from ironlaw.tracing.aten_tables import FREE
 from ironlaw.tracing.fake_results import FakeResultCache
 from ironlaw.tracing.libraries import LibraryBehaviour
+from ironlaw.tracing.lifetimes import Lifetimes
 from ironlaw.tracing.memory_layout import strided
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
 from ironlaw.tracing.real_tensors import as_plain
@@ -57,7 +58,8 @@ class Recorder(TorchDispatchMode):
         self.first: dict[int, tuple[str, str]] = {}  # the names before the call
         self.path: list[str] = []
         self.used: dict[str, int] = {}
-        self.kept: list[Any] = []  # a storage that is freed would give its address to another
+        self.kept: list[Tensor] = []  # sparse tensors: one that is freed would give its address to another
+        self.lifetimes = Lifetimes()
         self.values = Values(self.place, self.names)
         self.autocast = False  # whether products ran in another format than the weights have
         self.empty: set[int] = set()  # storages that nothing was written to yet
@@ -78,6 +80,7 @@ class Recorder(TorchDispatchMode):
         self.names.update(self.first)
         self.ops, self.calls, self.unknown, self.used = [], [], {}, {}
         self.ways, self.breaks = [], []
+        self.lifetimes.begin_again()
 
     def graph_break(self, what: str) -> None:
         """torch.compile can't go on here."""
@@ -90,11 +93,16 @@ class Recorder(TorchDispatchMode):
         if tensor.layout != torch.strided:
             self.kept.append(tensor)
             return -id(tensor)
-        return int(tensor.untyped_storage()._cdata)
+        return self.lifetimes.place(tensor.untyped_storage())
 
     def known(self, tensor: Tensor, name: str, role: str) -> None:
-        self.kept.append(tensor)
         self.names[self.place(tensor)] = (name, role)
+
+    def made(self, tensor: Tensor, name: str, role: str = "activation") -> None:
+        """By an op that is written down."""
+        self.known(tensor, name, role)
+        if role == "activation" and tensor.layout == torch.strided:
+            self.lifetimes.made(self.place(tensor), tensor, name)
 
     def tensor(self, tensor: Tensor) -> types.Tensor:
         """As the engine sees it."""
@@ -170,6 +178,7 @@ class Recorder(TorchDispatchMode):
         name, inplace = schema_info.name, schema_info.inplace
         if self.costs_nothing(name, tensors_in, tensors_out) or (tensors_out and not any(t.numel() for t in tensors_out)):
             return
+        self.lifetimes.freed(len(self.ops))
         counted = [t for t in tensors_in if t.numel() and (t.dim() or len(tensors_in) == 1)]
         label = self.unique(".".join(filter(None, (self.module(), name))))
         targets = [t for t in tensors_out if t.numel()] or [t for t in self.changed(schema_info, args, kwargs) if t.dim()]
@@ -182,7 +191,7 @@ class Recorder(TorchDispatchMode):
         for i, t in enumerate(targets):
             self.empty.discard(self.place(t))
             cached = self.names.get(self.place(t), ("", ""))[1] == "cache"  # a cache that is written to stays one
-            self.known(t, label if i == 0 else f"{label}:{i}", "cache" if cached else "activation")
+            self.made(t, label if i == 0 else f"{label}:{i}", "cache" if cached else "activation")
         outputs = [self.tensor(t) for t in targets]
         arguments = self.arguments(func, schema_info, args, kwargs)
         if tensors_in and not any(t.numel() for t in tensors_in):

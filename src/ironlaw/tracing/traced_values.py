@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._mode_utils import no_dispatch
 
 from ironlaw.tracing import stand_ins
 from ironlaw.tracing.real_tensors import as_plain, laid_out, small
@@ -33,7 +34,9 @@ class Values:
     -> (tensor with its values or None, name, role)."""
 
     def __init__(self, place: Callable[[Tensor], int], names: Mapping[int, tuple[str, str]]) -> None:
-        self.place, self.names = place, names
+        self.storage_of, self.names = place, names
+        self.shadows: dict[int, Any] = {}  # storage -> one without memory that stands for it, so that the first can be freed
+        self.shadowed: dict[int, int] = {}  # and back
         self.calls: list[Call] = []
         self.writers: dict[int, list[int]] = {}
         self.origin: dict[int, tuple[Tensor | None, str, str]] = {}
@@ -48,9 +51,33 @@ class Values:
 
     def note(self, func: Any, args: Any, kwargs: Any, outputs: list[Tensor], written: tuple[int, ...] = ()) -> None:
         number = len(self.calls)
-        self.calls.append(Call(func, args, kwargs, outputs, written))
         for place in {*map(self.place, outputs), *written}:
             self.writers.setdefault(place, []).append(number)
+        with no_dispatch():
+            self.calls.append(Call(func, self.shadow(args), self.shadow(kwargs), self.shadow(outputs), written))
+
+    def place(self, tensor: Tensor) -> int:
+        place = self.storage_of(tensor)
+        return self.shadowed.get(place, place)
+
+    def shadow(self, value: Any) -> Any:
+        """Fake tensors in the arguments of a call, as others of the same form: those that a run makes live no longer than it holds them."""
+        if isinstance(value, FakeTensor):
+            place = self.storage_of(value)
+            return value if place in self.twins else self.twin_of(value, place)
+        if isinstance(value, (list, tuple)):
+            return [self.shadow(each) for each in value]
+        if isinstance(value, dict):
+            return {name: self.shadow(each) for name, each in value.items()}
+        return value
+
+    def twin_of(self, fake: Tensor, place: int) -> Tensor:
+        if place not in self.shadows:
+            self.shadows[place] = torch.UntypedStorage(int(fake.untyped_storage().nbytes()), device="meta")
+            self.shadowed[self.shadows[place]._cdata] = place
+        bare = torch.empty(0, dtype=fake.dtype, device="meta")
+        bare.set_(self.shadows[place], int(fake.storage_offset()), tuple(fake.shape), fake.stride())
+        return bare.conj() if fake.is_conj() else bare
 
     def begin(self, twin: Tensor, origin: Tensor, name: str, role: str) -> None:
         """What is there before the first call."""

@@ -71,7 +71,7 @@ def record(recorder: Any, name: str, arguments: dict[str, Any]) -> None:
     inputs = [recorder.tensor(t) for t in tensors if not any(t is other for other in fresh)]
     for i, t in enumerate(fresh):
         recorder.empty.discard(recorder.place(t))
-        recorder.known(t, label if i == 0 else f"{label}:{i}", "activation")
+        recorder.made(t, label if i == 0 else f"{label}:{i}")
         recorder.values.note(None, (), {}, [t])
     attrs = registered_costs.attributes(name, (), arguments)
     outputs = [recorder.tensor(t) for t in fresh]

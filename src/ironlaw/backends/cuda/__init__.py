@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ironlaw.backends.kernel import Kernel, Sample
     from ironlaw.backends.rows import Row
     from ironlaw.backends.signatures import Signature
+    from ironlaw.engine.arrays import Number
     from ironlaw.engine.device.machine import Hardware
     from ironlaw.engine.device.types import Graph, Op
 
@@ -52,6 +53,11 @@ class Cuda(Backend):
         from ironlaw.backends.cuda.lowering import lower
 
         return lower(op, machine, mode)
+
+    def scratch(self, op: Op, machine: Hardware, mode: str) -> Number:
+        from ironlaw.backends.cuda.scratch import scratch
+
+        return scratch(op, machine, mode)
 
     def prepare(self, graph: Graph, machine: Hardware) -> Graph:
         from ironlaw.backends.cuda.layout import prepared

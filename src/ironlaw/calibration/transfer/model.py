@@ -122,7 +122,7 @@ class Transfer:
 
     def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
         """An op's cost, never below what the datasheet allows."""
-        raw = self.lawful_cost(op, hardware, plan)
+        raw = replace(self.lawful_cost(op, hardware, plan), scratch=self.library.scratch(op, self.measured, plan.lowering))
         if largest(points(raw.kernels)) == 0:
             return raw
         compute = maximum(points(raw.compute), points(least_arithmetic(op, hardware)))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one op takes, in seconds: terms on the device, kernels behind it, and what its launch costs the host."""
+    """What one op takes, in seconds unless said: terms on the device, kernels behind it, and what its launch costs the host."""
 
     data: Number
     compute: Number
@@ -22,6 +22,7 @@ class Cost:
     launch: Number = 0.0
     joint: Number | None = None  # data and compute as they overlap on this machine; None: fully
     doubt: Doubt | None = field(default=None, compare=False)  # how sure the device time is; None for a bound
+    scratch: Number = 0.0  # bytes of memory that it takes for itself meanwhile
 
     @property
     def work(self) -> Number:

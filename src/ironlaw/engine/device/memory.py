@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number, maximum
-from ironlaw.engine.device.held import held_until
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, bytes_per_element, check_positive
 from ironlaw.engine.device.work import category
 
 WORKSPACE = 32.0 * 2**20  # bytes: PyTorch's default on Hopper; small models of benchmarks/sealed_sets/own-1 take 34 to 36 MB more
+LIVE = "live_profile"  # among what a graph remembers
 OTHERS = ("conv2d", "conv_transpose2d", "conv_backward", "recurrent", "fused", "block")  # contractions of others, or of several ops
 
 
@@ -52,64 +52,85 @@ class Memory:
         return self.usable - self.total
 
 
-def footprint(graph: Graph, hardware: Hardware | None = None) -> Memory:
-    """What a graph needs, against a machine; without one, against no limit."""
-    needs = graph.weight_bytes, graph.cache_bytes, live_activations(graph)
+def footprint(graph: Graph, hardware: Hardware | None = None, scratch: Sequence[Number] = ()) -> Memory:
+    """What a graph needs, against a machine; without one, against no limit. `scratch`: what each op of a captured model takes for itself
+    while it runs."""
+    needs = graph.weight_bytes, graph.cache_bytes, live_activations(graph, scratch if graph.settings.get("captured") else ())
     if hardware is None:
         return Memory(*needs, float("inf"))
     return Memory(*needs, hardware.capacity, hardware.reserved, hardware.flash, workspace(graph, hardware))
 
 
 def workspace(graph: Graph, hardware: Hardware) -> float:
-    """Bytes that PyTorch gives to cuBLAS with the first product of a captured model and never takes back; older GPUs than Hopper need a
-    quarter."""
+    """Bytes that PyTorch gives to cuBLAS with a thread's first product of a captured model and never takes back: autograd has a thread of
+    its own. Older GPUs than Hopper need a quarter."""
     library = hardware.dispatch == "queued" and graph.settings.get("captured")
-    return WORKSPACE if library and any(category(op.kind) == "contraction" and op.kind not in OTHERS for op in graph.ops) else 0.0
+    if not library or not any(category(op.kind) == "contraction" and op.kind not in OTHERS for op in graph.ops):
+        return 0.0
+    return 2 * WORKSPACE if graph.settings.get("training") else WORKSPACE
 
 
-def live_activations(graph: Graph) -> Number:
-    """The largest sum of activations alive at once. Added up once for a graph: it is held against one machine after the other."""
-    if "live_activations" not in graph.plans:
-        first, *later = live_profile(graph)
-        for live in later:
-            first = maximum(first, live)
-        graph.plans["live_activations"] = first
-    largest: Number = graph.plans["live_activations"]
-    return largest
+def live_activations(graph: Graph, scratch: Sequence[Number] = ()) -> Number:
+    """The largest sum of activations alive at once, and of what ops take for themselves meanwhile."""
+    first, *later = live_profile(graph)
+    later = [live + more for live, more in zip(later, scratch, strict=True)] if scratch else later
+    for live in later:
+        first = maximum(first, live)
+    return first
 
 
 def live_profile(graph: Graph) -> list[Number]:
     """Bytes alive before the first op (the inputs), then while each op runs: from the op that makes a tensor to the last that reads it.
 
-    Of a captured model, what a module was called with lives until it returns. What a view makes, or an op that writes in place (attr
-    `inplace`), is the memory of its first input under another name.
+    Of a model captured as it runs, from the op that makes a storage to where Python lets it go (`held`). What a view makes, or an op that
+    writes in place (attr `inplace`), is the memory of another tensor under another name. Added up once for a graph: it is held against one
+    machine after the other.
     """
-    home = homes(graph)
-    eager = graph.settings.get("captured") and not any(op.kind == "fused" for op in graph.ops)
-    held = held_until(graph) if eager else {}
+    if LIVE not in graph.plans:
+        graph.plans[LIVE] = _added_up(graph)
+    curve: list[Number] = graph.plans[LIVE]
+    return curve
+
+
+def _added_up(graph: Graph) -> list[Number]:
+    home, sizes = homes(graph), {} if compiled(graph) else graph.settings.get("parts", {})
     last: dict[str, int] = {}
     for i, op in enumerate(graph.ops):
-        for t in op.inputs:
-            name = home.get(t.name, t.name)
-            last[name] = max(last.get(name, i), held.get(t.name, i), i)
+        for t in (*op.inputs, *op.outputs):
+            last[home.get(t.name, t.name)] = i
+    for name, i in held(graph).items():
+        last[name] = max(last.get(name, i), i)
     for name in graph.outputs:
         last[home.get(name, name)] = len(graph.ops)
     live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input")
     curve: list[Number] = [live]
     frees: dict[int, list[Number]] = {}
     for i, op in enumerate(graph.ops):
-        outputs = [t for t in op.outputs if t.role == "activation" and t.name not in home]
-        live = live + sum(t.bytes for t in outputs)
+        made = [(t.name, t.bytes * sizes.get(t.name, 1.0)) for t in op.outputs if t.role == "activation" and t.name not in home]
+        live = live + sum(size for _, size in made)
         curve.append(live)
-        for t in outputs:
-            frees.setdefault(last.get(t.name, i), []).append(t.bytes)
+        for name, size in made:
+            frees.setdefault(last[name], []).append(size)
         for freed in frees.pop(i, ()):
             live = live - freed
     return curve
 
 
+def compiled(graph: Graph) -> bool:
+    return any(op.kind == "fused" for op in graph.ops)
+
+
+def held(graph: Graph) -> dict[str, int]:
+    """Tensor -> the op until which Python holds it, of a captured model that runs as it stands."""
+    names = {} if compiled(graph) else graph.settings.get("held", {})
+    place = {op.name: i for i, op in enumerate(graph.ops)} if names else {}
+    return {name: place[op] for name, op in names.items() if op in place}
+
+
 def homes(graph: Graph) -> dict[str, str]:
-    """Tensors that lie in another's memory -> that tensor: what a view makes, or an op that writes in place."""
+    """Tensors that lie in another's memory -> that tensor: what a view makes, or an op that writes in place. Capture has seen which."""
+    if not compiled(graph) and "within" in graph.settings:
+        return dict(graph.settings["within"])
     home: dict[str, str] = {}
     for op in graph.ops:
         if op.inputs and (op.attrs.get("inplace") or category(op.kind) == "free"):

@@ -229,7 +229,7 @@ class Prediction:
 
     @cached_property
     def memory(self) -> Memory:
-        return footprint(self.graph, self.hardware)
+        return footprint(self.graph, self.hardware, [row.cost.scratch for row in self.ops])
 
     @property
     def fits(self) -> Number:

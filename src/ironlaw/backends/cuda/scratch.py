@@ -1,0 +1,33 @@
+"""What an op takes of the device's memory for itself and gives back when it is done: measured on an H200 as peaks of the allocator."""
+
+from __future__ import annotations
+
+from ironlaw.backends.cuda.lowering import lower
+from ironlaw.engine.arrays import Number, minimum
+from ironlaw.engine.device.machine import Hardware
+from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.work import lowering
+
+CONVERTED = ("conv2d", "conv_transpose2d", "conv_backward")
+INDEX = 8.0  # bytes: where each maximum came from
+SORTED = 2.8  # times what a sort of many rows returns: keys and places, twice
+LIBRARY, KEPT = 32.0 * 2**20, 1.5  # of a recurrent layer: what cuDNN keeps, and so many times the gates of the whole sequence
+GATES = {"lstm": 4, "gru": 3, "rnn": 1}
+
+
+def scratch(op: Op, machine: Hardware, mode: str) -> Number:
+    """Bytes. A convolution holds what it converts to NHWC and its result before it is converted back; of the two gradients, one after the
+    other, the same."""
+    mode = lowering(op, mode)
+    if op.kind in CONVERTED and mode == "eager":
+        return sum(kernel.data / 2 * minimum(kernel.count, 1.0) for kernel in lower(op, machine, mode) if kernel.curve.startswith("layout"))
+    out = op.outputs[0]
+    if op.kind == "recurrent":
+        return LIBRARY + KEPT * GATES[op.attrs["cell"]] * out.bytes
+    if op.kind == "fft":
+        return out.bytes
+    if mode == "eager" and op.kind == "max_pool2d":
+        return INDEX * out.size
+    if op.kind == "topk" and out.size >= op.inputs[0].size:
+        return SORTED * sum(t.bytes for t in op.outputs)
+    return 0.0

@@ -1,0 +1,74 @@
+"""How long each storage lives that a captured run makes: Python's names, lists and calls hold it as they would on a GPU.
+
+The recorder holds on to no tensor, only to weak references: they say when a storage is gone, and keep its address from being given to
+another. What the engine can't read off the ops comes out as `settings`.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from torch import Tensor, UntypedStorage
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from ironlaw.engine.device.types import Op
+
+RECENT, ALL = 128, 16  # so many storages, the last to be touched, are asked after each op; all of them once in so many ops
+
+
+class Lifetimes:
+    def __init__(self) -> None:
+        self.refs: dict[int, StorageWeakRef] = {}  # storage -> a reference that does not keep it
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Forget the ops so far."""
+        self.roots: dict[int, str] = {}  # storage -> the first of its tensors that an op wrote
+        self.within: dict[str, str] = {}  # tensor -> the first one in its storage
+        self.parts: dict[str, float] = {}  # first tensor -> how many times as large its storage is
+        self.live: dict[int, None] = {}  # storages that ops made, those touched last at the end
+        self.last: dict[str, int] = {}  # first tensor of a storage -> the last op before it was freed
+
+    def place(self, storage: Any) -> int:
+        """Its address, which is no other's from now on."""
+        place = int(storage._cdata)
+        if place not in self.refs:
+            self.refs[place] = StorageWeakRef(storage)
+        return place
+
+    def made(self, place: int, tensor: Tensor, name: str) -> None:
+        """An op wrote this tensor."""
+        root = self.roots.setdefault(place, name)
+        self.touched(place)
+        if root != name:
+            self.within[name] = root
+            return
+        self.live[place] = None
+        own, whole = tensor.numel() * tensor.element_size(), int(tensor.untyped_storage().nbytes())
+        if own and own != whole:
+            self.parts[name] = whole / own
+
+    def touched(self, place: int) -> None:
+        if place in self.live:
+            del self.live[place]
+            self.live[place] = None
+
+    def freed(self, ops: int) -> None:
+        """Look which storages are gone, after so many ops."""
+        asked = self.live if ops % ALL == 0 else islice(reversed(self.live), RECENT)
+        for place in [place for place in asked if UntypedStorage._expired(self.refs[place].cdata)]:
+            del self.live[place]
+            self.last[self.roots[place]] = ops - 1
+
+    def settings(self, ops: list[Op]) -> dict[str, Any]:
+        """`within` and `parts`; `held`: the first tensor of a storage -> the last op before it was freed, where that is not the last that
+        uses it."""
+        self.freed(ALL * -(-len(ops) // ALL))
+        used: dict[str, int] = {}
+        for i, op in enumerate(ops):
+            for t in (*op.inputs, *op.outputs):
+                used[self.within.get(t.name, t.name)] = i
+        ends = {self.roots[place]: len(ops) - 1 for place in self.live} | {name: min(i, len(ops) - 1) for name, i in self.last.items()}
+        held = {name: ops[i].name for name, i in ends.items() if i > used.get(name, i)}
+        return {"held": held, "within": self.within, "parts": self.parts}
