@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from ironlaw.errors import IronlawError
     from ironlaw.registry.hosts import host, hosts
     from ironlaw.registry.machines import hardware, machines
-    from ironlaw.registry.workloads import kv_cache, workload, workloads
+    from ironlaw.registry.workloads import kv_cache, workloads
     from ironlaw.report.analyze import analyze
     from ironlaw.report.predictions import Predictions as predictions
     from ironlaw.study.study_outcome import run_study
     from ironlaw.systems.advice import advise
+    from ironlaw.systems.launched_workloads import workload
     from ironlaw.systems.questions.capacity import Capacity as capacity
     from ironlaw.systems.questions.cluster import Cluster as cluster
     from ironlaw.systems.questions.levers import Levers as levers
@@ -54,7 +55,8 @@ HOMES = {
     "systems.advice": ("advise",),
     "registry.hosts": ("host", "hosts"),
     "registry.machines": ("hardware", "machines"),
-    "registry.workloads": ("kv_cache", "workload", "workloads"),
+    "registry.workloads": ("kv_cache", "workloads"),
+    "systems.launched_workloads": ("workload",),
     "report.analyze": ("analyze",),
     "study.study_outcome": ("run_study",),
     "tracing": ("capture", "register_cost"),

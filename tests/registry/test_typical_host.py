@@ -10,10 +10,11 @@ import ironlaw as il
 
 SETS = Path(__file__).parents[2] / "benchmarks/sealed_sets"
 FACTOR = 0.65
+FROM = ("seed-1", "seed-2", "seed-3", "own-1", "own-2")  # sets timed since judge it
 
 
 def test_the_typical_hosts_launches_are_medians_of_the_profiles_that_were_measured_with_sealed_sets():
-    hosts = [host["launches"] for file in SETS.glob("*.json") for host in json.loads(file.read_text()).get("hosts", [])]
+    hosts = [host["launches"] for name in FROM for host in json.loads((SETS / f"{name}.json").read_text()).get("hosts", [])]
     profiles = {launches["add"]: launches for launches in hosts}.values()  # a host that timed both halves of a set stands there twice
     assert len(profiles) == 8
     stored = il.host("typical").launches

@@ -35,8 +35,8 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ironlaw import workload, workloads
     from ironlaw.errors import BadValue
+    from ironlaw.registry.workloads import workload, workloads
 
     chosen = settings(args)
     if args.name is not None:

@@ -44,6 +44,7 @@ class PredictionMemory(TypedDict):
     weights: float
     kv_cache: float
     activations: Annotated[float, "at their peak"]
+    workspace: Annotated[float, "what the library of products keeps for itself"]
     total: float
     capacity: Annotated[float, "as the maker counts it"]
     reserved: Annotated[float, "what driver, runtime and system keep"]

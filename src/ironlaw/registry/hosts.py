@@ -91,7 +91,7 @@ def _like(path: Path, data: dict[str, Any]) -> Host:
         raise BadRegistry(f"{path.name} is derived from another host, so it is an estimate; add `estimate = true` and `why = …` there")
     scaled = registered(data["like"]).scaled(stored_curves.figure("factor", data.get("factor"), "cache"))
     own: dict[str, Any] = {key: stored_curves.text(key, data[key]) for key in (*NAMED, "why")}
-    return replace(scaled, **own, **_figures(data), slug=path.stem, estimate=True)
+    return replace(scaled, **own, **_figures(data), slug=path.stem, estimate=True, in_model=data.get("in_model") is True)
 
 
 def _texts(data: dict[str, Any]) -> dict[str, Any]:

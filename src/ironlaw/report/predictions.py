@@ -20,6 +20,7 @@ from ironlaw.report.model_variants import Variant
 from ironlaw.report.report_costs import costs
 from ironlaw.report.too_large import too_large
 from ironlaw.systems.fields import among, custom, same, several, switch, whole
+from ironlaw.systems.launched_workloads import sizes
 from ironlaw.systems.question import Question, Table
 from ironlaw.systems.registry_graphs import model
 from ironlaw.systems.registry_names import known_prices, machines, read_mode
@@ -138,7 +139,7 @@ class Predictions(Question):
     def answer(self) -> dict[str, Any]:
         graph, variants = self.graph, self.variants
         return {
-            "workload": graph.name, "dtype": graph.dtype, "settings": dict(graph.settings),
+            "workload": graph.name, "dtype": graph.dtype, "settings": sizes(graph),
             "predictions": [p.to_dict(self.ops) for p in self.rows], "variants": variant_dicts(variants) if len(variants) > 1 else [],
             "refused": refusals(self.refused), "too_large": too_large(self.rows), **({"costs": self.costs} if self.costs else {}),
         }  # fmt: skip

@@ -12,8 +12,9 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.registry.decoders import KIN, decoder, forward, is_place, model_type
 from ironlaw.registry.loader import normal
-from ironlaw.registry.workloads import about, kv_cache, workload, workloads
+from ironlaw.registry.workloads import about, kv_cache, workloads
 from ironlaw.systems.captures import Captures, growths, sources_of, stored
+from ironlaw.systems.launched_workloads import as_launched, workload
 from ironlaw.tracing.capture_job import GROWN
 
 IDLE = ("input", "set", "training")  # of `analyze`, for models that are captured
@@ -21,7 +22,7 @@ IDLE = ("input", "set", "training")  # of `analyze`, for models that are capture
 
 def model(name: str) -> Callable[..., Graph]:
     """A workload of the registry, or a decoder by the config.json in a folder: from settings to a graph."""
-    return partial(forward, decoder(name)) if is_place(name) else partial(workload, name)
+    return (lambda **settings: as_launched(forward(decoder(name), **settings))) if is_place(name) else partial(workload, name)
 
 
 def is_ours(target: str) -> bool:

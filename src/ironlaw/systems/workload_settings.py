@@ -17,7 +17,7 @@ from ironlaw.systems.registry_names import read_format, read_prices
 from ironlaw.systems.value_readers import read_whole
 
 SIZES = "the workload's settings (each defaults to what its file says)"
-LAUNCHES = "who launches (default: a typical server for a captured model, else the host the device was measured with, or a typical one)"
+LAUNCHES = "who launches (default: a typical server, the same for every GPU)"
 COSTS = "what it costs"
 
 

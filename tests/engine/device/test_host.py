@@ -20,11 +20,12 @@ from ironlaw.engine.device.work import op as make_op
 from ironlaw.engine.device.work import with_attrs
 from ironlaw.errors import BadValue
 from ironlaw.registry.evidence import evidence
+from ironlaw.registry.workloads import workload
 
 H200, H100, ARM, M7 = (il.hardware(name) for name in ("h200_sxm", "h100_sxm", "neoverse_n1_2core", "cortex_m7"))
 VM = il.host("xeon_vm")
 MODES = ("eager", "compiled", "graphs", "eager_graphs")
-SMALL = il.workload("dscnn_kws", batch=1, dtype="fp16")  # kernels far shorter than launches
+SMALL = workload("dscnn_kws", batch=1, dtype="fp16")  # kernels far shorter than launches
 
 
 def test_a_launch_is_its_kinds_or_its_categorys_or_the_default():
@@ -32,7 +33,7 @@ def test_a_launch_is_its_kinds_or_its_categorys_or_the_default():
     relu, softmax, gelu = (chain(kind).ops[0] for kind in ("relu", "softmax", "gelu"))
     assert [host.launch(op, "eager", 3.0) for op in (relu, softmax, gelu)] == [2.0, 4.0, 1.0]  # one call, however many kernels
     assert [host.launch(op, "compiled", 3.0) for op in (relu, softmax, gelu)] == [3.0] * 3  # a compiler's kernels, one by one
-    linear = next(op for op in il.workload("mlp8_1024").ops if op.kind == "linear")
+    linear = next(op for op in workload("mlp8_1024").ops if op.kind == "linear")
     assert host.launch(linear, "compiled", 2.0) == 8.0  # still the library's call
 
 
@@ -94,7 +95,7 @@ def test_a_compiled_function_is_entered_and_a_graph_started_by_the_host():
 
 @pytest.mark.parametrize("machine", [ARM, M7], ids=lambda m: m.slug)
 def test_a_processor_is_its_own_host(machine):
-    graph = il.workload("dscnn_kws", dtype="fp32")
+    graph = workload("dscnn_kws", dtype="fp32")
     own, asked = predict(graph, machine), predict(graph, machine, Plan(host=VM))
     assert own.seconds == asked.seconds and asked.host is not VM
     assert any(f"{machine.slug} launches by itself" in source for source in asked.sources)

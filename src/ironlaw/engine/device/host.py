@@ -46,6 +46,7 @@ class Host:
     method: str = ""
     estimate: bool = False
     why: str = ""
+    in_model: bool = False  # whether its launches were read off whole models, so that nothing comes on top inside one
     caveats: tuple[str, ...] = ()  # what every prediction with this host must say: measured on a busy machine, say
 
     def __post_init__(self) -> None:

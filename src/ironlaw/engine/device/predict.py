@@ -130,7 +130,7 @@ def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None
 
 def _launched(graph: Graph, hardware: Hardware, plan: Plan, costs: list[Cost]) -> list[Cost]:
     """With what the code around them and autograd add to the launches of a queue; a launch that is given stands as it is."""
-    if plan.launch is not None or hardware.dispatch != "queued" or not graph.settings.get("captured"):
+    if plan.launch is not None or hardware.dispatch != "queued" or not graph.settings.get("captured") or hardware.launcher(plan).in_model:
         return costs
     factors = {id(cost): model_factor(graph.settings, op, plan.lowering) for op, cost in zip(graph.ops, costs, strict=True)}
     scaled = {id(cost): replace(cost, launch=factors[id(cost)] * cost.launch) for cost in {id(cost): cost for cost in costs}.values()}

@@ -9,8 +9,8 @@ from functools import cached_property
 from ironlaw.engine.device.machine import MODES, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.registry.machines import registered
-from ironlaw.registry.workloads import workload
 from ironlaw.systems.fields import one_of, whole
+from ironlaw.systems.launched_workloads import workload
 from ironlaw.systems.question import Question, result
 from ironlaw.systems.registry_names import machine, model, number_format
 

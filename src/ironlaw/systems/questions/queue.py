@@ -183,7 +183,7 @@ def _batched(asked: Queue, machine: Hardware | None, mode: str) -> tuple[Callabl
 def _predicted(asked: Queue, machine: Any, mode: str) -> dict[int, float]:
     """Batch sizes that double, each predicted."""
     from ironlaw.engine.device.predict import predict
-    from ironlaw.registry.workloads import workload
+    from ironlaw.systems.launched_workloads import workload
 
     sizes = sorted({1, asked.batch, *(2**k for k in range(asked.batch.bit_length()))})
     return {b: float(predict(workload(asked.workload or "", batch=b), machine, Plan(mode)).seconds) for b in sizes}

@@ -1,0 +1,27 @@
+"""A workload of the registry as PyTorch runs it in a program: launched by the same server before every GPU, beside its libraries.
+
+The labs ask the registry itself: there the host that a machine was measured with is a part of the lesson.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ironlaw.engine.device.types import Graph
+from ironlaw.registry import workloads as registered
+
+
+def as_launched(graph: Graph) -> Graph:
+    """Like a model that was captured."""
+    return replace(graph, settings={**graph.settings, "captured": True})
+
+
+def sizes(graph: Graph) -> dict[str, Any]:
+    """The settings that somebody chose."""
+    return {name: value for name, value in graph.settings.items() if name != "captured"}
+
+
+def workload(name: str, **settings: Any) -> Graph:
+    """A model of the registry by name, with its sizes: batch, seq, dtype, phase, context, classes."""
+    return as_launched(registered.workload(name, **settings))
