@@ -353,7 +353,7 @@ def gains(found, clock="busy_s", which="prediction"):
 
 
 def judge(args):
-    """The table that the README leads with; with --open, the models that were looked at beside it."""
+    """The table that docs/accuracy.md leads with; with --open, the models that were looked at beside it."""
     for file in sorted(SETS.glob(f"{args.set}.json")):
         kept = json.loads(file.read_text())
         if not graphs_path(kept["seed"]).exists():
@@ -366,7 +366,7 @@ def judge(args):
             if args.runs and title != SEALED:
                 print(*map(run_line, sorted(mine, key=lambda one: (one.mode, -abs(one.error)))), sep="\n", end="\n\n")
     if args.write:
-        write(leading())
+        write()
     if args.open:
         from accuracy import compared
         from open_set import captured_models
@@ -380,17 +380,41 @@ def judge(args):
             print(f"{mode:12}{len(errors):6}{figures(errors)}")
 
 
-def leading():
-    """What the README leads with: the sealed part of the newest set of own code, then of the newest set of libraries' models."""
-    texts = []
-    for pattern, words in (("own-*", "models as engineers write them"), ("seed-*", "models of libraries")):
+NEWEST = (("own-*", "models as engineers write them"), ("seed-*", "models of libraries"))
+COLUMNS = (("eager", "eager"), ("FP32", "eager fp32"), ("compiled", "compiled"), ("training", "training"))
+
+
+def newest():
+    """(words, runs, how many could not be captured) of the sealed part of the newest set of own code, then of libraries' models."""
+    for pattern, words in NEWEST:
         sets = [json.loads(file.read_text()) for file in sorted(SETS.glob(f"{pattern}.json"))]
         kept = [kept for kept in sets if SEALED in parts(kept) and graphs_path(kept["seed"]).exists()][-1]
         found, missing = judged(kept["seed"])
         names = parts(kept)[SEALED]
-        mine = [one for one in found if one.row["model"] in names]
-        texts.append(table(f"{words}, sealed", mine, sum(name in names for name in missing)))
-    return "\n\n".join(texts)
+        yield words, [one for one in found if one.row["model"] in names], sum(name in names for name in missing)
+
+
+def leading(sets):
+    """What docs/accuracy.md leads with."""
+    return "```\n" + "\n\n".join(table(f"{words}, sealed", mine, missing) for words, mine, missing in sets) + "\n```"
+
+
+def brief(sets):
+    """What the README says: mean errors of the device time, of the gain on the wall, and of the peak of memory."""
+    lines = [
+        f"| mean error | {' | '.join(name for name, _ in COLUMNS)} | gain from compiling, on the wall | peak of memory |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for words, mine, _ in sets:
+        cells = [f"{mean(abs(one.error) for one in mine if one.mode == mode):.0%}" for _, mode in COLUMNS]
+        pairs = gains(mine, "piped_s")
+        peaks = [abs(one.memory) for one in mine if one.memory is not None and one.mode != "compiled"]
+        cells += [f"{mean(abs(a / b - 1.0) for a, b in pairs):.0%}", f"{mean(peaks):.0%}" if peaks else "–"]
+        lines.append(f"| {len({one.row['model'] for one in mine})} {words} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+PAGES = {"docs/accuracy.md": leading, "README.md": brief}
 
 
 def parts(kept):
@@ -454,12 +478,13 @@ def repeats(found):
     return [max(a, b) / min(a, b) for (_, a), (_, b) in pairs]
 
 
-def write(text):
-    """Into the README, between its marks."""
-    readme = HERE.parent / "README.md"
-    before, _, rest = readme.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    readme.write_text(f"{before}{BEGIN}\n```\n{text}\n```\n{END}{after}")
+def write():
+    """Into the pages, between their marks."""
+    sets = list(newest())
+    for name, text in PAGES.items():
+        page = HERE.parent / name
+        before, _, rest = page.read_text().partition(BEGIN)
+        page.write_text(f"{before}{BEGIN}\n{text(sets)}\n{END}{rest.partition(END)[2]}")
 
 
 def figures(errors):
@@ -516,7 +541,7 @@ def main():
     commands.choices["capture"].add_argument("--processes", type=int, default=1, help="so many models side by side")
     commands.choices["judge"].add_argument("--set", default="seed-*", help="whose tables: own-* for own code")
     commands.choices["judge"].add_argument("--open", action="store_true", help="the open set too; needs PyTorch and transformers")
-    commands.choices["judge"].add_argument("--write", action="store_true", help="the sealed set's table into the README")
+    commands.choices["judge"].add_argument("--write", action="store_true", help="the sealed sets' tables into the docs")
     commands.choices["judge"].add_argument("--runs", action="store_true", help="every run of the models that were opened")
     commands.choices["open"].add_argument("--why", required=True)
     commands.choices["open"].add_argument("--count", type=int, help="open only so many of them, chosen by the seed")

@@ -1,5 +1,5 @@
-"""Write docs/cli.md and what shells complete from the commands' own help, docs/glossary.md, docs/transfer.md and the last
-table of docs/errata.md from the registry, so that they can't differ.
+"""Write docs/cli.md and what shells complete from the commands' own help, docs/labs.md from the labs, docs/glossary.md, docs/transfer.md
+and the last table of docs/errata.md from the registry, so that they can't differ.
 
 python scripts/docs.py            write them
 python scripts/docs.py --check    exit 1 if one is out of date
@@ -53,6 +53,17 @@ How far off the laws of kernels are on a machine that was left out: constants we
 and its own rows were then predicted. *Two figures*: the same where the machine's own bandwidth and rate of products are known, as from
 `ironlaw measure --short`; – where they say nothing of the family. *Fitted*: with its rows among those fitted. Errors are means of
 |predicted / measured − 1| over rows of single kernels, not of models; what each law is, [the physics](physics.md) says.
+"""
+
+LABS = """# The labs
+
+<!-- Written by `scripts/docs.py` from the labs' own words; change those, then run it again. -->
+
+`make labs` opens them. Each takes 30 to 45 minutes, and each stands alone. Their numbers follow the chapters of the book that they belong
+to, which is why some are missing. Volume 1 is about one machine, Volume 2 (V2) about many.
+
+| lab | | what it teaches |
+|---|---|---|
 """
 
 ERRATA = """## Claims of the drafts
@@ -119,6 +130,19 @@ def transfer() -> str:
     return "\n".join([*parts, f"## Sources\n\n{sources}\n\nRows of the H200 in FP32, and its streams, are the project's own.\n"])
 
 
+def labs() -> str:
+    """docs/labs.md."""
+    from ironlaw.kit.lab import LABS as FOLDER
+    from ironlaw.kit.lab_words import load
+    from ironlaw.lab_names import name, order
+
+    rows = []
+    for place in sorted(FOLDER.glob("lab_*/words.md"), key=lambda place: order(place.parent.name)):
+        words = load(place)
+        rows.append(f"| {name(place.parent.name)} | **{words.raw('title')}** | {words.raw('teaches')} |")
+    return LABS + "\n".join(rows) + "\n"
+
+
 def errata() -> str:
     """docs/errata.md: what people wrote, and the table of the drafts' claims at its end."""
     from ironlaw.claims import claims
@@ -144,7 +168,7 @@ def grammar() -> str:
 
 
 PAGES = {
-    "docs/cli.md": commands, "docs/glossary.md": glossary, "docs/transfer.md": transfer, "docs/errata.md": errata,
+    "docs/cli.md": commands, "docs/labs.md": labs, "docs/glossary.md": glossary, "docs/transfer.md": transfer, "docs/errata.md": errata,
     "src/ironlaw/cli/grammar.json": grammar,
 }  # fmt: skip
 

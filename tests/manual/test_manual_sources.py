@@ -66,8 +66,8 @@ def test_the_pages_are_laid_out_with_the_pictures_they_show(tmp_path):
 
 
 def test_accuracy_is_a_table_of_the_file():
-    page = accuracy_page.page({"machines": {"h200_sxm": {"gemm": {"bias": -0.014, "count": 2248, "mean": 0.033, "worst": 0.507}}}})
-    assert f"## {hardware('h200_sxm').name}" in page and "| gemm | 2,248 | 3.3% | −1.4% | +50.7% |" in page
+    page = accuracy_page.tables({"machines": {"h200_sxm": {"gemm": {"bias": -0.014, "count": 2248, "mean": 0.033, "worst": 0.507}}}})
+    assert f"### {hardware('h200_sxm').name}" in page and "| gemm | 2,248 | 3.3% | −1.4% | +50.7% |" in page
 
 
 def test_every_public_package_has_a_page_of_reference():

@@ -1,4 +1,4 @@
-"""The sealed set: totals only, and the README says of it what comes out of it."""
+"""The sealed set: totals only, and docs/accuracy.md says of it what comes out of it."""
 
 import importlib
 import json

@@ -7,19 +7,19 @@ from typing import Any
 
 from ironlaw.registry.machines import hardware
 
-INTRO = """# Accuracy
+INTRO = """
+## Every row of evidence
 
 Errors of the predictions against every row of evidence, by machine and kind: `ironlaw validate --history` writes them, and a test holds
-them. A row is one measured operator or model. *Mean*: of the errors without their sign; *bias*: with it; *worst*: the largest. A model that
-nobody looked at while this was built says more: see [the sealed sets](index.md#how-far-to-trust-it).
+them. A row is one measured operator or model. *Mean*: of the errors without their sign; *bias*: with it; *worst*: the largest.
 """
 
 
-def page(history: Mapping[str, Any]) -> str:
-    """The page in Markdown."""
+def tables(history: Mapping[str, Any]) -> str:
+    """In Markdown, for the end of docs/accuracy.md."""
     parts = [INTRO]
     for machine, kinds in history["machines"].items():
-        parts.append(f"## {hardware(machine).name}\n\n| kind | rows | mean | bias | worst |\n|---|--:|--:|--:|--:|")
+        parts.append(f"### {hardware(machine).name}\n\n| kind | rows | mean | bias | worst |\n|---|--:|--:|--:|--:|")
         parts += [
             f"| {kind} | {one['count']:,} | {one['mean']:.1%} | {_signed(one['bias'])} | {_signed(one['worst'])} |"
             for kind, one in kinds.items()

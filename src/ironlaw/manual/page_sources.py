@@ -54,7 +54,8 @@ def lay_out(folder: Path, out: Path) -> list[str]:
     history = folder / "docs" / "accuracy.json"
     places = {**names, **pictures, history: "accuracy.md"}
     text = {name: both_schemes(turn(path.read_text(encoding="utf-8"), path, places.get), pictures.values()) for path, name in names.items()}
-    text |= {"accuracy.md": accuracy_page.page(json.loads(history.read_text(encoding="utf-8"))), **reference.pages()}
+    text |= reference.pages()
+    text["accuracy.md"] += accuracy_page.tables(json.loads(history.read_text(encoding="utf-8")))
     for name, content in text.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(content, encoding="utf-8")

@@ -8,7 +8,9 @@ from ironlaw.units import significant
 
 
 def report(advice: Advice) -> None:
-    draw.heading("verdict", "what would help, each on top of the one before; gains as four measurements in five should find them")
+    draw.heading(
+        "verdict", "what to change, in order; each gain is on top of the one before, and its range should hold in four runs out of five"
+    )
     draw.say(advice.finding)
     for number, action in enumerate(advice.actions, 1):
         draw.say(f"{number}. {headline(action)}", draw.STRONG)

@@ -13,7 +13,7 @@ NAMES = {
     "reduction": "sums and means", "movement": "copies", "lookup": "look-ups", "window": "pooling",
 }  # fmt: skip
 CONVOLUTIONS = ("conv2d", "conv_transpose2d", "conv_backward")
-WAITS = 0.1  # share of the time from which waiting is worth a word
+WAITS, DECIDES = 0.1, 0.5  # shares of the time from which waiting is worth a word, and is what decides
 BINDS = {"memory": "moving data", "compute": "arithmetic"}
 
 
@@ -28,15 +28,17 @@ def family(row: OpRow) -> str:
 
 
 def finding(p: Prediction) -> str:
-    """`A call takes 6.93 ms on h200_sxm, eager: for 79 % of it the device waits for the host, which launches 349 kernels; …`."""
+    """`The GPU is idle for 74% of each call: launching 84 kernels is the bottleneck. A call takes …`: who decides comes first."""
     seconds, busy = float(p.seconds), float(p.busy_s)
-    said = f"A call takes {show(seconds, 's')} on {p.hardware.name}, {p.plan.mode}: "
-    waits = max(0.0, 1.0 - busy / seconds)
-    work = _work(p, busy)
+    device = "GPU" if p.hardware.kind == "gpu" else "device"
+    call = f"{show(seconds, 's')} on {p.hardware.name}, {p.plan.mode}"
+    waits, kernels = max(0.0, 1.0 - busy / seconds), f"{float(p.kernels):,.0f} kernels"
+    work = f"{_work(p, busy)}."
+    if waits > DECIDES:
+        return f"The {device} is idle for {waits:.0%} of each call: launching {kernels} is the bottleneck. A call takes {call}. {work}"
     if waits < WAITS:
-        return f"{said}{work}; the device is busy throughout."
-    waiting = f"for {100 * waits:.0f} % of it the device waits for the host, which launches {float(p.kernels):,.0f} kernels"
-    return f"{said}{waiting}; {work}." if waits > 0.5 else f"{said}{work}; {waiting}."
+        return f"The {device} is busy throughout a call of {call}. {work}"
+    return f"The {device} is busy for {1 - waits:.0%} of a call of {call}; for the rest it waits for the host to launch {kernels}. {work}"
 
 
 def _work(p: Prediction, busy: float) -> str:
@@ -48,4 +50,4 @@ def _work(p: Prediction, busy: float) -> str:
         moving[name] += seconds if row.regime == "memory" else 0.0  # type: ignore[assignment]
     (name, most), *_ = times.most_common(1)
     bound = BINDS["memory" if moving[name] > most / 2 else "compute"]
-    return f"{100 * most / busy:.0f} % of the device's work is {name}, bound by {bound}"
+    return f"{most / busy:.0%} of its work is {name}, limited by {bound}"
