@@ -37,9 +37,9 @@ class Lifetimes:
             self.refs[place] = StorageWeakRef(storage)
         return place
 
-    def made(self, place: int, tensor: Tensor, name: str) -> None:
-        """An op wrote this tensor."""
-        root = self.roots.setdefault(place, name)
+    def made(self, place: int, tensor: Tensor, name: str, there: str = "") -> None:
+        """An op wrote this tensor, over one that was `there` before the call."""
+        root = self.roots.setdefault(place, there or name)
         self.touched(place)
         if root != name:
             self.within[name] = root

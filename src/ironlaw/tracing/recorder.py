@@ -99,10 +99,11 @@ class Recorder(TorchDispatchMode):
         self.names[self.place(tensor)] = (name, role)
 
     def made(self, tensor: Tensor, name: str, role: str = "activation") -> None:
-        """By an op that is written down."""
+        """By an op that is written down; in place where something was there before the call."""
+        there, before = self.names.get(self.place(tensor), ("", "activation"))
         self.known(tensor, name, role)
         if role == "activation" and tensor.layout == torch.strided:
-            self.lifetimes.made(self.place(tensor), tensor, name)
+            self.lifetimes.made(self.place(tensor), tensor, name, "" if before == "activation" else there)
 
     def tensor(self, tensor: Tensor) -> types.Tensor:
         """As the engine sees it."""
