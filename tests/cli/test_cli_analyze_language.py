@@ -78,7 +78,7 @@ def test_terminal_and_page_say_the_same(sh, tmp_path):
     html = page.read_text("utf-8").replace("\u202f", " ")
     assert "As a language model" in html and "32.8 kB of a token" in html and "h200_sxm/graphs/prefill" in html
     row = next(line for line in out.splitlines() if line.startswith(" h200_sxm") and " 4 " in line)
-    assert all(cell in html for cell in row.split("  ") if cell.strip() and "," not in cell)
+    assert all(cell.strip() in html for cell in row.split("  ") if cell.strip() and "," not in cell)
 
 
 def test_a_folder_with_a_config(sh, tmp_path):
