@@ -18,6 +18,7 @@ from ironlaw.engine.device.compiler_rules import POINTWISE
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Plan
 from ironlaw.errors import BadValue, UnknownName
+from ironlaw.registry.workloads import workload
 
 
 class Abacus(Backend):
@@ -65,7 +66,7 @@ def test_a_models_device_time_is_profiled_where_there_is_a_profiler(abacus):
 
 
 def test_a_prediction_asks_the_registered_backend(abacus):
-    graph = il.workload("gpt2_layer", batch=1)
+    graph = workload("gpt2_layer", batch=1)
     p = il.predict(graph, abacus)
     assert p.calibrated and p.sources == ("by hand",)
     for row in p.ops:

@@ -1,7 +1,6 @@
 """One setting of Act II: shards with a line each, a page that asks many, copies for the late.
 
 Without copies a shard is one line, and its exact law is shown where there is one; every other figure comes from a simulated run.
-
 Runs are kept in units of the mean service, so that two contexts share them.
 """
 
@@ -209,17 +208,15 @@ def _run(
     leaf: str, curve: Curve, rho: float, n: int, shards: int, *, hedge: str = OFF, delay: float = 0.0, limit: float = 0.0,
     pause: float = 0.0,
 ) -> HedgedRun:  # fmt: skip
-    wait, budget = None if hedge == OFF else delay, None if limit < 0 else limit
-    return hedging_run(rho, wait, budget, hedge == CALLED_BACK, pause, service=1.0, shards=shards, n=n, works=_works(leaf, curve, n))
+    waits, works = (None if hedge == OFF else delay, None if limit < 0 else limit), _works(leaf, curve, n)
+    return hedging_run(rho, *waits, hedge == CALLED_BACK, pause, service=1.0, shards=shards, n=n, works=works)
 
 
 @lru_cache(maxsize=16)
 def _works(leaf: str, curve: Curve, n: int) -> Sequence[float] | None:
     """2n service times of mean 1."""
-    if leaf == "exponential":
-        return None
-    if leaf == "fixed":
-        return [1.0] * (2 * n)
+    if leaf in ("exponential", "fixed"):
+        return None if leaf == "exponential" else [1.0] * (2 * n)
     draws = uniform(split(0, 7), 2 * n)
     if leaf == "two":
         return two_kinds(draws, 1.0, RARE, TIMES)
