@@ -45,7 +45,7 @@ def test_it_is_sealed_and_restored(page):
 
 def test_the_gap_is_one_sentence(page):
     """Furthest off at 15 µs: 40 was drawn, 60 is true."""
-    told = "Your curve is furthest off at kernels of 15 µs: you drew 40 %, it is 60 %, 20 points too low."
+    told = "Your curve is furthest off at kernels of 15 µs, where you drew 40% and it is 60%. That is 20 points too low."
     assert curve.gap(DRAWN) == figure(page)["foot"] == told
     assert bare(told) in bare(page.parts["act1_reveal"].text)
     near = [round(curve.true(at)) for at in curve.LENGTHS]

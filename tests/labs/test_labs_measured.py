@@ -142,10 +142,10 @@ def test_lab_01_tells_what_it_means(lab):
 def test_lab_07_has_rows_at_this_machine_s_cost_for_textbook_models(lab):
     view = lab[7].turn("act1", model="kws", mode="eager", dispatch="synchronous")
     waterfall, meter = figure(view, "waterfall"), figure(view, "meter")
-    assert "eager, an op's cost as here" in waterfall["y"]["names"] and "eager, as on the H200's host" in waterfall["y"]["names"]
+    assert "eager, at your launch cost" in waterfall["y"]["names"] and "eager, at the H200's cost" in waterfall["y"]["names"]
     bars = {mark["y"]: mark["x"] for mark in meter["marks"] if mark["type"] == "bar"}
-    assert bars["eager, an op's cost as here"] == pytest.approx(100 * 5 / 7)  # 5 µs of maths, 2 µs to launch it
-    assert bars["eager, as on the H200's host"] == pytest.approx(100 * 5 / 15.9948)
+    assert bars["eager, at your launch cost"] == pytest.approx(100 * 5 / 7)  # 5 µs of maths, 2 µs to launch it
+    assert bars["eager, at the H200's cost"] == pytest.approx(100 * 5 / 15.9948)
     ops, spotter = (item["result"] for item in lab[7].piece("act1.measure").view["items"][:2])
     assert lab[7].slots("act1.here_ops", ops)["share"] == "71.4 %" and lab[7].shows("act1.here_slower", spotter)
 
@@ -154,7 +154,7 @@ def test_lab_07_has_the_spotter_s_walls_for_its_graph(lab):
     waterfall = figure(lab[7].turn("act1", model="graph:dscnn_kws"), "waterfall")
     ends = {mark["y"]: mark["x1"] for mark in waterfall["marks"] if mark.get("x1") and mark["y"].startswith("measured")}
     assert ends == pytest.approx({"measured here": 2e-3, "measured on an H200": 9.54169e-4})
-    assert "eager, an op's cost as here" not in waterfall["y"]["names"]
+    assert "eager, at your launch cost" not in waterfall["y"]["names"]
     assert "measured here 2" in waterfall["text"].replace("\u202f", " ")
 
 

@@ -60,7 +60,7 @@ def act_one(page: Page) -> None:
 
 def second_lock(page: Page) -> None:
     commit(page, "10⁴", "4 sure")
-    expect(banner(page, "Compilation pays")).to_be_visible()
+    expect(banner(page, "Compiling pays")).to_be_visible()
 
 
 def banner(page: Page, title: str) -> Locator:
@@ -101,7 +101,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     tax, explorer, calculator = panels(page)
     expect(tax.get_by_text("eager, queued").first).to_be_visible()  # both dispatches are drawn
     dial(tax, "compiled").click()
-    expect(page.locator(".il-hud")).to_contain_text("33 → 50 %")
+    expect(page.locator(".il-hud")).to_contain_text("33 → 50%")
     to_reflection(page)
     answer(page, SHARE)
     go_on(page, "Go on to Act II")
@@ -113,17 +113,17 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     expect(explorer.locator('[data-figure="sizes"] .il-target[aria-label*="measured here"]').first).to_be_attached()
     explorer.get_by_role("switch", name="Fusion").locator("xpath=..").click()
     explorer.get_by_role("tab", name="Bytes").click()
-    expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB a tensor")).to_be_visible()
+    expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB per tensor")).to_be_visible()
     calculator.get_by_role("button", name="10 k", exact=True).click()
     dial(calculator, "1 week").click()
-    expect(banner(page, "Compilation not justified")).to_be_visible()
+    expect(banner(page, "Compiling does not pay")).to_be_visible()
     expect(page.locator(".il-hud")).to_contain_text("negative")
 
     page.reload()
     expect(page.locator(".il-lock").nth(1).get_by_text("Committed")).to_be_visible()
     expect(page.locator(".il-lock").first.get_by_role("radio").first).to_be_disabled()
     expect(page.locator("#act1-instrument").get_by_role("tab", name="Your curve")).to_be_visible()
-    expect(banner(page, "Compilation not justified")).to_be_visible()  # the dials came back
+    expect(banner(page, "Compiling does not pay")).to_be_visible()  # the dials came back
     expect(panels(page)[1].get_by_role("switch", name="Fusion")).to_be_checked()
     expect_measured(page, "act2", "three_op_chain")
     sizes.click()
@@ -132,14 +132,14 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     challenge = page.locator(".il-number")
     challenge.get_by_role("spinbutton").fill("24")
     challenge.get_by_role("button", name="Commit my number").click()
-    expect(challenge.get_by_text("2,334 inferences, 23.3 hours")).to_be_visible()
+    expect(challenge.get_by_text("2,334 inferences, or 23.3 hours")).to_be_visible()
     go_on(page, "Reflect on it")
     sentence = page.locator("#act2-reflect .il-reflect")
     sentence.get_by_role("combobox").nth(0).select_option(label="about a third of the traffic")
     sentence.get_by_role("combobox").nth(1).select_option(index=1)
     sentence.get_by_role("button", name="Answer", exact=True).click()
     expect(sentence.get_by_text("✓ Yes.")).to_be_visible()
-    answer(page, "Almost nothing.")
+    answer(page, "Almost nothing at all.")
     go_on(page, "Finish", "Save my design")
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
     expect(page.get_by_role("heading", name="Key takeaways")).to_be_visible()
@@ -186,25 +186,25 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
     press("Enter")
     press_on(page, "Go on to Act II")
     seal("10³")
-    expect(banner(page, "Compilation pays")).to_be_visible()
+    expect(banner(page, "Compiling pays")).to_be_visible()
     press_on(page, "Take the challenge")
     tab_to(page, "text", "shortest deployment", most=160)
     page.keyboard.type("23")
     press("Enter")
-    expect(page.get_by_text("2,334 inferences, 23.3 hours")).to_be_visible()
+    expect(page.get_by_text("2,334 inferences, or 23.3 hours")).to_be_visible()
     press_on(page, "Go on: Fuse")
     explorer = panels(page)[1]
     tab_to(page, "button", "1 of 3")  # the chain: LayerNorm moves behind dropout, and goes
     press("ArrowDown")
     expect(explorer.get_by_role("button", name=re.compile("^LayerNorm, 2 of 3"))).to_be_focused()
     press("Delete")
-    expect(explorer.get_by_text("reads 2, writes 2, unfused; 1.57 MB a tensor")).to_be_visible()
+    expect(explorer.get_by_text("reads 2, writes 2, unfused; 1.57 MB per tensor")).to_be_visible()
     tab_to(page, "button", "Add GELU")
     press("Enter")
     expect(explorer.get_by_role("button", name=re.compile("^GELU, 3 of 3"))).to_be_visible()
     tab_to(page, "checkbox", "Fusion")
     press("Space")
-    expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB a tensor")).to_be_visible()
+    expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB per tensor")).to_be_visible()
     press_on(page, "Go on: Attention", "See what was measured", "Reflect on it")
     expect(page.locator("#act2-reflect")).to_be_focused()  # the sentence comes first, then the question
     tab_to(page, "select", "what is left")
@@ -215,7 +215,7 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
     tab_to(page, "button", "Answer")
     press("Enter")
     expect(page.locator("#act2-reflect").get_by_text("✓ Yes.")).to_be_visible()
-    tab_to(page, "radio", "Almost nothing.")
+    tab_to(page, "radio", "Almost nothing at all.")
     press("Space")
     tab_to(page, "button", "Answer")
     press("Enter")
@@ -244,7 +244,7 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
 
     changes(page, tax, lambda: tax.get_by_label("Model", exact=True).select_option(label="ResNet-50, real graph"))
     expect(tax.get_by_role("spinbutton", name="Memory time")).to_have_count(0)  # a real graph has its own memory time
-    changes(page, tax, lambda: number(tax, "Kernels, the same work", "100"))
+    changes(page, tax, lambda: number(tax, "Number of kernels", "100"))
     choose(tax, "compiled", "queued")
     changes(page, tax, lambda: number(tax, "Launches that compiling removes", "20"))
     changes(page, tax, lambda: number(tax, "GPU speed", "3"))
@@ -273,7 +273,7 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
     choose(attention, "64")
     changes(page, attention, lambda: number(attention, "Sequence length", "1024"))
 
-    changes(page, calculator, lambda: calculator.get_by_label("Model: sets").select_option(label="Keyword spotter, textbook"))
+    changes(page, calculator, lambda: calculator.get_by_label("Model (sets").select_option(label="Keyword spotter, textbook"))
     changes(page, calculator, lambda: calculator.get_by_role("button", name="120", exact=True).click())
     changes(page, calculator, lambda: number(calculator, "Throughput gain", "25"))
     changes(page, calculator, lambda: calculator.get_by_role("button", name="100 M", exact=True).click())

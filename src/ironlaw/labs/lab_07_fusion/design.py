@@ -27,8 +27,8 @@ def design(lab: kit.Lab) -> dict[str, Any]:
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     tax, fusion, roi = (lab.readouts.get(name, {}) for name in ("act1", "act2", "act2.roi"))
-    spotter = f"{tax['kws_utilization_eager_pct']:.0f} → {tax['kws_utilization_compiled_pct']:.0f} %" if tax else "open"
-    rows = [("KWS, compiled", spotter, "")]
+    spotter = f"{tax['kws_utilization_eager_pct']:.0f} → {tax['kws_utilization_compiled_pct']:.0f}%" if tax else "open"
+    rows = [("Spotter, compiled", spotter, "")]
     if not roi:
         return [*rows, ("Fusion", "open", ""), ("ROI", "open", ""), ("Break-even", "open", "")]
     positive, hit = bool(roi["compilation_roi_positive"]), bool(roi["constraint_hit"])

@@ -33,7 +33,7 @@ def sealed(lab: kit.Lab) -> kit.Sketch:
     ends = {"short": kit.amount(LENGTHS[0], "s"), "long": kit.amount(LENGTHS[-1], "s")}
     label = lab.fill("act1.sketch", **ends, launch=kit.amount(hardware(CLOUD).launch, "s"))
     flat = mark("line", "accent", points=[(at, START) for at in LENGTHS], id="mine")
-    rows = tuple((show(at, "s"), f"{START} %") for at in LENGTHS)
+    rows = tuple((show(at, "s"), f"{START}%") for at in LENGTHS)
     plot = Figure(
         "sketch", "Your curve", X, Y, (flat,), "Share of wall time that is maths against the compute time of one kernel: yours to draw.",
         Table(("compute in one kernel", "share"), rows), more={"height": 280},
@@ -52,10 +52,10 @@ def gap(drawn: Sequence[float]) -> str:
     """How far the drawn curve is from the true one, in one sentence; Markdown."""
     at, height = max(zip(LENGTHS, drawn, strict=True), key=lambda point: abs(point[1] - true(point[0])))
     off = abs(height - true(at))
-    place = f"at kernels of {show(at, 's')}: you drew {significant(height)} %, it is {significant(true(at))} %"
+    place = f"at kernels of {show(at, 's')}, where you drew {significant(height)}% and it is {significant(true(at))}%"
     if off < CLOSE:
-        return f"Your curve is nowhere more than {significant(off, 2)} points off, most {place}."
-    return f"Your curve is furthest off {place}, {significant(off, 2)} points too {'high' if height > true(at) else 'low'}."
+        return f"Your curve is nowhere more than {significant(off, 2)} points off. The largest gap is {place}."
+    return f"Your curve is furthest off {place}. That is {significant(off, 2)} points too {'high' if height > true(at) else 'low'}."
 
 
 def picture(lab: kit.Lab, now: tuple[float, float] | None = None) -> Figure:
@@ -70,12 +70,12 @@ def picture(lab: kit.Lab, now: tuple[float, float] | None = None) -> Figure:
     asked = textbook("kws").kernel_s
     elsewhere = now and (now[0] != asked or abs(now[1] - true(asked)) > NEAR or lab.choice("act1") is None)
     marks += [*_prediction(lab), *([_now(*now)] if now and elsewhere else [])]
-    rows = tuple(
-        (show(at, "s"), f"{significant(true(at))} %", f"{significant(drawn[i])} %" if drawn else "") for i, at in enumerate(LENGTHS)
-    )
-    ends = f"The share rises from {significant(true(LENGTHS[0]))} % at {show(LENGTHS[0], 's')} to {significant(true(LENGTHS[-1]))} % at"
+    rows = tuple((show(at, "s"), f"{significant(true(at))}%", f"{significant(drawn[i])}%" if drawn else "") for i, at in enumerate(LENGTHS))
+    ends = f"The share rises from {significant(true(LENGTHS[0]))}% at {show(LENGTHS[0], 's')} to {significant(true(LENGTHS[-1]))}% at"
     launch = hardware(CLOUD).launch
-    foot = gap(drawn) if drawn else f"Half of the time where a kernel computes as long as its launch takes, {show(launch, 's')}."
+    foot = (
+        gap(drawn) if drawn else f"Half of the time is maths where a kernel computes for as long as its launch takes, {show(launch, 's')}."
+    )
     return Figure(
         "curve", "Short kernels wait, long ones compute", X, Y, tuple(marks), f"{ends} {show(LENGTHS[-1], 's')}. {foot}",
         Table(("compute in one kernel", "computed", "you drew"), rows), more={"height": 330, "foot": foot},
@@ -102,9 +102,9 @@ def _prediction(lab: kit.Lab) -> list[Mark]:
     hover = [("you said", exact(said, "%")), ("it is", format_quantity(true(at), "%"))]
     return [
         mark("point", "accent", x=at, y=said, shape="diamond", size=8, id="said", name="your prediction for the spotter", role="prediction",
-             label=f"you said {significant(said)} %", hover=hover),
+             label=f"you said {significant(said)}%", hover=hover),
         mark("point", "ink", x=at, y=true(at), shape="diamond", size=8, id="truth", name="the spotter", role="truth",
-             label=f"it is {significant(true(at))} %", hover=hover),
+             label=f"it is {significant(true(at))}%", hover=hover),
     ]  # fmt: skip
 
 

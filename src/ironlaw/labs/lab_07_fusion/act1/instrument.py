@@ -22,12 +22,13 @@ from ironlaw.registry.textbooks import textbook
 from ironlaw.systems.fields import among, figure, thousandths
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
+from ironlaw.widget.quantities import format_quantity
 
 MODES = {EAGER: "eager", COMPILED: "compiled", GRAPH: "graph replay"}
 DISPATCH = {SYNC: "synchronous", QUEUED: "queued"}
 ROUND = (1, 2, 5)
 CLAIMS = ("launch_5_to_20_us", "compiling_removes_launches", "framework_choice")
-KINDS = {"calibrated": "", "transferred": "≈ from other machines; ", "bound": "at the datasheet's peak, a bound; "}  # before a card's note
+KINDS = {"calibrated": "", "transferred": "≈ from other machines, ", "bound": "at the datasheet's peak, a bound, "}  # before a card's note
 MORE = ("memory",)  # dials in the fold
 
 
@@ -40,16 +41,16 @@ class Setting:
     """Where the dials stand, but for the launches of each model, which have dials of their own."""
 
     model: str = among(jobs.MODELS, jobs.MODELS[0], "Model", dial="select", shown=jobs.name_of)
-    mode: str = among(MODES, EAGER, "Execution")
+    mode: str = among(MODES, EAGER, "Execution mode")
     dispatch: str = among(DISPATCH, SYNC, "Launches")
     speed: float = figure(1, "GPU speed", "×", low=0.5, high=4, dial="span", step=0.25)
-    memory: float = figure(0, "Memory time beside the kernels", "ms", low=0, high=20, dial="span", step=0.5, means=thousandths)
+    memory: float = figure(0, "Extra memory time", "ms", low=0, high=20, dial="span", step=0.5, means=thousandths)
 
 
 def dials(lab: kit.Lab) -> Any:
     (models,) = settings.dials(Setting, ("model",))
     for option in models["options"]:
-        option["group"] = "Real graphs of the registry" if is_graph(option["value"]) else "Textbook: equal kernels"
+        option["group"] = "Real models" if is_graph(option["value"]) else "Textbook models, equal kernels"
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         model, mode = values.get("model") or jobs.MODELS[0], values.get("mode") or EAGER
@@ -68,9 +69,7 @@ def dials(lab: kit.Lab) -> Any:
 def _kernels(model: str, hidden: bool) -> Any:
     count = jobs.kernels_of(model)
     steps = sorted({count, *(digit * 10**power for power in (1, 2, 3) for digit in ROUND), 10_000})
-    return kit.span(
-        f"kernels_{key(model)}", "Kernels, the same work in so many pieces", 10, 10_000, count, log=True, hidden=hidden, steps=steps
-    )
+    return kit.span(f"kernels_{key(model)}", "Number of kernels (same total work)", 10, 10_000, count, log=True, hidden=hidden, steps=steps)
 
 
 def _removed(model: str, hidden: bool) -> Any:
@@ -95,13 +94,13 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     rows |= {name: parts(own.run(EAGER, SYNC)) for name, own in local_jobs.items()} | local_runs.walls(lab, job)
     shares |= {name: own.utilization(EAGER, SYNC) for name, own in local_jobs.items()}
     drawn = tabbed(curve.picture(lab, _as_set(job, mode, dispatch)), "Your curve" if curve.heights(lab) else "By kernel length")
-    title = "Share of wall time in which the device has work" if is_graph(job.model) else "Share of wall time that is maths"
     return kit.View(
         figures=[
             *([drawn] if curve.heights(lab) else []),
-            tabbed(meter(shares, title, chosen=chosen, extra=marks_of(lab), note=MODES[mode]), "Share of the wall time"),
-            tabbed(stack(rows, "s", "Where the wall time goes", chosen=chosen, label="wall time of one pass", note=case_label(lab, job),
-                         id="waterfall"), "Where it goes"),
+            tabbed(meter(shares, _share_title(job, shares[chosen]), chosen=chosen, extra=marks_of(lab), note=MODES[mode]),
+                   "Share of the wall time"),
+            tabbed(stack(rows, "s", _time_title(runs[mode, dispatch]), chosen=chosen, label="wall time of one pass",
+                         note=case_label(lab, job), id="waterfall"), "Where the time goes"),
             *([] if curve.heights(lab) else [drawn]),
         ],
         cards=cards(job, mode, dispatch),
@@ -110,6 +109,15 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         after=table(lab, values),
         readouts=readouts(lab, values),
     )  # fmt: skip
+
+
+def _share_title(job: Job, share: float) -> str:
+    what = "The device has work for" if is_graph(job.model) else "Maths takes"
+    return f"{what} {significant(share)}% of the wall time"
+
+
+def _time_title(run: Spent) -> str:
+    return f"Dispatch takes {format_quantity(run.dispatch, 's')} of {format_quantity(run.wall, 's')}"
 
 
 def _as_set(job: Job, mode: str, dispatch: str) -> tuple[float, float] | None:
@@ -160,11 +168,12 @@ def readouts(lab: kit.Lab, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cards(job: Job, mode: str, dispatch: str) -> list[dict[str, Any]]:
-    run, other = job.run(mode, dispatch), job.run(mode, QUEUED if dispatch == SYNC else SYNC)
+    way = QUEUED if dispatch == SYNC else SYNC
+    run, other = job.run(mode, dispatch), job.run(mode, way)
     share = job.utilization(mode, dispatch)
-    comparison = "" if mode == GRAPH else f"{significant(run.wall / other.wall)} × the other dispatch"
+    comparison = "" if mode == GRAPH else f"{significant(run.wall / other.wall)}× as long as {DISPATCH[way]}"
     count_note = f"for {run.launches:,} kernels" if mode == GRAPH else f"{job.kernels:,} eager"
-    dispatch_card = kit.card("Dispatch", run.dispatch, "s", note="launches that nothing covers", source=jobs.launch_source(job.context))
+    dispatch_card = kit.card("Dispatch", run.dispatch, "s", note="GPU idle, waiting for launches", source=jobs.launch_source(job.context))
     return [
         kit.card("Utilisation", share, "%", tone=kit.tone("utilization", share / 100)),
         kit.card("Wall time", run.wall, "s", note=comparison),
@@ -176,7 +185,7 @@ def cards(job: Job, mode: str, dispatch: str) -> list[dict[str, Any]]:
 
 def _compute_note(job: Job, mode: str) -> str:
     """A real graph's arithmetic at the datasheet's peak is nanoseconds that no kernel takes: it says so."""
-    speed = f"GPU speed {significant(job.speed)} ×"
+    speed = f"at {significant(job.speed)}× GPU speed"
     if not is_graph(job.model):
         return speed
     return f"{KINDS[jobs.prediction(job.model, jobs.Machine(job.context), mode).basis]}{speed}"
@@ -215,7 +224,7 @@ def table(lab: kit.Lab, values: Mapping[str, Any]) -> str:
         return (jobs.name_of(model), f"{job.kernels:,}", kit.amount(each, "s"), kit.amount(job.launch, "s"),
                 kit.amount(job.utilization(EAGER, dispatch), "%"), kit.amount(job.utilization(COMPILED, dispatch), "%"))  # fmt: skip
 
-    names = ("Model", "Kernels", "Compute per kernel", "Dispatch per kernel", "Eager", "Compiled")
+    names = ("Model", "Kernels", "Compute per kernel", "Launch cost", "Eager", "Compiled")
     return scrolling_table(f"The three textbook models, {DISPATCH[dispatch]} launches", names, [row(model) for model in jobs.TEXTBOOKS])
 
 

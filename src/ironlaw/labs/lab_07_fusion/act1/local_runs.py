@@ -14,7 +14,7 @@ from ironlaw.registry.machines import hardware
 from ironlaw.registry.textbooks import textbook
 
 SPOTTER = "graph:dscnn_kws"
-ROWS = {"here": "eager, an op's cost as here", "recorded": "eager, as on the H200's host"}
+ROWS = {"here": "eager, at your launch cost", "recorded": "eager, at the H200's cost"}
 RAN = {"here": "measured here", "recorded": "measured on an H200"}
 
 

@@ -55,8 +55,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 def cards(seq: int, head: int) -> list[dict[str, Any]]:
     naive, tiled = fusion.flash(seq, head)
     cards = [
-        kit.card("Bytes, naive", naive, "B", note="the scores are written and read", term="memory"),
-        kit.card("Bytes, tiled", tiled, "B", note="the scores stay on the chip", term="memory"),
+        kit.card("Bytes, naive", naive, "B", note="scores are written and read back", term="memory"),
+        kit.card("Bytes, tiled", tiled, "B", note="scores stay on the chip", term="memory"),
         kit.card("Traffic saved", naive / tiled, "×", note="by counting"),
     ]
     times = fusion.flash_times(seq)

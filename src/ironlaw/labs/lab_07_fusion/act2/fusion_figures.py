@@ -24,8 +24,10 @@ def ledger_lines(case: Case, fused: bool) -> list[Line]:
 def byte_ledger(case: Case, fused: bool) -> Figure:
     shown, other = ledger_lines(case, fused), ledger_lines(case, not fused)
     also = (UNFUSED if fused else FUSED, sum(item.read for item in other), sum(item.written for item in other))
-    note = f"{transfers(shown)}, {FUSED if fused else UNFUSED}; {format_quantity(case.tensor_bytes, 'B')} a tensor"
-    return traffic([(item.name, item.read, item.written) for item in shown], "The byte ledger", note=note, also=[also], id="ledger")
+    note = f"{transfers(shown)}, {FUSED if fused else UNFUSED}; {format_quantity(case.tensor_bytes, 'B')} per tensor"
+    moved = format_quantity(sum(item.read + item.written for item in shown), "B")
+    title = f"{'Fused' if fused else 'Unfused'}, the chain moves {moved}"
+    return traffic([(item.name, item.read, item.written) for item in shown], title, note=note, also=[also], id="ledger")
 
 
 def transfers(items: list[Line]) -> str:
@@ -45,9 +47,8 @@ def times(case: Case, fused: bool) -> Figure:
             Part("memory", memory, "memory"),
             Part("compute", compute, "compute"),
         ]
-    note = f"{significant(case.speedup)} × by this model"
-    figure = stack(rows, "s", "Time from both terms", chosen=FUSED if fused else UNFUSED, label="wall time", note=note, id="times")
-    return figure
+    title = f"By the model, the fused chain is {significant(case.speedup)}× as fast"
+    return stack(rows, "s", title, chosen=FUSED if fused else UNFUSED, label="wall time", id="times")
 
 
 def sizes(lab: kit.Lab, case: Case) -> list[Figure]:
@@ -71,7 +72,7 @@ def sizes(lab: kit.Lab, case: Case) -> list[Figure]:
     measured = {"GPU time": fusion.measured_gains()} if same else {}
     return [
         lines(
-            points, Axis("log", "bytes of one tensor", "B"), Axis("linear", "unfused over fused", "×"), "What fusing saves, by size",
+            points, Axis("log", "bytes of one tensor", "B"), Axis("linear", "gain from fusing", "×"), "What fusing saves, by size",
             measured=measured, measured_on=hardware("h200_sxm").name, extra=marks,
             note=f"L2 of {format_quantity(float(case.cache.size), 'B')}" if case.cache else "", id="sizes",
             local=local,
@@ -85,7 +86,7 @@ def attention_bytes(seq: int, head: int) -> Figure:
     naive, tiled = traffic[seq]
     return lines(
         series, Axis("log", "sequence length", ticks=tuple(map(float, fusion.SEQUENCES))), Axis("log", "bytes across memory", "B"),
-        "Attention: bytes, naive and tiled", now=("naive", float(seq)), note=f"{significant(naive / tiled)} × less at {seq:,}",
+        "Bytes that attention moves", now=("naive", float(seq)), note=f"{significant(naive / tiled)} × less at {seq:,}",
         id="attention-bytes",
     )  # fmt: skip
 
@@ -96,6 +97,6 @@ def attention_times(seq: int) -> Figure:
     times = runs.get(seq)
     note = f"{significant(times[0] / times[1])} × faster at {seq:,}" if times else f"not measured at {seq:,}"
     return lines(
-        series, Axis("log", "sequence length", ticks=tuple(map(float, runs))), Axis("log", "time", "s"), "Attention: measured on an H200",
-        now=("naive", float(seq)), note=note, id="attention-times",
+        series, Axis("log", "sequence length", ticks=tuple(map(float, runs))), Axis("log", "time", "s"),
+        "Time that attention takes, measured on an H200", now=("naive", float(seq)), note=note, id="attention-times",
     )  # fmt: skip

@@ -36,8 +36,8 @@ class Setting:
     chain: tuple[str, ...] = THREE
     fusion: bool = switch(False, "Fusion")
     rows: int = whole(1024, "Rows of the tensor", least=64, most=16384, dial="span", log=True)
-    cols: int = whole(768, "Columns", least=64, most=8192, dial="span", log=True)
-    training: bool = switch(False, "Training: dropout keeps a mask")
+    cols: int = whole(768, "Columns of the tensor", least=64, most=8192, dial="span", log=True)
+    training: bool = switch(False, "Training (dropout keeps a mask)")
     bandwidth: float | str = among((DEVICE, *BANDWIDTHS), DEVICE, "Memory bandwidth", shown=_bandwidth)
 
     def case(self, context: Context) -> Case:
@@ -50,7 +50,7 @@ def dials(lab: kit.Lab) -> Any:
 
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
         start = fusion.COURSE_BANDWIDTH if lab.current_context.regime == "cloud" else DEVICE
-        return [kit.chain("chain", "The chain", palette, THREE), *settings.dials(Setting, bandwidth={"value": start})]
+        return [kit.chain("chain", "Chain of ops", palette, THREE), *settings.dials(Setting, bandwidth={"value": start})]
 
     return dials_at
 
@@ -95,7 +95,7 @@ def cards(case: Case, fused: bool) -> list[dict[str, Any]]:
             "×",
             note=f"{format_quantity(float(case.graph.bytes), 'B')} to {format_quantity(float(case.plan.graph.bytes), 'B')}",
         ),
-        kit.card("Speedup", case.speedup, "×", tone=kit.tone("fusion_speedup", round(case.speedup, 9)), note="launches and memory"),
+        kit.card("Speedup", case.speedup, "×", tone=kit.tone("fusion_speedup", round(case.speedup, 9)), note="by the model"),
         kit.text_card("Launches", str(kernels if fused else alone), note=f"{alone} unfused, {kernels} fused"),
         kit.card(f"Intensity, {unit}", intensity, "", note=side(intensity, case.ridge, far, unit)),
     ]
@@ -105,9 +105,9 @@ def side(intensity: float, ridge: float, far: float, unit: str) -> str:
     if not intensity:
         return "no arithmetic"
     return (
-        f"{significant(far)} × under the ridge of {format_quantity(ridge, unit)}"
+        f"{significant(far)}× below the ridge of {format_quantity(ridge, unit)}"
         if intensity < ridge
-        else f"over the ridge of {format_quantity(ridge, unit)}"
+        else f"above the ridge of {format_quantity(ridge, unit)}"
     )
 
 
@@ -128,10 +128,12 @@ def formula(case: Case, fused: bool) -> str:
 def ledger_table(case: Case) -> str:
     rows = [
         (item.name, when, str(item.tensors[0]), kit.amount(item.read, "B"), str(item.tensors[1]), kit.amount(item.written, "B"))
-        for when, fused in (("before", False), ("after", True))
+        for when, fused in ((UNFUSED, False), (FUSED, True))
         for item in ledger_lines(case, fused)
     ]
-    return scrolling_table("Byte ledger, before and after", ("Kernel", "", "Reads", "Bytes read", "Writes", "Bytes written"), rows)
+    return scrolling_table(
+        "Bytes of each kernel, unfused and fused", ("Kernel", "", "Reads", "Bytes read", "Writes", "Bytes written"), rows
+    )
 
 
 def verdicts(case: Case) -> str:

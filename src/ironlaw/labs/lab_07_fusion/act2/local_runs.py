@@ -63,7 +63,7 @@ def lengths(lab: kit.Lab) -> list[Figure]:
     series = {f"time, {lab.current_context.label} by the model": model(lab), "traffic": [(float(n), cut(RELU * n)) for n in LENGTHS]}
     return [
         lines(
-            series, Axis("log", "ops in the chain", ticks=tuple(map(float, LENGTHS))), Axis("log", "op by op over in one pass", "×"),
+            series, Axis("log", "ops in the chain", ticks=tuple(map(float, LENGTHS))), Axis("log", "gain from one pass", "×"),
             "What one pass saves, by length", measured={"H200, GPU time": list(recorded_chains())}, local=local,
             note=f"{WIDE[0]:,} × {WIDE[1]:,} numbers", id="lengths",
         )

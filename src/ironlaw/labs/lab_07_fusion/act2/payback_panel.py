@@ -46,12 +46,12 @@ class Setting:
     """Where the dials stand. What has no default begins as the course or the context has it."""
 
     model: str = among(
-        ("resnet50", "kws", "gpt2_layer", *jobs.GRAPHS), "resnet50", "Model: sets the eager rate", dial="select", shown=_label
+        ("resnet50", "kws", "gpt2_layer", *jobs.GRAPHS), "resnet50", "Model (sets the eager rate)", dial="select", shown=_label
     )
     compile: float = figure(label="Compile time", unit="s", low=5, high=300, dial="span", presets=[10, 48, 120, 300])
     gain: float = figure(label="Throughput gain", unit="%", low=5, high=100, dial="span", means=hundredths)
     volume: float = figure(label="Calls per day", low=100, high=1e8, dial="span", log=True, whole=True, presets=[1e3, 1e4, 1e6, 1e8])
-    span: str = among(payback.SPANS, label="Deployment")
+    span: str = among(payback.SPANS, label="Length of the deployment")
     days: float = figure(90, "Days", low=1, high=3650, dial="span", log=True, whole=True)
     decision: str = among({COMPILE: "compile", STAY: "stay eager"}, COMPILE, "Your decision")
 
@@ -129,11 +129,12 @@ def counts(lab: kit.Lab, case: Case) -> Figure:
     )
     ends = [*rows.values(), *(float(dict(one.at)["x"]) for one in reveal)]  # and room for a label behind the last
     across = Axis("log", "calls", "calls", decades(0.5 * min(ends), 3 * max(ends)))
+    title = f"The deployment serves {'enough' if case.pays else 'too few'} calls"
     words = f"Break-even after {calls(case.breakeven_calls)}; the deployment serves {calls(case.served)}."
     table = Table(("what", "calls", "exactly"), tuple((name, calls(value), exact(value, "calls")) for name, value in rows.items()))
     return Figure(
-        "counts", "Break-even in calls", across, Axis("band", names=tuple(rows)), (*dots, *reveal), words, table,
-        "dots as the dials stand; your mark and the truth at the question's own rates",
+        "counts", title, across, Axis("band", names=tuple(rows)), (*dots, *reveal), words, table,
+        "dots follow the dials; your mark and the answer use the question's rates",
     )  # fmt: skip
 
 
@@ -148,7 +149,7 @@ def calls(value: float) -> str:
 
 def cards(case: Case) -> list[dict[str, Any]]:
     good = "good" if case.pays else "bad"
-    remaining = f"{duration(case, case.breakeven_days)} of gain left" if case.pays else "the cost is not earned back"
+    remaining = f"{duration(case, case.breakeven_days)} left to gain" if case.pays else "the compile time is not paid back"
     return [
         kit.text_card("Break-even, calls", f"{case.breakeven_calls:,}", exact=exact(case.breakeven, "calls"),
             note=f"each saves {format_quantity(case.saved_s, 's')}"),
@@ -187,13 +188,13 @@ LIMITS = (
     Limit(
         "pays",
         "good",
-        "Compilation pays",
+        "Compiling pays",
         lambda case: case.pays and case.decision == COMPILE,
         _slots("calls", "day", "days", "net", "left"),
     ),
-    warn("forgone", "Staying eager forgoes a gain", lambda case: case.pays, _slots("day", "days", "net")),
-    fail("fails_once", "Compilation not justified", lambda case: case.decision == COMPILE and case.once, _slots("calls", "net")),
-    fail("fails", "Compilation not justified", lambda case: case.decision == COMPILE, _slots(*ALL)),
+    warn("forgone", "Staying eager gives up a gain", lambda case: case.pays, _slots("day", "days", "net")),
+    fail("fails_once", "Compiling does not pay", lambda case: case.decision == COMPILE and case.once, _slots("calls", "net")),
+    fail("fails", "Compiling does not pay", lambda case: case.decision == COMPILE, _slots(*ALL)),
     good("stays", "Staying eager is right here", _slots(*ALL)),
 )
 

@@ -51,7 +51,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         **{name: rate for name, rate in rates().items() if name != "compiled"}, "each": kit.amount(1 / case.eager_rate, "s"),
         "saved": kit.amount(case.saved_s, "s", 4),
         "web_days": significant(web.breakeven_days), "web_seconds": kit.amount(web.per_day / web.eager_rate, "s", 2),
-        "calls": f"{case.breakeven_calls:,}", "exactly": kit.dress(f"{case.breakeven:,.2f}"),
+        "calls": f"{case.breakeven_calls:,}",
         "busy": f"{busy:,}", "first": kit.amount(premise_case(busy).breakeven_days * payback.DAY, "s"),
     }  # fmt: skip
 
@@ -82,7 +82,7 @@ def reflection() -> dict[str, object]:
 def peek() -> dict[str, object]:
     case, calculator = three_ops(), premise_case()
     return {
-        **rates(), "calls": kit.dress(f"{calculator.breakeven:,.2f}"), "saved": kit.amount(calculator.saved_s, "s", 4),
+        **rates(), "calls": f"{calculator.breakeven_calls:,}", "saved": kit.amount(calculator.saved_s, "s", 4),
         "launches": str(len(case.graph.ops)),
         "launch": kit.amount(hardware(CLOUD).launch, "s"), "unfused": kit.amount(float(case.unfused.seconds), "s"),
         "fused": kit.amount(float(case.fused.seconds), "s"), "before": kit.amount(float(case.graph.bytes), "B"),
