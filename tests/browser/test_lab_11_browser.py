@@ -126,7 +126,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     aimed = instrument(page, "act2_target")
     aimed.get_by_role("spinbutton", name="Batch").fill("500")
     expect(aimed.locator(".il-banner-title")).to_contain_text("Out of memory")
-    aimed.get_by_role("group", name="Keys and values stored in").get_by_text("FP8", exact=True).click()
+    aimed.get_by_role("group", name="KV cache format").get_by_text("FP8", exact=True).click()
     expect(aimed.locator(".il-banner-title")).to_contain_text("The target is met")
     go_on(page, "Commit this design")
     expect(page.locator("#act2_target-decide .il-feedback")).to_contain_text("Batch 500")
@@ -222,7 +222,7 @@ def test_points_are_moved_by_keys_pinned_dragged_exported_and_linked_to(
     expect(there.get_by_role("spinbutton", name="N", exact=True)).to_have_value("4096")
     bring(there, "Roofs")
     expect(target(there, "roofs", "mine")).to_have_attribute("aria-label", moved)
-    bring(there, "From the roof to the point")
+    bring(there, "Gap to the roof")
     expect(there.locator('[data-figure="gap"]')).to_be_visible()
     assert "#" not in elsewhere.url  # taken once: what is turned now is kept
 
@@ -233,7 +233,7 @@ def test_it_can_be_read_everywhere_and_controls_of_each_kind_change_something(do
     first, second = instrument(page, "act1"), instrument(page, "act2")
     changes(page, first, first.locator(".il-dials").get_by_text("both", exact=True).click)
     changes(page, first, first.get_by_role("button", name="Pin this point").click)
-    bring(first, "From the roof to the point")
+    bring(first, "Gap to the roof")
     page.wait_for_timeout(500)  # until the dials rest: what they send then leaves the tab where the learner has put it
     expect(first.locator('[data-figure="gap"] .il-drawing')).to_be_visible()
     bring(second, "It fits")  # on a phone each of two small pictures has a tab of its own
@@ -244,12 +244,12 @@ def test_it_can_be_read_everywhere_and_controls_of_each_kind_change_something(do
         for option in options:
             changes(page, where, lambda option=option: where.locator(".il-dials").get_by_text(option, exact=True).click())
 
-    by_text(first, "M, N, K apart")
+    by_text(first, "any M, N, K")
     changes(page, first, lambda: first.get_by_role("spinbutton", name="K", exact=True).fill("1024"))
     changes(page, first, lambda: first.get_by_label("Compare with").select_option(label="AMD Instinct MI300X 192 GB"))
 
     by_text(second, "decode", "tiled")
-    cache = second.get_by_role("group", name="Keys and values stored in")
+    cache = second.get_by_role("group", name="KV cache format")
     changes(page, second, lambda: cache.get_by_text("FP8", exact=True).click())
     changes(page, first, lambda: choose_context(page, "Jetson Orin NX"))
     expect(page.locator(".il-hud")).to_contain_text("Jetson Orin NX")

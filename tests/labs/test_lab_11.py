@@ -207,7 +207,7 @@ def test_pins_are_drawn_named_and_can_be_dragged(bench):
 def test_reveal_for_each_option(page):
     page.predict("act1", "tiles")
     text = bare(page.reload().parts["act1_reveal"].text)
-    assert "off by a regime: the ridge is at 3.46 times the product's intensity, the ceiling at 3.46 times its rate" in text
+    assert "off by a regime, because the ridge is at 3.46× the product's intensity" in text
     feedback = page.slots("act1.feedback.tiles", page.reason("act1")["text"])
     assert feedback == {"intensity": "85.3 FLOP/B", "ridge": "295 FLOP/B"}
     said = marks(page.piece("act1.instrument").view, "roofs", "point", id="said")[0]
@@ -233,7 +233,7 @@ def test_precision_in_words_is_the_device_s_own(page):
     ("option", "distance", "figures"),
     [
         ("bug", "off by a regime", {"large_n": "8192", "large_intensity": "2,731 FLOP/B"}),
-        ("memory", "right: the ridge is at 3.46 times", {"ridge": "295 FLOP/B"}),
+        ("memory", "right, because the ridge is at 3.46×", {"ridge": "295 FLOP/B"}),
         ("maximum", "off by a regime", {"large_intensity": "2,731 FLOP/B", "peak": "989 TFLOP/s"}),
     ],
 )
@@ -258,7 +258,7 @@ def test_the_key_of_act_ii_follows_the_stated_case(bench):
     assert (said["norm"], said["softmax"]) == ("1 FLOP/B, memory-bound", "1.25 FLOP/B, memory-bound")
     assert (said["norm_three"], said["softmax_three"], said["crossing"]) == ("0.667 FLOP/B", "0.833 FLOP/B", "345")
     assert "rms" in kernels.NAMES["norm"].lower()  # Llama 3 has no layer norm
-    assert "off: 3 of 4 points are on the side you said, not projection, a prefill" in text
+    assert "wrong about 1 of 4 points: projection (prefill)" in text
     claimed = [m["id"] for m in marks(bench.piece("act2.instrument").view, "kernels", "point") if m["id"].startswith("said")]
     assert claimed == ["said-few", "said-many", "said-norm", "said-softmax"]
 
@@ -320,7 +320,7 @@ def test_tokens_per_second_count_the_whole_model_and_the_weight_reads(bench):
     cache = 131_072 * 64 * 4096 / 3.35e12
     assert read + cache < deep.seconds < 1.1 * (read + cache)
     note = next(card["note"] for card in view["cards"] if card["label"] == "Tokens/s")
-    assert "a user" in note and "a bound" in note
+    assert "per user" in note and "a bound" in note
 
 
 def test_measured_curves_come_near_the_measured_run(bench):
@@ -342,7 +342,7 @@ def test_a_machine_that_nobody_measured_takes_its_rates_from_others_and_says_so(
     bound, near = (layer.Case(hardware("h100_sxm"), phase="decode", measured=measured) for measured in (False, True))
     assert (bound.basis, near.basis) == ("bound", "transferred") and bound.seconds < near.seconds < 2 * bound.seconds
     view = bench.turn("act2", device="h100_sxm", measured=True, phase="decode")
-    assert "good to some tens of percent" in bare(view["after"])
+    assert "good to some tens of per cent" in bare(view["after"])
     assert next(card["note"] for card in view["cards"] if card["label"] == "Tokens/s").endswith("; ≈")
 
 
@@ -404,7 +404,7 @@ def test_tiled_attention_keeps_the_scores_on_chip(bench):
     scores = 8 * 32 * 512 * 512 * 2  # written by the first product, read and written by softmax, read by the second
     saved = layer.Case(hardware("h100_sxm")).work.bytes - layer.Case(hardware("h100_sxm"), tiled=True).work.bytes
     assert saved == 4 * scores and saved / layer.Case(hardware("h100_sxm")).work.bytes == pytest.approx(0.13, abs=0.005)
-    assert "Softmax" in cards(through) and "Attention, softmax inside" in cards(tiled)
+    assert "Softmax" in cards(through) and "Attention (softmax inside)" in cards(tiled)
 
 
 def test_formats_of_weights_and_cache(bench):
@@ -522,7 +522,7 @@ def test_complete_saves_exactly_the_fields(page):
     )
     hud = bare(page.parts["hud"].text)
     said = ("Act I you said A bug in the kernel", "Act II you said Softmax and RMSNorm")
-    shown = "✓ saved|GEMM 85.3 FLOP/B, ≤ 28.9 %|Memory ✓ clear|Fusion separate"
+    shown = "✓ saved|GEMM 85.3 FLOP/B, ≤ 28.9%|Memory ✓ fits|Fusion separate"
     for words in (*shown.split("|"), *said, "Tokens/s 44,800"):
         assert words in hud, words
     assert page.parts["receipt"] is not None
@@ -575,7 +575,7 @@ def test_after_the_choice_the_whole_model_predicts_again(spent):
     assert tags["fuse"] == ["◆ your choice"] and tags["batch"] == ["most"] and tags["gemm"] == []
     said = spent.slots("act2_budget.reveal", spent.parts["budget_reveal"].text)
     assert (said["now"], said["factor"]) == (significant(budget.premise().now.rate), "8")
-    assert f"your choice makes {significant(budget.premise().gain('fuse'))} times" in bare(spent.parts["budget_reveal"].text)
+    assert f"your choice makes {significant(budget.premise().gain('fuse'))}×" in bare(spent.parts["budget_reveal"].text)
     event = spent.ledger.prediction(SLUG, "act2_budget").payload
     assert (event["choice"], event["correct"], event["confidence"]) == ("fuse", False, 4)
 

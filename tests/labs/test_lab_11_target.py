@@ -73,7 +73,7 @@ def test_the_choice_and_the_estimate_are_sealed_and_answered(page):
     assert page.piece(NAME).view["committed"]["estimate"] == 20_000  # after the reload too
     said = bare(page.parts["target_reveal"].text)
     true = target.after("weights").rate
-    assert f"you expected 20,000 from FP8 weights; it is {true:,.0f}" in said and "110 % too high" in said
+    assert f"You expected 20,000 from FP8 weights, and it is {true:,.0f}" in said and "110% too high" in said
     assert "FP8 keys" not in said and f"{target.after('cache').rate:,.0f}" not in said  # the solution is left to find
 
 

@@ -42,12 +42,12 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     first = (
         "GEMM",
-        f"{significant(one['arithmetic_intensity'])} {_unit(one)}, ≤ {significant(one['peak_share_percent'])} %" if one else "open",
+        f"{significant(one['arithmetic_intensity'])} {_unit(one)}, ≤ {significant(one['peak_share_percent'])}%" if one else "open",
         "",
     )
     if not two:
         return [first, ("Memory", "open", ""), ("Fusion", "open", ""), ("Tokens/s", "open", "")]
     out = bool(two["oom_triggered"])
     rate = "–" if out else significant(float(two["tokens_per_s"]))
-    memory = ("Memory", "OOM" if out else "clear", "fail" if out else "good")
+    memory = ("Memory", "OOM" if out else "fits", "fail" if out else "good")
     return [first, memory, ("Fusion", str(two["fusion"]), ""), ("Tokens/s", rate, "")]

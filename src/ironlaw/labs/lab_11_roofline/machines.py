@@ -37,7 +37,7 @@ def named(slug: str) -> str:
     return short(slug) if slug == LOCAL else f"the {short(slug)}"
 
 
-KINDS = {"calibrated": "measured curves", "transferred": "≈ from other machines", "bound": "datasheet, a bound"}  # of times, in pictures
+KINDS = {"calibrated": "measured curves", "transferred": "≈ from other machines", "bound": "datasheet (a bound)"}  # of times, in pictures
 
 
 def best_kind(machine: Hardware) -> str:
@@ -47,7 +47,7 @@ def best_kind(machine: Hardware) -> str:
 
 def no_curves(slug: str) -> str:
     """Why a machine is predicted by its datasheet alone."""
-    return "too little was measured of this machine to fit curves" if slug == LOCAL else f"the {short(slug)} was not measured"
+    return "this machine has too few measurements to fit curves" if slug == LOCAL else f"the {short(slug)} was not measured"
 
 
 def missing_formats(machine: Hardware, formats: Sequence[str]) -> dict[str, str]:

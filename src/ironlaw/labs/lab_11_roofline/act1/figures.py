@@ -49,7 +49,7 @@ def picture(case: Case, layers: Layers) -> Figure:
     if layers.pins:
         legend.append({"colour": "ink", "shape": "diamond", "hollow": True, "label": "pinned"})
     note = f"{case.roof.name}; {case.size}"
-    return roofs(all_roofs, dots, ACROSS, "roofs", "The roofline", layers.answer, note, legend=legend)
+    return roofs(all_roofs, dots, ACROSS, "roofs", f"{case.size} is {case.bound}", layers.answer, note, legend=legend)
 
 
 def _roofs(case: Case, layers: Layers) -> list[Roof]:
@@ -133,10 +133,11 @@ def growth(case: Case, beside: Hardware | None = None) -> Figure:
     marks.append(mark("point", "accent", **now, label=share(at, 100.0), name=f"{case.roof.name}, {case.size}", hover=hover))
     rows = tuple((f"{n:,}", share(float(case.sized(n).at.mfu), 1.0), case.sized(n).bound) for n in gemm.TABLE)
     sizes = Axis("log", "N", ticks=gemm.TICKS)
-    rate = Axis("linear", "share of the peak, a bound", "%", (0.0, 108.0))
+    rate = Axis("linear", "share of the peak (a bound)", "%", (0.0, 108.0))
     words = f"{' and '.join(names)}: the share of the peak grows with N, {share(at, 100.0)} at {case.size}."
     table, layout = Table(("N", "of the peak", "regime"), rows), {"height": 340}
-    return Figure("growth", "Share of the peak against N", sizes, rate, tuple(marks), words, table, ", ".join(names), more=layout)
+    title = f"{case.size} can reach {share(at, 100.0)} of the peak"
+    return Figure("growth", title, sizes, rate, tuple(marks), words, table, ", ".join(names), more=layout)
 
 
 def _share(case: Case, colour: str, dash: str | None = None) -> Mark:
@@ -174,13 +175,14 @@ def gap(run: Run) -> Figure:
         marks.append(mark("bar", PARTS[key][1], x=max(seconds, 0.0), y=name, id=key, label=label, name=name, hover=hover))
     whole = f"measured {run.how}"
     marks.append(mark("bar", "accent", x=run.seconds, y=whole, id="whole", label=time(run.seconds), name=whole, emphasis=True))
-    title = f"From the roof to the point: N = {run.case.n:,}, {run.case.fmt.upper()}"
+    largest, most = max(zip(names, parts.values(), strict=True), key=lambda part: part[1])
+    title = f"The largest part is {largest}: {time(most)} of {time(run.seconds)}"
     words = ", ".join(f"{name} {time(value)}" for name, value in zip(names, parts.values(), strict=True))
     listed = [*zip(names, parts.values(), strict=True), (whole, run.seconds)]
     rows = tuple((name, time(v), exact(v, "s"), share(v, run.seconds)) for name, v in listed)
     return Figure(
         "gap", title, Axis("linear", "time", "s"), Axis("band", names=(*names, whole)), tuple(marks),
         f"{whole} {time(run.seconds)}: {words}.", Table(("term", "time", "exactly", "of the whole"), rows),
-        note=f"NVIDIA H200, {run.how}; {format_quantity(run.rate, run.case.unit)} under a roof of"
-        f" {format_quantity(float(run.case.at.attainable), run.case.unit)}",
+        note=f"NVIDIA H200, {run.how}, N = {run.case.n:,}, {run.case.fmt.upper()}; {format_quantity(run.rate, run.case.unit)}"
+        f" under a roof of {format_quantity(float(run.case.at.attainable), run.case.unit)}",
     )  # fmt: skip

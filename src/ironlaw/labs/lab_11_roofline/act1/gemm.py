@@ -99,12 +99,12 @@ class Setting:
 
     hardware: Hardware
     n: int = whole(PREMISE_N, "N", least=SMALLEST, most=LARGEST, dial="span", log=True)
-    shape: str = among({"square": "square", "apart": "M, N, K apart"}, "square", "Shape")
+    shape: str = among({"square": "square", "apart": "any M, N, K"}, "square", "Shape")
     m: int = whole(PREMISE_N, "M", most=LARGEST, dial="span", log=True)
     k: int = whole(PREMISE_N, "K", least=SMALLEST, most=LARGEST, dial="span", log=True)
     dtype: str = among(FORMATS, "fp16", "Number format", shown=str.upper)
-    levels: str = among({"main": "main", "cache": "with caches", "all": "all"}, "main", "Memory levels")
-    formats: bool = switch(False, "Roofs of every format")
+    levels: str = among({"main": "main only", "cache": "with caches", "all": "all"}, "main", "Memory levels")
+    formats: bool = switch(False, "Roofs of all formats")
     measured: str = among(OVERLAYS, NONE, "Measured on an H200")
     here: bool = switch(True, "Measured on this machine")
 

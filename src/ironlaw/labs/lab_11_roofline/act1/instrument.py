@@ -56,7 +56,7 @@ def dials(lab: kit.Lab) -> Any:
         every = [
             *product,
             kit.select("device", "Device", devices, slug),
-            kit.select("beside", "Compare with", [(NONE, "no other device"), *devices], NONE, {slug: "is the device itself"}),
+            kit.select("beside", "Compare with", [(NONE, "nothing"), *devices], NONE, {slug: "that is the device itself"}),
             *shown,
             kit.pins("pins", "Pinned points", PINNED, suggest),
         ]
@@ -67,7 +67,7 @@ def dials(lab: kit.Lab) -> Any:
 
 def _levels(chosen: Any) -> dict[str, str]:
     names = {level.name for level in chosen.levels} - {"main"}
-    why = f"no such level is known of {named(chosen.slug)}"
+    why = f"no such level is known for {named(chosen.slug)}"
     return {key: why for key, present in (("cache", names & set(INNER)), ("all", names)) if not present}
 
 
@@ -79,8 +79,8 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     option = lab.choice("act1")
     answer = figures.answer_marks(premise_case(lab), option.id if option else None)
     layers = Layers(beside, setting.levels, setting.formats, measured, _pins(lab, values), local_dots, answer)
-    growth = tabbed(figures.growth(case, beside), "Growth with N")
-    gap = [tabbed(figures.gap(setting.nearest), "From the roof to the point")] if measured else []
+    growth = tabbed(figures.growth(case, beside), "By size")
+    gap = [tabbed(figures.gap(setting.nearest), "Gap to the roof")] if measured else []
     pictures = [tabbed(figures.picture(case, layers), "Roofs"), *gap, growth]
     after = sizes(case) + formats(case)
     why = lab.fill("act1.on_the_slope" if case.at.regime == "memory" else "act1.on_the_ceiling")
@@ -120,7 +120,7 @@ def crossing(case: Case) -> str:
 def cards(case: Case) -> list[dict[str, Any]]:
     at, sources = case.at, case.hardware.figures
     share = float(at.mfu)
-    side = f"AI is {significant(float(at.intensity / at.ridge))} × the ridge of {significant(float(at.ridge))}"
+    side = f"AI is {significant(float(at.intensity / at.ridge))}× the ridge of {significant(float(at.ridge))}"
     side += f"; compute-bound from N = {crossing(case)}" if case.square else ""
     return [
         intensity.card("Arithmetic intensity", at.intensity, case.fmt),
@@ -228,5 +228,5 @@ def formats(case: Case) -> str:
              significant(float(at.intensity / at.ridge)), other.bound)
         )  # fmt: skip
     return scrolling_table(
-        f"{case.size} in every format, {case.roof.label}", ("format", "bytes", "AI", "ridge", "AI over ridge", "regime"), rows
+        f"{case.size} in each format, {case.roof.label}", ("format", "bytes", "AI", "ridge", "AI over ridge", "regime"), rows
     )

@@ -50,9 +50,8 @@ def distance(lab: kit.Lab) -> str:
     at = premise_case(lab).at
     left = kit.dress(significant(float(at.ridge / at.intensity)))
     if lab.holds("act1"):
-        return f"right: the ridge is at {left} times the product's intensity"
-    over = kit.dress(significant(float(at.peak / at.attainable)))
-    return f"off by a regime: the ridge is at {left} times the product's intensity, the ceiling at {over} times its rate"
+        return f"right, because the ridge is at {left}× the product's intensity"
+    return f"off by a regime, because the ridge is at {left}× the product's intensity"
 
 
 def _premise(lab: kit.Lab) -> dict[str, object]:

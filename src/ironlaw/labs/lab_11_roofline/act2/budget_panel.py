@@ -18,7 +18,7 @@ from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact
 
 NAME = "act2_budget"
-NOW = "as it is"
+NOW = "today"
 
 
 def message(lab: kit.Lab) -> dict[str, object]:
@@ -78,23 +78,30 @@ def bars(spent: Budget, choice: str) -> Figure:
     case = spent.now
     note = f"{about(case.model)['name']}, {machine_name(case.hardware.slug)}, {case.phase}, batch {case.batch}, context {case.context:,}"
     return Figure(
-        "budget", "Tokens per second, whole model", Axis("linear", "tokens/s"), Axis("band", names=tuple(rows)), tuple(marks),
-        f"Tokens per second: {words}.", Table(("change", "tokens/s", "over now"), listed), f"{note}; {KINDS[case.basis]}",
+        "budget", _finding(spent), Axis("linear", "tokens/s"), Axis("band", names=tuple(rows)), tuple(marks),
+        f"Tokens per second: {words}.", Table(("change", "tokens/s", "against today"), listed), f"{note}; {KINDS[case.basis]}",
     )  # fmt: skip
 
 
+def _finding(spent: Budget) -> str:
+    if not spent.rates[spent.best]:
+        return "Nothing fits"
+    best = WAYS[spent.best]
+    return f"{best[0].upper()}{best[1:]}: {_times(spent, spent.best)} the tokens per second"
+
+
 def _times(spent: Budget, way: str) -> str:
-    return f"{significant(spent.gain(way))} ×" if way and spent.rates[way] else ""
+    return f"{significant(spent.gain(way))}×" if way and spent.rates[way] else ""
 
 
 def _against(spent: Budget, way: str) -> list[tuple[str, str]]:
-    return [("over now", _times(spent, way))] if way and spent.rates[way] else []
+    return [("against today", _times(spent, way))] if way and spent.rates[way] else []
 
 
 def cards(spent: Budget, choice: str) -> list[dict[str, Any]]:
     best = spent.best
     rows = [
-        kit.text_card("Tokens/s now", significant(spent.now.rate), note=f"{show(spent.now.seconds, 's')} a pass"),
+        kit.text_card("Tokens/s today", significant(spent.now.rate), note=f"{show(spent.now.seconds, 's')} per pass"),
         kit.text_card("Most", significant(spent.rates[best]), note=f"{WAYS[best]}: {_times(spent, best)} as many"),
     ]
     if choice:
@@ -154,8 +161,8 @@ def distance(lab: kit.Lab) -> str:
         return ""
     gain, best = (kit.dress(significant(spent.gain(way))) for way in (option.id, spent.best))
     if lab.holds(NAME):
-        return f"right: {gain} times the tokens per second"
-    return f"off: your choice makes {gain} times the tokens per second, the best one {best} times"
+        return f"right, with {gain}× the tokens per second"
+    return f"off, because your choice makes {gain}× the tokens per second and the best one {best}×"
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:

@@ -39,7 +39,7 @@ def picture(case: Case) -> Figure:
         for rows in sorted(groups.values(), key=lambda rows: -len(rows) * rows[0].seconds)
     ]
     silent = any(row.work.flops == 0 for row in case.rows)
-    note = f"{roof.name}, {case.phase}; size is time" + ("; ops that only move bytes have bars only" if silent else "")
+    note = f"{roof.name}, {case.phase}; larger points take longer" + ("; ops that only move bytes appear only as bars" if silent else "")
     legend = [{"colour": term, "shape": SHAPES[term], "label": f"{term}-bound"} for term in ("memory", "compute")]
     return roofs(distinct(above), dots, ACROSS, "layer", "One layer under the roof", note=note, legend=legend)
 
@@ -100,10 +100,11 @@ def times(case: Case) -> Figure:
         table.append((name, time(rest), share(rest, whole), ""))
     named = ", ".join(plain(row.name) for row in longest)
     each = format_quantity(float(longest[0].seconds), "s")
-    words = f"Longest: {named}, {each}{' each' if longest[1:] else ''} of {format_quantity(whole, 's')} a layer."
+    words = f"Longest: {named}, {each}{' each' if longest[1:] else ''} of {format_quantity(whole, 's')} per layer."
+    title = f"{len(longest)} ops take longest: {each} each" if longest[1:] else f"{named[0].upper()}{named[1:]} takes longest: {each}"
     return Figure(
-        "times", "Time per op", Axis("linear", "time", "s"), Axis("band", names=tuple(names)), tuple(marks), words,
-        Table(("op", "time", "of the layer", "bound by"), tuple(table)), note=f"{format_quantity(whole, 's')} a layer",
+        "times", title, Axis("linear", "time", "s"), Axis("band", names=tuple(names)), tuple(marks), words,
+        Table(("op", "time", "of the layer", "bound by"), tuple(table)), note=f"{format_quantity(whole, 's')} per layer",
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from ironlaw.units import counted, show, significant
 from ironlaw.widget.figure import halved, tabbed
 
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
-KERNELS = {"projection": "Projection GEMM", "norm": "Norm", "softmax": "Softmax", "attention": "Attention, softmax inside"}
+KERNELS = {"projection": "Projection GEMM", "norm": "Norm", "softmax": "Softmax", "attention": "Attention (softmax inside)"}
 FOLLOWS = ("device",)
 CLAIMS = ("decode_weight_floor", "prefill_arithmetic_floor", "flash_wall_2_to_4x")
 NOTES = {"calibrated": "", "transferred": "; ≈", "bound": "; a bound"}  # after a rate, by the kind of its times
@@ -87,12 +87,12 @@ def cards(case: Case) -> list[dict[str, Any]]:
     order = list(KERNELS.values())
     kernel_cards.sort(key=lambda card: order.index(card["label"]))
     fits = bool(case.footprint.fits)
-    each = f"{significant(case.per_user)} a user" if case.phase == "decode" else f"first token after {show(case.seconds, 's')}"
+    each = f"{significant(case.per_user)} per user" if case.phase == "decode" else f"first token after {show(case.seconds, 's')}"
     note = f"{each}{NOTES[case.basis]}"
     rate = {**kit.card("Tokens/s", case.rate, "tokens/s", note=note), "unit": ""}
     return [
         *kernel_cards,
-        rate if fits else kit.text_card("Tokens/s", "–", note="it can't be loaded"),
+        rate if fits else kit.text_card("Tokens/s", "–", note="does not fit"),
         _memory_card(case),
     ]
 
@@ -101,7 +101,7 @@ def _memory_card(case: Case) -> dict[str, Any]:
     need = case.footprint
     ratio = float(need.total / need.usable)
     tone = kit.tone("memory", ratio)
-    of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.usable)} of"
+    of = f"{significant(ratio)}× the" if ratio > 1 else f"{kit.share(need.total, need.usable)} of"
     return kit.card("Memory", float(need.total), "B", tone=tone, note=f"{of} {kit.capacity(float(need.usable))}", word=FITS[tone])
 
 
@@ -151,8 +151,8 @@ def _fits_barely(case: Case) -> bool:
 
 
 LIMITS = (
-    fail("oom", "Out of memory: it can't be served like this", lambda case: not case.footprint.fits, _oom),
-    warn("tight", "It fits, barely", _fits_barely, _tight),
+    fail("oom", "Out of memory", lambda case: not case.footprint.fits, _oom),
+    warn("tight", "It only just fits", _fits_barely, _tight),
     good("fits", "It fits", _fits),
 )
 

@@ -18,7 +18,7 @@ from ironlaw.widget.figure import Figure, Mark, mark
 
 MODEL, DEVICE, FMT = "llama3_8b", "h100_sxm", "fp16"
 BATCH, SEQUENCE = 8, 512  # questions.toml states the same
-NAMES = {"few": "projection, a decode step", "many": "projection, a prefill", "norm": "RMSNorm", "softmax": "softmax"}
+NAMES = {"few": "projection (decode)", "many": "projection (prefill)", "norm": "RMSNorm", "softmax": "softmax"}
 # which of the three an option calls memory-bound
 CLAIMED = {"gemm": ("few", "many"), "split": ("few", "norm", "softmax"), "alike": tuple(NAMES), "norm": ("few", "softmax")}
 
@@ -83,13 +83,13 @@ def picture(claim: str | None) -> Figure:
         )
         for name, work in works().items()
     ]
-    note = f"{roof.name}, {about(MODEL)['name']}" + ("; ◇ what you called memory-bound, bold what is" if claim else "")
+    note = f"{roof.name}, {about(MODEL)['name']}" + ("; ◇ what you called memory-bound; bold is what really is" if claim else "")
     return roofs(
         distinct(above),
         dots,
         (0.1, 1e4),
         "kernels",
-        "The three kernels under the roof",
+        f"{sum(bound(name) == 'memory' for name in NAMES)} of {len(NAMES)} points are memory-bound",
         _marks(claim, dots),
         note,
         height=320,

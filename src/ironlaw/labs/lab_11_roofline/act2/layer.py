@@ -20,7 +20,7 @@ from ironlaw.systems.fields import among, figure, whole
 MODELS = ("llama3_8b", "llama3_2_1b", "qwen2_0_5b", "llama3_70b")
 WEIGHTS = ("fp16", "fp8", "int8", "int4")
 CACHES = ("fp16", "fp8", "int8")
-FUSION = {"separate": "separate kernels", "adjacent": "adjacent element-wise", "all": "all element-wise, norm and bias too"}
+FUSION = {"separate": "none", "adjacent": "adjacent element-wise ops", "all": "all element-wise ops, norms and biases"}
 TOO_LONG = 1 << 20  # tokens or sequences that nobody asks for
 DEEP = 3  # layers that stand for all: the middle one is like every other
 ALIKE = 0.995  # of the longest op: as long, to three digits
@@ -44,11 +44,11 @@ class Case:
     phase: str = among(("prefill", "decode"), "prefill", "Phase")
     batch: int = whole(8, "Batch", most=256, dial="span", log=True)
     context: int = figure(512, "Context", "tokens", low=256, high=32768, dial="span", log=True, whole=True, column="int64")
-    weights: str = among(WEIGHTS, "fp16", "Weights stored in", shown=str.upper)
-    cache: str = among(CACHES, "fp16", "Keys and values stored in", shown=str.upper)
+    weights: str = among(WEIGHTS, "fp16", "Weight format", shown=str.upper)
+    cache: str = among(CACHES, "fp16", "KV cache format", shown=str.upper)
     fusion: str = among(FUSION, "separate", "Fusion")
     tiled: bool = among({False: "scores through memory", True: "tiled"}, False, "Attention")
-    measured: bool = among((False, True), False, "Rates")  # what was measured instead of its datasheet: of the machine, or else of others
+    measured: bool = among((False, True), False, "Kernel times")  # measured curves instead of the datasheet: the machine's, or else others'
 
     @property
     def _plan(self) -> Plan:

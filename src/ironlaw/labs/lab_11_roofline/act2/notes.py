@@ -15,8 +15,8 @@ from ironlaw.units import significant
 LAB_07 = "lab_07_fusion"
 KINDS = {
     "calibrated": "estimates from the machine's measured curves",
-    "transferred": "estimates from machines that were measured, as the laws of kernels carry them over, good to some tens of percent",
-    "bound": "bounds at the datasheet's figures",
+    "transferred": "estimates carried over from machines that we measured, good to some tens of per cent",
+    "bound": "bounds from the datasheet",
 }
 
 

@@ -41,8 +41,8 @@ def distance(lab: kit.Lab) -> str:
     right = [name for name in kernels.NAMES if (name in claimed) == (kernels.bound(name) == "memory")]
     wrong = [kernels.NAMES[name] for name in kernels.NAMES if name not in right]
     if not wrong:
-        return f"right: all {len(right)} points are on the side you said"
-    return f"off: {len(right)} of {len(kernels.NAMES)} points are on the side you said, not {', '.join(wrong)}"
+        return f"right about all {len(right)} points"
+    return f"wrong about {len(wrong)} of {len(kernels.NAMES)} points: {', '.join(wrong)}"
 
 
 def _ridge(work: str = "matrix") -> str:

@@ -20,13 +20,13 @@ def picture(design: Case, answer: Sequence[Mark] = ()) -> Figure:
     points, last = target.curve(own), target.at_most(own)
     end, changed = last.batch, own != plain
     inside, outside = _split(last, points)
-    before = mark("line", "muted", points=target.curve(plain), dash="2 4", name="as it is served today", id="today")
+    before = mark("line", "muted", points=target.curve(plain), dash="2 4", name="as served today", id="today")
     marks = [
         mark("rule", "ink", y=float(target.TARGET), label=f"target {target.TARGET:,}", name="the target", id="target",
              hover=[("target", exact(float(target.TARGET), "tokens/s"))]),
         *([before] if changed else []),
         mark("line", "accent", points=inside, name="this design, while it fits", id="fits", emphasis=True),
-        mark("line", "fail", points=outside, dash="6 4", name="this design, were there more memory", id="beyond", emphasis=True),
+        mark("line", "fail", points=outside, dash="6 4", name="this design, if there were more memory", id="beyond", emphasis=True),
         mark("rule", "ridge", x=float(end), dash=True, label=f"memory full at {end:,}", name="the largest batch that fits", id="full",
              hover=[("largest batch", exact(float(end)))]),
         *answer, _now(design),
@@ -40,14 +40,20 @@ def picture(design: Case, answer: Sequence[Mark] = ()) -> Figure:
     )
     legend = (
         {"colour": "accent", "shape": "line", "label": "this design, while it fits"},
-        {"colour": "fail", "shape": "line", "dash": True, "label": "were there more memory"},
-        *(({"colour": "muted", "shape": "line", "dash": True, "label": "as it is served today"},) if changed else ()),
+        {"colour": "fail", "shape": "line", "dash": True, "label": "if there were more memory"},
+        *(({"colour": "muted", "shape": "line", "dash": True, "label": "as served today"},) if changed else ()),
     )
     return Figure(
-        "throughput", "Tokens per second, by batch", Axis("log", "batch", ticks=tuple(map(float, target.BATCHES))),
+        "throughput", _finding(design), Axis("log", "batch", ticks=tuple(map(float, target.BATCHES))),
         Axis("linear", "tokens/s", "tokens/s", (0.0, high)), tuple(marks), words, Table(("batch", "tokens/s", "memory"), tuple(rows)),
         legend=legend, more={"height": 330},
     )  # fmt: skip
+
+
+def _finding(design: Case) -> str:
+    if not design.footprint.fits:
+        return f"Batch {design.batch:,} does not fit"
+    return f"{design.rate:,.0f} tokens per second, {'above' if target.met(design) else 'below'} the target"
 
 
 def _split(last: Case, points: Points) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
@@ -62,7 +68,7 @@ def _now(design: Case) -> Mark:
     hover = [
         ("batch", exact(float(design.batch))),
         ("tokens/s", exact(design.rate)),
-        ("a user", f"{significant(design.per_user)} tokens/s"),
+        ("per user", f"{significant(design.per_user)} tokens/s"),
     ]
     return mark(
         "point", "good" if target.met(design) else "accent" if fits else "fail", x=float(design.batch), y=design.rate, size=8, id="now",

@@ -154,7 +154,7 @@ def effect(lab: kit.Lab) -> str:
         return ""
     case = target.after(option.id)
     return (
-        f"{_rate(case.rate)} tokens/s at batch {case.batch:,}: {'it reaches' if target.met(case) else 'it misses'} {_rate(target.TARGET)}"
+        f"{_rate(case.rate)} tokens/s at batch {case.batch:,}, which {'reaches' if target.met(case) else 'misses'} {_rate(target.TARGET)}"
     )
 
 
@@ -165,8 +165,8 @@ def distance(lab: kit.Lab) -> str:
     true = target.after(option.id).rate
     off = 100 * abs(said / true - 1)
     way = "too high" if said > true else "too low"
-    near = "within a step of the slider" if abs(said - true) <= STEP else f"{significant(off, 2)} % {way}"
-    return f"{near}: you expected {_rate(said)} from {WORDS[option.id]}; it is {_rate(true)}"
+    near = "within a step of the slider" if abs(said - true) <= STEP else f"{significant(off, 2)}% {way}"
+    return f"{near}. You expected {_rate(said)} from {WORDS[option.id]}, and it is {_rate(true)}"
 
 
 WORDS = {"batch": "the batch alone", "kernels": "better kernels", "weights": "FP8 weights", "cache": "FP8 keys and values"}
@@ -201,9 +201,9 @@ def judge(lab: kit.Lab, values: Mapping[str, Any]) -> kit.Verdict:
 
 
 def _words(design: Case) -> str:
-    kernels = {"separate": "separate kernels", "adjacent": "adjacent ops fused", "all": "all element-wise ops fused"}[design.fusion]
+    kernels = {"separate": "nothing fused", "adjacent": "adjacent ops fused", "all": "all element-wise ops fused"}[design.fusion]
     attention = "tiled attention" if design.tiled else "scores through memory"
-    return f"Batch {design.batch:,}, weights in {design.weights.upper()}, keys and values in {design.cache.upper()}, {kernels}, {attention}"
+    return f"Batch {design.batch:,}, {design.weights.upper()} weights, {design.cache.upper()} keys and values, {kernels}, {attention}"
 
 
 def truth(lab: kit.Lab) -> str:
