@@ -109,7 +109,7 @@ VOLUME_1 = (
     ),
     Lab(
         "lab_08_ledger", "x30 unchanged checkpoint none",
-        ("30.0", "30 ×", "14.9", "10.2 GB", "8.51", "sixteen bytes", "twenty", "46.8", "14.2 GB"),
+        ("30.0", "30 ×", "30×", "14.9", "10.2 GB", "8.51", "sixteen bytes", "twenty", "46.8", "14.2 GB"),
         (
             Act(
                 "act2", "act2.banners",

@@ -10,7 +10,7 @@ from ironlaw import hardware
 from ironlaw.engine.training.training_ledger import training_ledger
 from ironlaw.labs.lab_08_ledger import step
 from ironlaw.labs.lab_08_ledger.act1.instrument import PREMISE
-from ironlaw.labs.lab_08_ledger.act2 import banners, slots
+from ironlaw.labs.lab_08_ledger.act2 import banners, instrument, slots
 from ironlaw.labs.lab_08_ledger.act2.instrument import CHANGES, START
 from ironlaw.registry.families import FAMILIES
 from ironlaw.registry.workloads import about, workload
@@ -89,7 +89,7 @@ def test_the_reflection_s_key_moves_with_the_recipe():
 def test_the_mountain_is_the_ledger(bench):
     view = bench.turn("act1", batch=8)
     assert next(m for m in figure(view, "mountain")["marks"] if m.get("id") == "peak")["y"] == PREMISE.peak
-    assert cards(view)["Over the weights"]["value"] == "30"
+    assert cards(view)["Peak ÷ weights"]["value"] == "30"
     assert (cards(view)["Peak"]["value"], cards(view)["Peak"]["unit"]) == ("14.9", "GB")
     assert next(m for m in figure(view, "mountain")["marks"] if m.get("id") == "limit")["y"] == USABLE
     rules = {m["role"]: m for m in figure(view, "mountain")["marks"] if m.get("role")}
@@ -167,6 +167,29 @@ def test_every_lever_changes_something(bench):
     bench.turn("act2", **base)
 
 
+def test_titles_say_what_is_found(bench):
+    first = bench.turn("act1", **START_DIALS)
+    assert figure(first, "mountain")["title"] == "At the peak, 57\u202f% is saved for backward"
+    assert figure(first, "rows")["title"].startswith("The peak fits ")
+    base = bench.start("act2")
+    start = bench.turn("act2", **base)
+    assert figure(start, "rows")["title"].startswith("The peak is too big for ")
+    assert figure(start, "levers")["title"] == "The best single change: recompute every layer"
+
+
+def test_one_micro_batch_is_said_as_one(bench):
+    base = bench.start("act2")
+    assert cards(bench.turn("act2", **base))["Largest micro-batch"]["note"] == "16 micro-batches per update"
+    assert cards(bench.turn("act2", **{**base, "batch": 64}))["Largest micro-batch"]["note"] == "1 micro-batch per update"
+    bench.turn("act2", **base)
+
+
+def test_a_device_without_a_link_to_its_host_has_no_rate_of_it(bench, monkeypatch):
+    assert "31.5" in bare(instrument.note(bench.lab))
+    monkeypatch.setattr(instrument, "host_link", lambda lab: 0.0)
+    assert "link" not in instrument.note(bench.lab)
+
+
 # --- the ledger
 
 
@@ -208,7 +231,7 @@ def test_what_was_counted_here_stands_beside_the_claim(complete):
     complete.reload()
     assert "Measured here 16.2 B" in bare(complete.parts["act1_claims"].text)
     said = bare(str(complete.piece("act1.measure").view))
-    assert "4 counts in your own process" in said and "3 % apart" in said and complete.shows("act1.here_close", said)
+    assert "4 counts in your own process" in said and "3% apart" in said and complete.shows("act1.here_close", said)
     drawn = figure(complete.piece("act1.instrument").view, "here")
     assert drawn["x"]["unit"] == "B" and [(m["x"], m["y"]) for m in drawn["marks"] if m["type"] == "point"] == [
         (1010, "kept"), (1000, "weights"), (1000, "gradients"), (1030, "state"),
@@ -223,4 +246,4 @@ def test_what_is_said_of_a_count_follows_it(complete):
     ROWS["ledger"] = [{**row, "value": 1600.0, "low": 1600.0, "high": 1600.0} if row["name"] == "kept" else row for row in COUNTS]
     keep(complete.ledger, SLUG, "ledger")
     said = bare(str(complete.reload().piece("act1.measure").view))
-    assert "60 % apart" in said and complete.shows("act1.here_apart", said) and not complete.shows("act1.here_close", said)
+    assert "60% apart" in said and complete.shows("act1.here_apart", said) and not complete.shows("act1.here_close", said)

@@ -17,20 +17,20 @@ def ledger_step(page: Page, step: Locator) -> None:
     expect(page.get_by_text("too low by a factor of 7.51")).to_be_visible()
     step.get_by_role("tab", name="The step").click()
     expect(step.locator("[data-figure=mountain] .il-target[aria-label*='log-softmax']").first).to_be_attached()
-    changes(page, step.locator(".il-show"), lambda: step.get_by_label("Recipe").select_option(label="BF16, FP32 master"))
-    expect(hud(page)).to_contain_text("44 ×")  # over BF16 weights
+    changes(page, step.locator(".il-show"), lambda: step.get_by_label("Precision").select_option(label="BF16, FP32 master"))
+    expect(hud(page)).to_contain_text("44×")  # over BF16 weights
 
 
 def ledger_levers(page: Page, levers: Locator) -> None:
     expect(banner(levers)).to_contain_text("The saved activations do not fit")
     pick(levers, "every layer")
-    expect(banner(levers)).to_contain_text("Head and loss are too big")
-    page.get_by_role("button", name="and take the loss in chunks").click()
+    expect(banner(levers)).to_contain_text("The output head and the loss do not fit")
+    page.get_by_role("button", name="then compute the loss in chunks").click()
     expect(banner(levers)).to_contain_text("It fits")
 
 
 def ledger_controls(page: Page, step: Locator, levers: Locator) -> None:
-    changes(page, step, lambda: step.get_by_label("Recipe").select_option(index=0))
+    changes(page, step, lambda: step.get_by_label("Precision").select_option(index=0))
     changes(page, levers, lambda: pick(levers, "nothing"))
 
 

@@ -28,7 +28,7 @@ def measured(lab: kit.Lab) -> dict[str, str]:
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    rows = [("Over the weights", f"{one['multiple']:.3g} ×" if one else "open", "")]
+    rows = [("Peak ÷ weights", f"{one['multiple']:.3g}×" if one else "open", "")]
     if not two:
         return [*rows, ("Peak", "open", "")]
     return [*rows, ("Peak", format_quantity(float(two["peak_bytes"]), "B"), "")]

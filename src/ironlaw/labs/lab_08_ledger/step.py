@@ -18,6 +18,7 @@ from ironlaw.systems.fields import among, whole
 from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 from ironlaw.systems.training.ledger_cases import graph_of
 from ironlaw.widget.figure import Figure, Mark
+from ironlaw.widget.quantities import share
 
 # model -> the longest sequence that its dial offers; 0: it takes none
 MODELS = {
@@ -27,17 +28,18 @@ MODELS = {
 LONGEST = tuple(sorted({n for n in MODELS.values() if n}))
 BATCHES = [2**k for k in range(9)]
 CHUNKS = [1, 2, 4, 8, 16, 32]
-ATTENTION = {"fused": "one kernel", "three_kernels": "three kernels, scores stored"}
+ATTENTION = {"fused": "one fused kernel", "three_kernels": "unfused, scores stored"}
 LAYERS = {
     "weights": Layer("weights", "ridge"), "master": Layer("FP32 master copy", "ridge", pattern=True),
-    "optimiser": Layer("optimiser", "overhead"), "gradients": Layer("gradients", "compute"),
-    "kept": Layer("kept for backward", "memory"), "head": Layer("head and loss", "memory", pattern=True),
-    "passing": Layer("passing through", "muted"),
+    "optimiser": Layer("optimiser state", "overhead"), "gradients": Layer("gradients", "compute"),
+    "kept": Layer("saved for backward", "memory"), "head": Layer("output head and loss", "memory", pattern=True),
+    "passing": Layer("temporaries", "muted"),
 }  # fmt: skip
 PHASES = {"forward": "forward", "between": "backward", "again": "backward", "backward": "backward", "update": "update"}
 NAMES = {
-    "loss.to_fp32": "logits to FP32", "loss.log_softmax": "log-softmax of the loss", "loss.pick": "the labels' log-probabilities",
-    "lm_head": "head", "optimiser": "the optimiser's step", "": "between forward and backward",
+    "loss.to_fp32": "the cast of the logits to FP32", "loss.log_softmax": "the log-softmax of the loss",
+    "loss.pick": "the labels' log-probabilities",
+    "lm_head": "the output head", "optimiser": "the optimiser's step", "": "the turn from forward to backward",
 }  # fmt: skip
 
 
@@ -63,11 +65,11 @@ def model_field(default: str) -> Any:
 def tokens_field(most: int, seq: int) -> Any:
     """Each limit has a dial of its own, and one is shown."""
     steps = [n for n in (128, 256, 512, 1024, 2048, 4096, 8192) if n <= most]
-    return whole(min(seq, most), "Tokens in a sequence", least=128, most=most, dial="span", log=True, steps=steps)
+    return whole(min(seq, most), "Tokens per sequence", least=128, most=most, dial="span", log=True, steps=steps)
 
 
 def recipe_field(default: str) -> Any:
-    return among({name: item.label for name, item in RECIPES.items()}, default, "Recipe", dial="select")
+    return among({name: item.label for name, item in RECIPES.items()}, default, "Precision", dial="select")
 
 
 def optimiser_field() -> Any:
@@ -79,7 +81,7 @@ def attention_field() -> Any:
 
 
 def chunks_field() -> Any:
-    return whole(1, "Chunks of the loss", most=32, dial="span", log=True, steps=CHUNKS)
+    return whole(1, "Loss chunks", most=32, dial="span", log=True, steps=CHUNKS)
 
 
 class Dialled:
@@ -119,12 +121,22 @@ def plain(op: str) -> str:
     return op
 
 
+def passing(phase: str) -> str:
+    """In a sentence: `backward pass`, `update`."""
+    name = PHASES[phase]
+    return name if name == "update" else f"{name} pass"
+
+
+def micro_batches(count: int) -> str:
+    return f"{count:,} micro-batch{'' if count == 1 else 'es'}"
+
+
 def picture(case: Case, usable: float, extra: Sequence[Mark] = ()) -> Figure:
     """The mountain of a step."""
     said = max((float(dict(one.at).get("y", 0.0)) for one in extra), default=0.0)
     steps = [Step(PHASES[m.phase], plain(m.op), m.bytes) for m in case.ledger.profile]
     return mountain(
-        steps, [LAYERS[row] for row in ROWS], "One training step, byte by byte", limit=(usable, "usable memory"), extra=extra,
+        steps, [LAYERS[row] for row in ROWS], f"At the peak, {largest(case)}", limit=(usable, "usable memory"), extra=extra,
         top=doubled_to(2e9, [1.15 * case.peak, 1.05 * said, 1.15 * usable if usable < NEAR * case.peak else 1.0]),
         note=f"{case.name}, {case.sizes}",
     )  # fmt: skip
@@ -136,6 +148,13 @@ def pieces(case: Case) -> list[Part]:
     return [Part(layer.name, size, layer.colour, layer.pattern) for layer, size in held if size > 0]
 
 
+def largest(case: Case) -> str:
+    """`57 % is saved for backward`."""
+    most = max(pieces(case), key=lambda part: part.value)
+    return f"{share(most.value, case.peak)} is {most.name}"
+
+
 def bar(case: Case, usable: float, device: str) -> Figure:
     """The rows at the peak end to end, against what the device has."""
-    return waterfall(pieces(case), "B", "The peak, piece by piece", "peak", Limit(f"usable on {device}", usable), "bytes", id="rows")
+    title = f"The peak {'fits' if case.peak <= usable else 'is too big for'} {device}"
+    return waterfall(pieces(case), "B", title, "peak", Limit("usable memory", usable), "bytes", id="rows")

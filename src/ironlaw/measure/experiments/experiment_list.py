@@ -108,8 +108,8 @@ EXPERIMENTS = {
         ),
         Experiment(
             "ledger", "What a training step keeps",
-            "Counts the bytes that a backward pass needs and that an optimiser holds, in this process: with PyTorch what autograd saved, "
-            "with NumPy every buffer of a small net's step.", 3,
+            "Counts what training holds in this process. With PyTorch that is what autograd saves and what optimisers remember; with "
+            "NumPy it is every buffer of a small net's step.", 3,
         ),
         Experiment(
             "line", "A real waiting line",

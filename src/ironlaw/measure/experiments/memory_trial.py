@@ -37,7 +37,7 @@ def rows(bench: Bench) -> Iterator[Draft]:
 
 def _torch(bench: Bench) -> Iterator[Draft]:
     cases: list[tuple[str, Callable[[], Draft]]] = [
-        (f"what autograd keeps of {slug} in {FORMATS[dtype]}", lambda slug=slug, dtype=dtype: _saved(slug, dtype))  # type: ignore[misc]
+        (f"what autograd saves of {slug} in {FORMATS[dtype]}", lambda slug=slug, dtype=dtype: _saved(slug, dtype))  # type: ignore[misc]
         for slug in MODELS
         for dtype in FORMATS
     ]
@@ -72,7 +72,7 @@ def _saved(slug: str, dtype: str) -> Draft:
     counted = float(sum(storages.values()))
     del loss
     expected = float(kept(with_loss(workload(slug, batch=batch, dtype=dtype)), require("cpu").saving).bytes)
-    return row(KEPT, f"kept of {slug}, batch {batch}, {FORMATS[dtype]}", counted, expected, model=slug, dtype=dtype)
+    return row(KEPT, f"saved activations of {slug}, batch {batch}, {FORMATS[dtype]}", counted, expected, model=slug, dtype=dtype)
 
 
 def _state(name: str) -> Draft:
@@ -104,7 +104,7 @@ def _numpy(bench: Bench) -> Iterator[Draft]:
             yield row(name, f"{_SAYS[name]} of {net}, batch {batch}", float(counted), float(expected), batch=batch, model=net)
 
 
-_SAYS = {WEIGHTS: "weights", KEPT: "kept", GRADIENTS: "gradients", STATE: "AdamW's state"}
+_SAYS = {WEIGHTS: "weights", KEPT: "saved activations", GRADIENTS: "gradients", STATE: "AdamW's state"}
 
 
 def _step(batch: int) -> dict[str, tuple[int, int]]:

@@ -27,8 +27,6 @@ from ironlaw.widget.quantities import exact, format_quantity
 
 PREMISE = Case("gpt2", 1024, Setup("fp32", "adamw", 8))
 CLAIMS = ("training_is_four_times_inference", "adam_sixteen_bytes", "batch_doubles_memory")
-STAIRS = (("weights",), ("optimiser",), ("kept",), ("head", "passing"))
-STAIR_NAMES = ("the weights", "+ optimiser", "+ kept for backward", "+ head and loss")
 MORE = ("attention",)  # dials in the fold
 
 
@@ -89,8 +87,8 @@ def marks(lab: kit.Lab, case: Case) -> tuple[Mark, ...]:
     off = Distance(said, true).words
     return (
         mark("rule", "accent", y=said * weights, role="prediction", id="prediction", name="your prediction",
-             label=f"you said {significant(said)} ×", hover=[("your prediction", exact(said * weights, "B")), ("off", off)]),
-        mark("rule", "ink", y=case.peak, role="truth", id="truth", name="the peak", label=f"it is {significant(true)} × the weights",
+             label=f"you said {significant(said)}×", hover=[("your prediction", exact(said * weights, "B")), ("off", off)]),
+        mark("rule", "ink", y=case.peak, role="truth", id="truth", name="the peak", label=f"it is {significant(true)}× the weights",
              hover=[("the peak", exact(case.peak, "B"))]),
     )  # fmt: skip
 
@@ -98,15 +96,15 @@ def marks(lab: kit.Lab, case: Case) -> tuple[Mark, ...]:
 def cards(case: Case, usable: float) -> list[dict[str, Any]]:
     now = case.ledger
     share = float(now.peak) / usable
-    of = f"{kit.share(float(now.peak), usable)} of the device"
+    of = f"{kit.share(float(now.peak), usable)} of the usable memory"
     fits = kit.card("Peak", float(now.peak), "B", tone=kit.tone("memory", share), note=of)
     weights = f"weights {format_quantity(float(now.static.weights), 'B')}"
     return [
         {**fits, "word": "fits" if share <= 1 else "does not fit"},
-        kit.text_card("Over the weights", significant(multiple(case)), "×", note=weights),
-        kit.card("Static rows", float(now.static.total), "B", note="weights, gradients, optimiser"),
-        kit.card("Kept", float(now.kept), "B", note="when forward ends", term="memory"),
-        kit.text_card("Peak at", step.PHASES[now.peak_at.phase], note=step.plain(now.peak_at.op)),
+        kit.text_card("Peak ÷ weights", significant(multiple(case)), "×", note=weights),
+        kit.card("Model states", float(now.static.total), "B", note="at any batch size"),
+        kit.card("Saved", float(now.kept), "B", note="for the backward pass", term="memory"),
+        kit.text_card("Peaks during", step.PHASES[now.peak_at.phase], note=step.plain(now.peak_at.op)),
     ]  # fmt: skip
 
 
@@ -116,17 +114,17 @@ def formula(case: Case) -> str:
     each = [float(part) / count for part in (now.static.weights, now.static.gradients, now.static.master, now.static.optimiser)]
     bytes_each = " + ".join(significant(part) for part in each)
     *parts, peak = kit.amounts([*(float(now.at_peak(row)) for row in ROWS if now.at_peak(row) > 0), float(now.peak)], "B")
-    rows = "static = <i>P</i> · (<i>w</i> + <i>g</i> + <i>m</i> + <i>o</i>) ="
+    rows = "model states = <i>P</i> · (<i>w</i> + <i>g</i> + <i>m</i> + <i>o</i>) ="
     return (
         line(rows, f"{kit.amount(count)} × ({bytes_each})", "=", kit.amount(float(now.static.total), "B"))
-        + line(term("memory", "kept"), "= Σ over the ops =", term("memory", kit.amount(float(now.kept), "B")))
+        + line(term("memory", "saved for backward"), "= Σ over the operators =", term("memory", kit.amount(float(now.kept), "B")))
         + line("peak = max over the step =", " + ".join(parts), "=", peak)
     )  # fmt: skip
 
 
 def note(lab: kit.Lab, case: Case) -> str:
     now = case.ledger
-    slots: dict[str, object] = {"op": step.plain(now.peak_at.op), "phase": step.PHASES[now.peak_at.phase]}
+    slots: dict[str, object] = {"op": step.plain(now.peak_at.op), "phase": step.passing(now.peak_at.phase)}
     paragraphs = [lab.fill("act1.flag", **slots)]
     if case.model == "llama3_2_1b" and case.setup.recipe == "fp32" and case.setup.attention == "fused":
         paragraphs.append(lab.fill("act1.no_fused"))
@@ -144,4 +142,4 @@ def table(case: Case) -> str:
         (step.plain(f"{name}.x").partition(",")[0] if name else "outside the layers", kit.amount(float(size) * case.setup.batch, "B"))
         for name, size in sorted(layers.items(), key=lambda item: -float(item[1]))[:4]
     ]
-    return scrolling_table("What is kept, by layer", ("Layer", "Bytes"), rows)
+    return scrolling_table("Saved for backward, by layer", ("Layer", "Bytes"), rows)

@@ -37,7 +37,8 @@ def caption(lab: kit.Lab, run: kit.Measured) -> str:
     off = percent_off(worst)
     said = lab.fill(
         "act1.here", count=str(len(rows)), what=str(worst["label"]), counted=kit.amount(float(worst["value"]), "B"),
-        expected=kit.amount(float(worst["params"]["expected"]), "B"), off="to the byte" if off == 0 else f"{significant(off, 2)} % apart",
+        expected=kit.amount(float(worst["params"]["expected"]), "B"),
+        off="equal to the byte" if off == 0 else f"{significant(off, 2)}% apart",
     )  # fmt: skip
     return f"{said} {lab.fill('act1.here_close' if off <= CLOSE else 'act1.here_apart')}"
 
@@ -61,7 +62,7 @@ def picture(run: kit.Measured) -> Figure:
             mark("point", "here", x=value, y=name, id=f"{name}-counted", name="counted here", shape="square", size=6,
                  label=format_quantity(value, "B"), hover=[("counted here", exact(value, "B")), run.source])
         )  # fmt: skip
-        table.append((name, format_quantity(expected, "B"), format_quantity(value, "B"), f"{significant(percent_off(row), 2)} %"))
+        table.append((name, format_quantity(expected, "B"), format_quantity(value, "B"), f"{significant(percent_off(row), 2)}%"))
     most = max(max(float(row["value"]), float(row["params"]["expected"])) for row in counts(run))
     words = "; ".join(f"{name}: {expected} expected, {counted} counted" for name, expected, counted, _ in table)
     return Figure(
@@ -83,4 +84,4 @@ def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     if not expected:
         return {}
     total = sum(float(r["value"]) for r in rows)
-    return {"adam_sixteen_bytes": kit.LocalFigure(16.0 * total / expected, "B", f"static rows of a small net; {run.source}")}
+    return {"adam_sixteen_bytes": kit.LocalFigure(16.0 * total / expected, "B", f"model states of a small net; {run.source}")}

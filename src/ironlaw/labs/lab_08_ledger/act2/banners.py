@@ -58,7 +58,7 @@ def _static(fit: Fit) -> dict[str, object]:
 def _kept(fit: Fit) -> dict[str, object]:
     now = fit.case.ledger
     return {
-        "op": step.plain(now.peak_at.op), "phase": step.PHASES[now.peak_at.phase], "peak": _bytes(now.peak), "usable": _bytes(fit.usable),
+        "op": step.plain(now.peak_at.op), "phase": step.passing(now.peak_at.phase), "peak": _bytes(now.peak), "usable": _bytes(fit.usable),
         "over": _bytes(float(now.peak) - fit.usable),
     }  # fmt: skip
 
@@ -80,16 +80,16 @@ def _vanish(fit: Fit) -> dict[str, object]:
 def _works(fit: Fit) -> dict[str, object]:
     case = fit.case
     tokens = f"{UPDATE * case.seq:,} tokens" if case.seq else f"{UPDATE} samples"
-    micro = {"count": str(case.setup.accumulate), "micro": str(case.setup.batch), "largest": f"{case.largest(fit.usable):,}"}
+    micro = {"count": step.micro_batches(case.setup.accumulate), "micro": str(case.setup.batch), "largest": f"{case.largest(fit.usable):,}"}
     return {"room": _bytes(fit.usable - case.peak), "tokens": tokens, **micro}
 
 
 LIMITS = (
     fail("static", "Too big at any batch size", lambda fit: fit.never_fits, _static),
-    fail("head", "Head and loss are too big", lambda fit: not fit.fits and fit.fits_but_for_the_head, _head),
+    fail("head", "The output head and the loss do not fit", lambda fit: not fit.fits and fit.fits_but_for_the_head, _head),
     fail("kept", "The saved activations do not fit", lambda fit: not fit.fits, _kept),
     warn("idle", "It fits, but recomputes for nothing", lambda fit: fit.recomputes_for_nothing, _idle),
-    warn("vanish", "Updates vanish", lambda fit: fit.case.setup.recipe == "pure", _vanish),
+    warn("vanish", "It fits, but small updates round away", lambda fit: fit.case.setup.recipe == "pure", _vanish),
     good("works", "It fits", _works),
 )
 

@@ -54,9 +54,9 @@ class Setting(step.Dialled):
     segments: int = whole(4, "Segments", most=32, dial="span")
     chunks: int = step.chunks_field()
     attention: str = step.attention_field()
-    offload: bool = among({False: "on the device", True: "in the host's memory"}, False, "Optimiser's state")
+    offload: bool = among({False: "on the device", True: "in host memory"}, False, "Optimiser state")
     zero: int = among(STAGES, 0, "ZeRO stage", dial="select")
-    devices: int = whole(8, "Devices that share", most=64, dial="span", log=True, steps=[1, 2, 4, 8, 16, 32, 64])
+    devices: int = whole(8, "Devices to shard over", most=64, dial="span", log=True, steps=[1, 2, 4, 8, 16, 32, 64])
 
     @property
     def checkpoint(self) -> int:
@@ -82,7 +82,7 @@ class Setting(step.Dialled):
 
 def dials(lab: kit.Lab) -> Any:
     def dials_at(values: Mapping[str, Any]) -> list[Any]:
-        no_link = {} if host_link(lab) else {True: f"the registry has no link from {the(lab.current_context)} to its host"}
+        no_link = {} if host_link(lab) else {True: f"the registry has no link between {the(lab.current_context)} and its host"}
         return settings.dials(
             Setting,
             segments={"hidden": (values.get("recompute") or NONE) != SOME},
@@ -112,10 +112,15 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         cards=cards(lab, case, usable),
         formula=formula(lab, case, usable),
         banner=banners.banner(lab, Fit(case, usable)),
-        note=kit.html(lab.fill("act2.note", link=kit.amount(host_link(lab), "B/s") if host_link(lab) else "no link")),
+        note=kit.html(note(lab)),
         after=changes(case),
         readouts=readouts(case, usable, limit),
     )  # fmt: skip
+
+
+def note(lab: kit.Lab) -> str:
+    link = host_link(lab)
+    return " ".join([lab.fill("act2.note"), *([lab.fill("act2.link", link=kit.amount(link, "B/s"))] if link else [])])
 
 
 def readouts(case: Case, usable: float, limit: Limit) -> dict[str, Any]:
@@ -144,13 +149,13 @@ def cards(lab: kit.Lab, case: Case, usable: float) -> list[dict[str, Any]]:
     twice, away = again(case), offloaded(lab, case)
     word = "fits" if room >= 0 else "does not fit"
     where = f"{step.PHASES[now.peak_at.phase]}, {step.plain(now.peak_at.op)}"
-    time = f"{kit.share(twice, 1.0)} of the arithmetic twice" if twice else "nothing runs twice"
+    time = f"{kit.share(twice, 1.0)} more arithmetic" if twice else "nothing is recomputed"
     return [
         kit.card("Peak", float(now.peak), "B", tone=kit.tone("memory", share), note=where, word=word),
         kit.card("Headroom", room, "B", tone="good" if room >= 0 else "bad", word="to spare" if room >= 0 else "missing"),
-        kit.text_card("Largest micro-batch", f"{largest:,}", note=f"{case.setup.accumulate} micro-batches an update"),
+        kit.text_card("Largest micro-batch", f"{largest:,}", note=f"{step.micro_batches(case.setup.accumulate)} per update"),
         kit.text_card("Step time", significant(1 + twice), "×", note=time),
-        *([kit.card("To the host and back", away, "s", note="each update")] if away else []),
+        *([kit.card("To the host and back", away, "s", note="per update")] if away else []),
     ]  # fmt: skip
 
 
@@ -162,7 +167,7 @@ def formula(lab: kit.Lab, case: Case, usable: float) -> str:
     ]
     if away:
         lines.append(
-            line("offload =", term("memory", fraction("gradients + weights", "<i>BW</i> of the link")), "=", kit.amount(away, "s"))
+            line("offload =", term("memory", fraction("gradients + weights", "<i>BW</i> of the host link")), "=", kit.amount(away, "s"))
         )
     return "".join(lines)
 
@@ -178,6 +183,11 @@ def _less(freed: float, left: float) -> str:
     return f" (−{text.removesuffix(THIN + unit)})"
 
 
+def _best(case: Case, steps: Mapping[str, Case]) -> str:
+    name = min(steps, key=lambda each: steps[each].peak)
+    return f"The best single change: {name}" if steps[name].peak < case.peak else "No single change lowers the peak"
+
+
 def levers(lab: kit.Lab, case: Case, usable: float) -> Figure:
     """The peak as it is, and after each single change, piece by piece; the one that you said and the one that it is are marked."""
     fewer = [(ROWS["batch"], case.with_(batch=case.setup.batch - 1))] if case.setup.batch > 1 else []
@@ -185,7 +195,7 @@ def levers(lab: kit.Lab, case: Case, usable: float) -> Figure:
     freed = {name: _less(case.peak - one.peak, one.peak) for name, one in steps.items() if one.peak < case.peak}
     limit = upright(usable, f"usable {format_quantity(usable, 'B')}", "usable memory", "B")
     drawn = stack(
-        {name: step.pieces(one) for name, one in steps.items()}, "B", "The peak after one change", chosen="as set", label="peak",
+        {name: step.pieces(one) for name, one in steps.items()}, "B", _best(case, steps), chosen="as set", label="peak",
         note=f"{case.name}, {case.sizes}", id="levers", behind=freed,
         extra=[limit] if usable < up_to(1.2 * max(one.peak for one in steps.values())) else [],
     )  # fmt: skip

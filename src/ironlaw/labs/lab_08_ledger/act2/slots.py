@@ -15,7 +15,10 @@ from ironlaw.registry.workloads import about
 from ironlaw.systems.training.ledger_cases import LedgerCase as Case
 from ironlaw.units import significant
 
-WORDS = {"checkpoint": "recomputing", "adam8bit": "the 8-bit optimiser", "loss_chunks": "the loss in chunks", "batch": "one sequence fewer"}
+WORDS = {
+    "checkpoint": "recomputing", "adam8bit": "an eight-bit optimiser", "loss_chunks": "chunking the loss",
+    "batch": "dropping one sequence",
+}  # fmt: skip
 
 
 def gigabytes(value: float) -> str:
@@ -45,9 +48,9 @@ def distance(lab: kit.Lab) -> str:
         return ""
     if option.id == right.id:
         rest = max(freed(name) for name in CHANGES if name != right.id)
-        return f"right: the next best frees {gigabytes(rest)}"
+        return f"right, and the next best frees {gigabytes(rest)}"
     factor = kit.dress(significant(freed(right.id) / freed(option.id)))
-    return f"off by a factor of {factor}: {WORDS[option.id]} frees {gigabytes(freed(option.id))}"
+    return f"off by a factor of {factor}, because {WORDS[option.id]} frees only {gigabytes(freed(option.id))}"
 
 
 def reveal() -> dict[str, object]:
