@@ -26,7 +26,7 @@ from ironlaw.systems.value_readers import read_figure, read_share, read_whole
 @dataclass(frozen=True)
 class Box:
     name: str
-    tensor: int = among((1, 2, 4, 8), 2, "Tensor parallelism", fix="tensor parallelism over {}")
+    tensor: int = among((1, 2, 4, 8), 2, "Tensor parallelism")
     rate: float = among((0.5, 1.0, 2.0), 1.0, "Rate", dial="span", log=True, shown="{:g}")
     recompute: str = among({"none": "nothing", "full": "all"}, "none", "Computed again", dial="select")
     runs: int = whole(10, "Runs", most=50, dial="span", tried=(1, 5, 10))
@@ -102,7 +102,7 @@ class Timed:
     part: float = figure(lambda: 25.0, "Part", "%", low=0, high=100, dial="span", means=hundredths)
     late: float = figure(50, "Late", "ms", low=1, high=100, dial="span", means=thousandths)
     steps: int = among(("1", "20"), "20", "Steps", means=int)
-    nics: int | None = whole(None, "NICs", dial="span", most=8, fix="{} NICs")
+    nics: int | None = whole(None, "NICs", dial="span", most=8)
 
 
 def test_a_dial_may_be_in_another_unit_than_its_field():
@@ -116,7 +116,7 @@ def test_a_dial_may_be_in_another_unit_than_its_field():
 def test_a_dial_offers_all_options_though_a_remedy_tries_few():
     @dataclass(frozen=True)
     class Kept:
-        again: str = among({"none": "nothing", "full": "all"}, "none", "Again", tried=("full",), fix="all of it again")
+        again: str = among({"none": "nothing", "full": "all"}, "none", "Again", tried=("full",))
 
     (dial,) = settings.dials(Kept)
     assert [option["value"] for option in dial["options"]] == ["none", "full"]

@@ -2,7 +2,7 @@
 
     @dataclass(frozen=True)
     class Plan:
-        noise: float = among(NOISES, 1.0, "Noise multiplier", fix="a noise multiplier of {:g}")
+        noise: float = among(NOISES, 1.0, "Noise multiplier")
         runs: int = whole(10, "Runs, tuning included", most=50, log=True)
 
 The command line, studies, design files and dials read what a person typed or turned by `Parameter.read`, and take names, limits, defaults
@@ -29,7 +29,7 @@ Words = str | Mapping[Any, str] | Callable[[Any], str]
 class Parameter:
     """`read` turns what somebody wrote into the value, or refuses it. `options`: all that it may be, where that is a list.
 
-    `shown` and `fix` are the words for one of them, on a dial and as a remedy ("{} stages"). `flag`: a command's option, if not the name.
+    `shown`: the words for one of them on a dial. `flag`: a command's option, if not the name.
     `means`: what a dial's value is in the field, such as minutes in seconds; default, limits and stops are then the dial's.
     """
 
@@ -41,8 +41,7 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     shown: Words = "{}"
-    fix: Words = ""
-    tried: tuple[Any, ...] = ()  # of a range, the values that a search for a remedy tries
+    tried: tuple[Any, ...] = ()  # of a range, the values that a search for a design tries
     flag: str = ""
     metavar: str = ""  # what the command's help writes for a value
     group: str = ""  # the heading that a command's help has it under, or its table in a design file
@@ -68,15 +67,11 @@ class Parameter:
 
     @property
     def stops(self) -> tuple[Any, ...]:
-        """Where it can stand, in order; of a range, what a remedy tries."""
+        """Where it can stand, in order; of a range, what a search tries."""
         return self.tried or (tuple(self.options()) if self.options is not None else tuple(self.more.get("steps", ())))
 
     def words(self, value: Any) -> str:
         return _words(self.shown, value)
-
-    def remedy(self, value: Any) -> str:
-        """What turning it to this value is called."""
-        return _words(self.fix, value) if self.fix else f"{self.label} {self.words(value)}"
 
     def take(self, value: Any) -> Any:
         """What a dial that stands there means: the nearest stop, where it only has those."""
@@ -226,7 +221,7 @@ def switch(default: bool = False, label: str = "", **rest: Any) -> Any:
 def _split(rest: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What Parameter knows, and what only a dial does."""
     own = (
-        "about", "shown", "fix", "tried", "flag", "metavar", "group", "example", "alone", "excludes", "column", "dial", "means"
+        "about", "shown", "tried", "flag", "metavar", "group", "example", "alone", "excludes", "column", "dial", "means"
     )  # fmt: skip
     return {name: rest[name] for name in own if name in rest}, {name: value for name, value in rest.items() if name not in own}
 

@@ -13,8 +13,10 @@ function dialsView(dials, ctx) {
   if (stand !== (ui.local.restStood ?? start)) ui.local.restOpen = true;
   ui.local.restStood = stand;
   const toggle = (event) => { ui.local.restOpen = event.currentTarget.open; };
+  // "toggle" comes in a task of its own, and a redraw before it would close the fold again
+  const click = (event) => { ui.local.restOpen = !event.currentTarget.parentNode.open; };
   return [...shown, h("details", { key: "rest", class: "il-rest", open: Boolean(ui.local.restOpen), ontoggle: toggle },
-    h("summary", {}, `More dials (${rest.length})`), h("div", { class: "il-rest-dials" }, rest.map((dial) => dialView(dial, ctx))))];
+    h("summary", { onclick: click }, `More dials (${rest.length})`), h("div", { class: "il-rest-dials" }, rest.map((dial) => dialView(dial, ctx))))];
 }
 
 function dialView(dial, ctx) {

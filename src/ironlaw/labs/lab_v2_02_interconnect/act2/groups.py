@@ -28,14 +28,13 @@ class Case:
     box: Box
     model: str = among(MODELS, "llama3_8b", "Model", dial="select", shown=lambda name: str(about(name)["name"]))
     boxes: int = whole(2, "Boxes", dial="span")
-    nics: int = whole(8, "NICs in use per box", dial="span", fix="{} NICs per box")
-    tensor: int = among(TENSOR, 8, "Tensor parallelism over", fix="tensor parallelism over {}")
+    nics: int = whole(8, "NICs in use per box", dial="span")
+    tensor: int = among(TENSOR, 8, "Tensor parallelism over")
     micro: int = among((1, 2, 4, 8), 1, "Sequences per microbatch")
     seq: int = among([1024 * 2**i for i in range(6)], 8192, "Tokens per sequence", dial="select", shown="{:,}")
-    zero: int = among(range(4), 1, "ZeRO stage", fix="ZeRO-{}")
+    zero: int = among(range(4), 1, "ZeRO stage")
     overlap: float = figure(
         100, "Overlap of gradient all-reduce with backward pass", "%", low=0, high=100, dial="span", step=5, means=hundredths,
-        fix="hiding the gradient all-reduce behind the backward pass",
     )  # fmt: skip
 
     @property

@@ -27,18 +27,16 @@ BAD_DAY = 0.10  # of the nodes sit wherever one was free
 class Case:
     """Where the dials of Act II stand. The defaults are the question's own, on the thin spine."""
 
-    radix: int = among(RADIXES, 64, "Ports per switch", fix="switches of {} ports")
-    tiers: int = among({2: "two", 3: "three"}, 2, "Tiers", fix="a third tier")
-    leaf_thin: float = among(THIN, 4.0, "Oversubscription of a leaf", dial="select", shown="{:g}:1", fix="leaves of {:g}:1")
+    radix: int = among(RADIXES, 64, "Ports per switch")
+    tiers: int = among({2: "two", 3: "three"}, 2, "Tiers")
+    leaf_thin: float = among(THIN, 4.0, "Oversubscription of a leaf", dial="select", shown="{:g}:1")
     pod_thin: float = among(THIN, 1.0, "Oversubscription of a pod", dial="select", shown="{:g}:1")
-    rails: bool = switch(False, "Rails (NIC i of every node on plane i)", fix="rails")
-    scattered: float = figure(0, "Nodes placed at random", "%", low=0, high=100, dial="span", step=5, means=hundredths, fix="rack order")
-    gbits: int = among(GBITS, 400, "Port rate, Gb/s", fix="ports of {} Gb/s")
+    rails: bool = switch(False, "Rails (NIC i of every node on plane i)")
+    scattered: float = figure(0, "Nodes placed at random", "%", low=0, high=100, dial="span", step=5, means=hundredths)
+    gbits: int = among(GBITS, 400, "Port rate, Gb/s")
     experts: int = among((8, 64, 128, 256, 512), 256, "Experts, one per device", dial="select")
     top_k: int = among((1, 2, 4, 8), 2, "Experts per token")
-    collisions: float = figure(
-        0, "Flows that collide on a link", "%", low=0, high=30, dial="span", step=5, means=hundredths, fix="no collisions"
-    )
+    collisions: float = figure(0, "Flows that collide on a link", "%", low=0, high=30, dial="span", step=5, means=hundredths)
 
     @property
     def rate(self) -> float:

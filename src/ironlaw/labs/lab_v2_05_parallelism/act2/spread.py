@@ -32,20 +32,18 @@ class Case:
     model: str = among(MODELS, "llama3_405b", "Model", dial="select")
     devices: int = among((1024, 2048, 4096, 8192, 16384), 16384, "Devices", dial="select", shown="{:,}")
     seq: int = among((8192, 32768, 131072), 8192, "Tokens per sequence", shown="{:,}")
-    tensor: int = among((1, 2, 4, 8, 16), 8, "Tensor parallelism (TP)", fix="tensor parallelism over {}")
-    pipeline: int = among((1, 2, 4, 8, 16, 32, 64), 4, "Pipeline stages (PP)", fix="{} stages")
-    context: int = among((1, 2, 4, 8, 16), 1, "Context parallelism (CP)", fix="context parallelism over {}")
-    virtual: int = among((1, 2, 4, 8), 1, "Pieces per stage", fix="{} pieces per stage")
+    tensor: int = among((1, 2, 4, 8, 16), 8, "Tensor parallelism (TP)")
+    pipeline: int = among((1, 2, 4, 8, 16, 32, 64), 4, "Pipeline stages (PP)")
+    context: int = among((1, 2, 4, 8, 16), 1, "Context parallelism (CP)")
+    virtual: int = among((1, 2, 4, 8), 1, "Pieces per stage")
     micro: int = among((1, 2, 4), 1, "Sequences per microbatch")
-    zero: int = among(range(4), 1, "ZeRO stage", fix="ZeRO-{}")
-    recompute: str = among(RECOMPUTE, "none", "Recompute", tried=("full",), fix="recomputing whole layers")
+    zero: int = among(range(4), 1, "ZeRO stage")
+    recompute: str = among(RECOMPUTE, "none", "Recompute", tried=("full",))
     attention: str = among(ATTENTION, FUSED, "Attention")
     sequence_parallel: bool = switch(True, "Sequence parallelism")
     gradient_bytes: int = among({4: "4, FP32", 2: "2, BF16"}, 4, "Bytes per gradient")
-    overlap: bool = switch(
-        True, "Overlap gradient all-reduce with backward pass", tried=(True,), fix="overlapping gradients with the backward pass"
-    )
-    nics: int = whole(8, "NICs in use per box", dial="span", fix="{} NICs per box")
+    overlap: bool = switch(True, "Overlap gradient all-reduce with backward pass", tried=(True,))
+    nics: int = whole(8, "NICs in use per box", dial="span")
 
     @property
     def fused(self) -> bool:

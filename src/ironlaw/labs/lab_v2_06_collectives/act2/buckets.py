@@ -42,11 +42,10 @@ class Case:
     devices: int = among([8 * 2**i for i in range(10)], ASKED, "Devices", dial="select", shown="{:,}")
     bucket: float = figure(
         BUCKET / 1e6, "Bucket", "MB", low=BUCKETS[0] / 1e6, high=BUCKETS[1] / 1e6, dial="span", log=True, means=times(1e6),
-        fix=lambda size: f"buckets of {kit.amount(size, 'B')}",
     )  # fmt: skip
-    algorithm: str = among(ALGORITHMS, "ring", "Algorithm", dial="select", fix=lambda name: f"sums by {ALGORITHMS[name]}")
-    width: int = among(FORMATS, 2, "Gradient format", fix=lambda width: f"gradients in {FORMATS[width]}")  # bytes of a gradient
-    order: str = among(ORDERS, AS_MADE, "Order of buckets", fix="buckets as they are made")
+    algorithm: str = among(ALGORITHMS, "ring", "Algorithm", dial="select")
+    width: int = among(FORMATS, 2, "Gradient format")  # bytes of a gradient
+    order: str = among(ORDERS, AS_MADE, "Order of buckets")
     tensor: int = among(TENSOR, 1, "Tensor parallelism over")
     micro: int = among(MICRO, 1, "Sequences per replica")
     seq: int = among(SEQUENCES, 8192, "Tokens per sequence", dial="select", shown="{:,}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -17,13 +17,11 @@ from ironlaw.labs.lab_v2_07_checkpoint.clusters import BOX, GPUS, HOUR, LARGE, M
 from ironlaw.registry.boxes import box
 from ironlaw.registry.runs import about
 from ironlaw.systems.fields import among, figure, hundredths, times, whole
-from ironlaw.units import show
 
 MINUTE = 60.0
 FEWEST = 256  # GPUs of this act
 NONE, HOST, NEIGHBOUR = "none", "host", "neighbour"
 NEAR = {NONE: "nowhere", HOST: "host memory", NEIGHBOUR: "a neighbour's too"}
-NEAR_FIXES = {NONE: "no near copies", HOST: "copies in host memory", NEIGHBOUR: "copies at a neighbour's"}
 SYNC, ASYNC = "sync", "async"
 SAVING = {SYNC: "until it is stored", ASYNC: "until it is in host memory"}
 COPIES = {NONE: 0, HOST: 2, NEIGHBOUR: 4}  # the last whole one and the one in the making; for a neighbour as well
@@ -36,10 +34,6 @@ def storage_rate() -> float:
     return float(about(RUN)["storage"]["sustained"])
 
 
-def _amount(words: str, unit: str) -> Callable[[float], str]:
-    return lambda value: f"{words} {show(value, unit)}"
-
-
 @dataclass(frozen=True)
 class Plan:
     """Where the dials of Act II stand; seconds, bytes, and bytes a second."""
@@ -48,26 +42,21 @@ class Plan:
     unit: float = figure(label="One GPU fails every", unit="h", low=2000, high=500_000, dial="span", log=True, means=times(HOUR))
     parameters: float = figure(label="Parameters, in billions", low=1, high=2000, dial="span", log=True, means=times(1e9))
     bytes: float = figure(PER_PARAMETER, "Bytes saved per parameter", "B", low=6, high=18, dial="span", step=2)
-    saving: str = among(SAVING, SYNC, "A far save stops the job", fix="saves that drain while the job goes on")
-    far_every: float = figure(
-        60, "Far saves every", "min", low=0.1, high=1440, dial="span", log=True, means=times(MINUTE), fix=_amount("a far save every", "s")
-    )
-    near: str = among(NEAR, NONE, "Near copies in", fix=NEAR_FIXES)
+    saving: str = among(SAVING, SYNC, "A far save stops the job")
+    far_every: float = figure(60, "Far saves every", "min", low=0.1, high=1440, dial="span", log=True, means=times(MINUTE))
+    near: str = among(NEAR, NONE, "Near copies in")
     near_every: float = figure(60, "Near copies every", "s", low=5, high=3600, dial="span", log=True)
     host_up: float = figure(60, "Failures that leave the host up", "%", low=0, high=99, dial="span", means=hundredths)
     one_host: float = figure(95, "Failures of at most one host", "%", low=0, high=99, dial="span", means=hundredths)
     pause: float = figure(1, "Pause around any save", "s", low=0.1, high=60, dial="span", log=True)
-    detect: float = figure(
-        120, "Time to detect a failure", "s", low=QUICKEST, high=1800, dial="span", log=True, fix=_amount("detecting in", "s")
-    )
-    restart: float = figure(180, "Time to restart", "s", low=QUICKEST, high=3600, dial="span", log=True, fix=_amount("restarting in", "s"))
-    spares: int = whole(0, "Spare hosts", least=0, most=1024, dial="span", fix="{} spare hosts")
+    detect: float = figure(120, "Time to detect a failure", "s", low=QUICKEST, high=1800, dial="span", log=True)
+    restart: float = figure(180, "Time to restart", "s", low=QUICKEST, high=3600, dial="span", log=True)
+    spares: int = whole(0, "Spare hosts", least=0, most=1024, dial="span")
     away: float = figure(  # 0: another takes a failed host's place at once
-        24, "A failed host is away for", "h", low=0, high=168, dial="span", means=times(HOUR), fix=_amount("hosts that are back after", "s")
+        24, "A failed host is away for", "h", low=0, high=168, dial="span", means=times(HOUR)
     )
     storage: float = figure(
         lambda: storage_rate() / 1e12, "File system rate", "TB/s", low=0.01, high=7, dial="span", log=True, means=times(1e12),
-        fix=_amount("a file system of", "B/s"),
     )  # fmt: skip
     memory: float = figure(500, "Free memory per host", "GB", low=20, high=2000, dial="span", log=True, means=times(1e9))
     host: float = figure(bridge_rate() / 1e9, "Rate from GPU to host", "GB/s", low=1, high=500, dial="span", log=True, means=times(1e9))

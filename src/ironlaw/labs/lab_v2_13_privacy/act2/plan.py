@@ -41,18 +41,15 @@ def in_all(runs: int) -> str:
 class Plan:
     """Where the dials of Act II stand. `runs`: trainings on the same records, the released one and those that chose its settings."""
 
-    records: int = among(RECORDS, 1_000, "Records", shown="{:,}", fix="{:,.0f} records")
-    rate: float = among(RATES, 0.04, "Sampling rate per step", shown=percent, fix=lambda rate: f"batches of {percent(rate)}")
-    noise: float = among(NOISES, 2.0, "Noise multiplier", dial="span", log=True, fix="a noise multiplier of {:g}")
-    clip: float = among(CLIPS, 1.0, "Clip norm", shown="{:g}", fix="a clip norm of {:g}")
-    speed: float = among(SPEEDS, 3.0, "Learning rate", shown="{:g}", fix="a learning rate of {:g}")
-    epochs: int = among(EPOCHS, 10, "Epochs", shown="{:g}", fix=lambda stop: counted(stop, "epoch"))
-    runs: int = whole(
-        1, "Runs, tuning included", most=50, dial="span", log=True, tried=RUNS, fix=lambda stop: f"{counted(stop, 'run')} in all"
-    )
+    records: int = among(RECORDS, 1_000, "Records", shown="{:,}")
+    rate: float = among(RATES, 0.04, "Sampling rate per step", shown=percent)
+    noise: float = among(NOISES, 2.0, "Noise multiplier", dial="span", log=True)
+    clip: float = among(CLIPS, 1.0, "Clip norm", shown="{:g}")
+    speed: float = among(SPEEDS, 3.0, "Learning rate", shown="{:g}")
+    epochs: int = among(EPOCHS, 10, "Epochs", shown="{:g}")
+    runs: int = whole(1, "Runs, tuning included", most=50, dial="span", log=True, tried=RUNS)
     one_in: int = whole(
-        10**4, "δ is one in", least=100, most=10**8, dial="span", log=True, steps=ONE_IN, tried=tuple(reversed(ONE_IN)),
-        fix="a δ of one in {:,}"
+        10**4, "δ is one in", least=100, most=10**8, dial="span", log=True, steps=ONE_IN, tried=tuple(reversed(ONE_IN))
     )  # fmt: skip
     accountant: str = among(ACCOUNTANTS, RDP, "Accountant")
 
