@@ -42,7 +42,7 @@ def shown(slug):
         said = [sentence for part in page.parts.values() if part for sentence in re.split(r"(?<=[.!?])\s+", bare(part.text))]
         views = [element.widget.view for element in page.lab.elements.values() if element.widget.kind == "instrument"]
         said += [bare(text) for view in views for text in texts([view.get("cards"), view.get("formula"), view.get("note")])]
-        return [TIME.sub("", text) for text in said]
+        return [TIME.sub("", text) for text in said if text.strip()]
 
 
 if __name__ == "__main__":

@@ -32,11 +32,8 @@ def apart(one, other):
     if NUMBER.sub("#", one) != NUMBER.sub("#", other):
         return [(one, other)]
     pairs = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
-    return [
-        (a, b, one)
-        for a, b in pairs
-        if abs(_value(a) - _value(b)) > 1.001 * UNITS * max(unit(a), unit(b)) and len(a.replace(",", "")) < FULL
-    ]
+    seen = [(a, b) for a, b in pairs if len(a.replace(",", "")) < FULL]
+    return [(a, b, one) for a, b in seen if abs(_value(a) - _value(b)) > 1.001 * UNITS * max(unit(a), unit(b))]
 
 
 def _value(number):
