@@ -127,7 +127,7 @@ def test_the_rail_follows_is_readable_at_every_width_and_a_screen_reader_finds_i
             for act in ("act1", "act2"):
                 folded.first.click()
                 expect(page.locator(f"#{act}-message")).to_be_focused()
-        for anchor, name in (("act1-claims", "Claims"), ("act2-challenge", "Challenge")):
+        for anchor, name in (("act1-claims", "Claims"), ("act2-challenge", "Go further")):
             page.evaluate("id => document.getElementById(id).scrollIntoView()", anchor)
             here = rail.locator("[aria-current]")
             expect(here).to_contain_text(name)
