@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ironlaw as il
+from ironlaw.registry.workloads import workload
 
 STORED = Path(__file__).parent / "figures.json"
 FIELDS = ("seconds", "data_s", "compute_s", "overhead_s", "busy_s", "kernels")
@@ -42,7 +43,7 @@ def predictions() -> Iterator[tuple[str, list[float]]]:
             for fmt in ("fp32", "bf16", "fp16") if slug in CALIBRATED else (dtype,):
                 if fmt not in machine.peaks:
                     continue
-                graph = il.workload(name, dtype=fmt)
+                graph = workload(name, dtype=fmt)
                 for mode in MODES:
                     p = il.predict(graph, machine, il.Plan(mode=mode, transferred=False))  # transferred times follow the H200's curves
                     yield f"{name} {fmt} {slug} {mode}", headline(p)
@@ -62,7 +63,7 @@ def sweeps() -> Iterator[tuple[str, list[float]]]:
         for name in ("resnet50", "gpt2", "llama3_2_1b", "moe_small", "unet_block", "mobilenet_v2"):
             for mode in MODES:
                 p = il.predict(
-                    il.workload(name, batch=np.array(BATCHES), dtype="fp32" if "neo" in slug else "fp16"),
+                    workload(name, batch=np.array(BATCHES), dtype="fp32" if "neo" in slug else "fp16"),
                     il.hardware(slug),
                     il.Plan(mode=mode, transferred=False),
                 )
@@ -85,14 +86,14 @@ def other_graphs() -> Iterator[tuple[str, list[float]]]:
     machine = il.hardware("h200_sxm")
     for fmt in ("int8", "int4"):
         for kernel in ("", "library"):
-            p = il.predict(quantised(il.workload("llama3_8b", phase="decode", context=128, batch=4), fmt, kernel=kernel), machine)
+            p = il.predict(quantised(workload("llama3_8b", phase="decode", context=128, batch=4), fmt, kernel=kernel), machine)
             yield f"quantised {fmt} {kernel.replace('library', 'torch')}", headline(p)
     for fmt in ("fp64", "tf32", "fp8", "int8"):
         if fmt in machine.peaks:
             for mode in MODES:
                 yield (
                     f"format {fmt} {mode}",
-                    headline(il.predict(replace(il.workload("bert_base", dtype=fmt)), machine, il.Plan(mode=mode))),
+                    headline(il.predict(replace(workload("bert_base", dtype=fmt)), machine, il.Plan(mode=mode))),
                 )
 
 

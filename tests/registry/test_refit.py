@@ -20,6 +20,7 @@ from ironlaw.registry.calibrations import calibration
 from ironlaw.registry.evidence import Evidence, evidence, measured
 from ironlaw.registry.hosts import host, measured_with
 from ironlaw.registry.loader import folder
+from ironlaw.registry.workloads import workload
 from ironlaw.systems.accuracy import held_out
 from ironlaw.systems.accuracy import refit as fitting
 from ironlaw.systems.accuracy.held_out import stored_unseen, with_first
@@ -67,23 +68,23 @@ H200 = il.hardware("h200_sxm")
 def rows_of(mode, ratios, **more):
     """Rows that were measured at given multiples of what is predicted."""
     settings = {"batch": 1, "dtype": "fp16"}
-    busy = predict(il.workload("mlp8_1024", **settings), H200, Plan(mode=mode)).busy_s
+    busy = predict(workload("mlp8_1024", **settings), H200, Plan(mode=mode)).busy_s
     return [Row(kind="model", workload="mlp8_1024", params=settings, mode=mode, busy_s=busy * r, **more) for r in ratios]
 
 
 def outcomes_of(*rows):
-    return list(fitting.outcomes(H200, ((row, il.workload(row.workload, **row.params)) for row in rows)))
+    return list(fitting.outcomes(H200, ((row, workload(row.workload, **row.params)) for row in rows)))
 
 
 def test_an_outcome_is_how_far_off_a_model_was_and_might_be():
     (one,) = outcomes_of(*rows_of("eager", [1.25]))
-    p = predict(il.workload("mlp8_1024", batch=1, dtype="fp16"), H200)
+    p = predict(workload("mlp8_1024", batch=1, dtype="fp16"), H200)
     assert (one.model, one.mode, one.error) == ("mlp8_1024", "eager", pytest.approx(log(1.25)))
     assert (one.apart, one.together) == p.intervals.sds and 0 < one.apart <= one.together
 
 
 def test_the_host_is_judged_where_the_device_waits():
-    p = predict(il.workload("mlp8_1024", batch=1, dtype="fp16"), H200)
+    p = predict(workload("mlp8_1024", batch=1, dtype="fp16"), H200)
     assert p.utilization < fitting.WAITING
     _, host = outcomes_of(*rows_of("eager", [1.0], piped_s=2.0 * p.seconds))
     assert (host.mode, host.error, host.apart) == (HOST, pytest.approx(log(2.0)), 0.0)
@@ -95,7 +96,7 @@ def test_a_row_without_a_time_or_of_another_mode_says_nothing():
 
 
 def test_what_a_kernel_takes_longer_among_others_is_what_is_missing_for_each():
-    graph = il.workload("dscnn_kws", batch=1, dtype="fp16")
+    graph = workload("dscnn_kws", batch=1, dtype="fp16")
     alone = replace(H200, calibration=replace(H200.calibration, among=0.0))
     busy = predict(graph, alone).busy_s
     rows = [
@@ -142,7 +143,7 @@ def test_the_registrys_models_come_out_as_they_are_stored(slug):
 
 
 def run_of(mode="eager", dtype="fp16", ratio=1.5, **more):
-    graph = il.workload("mlp8_1024", batch=1, dtype=dtype)
+    graph = workload("mlp8_1024", batch=1, dtype=dtype)
     p = predict(graph, H200, Plan(mode=mode))
     return {"model": "m", "mode": mode, "dtype": dtype, "batch": 1, "busy_s": ratio * p.busy_s, **more}, graph
 
@@ -156,7 +157,7 @@ def test_an_unseen_run_is_judged_by_its_kind():
 
 
 def test_the_host_is_judged_by_unseen_runs_that_wait_for_it():
-    p = predict(il.workload("mlp8_1024", batch=1, dtype="fp16"), H200)
+    p = predict(workload("mlp8_1024", batch=1, dtype="fp16"), H200)
     _, host = held_out.outcomes_of(H200, [run_of(piped_s=3.0 * p.seconds)])
     assert (host.mode, host.error, host.run) == (HOST, pytest.approx(log(3.0)), "eager fp16 1")
 

@@ -6,23 +6,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from ironlaw.engine.device.memory import footprint
-from ironlaw.engine.device.predict import Prediction
+from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import FORMATS, Graph
 from ironlaw.registry.machines import hardware, machines
-from ironlaw.registry.workloads import about, workload, workloads
+from ironlaw.registry.workloads import about, workloads
+from ironlaw.systems.launched_workloads import sizes, workload
 from ironlaw.units import show
 
 
 def advice(p: Prediction, name: str, original: Graph) -> list[dict[str, Any]]:
     """Changes that would make it fit, each with the setting to change: `{"text", "field", "value"}`; never empty."""
-    return [*_batch(p, original), *_context(p, original), *_precision(p, name, original), *_model(p), *_machine(p)]
+    return [*_batch(p, name, original), *_context(p, original), *_precision(p, name, original), *_model(p), *_machine(p)]
 
 
-def _batch(p: Prediction, original: Graph) -> Iterator[dict[str, Any]]:
-    """Weights stay the same; everything else grows with the batch."""
-    batch = int(original.settings.get("batch", 1))
-    each = (p.memory.total - p.memory.resident_weights) / batch
-    most = int((p.memory.usable - p.memory.resident_weights) // each) if each else 0
+def _batch(p: Prediction, name: str, original: Graph) -> Iterator[dict[str, Any]]:
+    """Weights and workspace stay the same; nearly everything else grows with the batch."""
+    batch, fixed = int(original.settings.get("batch", 1)), p.memory.resident_weights + p.memory.workspace
+    each = (p.memory.total - fixed) / batch
+    most = int((p.memory.usable - fixed) // each) if each else 0
+    while 1 <= most < batch and not predict(workload(name, **sizes(original) | {"batch": most}), p.hardware, p.plan).fits:
+        most -= 1
     if 1 <= most < batch:
         yield {"text": f"batch {most}, the largest that fits", "field": "batch", "value": str(most)}
 
@@ -39,7 +42,7 @@ def _context(p: Prediction, original: Graph) -> Iterator[dict[str, Any]]:
 
 def _precision(p: Prediction, name: str, original: Graph) -> Iterator[dict[str, Any]]:
     """The widest narrower format that the machine has and that fits."""
-    settings = dict(original.settings)
+    settings = sizes(original)
     narrower = [fmt for fmt in p.hardware.peaks if FORMATS[fmt] < FORMATS[original.dtype]]
     for fmt in sorted(narrower, key=lambda fmt: -FORMATS[fmt]):
         graph = workload(name, **{**settings, "dtype": fmt})
@@ -54,8 +57,8 @@ def _model(p: Prediction) -> Iterator[dict[str, Any]]:
     room = p.memory.flash or p.memory.usable
     if p.memory.weights <= room:
         return
-    sizes = {slug: about(slug).get("check", {}).get("parameters", 0) * FORMATS[p.graph.dtype] for slug in workloads()}
-    for slug in sorted((slug for slug in sizes if 0 < sizes[slug] <= room), key=lambda slug: -sizes[slug])[:3]:
+    weights = {slug: about(slug).get("check", {}).get("parameters", 0) * FORMATS[p.graph.dtype] for slug in workloads()}
+    for slug in sorted((slug for slug in weights if 0 < weights[slug] <= room), key=lambda slug: -weights[slug])[:3]:
         need = footprint(workload(slug, dtype=p.graph.dtype), p.hardware)
         if need.fits:
             yield {

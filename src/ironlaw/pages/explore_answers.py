@@ -17,11 +17,12 @@ from ironlaw.pages.advice_page import advice
 from ironlaw.pages.choices import kind, settings
 from ironlaw.registry.hosts import host
 from ironlaw.registry.machines import hardware, is_local
-from ironlaw.registry.workloads import about, workload
+from ironlaw.registry.workloads import about
+from ironlaw.systems.launched_workloads import sizes, workload
 
 DEFAULTS = {"workload": "resnet50", "hardware": "h200_sxm", "mode": "eager", "dispatch": "queued", "figures": "measured"}
 SIZES = ("batch", "seq", "context")
-HOST = "host"  # who launches; where it is not given, whoever the machine was measured with, or a typical one
+HOST = "host"  # who launches; where it is not given, a typical server
 MOST = 10**7
 SURENESS = ("schema", "interval", "device_interval", "host_s", "host_interval", "measured_shares", "outside")
 LABELS = {"bandwidth": "memory bandwidth BW", "launch": "cost of one launch", "memory": "memory", "power": "rated power"}
@@ -109,7 +110,7 @@ def as_json(p: Prediction, name: str, original: Graph) -> dict[str, Any]:
     graph, machine, work = p.graph, p.hardware, p.graph.work
     items, unit = inputs(name, original)
     return {
-        "workload": {"slug": name, "name": about(name)["name"], "params": original.params, "settings": dict(original.settings)},
+        "workload": {"slug": name, "name": about(name)["name"], "params": original.params, "settings": sizes(original)},
         "hardware": {
             "slug": machine.slug, "name": machine.name, "context": machine.context, "peak": machine.peak(graph.dtype),
             "bandwidth": machine.bandwidth, "launch": machine.launch, "ridge": machine.ridge(graph.dtype),

@@ -168,7 +168,7 @@ def test_uneven_stages_leave_room_for_embedding_and_head() -> None:
         (Layout(data=3), 8, 2048, "8 sequences do not divide into 3 replicas with micro-batches of 1; give a multiple of 3"),
         (Layout(pipeline=5), 8, 2048, "96 layers do not divide into 5 stages"),
         (Layout(context=3), 8, 2048, "2,048 tokens of a sequence do not divide by 6"),
-        (Layout(pipeline=8, virtual=2), 4, 2048, "a multiple of its 8 stages in micro-batches; here are 4"),
+        (Layout(pipeline=8, virtual=2), 4, 2048, "a multiple of 8 microbatches in it; this layout leaves 4"),
         (Layout(expert=2), 8, 2048, "1 experts do not divide by 2"),
     ],
 )

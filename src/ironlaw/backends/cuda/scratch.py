@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ironlaw.backends.cuda.lowering import lower
-from ironlaw.engine.arrays import Number, minimum
+from ironlaw.engine.arrays import SCALARS, Number, minimum
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import lowering
@@ -28,6 +28,6 @@ def scratch(op: Op, machine: Hardware, mode: str) -> Number:
         return out.bytes
     if mode == "eager" and op.kind == "max_pool2d":
         return INDEX * out.size
-    if op.kind == "topk" and out.size >= op.inputs[0].size:
+    if op.kind == "topk" and isinstance(out.shape[-1], SCALARS) and out.shape[-1] == op.inputs[0].shape[-1]:  # whole rows: a sort
         return SORTED * sum(t.bytes for t in op.outputs)
     return 0.0

@@ -9,6 +9,7 @@ from typing import Any
 from ironlaw.engine.device.machine import REPLAYED
 from ironlaw.pages.choices import choices, settings
 from ironlaw.pages.explore_answers import DEFAULTS, HOST, MOST, SIZES
+from ironlaw.registry.machines import SERVER
 from ironlaw.registry.workloads import workloads
 from ironlaw.widget.dials import Dial, choice, select, span, why_not
 from ironlaw.widget.quantities import format_quantity
@@ -167,7 +168,7 @@ def _figures(machine: Mapping[str, Any]) -> Dial:
 
 def _host(hosts: list[dict[str, Any]], values: Values, machine: Mapping[str, Any], mode: str) -> Dial:
     """Who launches. A processor launches by itself, so that there is nothing to choose."""
-    options = [(OWN, "as measured" if machine["basis"] == "calibrated" else "typical"), *((host["slug"], host["name"]) for host in hosts)]
+    options = [(OWN, "typical server"), *((host["slug"], host["name"]) for host in hosts if host["slug"] != SERVER)]
     chosen = next((host for host in hosts if host["slug"] == values.get(HOST)), None)
     help = f"{format_quantity(chosen['launch'], 's')} to launch an element-wise operator." if chosen else "Whose processor launches."
     dial = select(HOST, "Host", options, OWN, help=help, hidden=not machine["queued"])
