@@ -396,6 +396,7 @@ def test_not_justified_says_what_is_short_and_what_to_change(bench):
         and bench.shows("act2.fails_once", once["banner"]["text"])
         and cards(once)["Served, calls"]["value"] == "1"
     )
+    assert "the deployment serves 1 call." in bare(figure(once, "counts")["text"])
     year = bench.turn("act2.roi", volume=10_000, span="365", decision="eager")
     assert year["banner"]["tone"] == "warn" and bench.shows("act2.forgone", year["banner"]["text"])
 

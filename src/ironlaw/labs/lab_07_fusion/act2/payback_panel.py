@@ -144,7 +144,7 @@ def duration(case: Case, less: float = 0.0) -> str:
 
 
 def calls(value: float) -> str:
-    return format_quantity(value, "calls", 6)
+    return format_quantity(value, "call" if value == 1 else "calls", 6)
 
 
 def cards(case: Case) -> list[dict[str, Any]]:
@@ -153,8 +153,8 @@ def cards(case: Case) -> list[dict[str, Any]]:
     return [
         kit.text_card("Break-even, calls", f"{case.breakeven_calls:,}", exact=exact(case.breakeven, "calls"),
             note=f"each saves {format_quantity(case.saved_s, 's')}"),
-        kit.card("Break-even after", case.breakeven_days * payback.DAY, "s", tone=good, note=f"of {duration(case)}",
-            word="within it" if case.pays else "after it ends"),
+        kit.card("Break-even after", case.breakeven_days * payback.DAY, "s", tone=good, note=f"deployed for {duration(case)}",
+            word="before the end" if case.pays else "after the end"),
         kit.text_card("Served, calls", format_quantity(case.served), exact=exact(case.served, "calls"),
             note=f"{significant(case.per_day, 6)} per day"),
         kit.card("Net time saved", case.net(case.days), "s", tone=good, note=remaining, word="positive" if case.pays else "negative"),
