@@ -46,7 +46,7 @@ def _precision(p: Prediction, name: str, original: Graph) -> Iterator[dict[str, 
     narrower = [fmt for fmt in p.hardware.peaks if FORMATS[fmt] < FORMATS[original.dtype]]
     for fmt in sorted(narrower, key=lambda fmt: -FORMATS[fmt]):
         graph = workload(name, **{**settings, "dtype": fmt})
-        need = footprint(graph, p.hardware)
+        need = predict(graph, p.hardware, p.plan).memory
         if need.fits:
             yield {"text": f"{fmt}, which needs {show(need.total, 'B')}", "field": "dtype", "value": fmt}
             return
@@ -59,7 +59,7 @@ def _model(p: Prediction) -> Iterator[dict[str, Any]]:
         return
     weights = {slug: about(slug).get("check", {}).get("parameters", 0) * FORMATS[p.graph.dtype] for slug in workloads()}
     for slug in sorted((slug for slug in weights if 0 < weights[slug] <= room), key=lambda slug: -weights[slug])[:3]:
-        need = footprint(workload(slug, dtype=p.graph.dtype), p.hardware)
+        need = predict(workload(slug, dtype=p.graph.dtype), p.hardware, p.plan).memory
         if need.fits:
             yield {
                 "text": f"a smaller model: {about(slug)['name']}, which needs {show(need.total, 'B')}",
@@ -71,9 +71,10 @@ def _model(p: Prediction) -> Iterator[dict[str, Any]]:
 
 def _machine(p: Prediction) -> Iterator[dict[str, Any]]:
     """The smallest machine that holds it in this precision."""
+    scratch = [row.cost.scratch for row in p.ops]
     others = sorted((hardware(slug) for slug in machines()), key=lambda machine: machine.usable)
     for other in others:
-        if p.graph.dtype in other.peaks and footprint(p.graph, other).fits:
+        if p.graph.dtype in other.peaks and footprint(p.graph, other, scratch).fits:
             yield {"text": f"{other.name}, with {show(other.usable, 'B')} usable", "field": "hardware", "value": other.slug}
             return
     yield {"text": f"a smaller model: no machine in the registry has {show(p.memory.total, 'B')}", "field": "workload", "value": ""}
