@@ -50,4 +50,4 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     out = bool(two["oom_triggered"])
     rate = "–" if out else significant(float(two["tokens_per_s"]))
     memory = ("Memory", "OOM" if out else "fits", "fail" if out else "good")
-    return [first, memory, ("Fusion", str(two["fusion"]), ""), ("Tokens/s", rate, "")]
+    return [first, memory, ("Fusion", "none" if two["fusion"] == "separate" else str(two["fusion"]), ""), ("Tokens/s", rate, "")]

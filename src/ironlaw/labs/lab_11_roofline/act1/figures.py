@@ -48,7 +48,7 @@ def picture(case: Case, layers: Layers) -> Figure:
         legend.append({"colour": "here", "shape": "square", "label": f"this machine: {layers.own[0].source}"})
     if layers.pins:
         legend.append({"colour": "ink", "shape": "diamond", "hollow": True, "label": "pinned"})
-    note = f"{case.roof.name}; {case.size}"
+    note = case.roof.name
     return roofs(all_roofs, dots, ACROSS, "roofs", f"{case.size} is {case.bound}", layers.answer, note, legend=legend)
 
 
@@ -176,7 +176,7 @@ def gap(run: Run) -> Figure:
     whole = f"measured {run.how}"
     marks.append(mark("bar", "accent", x=run.seconds, y=whole, id="whole", label=time(run.seconds), name=whole, emphasis=True))
     largest, most = max(zip(names, parts.values(), strict=True), key=lambda part: part[1])
-    title = f"The largest part is {largest}: {time(most)} of {time(run.seconds)}"
+    title = f"Largest part: {largest}, {time(most)} of {time(run.seconds)}"
     words = ", ".join(f"{name} {time(value)}" for name, value in zip(names, parts.values(), strict=True))
     listed = [*zip(names, parts.values(), strict=True), (whole, run.seconds)]
     rows = tuple((name, time(v), exact(v, "s"), share(v, run.seconds)) for name, v in listed)

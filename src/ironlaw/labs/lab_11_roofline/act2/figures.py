@@ -101,9 +101,8 @@ def times(case: Case) -> Figure:
     named = ", ".join(plain(row.name) for row in longest)
     each = format_quantity(float(longest[0].seconds), "s")
     words = f"Longest: {named}, {each}{' each' if longest[1:] else ''} of {format_quantity(whole, 's')} per layer."
-    title = f"{len(longest)} ops take longest: {each} each" if longest[1:] else f"{named[0].upper()}{named[1:]} takes longest: {each}"
     return Figure(
-        "times", title, Axis("linear", "time", "s"), Axis("band", names=tuple(names)), tuple(marks), words,
+        "times", "Time per op", Axis("linear", "time", "s"), Axis("band", names=tuple(names)), tuple(marks), words,
         Table(("op", "time", "of the layer", "bound by"), tuple(table)), note=f"{format_quantity(whole, 's')} per layer",
     )  # fmt: skip
 
