@@ -104,6 +104,7 @@ def test_every_model_has_a_mountain(bench, model):
     view = bench.turn("act1", model=model, batch=1)
     assert not view.get("error") and figure(view, "mountain")["table"]["rows"] and figure(view, "rows")
     hidden = {name: dial["hidden"] for name, dial in view["dials"].items() if "hidden" in dial}
+    assert ("striped green" in view["note"]) == step.has_head(model)
     assert hidden["chunks"] != step.has_head(model) and hidden["attention"] != step.has_attention(model)
     assert sum(not hidden[f"seq_{most}"] for most in step.LONGEST) == bool(step.MODELS[model])
     bench.turn("act1", **START_DIALS)
@@ -169,7 +170,7 @@ def test_every_lever_changes_something(bench):
 
 def test_titles_say_what_is_found(bench):
     first = bench.turn("act1", **START_DIALS)
-    assert figure(first, "mountain")["title"] == "At the peak, 57\u202f% is saved for backward"
+    assert figure(first, "mountain")["title"] == "At the peak, 57\u202f% is saved by the layers"
     assert figure(first, "rows")["title"].startswith("The peak fits ")
     base = bench.start("act2")
     start = bench.turn("act2", **base)

@@ -32,7 +32,7 @@ ATTENTION = {"fused": "one fused kernel", "three_kernels": "unfused, scores stor
 LAYERS = {
     "weights": Layer("weights", "ridge"), "master": Layer("FP32 master copy", "ridge", pattern=True),
     "optimiser": Layer("optimiser state", "overhead"), "gradients": Layer("gradients", "compute"),
-    "kept": Layer("saved for backward", "memory"), "head": Layer("output head and loss", "memory", pattern=True),
+    "kept": Layer("saved by the layers", "memory"), "head": Layer("output head and loss", "memory", pattern=True),
     "passing": Layer("temporaries", "muted"),
 }  # fmt: skip
 PHASES = {"forward": "forward", "between": "backward", "again": "backward", "backward": "backward", "update": "update"}
@@ -149,7 +149,7 @@ def pieces(case: Case) -> list[Part]:
 
 
 def largest(case: Case) -> str:
-    """`57 % is saved for backward`."""
+    """`57 % is saved by the layers`."""
     most = max(pieces(case), key=lambda part: part.value)
     return f"{share(most.value, case.peak)} is {most.name}"
 

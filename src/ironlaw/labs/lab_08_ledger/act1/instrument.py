@@ -125,7 +125,8 @@ def formula(case: Case) -> str:
 def note(lab: kit.Lab, case: Case) -> str:
     now = case.ledger
     slots: dict[str, object] = {"op": step.plain(now.peak_at.op), "phase": step.passing(now.peak_at.phase)}
-    paragraphs = [lab.fill("act1.flag", **slots)]
+    striped = [lab.fill("act1.striped")] if step.has_head(case.model) else []
+    paragraphs = [" ".join([lab.fill("act1.flag", **slots), *striped])]
     if case.model == "llama3_2_1b" and case.setup.recipe == "fp32" and case.setup.attention == "fused":
         paragraphs.append(lab.fill("act1.no_fused"))
     if OPTIMISERS[case.setup.optimiser].scratch and not RECIPES[case.setup.recipe].master:
