@@ -232,7 +232,7 @@ def test_precision_in_words_is_the_device_s_own(page):
 @pytest.mark.parametrize(
     ("option", "distance", "figures"),
     [
-        ("bug", "off by a regime", {"large_n": "8192", "large_intensity": "2,731 FLOP/B"}),
+        ("bug", "off by a regime", {"large_n": "8,192", "large_intensity": "2,731 FLOP/B"}),
         ("memory", "right, because the ridge is at 3.46×", {"ridge": "295 FLOP/B"}),
         ("maximum", "off by a regime", {"large_intensity": "2,731 FLOP/B", "peak": "989 TFLOP/s"}),
     ],

@@ -79,7 +79,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "python_n": str(python.case.n),
         "h200_roof": _rate(python.case.at.attainable, python.case), "h200_graph": _rate(graph.rate, graph.case),
         "h200_python": _rate(python.rate, python.case),
-        "large_n": str(large.n), "large_intensity": per_byte(large.at.intensity, large.fmt, 4),
+        "large_n": f"{large.n:,}", "large_intensity": per_byte(large.at.intensity, large.fmt, 4),
     }  # fmt: skip
 
 
