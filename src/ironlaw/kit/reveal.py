@@ -44,7 +44,7 @@ PREDICTION = ("You said", "Your prediction holds.")
 def reason(guess: str, meaning: str, right: bool, kind: str = "prediction", again: bool = False) -> str:
     """What stands above the picture that has the mark: the answer, and why that one is right or wrong. `meaning` is Markdown."""
     said, holds = WORDS.get(kind, PREDICTION)
-    if not right and meaning.startswith(f"{said} ") and guess.rstrip(".") in meaning:  # it names the answer itself
+    if not right and meaning.startswith(f"{said} "):  # it names the answer itself
         return html(meaning)
     head = (AGAIN if again else holds) if right else f"{said}: {guess.rstrip('.')}."
     return f'<p class="il-verdict">{head}</p>{html(meaning)}'
