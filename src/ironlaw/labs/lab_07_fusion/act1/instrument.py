@@ -229,14 +229,9 @@ def table(lab: kit.Lab, values: Mapping[str, Any]) -> str:
 
 
 def notes(lab: kit.Lab, job: Job, mode: str) -> str:
-    paragraphs = [
-        lab.fill(
-            "act1.launch",
-            device=the(lab.current_context),
-            launch=kit.amount(job.launch, "s"),
-            source=jobs.launch_source(lab.current_context),
-        )
-    ]
+    here = lab.current_context
+    launch = kit.amount(job.launch, "s")
+    paragraphs = [lab.fill("act1.launch", device=the(here), launch=launch, source=jobs.launch_source(here))]
     if is_graph(job.model):
         paragraphs += [_device_time(lab, job, mode), lab.fill("act1.measured", **measured_slots(job.model))]
     else:
