@@ -146,7 +146,7 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ("act2", "range", "Highlight GPU number", "ArrowRight"),
     ),
     "lab_v2_03_fabric": (("act1", "range", "Oversubscription", "ArrowRight"), ("act2", "radio", "64", "ArrowRight")),
-    "lab_v2_02_interconnect": (("act1", "range", "Progress of the step", "ArrowRight"), ("act2", "radio", "4", "ArrowLeft")),
+    "lab_v2_02_interconnect": (("act1", "range", "Progress of the step", "ArrowRight"), ("act2", "radio", "16", "ArrowLeft")),
     "lab_v2_06_collectives": (("act1", "range", "Progress of the sum", "ArrowRight"), ("act2", "range", "Bucket", "ArrowRight")),
     "lab_v2_10_kv_serving": (("act1", "range", "Devices", "ArrowLeft"), ("act2", "range", "Moment", "ArrowRight")),
     "lab_v2_12_slo": (("act1", "radio", "P99", "ArrowLeft"), ("act2", "range", "Moment", "ArrowLeft")),
