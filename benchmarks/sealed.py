@@ -402,7 +402,7 @@ def leading(sets):
 def brief(sets):
     """What the README says: mean errors of the device time, of the gain on the wall, and of the peak of memory."""
     lines = [
-        f"| mean error | {' | '.join(name for name, _ in COLUMNS)} | gain from compiling, on the wall | peak of memory |",
+        f"| mean error | {' | '.join(name for name, _ in COLUMNS)} | gain from compiling, on the wall | peak of memory, not compiled |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for words, mine, _ in sets:
