@@ -58,6 +58,7 @@ class Budget:
     profiling: float
     dry: bool
     operators: bool
+    modes: list[str]  # none: all
 
 
 def runs(model):
@@ -75,6 +76,7 @@ def main():
     parser.add_argument("--budget", type=float, default=540.0, help="seconds for all of it")
     parser.add_argument("--models", default="", help="only these of them, with commas between")
     parser.add_argument("--processes", type=int, default=14)
+    parser.add_argument("--modes", default="", help="only these, of eager, compiled and training, with commas between")
     parser.add_argument("--operators", action="store_true", help="profile every operator of the open models instead of timing")
     parser.add_argument("--dry", action="store_true", help="on the processor, small, to try the program")
     args = parser.parse_args()
@@ -86,7 +88,12 @@ def main():
     if args.operators:
         models = [model for model in models if "opened" in model]
     begun = time.time()
-    until = Budget(*(begun + share * args.budget for share in (0.45, 0.75, 0.94)), args.dry, args.operators)
+    until = Budget(
+        *(begun + share * args.budget for share in (0.45, 0.75, 0.94)),
+        args.dry,
+        args.operators,
+        args.modes.split(",") if args.modes else [],
+    )
     context = multiprocessing.get_context("spawn")
     count = min(args.processes, len(models))
     ready, begin, queue = context.Semaphore(0), context.Event(), context.Queue()
@@ -183,7 +190,9 @@ def work(models, compiles, until, ready, begin, lock, queue):
     about = software(), GPU.machine() | {"hardware": "h200_sxm"}
     prepared = []
     for number, model in enumerate(models):
-        wanted = [(mode, dtype) for mode, dtype in runs(model) if mode != "compiled" or number < compiles]
+        wanted = [
+            (mode, dtype) for mode, dtype in runs(model) if mode in (until.modes or mode) and (mode != "compiled" or number < compiles)
+        ]
         prepared.append([prepare(model["model"], mode, dtype, until) for mode, dtype in wanted])
     ready.release()
     begin.wait(max(0.1, until.timing - time.time()))

@@ -25,6 +25,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+ON_HOST, MOST_CALLS = ("cpu_op", "user_annotation", "cuda_runtime", "cuda_driver"), 40  # of a profile, and how many are kept
 LONGEST = 90  # seconds to compile a model, or to build and first run one
 DEVICE = os.environ.get("IRONLAW_DEVICE", "cuda")
 METHOD = (
@@ -265,7 +266,8 @@ def times(call):
 
 
 def operators(call):
-    """Every operator that launched something, in order: its name, what went in, and its kernels with their seconds and blocks."""
+    """Every operator that launched something, in order: its name, what went in, and its kernels with their seconds and blocks. Beside
+    them what the host did: how often each call was made, and its seconds, those of the calls within it included."""
     import torch
     from torch.profiler import ProfilerActivity, profile
 
@@ -285,8 +287,14 @@ def operators(call):
             given = {key: source["args"].get(key) for key in ("Input Dims", "Input Strides", "Input type", "Concrete Inputs")}
             found.append({"id": event["args"].get("External id"), "op": source["name"], **given, "kernels": []})
         found[-1]["kernels"].append([event["name"][:120], round(event["dur"] * 1e-6, 10), event["args"].get("grid")])
+    host = {}
+    for event in events:
+        if event.get("cat") in ON_HOST:
+            seen_before = host.setdefault(event["name"][:80], [0, 0.0])
+            seen_before[0], seen_before[1] = seen_before[0] + 1, round(seen_before[1] + event["dur"] * 1e-6, 9)
+    longest = dict(sorted(host.items(), key=lambda item: -item[1][1])[:MOST_CALLS])
     total = sum(event["dur"] for event in launched) * 1e-6
-    return {"kernels": len(launched), "busy_s": total, "operators": found, "torch": torch.__version__}
+    return {"kernels": len(launched), "busy_s": total, "operators": found, "host": longest, "torch": torch.__version__}
 
 
 def reason(error):
