@@ -81,6 +81,7 @@ def commit(page: Page, option: str, confidence: str, button: str = "Commit my pr
 
 
 SCREEN = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
 
 
 def expect_answered_on_one_screen(page: Page, act: str) -> None:
@@ -96,6 +97,14 @@ def expect_answered_on_one_screen(page: Page, act: str) -> None:
         }""",
         arg=reason.element_handle(),
     )
+
+
+def expect_answered_on_a_phone(page: Page, act: str) -> None:
+    """The same as if the commit had been made there, at night: the page is brought where a commit brings it."""
+    as_on_a_phone(page)
+    page.set_viewport_size(PHONE)
+    page.locator(f"[id^='{act}-'].il-step-instrument").first.evaluate("(step) => step.scrollIntoView({ behavior: 'instant' })")
+    expect_answered_on_one_screen(page, act)
 
 
 def answer(page: Page, option: str) -> None:

@@ -4,23 +4,17 @@ import re
 from typing import Any, NamedTuple
 
 import pytest
+from full_ledger import spoil
 from headless import Page, bare
 
 from ironlaw.kit import context
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_module import LabModule
 from ironlaw.ledger import open_ledger
-from ironlaw.ledger.events import new
 from ironlaw.registry.machines import hardware
 
 SLUGS = sorted(path.parent.name for path in LABS.glob("lab_*/lab.py"))
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
-# every field that some lab reads of another's design, far from any question
-ODD = {
-    "load": 0.1, "rate": 3.0, "policy": "fixed", "most": 7, "replicas": 3, "target_p99_s": 0.07, "ttft_p99_s": 7.0, "model": "llama3_8b",
-    "fusion_enabled": True, "box": "dgx_a100", "ranks": 16, "nics": 3, "tensor": 4, "micro": 2, "seq": 4096, "zero": 0,
-    "beta_bytes_per_s": 1e9, "host_bytes_per_s": 1.3e10, "gradient_bytes": 2, "devices": 512, "parameters": 8e9, "machine": "h100_sxm",
-}  # fmt: skip
 OFFERS = {
     "lab_11_roofline": 1, "lab_14_tail": 1, "lab_v2_03_fabric": 1, "lab_v2_05_parallelism": 2, "lab_v2_06_collectives": 1,
     "lab_v2_07_checkpoint": 1, "lab_v2_10_kv_serving": 2, "lab_v2_14_adversarial": 1,
@@ -85,15 +79,6 @@ def case_of(page, act):
 def choose_device(ledger, slug):
     """The one that a lab without a context of its own opens on."""
     ledger.append("lab_07_fusion" if slug == "lab_01_magnitude" else "lab_01_magnitude", "context", {"context": "orin_nx_16gb"})
-
-
-def spoil(ledger, slug):
-    """Every other lab was saved on an odd design, and this machine and other contexts were looked at there."""
-    looked_at = ("this_machine", "orin_nx_16gb", "saved", "here", "world", "this_machine")
-    with ledger.store.writing() as rows:  # at once: a commit waits for the disk
-        for other in (one for one in SLUGS if one != slug):
-            rows.append([new(ledger.learner, 1, other, 1, "context", {"context": chosen}) for chosen in looked_at])
-            rows.append([new(ledger.learner, 1, other, 1, "design", ODD | {"context": "this_machine"})])
 
 
 def committed(slug, path, before):

@@ -1,4 +1,4 @@
-"""What comes from an earlier lab is offered, never inherited: a button over the dials, and a line that says what it changes.
+"""What comes from an earlier lab is offered, never inherited: a button under the picture, and a line that says what it changes.
 
 An act's `offers(lab)` lists them. Each gives values as the earlier design has them; one that its dial can't take goes to the nearest it
 can, and the line says so. An instrument itself opens at its question's case, whatever the ledger holds.

@@ -27,10 +27,10 @@ function instrumentPiece(ctx) {
   if (!spec.lead) {
     const { tabs, shown } = tabsView(drawing);
     const tall = shown.some((figure) => ui.tall.has(figure.id)); // too high to stay in view over the dials
-    return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title, offersView(ctx), reasonView(spec), dials,
+    return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title, reasonView(spec), dials,
       h("div", { key: "show", class: `il-show ${tall ? "il-tall" : ""}` }, tabs,
         shown.length ? h("div", { key: "figures", class: "il-figures", ...panelOf(tabs, shown, ui) }, shown.map((figure, i) => figureView(figure, drawing, i))) : null),
-      inTurn(ui, "out", () => h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula), noteView(note))),
+      offersView(ctx), inTurn(ui, "out", () => h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula), noteView(note))),
       moreView(shown, after, drawing), live);
   }
   // the first picture leads, and readouts have the whole width
@@ -45,7 +45,7 @@ function instrumentPiece(ctx) {
 // Why the answer that was committed is right or wrong, on one screen with the mark and the truth.
 const reasonView = ({ reason }) => reason && rich("div", { key: "reason", class: `il-reason il-feedback ${reason.right ? "il-right" : ""}` }, reason.text);
 
-// Designs of earlier labs, one click away: what each changes is said before anybody clicks.
+// Designs of earlier labs, one click away, under the picture that answers the question: what each changes is said before anybody clicks.
 function offersView({ spec, line }) {
   if (!spec.offers?.length) return null;
   return h("div", { key: "offers", class: "il-offers" }, spec.offers.map((offer, i) => h("p", { key: i, class: "il-offer" },
