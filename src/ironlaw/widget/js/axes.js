@@ -50,7 +50,7 @@ function layout(figure, width) {
 }
 
 // On a phone no picture is higher than two thirds of its width: dials stand under it.
-const heightOf = (figure, width) => (width < NARROW ? Math.min(figure.height ?? 240, 250) : Math.min(figure.height ?? 380, Math.max(280, Math.round(width * 0.52))));
+const heightOf = (figure, width) => (width < NARROW ? Math.min(figure.height ?? 240, 280) : Math.min(figure.height ?? 380, Math.max(280, Math.round(width * 0.52))));
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const ruleText = (mark) => (mark.role === "prediction" ? `◆ ${mark.label}` : mark.label);

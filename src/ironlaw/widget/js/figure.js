@@ -62,14 +62,27 @@ function sideLabels(plan) {
   });
 }
 
+const CROWDED = 120; // square px of other things that words at a line's end would cover: they rather stand beside it further back
+
+// The place that has this share of a line's way across behind it.
+function onLine(at, share) {
+  const across = at[0][0] + (at.at(-1)[0] - at[0][0]) * share;
+  const i = Math.max(1, at.findIndex(([px]) => px >= across - 1e-6));
+  const [[ax, ay], [bx, by]] = [at[i - 1] ?? at[0], at[i] ?? at.at(-1)];
+  return bx === ax ? [bx, by] : [across, ay + ((by - ay) * (across - ax)) / (bx - ax)];
+}
+
 // At the line's end, or along it.
 function lineLabel(mark, key, at, plan) {
   const { box } = plan;
   const inside = at.filter(([px, py]) => px >= box.left - 1 && px <= box.right + 1 && py >= box.top - 1 && py <= box.bottom + 1);
   if (!inside.length) return null;
   if (mark.along && at.length > 1) return alongLabel(mark, key, inside[0], inside.at(-1), plan);
-  const [ex, ey] = inside.at(-1);
-  const place = placeAround(ex, ey, 4, mark.label, Boolean(mark.emphasis), plan.taken, { left: box.left, right: plan.width, top: box.top - 12, bottom: box.bottom });
+  const bounds = { left: box.left, right: plan.width, top: box.top - 12, bottom: box.bottom };
+  const beside = (share) => bestAround(...onLine(inside, share), 4, mark.label, Boolean(mark.emphasis), plan.taken, bounds);
+  const end = beside(1);
+  const place = end.cost < CROWDED ? end : [0.75, 0.5, 0.25].map(beside).reduce((best, each) => (each.cost < best.cost ? each : best), end);
+  plan.taken.push(place.box);
   return h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${mark.emphasis ? "il-strong" : ""}`, x: place.x, y: place.y, "text-anchor": place.anchor }, mark.label);
 }
 

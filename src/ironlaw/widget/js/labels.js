@@ -26,11 +26,18 @@ function boxOf(x, y, text, anchor, bold) {
   return { left: left - 2, right: left + width + 2, top: y - SIZE * 0.85, bottom: y + SIZE * 0.3 };
 }
 
-// A point's words go right, left, over or under it: where they cover the least and stay inside. The first so many places touch it.
+// A point's words go right, left, over or under it: where they cover the least and stay inside. The first so many places touch it; those
+// in its row begin beyond a line that would run through them, `beyond` px on.
 const NEAR = 8;
-function placeAround(x, y, reach, text, bold, taken, bounds) {
+function placeAround(x, y, reach, text, bold, taken, bounds, beyond = 0) {
+  const best = bestAround(x, y, reach, text, bold, taken, bounds, beyond);
+  taken.push(best.box);
+  return best;
+}
+
+function bestAround(x, y, reach, text, bold, taken, bounds, beyond = 0) {
   const sides = [
-    [reach + 5, 4.5, "start"], [-reach - 5, 4.5, "end"], [0, -reach - 7, "middle"], [0, reach + 16, "middle"],
+    [reach + 5 + beyond, 4.5, "start"], [-reach - 5, 4.5, "end"], [0, -reach - 7, "middle"], [0, reach + 16, "middle"],
     [reach, -reach - 5, "start"], [-reach, -reach - 5, "end"], [reach, reach + 15, "start"], [-reach, reach + 15, "end"],
     [-reach - 12, -reach - 14, "end"], [-reach - 12, reach + 24, "end"], [-reach, reach + 34, "end"], [0, -reach - 24, "middle"],
   ];
@@ -41,7 +48,6 @@ function placeAround(x, y, reach, text, bold, taken, bounds) {
     const cost = taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(box, other), 0) + 60 * outside + i;
     if (!best || cost < best.cost) best = { cost, x: x + dx, y: y + dy, anchor, box, far: i >= NEAR };
   });
-  taken.push(best.box);
   return best;
 }
 

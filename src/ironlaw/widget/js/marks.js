@@ -42,7 +42,7 @@ const MARKS = {
     const area = rows ? { x: low, y: start, width: long, height: thick - (n > 1 ? 1 : 0) } : { x: start, y: low, width: thick - (n > 1 ? 1 : 0), height: long };
     if (mark.thin && rows) { // an interval over its bar, or through its point
       const under = figure.marks.some((one) => one.type === "bar" && !one.thin && one.y === mark.y);
-      const middle = under ? area.y + area.height / 2 : other.at(mark.y);
+      const middle = under ? area.y + area.height / 2 : barLevel(mark, plan);
       Object.assign(area, { y: middle - 1.5, height: 3 });
       if (!under) sample(plan.taken, [area.x, middle], [area.x + area.width, middle]);
     }
@@ -114,15 +114,16 @@ const MARKS = {
   },
 
   point(mark, key, plan) {
-    const onBar = plan.rows && plan.figure.marks.some((one) => one.type === "bar" && !one.thin && one.y === mark.y);
-    const [px, py] = [plan.x.at(mark.x), onBar ? barLevel(mark, plan) : plan.y.at(mark.y)];
+    const [px, py] = [plan.x.at(mark.x), plan.rows ? barLevel(mark, plan) : plan.y.at(mark.y)];
     const r = mark.size ?? 6;
     const shape = mark.shape ?? (mark.role === "prediction" ? "diamond" : "circle");
     plan.taken.push({ left: px - r, right: px + r, top: py - r, bottom: py + r, weight: 4 }); // words over a point hide it; over a line they do not
     if (mark.label) plan.later.push(() => {
       const bold = Boolean(mark.emphasis || mark.role);
       const text = headed(mark.label, bold, plan);
-      const at = placeAround(px, py, r, text, bold, plan.taken, { left: plan.box.left, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom });
+      const right = px + r + 5;
+      const beyond = plan.rows ? startClear(right, measure(text, bold), plan) - right : 0;
+      const at = placeAround(px, py, r, text, bold, plan.taken, { left: plan.box.left, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom }, beyond);
       const words = h("text", { key: `${key}l`, class: `il-over c-${mark.role ? mark.colour : "ink"} ${bold ? "il-strong" : ""}`, x: at.x, y: at.y, "text-anchor": at.anchor }, text);
       return at.far ? [leader(`${key}-leader`, px, py, r, at.box), words] : words;
     });

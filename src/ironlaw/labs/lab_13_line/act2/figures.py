@@ -10,14 +10,14 @@ from ironlaw.engine.serving.batch_outcomes import Outcome
 from ironlaw.labs.lab_13_line.act2 import local_runs
 from ironlaw.labs.lab_13_line.act2.server import MODES, ONE, RATES, TIMEOUT, Case
 from ironlaw.labs.policies import POLICIES
-from ironlaw.pictures.ends import decades
+from ironlaw.pictures.ends import decades, half_decades
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.registry.workloads import about
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-SPAN, NARROW = 3000, 20  # the times on the axes go from one pass to so many, at the least
+SPAN, NARROW = 1000, 20  # the times on the axes go from one pass to so many, at the least
 CLOSE = 0.3  # two points so near, as logarithms, have no room for two labels
 AGAIN, NOW = 10_000.0, 1_000.0  # requests a second, of the question
 
@@ -27,19 +27,16 @@ def name_of(case: Case) -> str:
 
 
 def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure:
-    """P99 of the policies over one axis, the mean of the chosen one, the target, and where the dials stand."""
+    """P99 of the policies over one axis, the target, and where the dials stand."""
     local = {name: kept for name, points in local_runs.points(lab).items() if (kept := [p for p in points if p[0] <= RATES[-1]])}
     own_times = [seconds for points in local.values() for _, seconds in points]
-    low, high = decades(0.9 * min((case.alone, *own_times)), SPAN * case.alone)
+    low, high = half_decades(0.9 * min((case.alone, *own_times)), SPAN * case.alone)
     series: dict[str, list[tuple[float, float]]] = {}
     for policy, words in POLICIES.items():
         if policy != TIMEOUT or case.policy == TIMEOUT:
             points = [(rate, at.p99) for rate, at in case.with_policy(policy).curve if low <= at.p99 <= high]
             if points:
                 series[f"P99, {words}"] = points
-    mean = [(rate, at.mean) for rate, at in case.curve if low <= at.mean <= high]
-    if mean and len(series) < 4:
-        series[f"mean, {POLICIES[case.policy]}"] = mean
     said = _said(lab, premise, high)
     own = _point(case, outcome, high)
     if any(math.dist(*(map(math.log, dict(one.at).values()) for one in (own, other))) < CLOSE for other in said if dict(other.at)["y"]):
@@ -51,17 +48,14 @@ def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure
     drawn = lines(
         series or {f"P99, {POLICIES[ONE]}": [(1.0, case.alone)]}, Axis("log", "requests per second", "/s", (RATES[0], RATES[-1])),
         Axis("log", "time in the system", "s", (low, high)), f"P99 at {significant(case.rate)} requests per second: {now}", extra=extra,
-        note=f"{name_of(case)}; {lab.current_context.label}", id="by-rate", local=local,
+        note=f"{name_of(case)}; {lab.current_context.label}", id="by-rate", local=local, more={"height": 380},
     )  # fmt: skip
     return replace(drawn, marks=tuple(_named(one) for one in drawn.marks), legend=drawn.legend[len(series) :])
 
 
 def _named(one: Mark) -> Mark:
-    """A line says at its end what it is; its policy alone, or that it is the mean."""
-    if one.type != "line":
-        return one
-    what, _, policy = one.name.partition(", ")
-    return replace(one, label=policy if what == "P99" else what)
+    """A line says at its end which policy it is."""
+    return replace(one, label=one.name.removeprefix("P99, ")) if one.type == "line" else one
 
 
 def _target(case: Case, low: float, high: float) -> Mark:
