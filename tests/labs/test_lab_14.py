@@ -266,10 +266,40 @@ def test_without_copies_the_page_is_the_exact_law():
     assert "exact" in exactness(case)
 
 
-def test_copies_have_no_law_and_the_card_says_how_far_another_run_may_be():
-    case = replace(SMALL, rho=0.7, hedge=BUDGET, quantile=0.95, budget=0.05, k=10)
+def test_with_copies_the_page_is_the_law_of_a_large_fleet():
+    """By hand: c = e^(-(0.3 - 0.7 c) d) copies per request make a load of 0.7 (1 + c), and a page is late where both answers are."""
+    case = Fleet(hedge=BUDGET, quantile=0.99, budget=0.02)
+    d, c = -math.log(0.01) / 0.3, 0.0
+    for _ in range(200):
+        c = math.exp(-(0.3 - 0.7 * c) * d)
+    late = (1 - 0.99 ** (1 / case.k)) ** 0.5  # of each answer, counted from the middle between the two
+    exact = (d / 2 - math.log(late) / (0.3 - 0.7 * c)) * case.service
+    assert case.page_p99 == pytest.approx(exact, rel=1e-6) and case.copies == pytest.approx(c, rel=1e-6)
+    assert "exact" in exactness(case) and case.in_time
+
+
+def test_a_verdict_does_not_hang_on_a_draw(monkeypatch):
+    """What the goal allows is judged by laws alone: with every stream silenced, the verdicts come out."""
+
+    def no_draw(*_, **__):
+        raise AssertionError("a draw")
+
+    monkeypatch.setattr(fleet, "hedging_run", no_draw)
+    for case in (Fleet(), Fleet(hedge=ALL), Fleet(hedge=BUDGET), Fleet(hedge=CALLED_BACK), Fleet(hedge=BUDGET, quantile=0.99, budget=0.02)):
+        assert hit(verdicts.LIMITS, case).name in ("stuck", "late", "works")
+
+
+def test_copies_that_tip_by_themselves_have_no_page_and_are_saved_as_none(bench):
+    view = bench.turn("act2", hedge=ALL, rho=80, k=100)
+    assert cards(view)["Page's P99"] == "never" and "never catch up" in figure(view, "tails")["title"]
+    assert bench.lab.readouts["act2"]["page_p99_s"] is None
+    bench.turn("act2", rho=70)
+
+
+def test_service_times_without_a_law_are_simulated_and_the_card_says_how_far_another_run_may_be():
+    case = replace(SMALL, rho=0.7, leaf="two", hedge=BUDGET, quantile=0.95, budget=0.05, k=10)
     low, high = case.spread
     assert case.law is None and low < case.page_p99
-    assert high is None and exactness(case).endswith("or more")
+    assert high is None and exactness(case).endswith("or more") and exactness(case).startswith("simulated")
     low, high = replace(case, k=1).spread
     assert low < replace(case, k=1).page_p99 < high

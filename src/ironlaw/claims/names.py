@@ -38,6 +38,7 @@ PLACES = {
     "engine.serving.tails": "at_least_one exponential_tail tail_quantile=quantile fan_out "
     "fan_out_quantile hedged hedge_load lognormal_quantile merged_quantile",
     "engine.serving.hedging": "hedge_fate hedging_run",
+    "engine.serving.hedged_fleet": "hedged_fleet",
     "engine.serving.samples": "order_interval least_count",
     "engine.serving.load_testers": "Stalls open_loop closed_loop",
     # services in a row, retries and replicas

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ironlaw.labs.lab_14_tail.act2.fleet import OFF, Fleet, tail_of
 from ironlaw.pictures.ends import decades, up_to
 from ironlaw.pictures.lines import lines, upright
@@ -21,7 +23,7 @@ def tails(fleet: Fleet) -> Figure:
     times = fleet.law or fleet.run
     series = {"one shard": tail_of(times, fleet.service, 1), page: tail_of(times, fleet.service, fleet.k)}
     if fleet.hedge != OFF:
-        series["page without backups"] = tail_of(fleet.plain, fleet.service, fleet.k)
+        series["page without backups"] = tail_of(fleet.alone, fleet.service, fleet.k)
     series = {name: [(min(max(t, low), high), max(share, LEAST)) for t, share in points] for name, points in series.items()}
     p99, one = fleet.page_p99, f"P{significant(100 * fleet.leaf_quantile, 6)}"
     extra: list[Mark] = [
@@ -32,13 +34,19 @@ def tails(fleet: Fleet) -> Figure:
     ]  # fmt: skip
     return lines(
         series, Axis("log", "time to the answer", "s", (low, high)), Axis("log", "share that is slower", "%", (LEAST, 100.0)),
-        f"Pages: one in a hundred takes longer than {format_quantity(p99, 's')}", extra=extra, id="tails", more={"height": 340},
+        _title(p99), extra=extra, id="tails", more={"height": 340},
     )  # fmt: skip
 
 
+def _title(p99: float) -> str:
+    if math.isinf(p99):
+        return "Pages: backups make so much work that the shards never catch up"
+    return f"Pages: one in a hundred takes longer than {format_quantity(p99, 's')}"
+
+
 def over_time(fleet: Fleet, mine: str, level: float | None) -> Figure:
-    """A run with a pause: how much work is sent, and how many are late. `mine`: what the learner said; `level`: in percent of late."""
-    late = fleet.delay or fleet.plain.quantile(0.95) * fleet.service
+    """A simulated run with a pause: how much work is sent, and how many are late. `mine`: what the learner said; `level`: in percent of late."""
+    late = fleet.delay or fleet.alone.quantile(0.95) * fleet.service
     windows = fleet.paused.windows(late / fleet.service, WINDOWS)
     end = windows[-1].until * fleet.service
     at = [(w.until - windows[0].until / 2) * fleet.service for w in windows]

@@ -1,6 +1,7 @@
 """One setting of Act II: shards with a line each, a page that asks many, copies for the late.
 
-Without copies a shard is one line, and its exact law is shown where there is one; every other figure comes from a simulated run.
+What has a law is shown by it: a shard's line without copies, and with copies that of a fleet of very many shards. What a pause does, and
+service times without a law, come from a simulated run.
 Runs are kept in units of the mean service, so that two contexts share them.
 """
 
@@ -12,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.serving.hedged_fleet import HedgedFleet, cancelling_fleet, hedged_fleet
 from ironlaw.engine.serving.hedging import STUCK, HedgedRun, hedge_fate, hedging_run
 from ironlaw.engine.serving.queues import Wait, md1, mm1
 from ironlaw.engine.serving.samples import least_count, order_interval
@@ -89,9 +91,9 @@ class Fleet:
         return self.budget if self.hedge == BUDGET else None
 
     @property
-    def plain(self) -> HedgedRun:
-        """Without copies."""
-        return self._without_copies(self.counted)
+    def alone(self) -> Wait | HedgedRun:
+        """A shard without copies, in services."""
+        return self._plain_law or self._without_copies(self.counted)
 
     @property
     def run(self) -> HedgedRun:
@@ -124,9 +126,18 @@ class Fleet:
         return _law(self.leaf, self.rho) if self.leaf in LAWS else None
 
     @property
-    def law(self) -> Wait | None:
-        """As set, in services."""
-        return self._plain_law if self.hedge == OFF else None
+    def law(self) -> Wait | HedgedFleet | None:
+        """As set, in services; with copies, of a fleet of very many shards that was never disturbed."""
+        if self.hedge == OFF:
+            return self._plain_law
+        if self.hedge == CALLED_BACK:
+            return cancelling_fleet(self.rho, self._delay) if self.leaf == "exponential" else None
+        return _hedged(self.leaf, self.rho, self._delay, self.limit) if self.leaf in LAWS else None
+
+    @property
+    def copies(self) -> float:
+        """Per request, without a pause."""
+        return self.law.copies if isinstance(self.law, HedgedFleet) else self.run.extra if self.hedge != OFF else 0.0
 
     @property
     def delay(self) -> float:
@@ -178,7 +189,7 @@ class Fleet:
 
     @property
     def plain_p99(self) -> float:
-        return (self._plain_law or self.plain).quantile(self.leaf_quantile) * self.service
+        return self.alone.quantile(self.leaf_quantile) * self.service
 
     @property
     def leaf_p99(self) -> float:
@@ -231,7 +242,7 @@ def here(lab: kit.Lab) -> Curve:
     return tuple(map(float, leaf["params"]["quantiles"])) if leaf else ()
 
 
-def tail_of(times: HedgedRun | Wait, service: float, k: int) -> list[tuple[float, float]]:
+def tail_of(times: HedgedRun | Wait | HedgedFleet, service: float, k: int) -> list[tuple[float, float]]:
     """(t, share slower than t, in %) of pages that join k."""
     if isinstance(times, HedgedRun):
         return [(seconds * service, 100 * share) for seconds, share in joined_tail(times.ordered, k)]
@@ -244,7 +255,12 @@ def _law(leaf: str, rho: float) -> Wait:
 
 
 @lru_cache(maxsize=32)
-def _drawn(law: Wait) -> tuple[float, ...]:
+def _hedged(leaf: str, rho: float, delay: float, limit: float | None) -> HedgedFleet:
+    return hedged_fleet(rho, delay, limit, LAWS[leaf])
+
+
+@lru_cache(maxsize=32)
+def _drawn(law: Wait | HedgedFleet) -> tuple[float, ...]:
     return tuple(law.quantile(1 - slower) for slower in DRAWN)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,7 +58,7 @@ def readouts(set_at: Fleet) -> dict[str, Any]:
     return {
         "shards": set_at.k, "utilisation": round(set_at.rho, 4), "hedge": set_at.hedge,
         "hedge_quantile": set_at.quantile if hedges else None, "hedge_budget": set_at.limit if hedges else 0.0,
-        "page_p99_s": round(set_at.page_p99, 6) if set_at.known else None, "leaf_percentile": round(100 * set_at.leaf_quantile, 6),
+        "page_p99_s": round(set_at.page_p99, 6) if set_at.known and math.isfinite(set_at.page_p99) else None, "leaf_percentile": round(100 * set_at.leaf_quantile, 6),
         "requests_counted": set_at.n, "fate": set_at.fate, "constraint_hit": settings.broken(verdicts.LIMITS, set_at) is not None,
     }  # fmt: skip
 
@@ -68,23 +69,22 @@ def cards(set_at: Fleet) -> list[dict[str, Any]]:
     word = "not known" if not set_at.known else "in time" if set_at.in_time else "too late"
     needed = kit.text_card("Shard's percentile", f"P{significant(100 * set_at.leaf_quantile, 6)}",
         note=f"{set_at.needed:,} requests to know it")  # fmt: skip
-    extra = 100 * set_at.run.extra
     after, tone = ("comes back", "good") if not set_at.tipped else ("stays late", "bad") if stuck else ("catches up", "middling")
     return [
         {**p99, "word": word, "tone": "bad" if not set_at.known else p99["tone"]},
         needed,
-        kit.card("Backups", extra, "%", note="of the requests, without a pause"),
+        kit.card("Backups", 100 * set_at.copies, "%", note="of the requests, without a pause"),
         kit.text_card("After the pause", after, tone=tone, word="can get stuck" if stuck else "safe" if set_at.proven else "not proven",
-            note="this run"),
+            note="one simulated run"),
     ]  # fmt: skip
 
 
 def exactness(set_at: Fleet) -> str:
     """Whether the page's P99 is a law's or one run's, and how far another run's may be from it."""
     if set_at.law is not None:
-        return "exact, for one line per shard"
+        return "exact, for one line per shard" if set_at.hedge == OFF else "exact for a large fleet, before any pause"
     low, high = set_at.spread
-    return f"one run; others {format_quantity(low, 's')} {'or more' if high is None else 'to ' + format_quantity(high, 's')}"
+    return f"simulated; other runs {format_quantity(low, 's')} {'or more' if high is None else 'to ' + format_quantity(high, 's')}"
 
 
 def formula(set_at: Fleet) -> str:

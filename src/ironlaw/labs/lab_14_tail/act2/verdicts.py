@@ -41,7 +41,7 @@ def _late(set_at: Fleet) -> dict[str, object]:
 
 
 def _gains(set_at: Fleet) -> dict[str, object]:
-    return {"plain": _s(set_at.plain_p99), "extra": kit.amount(100 * set_at.run.extra, "%")}
+    return {"plain": _s(set_at.plain_p99), "extra": kit.amount(100 * set_at.copies, "%")}
 
 
 def _works(set_at: Fleet) -> dict[str, object]:
@@ -89,8 +89,11 @@ def notes(lab: kit.Lab, set_at: Fleet) -> str:
     if set_at.moving:
         paragraphs.append(lab.fill("act2.moving", moving=f"{MOVING:,}"))
     paused, paused_shards = PAUSED_MOVING if set_at.moving else PAUSED
-    slots = {"n": f"{set_at.counted:,}", "shards": f"{SHARDS}", "paused": f"{paused:,}", "paused_shards": f"{paused_shards}"}
-    paragraphs.append(lab.fill("act2.simulated", **slots))
+    paragraphs.append(lab.fill("act2.simulated", paused=f"{paused:,}", paused_shards=f"{paused_shards}"))
+    if set_at.law is None:
+        paragraphs.append(lab.fill("act2.simulated_day", n=f"{set_at.counted:,}", shards=f"{SHARDS}"))
+    elif set_at.hedge != OFF:
+        paragraphs.append(lab.fill("act2.large_fleet"))
     if set_at.hedge != OFF:
         paragraphs.append(lab.fill("act2.delay", quantile=f"P{significant(100 * set_at.quantile, 4)}", delay=_s(set_at.delay)))
     paragraphs.append(lab.fill("act2.work", device=the(lab.current_context), image=_s(work.seconds(lab)), now=_s(set_at.service)))
