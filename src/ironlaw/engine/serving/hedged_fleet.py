@@ -74,8 +74,8 @@ def cancelling_fleet(load: float, delay: float, steps: int = STEPS) -> HedgedFle
     """Every late request gets a copy, and whichever loses stops at once; exponential service.
 
     A call that would begin after v occupies its shard until it ends or the other one answers, so what waits at a shard has the density
-    f(v) = (1 − ρ) · a(v) · exp(∫a − v), where a(v) counts who still wants an answer then: a request before its delay, a request whose copy is
-    not answered, a copy whose request is not. Those are the calls' own times, so the law is found by putting it in until it comes out.
+    f(v) = (1 − ρ) · a(v) · exp(∫a − v), where a(v) counts who still wants an answer then: a request before its delay, a request whose copy
+    is not answered, a copy whose request is not. Those are the calls' own times, so the law is put in until it comes out.
     """
     _check(load, delay, None)
     end = delay + FAR / (1 - load)

@@ -45,7 +45,7 @@ def _title(p99: float) -> str:
 
 
 def over_time(fleet: Fleet, mine: str, level: float | None) -> Figure:
-    """A simulated run with a pause: how much work is sent, and how many are late. `mine`: what the learner said; `level`: in percent of late."""
+    """A simulated run with a pause: work sent, and how many are late. `mine`: what the learner said; `level`: in percent of late."""
     late = fleet.delay or fleet.alone.quantile(0.95) * fleet.service
     windows = fleet.paused.windows(late / fleet.service, WINDOWS)
     end = windows[-1].until * fleet.service

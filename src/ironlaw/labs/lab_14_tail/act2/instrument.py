@@ -58,7 +58,8 @@ def readouts(set_at: Fleet) -> dict[str, Any]:
     return {
         "shards": set_at.k, "utilisation": round(set_at.rho, 4), "hedge": set_at.hedge,
         "hedge_quantile": set_at.quantile if hedges else None, "hedge_budget": set_at.limit if hedges else 0.0,
-        "page_p99_s": round(set_at.page_p99, 6) if set_at.known and math.isfinite(set_at.page_p99) else None, "leaf_percentile": round(100 * set_at.leaf_quantile, 6),
+        "page_p99_s": round(set_at.page_p99, 6) if set_at.known and math.isfinite(set_at.page_p99) else None,
+        "leaf_percentile": round(100 * set_at.leaf_quantile, 6),
         "requests_counted": set_at.n, "fate": set_at.fate, "constraint_hit": settings.broken(verdicts.LIMITS, set_at) is not None,
     }  # fmt: skip
 
