@@ -73,10 +73,10 @@ def test_terminal_and_page_say_the_same(sh, tmp_path):
     page = tmp_path / "page.html"
     argv = ("analyze", "llama3_2_1b", "--prefill", "128", "--decode", "--batch", "1,4", "--on", "h200_sxm", "--mode", "eager,graphs")
     out = sh.out(*argv, "--html", page)
-    assert "a prompt of 128 tokens, one token after 128" in out and "32.8 kB of a token" in out
+    assert "a prompt of 128 tokens, one token after 128" in out and "32.8 kB per token" in out
     assert "layers.*.mlp.down_proj" in out and "prefill: h200_sxm, eager" in out and "decode: h200_sxm, eager" in out
     html = page.read_text("utf-8").replace("\u202f", " ")
-    assert "As a language model" in html and "32.8 kB of a token" in html and "h200_sxm/graphs/prefill" in html
+    assert "As a language model" in html and "32.8 kB per token" in html and "h200_sxm/graphs/prefill" in html
     row = next(line for line in out.splitlines() if line.startswith(" h200_sxm") and " 4 " in line)
     assert all(cell.strip() in html for cell in row.split("  ") if cell.strip() and "," not in cell)
 

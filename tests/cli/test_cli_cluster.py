@@ -44,7 +44,7 @@ def test_costs_of_training_by_hand(capsys) -> None:
     assert costs["joules_per_million_tokens"] == pytest.approx(64 * 700 * 86400 / stops["tokens_per_day"] * 1e6)
     assert answer(capsys, *given)["costs"]["prices"]["h100_sxm"]["vendor"].startswith("RunPod")
     assert main(["cluster", *given[:4], "gb200_nvl72", *given[5:]]) == 0
-    assert "no price is known: give --price gb200=…" in " ".join(capsys.readouterr().out.split())
+    assert "no price is known; give one with --price gb200=…" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_given_layout_is_judged_even_if_it_does_not_fit(capsys) -> None:
@@ -56,7 +56,7 @@ def test_a_given_layout_is_judged_even_if_it_does_not_fit(capsys) -> None:
     assert {one["parallelism"]: one["inside_box"] for one in result["traffic"]} == {"tensor": True, "data": False, "pipeline": False}
     assert main(["cluster", *given]) == 0
     text = capsys.readouterr().out
-    assert "it does not fit" in text and "save every" in text and "the next doubling" in text
+    assert "does not fit" in text and "save every" in text and "the next doubling" in text
 
 
 def test_published_runs_came_out_as_the_range_says() -> None:

@@ -42,7 +42,7 @@ def test_json_is_what_the_api_says(sh):
 
 
 def test_a_row_per_machine_and_mode(sh):
-    out = sh.out("predict", "resnet50", "--on", "h100,t4", "--mode", "eager,compiled,graphs", "--uncalibrated")
+    out = sh.out("predict", "resnet50", "--on", "h100,t4", "--mode", "eager,compiled,graphs", "--uncalibrated", "--notes")
     for machine in ("h100_sxm", "t4"):
         for mode in ("eager", "compiled", "graphs"):
             assert len(re.findall(rf"^ {machine} +{mode} ", out, re.M)) == 2  # where the time goes, and what it takes
@@ -83,9 +83,25 @@ def test_number_formats_as_pytorch_spells_them(sh, spelling, name):
     assert one(sh, "gpt2", "--on", "h200_sxm", "--dtype", spelling)["dtype"] == name
 
 
+def test_notes_are_few_unless_asked_for(sh, monkeypatch):
+    """At 80 columns what stands below the tables took thirty lines."""
+    monkeypatch.setenv("COLUMNS", "80")
+    few, all_of_them = (sh.out("predict", "resnet50", "--on", "h100_sxm,t4,m3_max", *more) for more in ((), ("--notes",)))
+    below = [line for line in few.splitlines() if line and not line.startswith(" ")]
+    notes = below[next(i for i, line in enumerate(below) if line.startswith("Four runs out of five")) :]
+    assert len(notes) <= 6 and "`--notes`" in few and "NeuSight" not in few
+    assert "NeuSight" in all_of_them and "overlap:" in all_of_them and "`--notes`" not in all_of_them
+
+
+def test_a_narrow_terminal_breaks_no_operators_name(sh, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = sh.out("predict", "llama3_8b", "--on", "h200_sxm", "--decode", "--context", "4096", "--ops", "5")
+    assert "layers.0.mlp.down_proj " in out and "…" not in out and max(map(len, out.splitlines())) <= 80
+
+
 def test_evidence_takes_one_line(sh):
     """It was eight lines of file names; JSON has them."""
-    out = sh.out("predict", "resnet50", "--on", "h200_sxm")
+    out = sh.out("predict", "resnet50", "--on", "h200_sxm", "--notes")
     count = sum(source.startswith("evidence h200_sxm/") for source in one(sh, "resnet50", "--on", "h200_sxm")["sources"])
     (line,) = [line for line in out.splitlines() if "evidence" in line]
     assert line.startswith(f"h200_sxm: {count} files of evidence, 20") and count > 10 and "--json" in line
@@ -96,7 +112,7 @@ def test_launch_and_dispatch(sh):
     assert free["overhead_s"] == pytest.approx(0) and free["bound"] == "memory"
     waited = one(sh, "resnet50", "--on", "h100", "--launch", "20 us", "--dispatch", "synchronous", "--uncalibrated")
     assert waited["seconds"] == pytest.approx(waited["busy_s"] + 20e-6 * waited["kernels"])
-    out = sh.out("predict", "resnet50", "--on", "h100", "--launch", "20 us", "--uncalibrated")
+    out = sh.out("predict", "resnet50", "--on", "h100", "--launch", "20 us", "--uncalibrated", "--notes")
     assert "launch 20 µs (given)" in " ".join(out.split())
 
 
@@ -106,7 +122,7 @@ def test_ops_by_device_time(sh):
     assert len(times) == 3 and times == sorted(times, reverse=True)
     assert row["ops"][0]["kind"] == "conv2d + batch_norm + relu"
     out = sh.out("predict", "resnet50", "--on", "h100", "--ops", "3", "--uncalibrated")
-    assert "3 of 174 operators" in out and "layer4.0.conv2" in out
+    assert "the 3 longest of 174 operators" in out and "layer4.0.conv2" in out
 
 
 def test_precision_that_a_machine_lacks(sh):
@@ -173,7 +189,7 @@ def test_an_interval_has_its_column(sh, monkeypatch, width):
     graph = il.workload("resnet50")
     bound = il.predict(graph, il.hardware("h100"), il.Plan(calibrated=False))
     sure = il.predict(graph, il.hardware("h200_sxm"))
-    report(graph, [bound, sure], [], 0)
+    report(graph, [bound, sure], [], 0, notes=True)
     out = sh.capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= width
     low, high = (show(end, "s") for end in sure.interval)
@@ -189,9 +205,9 @@ def test_no_kind_of_time_looks_like_another(sh):
     assert re.search(r"^ a100_80gb_sxm +eager +≈ \d", out, re.M) and re.search(r"^ h200_sxm +eager +\d", out, re.M)
     assert re.search(r"^ m3_max +eager +≥ \d", out, re.M) and out.index(" h200_sxm") < out.index(" a100_80gb_sxm") < out.index(" m3_max")
     words = re.sub(r"\s+", " ", out)
-    assert "not to be compared with a measured machine's time" in words and "all are compared here by their datasheets" in words
+    assert "≥ is a lower bound from the datasheet." in words and "all are computed here from their datasheets" in words
     two = re.sub(r"\s+", " ", sh.out("predict", "unet_block", "--on", "a100_80gb_sxm,h200_sxm"))
-    assert re.search(r"as if none had been, transferred: like with like\. h200_sxm eager ≈ [\d.]+ µs, a100_80gb_sxm eager ≈", two)
+    assert re.search(r"as if none had been \(transferred\)\. h200_sxm eager ≈ [\d.]+ µs, a100_80gb_sxm eager ≈", two)
     assert "real run is slower" not in out
     assert "≥" not in sh.out("predict", "unet_block", "--on", "h200_sxm")
 
@@ -207,7 +223,7 @@ def test_what_lies_outside_is_said_and_named(sh, monkeypatch, width):
     report(far, [p], [], 2)
     out = re.sub(r"\s+", " ", sh.capsys.readouterr().out)
     assert "! h200_sxm, eager: 100 % of this time lies outside what was measured: linear" in out
-    assert "unknown, so that the time is a lower bound only: unknown" in out
+    assert "unknown operators make this time a lower bound: unknown" in out
     assert "partly calibrated" in out and "over " in out and re.search(r"│? ! \d+ %", out)
     told = p.to_dict(2)
     assert told["label"] == "partly calibrated" and told["outside"][0]["operator"] == "linear" and told["interval"][1] is None
@@ -217,7 +233,7 @@ def test_what_lies_outside_is_said_and_named(sh, monkeypatch, width):
 
 def test_fp32_says_what_is_computed_in_tf32(sh):
     out = " ".join(sh.out("predict", "resnet50", "--dtype", "fp32", "--on", "a100,t4").split())
-    assert "a100_80gb_sxm: FP32 tensors, conv2d computed in TF32" in out and "--strict-fp32" in out
+    assert "a100_80gb_sxm: FP32 tensors, but conv2d computed in TF32" in out and "--strict-fp32" in out
     assert "t4: FP32 tensors" not in out
     row = one(sh, "resnet50", "--dtype", "fp32", "--on", "a100", "--tf32")
     assert row["fp32"] == {"asked": "tf32", "in_tf32": ["conv2d", "linear"]}
@@ -249,13 +265,15 @@ def test_the_host_is_named_in_every_output(sh):
     def told(*argv):
         return " ".join(sh.out("predict", "dscnn_kws", *argv).split())
 
-    assert "Launched by Virtual machine, 16 cores of an Intel Xeon: 11 µs for an element-wise op." in told("--on", "h200", "--host", "vm")
-    assert "Launched by Bare-metal server, as a DGX H100, estimated: 8.14 µs" in told("--on", "h200_sxm", "--host", "bare")
+    assert "Host: Virtual machine, 16 cores of an Intel Xeon; it takes 11 µs to launch an element-wise op." in told(
+        "--on", "h200", "--host", "vm"
+    )
+    assert "Host: Bare-metal server, as a DGX H100, estimated; it takes 8.14 µs" in told("--on", "h200_sxm", "--host", "bare")
     assert "Each launch takes 5 µs, as given." in told("--on", "h200_sxm", "--launch", "5 us")
     both = told("--on", "h100,neoverse_n1_2core", "--dtype", "fp32", "--host", "vm")
-    assert "h100_sxm: launched by Virtual machine" in both and "neoverse_n1_2core: launched by the device itself." in both
+    assert "h100_sxm: host: Virtual machine" in both and "neoverse_n1_2core: the device launches its own kernels." in both
     for machine in ("h100", "h200"):  # the same before every GPU
-        assert "Launched by Typical server, estimated: 6.47 µs" in told("--on", machine)
+        assert "Host: Typical server, estimated; it takes 6.47 µs" in told("--on", machine)
 
 
 def test_an_unknown_host_gets_its_nearest(sh):

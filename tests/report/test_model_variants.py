@@ -32,7 +32,7 @@ def test_a_mode_that_is_missing_leaves_a_dash(analysed):
 
 
 @pytest.mark.parametrize(
-    ("other", "basis", "words"), [("t4", "transferred", "as if none had been"), ("m3_max", "bound", "by their datasheets")]
+    ("other", "basis", "words"), [("t4", "transferred", "as if none had been"), ("m3_max", "bound", "from their datasheets")]
 )
 def test_measured_and_unmeasured_machines_are_compared_like_with_like(analysed, other, basis, words):
     found = analysed(machines=("h200_sxm", other))

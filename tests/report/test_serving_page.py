@@ -8,4 +8,4 @@ def test_a_single_batch_of_the_frontier_is_seen():
     alone = {**batch, "devices_per_replica": 2, "tbt_s": 0.05, "tokens_per_s_each": 2000.0}
     figure = _frontier({"frontier": [batch, {**batch, "tbt_s": 0.02, "tokens_per_s_each": 500.0}, alone]})
     points = [mark for mark in figure.marks if mark.type == "point"]
-    assert [(dict(point.at), point.label) for point in points] == [({"x": 0.05, "y": 2000.0}, "h200_sxm, 2 a replica")]
+    assert [(dict(point.at), point.label) for point in points] == [({"x": 0.05, "y": 2000.0}, "h200_sxm, 2 per replica")]

@@ -151,7 +151,7 @@ def test_a_model_of_transformers(capsys: pytest.CaptureFixture[str]):
 def test_the_table(file: str, capsys: pytest.CaptureFixture[str]):
     assert main(["analyze", f"{file}:Net", "--on", "h200_sxm"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    for part in ("Net", "compiled", "linear.addmm", "compiling joins 2 of 3 operators into 1 kernel and saves", "relu + layer_norm"):
+    for part in ("Net", "compiled", "linear.addmm", "Compiling fuses 2 of 3 operators into 1 kernel and saves", "relu + layer_norm"):
         assert part in shown
 
 
@@ -213,7 +213,7 @@ def test_a_report_from_a_file(file: str, capsys: pytest.CaptureFixture[str]):
     found = told(capsys, f"{file}:Net", "--on", "h200_sxm,t4", "--html", "report.html", *volume, "--launch", "5 us")
     text = Path("report.html").read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>") and "<h1>Net</h1>" in text
-    for name in ("linear.addmm", "norm.native_layer_norm", "NVIDIA T4 16 GB", "at your volume of 10,000 a day on day"):
+    for name in ("linear.addmm", "norm.native_layer_norm", "NVIDIA T4 16 GB", "at 10,000 calls per day, on day"):
         assert name in text
     eager, compiled = (p["seconds"] for p in found["predictions"][:2])
     pay = found["breakeven"][0]
@@ -267,7 +267,7 @@ def test_batches_and_stored_weights_side_by_side(file: str, capsys: pytest.Captu
     assert own - stored == 64 * 64 - 64 * 2  # a byte less for each weight, two more for each scale
     assert main(["analyze", f"{file}:Net", "--on", "h200_sxm,t4", "--batch", "8,64", "--dtype", "fp16"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "side by side time, and how many times as fast as h200_sxm eager, all transferred" in shown
+    assert "side by side time, and speed against h200_sxm eager; all transferred" in shown
     assert "batches and weights" in shown and "batch 64" in shown
     costs = told(
         capsys, f"{file}:Net", "--on", "h200_sxm", "--batch", "8,64", "--dtype", "fp16", "--price", "h200=3.6", "--html", "costs.html"
@@ -284,8 +284,8 @@ def test_stored_weights_say_what_they_change(file: str, capsys: pytest.CaptureFi
     assert found["predictions"][0]["flops"] == 2 * 32 * 64 * 64
     assert main(["analyze", f"{file}:Net", "--on", "h200_sxm", "--weights", "int4", "--dtype", "fp16"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "weights of 1 linear layer in int4" in shown and "bringing weights back adds 8.19 kFLOP" in shown
-    assert "with PyTorch's own _weight_int4pack_mm, as measured, eager takes" in shown
+    assert "Weights of 1 linear layer in int4" in shown and "unpacking the weights adds 8.19 kFLOP" in shown
+    assert "With PyTorch's own _weight_int4pack_mm, as measured, eager takes" in shown
     assert "storage of weights 'int3'" in refused(capsys, f"{file}:Net", "--on", "h200_sxm", "--weights", "int3")
     assert "can't be trained" in refused(capsys, f"{file}:Net", "--on", "h200_sxm", "--weights", "int8", "--training")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ironlaw.cli.options import Parser, add_json, add_parameters, ask, size
+from ironlaw.cli.options import Parser, add_json, add_notes, add_parameters, ask, size
 from ironlaw.cli.show import analysis_text as terminal
 from ironlaw.cli.show import draw
 from ironlaw.report.analyze import Analyze
@@ -22,6 +22,7 @@ def add(parser: Parser) -> None:
     add_parameters(parser, Analyze)
     parser.add_argument("--ops", metavar="N", type=size, help="the N operators that take most device time (default 8; with --json all)")
     parser.add_argument("--html", metavar="FILE", help="also write a report with pictures and tables: one file, opens offline")
+    add_notes(parser)
     add_json(parser)
 
 
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         draw.emit(analysis.to_dict(args.ops) | ({"html": args.html} if args.html else {}))
         return 0
-    terminal.report(analysis, args.ops)
+    terminal.report(analysis, args.ops, args.notes)
     if args.html:
         draw.say(f"report: {args.html}", draw.GOOD)
     return 0

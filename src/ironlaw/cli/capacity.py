@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ironlaw.cli.options import Parser, add_json, add_parameters, ask
+from ironlaw.cli.options import Parser, add_json, add_notes, add_parameters, ask
 from ironlaw.cli.show import draw, serving_text
 from ironlaw.systems.questions.capacity import Capacity
 
@@ -20,6 +20,7 @@ def add(parser: Parser) -> None:
     parser.usage = "ironlaw capacity MODEL --on HW[,HW] (--rate N | --trace NAME|FILE) [options]"
     add_parameters(parser, Capacity)
     parser.add_argument("--html", metavar="FILE", help="also write a page with pictures: one file, opens offline; holds the run over time")
+    add_notes(parser)
     add_json(parser)
 
 
@@ -36,5 +37,5 @@ def run(args: argparse.Namespace) -> int:
         from ironlaw.report.serving_page import html
 
         put(html(result), args.html, read)
-    draw.emit(asked.to_json()) if args.json else serving_text.report(result)
+    draw.emit(asked.to_json()) if args.json else serving_text.report(result, args.notes)
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ironlaw.cli.options import Parser, add_json, add_parameters, ask
+from ironlaw.cli.options import Parser, add_json, add_notes, add_parameters, ask
 from ironlaw.cli.show import cluster_layouts, draw
 from ironlaw.systems.questions.cluster import Cluster
 
@@ -18,10 +18,11 @@ ironlaw cluster llama3_405b --devices 16384 --box grand_teton_h100 --batch-token
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw cluster MODEL --devices N --box BOX --batch-tokens N [options]"
     add_parameters(parser, Cluster)
+    add_notes(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     asked = ask(Cluster, args)
-    draw.emit(asked.to_json()) if args.json else cluster_layouts.report(asked.answer)
+    draw.emit(asked.to_json()) if args.json else cluster_layouts.report(asked.answer, args.notes)
     return 0

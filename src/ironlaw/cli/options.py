@@ -91,6 +91,10 @@ def add_json(parser: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON only; numbers in SI units")
 
 
+def add_notes(parser: Any) -> None:
+    parser.add_argument("--notes", action="store_true", help="explain every column, show what is left out, and name all sources")
+
+
 def add_set(parser: Any) -> None:
     from ironlaw.systems.captures import read_setting
 

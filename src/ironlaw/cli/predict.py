@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ironlaw.cli.options import Parser, add_json, add_parameters, ask
+from ironlaw.cli.options import Parser, add_json, add_notes, add_parameters, ask
 from ironlaw.cli.show import comparison_text, draw
 from ironlaw.cli.show import costs_text as show_costs
 from ironlaw.cli.show.prediction_lines import report
@@ -21,6 +21,7 @@ ironlaw predict resnet50 --on h100_sxm,l40s,a10 --mode graphs --latency 5ms
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw predict WORKLOAD --on HW[,HW] [options]"
     add_parameters(parser, Predictions)
+    add_notes(parser)
     add_json(parser)
 
 
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
         draw.emit(asked.to_json())
         return 0
     rows = asked.rows
-    report(asked.graph, rows, [*(large["reason"] for large in too_large(rows)), *asked.refused.values()], args.ops or 0)
+    report(asked.graph, rows, [*(large["reason"] for large in too_large(rows)), *asked.refused.values()], args.ops or 0, args.notes)
     if args.batch is not None:
         comparison_text.variants(asked.variants, "batches")
     if asked.costs:

@@ -12,20 +12,21 @@ from ironlaw.engine.device.uncertainty import SAID
 NAMED = 6  # operators that a sentence names
 AT_LEAST = "≥"  # before a time from the datasheet: it does not compare with one that rests on measurements
 BOUND = (
-    f"{AT_LEAST}: a bound from the datasheet's peaks, not to be compared with a measured machine's time; a run takes longer unless its"
+    f"{AT_LEAST}: a lower bound from the datasheet's peaks. Don't compare it with a measured machine's time: a run takes longer unless its"
     " tensors stay in a cache or its host launches faster than assumed"
 )
 ABOUT = "≈"  # before a time that rests on what other machines taught
 TRANSFERRED = (
-    f"{ABOUT}: transferred, from the machine's figures and constants fitted to other machines; its interval is how far off they were on"
-    " machines that were left out"
+    f"{ABOUT}: transferred, that is, estimated from the machine's figures and constants fitted to other machines. Its range is how far off"
+    " such estimates were on machines left out of the fit"
 )
 RESTS = {"bound": f"{AT_LEAST} ", "transferred": f"{ABOUT} ", "calibrated": ""}
 LIKE_WITH_LIKE = {
-    "transferred": "Only some of these machines were measured, so all are compared here as if none had been, transferred: like with like.",
-    "bound": "Times of these machines rest on different grounds, so all are compared here by their datasheets: like with like.",
+    "transferred": "Only some of these machines were measured. To compare like with like, all are predicted here as if none had been"
+    " (transferred).",
+    "bound": "These machines' times rest on different grounds. To compare like with like, all are computed here from their datasheets.",
 }
-LIKELY = "likely: where four measurements in five should fall"
+LIKELY = "likely: four runs out of five should fall in this range"
 Form = Callable[[float, str], str]
 
 
@@ -50,7 +51,7 @@ def between(interval: tuple[Any, Any], form: Form, dash: str = " – ") -> str:
 
 
 def caveats(p: Prediction, percent: Callable[[float], str]) -> list[str]:
-    """What must be said beside a calibrated time: how much of it lies outside what was measured, and which operators are unknown."""
+    """Warnings beside a calibrated time: how much of it lies outside what was measured, and which operators are unknown."""
     if not p.calibrated:
         return []
     said = []
@@ -58,7 +59,7 @@ def caveats(p: Prediction, percent: Callable[[float], str]) -> list[str]:
         said.append(f"{percent(p.beyond)} of this time lies outside what was measured: {listed(name for name, _ in p.outside)}")
     unknown = dict.fromkeys(row.origin for row in p.ops if row.place == "unknown" and float(row.seconds) > 0)
     if unknown:
-        said.append(f"unknown, so that the time is a lower bound only: {listed(unknown)}")
+        said.append(f"unknown operators make this time a lower bound: {listed(unknown)}")
     return said
 
 

@@ -1,4 +1,4 @@
-"""The words about who launches, for the terminal, the report and the server alike."""
+"""How the terminal, the report and the server say which host launches the kernels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Form = Callable[[float, str], str]
 
 
 def launched(p: Prediction, form: Form) -> str:
-    """`launched by a typical host, estimated: 10 µs for an element-wise op`."""
+    """`the host is a typical server (estimated), which takes 10 µs to launch an element-wise op`."""
     if p.hardware.dispatch != "queued":
-        return "launched by the device itself"
+        return "the device launches its own kernels"
     if p.plan.launch is not None:
         return f"each launch takes {form(float(p.plan.launch), 's')}, as given"
-    return f"launched by {p.host.label}: {form(p.host.default, 's')} for an element-wise op"
+    return f"host: {p.host.label}; it takes {form(p.host.default, 's')} to launch an element-wise op"
 
 
 def each(predictions: Iterable[Prediction], form: Form, name: Callable[[Prediction], str]) -> list[str]:
@@ -28,5 +28,5 @@ def each(predictions: Iterable[Prediction], form: Form, name: Callable[[Predicti
 
 
 def caveats(predictions: Iterable[Prediction]) -> list[str]:
-    """What must be said about the hosts that were used, each once."""
+    """Warnings about the hosts that were used, each once."""
     return list(dict.fromkeys(words for p in predictions if p.plan.launch is None for words in p.host.caveats))

@@ -12,10 +12,8 @@ from ironlaw.report.language_report import DECODE, PREFILL, Language
 from ironlaw.report.report_layers import places
 from ironlaw.units import significant
 
-NOTE = (
-    "TTFT, time to first token: a whole prompt of each sequence, with the logits of its last token alone. Per token: one step of the whole"
-    " batch. Max batch: the largest whose weights, cache and activations fit."
-)
+SHORT = "TTFT: time to first token, for the whole batch of prompts. Per token: one step of the whole batch."
+NOTE = f"{SHORT} Only the last token of a prompt gets logits. Max batch: the largest whose weights, cache and activations fit."
 
 
 def title(language: Language) -> str:
@@ -26,7 +24,8 @@ def title(language: Language) -> str:
 
 def cache(language: Language, form: Form) -> str:
     sizes = ", ".join(f"{form(language.kept(batch), 'B')} at batch {batch:,}" for batch in language.phases[-1].predictions)
-    return f"The cache keeps {form(language.token_bytes, 'B')} of a token; of {language.phases[-1].tokens:,} tokens a sequence {sizes}."
+    each = f"The KV cache takes {form(language.token_bytes, 'B')} per token"
+    return f"{each}. With {language.phases[-1].tokens:,} tokens per sequence that is {sizes}."
 
 
 def columns(language: Language) -> list[str]:

@@ -73,14 +73,14 @@ def _summary(result: Mapping[str, Any]) -> str:
 
 
 def _how(row: Mapping[str, Any]) -> str:
-    binds = f"What binds is {BINDS[row['binds']]}. {BASES[row['basis']]}."
+    binds = f"Bottleneck: {BINDS[row['binds']]}. {BASES[row['basis']]}."
     return f"{row['hardware']}: {'; '.join(filter(None, (replicas(row), way(row))))}. {binds}"
 
 
 def _sources(result: Mapping[str, Any]) -> list[str]:
     load = [result["load"]["from"]] if "from" in result["load"] else []
     prices = [
-        f"{slug}: ${significant(p['dollars_per_hour'])} an hour, {', '.join(filter(None, (p['vendor'], p['date'], p['source'])))}"
+        f"{slug}: ${significant(p['dollars_per_hour'])} per hour, {', '.join(filter(None, (p['vendor'], p['date'], p['source'])))}"
         for slug, p in result["prices"].items()
     ]
     return [*load, *prices, f"Energy: {result['energy']}."]
@@ -89,9 +89,9 @@ def _sources(result: Mapping[str, Any]) -> list[str]:
 def _frontier(result: Mapping[str, Any]) -> Figure:
     series: dict[str, list[tuple[float, float]]] = {}
     for p in result["frontier"]:
-        series.setdefault(f"{p['hardware']}, {p['devices_per_replica']} a replica", []).append((p["tbt_s"], p["tokens_per_s_each"]))
+        series.setdefault(f"{p['hardware']}, {p['devices_per_replica']} per replica", []).append((p["tbt_s"], p["tokens_per_s_each"]))
     times, rates = ([p[key] for p in result["frontier"]] for key in ("tbt_s", "tokens_per_s_each"))
-    x, y = Axis("log", "time between tokens", "s", _around(times)), Axis("log", "new tokens from a device", "tokens/s", _around(rates))
+    x, y = Axis("log", "time between tokens", "s", _around(times)), Axis("log", "new tokens per device", "tokens/s", _around(rates))
     alone = [(name, points[0]) for name, points in series.items() if len(points) == 1]  # a line of one point is none
     extra = [mark("point", "accent", x=at, y=rate, id=f"point-{name}", name=name, label=name) for name, (at, rate) in alone]
     return lines(

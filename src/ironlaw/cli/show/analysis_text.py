@@ -13,17 +13,20 @@ from ironlaw.report.sections.breakeven_section import verdict as payback_words
 from ironlaw.report.too_large import too_large
 from ironlaw.units import show
 
-OPS = 8  # that are listed where nothing is said
-NOTES = 5  # of a capture
+OPS = 8  # operators listed by default
+NOTES = 4  # notes of a capture shown without --notes
 
 
-def report(analysis: Analysis, ops: int | None) -> None:
+def report(analysis: Analysis, ops: int | None, notes: bool = False) -> None:
     verdict_text.report(analysis.verdict)
     if analysis.language is not None:
-        language_text.report(analysis.language)
+        language_text.report(analysis.language, notes)
     runs = list(analysis.predictions)
-    prediction_lines.report(analysis.graph, runs, [*(large["reason"] for large in too_large(runs)), *analysis.refused.values()], 0)
-    comparison_text.machines(analysis)
+    refused = [*(large["reason"] for large in too_large(runs)), *analysis.refused.values()]
+    several = comparison_text.several(analysis)
+    prediction_lines.report(analysis.graph, runs, refused, 0, notes, compare=not several)
+    if several:
+        comparison_text.machines(analysis)
     comparison_text.variants(analysis.variants, "batches and weights")
     heaviest(analysis, ops or OPS)
     fused(analysis.graph)
@@ -37,38 +40,37 @@ def report(analysis: Analysis, ops: int | None) -> None:
     if analysis.unknown:
         listed = ", ".join(f"{name} ×{count}" for name, count in analysis.unknown.items())
         draw.say(f"! unknown operators, counted by their tensors alone: {listed}", draw.BAD)
-    for note in analysis.notes[:NOTES]:
+    shown = analysis.notes if notes else analysis.notes[:NOTES]
+    for note in shown:
         draw.say(f"note: {note}", draw.DIM)
-    if len(analysis.notes) > NOTES:
-        draw.say(f"note: {len(analysis.notes) - NOTES} more of this kind with --json", draw.DIM)
+    if len(analysis.notes) > len(shown):
+        draw.say(f"note: {len(analysis.notes) - len(shown)} more of this kind with --notes", draw.DIM)
 
 
 def heaviest(analysis: Analysis, count: int) -> None:
-    """What takes longest on the first machine, in each phase of a language model."""
-    if analysis.language is None:
-        prediction_lines.operators(analysis.predictions[0], count)
-        return
-    for phase in analysis.language.phases:
-        language_text.operators(next(iter(phase.predictions.values()))[0], count)
+    """What takes longest on the first machine, the same operator of all layers together; in each phase of a language model."""
+    phases = analysis.language.phases if analysis.language else ()
+    for p in [next(iter(phase.predictions.values()))[0] for phase in phases] or [analysis.predictions[0]]:
+        language_text.operators(p, count)
 
 
 def pays(analysis: Analysis) -> None:
     """When compiling pays, a line for each machine and mode."""
     for pay in paybacks(analysis):
-        draw.say(f"{pay.machine.slug}: {payback_words(pay, analysis.per_day)}", draw.DIM)
+        draw.say(f"{pay.machine.slug}: {payback_words(pay, analysis.per_day)}.", draw.DIM)
 
 
 def fused(graph: Graph) -> None:
-    """What torch.compile would join, in one line."""
+    """What torch.compile would fuse, in one sentence."""
     plan = fuse(graph, INDUCTOR)
     joined = [group for group in plan.groups if len(group.ops) > 1]
     if not joined:
-        draw.say("compiling would join nothing: no two neighbours may share a kernel", draw.DIM)
+        draw.say("Compiling would fuse nothing: no two neighbours may share a kernel.", draw.DIM)
         return
     common = Counter(" + ".join(op.kind for op in group.ops) for group in joined).most_common(1)[0]
     inside = sum(len(group.ops) for group in joined)
     draw.say(
-        f"compiling joins {inside:,} of {len(graph.ops):,} operators into {draw.plural(len(joined), 'kernel')}"
-        f" and saves {show(plan.bytes_saved, 'B')} of traffic; most often {common[0]} (×{common[1]})",
+        f"Compiling fuses {inside:,} of {len(graph.ops):,} operators into {draw.plural(len(joined), 'kernel')}"
+        f" and saves {show(plan.bytes_saved, 'B')} of memory traffic, most often {common[0]} (×{common[1]}).",
         draw.DIM,
     )

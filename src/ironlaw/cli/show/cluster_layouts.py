@@ -10,13 +10,14 @@ from ironlaw.report.cost_words import sources
 from ironlaw.units import show, significant
 
 PARTS = {
-    "compute": "forward and backward", "recompute": "recomputed", "tensor": "tensor collectives", "context": "context collectives",
-    "expert": "expert all-to-all", "pipeline": "sends between stages", "bubble": "pipeline bubble", "data": "gradients, not hidden",
+    "compute": "forward and backward", "recompute": "recomputed", "tensor": "tensor-parallel collectives",
+    "context": "context-parallel collectives",
+    "expert": "expert all-to-all", "pipeline": "sends between stages", "bubble": "pipeline bubble", "data": "exposed gradient exchange",
     "update": "optimiser",
 }  # fmt: skip
 BASES = {
-    "calibrated": "ops as measured on this device", "transferred": "≈ ops from what other devices taught",
-    "bound": "ops at the datasheet's figures: a bound",
+    "calibrated": "operators measured on this device", "transferred": "operators estimated from measurements of other devices",
+    "bound": "the datasheet's peaks, so real steps are longer",
 }  # fmt: skip
 
 
@@ -24,21 +25,24 @@ def share(value: float) -> str:
     return f"{significant(100 * value)} %"
 
 
-def report(result: Mapping[str, Any]) -> None:
-    sizes = f"{draw.plural(result['batch'], 'sequence')} of {result['seq']:,} tokens a step"
+def report(result: Mapping[str, Any], notes: bool = False) -> None:
+    """`notes`: with the sources of the prices."""
+    sizes = f"{draw.plural(result['batch'], 'sequence')} of {result['seq']:,} tokens per step"
     draw.heading(result["model"], f"{result['devices']:,} × {result['hardware']} in {result['box']}, {sizes}")
     rows = [_layout(row) for row in result["layouts"]]
-    draw.table(["layout", "pieces", "micro", "redo", "step", "MFU", "memory"], rows, left=("layout", "redo"))
-    draw.say("pieces: of each stage; micro: sequences of a micro-batch; redo: what is recomputed in the backward pass", draw.DIM)
     best, many = result["layouts"][0], result["layouts_that_fit"]
-    if many > len(rows):
-        draw.say(f"{many:,} layouts divide and fit; the fastest {len(rows)} are shown.", draw.DIM)
-    if not best["fits"]:
+    if best["fits"]:
+        draw.say(f"{best['label']} takes {show(best['step_s'], 's')} per step, at {share(best['mfu'])} MFU.", draw.STRONG)
+    else:
         over = show(best["memory_bytes"] - result["usable_bytes"], "B")
-        draw.say(f"! it does not fit: {over} more than a device's {show(result['usable_bytes'], 'B')}", draw.BAD)
+        draw.say(f"! {best['label']} does not fit: it needs {over} more than a device's {show(result['usable_bytes'], 'B')}.", draw.BAD)
+    draw.table(["layout", "v", "micro", "recompute", "step", "MFU", "memory"], rows, left=("layout", "recompute"))
+    if many > len(rows):
+        draw.say(f"{many:,} layouts divide the model and fit; these are the fastest {len(rows)}.", draw.DIM)
+    draw.say("v: model chunks per pipeline stage (interleaving); micro: sequences per microbatch.", draw.DIM)
     _parts(best)
     _traffic(result["traffic"])
-    _outlook(result, best)
+    _outlook(result, best, notes)
 
 
 def _layout(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -50,13 +54,13 @@ def _layout(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _parts(best: Mapping[str, Any]) -> None:
-    draw.heading("the first one's step", best["label"])
+    draw.heading("where the step goes", best["label"])
     rows = [
         (PARTS[name], show(seconds, "s"), draw.percent(seconds / best["step_s"])) for name, seconds in best["parts_s"].items() if seconds
     ]
-    draw.table(["", "time", "of the step"], rows, left=("",))
-    held = ", ".join(f"{name} {show(size, 'B')}" for name, size in best["memory"].items())
-    draw.say(f"memory of the fullest device: {held}", draw.DIM)
+    draw.table(["", "time", "share"], rows, left=("",))
+    held = ", ".join(f"{show(size, 'B')} of {name}" for name, size in best["memory"].items())
+    draw.say(f"The fullest device holds {held}.", draw.DIM)
 
 
 def _traffic(traffic: Sequence[Mapping[str, Any]]) -> None:
@@ -66,13 +70,13 @@ def _traffic(traffic: Sequence[Mapping[str, Any]]) -> None:
         (row["parallelism"], row["wire"], "in the box" if row["inside_box"] else "between boxes", show(row["bytes"], "B"))
         for row in traffic
     ]
-    draw.table(["parallelism", "wire", "where", "sent by a device"], rows, left=("parallelism", "wire", "where"))
+    draw.table(["parallelism", "link", "where", "sent per device"], rows, left=("parallelism", "link", "where"))
 
 
-def _outlook(result: Mapping[str, Any], best: Mapping[str, Any]) -> None:
+def _outlook(result: Mapping[str, Any], best: Mapping[str, Any], notes: bool) -> None:
     stops, more = result["failures"], result["doubling"]
     low, high = result["published_over_predicted"]
-    unit = f"{significant(stops['unit_mtbf_s'] / 3600)} h a device"
+    unit = f"{significant(stops['unit_mtbf_s'] / 3600)} h per device"
     state = f"a checkpoint of {show(stops['state_bytes'], 'B')} takes {show(stops['save_s'], 's')}"
     rest = f"writing {share(stops['writing'])}, lost work {share(stops['lost'])}, restarts {share(stops['restart'])}"
     draw.pairs([
@@ -80,23 +84,25 @@ def _outlook(result: Mapping[str, Any], best: Mapping[str, Any]) -> None:
         ("failures", f"one every {show(stops['mtbf_s'], 's')} ({unit}); {state}"),
         ("save every", show(stops["interval_s"], "s")),
         ("goodput", f"{share(stops['goodput'])}; {rest}"),
-        ("a day", f"{significant(stops['tokens_per_day'] / 1e9)} billion tokens; MFU with failures {share(stops['mfu'])}"),
+        ("per day", f"{significant(stops['tokens_per_day'] / 1e9)} billion tokens; MFU with failures {share(stops['mfu'])}"),
         ("costs", _costs(result["costs"])),
         ("the next doubling", _next(more)),
-        ("rests on", f"{BASES[result['basis']]}; published runs took {low:g} to {high:g} × what is predicted for them"),
+        ("rests on", f"{BASES[result['basis']]}; published runs took {low:g} to {high:g}× the time predicted for them"),
     ])  # fmt: skip
+    if notes:
+        draw.say(" ".join(filter(None, (sources(result["costs"]), f"Energy: {result['costs']['energy']}."))), draw.DIM)
 
 
 def _costs(about: Mapping[str, Any]) -> str:
-    power = f"energy {show(about['joules_per_million_tokens'], 'J')} a million tokens at most ({about['energy']})"
+    power = f"energy {show(about['joules_per_million_tokens'], 'J')} per million tokens at most"
     if about["dollars_per_hour"] is None:
-        return f"no price is known: give --price {about['unpriced'][0]}=…; {power}"
+        return f"no price is known; give one with --price {about['unpriced'][0]}=…; {power}"
     a_day, each = (significant(value) for value in (24 * about["dollars_per_hour"], about["dollars_per_million_tokens"]))
-    return f"${a_day} a day, ${each} a million tokens with failures; {power}. {sources(about)}"
+    return f"${a_day} per day, ${each} per million tokens with failures; {power}"
 
 
 def _next(more: Mapping[str, Any] | None) -> str:
     if more is None:
-        return "twice as many devices do not divide this batch; give a larger --batch-tokens"
-    gain = f"{show(more['step_s'], 's')} a step, {significant(more['speedup'])} × as fast, MFU {share(more['mfu'])}"
+        return "twice as many devices can't divide this batch; try a larger --batch-tokens"
+    gain = f"{show(more['step_s'], 's')} per step, {significant(more['speedup'])}× as fast, MFU {share(more['mfu'])}"
     return f"{more['devices']:,} devices: {gain} ({more['label']})"

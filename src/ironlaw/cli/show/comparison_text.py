@@ -12,21 +12,25 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.engine.device.work.quantised_work import unpacking
 from ironlaw.formats import operation
 from ironlaw.report.analysis import Analysis
+from ironlaw.report.cost_words import GROUNDS
 from ironlaw.report.model_variants import Variant, comparable, lines, matrix
 from ironlaw.systems.largest_sizes import words
 from ironlaw.units import show
 
 
+def several(analysis: Analysis) -> bool:
+    """Whether there are several machines and several modes, so that a table compares them."""
+    runs = analysis.predictions
+    return len({p.hardware.slug for p in runs}) > 1 and len({p.plan.mode for p in runs}) > 1
+
+
 def machines(analysis: Analysis) -> None:
-    """Every machine against every mode, where there are several of both."""
+    """Every machine against every mode."""
     shown, mixed = comparable(analysis.predictions, analysis.graph)
     modes, rows = matrix(shown)
-    if len(rows) < 2 or len(modes) < 2:
-        return
     first = shown[0]
-    by = {"": "", "bound": ", all by their datasheets", "transferred": ", all transferred"}[mixed]
-    by += ", since they rest on different grounds" if mixed else ""
-    draw.heading("side by side", f"time, and how many times as fast as {first.hardware.slug} {first.plan.mode}{by}")
+    by = f"; {GROUNDS[mixed]}, to compare like with like" if mixed else ""
+    draw.heading("side by side", f"time, and speed against {first.hardware.slug} {first.plan.mode}{by}")
     cells: list[list[Any]] = [[row[0][0], *(f"{time}  {times:>6}" for time, times in row[1:])] for row in rows]
     draw.table(["machine", *modes], cells, left=("machine",))
 
@@ -34,7 +38,7 @@ def machines(analysis: Analysis) -> None:
 def variants(several: tuple[Variant, ...], title: str) -> None:
     if len(several) < 2:
         return
-    draw.heading(title, "the fastest mode of each machine: time of a call, samples a second")
+    draw.heading(title, "each machine's fastest mode: time per call, samples per second")
     columns, rows = lines(several)
     cells = [[(cell[0], draw.BAD) if isinstance(cell, tuple) else cell for cell in row] for row in rows]
     draw.table(columns, cells, left=("variant",), text=tuple(columns[2:]))
@@ -44,7 +48,7 @@ def fits(analysis: Analysis) -> None:
     """A line for each machine: the largest batch and the longest sequence."""
     for machine in dict.fromkeys(capacity.machine.slug for capacity in analysis.capacities):
         sizes = [words(capacity) for capacity in analysis.capacities if capacity.machine.slug == machine]
-        draw.say(f"{machine} holds, eager: {'; or '.join(sizes)}", draw.DIM)
+        draw.say(f"{machine} can hold, in eager mode, {' or '.join(sizes)}.", draw.DIM)
     for line in analysis.unsized:
         draw.say(line, draw.DIM)
 
@@ -59,8 +63,8 @@ def weights(analysis: Analysis, own: Graph) -> None:
     if p.calibrated and p.plan.mode == "eager":
         torch = predict(quantised(own, str(fmt), kernel="library"), p.hardware, replace(p.plan))
         draw.say(
-            f"{p.hardware.slug}: that is with a kernel as fast as the plain product; with PyTorch's own _weight_{fmt}pack_mm, as measured,"
-            f" eager takes {show(torch.seconds, 's')} instead of {show(p.seconds, 's')}",
+            f"{p.hardware.slug}: this assumes a kernel as fast as the plain product. With PyTorch's own _weight_{fmt}pack_mm, as measured,"
+            f" eager takes {show(torch.seconds, 's')} instead of {show(p.seconds, 's')}.",
             draw.DIM,
         )
 
@@ -69,9 +73,9 @@ def stored_words(graph: Graph, own: Graph, fmt: str) -> str:
     changed = [op for op in graph.ops if op.kind.startswith("quantised_")]
     extra = sum(float(unpacking(op.inputs[1], op.outputs[0].size)) for op in changed)
     text = (
-        f"weights of {draw.plural(len(changed), 'linear layer')} in {fmt}: {show(graph.weight_bytes, 'B')} of weights instead of"
-        f" {show(own.weight_bytes, 'B')}, {show(graph.bytes, 'B')} moved instead of {show(own.bytes, 'B')};"
-        f" the multiply-adds stay, in {graph.dtype}; bringing weights back adds {show(extra, operation(graph.dtype))}"
+        f"Weights of {draw.plural(len(changed), 'linear layer')} in {fmt}: {show(graph.weight_bytes, 'B')} of weights instead of"
+        f" {show(own.weight_bytes, 'B')}, {show(graph.bytes, 'B')} moved instead of {show(own.bytes, 'B')}."
+        f" The multiply-adds stay in {graph.dtype}, and unpacking the weights adds {show(extra, operation(graph.dtype))}."
     )
     kept = graph.settings.get("kept")
-    return f"{text}; kept as they are, since something else reads them too: {', '.join(kept)}" if kept else text
+    return f"{text} Left as they are, because something else reads them too: {', '.join(kept)}." if kept else text

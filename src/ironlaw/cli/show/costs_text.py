@@ -15,9 +15,9 @@ def report(about: Mapping[str, Any]) -> None:
     draw.heading("costs", lead(about))
     rows = about["best"] or about["rows"]
     if not rows:
-        draw.say("No machine holds it, so none has a price; see above for how many of them would.", draw.BAD)
+        draw.say("No single machine holds the model, so none has a price; above is how many of them would.", draw.BAD)
         return
-    draw.table(("machine", "mode", "batch", "a call", "dollars", "energy ≤"), [_cells(row) for row in rows], left=("machine", "mode"))
+    draw.table(("machine", "mode", "batch", "per call", "dollars", "energy ≤"), [_cells(row) for row in rows], left=("machine", "mode"))
     draw.say(verdict(about), draw.BAD if about["cheapest"] and about["cheapest"]["over_s"] else draw.GOOD)
     draw.say(" ".join((sources(about), f"Energy: {about['energy']}.")), draw.DIM)
 

@@ -19,6 +19,7 @@ from ironlaw.units import show
 TERMS = {"memory": "#1fa84f", "compute": "#4c8dff", "overhead": "#d97f1e"}
 GOOD, BAD, DIM, STRONG = "#1fa84f", "bold #d9534f", "dim", "bold"
 WIDE = 100  # columns from which a table may spread
+GAP = 2  # columns between two of a table
 
 Cell = str | tuple[str, str]  # text, or text and its style
 
@@ -63,12 +64,19 @@ def heading(text: str, more: str = "") -> None:
 
 
 def table(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Sequence[str] = (), text: Sequence[str] = (), sections: Iterable[int] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    left: Sequence[str] = (),
+    text: Sequence[str] = (),
+    sections: Iterable[int] = (),
+    spare: Sequence[str] = (),
 ) -> None:
     """Figures are right-aligned and unbroken, columns in `left` are left-aligned and unbroken, those in `text` may wrap.
 
-    `sections`: the rows after which a gap is left.
+    `sections`: the rows after which a gap is left. `spare`: columns to leave out, one by one, until the table fits the terminal.
     """
+    if spare:
+        columns, rows = _fitting(columns, list(rows), spare)
     if not rich():
         return plain.table(columns, rows, (*left, *text), sections)
     from rich import box
@@ -84,6 +92,22 @@ def table(
     for index, row in enumerate(rows):
         grid.add_row(*map(_cell, row), end_section=index in breaks)
     console().print(grid)
+
+
+def _fitting(columns: Sequence[str], rows: list[Sequence[Any]], spare: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
+    """The columns and cells that are left once the table is no wider than the terminal."""
+    room, keep = width(), list(columns)
+    cells = [dict(zip(columns, row, strict=True)) for row in rows]
+    sizes = {name: max(len(line) for part in (name, *(_text(row[name]) for row in cells)) for line in part.split("\n")) for name in columns}
+    for name in spare:
+        if sum(sizes[each] + GAP for each in keep) <= room:
+            break
+        keep.remove(name)
+    return keep, [[row[name] for name in keep] for row in cells]
+
+
+def _text(value: Any) -> str:
+    return str(value[0]) if isinstance(value, tuple) else str(value)
 
 
 def pairs(rows: Iterable[tuple[str, Any]]) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.cli.show import draw
-from ironlaw.cli.show.sources_text import brief
-from ironlaw.engine.device.machine import NARROW
+from ironlaw.cli.show.prediction_notes import alike, footnotes, warnings
 from ironlaw.engine.device.predict import OpRow, Prediction
-from ironlaw.engine.device.rounding import narrowed_kinds
 from ironlaw.engine.device.types import Graph
 from ironlaw.formats import operation
-from ironlaw.report import accuracy, host_words
-from ironlaw.report.model_variants import comparable, ordered
+from ironlaw.report import accuracy
+from ironlaw.report.model_variants import ordered
 from ironlaw.units import show
 
 SIZES = ("batch", "seq", "context", "classes")
@@ -20,7 +18,8 @@ BAR = "data █  compute ▒  overhead ░"
 LIKELY = 20  # columns that an interval takes
 
 
-def report(graph: Graph, predictions: list[Prediction], refused: list[str], ops: int) -> None:
+def report(graph: Graph, predictions: list[Prediction], refused: list[str], ops: int, notes: bool = False, compare: bool = True) -> None:
+    """`notes`: with every column explained and all sources. `compare`: also put times that rest on different grounds on the same."""
     draw.heading(
         graph.name, " · ".join([*sizes(graph), graph.dtype, show(graph.flops, operation(graph.dtype)), f"{show(graph.params)} parameters"])
     )
@@ -32,19 +31,12 @@ def report(graph: Graph, predictions: list[Prediction], refused: list[str], ops:
     _takes(predictions, narrow=room < draw.WIDE + (LIKELY if any(p.interval for p in predictions) else 0))
     for p in predictions if ops else ():
         operators(p, ops)
-    alike(predictions, graph)
-    sure(predictions)
+    if compare:
+        alike(predictions, graph)
+    warnings(predictions)
     for reason in refused:
         draw.say(f"✗ {reason}", draw.BAD)
-    footnotes(predictions)
-
-
-def alike(predictions: list[Prediction], graph: Graph) -> None:
-    """Where times rest on different grounds, one line that compares all of them on the same."""
-    shown, basis = comparable(tuple(predictions), graph)
-    if basis:
-        times = ", ".join(f"{p.hardware.slug} {p.plan.mode} {accuracy.time(p, show)}" for p in shown)
-        draw.say(f"{accuracy.LIKE_WITH_LIKE[basis]} {times}.")
+    footnotes(predictions, notes)
 
 
 def sizes(graph: Graph) -> list[str]:
@@ -87,35 +79,22 @@ def _takes(predictions: list[Prediction], narrow: bool) -> None:
 
 def operators(p: Prediction, limit: int) -> None:
     rows = heaviest(p, limit)
-    draw.heading(f"{p.hardware.slug}, {p.plan.mode}", f"{len(rows)} of {len(p.ops)} operators, by device time")
+    draw.heading(f"{p.hardware.slug}, {p.plan.mode}", f"the {len(rows)} longest of {len(p.ops):,} operators")
     cells = []
     for r in rows:
         amounts = (draw.percent(r.seconds / p.busy_s), show(r.work.flops, operation(r.op.dtype)), show(r.work.bytes, "B"))
         margin = [_margin(r)] if p.interval else []
         cells.append((label(r), kinds(r), (show(r.seconds, "s"), draw.STRONG), *margin, *amounts, draw.term(r.regime)))
     columns = ["operator", "kind", "time", *(["±"] if p.interval else []), "share", "work", "moved", "regime"]
-    draw.table(columns, cells, left=("regime",), text=("operator", "kind"))
+    draw.table(columns, cells, left=("regime",), text=("operator", "kind"), spare=("kind", "moved", "work"))
 
 
 def _margin(r: OpRow) -> Any:
-    """How far above its time four measurements in five may lie; marked where the op lies beyond what was measured."""
+    """How far above the predicted time four runs out of five may lie; marked where the op lies beyond what was measured."""
     if r.interval is None or r.place == "unknown":
         return "unknown", draw.BAD
     margin = draw.percent(float(r.interval[1] / r.seconds) - 1.0) if r.seconds else "–"
     return (f"! {margin}", draw.BAD) if r.place == "outside" and r.seconds else margin
-
-
-def sure(predictions: list[Prediction]) -> None:
-    """Device and host apart, and what lies outside what was measured."""
-    for p in predictions:
-        name = f"{p.hardware.slug}, {p.plan.mode}"
-        for words in accuracy.caveats(p, draw.percent):
-            draw.say(f"! {name}: {words}", draw.BAD)
-        apart = accuracy.apart(p, show)
-        if apart:
-            draw.say(f"{name}: {apart}", draw.DIM)
-    for words in host_words.caveats(predictions):
-        draw.say(f"! {words}", draw.BAD)
 
 
 def heaviest(p: Prediction, limit: int) -> list[OpRow]:
@@ -132,24 +111,3 @@ def label(r: OpRow) -> str:
 def kinds(r: OpRow) -> str:
     """What is inside a fused kernel, or the op's own kind."""
     return " + ".join(part.kind for part in r.op.attrs["parts"]) if "parts" in r.op.attrs else r.kind
-
-
-def footnotes(predictions: list[Prediction]) -> None:
-    words = [
-        "overlap: if data and compute overlap fully – not at all.",
-        "busy: share of the time in which the device works.",
-        "energy: rated power × time, an estimate.",
-    ]
-    if any(p.interval for p in predictions):
-        words.append(f"{accuracy.LIKELY}; ±: the same of one operator, ! where it lies outside what was measured.")
-    words += [f"{mark}." for mark in accuracy.marks(predictions)]
-    draw.say(" ".join(words), draw.DIM)
-    narrowed = {p.hardware.slug: (narrowed_kinds(p.graph), p.plan.fp32) for p in predictions}
-    for slug, (kinds, asked) in narrowed.items():
-        if kinds:
-            why = "as asked for" if asked == NARROW else "PyTorch's default; --strict-fp32 for all in FP32, --tf32 for matrix products too"
-            draw.say(f"{slug}: FP32 tensors, {', '.join(kinds)} computed in TF32 ({why}).", draw.DIM)
-    for line in host_words.each(predictions, show, lambda p: p.hardware.slug):
-        draw.say(line, draw.DIM)
-    for slug, line in {p.hardware.slug: brief(p) for p in predictions}.items():
-        draw.say(f"{slug}: {line}", draw.DIM)

@@ -11,29 +11,31 @@ from ironlaw.report.serving_words import BASES, BINDS, replicas, way
 from ironlaw.units import show, significant
 
 
-def report(result: Mapping[str, Any]) -> None:
+def report(result: Mapping[str, Any], notes: bool = False) -> None:
+    """`notes`: with the formats, the cache's room and the prices' sources."""
     load, promise = result["load"], result["promise"]
     at = f"{significant(load['rate'])} requests/s" if load["rate"] else "requests at once"
     lengths = f"{significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average"
     share = f"P{significant(100 * promise['share'], 4)}"
     draw.heading(result["model"], f"{at}, {lengths}{'' if load['source'] == 'law' else ', ' + load['source']}")
     draw.say(
-        f"Promised, {share}: first token within {show(promise['ttft_s'], 's')}, tokens within {show(promise['tbt_s'], 's')} of each other."
+        f"SLO at {share}: first token within {show(promise['ttft_s'], 's')}, then at most {show(promise['tbt_s'], 's')} between tokens."
     )
     if result["choices"]:
-        _choices(result["choices"], share)
         _verdict(result)
+        _choices(result["choices"], share, notes)
+        _explain(result, notes)
     for row in result["refused"]:
         draw.say(f"{row['hardware']}: {row['reason']}", draw.BAD)
     if result["frontier"]:
-        draw.heading("Decoding alone", "batches that no other beats in both time and cost")
+        draw.heading("decoding alone", "the batches that nothing beats on both time and cost")
         priced = result["frontier"][0]["dollars_per_million_tokens"] is not None
-        names = ("machine", "devices", "batch", "between tokens", "tokens/s a device", *(("$/M",) if priced else ()))
+        names = ("machine", "devices", "batch", "between tokens", "tokens/s per device", *(("$/M",) if priced else ()))
         draw.table(names, [_point(point, priced) for point in result["frontier"]], left=("machine",))
     if "run" in result:
         _run(result["run"])
     if "from" in load:
-        draw.say(f"Load: {load['from']}", draw.DIM)
+        draw.say(f"Load from {load['from']}", draw.DIM)
 
 
 def _point(p: Mapping[str, Any], priced: bool) -> tuple[Any, ...]:
@@ -43,18 +45,21 @@ def _point(p: Mapping[str, Any], priced: bool) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _choices(rows: Sequence[Mapping[str, Any]], share: str) -> None:
+def _choices(rows: Sequence[Mapping[str, Any]], share: str, notes: bool) -> None:
     names = ("machine", "devices", "batch", "cache", f"TTFT {share}", f"TBT {share}", "tokens/s", "$/M", "J/M ≤")
     draw.table(names, [_row(row) for row in rows], left=("machine",))
     for row in rows:
-        unusual = way(row)
-        draw.pairs([(
-            row["hardware"],
-            f"{replicas(row)}; weights in {row['weights']}, products in {row['arithmetic']}, cache in {row['cache']},"
-            f" {show(row['cache_bytes'], 'B')} of it a device:"
-            f" {row['slots']:,} mean requests at once; at most {row['most']} sequences and {row['budget']:,} tokens a step"
-            f"{'; ' + unusual if unusual else ''}. What binds: {BINDS[row['binds']]}. {BASES[row['basis']]}.",
-        )])  # fmt: skip
+        words = "; ".join(filter(None, (replicas(row), way(row))))
+        formats = f" {_formats(row)}" if notes else ""
+        draw.pairs([(row["hardware"], f"{words}. Bottleneck: {BINDS[row['binds']]}.{formats} {BASES[row['basis']]}.")])
+
+
+def _formats(row: Mapping[str, Any]) -> str:
+    return (
+        f"Weights in {row['weights']}, products in {row['arithmetic']}, KV cache in {row['cache']}: {show(row['cache_bytes'], 'B')}"
+        f" of cache per device, room for {row['slots']:,} average requests."
+        f" A step takes at most {row['most']} sequences and {row['budget']:,} tokens."
+    )
 
 
 def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -71,18 +76,24 @@ def _verdict(result: Mapping[str, Any]) -> None:
     draw.say(f"Fewest devices: {draw.plural(best['devices'], 'device')}, {best['hardware']}.", draw.GOOD)
     if result["cheapest"]:
         row = next(row for row in result["choices"] if row["hardware"] == result["cheapest"])
-        dollars = f"${significant(row['dollars_per_hour'])} an hour, ${significant(row['dollars_per_million_tokens'])} a million new tokens"
+        dollars = (
+            f"${significant(row['dollars_per_hour'])} per hour, ${significant(row['dollars_per_million_tokens'])} per million new tokens"
+        )
         draw.say(f"Cheapest: {draw.plural(row['devices'], 'device')}, {row['hardware']}, {dollars}.", draw.GOOD)
-        draw.say(f"$/M: dollars for a million new tokens, all devices paid whether they work or not. {sources(result)}", draw.DIM)
     elif result["unpriced"]:
         names = ",".join(f"{slug}=…" for slug in result["unpriced"])
-        draw.say(f"For costs, say what a device costs an hour: --price {names}", draw.DIM)
-    draw.say(f"J/M: joules for a million new tokens; {result['energy']}.", draw.DIM)
+        draw.say(f"For costs, give a device's price in dollars per hour: --price {names}", draw.DIM)
+
+
+def _explain(result: Mapping[str, Any], notes: bool) -> None:
+    draw.say("$/M and J/M: dollars and joules per million new tokens, idle devices included; joules at rated power, so at most.", draw.DIM)
+    if notes:
+        draw.say(" ".join(filter(None, (sources(result), f"Energy: {result['energy']}."))), draw.DIM)
 
 
 def _run(run: Mapping[str, Any]) -> None:
-    draw.heading("The run over time", f"{run['hardware']}, one replica on average")
-    names = ("from", "busy", "decoding", "cache", "waiting", "prompt tokens/s", "a step")
+    draw.heading("the run over time", f"{run['hardware']}, the average of its replicas")
+    names = ("from", "busy", "decoding", "cache", "waiting", "prompt tokens/s", "per step")
     rows = [
         (
             show(part["from_s"], "s"), draw.percent(part["busy"]), significant(part["batch"]), draw.percent(part["cache"]),

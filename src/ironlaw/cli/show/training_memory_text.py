@@ -13,13 +13,19 @@ from ironlaw.units import show, significant
 NAMES = {
     "weights": "weights",
     "master": "FP32 master copy",
-    "optimiser": "optimiser's state",
+    "optimiser": "optimiser state",
     "gradients": "gradients",
-    "kept": "kept for backward",
-    "head": "head and loss",
-    "passing": "passing through",
+    "kept": "saved for backward",
+    "head": "output head and loss",
+    "passing": "temporary",
 }
-PHASES = {"forward": "forward", "between": "between", "again": "recomputing", "backward": "backward", "update": "the update"}
+PHASES = {
+    "forward": "the forward pass",
+    "between": "between passes",
+    "again": "recomputing",
+    "backward": "the backward pass",
+    "update": "the optimiser's update",
+}
 
 
 def batches(variants: Sequence[Mapping[str, Any]]) -> None:
@@ -32,7 +38,7 @@ def batches(variants: Sequence[Mapping[str, Any]]) -> None:
         fits = [("fits", draw.GOOD) if one["fits"][slug] else ("does not fit", draw.BAD) for slug in machines]
         rows.append([f"{one['batch']:,}", show(one["peak_bytes"], "B"), show(one["kept_bytes"], "B"), *fits])
     draw.heading("batches", "one training step of each")
-    draw.table(["batch", "peak", "kept for the backward pass", *machines], rows)
+    draw.table(["batch", "peak", "saved for backward", *machines], rows)
 
 
 def report(result: Mapping[str, Any]) -> None:
@@ -46,22 +52,25 @@ def report(result: Mapping[str, Any]) -> None:
         for row in result["rows"]
         if row["most_bytes"] > 0
     ]
+    draw.say(_peak(result), draw.STRONG)
     draw.table(
-        ["", "at the peak", "of it", "at most"],
-        [*rows, ("together", (show(peak, "B"), draw.STRONG), "", "")],
+        ["", "at the peak", "share", "at its own peak"],
+        [*rows, ("total", (show(peak, "B"), draw.STRONG), "", "")],
         left=("",),
         sections=[len(rows) - 1],
     )
-    batches(result["variants"])
-    times = significant(peak / result["weight_bytes"])
-    draw.say(f"peak: {show(peak, 'B')}, {times} × the weights, in {PHASES[result['peak_phase']]} at {result['peak_op']}", draw.STRONG)
-    draw.say(
-        "by phase: " + ", ".join(f"{PHASES[name]} {show(most, 'B')}" for name, most in result["phases"].items() if name != "between"),
-        draw.DIM,
-    )
     if result["machines"]:
         machines(result)
+    batches(result["variants"])
+    phases = ", ".join(f"{show(most, 'B')} in {PHASES[name]}" for name, most in result["phases"].items() if name != "between")
+    draw.say(f"Peak of each phase: {phases}.", draw.DIM)
     levers(result)
+
+
+def _peak(result: Mapping[str, Any]) -> str:
+    times = significant(result["peak_bytes"] / result["weight_bytes"])
+    where = f"in {PHASES[result['peak_phase']]}, at {result['peak_op']}"
+    return f"Memory peaks at {show(result['peak_bytes'], 'B')}, {times}× the weights, {where}."
 
 
 def machines(result: Mapping[str, Any]) -> None:
@@ -71,19 +80,17 @@ def machines(result: Mapping[str, Any]) -> None:
         verdict = (f"fits, {show(room, 'B')} to spare", draw.GOOD) if one["fits"] else (f"{show(-room, 'B')} too much", draw.BAD)
         largest = {None: "not known", 0: "none: not even one"}.get(one["largest_batch"], f"{one['largest_batch'] or 0:,}")
         rows.append((one["hardware"], show(one["usable_bytes"], "B"), verdict, largest))
-    draw.table(["machine", "usable", "this step", "largest micro-batch"], rows, left=("machine", "this step"))
+    draw.table(["machine", "usable", "this step", "largest microbatch"], rows, left=("machine", "this step"))
     for one in result["machines"]:
         if not one["static_fits"]:
-            draw.say(
-                f"! {one['hardware']}: {show(result['static_bytes'], 'B')} of weights, gradients and optimiser don't fit: no batch helps",
-                draw.BAD,
-            )
+            static = f"{show(result['static_bytes'], 'B')} of weights, gradients and optimiser state"
+            draw.say(f"! {one['hardware']}: {static} don't fit at any batch size", draw.BAD)
 
 
 def levers(result: Mapping[str, Any]) -> None:
     if not result["levers"]:
         return
-    draw.heading("what one change frees", "each alone, from here")
+    draw.heading("what each change would free", "on its own, from this setup")
     rows = [
         (
             LABELS[one["lever"]],

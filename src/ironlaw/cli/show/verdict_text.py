@@ -8,16 +8,16 @@ from ironlaw.units import significant
 
 
 def report(advice: Advice) -> None:
-    draw.heading(
-        "verdict", "what to change, in order; each gain is on top of the one before, and its range should hold in four runs out of five"
-    )
+    draw.say()
     draw.say(advice.finding)
+    if advice.actions:
+        draw.heading("what to change, in order", "each gain is on top of the one before; its range should hold in four runs out of five")
     for number, action in enumerate(advice.actions, 1):
         draw.say(f"{number}. {headline(action)}", draw.STRONG)
         draw.say("; ".join(filter(None, (action.how, "costs: " + ", ".join(action.costs)))), draw.DIM, indent=3)
     if len(advice.steps) > 1:
-        draw.say(f"together {significant(advice.together)}× as fast", draw.STRONG, indent=3)
+        draw.say(f"All together: {significant(advice.together)}× as fast.", draw.STRONG)
     if advice.reason:
         draw.say(advice.reason, draw.DIM)
     for action in advice.slower:
-        draw.say(f"slower: {headline(action)}", draw.BAD)
+        draw.say(f"Don't: {headline(action)}, slower.", draw.BAD)

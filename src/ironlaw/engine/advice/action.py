@@ -97,8 +97,9 @@ class Action:
         if self.build_s is not None:
             said.append(f"about {show(self.build_s, 's', 2)} to compile")
         said += [words.takes for words in map(self._words, self.changes) if words.takes]
-        if "batch" in self.changes:
-            said.append(f"a call takes {show(float(self.after.seconds), 's')} instead of {show(float(self.before.seconds), 's')}")
+        calls = [show(float(p.seconds), "s") for p in (self.after, self.before)]
+        if "batch" in self.changes and calls[0] != calls[1]:
+            said.append(f"a call takes {calls[0]} instead of {calls[1]}")
         if "machine" in self.changes:
             said += self._dollars
         return tuple(said) or ("nothing but the change",)

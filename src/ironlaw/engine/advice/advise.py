@@ -23,8 +23,10 @@ from ironlaw.units import show, significant
 MOST = 3  # actions
 LEAST = 1.05  # times as fast: less is not worth a line
 SIMPLER = 1.03  # a change that costs less may gain so much less than another of its group, and is taken
-UNKNOWN = "a bound has no interval, so no gain can be promised; ask for a machine that was measured, or to which measurements carry over"
-NOTHING = "no change that was tried surely gains 5 %"
+UNKNOWN = (
+    "A lower bound has no range, so no gain can be predicted. Ask for a machine that was measured, or to which measurements carry over."
+)
+NOTHING = "None of the changes tried is sure to gain 5%."
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ class Advice:
 def headline(action: Action) -> str:
     """`FP16 or BF16: 1.52× (1.38 – 1.7), 1.05 ms → 690 µs`."""
     span = f" ({significant(action.gain.interval[0])} – {significant(action.gain.interval[1])})" if action.gain.interval else ""
-    times = f"{show(action.gain.before, 's')} → {show(action.gain.after, 's')}{' for as many items' if 'batch' in action.changes else ''}"
+    items = " for the same number of items" if "batch" in action.changes else ""
+    times = f"{show(action.gain.before, 's')} → {show(action.gain.after, 's')}{items}"
     kind = "" if action.after.calibrated else f", {action.after.basis}"
     return f"{action.title}: {significant(action.gain.ratio)}×{span}, {times}{kind}"
 

@@ -95,7 +95,7 @@ LABELS = {
     "checkpoint": "recompute every layer",
     "loss_chunks": f"the loss in {CHUNKS} chunks",
     "fused_attention": "attention in one kernel",
-    "half_batch": "half the micro-batch",
+    "half_batch": "half the microbatch",
     "adam8bit": f"{OPTIMISERS['adam8bit'].label}",
     "mixed": "BF16 with an FP32 master copy",
 }

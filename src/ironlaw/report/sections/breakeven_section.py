@@ -17,37 +17,44 @@ AHEAD = 2.5  # the picture goes on to this many times the break-even
 
 
 def verdict(pay: Payback, per_day: float | None) -> str:
-    """`compiling pays after 1,234 calls; at your volume of 10,000 a day on day 1`."""
+    """`compiling pays for itself after about 1,230 calls; at 10,000 calls per day, on day 1`."""
     way = "compiling" if pay.mode == "compiled" else "compiling and replaying as a graph"
     if pay.saved <= 0:
-        return f"{way} never pays: a call takes {format_quantity(pay.compiled, 's')}, and {format_quantity(pay.eager, 's')} eager"
+        return f"{way} never pays: a call takes {format_quantity(pay.compiled, 's')} instead of {format_quantity(pay.eager, 's')} eager"
     if pay.calls is None:
         each = counted(float(f"{1 / pay.saved:.3g}"), "call")
-        return f"{way} saves {format_quantity(pay.saved, 's')} a call: each second that compiling takes is earned back after {each}"
-    about = "about " if pay.compiling and pay.compiling.predicted else ""
-    text = f"{way} pays after {about}{counted(math.ceil(pay.calls), 'call')}"
+        return f"{way} saves {format_quantity(pay.saved, 's')} per call, so each second of compiling pays for itself after {each}"
+    text = f"{way} pays for itself after {_calls(pay)}"
     if pay.days is not None and per_day:
-        text += f"; at your volume of {per_day:,.0f} a day on day {max(1, math.ceil(pay.days)):,}"
+        text += f"; at {per_day:,.0f} calls per day, on day {max(1, math.ceil(pay.days)):,}"
     return text
 
 
 def section(analysis: Analysis) -> tuple[str, Figure | None]:
     pays = paybacks(analysis)
     if not pays:
-        return paragraph("To say when compiling pays, an eager and a compiled prediction of one machine are needed: see --mode."), None
+        return paragraph(
+            "To see when compiling pays for itself, predict one machine both eager and compiled (--mode eager,compiled)."
+        ), None
     out = items([f"{pay.machine.name}: {verdict(pay, analysis.per_day)}." for pay in pays], "verdicts")
-    columns = ("machine", "mode", "eager call", "its call", "saved a call", "compile time", "pays after", "day")
+    columns = ("machine", "mode", "eager call", "call in this mode", "saved per call", "compile time", "pays after", "day")
     out += table(columns, [_row(pay) for pay in pays], "When compiling pays", (2, 3, 4, 5, 6, 7))
     known = {pay.machine.slug: pay.compiling for pay in pays if pay.compiling}
     if known:
         out += paragraph("Compile time: " + "; ".join(dict.fromkeys(c.source for c in known.values() if c)) + ".", "il-quiet")
     else:
-        out += paragraph("No compile time is known here; --compile-s gives one, --per-day the volume.", "il-quiet")
+        out += paragraph("The compile time is not known here: give one with --compile-s, and your volume with --per-day.", "il-quiet")
     return out, _picture(pays, analysis.per_day)
 
 
+def _calls(pay: Payback) -> str:
+    """Rounded where the compile time is only predicted."""
+    calls = math.ceil(pay.calls or 0)
+    return f"about {counted(float(f'{calls:.3g}'), 'call')}" if pay.compiling and pay.compiling.predicted else counted(calls, "call")
+
+
 def _row(pay: Payback) -> list[Cell]:
-    calls: Cell = "–" if pay.calls is None else ("never", "c-fail") if math.isinf(pay.calls) else counted(math.ceil(pay.calls), "call")
+    calls: Cell = "–" if pay.calls is None else ("never", "c-fail") if math.isinf(pay.calls) else _calls(pay)
     if pay.saved <= 0:
         calls = ("never", "c-fail")
     day = "–" if pay.days is None else "never" if math.isinf(pay.days) else f"{max(1, math.ceil(pay.days)):,}"

@@ -52,7 +52,7 @@ def actions(advice: Advice) -> str:
 
 def _item(action: Action) -> str:
     before, after = (format_quantity(seconds, "s") for seconds in (action.gain.before, action.gain.after))
-    each = " for as many items" if "batch" in action.changes else ""
+    each = " for the same number of items" if "batch" in action.changes else ""
     kind = "" if action.after.calibrated else f", both {action.after.basis}"
     times = f"{before} → {after}{each}{kind}"
     how = f"<code>{text(action.how)}</code>. " if action.how else ""
