@@ -246,7 +246,7 @@ def cases():
         yield from part()
 
 
-def work(number, count, device, until, everybody, lock, queue):
+def work(number, count, device, only, until, everybody, lock, queue):
     """Compile every so many-th function while the others compile theirs, then profile them, alone on the GPU."""
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
     from gpu import GPU
@@ -256,7 +256,7 @@ def work(number, count, device, until, everybody, lock, queue):
     torch.set_default_device(device)
     ready = []
     for index, (name, function, inputs) in enumerate(cases()):
-        if index % count == number:
+        if index % count == number and name.startswith(only):
             ready.append(({"kind": "function", "op": name, "mode": "compiled"}, compiled(function, inputs, until)))
     everybody.wait(max(1.0, until - time.time()) + 30)
     for row, call in ready:
@@ -315,15 +315,16 @@ def main():
     parser.add_argument("--out", default=".")
     parser.add_argument("--budget", type=float, default=150.0)
     parser.add_argument("--processes", type=int, default=14)
+    parser.add_argument("--only", default="", help="functions whose names begin so")
     parser.add_argument("--judge")
     args = parser.parse_args()
     if args.judge:
         return judge(args.judge)
     context = multiprocessing.get_context("spawn")
     device, queue, begun = "cuda" if torch.cuda.is_available() else "cpu", context.Queue(), time.time()
+    shared = begun + args.budget / 2, context.Barrier(args.processes), context.Lock(), queue
     workers = [
-        context.Process(target=work, args=(i, args.processes, device, begun + args.budget, queue), daemon=True)
-        for i in range(args.processes)
+        context.Process(target=work, args=(i, args.processes, device, args.only, *shared), daemon=True) for i in range(args.processes)
     ]
     for worker in workers:
         worker.start()
