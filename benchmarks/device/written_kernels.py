@@ -13,6 +13,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from queue import Empty
 
 import torch
 import torch.nn.functional as F
@@ -329,8 +330,11 @@ def main():
     for worker in workers:
         worker.start()
     rows, done = [], 0
-    while done < len(workers) and time.time() < begun + args.budget + 30:
-        row = queue.get(timeout=args.budget + 30)
+    while done < len(workers) and time.time() < begun + args.budget:
+        try:
+            row = queue.get(timeout=5)
+        except Empty:
+            continue
         done += row is None
         rows += [row] if row else []
     from gpu import write
