@@ -14,22 +14,28 @@ from own import (
     applied,
     audio,
     control,
+    fields,
     generative,
     graphs,
     language,
+    moves,
     papers,
     physics,
     rays,
     recommenders,
+    scenes,
+    sensing,
     sequences,
     statespaces,
+    streams,
     tables,
+    tokens,
     vision,
 )
 from own.listing import MODELS
 
-__all__ = ["MODELS", "applied", "audio", "build", "call_of", "control", "generative", "graphs", "language", "papers", "physics", "rays", "recommenders",
-           "sequences", "statespaces", "step_of", "tables", "vision"]  # fmt: skip
+__all__ = ["MODELS", "applied", "audio", "build", "call_of", "control", "fields", "generative", "graphs", "language", "moves", "papers", "physics",
+           "rays", "recommenders", "scenes", "sensing", "sequences", "statespaces", "step_of", "streams", "tables", "tokens", "vision"]  # fmt: skip
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
