@@ -429,7 +429,7 @@ def table(title, found, missing):
     names = len({one.row["model"] for one in found})
     lines = [
         f"{title}: {names} models, {len(found)} runs, {missing} not captured",
-        f"{'mode':12}{'runs':>6}{'mean':>8}{'median':>8}{'bias':>8}{'95 % within':>13}{'worst':>8}{'kernels':>9}{'wall':>8}{'inside':>12}",
+        f"{'mode':12}{'runs':>6}{'mean':>8}{'median':>8}{'bias':>8}{'95% within':>13}{'worst':>8}{'kernels':>9}{'wall':>8}{'inside':>12}",
         *(line(mode, [one for one in found if one.mode == mode]) for mode in dict.fromkeys(one.mode for one in found)),
     ]
     told = (("busy_s", "gain from compiling"), ("piped_s", "the same on the wall, timed by turns"))

@@ -106,7 +106,7 @@ def glossary() -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}%"
 
 
 def transfer() -> str:

@@ -139,7 +139,7 @@ def main(arguments: Sequence[str]) -> None:
             raise SystemExit(f"{slug}: {beyond_wire(at, mine)} predictions are faster than the link")
         print(
             f"| `{slug}` ({group}) | {len(mine)} | {at.start * 1e6:.3g} µs | {at.bus / 1e9:.4g} GB/s |",
-            " | ".join(f"{100 * share:.1f} %" for share in (*shares, worst)), "|",
+            " | ".join(f"{100 * share:.1f}%" for share in (*shares, worst)), "|",
         )  # fmt: skip
         if "--write" in arguments and group not in CHECKED:
             write(at, SOURCE["pairs" if "pair" in group else "nccl"].format(rows=len(opened)), *shares)

@@ -44,7 +44,7 @@ def test_errors():
 
 def test_summary():
     line = summary("x", [GAP, replace(GAP, predicted=1.0, bound=2.0), replace(GAP, predicted=0.4, bound=8.0), replace(GAP, predicted=2.2)])
-    # errors 50 %, -50 %, -80 %, 10 %; of the bound -50 %, 0, 300 %, -50 %
+    # errors 50%, -50%, -80%, 10%; of the bound -50%, 0, 300%, -50%
     assert (line.kind, line.count, line.worst) == ("x", 4, pytest.approx(-0.8))
     assert (line.mean, line.median, line.bias, line.bound) == pytest.approx((1.9 / 4, 0.5, -0.7 / 4, 1.0))
 

@@ -151,7 +151,7 @@ def test_erratum_07_one_case_one_figure_per_dispatch():
     for mode, scan in (("synchronous", synchronous), ("queued", queued)):
         closed = utilization(1000, 5 * US, 10 * US, mode=mode)
         assert closed == pytest.approx(scan(launches, kernels).utilization)
-        assert closed > 0.05  # neither "<1 %" nor "1–5 %"
+        assert closed > 0.05  # neither "<1%" nor "1–5%"
 
 
 def test_erratum_08_half_the_launches_removed_gives_half():
@@ -174,7 +174,7 @@ def test_erratum_09_fusion_leaves_compute_as_it_is():
 
 def test_erratum_10_memory_time_is_bytes_over_bandwidth():
     by_the_drafts = utilization(1000, 5 * US, 10 * US, memory=1000 * 5 * US / 0.1, mode="synchronous")
-    assert by_the_drafts == pytest.approx(1 / 13)  # seconds over FLOP/byte: the 7.7 %
+    assert by_the_drafts == pytest.approx(1 / 13)  # seconds over FLOP/byte: the 7.7%
     assert is_near(utilization(1000, 5 * US, 10 * US, mode="synchronous"), 1 / 3, 0.077)
     relu = predict(chain("relu"), A100, BOUND)
     assert is_near(relu.data_s, 2 * 1024 * 768 * 2 / 2.0e12, relu.compute_s / 0.25)

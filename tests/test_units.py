@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironlaw.errors import BadValue
-from ironlaw.units import UNITS, counted, parse, show, show_binary, significant, spoken
+from ironlaw.units import UNITS, counted, joined, parse, parted, show, show_binary, significant, spoken
 
 TEN = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 TWO = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}
@@ -219,8 +219,8 @@ def test_the_number_shown_lies_between_1_and_1000(value, unit):
 @pytest.mark.parametrize(
     ("ratio", "digits", "text"),
     [
-        (98.9, 3, "98.9 ×"), (9_999, 3, "1 × 10⁴"), (9_994, 3, "9,990 ×"), (989_000, 3, "9.89 × 10⁵"), (989_000, 6, "989,000 ×"),
-        (163_840, 6, "163,840 ×"), (1e9, 6, "1 × 10⁹"), (0.001, 3, "0.001 ×"), (0.000488281, 3, "4.88 × 10⁻⁴"), (0.0, 3, "0 ×"),
+        (98.9, 3, "98.9×"), (9_999, 3, "1 × 10⁴"), (9_994, 3, "9,990×"), (989_000, 3, "9.89 × 10⁵"), (989_000, 6, "989,000×"),
+        (163_840, 6, "163,840×"), (1e9, 6, "1 × 10⁹"), (0.001, 3, "0.001×"), (0.000488281, 3, "4.88 × 10⁻⁴"), (0.0, 3, "0×"),
         (-12_345, 3, "-1.23 × 10⁴"),
     ],
 )  # fmt: skip
@@ -230,8 +230,8 @@ def test_a_ratio_is_a_power_of_ten_past_ten_thousand_and_below_a_thousandth(rati
 
 def test_a_power_of_ten_is_read_out_in_words():
     assert spoken("9.89 × 10⁵ and 4.88 × 10⁻⁴") == "9.89 times 10 to the power of 5 and 4.88 times 10 to the power of minus 4"
-    assert spoken("you said 10⁶ ×") == "you said 10 to the power of 6 ×"
-    assert spoken("7,000 ×") == "7,000 ×"
+    assert spoken("you said 10⁶×") == "you said 10 to the power of 6×"
+    assert spoken("7,000×") == "7,000×"
 
 
 def test_sizes_in_powers_of_two_round_or_not():
@@ -240,3 +240,12 @@ def test_sizes_in_powers_of_two_round_or_not():
 
 def test_one_of_a_thing_and_many():
     assert [counted(n, "call") for n in (1, 2, 0, 133_608, 1.5)] == ["1 call", "2 calls", "0 calls", "133,608 calls", "1.5 calls"]
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "text"),
+    [("60", "ms", "60 ms"), ("24", "%", "24%"), ("4", "×", "4×"), ("2 million", "×", "2 million ×"), ("7", "", "7")],
+)
+def test_a_sign_follows_its_number_at_once(number, unit, text):
+    assert joined(number, unit) == text
+    assert " " in number or parted(text) == (number, unit)

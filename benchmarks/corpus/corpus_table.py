@@ -82,7 +82,7 @@ def sections(text):
 def line(name, counts):
     ran = counts["captured"] + counts["not captured"]
     columns = [sum(counts.values()), *(counts[what] for what in ("captured", "does not build", "refused", "unchecked", "not captured"))]
-    shares = dict.fromkeys(f"{100 * counts['captured'] / max(1, n):.1f} %" for n in (ran, ran + counts["unchecked"]))
+    shares = dict.fromkeys(f"{100 * counts['captured'] / max(1, n):.1f}%" for n in (ran, ran + counts["unchecked"]))
     return f"| {name} | {' | '.join(f'{c:,}' for c in columns)} | {', '.join(shares)} |"
 
 

@@ -80,18 +80,18 @@ def main():
         shares[row[0].place] += row[1]
         if row[0].place != "inside":
             groups[row[3].kind, row[0].family].append(row)
-    print(f"{MACHINE}, {args.run}: " + ", ".join(f"{place} {100 * share:.1f} %" for place, share in sorted(shares.items())))
+    print(f"{MACHINE}, {args.run}: " + ", ".join(f"{place} {100 * share:.1f}%" for place, share in sorted(shares.items())))
     specs = []
     for (kind, family), rows in sorted(groups.items(), key=lambda item: -sum(row[1] for row in item[1])):
         share = sum(row[1] for row in rows)
         if share < NEGLIGIBLE:
             break
         outside = sum(row[1] for row in rows if row[0].place != "near")
-        print(f"\n{kind} ({family}): {100 * share:.2f} % of the time, {100 * outside:.2f} % outside; {len(rows)} signatures")
+        print(f"\n{kind} ({family}): {100 * share:.2f}% of the time, {100 * outside:.2f}% outside; {len(rows)} signatures")
         for where, part, parts, one in chosen(rows, signatures.hardware, args.each):
             spec = spec_of(one)
             specs.append((one, spec))
-            print(f"  {100 * part:6.3f} %  {where.distance:5.2f}  {spec or json.dumps(parts)[:200]}")
+            print(f"  {100 * part:6.3f}%  {where.distance:5.2f}  {spec or json.dumps(parts)[:200]}")
     if args.cases:
         write_cases(args.cases, [spec for one, spec in specs if spec and fits(one)])
 

@@ -31,7 +31,7 @@ LARGER = 4
 TURNS, CALLS = 7, 6
 METHOD = (
     f"Random weights and inputs. All runs of a model are timed by turns, {TURNS} times round: piped_s is {CALLS} calls queued back to back"
-    " and one synchronise, per call, the median of the turns (low_s and high_s their 10 % and 90 %); wall_s one call and a synchronise."
+    " and one synchronise, per call, the median of the turns (low_s and high_s their 10% and 90%); wall_s one call and a synchronise."
     " kernels and busy_s: torch.profiler, apart; of a replayed graph none. No other model ran or compiled meanwhile. fp32: PyTorch's"
     " defaults, convolutions in TF32; variant tf32: all products. machine.launching: `ironlaw measure --host` in the same minute."
 )

@@ -69,7 +69,7 @@ def farthest(model, *sizes):
 
 @torch.no_grad()
 def check():
-    """In FP32, where the order of sums hardly matters; in BF16 and with random weights 32 layers make 10 % of it."""
+    """In FP32, where the order of sums hardly matters; in BF16 and with random weights 32 layers make 10% of it."""
     small = Compiled(SMALL, 3, torch.float32)
     for sizes in TRIED:
         small.prepare()

@@ -14,7 +14,7 @@ LEAST = 92.0
 HEAD = f"""# Mutants
 
 Written by `make mutants`, which changes the engine, the backends and the calibration in small ways, one at a time, and runs the tests
-that run the changed line. At least {LEAST:.0f} % must be noticed in every file; a test that hangs has noticed.
+that run the changed line. At least {LEAST:.0f}% must be noticed in every file; a test that hangs has noticed.
 Where some of a file's mutants have not been tried yet, its score is of those that have: a sample drawn by their hashes (`--sample`), or all
 but those that take longest to try (tables and defaults, which need a fresh import), among which survivors are likelier.
 """
@@ -75,7 +75,7 @@ class Score:
         return 100.0 * (self.killed + self.timeout) / self.tried if self.tried else 0.0
 
     def row(self) -> str:
-        verdict = f"{self.percent:.1f} %" if self.tried else "not tried"
+        verdict = f"{self.percent:.1f}%" if self.tried else "not tried"
         verdict += f" of {self.tried}" if 0 < self.tried < self.mutants else ""
         return f"| {self.file} | {self.mutants} | {self.killed} | {self.survived} | {self.timeout} | {verdict} |"
 

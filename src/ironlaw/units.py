@@ -16,6 +16,7 @@ BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 SMALL = {"": 1.0, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "p": 1e-12}
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LARGE, TINY = 1e4, 1e-3  # a ratio from here on, or under that, is written as a power of ten
+SIGNS = ("%", "×")  # written right after their number: 24%, 4×
 LONG_TIMES = {"min": 60.0, "h": 3600.0, "d": 86400.0}
 
 # unit as written -> (unit it is stored in, prefixes that may precede it)
@@ -100,7 +101,19 @@ def show(value: float, unit: str = "", digits: int = 3) -> str:
     for p, f in steps:
         if abs(value) >= f * (1 - 0.5 * 10.0**-digits):
             prefix, factor = p, f
-    return f"{significant(value / factor, digits)} {prefix}{unit}".strip()
+    return joined(significant(value / factor, digits), prefix + unit)
+
+
+def joined(number: str, unit: str, gap: str = " ") -> str:
+    """A number with its unit: `60 ms` and `2 million ×` with a gap, `24%` and `4×` without."""
+    close = not unit or (unit in SIGNS and not number[-1:].isalpha())
+    return f"{number}{'' if close else gap}{unit}"
+
+
+def parted(text: str) -> tuple[str, str]:
+    """A figure as `show` writes it, in two: `60 ms` -> `("60", "ms")`, `24%` -> `("24", "%")`, `7` -> `("7", "")`."""
+    number, _, unit = text.partition(" ")
+    return (number[:-1], number[-1]) if not unit and number.endswith(SIGNS) else (number, unit)
 
 
 @cache
@@ -119,10 +132,10 @@ def power_of_ten(exponent: int) -> str:
 
 
 def _show_ratio(ratio: float, digits: int) -> str:
-    """`98.9 ×`, `9.89 × 10⁵`, `4.88 × 10⁻⁴`; in full, `989,000 ×`, where so many digits are asked for that they reach."""
+    """`98.9×`, `9.89 × 10⁵`, `4.88 × 10⁻⁴`; in full, `989,000×`, where so many digits are asked for that they reach."""
     size = abs(float(f"{ratio:.{digits - 1}e}"))
     if size == 0 or TINY <= size < max(LARGE, 10.0**digits if digits > 3 else 0.0):
-        return f"{significant(ratio, digits)} ×"
+        return f"{significant(ratio, digits)}×"
     exponent = math.floor(math.log10(size))
     return f"{significant(ratio / 10.0**exponent, digits)} × {power_of_ten(exponent)}"
 
@@ -192,5 +205,5 @@ READ = 4  # digits of a figure that is read; one with more is to be exact
 
 
 def percent(share: float, digits: int = 3) -> str:
-    """`percent(0.1234) -> "12.3 %"`."""
-    return f"{significant(100 * share, digits)} %"
+    """`percent(0.1234) -> "12.3%"`."""
+    return f"{significant(100 * share, digits)}%"

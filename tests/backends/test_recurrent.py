@@ -138,7 +138,7 @@ def test_a_narrow_state_stays_in_a_block_whatever_else(shape, hidden, layers, bo
 @pytest.mark.parametrize("slug", ["h200_sxm", "a100_80gb_sxm", "t4"])
 @pytest.mark.parametrize(("name", "widest"), [("lstm", 192), ("gru", 192), ("rnn_tanh", 384)])
 def test_a_state_stays_where_its_weights_fit_beside_a_multiprocessor(slug, name, widest):
-    """The weights of a state go with the square of its width: what 256 KiB hold at `widest`, an A100's 192 KiB hold at 87 % of it."""
+    """The weights of a state go with the square of its width: what 256 KiB hold at `widest`, an A100's 192 KiB hold at 87% of it."""
     machine = il.hardware(slug)
     (room,) = (level.size / machine.units["sms"] for level in machine.levels if level.name == "shared")
     fits = [hidden for hidden in range(1, 2 * widest) if persistent(layer(name, 8, 3, 100, hidden), machine) == "rnn_small"]

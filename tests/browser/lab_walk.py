@@ -152,6 +152,6 @@ KEYS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "lab_v2_12_slo": (("act1", "radio", "P99", "ArrowLeft"), ("act2", "range", "Moment", "ArrowLeft")),
     "lab_v2_14_adversarial": (("act1", "range", "Largest change of a pixel", "ArrowRight"), ("act2", "radio", "FP16", "ArrowLeft")),
     "lab_v2_17_synthesis": (("act2", "select", "Training GPUs", "ArrowDown"),),
-    "lab_v2_13_privacy": (("act1", "range", "Noise multiplier", "ArrowLeft"), ("act2", "radio", "4 %", "ArrowRight")),
+    "lab_v2_13_privacy": (("act1", "range", "Noise multiplier", "ArrowLeft"), ("act2", "radio", "4%", "ArrowRight")),
     "lab_v2_07_checkpoint": (("act1", "range", "Hour of the day", "ArrowLeft"), ("act2", "radio", "nowhere", "ArrowRight")),
 }

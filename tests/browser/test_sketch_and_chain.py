@@ -38,7 +38,7 @@ def test_a_curve_is_drawn(beginner: str, shared_ledger: Ledger, page: Page) -> N
     point.focus()
     for key in ("ArrowUp", "PageUp", "Home", "End"):
         page.keyboard.press(key)
-    expect(point).to_have_attribute("aria-valuetext", "100 %")
+    expect(point).to_have_attribute("aria-valuetext", "100%")
     expect(point).to_be_focused()
     commit(page, "Nine tenths", "fairly sure")
     expect(page.locator("#act1-instrument [data-figure=curve] .il-drawing")).to_be_visible()  # the truth over what was drawn

@@ -89,6 +89,6 @@ def test_a_design_of_an_earlier_lab_is_a_button(page: Page, open_done: Callable[
     open_done(TAIL)
     second = instrument(page, "act2")
     expect(field(page, "act2", "rho")).to_have_value("70")
-    expect(second.get_by_text("70 % → 10 %")).to_be_visible()
+    expect(second.get_by_text("70% → 10%")).to_be_visible()
     second.get_by_role("button", name="Start from my Lab 13 server (10% load)").click()
     expect(field(page, "act2", "rho")).to_have_value("10")

@@ -62,7 +62,7 @@ def test_a_linear_axis_has_one_unit(blank: Page, end: float, unit: str) -> None:
 
 
 def test_words_over_two_near_lines_stand_left_and_right_of_them(blank: Page) -> None:
-    told = "(at) => [...lanes(at.map((x, i) => ({ mark: i, x, text: 'you said 33 %' })), { left: 0, right: 600 }).placed.values()]"
+    told = "(at) => [...lanes(at.map((x, i) => ({ mark: i, x, text: 'you said 33%' })), { left: 0, right: 600 }).placed.values()]"
     left, right = blank.evaluate(told, [300, 302])
     assert left["lane"] == right["lane"] == 0
     assert left["right"] < 300 and right["left"] > 302  # neither line runs through words
@@ -162,7 +162,7 @@ def test_a_claim_is_a_line_on_a_phone_and_opens_on_its_sources_by_keyboard(chrom
 
 def test_columns_of_a_table_in_a_note_do_not_touch(chromium: Browser) -> None:
     made = html(
-        "| | time | over a copy |\n|---|---:|---:|\n| modelled: one read, one write at the datasheet's bandwidth | 112 µs | 0.889 × |"
+        "| | time | over a copy |\n|---|---:|---:|\n| modelled: one read, one write at the datasheet's bandwidth | 112 µs | 0.889× |"
     )
     page = dressed(chromium, "piece", f"<div class=il-piece><div class=il-note>{made}")
     words = """() => [...document.querySelectorAll("tbody td")].map((cell) => {
@@ -221,7 +221,7 @@ def test_what_came_of_a_commit_takes_the_focus(blank: Page) -> None:
 
 
 SPECS = {
-    "flashcard": {"topics": [], "levels": [{"level": 1, "stands": "50 %"}]},
+    "flashcard": {"topics": [], "levels": [{"level": 1, "stands": "50%"}]},
     "experiment": {"id": "act1.measure"},
 }
 

@@ -279,7 +279,7 @@ def test_predict_uses_the_curves_and_says_so():
     assert (p.busy_s, p.kernels, p.calibrated) == (pytest.approx(35.6), 2.0, True)
     # 8 s of arithmetic are steady load, so 4 s become 6; in sequence they come on top, overlapped they hide under the data
     assert p.overlap == pytest.approx((2.0 + 2 * 13.8, 2.0 + 2 * 19.8))
-    # two equal ops err together: the curve's 3 %, its samples unsaid (a length scale away: a stand-in's), and the models' 10 %
+    # two equal ops err together: the curve's 3%, its samples unsaid (a length scale away: a stand-in's), and the models' 10%
     off = math.exp(FOUR_IN_FIVE * math.hypot(p.ops[0].cost.doubt.sd, 0.1))
     assert p.intervals.device == pytest.approx((35.6 / off, 35.6 * off))
     assert p.intervals.host == (4.0, 4.0)  # nothing says how its launches scatter

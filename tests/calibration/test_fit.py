@@ -223,7 +223,7 @@ def test_a_cache_is_no_slower_than_what_it_caches():
 
 
 def test_a_curves_error_is_the_mean_over_its_samples(asked):
-    # it stays at 0.8 x 1 µs: 20 % and 60 % under
+    # it stays at 0.8 x 1 µs: 20% and 60% under
     curve = fit_curve([Sample(Kernel("tiny", 0.0), 1e-6), Sample(Kernel("tiny", 0.0), 2e-6)], CACHE)
     assert (curve.floor, curve.error, curve.samples) == (8e-7, 0.4, 2)
     curve = fit_curve([Sample(Kernel("tiny", 0.0), 1e-6), Sample(Kernel("tiny", 0.0), 3e-6)], CACHE)

@@ -12,7 +12,7 @@ H200 = hardware("h200_sxm")
 
 
 def test_tiles_and_waves_by_hand():
-    """512 × 512 on 132 multiprocessors: 64 tiles of 64 × 64 are one wave, 48 % full; 8 of 256 × 128 would be 6 %."""
+    """512 × 512 on 132 multiprocessors: 64 tiles of 64 × 64 are one wave, 48% full; 8 of 256 × 128 would be 6%."""
     assert tiling(512, 512, 132) == Tiling((64, 64), 64, 1, pytest.approx(64 / 132))
     by_tile = {t.tile: t for t in tilings(512, 512, 132)}
     assert by_tile[(256, 128)].tiles == 8 and by_tile[(256, 128)].filled == pytest.approx(8 / 132)
@@ -21,7 +21,7 @@ def test_tiles_and_waves_by_hand():
 
 
 def test_a_large_output_takes_the_largest_tile_that_is_nearly_as_full():
-    """8192 × 8192 in 256 × 128: 2,048 tiles, 16 waves of 132, 97 % full; the smallest tile would fill 99 %."""
+    """8192 × 8192 in 256 × 128: 2,048 tiles, 16 waves of 132, 97% full; the smallest tile would fill 99%."""
     found = tiling(8192, 8192, 132)
     assert (found.tile, found.tiles, found.waves) == ((256, 128), 2048, 16) and found.filled == pytest.approx(2048 / (16 * 132))
     assert max(t.filled for t in tilings(8192, 8192, 132)) > found.filled

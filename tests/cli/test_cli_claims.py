@@ -37,7 +37,7 @@ def test_check_covers_all(sh):
 def test_one_claim_shows_verdict_premise_and_rows(sh):
     out = words(sh.out("claims", "flash_wall_24x"))
     assert "Depends on the sequence length and the causal mask" in out and "3 of 17 readings" in out
-    assert "25.6 ×" in out and "h200_sxm/attention" in out and "✗" in out and "✓" in out
+    assert "25.6×" in out and "h200_sxm/attention" in out and "✗" in out and "✓" in out
 
 
 def test_one_that_is_only_computed_says_so(sh):

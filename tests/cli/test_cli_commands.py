@@ -85,7 +85,7 @@ def test_roofline_of_given_work(sh):
     assert h100["mfu"] == pytest.approx(h100["intensity"] / h100["ridge"]) and h100["bound"] is True
     assert h100["seconds"] == pytest.approx(51e6 / 3.35e12) and t4["hardware"] == "t4"
     out = sh.out("roofline", "--flops", "8.2 GFLOP", "--bytes", "51e6", "--on", "h100")
-    assert "295" in out and "memory" in out and "≤ 54 %" in out and "A bound" in out
+    assert "295" in out and "memory" in out and "≤ 54%" in out and "A bound" in out
 
 
 def test_roofline_of_a_gemm_and_levels(sh):

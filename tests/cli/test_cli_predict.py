@@ -222,9 +222,9 @@ def test_what_lies_outside_is_said_and_named(sh, monkeypatch, width):
     p = il.predict(far, il.hardware("h200_sxm"))
     report(far, [p], [], 2)
     out = re.sub(r"\s+", " ", sh.capsys.readouterr().out)
-    assert "! h200_sxm, eager: 100 % of this time lies outside what was measured: linear" in out
+    assert "! h200_sxm, eager: 100% of this time lies outside what was measured: linear" in out
     assert "unknown operators make this time a lower bound: unknown" in out
-    assert "partly calibrated" in out and "over " in out and re.search(r"│? ! \d+ %", out)
+    assert "partly calibrated" in out and "over " in out and re.search(r"│? ! \d+%", out)
     told = p.to_dict(2)
     assert told["label"] == "partly calibrated" and told["outside"][0]["operator"] == "linear" and told["interval"][1] is None
     assert [row["measured"] for row in told["ops"]] == ["outside", "unknown"]

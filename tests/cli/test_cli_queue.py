@@ -13,7 +13,7 @@ def test_one_server_and_a_fixed_service(sh):
     assert (row["mean_s"], row["p99_s"]) == pytest.approx((15e-3, 56.779e-3), rel=1e-4)
     assert (row["load"], row["busy"], row["in_flight"]) == pytest.approx((0.8, 0.8, 2.4)) and told["method"] == "exact"
     out = sh.out("queue", "--rate", "160", "--service", "5 ms")
-    assert "56.8 ms" in out and "80 %" in out and "one request at a time" in out
+    assert "56.8 ms" in out and "80%" in out and "one request at a time" in out
 
 
 def test_eight_servers_on_one_line(sh):

@@ -67,7 +67,7 @@ def first_key(seed):
 def test_answers_are_asked_graded_and_kept():
     done = piped([str(first_key(5)), "4", "q"], "--seed", "5")
     assert (done.returncode, done.stderr) == (0, "")
-    for words in ("ridge point of the", "such as 7", "How sure", "25, 45, 65, 80, 95 %", "Right:", "Peak over bandwidth", "comes back in"):
+    for words in ("ridge point of the", "such as 7", "How sure", "25, 45, 65, 80, 95%", "Right:", "Peak over bandwidth", "comes back in"):
         assert words in done.stdout, words
     assert "1 answered, 1 right" in done.stdout
     (event,) = kept()

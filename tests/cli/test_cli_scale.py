@@ -14,7 +14,7 @@ def test_from_a_share(sh):
     assert told["ceiling"] == pytest.approx(1 / 0.15) and told["best_workers"] is None and told["basis"] == "given"
     assert told["sigma_interval"] is None and "target" not in told
     out = sh.out("scale", "--serial", "0.15", "--workers", "64")
-    assert "6.12 ×" in out and "6.67 ×, with any number of workers" in out
+    assert "6.12×" in out and "6.67×, with any number of workers" in out
 
 
 def test_two_workers_say_what_sixty_four_do(sh):
@@ -35,7 +35,7 @@ def test_a_fit_gives_both_figures_back_and_says_how_sure(sh):
     assert [row["extrapolated"] for row in told["workers"]] == [False, True]
     assert [point["karp_flatt"] for point in told["points"]] == pytest.approx([0.05 + 0.001 * n for n in (2, 4, 8, 16, 32, 64)], rel=1e-3)
     out = sh.out("scale", "--speedups", POINTS, "--workers", "128")
-    assert "31 workers, 9.04 ×; more are slower" in out and "95 %" in out
+    assert "31 workers, 9.04×; more are slower" in out and "95%" in out
 
 
 def test_times_are_speedups_over_one_worker(sh):

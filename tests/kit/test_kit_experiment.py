@@ -225,7 +225,7 @@ def test_counts_have_no_interval_and_no_noise():
     rows = tuple(figure_row("weights", "weights", value, value, value, "B", 1) for value in (33_600_000.0, 4.0))
     counted = local_runs.Measured("ledger", "NumPy", rows, {"cpu": "x"}, {}, {"noisy": True, "reasons": ["busy"]}, "2026-11-15T08:00:00Z")
     shown = experiment.Item("ledger", lambda run: "As computed.").result(counted)
-    assert "95 %" not in shown and " to " not in shown and "Noisy" not in shown and "noisy" not in shown and experiment.COUNTED in shown
+    assert "95%" not in shown and " to " not in shown and "Noisy" not in shown and "noisy" not in shown and experiment.COUNTED in shown
     drawn = replace(counted, rows=(figure_row("share", "share", 33_600_000.0, 3e6, 4e7, "B", 9),))
     shown = experiment.Item("ledger", lambda run: "As computed.").result(drawn).replace("\u202f", " ")
     assert "3 MB to 40 MB" in shown and "Too noisy to tell" in shown and shown.index("Too noisy") < shown.index("As computed")

@@ -80,7 +80,7 @@ def test_figures_to_look_up_come_with_the_question(desk):
     assert "within" in view["margin"] and view["margin"].rstrip(".") in view["hint"]
     desk.ask(["ridge_point"])
     view = flashcard(desk).view
-    assert view["facts"] == [] and "within 3 % counts as right" in view["hint"]
+    assert view["facts"] == [] and "within 3% counts as right" in view["hint"]
 
 
 def test_an_explanation_shows_its_points_and_is_graded_by_oneself(desk, ledger):

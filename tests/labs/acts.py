@@ -87,7 +87,7 @@ VOLUME_1 = (
     ),
     Lab(
         "lab_07_fusion", "p33 share e5 nothing",
-        ("33.3", "33 %", "third", "one in three", "50.0", "98 %", "133,60", "134,", "2,334", "23.3", "launch-bound"),
+        ("33.3", "33%", "third", "one in three", "50.0", "98%", "133,60", "134,", "2,334", "23.3", "launch-bound"),
         (
             Act(
                 "act1",
@@ -109,7 +109,7 @@ VOLUME_1 = (
     ),
     Lab(
         "lab_08_ledger", "x30 unchanged checkpoint none",
-        ("30.0", "30 ×", "30×", "14.9", "10.2 GB", "8.51", "sixteen bytes", "twenty", "46.8", "14.2 GB"),
+        ("30.0", "30×", "30×", "14.9", "10.2 GB", "8.51", "sixteen bytes", "twenty", "46.8", "14.2 GB"),
         (
             Act(
                 "act2", "act2.banners",
@@ -175,10 +175,10 @@ VOLUME_1 = (
             ),
             Act("act1", elsewhere=("stage",), still=(("growing",), tuple({"factor": n} for n in (1, 7, 1000)))),
         ),
-        ("9.14", "91", "10.9", "14.6", "8.86", "1/9", "11.1", "9 ×", "1.1 "),
+        ("9.14", "91", "10.9", "14.6", "8.86", "1/9", "11.1", "9×", "1.1 "),
     ),
     Lab(
-        "lab_13_line", "w same x1 six", ("24 s, ", "7.06", "18,0", "5.5 %", "2,880", "Mean time, W", "capacity"),
+        "lab_13_line", "w same x1 six", ("24 s, ", "7.06", "18,0", "5.5%", "2,880", "Mean time, W", "capacity"),
         (
             Act(
                 "act2", "act2.verdict",

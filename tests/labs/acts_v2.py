@@ -14,7 +14,7 @@ BEST = {"model": "Bartoldson2024Adversarial_WRN-94-16", "device": "h100_sxm"}
 B200 = {"server": "70b-b200-256", "servers": 65, "passed": 25}
 VOLUME_2 = (
     Lab(
-        "lab_v2_02_interconnect", "edge pcie_four p90 data", ("23.6", "8.3 ×", "89.7", "34.7", "Slowest edge", "over the cliff"),
+        "lab_v2_02_interconnect", "edge pcie_four p90 data", ("23.6", "8.3×", "89.7", "34.7", "Slowest edge", "over the cliff"),
         (
             Act(
                 "act1", where="a100_80gb_sxm", bases=({"ranks": 16, "nics": 4}, {"ranks": 16, "nics": 4, "second": 9}),
@@ -50,7 +50,7 @@ VOLUME_2 = (
         ),
     ),
     Lab(
-        "lab_v2_05_parallelism", "p31 work as_many bubble", ("0.968 ×", "over the cliff", "11 of 35"),
+        "lab_v2_05_parallelism", "p31 work as_many bubble", ("0.968×", "over the cliff", "11 of 35"),
         (
             Act(
                 "act1", bases=({},),
@@ -189,7 +189,7 @@ VOLUME_2 = (
     ),
     Lab(
         "lab_v2_14_adversarial", "none suited many_times fifth",
-        ("74.04", "0.00", "0.037", "8.51 ×", "7.67 ×", "Claims that fell", "ClusTR"),
+        ("74.04", "0.00", "0.037", "8.51×", "7.67×", "Claims that fell", "ClusTR"),
         (
             Act("act1", bases=({"attack": "pgd"},), where="cifar10", seen=("figures",)),
             Act(
@@ -213,7 +213,7 @@ VOLUME_2 = (
         ),
     ),
     Lab(
-        "lab_v2_15_jevons", "less batching wait much", ("63.8", "4.27", "128 %", "997", "623", "Backfires from"),
+        "lab_v2_15_jevons", "less batching wait much", ("63.8", "4.27", "128%", "997", "623", "Backfires from"),
         (
             Act(
                 "act1", "act1.instrument",
@@ -240,7 +240,7 @@ VOLUME_2 = (
         ),
     ),
     Lab(
-        "lab_v2_17_synthesis", "quarter theme flops seven", ("Brier score", "75 %", "6 of 8", "72.7"),
+        "lab_v2_17_synthesis", "quarter theme flops seven", ("Brier score", "75%", "6 of 8", "72.7"),
         (
             Act(
                 "act2", seen=("figures", "cards", "banner"),

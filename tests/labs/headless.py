@@ -18,6 +18,7 @@ from ironlaw.kit.lab import folder
 from ironlaw.kit.page_host import using
 from ironlaw.ledger import open_ledger
 from ironlaw.slots import SLOT
+from ironlaw.units import joined
 
 
 class Page:
@@ -184,7 +185,7 @@ def figure(view: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def cards(view: dict[str, Any]) -> dict[str, str]:
-    return {card["label"]: f"{card['value']} {card.get('unit') or ''}".strip() for card in view["cards"]}
+    return {card["label"]: joined(card["value"], card.get("unit") or "") for card in view["cards"]}
 
 
 def turned(page: Page, act: str, **dials: Any) -> dict[str, Any]:

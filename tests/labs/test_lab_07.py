@@ -113,7 +113,7 @@ def test_errata_6_and_7_both_dispatches_are_drawn_and_one_case_has_one_figure(be
     assert sum(found["eager, queued"].values()) == pytest.approx(10.005e-3)
     assert shares(view) == {"eager, synchronous": pytest.approx(100 / 3), "eager, queued": pytest.approx(100 * 5 / 10.005)}
     assert cards(view)["Utilisation"]["value"] == "33.3"
-    assert "< 1 %" not in bench.text and "1–5 %" not in bench.text
+    assert "< 1%" not in bench.text and "1–5%" not in bench.text
 
 
 def test_the_waterfall_is_predicts_own_dispatch(bench):
@@ -133,7 +133,7 @@ def test_errata_8_and_9_half_the_launches_removed_gives_half_and_leaves_the_comp
     assert walls(view)["compiled, synchronous"]["compute"] == walls(view)["eager, synchronous"]["compute"]
     assert shares(bench.turn("act1", removed_kws=75))["compiled, synchronous"] == pytest.approx(200 / 3)
     told = bench.slots("act1.peek", bench.parts["act1_peek"].text)
-    assert (told["quarters"], told["quarter_share"], told["compiled"]) == ("66.7 %", "75 %", "50 %")
+    assert (told["quarters"], told["quarter_share"], told["compiled"]) == ("66.7%", "75%", "50%")
 
 
 def test_erratum_10_memory_is_a_dial_from_zero_and_never_compute_over_intensity(bench):
@@ -145,12 +145,12 @@ def test_erratum_10_memory_is_a_dial_from_zero_and_never_compute_over_intensity(
 
 
 def test_erratum_22_the_three_models_in_one_table(bench):
-    """200·50/(200·60) = 83.3 %, 20·500/(20·510) = 98.0 %; compiled 130 launches and 17."""
+    """200·50/(200·60) = 83.3%, 20·500/(20·510) = 98.0%; compiled 130 launches and 17."""
     note = bare(bench.turn("act1")["after"])
-    assert "Keyword spotter1,0005 µs10 µs33.3 %50 %" in note
-    assert "ResNet-5020050 µs10 µs83.3 %88.5 %" in note
-    assert "GPT-2 layer20500 µs10 µs98 %98.3 %" in note and "90 %" not in note
-    assert bench.slots("act1.reveal", bench.parts["act1_reveal"].text)["layer"] == "98 %"
+    assert "Keyword spotter1,0005 µs10 µs33.3%50%" in note
+    assert "ResNet-5020050 µs10 µs83.3%88.5%" in note
+    assert "GPT-2 layer20500 µs10 µs98%98.3%" in note and "90%" not in note
+    assert bench.slots("act1.reveal", bench.parts["act1_reveal"].text)["layer"] == "98%"
 
 
 def test_erratum_30_the_context_moves_the_launch_and_says_what_it_keeps(bench):
@@ -167,7 +167,7 @@ def test_erratum_30_the_context_moves_the_launch_and_says_what_it_keeps(bench):
         bench.lab.current_context = bench.lab.contexts[0]
     assert shares(bench.turn("act1", model="kws")) == shares(before)
     assert bench.lab.question("act1").right.id == "p33"  # the premise names the A100, so the key holds in every context
-    assert bench.slots("act1.reveal", bench.parts["act1_reveal"].text)["edge"] == "9.09 %"
+    assert bench.slots("act1.reveal", bench.parts["act1_reveal"].text)["edge"] == "9.09%"
 
 
 def test_the_measured_launch_of_the_h200_is_used(bench):
@@ -214,7 +214,7 @@ def test_a_dial_that_means_nothing_here_is_not_shown(bench):
 def test_claim_model_measured_of_act_i(bench):
     text = bare(bench.parts["act1_claims"].text)
     assert re.search(r"5 µs to 20 µs.{0,80}10 µs.{0,80}16\.8 µs.{0,80}Depends", text)  # said, computed, measured
-    assert re.search(r"30 % to 80 %.{0,80}67\.8 %.{0,80}64 %", text)
+    assert re.search(r"30% to 80%.{0,80}67\.8%.{0,80}64%", text)
 
 
 # --- Act II, panel A
@@ -236,7 +236,7 @@ def test_erratum_11_three_is_the_bound_whatever_the_dials(bench):
         value = float(cards(bench.turn("act2", **dials))["Speedup"]["value"])
         assert 1 < value <= 3
     claims_ = bare(bench.parts["act2_claims"].text)
-    assert re.search(r"five times faster.{0,200}5 ×.{0,200}3 ×.{0,200}1\.08 ×.{0,200}Does not hold", claims_)
+    assert re.search(r"five times faster.{0,200}5×.{0,200}3×.{0,200}1\.08×.{0,200}Does not hold", claims_)
     assert bench.slots("act2.counters", bench.turn("act2")["after"])["measured_gain"] == "1.08"
 
 
@@ -329,12 +329,12 @@ def test_the_l2_crossover_is_visible(bench):
 
 def test_erratum_32_flash_attention_is_no_constant(complete):
     """S/d + 1: 9 at 1,024, 17 at 2,048, 129 at 16,384 with heads of 128."""
-    for seq, cut in ((1024, "9 ×"), (2048, "17 ×"), (16384, "129 ×")):
+    for seq, cut in ((1024, "9×"), (2048, "17×"), (16384, "129×")):
         view = complete.turn("act2.attention", seq=seq)
         assert figure(view, "attention-bytes")["note"] == f"{cut} less at {seq:,}"
     assert "not measured at 16,384" in figure(view, "attention-times")["note"]
     assert "at 16,384;" in figure(view, "attention-bytes")["text"] and "16.4\u202fk" not in figure(view, "attention-bytes")["text"]
-    assert figure(complete.turn("act2.attention", seq=2048, head=64), "attention-bytes")["note"] == "33 × less at 2,048"
+    assert figure(complete.turn("act2.attention", seq=2048, head=64), "attention-bytes")["note"] == "33× less at 2,048"
     told = complete.slots("act2.flash", complete.turn("act2.attention", head=128)["after"])
     assert (told["low"], told["high"]) == ("2.69", "6.9")
     # the premise: 2,048 tokens of a head's keys and values, 2 · 2048 · 128 · 2 bytes, stay in 40 MiB; measured 9 where S/d + 1 is 17
@@ -357,7 +357,7 @@ def test_the_second_key_by_hand(bench):
 
 
 def test_erratum_13_each_model_has_its_own_rate_and_the_gain_counts(bench):
-    """KWS, 15 ms a pass: 10 s at 40 % is 10 / (15 ms · 0.4/1.4) = 2,333.3."""
+    """KWS, 15 ms a pass: 10 s at 40% is 10 / (15 ms · 0.4/1.4) = 2,333.3."""
     spotter = bench.turn("act2.roi", model="kws", compile=10, gain=40, volume=2400)
     assert cards(spotter)["Break-even, calls"]["value"] == "2,334"
     assert bench.lab.readouts["act2.roi"]["breakeven_inferences"] == 2334
@@ -421,7 +421,7 @@ def test_sensitivity_holds_what_the_dials_hold(bench):
 
 def test_the_round_gain_of_the_dial_is_told_from_the_question_s_rates(bench):
     told = bench.slots("act2.rounded", bench.turn("act2.roi", volume=10_000, gain=48)["note"])
-    assert (told["calls"], told["here"]) == ("133,608", "134,125") and told["gain"] == "48.28 %"
+    assert (told["calls"], told["here"]) == ("133,608", "134,125") and told["gain"] == "48.28%"
     assert not bench.shows("act2.rounded", bench.turn("act2.roi", gain=50)["note"])
 
 
@@ -476,7 +476,7 @@ def test_the_sentence_with_two_blanks(revealed):
     gain = revealed.slots("act2_gain.feedback.wall5", view["answered"]["feedback"])
     why = revealed.slots("act2_why.feedback.ridge", view["answered"]["feedback"])
     assert view["answered"]["right"] is False and (gain["bound"], why["ridge"]) == (
-        "3 ×",
+        "3×",
         "39 FLOP/B",
     )  # 78 TFLOP/s over the panel's 2 TB/s
     assert (gain["measured"], gain["own"]) == ("1.08", "4.04")
@@ -489,9 +489,9 @@ def test_the_sentence_with_two_blanks(revealed):
 def test_the_last_reflection_says_how_little(revealed):
     view = revealed.reflect("act2", "nothing")
     told = revealed.slots("act2_reflection.feedback.nothing", view["answered"]["feedback"])
-    assert told == {"launch": "10 µs", "kernel": "200 ms", "share": "0.005 %"}
+    assert told == {"launch": "10 µs", "kernel": "200 ms", "share": "0.005%"}
     told = revealed.slots("act2_reflection.feedback.resnet", revealed.reflect("act2", "resnet")["answered"]["feedback"])
-    assert told == {"resnet_gain": "48 %", "resnet_kernels": "200"}
+    assert told == {"resnet_gain": "48%", "resnet_kernels": "200"}
 
 
 # --- complete

@@ -170,7 +170,7 @@ def test_every_lever_changes_something(bench):
 
 def test_titles_say_what_is_found(bench):
     first = bench.turn("act1", **START_DIALS)
-    assert figure(first, "mountain")["title"] == "At the peak, 57\u202f% is saved by the layers"
+    assert figure(first, "mountain")["title"] == "At the peak, 57% is saved by the layers"
     assert figure(first, "rows")["title"].startswith("The peak fits ")
     base = bench.start("act2")
     start = bench.turn("act2", **base)

@@ -53,7 +53,7 @@ def test_keys_are_the_engine_s_and_move_with_their_premises(page, monkeypatch):
 def test_act_i_puts_the_prediction_on_the_same_axis(bench):
     start = bench.turn("act1")
     said, now = marks(start, "accuracy")["guess"], cards(start)["Right answers"]
-    assert (said["x"], said["y"], said["label"]) == (8.0, 98.0, "you said 98\u202f%") and now.startswith("10.2")
+    assert (said["x"], said["y"], said["label"]) == (8.0, 98.0, "you said 98%") and now.startswith("10.2")
     view = bench.turn("act1", bits=4, spread=1, scale="channel")
     lines = {mark["name"]: mark["points"] for mark in figure(view, "divergence")["marks"] if mark["type"] == "line"}
     mine, theory = lines["fully connected"], lines["rounding noise alone"]
@@ -69,7 +69,7 @@ def test_a_rescaled_network_stands_beside_the_one_as_trained(bench):
     asked = figure(bench.turn("act1", bits=8, spread=100, scale="tensor"), "accuracy")
     lines = {mark["name"]: dict(mark["points"]) for mark in asked["marks"] if mark["id"].startswith("line-")}
     assert lines["fully connected"][8.0] == pytest.approx(100 * 81 / 797) and lines["the same, not rescaled"][8.0] > 98
-    assert asked["title"] == "8 bits, one scale per tensor: 10.2\u202f% right" and asked["tab"] == "Right answers"
+    assert asked["title"] == "8 bits, one scale per tensor: 10.2% right" and asked["tab"] == "Right answers"
     plain = figure(bench.turn("act1", bits=8, spread=1, scale="tensor"), "accuracy")
     assert [mark["name"] for mark in plain["marks"] if mark["id"].startswith("line-")] == ["fully connected"]
 
@@ -195,7 +195,7 @@ def test_a_run_on_this_machine_stands_beside_the_claims(page):
                 "noise": {"noisy": False, "reasons": []}}  # fmt: skip
         page.ledger.append(SLUG, "measured", told)
     page.reload()
-    assert "5 ×" in bare(page.parts["act1_claims"].text).replace("\u202f", " ")
+    assert "5×" in bare(page.parts["act1_claims"].text).replace("\u202f", " ")
     own = [
         m for m in figure(page.turn("act1", scale="channel"), "divergence")["marks"] if m.get("colour") == "here" and m["type"] == "point"
     ]

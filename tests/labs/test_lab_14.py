@@ -111,7 +111,7 @@ def test_the_question_s_own_design_can_get_stuck(bench):
     late = next(m for m in figure(view, "over-time")["marks"] if m["id"] == "line-late requests")["points"]
     assert late[0][1] < 20 and late[-1][1] > 90
     told = bench.slots("act2.reveal", bench.parts["act2_reveal"].text)
-    assert (told["worst"], told["slow"], told["calm_worst"]) == ("140 %", "63.4 %", "80 %")
+    assert (told["worst"], told["slow"], told["calm_worst"]) == ("140%", "63.4%", "80%")
 
 
 @pytest.mark.parametrize(
@@ -134,11 +134,11 @@ def test_banners_say_what_to_change(bench):
     view = bench.turn("act2", k=5, rho=70, target=2000)
     assert view["banner"]["tone"] == "good" and bench.shows("act2.works", view["banner"]["text"])
     stuck = bench.turn("act2", hedge=ALL, rho=70)["banner"]["text"]
-    assert bench.slots("act2.stuck", stuck)["worst"] == "140 %"
+    assert bench.slots("act2.stuck", stuck)["worst"] == "140%"
 
 
 def test_the_goal_is_met_with_copies_and_not_with_more_shards(bench):
-    """Without copies 70 % is too late and 40 % is in time, but it takes other machines; late copies with a budget do it."""
+    """Without copies 70% is too late and 40% is in time, but it takes other machines; late copies with a budget do it."""
     (aim,) = bench.lab.aims.values()
 
     def broken(**dials):
@@ -211,7 +211,7 @@ def test_what_was_measured_here_is_said_drawn_and_kept(page):
     assert first.local_figures(lab)["test_sees_users_p99"].value == pytest.approx(100 / 120)
     told = second.slots(lab, lab.local_run("fan_out"))
     assert told["most"] == "100" and "come together" in told["verdict"]
-    assert "120 ×" in bare(first.captions(lab)["omission"](lab.local_run("omission")))
+    assert "120×" in bare(first.captions(lab)["omission"](lab.local_run("omission")))
     own = {m["name"]: m["x"] for m in figure(page.turn("act1"), "percentiles")["marks"] if m.get("colour") == "here"}
     assert own["P99 here, users"] == 0.48 and own["P99 here, tester"] == 4e-3
     assert sum(fleet.here(lab)) == pytest.approx(198e-5 + 3e-3)
@@ -251,7 +251,7 @@ def test_lab_13_offers_its_load_where_it_has_one(tmp_path, load, offered):
 
 
 def test_a_copy_is_sent_at_the_p95_of_the_law():
-    """M/M/1 at 70 % with 10 ms of work: −ln 0.05 · 10 ms / 0.3."""
+    """M/M/1 at 70% with 10 ms of work: −ln 0.05 · 10 ms / 0.3."""
     assert Fleet(hedge="all").delay == pytest.approx(-math.log(0.05) * 0.010 / 0.3)
 
 

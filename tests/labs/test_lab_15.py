@@ -77,7 +77,7 @@ def test_the_instrument_opens_at_the_question_s_own_case(bench):
 def test_compas_at_the_published_cut(bench):
     bench.send("context", value="compas")
     view = turned(bench, "act1", linked="one")
-    assert cards(view)["Gap in false positives"] == "21.4 points" and cards(view)["Ratio of the odds"] == "1.63 ×"
+    assert cards(view)["Gap in false positives"] == "21.4 points" and cards(view)["Ratio of the odds"] == "1.63×"
     assert cards(view)["Gap in precision"] == "3.8 points" and cards(view)["Gap in misses"] == "−19.7 points"
     words = {card["label"]: card.get("word") for card in view["cards"]}
     assert words["Gap in false positives"] == words["Gap in misses"] == "not chance"
@@ -160,7 +160,7 @@ def test_the_law_leaves_one_rule(bench):
     view = turned(bench, "act2", law="alike")
     options = view["dials"]["rule"]["options"]
     assert [o["value"] for o in options if not o["disabled"]] == ["one_threshold"]
-    assert cards(view)["Profit kept"] == "99.4 %"
+    assert cards(view)["Profit kept"] == "99.4%"
 
 
 def test_the_reason_is_kept_and_the_prediction_marked(bench):
@@ -182,8 +182,8 @@ def test_what_was_measured_here_is_told(bench):
     items = {item["id"]: item for item in bench.piece("act1.measure").view["items"]}
     assert set(items) == {"resample", "train_here"}  # this machine itself is nothing to measure here
     assert bench.slots("act1.here_resample", str(items["resample"]["result"]))["fpr_low"] == "18.2 points"
-    assert '<th scope="col">95 %</th>' in str(items["resample"]["result"]) and "−23.4 % to −16.1" in bare(str(items["resample"]["result"]))
-    assert "1.72 to 2.10 × in 95 % of draws" in bare(bench.parts["act1_claims"].text)
+    assert '<th scope="col">95%</th>' in str(items["resample"]["result"]) and "−23.4% to −16.1" in bare(str(items["resample"]["result"]))
+    assert "1.72 to 2.10× in 95% of draws" in bare(bench.parts["act1_claims"].text)
     assert bench.slots("act1.here_trained", str(items["train_here"]["result"]))["wide"] == "10.0 points"
 
 

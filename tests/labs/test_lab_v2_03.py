@@ -26,7 +26,7 @@ def test_the_ring_of_the_story(bench):
     view = bench.piece("act1.instrument").view
     assert cards(view)["Everything waits for"] == "ports" and cards(view)["Times as long"].startswith("1")
     drawn = figure(view, "fabric")
-    assert {row[1] for row in drawn["table"]["rows"]} == {"12.5 %"} and len(drawn["table"]["rows"]) == 32
+    assert {row[1] for row in drawn["table"]["rows"]} == {"12.5%"} and len(drawn["table"]["rows"]) == 32
     assert {mark["colour"] for mark in drawn["marks"] if mark["id"].startswith("up-")} == {"good"}
     rules = {mark["id"]: mark["x"] for mark in figure(view, "factors")["marks"] if mark["type"] == "rule"}
     assert rules == {"prediction": 4, "truth": 1}
@@ -146,10 +146,10 @@ def test_one_wire_on_the_learners_machine(page, run):
     page.reload().first_act()
     told = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
     slots = page.slots("act1.here_collectives", told)
-    assert (slots["shared"], slots["own"]) == ("1 ×", "8 ×")
+    assert (slots["shared"], slots["own"]) == ("1×", "8×")
     page.send("context", value="loopback")
     view = page.piece("act1.instrument").view
-    assert cards(view)["Times as long"] == "8 ×" and len(figure(view, "fabric")["table"]["rows"]) == 8
+    assert cards(view)["Times as long"] == "8×" and len(figure(view, "fabric")["table"]["rows"]) == 8
 
 
 # --- words that were false

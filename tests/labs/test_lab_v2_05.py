@@ -141,15 +141,15 @@ def test_the_learners_own_processes(page, monkeypatch):
     page.reload().first_act()
     told = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
     found = page.slots("act1.here_scaling", told)
-    assert (found["small_of"], found["large_of"], found["large_two"]) == ("17 %", "80 %", "125 ms")
-    assert "1.25 ×" in bare(page.parts["act1_claims"].text)
+    assert (found["small_of"], found["large_of"], found["large_two"]) == ("17%", "80%", "125 ms")
+    assert "1.25×" in bare(page.parts["act1_claims"].text)
     bars = figure(page.piece("act1.instrument").view, "more-gpus")["marks"]
     drawn = {bar["y"]: bar["x1"] for bar in bars if bar["type"] == "bar" and bar["colour"] == "here"}
     assert drawn == {"here: 64 examples on two": pytest.approx(100 / 6), "here: 1,024 examples on two": pytest.approx(80)}
 
 
 def test_the_search_has_the_learners_own_gradients():
-    """With BF16 gradients from Lab V2-06 a learner reached 43.9 % beside "the best of 40", 42.1 %."""
+    """With BF16 gradients from Lab V2-06 a learner reached 43.9% beside "the best of 40", 42.1%."""
     narrow = case(gradient_bytes=2, pipeline=16, virtual=8, zero=1)
     assert {one.layout.gradient_bytes for one in narrow.ranking} == {2.0}
     assert narrow.best.time.total <= narrow.step.time.total

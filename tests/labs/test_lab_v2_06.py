@@ -225,7 +225,7 @@ def test_the_learners_own_ranks(page, run):
     dots = [mark for mark in figure(view, "by-size")["marks"] if mark.get("name") == "here: ring"]
     one = setting.Setting(replace(wires_of_context.question(), ranks=8, alpha=1e-3, beta=collectives_trial.RATE))
     assert dots and all(one.seconds("ring", mark["x"]) == pytest.approx(mark["y"]) for mark in dots)
-    assert page.shows("act1.own_machine", view["note"]) and "4.67 ×" in bare(page.parts["act1_claims"].text)  # 14 steps against 3
+    assert page.shows("act1.own_machine", view["note"]) and "4.67×" in bare(page.parts["act1_claims"].text)  # 14 steps against 3
 
 
 def test_a_run_that_lacks_its_rows_is_passed_over(page, run, monkeypatch):

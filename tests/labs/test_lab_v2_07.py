@@ -190,7 +190,7 @@ def test_the_learners_own_job(page, run):
 
 
 def test_a_larger_job_has_more_spare_hosts(bench):
-    """75 % at 131,072 GPUs, as the act's own answer: the curve kept twenty spare hosts and had 24.7 %."""
+    """75% at 131,072 GPUs, as the act's own answer: the curve kept twenty spare hosts and had 24.7%."""
     bench.send("context", value="llama3")
     line = next(
         mark for mark in figure(bench.piece("act2.instrument").view, "by-gpus")["marks"] if mark.get("name") == "at the best intervals"
@@ -201,7 +201,7 @@ def test_a_larger_job_has_more_spare_hosts(bench):
 def test_a_file_system_that_takes_no_time_leaves_restarts_alone(bench):
     """e^(−300/1392) of the time."""
     text = bench.parts["act2_reveal"].text
-    assert bench.slots("act2.reveal", text)["free"] == "80.6 %"
+    assert bench.slots("act2.reveal", text)["free"] == "80.6%"
 
 
 def test_causes_add_up_to_all_stops(bench):
@@ -212,7 +212,7 @@ def test_causes_add_up_to_all_stops(bench):
 
 
 def test_the_reveal_says_that_restarts_are_left_out(bench):
-    """12.4 % on the instrument, 10 % in the question."""
+    """12.4% on the instrument, 10% in the question."""
     said = bench.slots("act1.reveal", bench.parts["act1_reveal"].text)
     best = interval.Setting(16384, clusters.llama().unit, 60.0, 300.0, slots.story().best)
-    assert said["with_restart"] == f"{100 * best.wasted:.3g} %" and said["least"] != said["with_restart"]
+    assert said["with_restart"] == f"{100 * best.wasted:.3g}%" and said["least"] != said["with_restart"]

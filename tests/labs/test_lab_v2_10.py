@@ -185,11 +185,11 @@ def test_the_learners_own_decoder(page, run):
     measured.keep(page.ledger, SLUG, "kv_decode")
     page.reload().first_act()
     told = page.slots("act1.here_kv_decode", " ".join(item["result"] for item in page.piece("act1.measure").view["items"]))
-    assert (told["more"], told["with_growth"], told["without_growth"]) == ("8 ×", "8 ×", "64 ×") and told["step"] == "5.1 ×"
+    assert (told["more"], told["with_growth"], told["without_growth"]) == ("8×", "8×", "64×") and told["step"] == "5.1×"
     drawn = figure(page.piece("act1.instrument").view, "here")
     own = {(m["name"], m["x"]): m["y"] for m in drawn["marks"] if m.get("colour") == "here"}
     assert own["without", 128.0] == pytest.approx(1e-5 * 128**2) and own["with its cache", 16.0] == pytest.approx(16e-3)
-    assert "5.12 ×" in bare(page.parts["act1_claims"].text)
+    assert "5.12×" in bare(page.parts["act1_claims"].text)
 
 
 # --- figures that a short run had

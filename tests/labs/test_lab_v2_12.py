@@ -69,9 +69,9 @@ def test_dependence_calls_and_heavy_tails(bench):
 
     assert whole(dependence=100)["P99 of the whole"] == "500 ms"
     page = whole(steps=1, calls=100)
-    assert page["Within one call's limit"] == "36.6 %"
+    assert page["Within one call's limit"] == "36.6%"
     together = whole(steps=1, calls=100, dependence=100)
-    assert together["Within one call's limit"] == "99 %" and together["P99 of the whole"] == "100 ms"
+    assert together["Within one call's limit"] == "99%" and together["P99 of the whole"] == "100 ms"
     assert whole(law="pareto", index=0.8)["P99 of the whole"] == "764 ms"
     assert bench.shows("act1.no_mean", bench.turn("act1", **{**start, "law": "pareto", "index": 0.8})["note"])
     both = composition.Setting(steps=3, calls=20)
@@ -136,7 +136,7 @@ def test_a_replica_takes_load_off():
 
 
 def test_layers_on_one_line_and_with_one_cause():
-    """P99.9 of M/M/4 at 80 %, by Erlang's C and a wait of rate 80 a second; of five equally slow layers it is five times that."""
+    """P99.9 of M/M/4 at 80%, by Erlang's C and a wait of rate 80 a second; of five equally slow layers it is five times that."""
     one, together = plan.Plan(layers=1, retries=0), plan.Plan(retries=0, together=1.0)
     waits, t = 0.5964, one.latency  # C(4, 3.2)
     tail = math.exp(-100 * t) * (1 + waits * (1 - math.exp(-(80 - 100) * t)) / (4 - 1 - 3.2))
@@ -244,7 +244,7 @@ def test_giants_beyond_the_p99_of_one(page, monkeypatch):
     measured.keep(page.ledger, SLUG, "tails")
     page.reload().first_act()
     words = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
-    assert page.slots("act1.here_giants", words)["times"] == "40 ×" and page.shows("act1.here_apart", words)
+    assert page.slots("act1.here_giants", words)["times"] == "40×" and page.shows("act1.here_apart", words)
     page.send("context", value="here")
     setting = composition.setting_of(page.lab, page.start("act1"))
     assert setting.seconds > 10 * setting.added and "× as much" in str(page.piece("act1.instrument").view["cards"])
@@ -256,10 +256,10 @@ def test_the_learners_own_calls(page, run):
     words = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
     shown = page.slots("act1.here_tails", words)
     assert (shown["one"], shown["chain"], shown["added"]) == ("10 ms", "22 ms", "50 ms")
-    assert page.slots("act1.here_together", words)["ratio"] == "1.5 ×"
+    assert page.slots("act1.here_together", words)["ratio"] == "1.5×"
     bars = [mark for mark in figure(page.piece("act1.instrument").view, "here")["marks"] if mark["type"] == "bar"]
     assert len(bars) == 8 and all(mark["colour"] == "here" for mark in bars)
-    assert "44 %" in bare(page.parts["act1_claims"].text) and not page.shows("act1.here_giants", words)
+    assert "44%" in bare(page.parts["act1_claims"].text) and not page.shows("act1.here_giants", words)
     page.send("context", value="here")
     view = page.piece("act1.instrument").view
     assert cards(view)["P99 of one call"] == "10 ms" and page.start("act1")["law"] == "measured"
@@ -283,7 +283,7 @@ def test_one_figure_for_the_share_beyond_the_sum(bench):
     """1.4036 in a million, on the card and in the picture."""
     view = bench.turn("act1", **bench.start("act1"))
     assert dict(composition.in_a_row(composition.Setting()))[5] == pytest.approx(GAMMA.sf(0.5), rel=5e-4)
-    assert cards(view)["Over the sum"].startswith("0.00014 ")
+    assert cards(view)["Over the sum"].startswith("0.00014%")
 
 
 def test_the_formula_knows_the_dependence(bench):

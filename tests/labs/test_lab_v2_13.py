@@ -30,8 +30,8 @@ FIVE = [223.49, 16.844, 1.2586, 1.0355, 0.9424]
 def test_the_story(bench):
     view = bench.piece("act1.instrument").view
     shown = cards(view)
-    assert shown["ε"] == "1.04" and shown["Steps"] == "10,000" and shown["Sampling rate"] == "1 %"
-    assert shown["Right guesses, at most"] == "73.8 %"
+    assert shown["ε"] == "1.04" and shown["Steps"] == "10,000" and shown["Sampling rate"] == "1%"
+    assert shown["Right guesses, at most"] == "73.8%"
     budgets = figure(view, "budgets")
     points = {mark["name"]: mark["x"] for mark in budgets["marks"] if mark["type"] == "point"}
     assert [points[runs.ACCOUNTANTS[name]] for name in ACCOUNTANTS] == pytest.approx(FIVE, rel=1e-4)
@@ -158,7 +158,7 @@ def test_the_ledger_keeps_what_was_designed(page):
 
 @pytest.fixture
 def run(monkeypatch):
-    """99 % without noise; 13 points lost on few records, half a point on many."""
+    """99% without noise; 13 points lost on few records, half a point on many."""
     lost = {(1_000, 0.0): 0.0, (1_000, 1.0): 4.0, (1_000, 4.0): 13.0, (20_000, 0.0): 0.0, (20_000, 2.0): 0.2, (20_000, 4.0): 0.5}
     rows = [
         figure_row(

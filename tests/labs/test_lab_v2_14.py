@@ -205,7 +205,7 @@ def test_the_learners_own_attack(page, run):
     page.reload().first_act()
     result = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
     shown = page.slots("act1.here_pgd", result)
-    assert (shown["weak"], shown["strong"], shown["cost"]) == ("75 %", "52 %", "2.5 ×")
+    assert (shown["weak"], shown["strong"], shown["cost"]) == ("75%", "52%", "2.5×")
     here = [mark for mark in figure(page.piece("act1.instrument").view, "readers")["marks"] if mark["colour"] == "here"]
     assert len(here) == 8
-    assert "4 %" in bare(page.parts["act1_claims"].text)
+    assert "4%" in bare(page.parts["act1_claims"].text)

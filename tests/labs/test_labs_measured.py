@@ -118,7 +118,7 @@ def test_lab_01_draws_the_spotter_beside_the_h200(lab):
     bars = figure(lab[1].turn("act2", workload="dscnn_kws", batch=1, launch="one"), "terms")
     here, recorded = named(bars, "T measured here"), named(bars, "T on an H200")
     assert here["x"] == 2e-3 and here["type"] == "bar" and recorded["x"] == pytest.approx(9.54169e-4)
-    assert ["10 to 90 %", "1.8\u202fms to 2.4\u202fms"] in list(map(list, here["hover"][:2]))
+    assert ["10 to 90%", "1.8\u202fms to 2.4\u202fms"] in list(map(list, here["hover"][:2]))
     eight = figure(lab[1].turn("act2", workload="dscnn_kws", batch=8), "terms")
     assert named(eight, "T measured here")["x"] == 16e-3 and "T on an H200" not in eight["text"]
     assert "Measured" not in figure(lab[1].turn("act2", workload="dscnn_kws", batch=7), "terms")["text"]
@@ -133,7 +133,7 @@ def test_lab_01_tells_what_it_means(lab):
     assert (said["wall"], said["recorded"], said["recorded_format"]) == ("2 ms", "954 µs", "FP16")
     claims = bare(lab[1].parts["act2_claims"].text)
     # 2 µs over the H100's 8.27 µs for ResNet-50's arithmetic
-    assert "Measured here" in claims and "0.242 ×" in claims
+    assert "Measured here" in claims and "0.242×" in claims
 
 
 # --- Lab 07
@@ -147,7 +147,7 @@ def test_lab_07_has_rows_at_this_machine_s_cost_for_textbook_models(lab):
     assert bars["eager, at your launch cost"] == pytest.approx(100 * 5 / 7)  # 5 µs of maths, 2 µs to launch it
     assert bars["eager, at the H200's cost"] == pytest.approx(100 * 5 / 15.9948)
     ops, spotter = (item["result"] for item in lab[7].piece("act1.measure").view["items"][:2])
-    assert lab[7].slots("act1.here_ops", ops)["share"] == "71.4 %" and lab[7].shows("act1.here_slower", spotter)
+    assert lab[7].slots("act1.here_ops", ops)["share"] == "71.4%" and lab[7].shows("act1.here_slower", spotter)
 
 
 def test_lab_07_has_the_spotter_s_walls_for_its_graph(lab):
@@ -182,9 +182,9 @@ def test_lab_07_tells_what_it_means(lab):
     items = lab[7].piece("act2.measure").view["items"]
     three = lab[7].slots("act2.here_three", items[0]["result"])
     assert (three["eager"], f"{three['fused']} {three['way']}") == ("4 ms", "2 ms in one pass, block by block")
-    assert (three["gain"], three["most"]) == ("2 ×", "3 ×")
+    assert (three["gain"], three["most"]) == ("2×", "3×")
     chain = lab[7].slots("act2.here_chain", items[1]["result"])
-    assert (chain["ops"], chain["eager"], chain["most"]) == ("24", "24 ms", "24 ×")
+    assert (chain["ops"], chain["eager"], chain["most"]) == ("24", "24 ms", "24×")
     assert f"{chain['fused']} {chain['way']}" == "6 ms in one pass, block by block"
     assert "2 µs" in bare(lab[7].parts["act1_claims"].text)
     assert "in one pass, block by block, 1,024 × 768; measured here, NumPy 2.1.3" in bare(lab[7].parts["act2_claims"].text)
@@ -215,7 +215,7 @@ def test_lab_11_draws_them_under_this_machine_s_own_roof_once_it_is_known(tmp_pa
             best = named(roofs, "this machine measured, FP32, N = 1,024")
             said = dict(row for row in best["hover"] if isinstance(row, list))
             peak = page.lab.contexts[-1].hardware.peak("fp32")
-            assert said["of the roof"].replace("\u202f", " ") == f"{100 * 4e10 / peak:.3g} %"
+            assert said["of the roof"].replace("\u202f", " ") == f"{100 * 4e10 / peak:.3g}%"
             assert any(str(mark.get("name", "")).startswith("this machine: peak") for mark in roofs["marks"])
         assert page.shows("act1.here_roof", page.piece("act1.measure").view["items"][0]["result"])
 

@@ -124,4 +124,4 @@ def test_a_figure_that_is_no_time_is_shown_with_its_unit():
     }
     assert ROW.valid(row)
     html = page.table(Measured("stages", "NumPy", (row,), {}, {}, {}, "2026-11-16T19:00:00Z"))
-    assert "FPR gap" in html and "18.2\u202f% to 24.6\u202f%" in html
+    assert "FPR gap" in html and "18.2% to 24.6%" in html

@@ -71,7 +71,7 @@ def test_the_picture_has_a_point_and_an_interval_per_level_with_predictions():
         {"confidence": 5, "stated": 0.95, "predictions": 0, "right": 0, "interval": None},
     ]
     drawn = calibration_picture(levels)
-    assert drawn.count("<circle") == 1 and "confidence 4, 80 % stated: 3 of 4 right" in drawn
+    assert drawn.count("<circle") == 1 and "confidence 4, 80% stated: 3 of 4 right" in drawn
     ideal = [float(number) for number in re.search(r'class="ideal" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)', drawn).groups()]
     x, y = (float(re.search(rf'{name}="([\d.]+)"', drawn)[1]) for name in ("cx", "cy"))
     along = (x - ideal[0]) / (ideal[2] - ideal[0])

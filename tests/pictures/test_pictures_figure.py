@@ -73,7 +73,7 @@ def test_figures_in_words():
     assert format_quantity(989000, "×") == "9.89\u202f×\u202f10⁵"
     assert exact(3.35e12, "B/s") == "3,350,000,000,000\u202fB/s"
     assert exact(7) == "7"
-    assert share(1, 3) == "33.3\u202f%"
+    assert share(1, 3) == "33.3%"
 
 
 def test_figures_side_by_side_have_one_unit():

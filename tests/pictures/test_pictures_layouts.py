@@ -16,7 +16,7 @@ def test_the_hatched_area_is_the_bubble() -> None:
     bars = [mark for mark in figure["marks"] if mark["type"] == "bar"]
     idle = sum(mark["x1"] - mark["x0"] for mark in bars if mark.get("pattern"))
     assert idle / (4 * figure["x"]["domain"][1]) == pytest.approx(bubble(4, 8))
-    assert {mark["colour"] for mark in bars if mark.get("pattern")} == {COLOURS[IDLE]} and "27.3 %" in figure["text"]
+    assert {mark["colour"] for mark in bars if mark.get("pattern")} == {COLOURS[IDLE]} and "27.3%" in figure["text"]
 
 
 def test_later_work_is_not_drawn_and_the_axis_holds_still() -> None:

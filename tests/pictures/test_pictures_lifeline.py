@@ -37,9 +37,9 @@ def test_many_short_stretches_become_cells_that_keep_the_time():
 
 def test_words_and_table_say_the_same():
     figure = lifeline.lifeline([Stretch("work", 0, 3600), Stretch("save", 3600, 4000), Stretch("lost", 4000, 7200)], DAY, 7200.0)
-    parts = "work that lasts 50 %, saving 5.56 %, lost work 44.4 %, detecting and restarting 0 %"
+    parts = "work that lasts 50%, saving 5.56%, lost work 44.4%, detecting and restarting 0%"
     assert figure.text.replace("\u202f", " ") == f"After 2 h: {parts}. At this moment: lost work."
-    assert [cell.replace("\u202f", " ") for cell in figure.table.rows[0]] == ["work that lasts", "60 min", "50 %"]
+    assert [cell.replace("\u202f", " ") for cell in figure.table.rows[0]] == ["work that lasts", "60 min", "50%"]
     moment = next(item for item in figure.marks if item.name == "this moment")
     assert dict(moment.at) == {"x": 2.0, "y": "0 to 6 h"}
     begun = lifeline.lifeline([Stretch("work", 0, 3600)], DAY, 0.0)

@@ -15,7 +15,7 @@ def test_calibration_points_stand_where_the_answers_do():
     assert points == {"c2": (45, 50, "2 of 4"), "c3": (65, 100, "4 of 4"), "c5": (95, 25, "1 of 4")}
     assert [verdict(row) for row in ROWS] == ["no answers", "about right", "not sure enough", "no answers", "too sure"]
     assert "1 of 4 right, too sure" in figure["text"] and len(figure["table"]["rows"]) == 5
-    for axis in ("x", "y"):  # a large point at 0 or 100 % keeps off the figures of the axes
+    for axis in ("x", "y"):  # a large point at 0 or 100% keeps off the figures of the axes
         low, high = figure[axis]["domain"]
         assert low < 0 and high > 100 and figure[axis]["ticks"] == [0, 20, 40, 60, 80, 100]
 

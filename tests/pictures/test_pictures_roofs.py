@@ -31,7 +31,7 @@ def test_a_roof_is_a_slope_a_ceiling_and_a_ridge():
 def test_a_dot_stands_on_its_roof_or_where_it_was_measured():
     on, under = dot(), dot(rate=67e12, seconds=4e-6, source="evidence")
     assert on.height == pytest.approx(572e12, rel=0.001) and on.figures["bound"] == "memory-bound" and "reached" not in on.figures
-    assert under.height == 67e12 and under.figures["of the roof"] == "11.7\u202f%" and under.figures["takes"] == "4\u202fµs"
+    assert under.height == 67e12 and under.figures["of the roof"] == "11.7%" and under.figures["takes"] == "4\u202fµs"
     drawn = roofs([FP16], [under], (0.1, 1e4))
     assert marks(drawn, "point")[0]["hover"][-1] == "evidence"
     told = [row for line in marks(drawn, "line") for row in line.get("hover", ())]  # the roofs tell their own sources

@@ -197,7 +197,7 @@ def test_only_a_clear_bottleneck_is_asked_for():
 
 
 def test_the_largest_of_a_sample_is_a_lower_end_of_a_far_percentile():
-    """0.999¹⁵ = 98.5 % of fifteen requests stay below P99.9: a lower end, and no upper one."""
+    """0.999¹⁵ = 98.5% of fifteen requests stay below P99.9: a lower end, and no upper one."""
     assert {variant(template("both_ends"), seed).key for seed in range(60)} == {"both", "low"}
     assert made_with("both_ends", count=15, level=99.9).key == "low"
 

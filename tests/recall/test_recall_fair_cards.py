@@ -78,7 +78,7 @@ def test_one_answer_is_right(drawn, name):
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_no_choice_hinges_on_a_few_percent(drawn, name):
-    """A machine's figure or a model's may be off by 5 %, a measurement by 2 %: the key stays."""
+    """A machine's figure or a model's may be off by 5%, a measurement by 2%: the key stays."""
     found = template(name)
     for made in several(drawn, name):
         _, log = compute(found.key, made.values)
@@ -168,9 +168,9 @@ def test_the_format_is_named(drawn, name):
 def test_the_tolerance_is_on_the_card(drawn, name):
     made, found = drawn(name)[0], template(name)
     if found.kind == "numeric":
-        assert f"within {100 * found.tolerance:g} % counts as right" in hint(made)
+        assert f"within {100 * found.tolerance:g}% counts as right" in hint(made)
     elif found.kind == "order":
-        assert re.search(r"No two are within \d+ % of each other", margin(made)) and margin(made).rstrip(".") in hint(made)
+        assert re.search(r"No two are within \d+% of each other", margin(made)) and margin(made).rstrip(".") in hint(made)
 
 
 @pytest.mark.parametrize("name", [name for name in KEYED if bank()[name].facts])

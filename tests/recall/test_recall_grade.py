@@ -115,5 +115,5 @@ def test_points_are_typed_as_numbers():
 
 def test_the_hint_fits_the_kind():
     told = {name: hint(variant(template(name), 0)) for name in ("ridge_point", "relu_regime", "ladder_order", "trace_or_script")}
-    assert told["ridge_point"] == "a number, such as 7; within 3 % counts as right" and told["relu_regime"] == "a or b"
+    assert told["ridge_point"] == "a number, such as 7; within 3% counts as right" and told["relu_regime"] == "a or b"
     assert "such as a b c d. No two are within" in told["ladder_order"] and "own words" in told["trace_or_script"]

@@ -5,7 +5,7 @@ from wording import NOUNS, PLURALS, faults
 
 from ironlaw.errors import BadRegistry
 from ironlaw.recall.card_templates import templates as bank
-from ironlaw.recall.card_words import SIGNS, amount, display, expected_input, fill, plural, sentence
+from ironlaw.recall.card_words import SYMBOLS, amount, display, expected_input, fill, plural, sentence
 from ironlaw.units import UNITS
 
 
@@ -23,10 +23,10 @@ from ironlaw.units import UNITS
         (4_089_184_256, "multiply-add", "4.09 billion multiply-adds"),
         (8, "pair of keys and values", "8 pairs of keys and values"),
         (1, "order of magnitude", "1 order of magnitude"),
-        (33.3333, "%", "33.3 %"),
-        (989_000, "×", "989,000 ×"),
+        (33.3333, "%", "33.3%"),
+        (989_000, "×", "989,000×"),
         (15_453_125, "×", "15.5 million ×"),
-        (2.0, "×", "2 ×"),
+        (2.0, "×", "2×"),
         (1638.4, "FLOP/B", "1,640 FLOP/B"),
         (0.125, "FLOP/B", "0.125 FLOP/B"),
         (131_072, "B", "131 kB"),
@@ -51,8 +51,8 @@ def test_plurals():
 def test_units_of_cards_are_written_in_the_singular():
     units = {template.unit for template in bank().values()}
     assert not units & set(PLURALS.values())
-    nouns = {unit for unit in units if unit and unit not in UNITS and unit not in SIGNS and " in " not in unit}
-    assert {noun.partition(" of ")[0] for noun in nouns} <= {*NOUNS, "order"}, "a symbol joins SIGNS, a noun wording.py"
+    nouns = {unit for unit in units if unit and unit not in UNITS and unit not in SYMBOLS and " in " not in unit}
+    assert {noun.partition(" of ")[0] for noun in nouns} <= {*NOUNS, "order"}, "a symbol joins SYMBOLS, a noun wording.py"
 
 
 def test_a_symbol_keeps_its_case():
@@ -62,9 +62,20 @@ def test_a_symbol_keeps_its_case():
 
 
 def test_what_no_sentence_may_contain():
-    for text in ("76.2 pointses", "201 passeses", "4 retrys", "1 rings", "Ρ(1 + b)", "0.00000139 %", "118,000 /s tokens"):
+    for text in (
+        "76.2 pointses",
+        "201 passeses",
+        "4 retrys",
+        "1 rings",
+        "Ρ(1 + b)",
+        "0.00000139%",
+        "118,000 /s tokens",
+        "24 %",
+        "4 × faster",
+        "4\u202f×",
+    ):
         assert faults(text), text
-    for text in ("1 ring", "11 rings", "0.000139 %", "118,000 tokens/s", "1/1 rings of ten", "Σ of all"):
+    for text in ("1 ring", "11 rings", "0.000139%", "118,000 tokens/s", "1/1 rings of ten", "Σ of all", "24% at 4×", "2 × 3 GPUs"):
         assert not faults(text), text
 
 
@@ -80,7 +91,7 @@ def test_what_to_type_is_said_for_every_unit():
     assert expected_input("FLOP/B") == "a number, such as 7"
     assert expected_input("s") == "a number and a unit, such as 7 us"
     assert (expected_input("%"), expected_input("×"), expected_input("")) == (
-        "a percentage, such as 7 %",
+        "a percentage, such as 7%",
         "a factor, such as 7",
         "a number",
     )

@@ -155,7 +155,7 @@ def test_one_kernel_or_more_depends_on_the_shape():
 def test_the_cut_in_traffic_states_its_premise():
     cut = claim("flash_traffic_10_to_20x")
     assert set(cut.judgement.premise.on) == {"s", "d"} and not cut.judgement.measured
-    assert "L2" in cut.why and "9.16 ×" in cut.why and "17 ×" in cut.why
+    assert "L2" in cut.why and "9.16×" in cut.why and "17×" in cut.why
 
 
 def test_the_reading_to_quote_is_the_median_of_those_asked_for():

@@ -116,4 +116,4 @@ def test_values_have_words_and_units():
     assert told == "Depends on the file system's bandwidth: holds for 500 GB/s or more."
     rows = [(True, {"algorithm": "two_level", "made": True}), (False, {"algorithm": "ring", "made": True})]
     assert find(judged(*rows)).sentence(2) == "Depends on the algorithm: holds for two levels."
-    assert find(judged((True, {"common": 0.0}), (False, {"common": 0.1}), (False, {"common": 0.2}))).holds == "0 %"
+    assert find(judged((True, {"common": 0.0}), (False, {"common": 0.1}), (False, {"common": 0.2}))).holds == "0%"

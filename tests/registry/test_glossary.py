@@ -105,7 +105,7 @@ def test_no_figure_answers_a_prediction():
 def test_shown_figures_are_rounded_and_have_units():
     assert terms()["bandwidth"].figure.value == "4.8 TB/s"
     assert readable(8_030_261_248, "") == "8.03 billion" and readable(124e6, "") == "124 million"
-    assert readable(12.345, "%") == "12.3 %" and readable(108, "") == "108"
+    assert readable(12.345, "%") == "12.3%" and readable(108, "") == "108"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ def by_turns():
 
 
 def test_what_would_be_offered_first_gains_what_was_said(by_turns):
-    """Within 15 % in the mean, the right sign for 95 %, inside its interval for four in five."""
+    """Within 15% in the mean, the right sign for 95%, inside its interval for four in five."""
     first = {line.change: line for line in summaries(by_turns)}[FIRST]
     assert first.count >= 15
     assert first.mean < 0.15 and first.device < 0.15
@@ -21,7 +21,7 @@ def test_what_would_be_offered_first_gains_what_was_said(by_turns):
 
 
 def test_runs_held_out_have_no_part_in_the_fit():
-    """Five language models that judge; wall time misses 15 % where a host is busier than its launches say."""
+    """Five language models that judge; wall time misses 15% where a host is busier than its launches say."""
     held = measured_gains("h200_sxm", (HELD,))
     names = {one.model for group in held for one in group}
     assert len(names) >= 5 and not names & {outcome.model for outcome in stored("h200_sxm")}

@@ -27,6 +27,6 @@ def test_the_front_and_claims_that_fell():
 
 
 def test_many_models_are_accurate_and_robust():
-    """21 of 99 are right on 90 % of plain and on half of attacked images: the trade is bought off."""
+    """21 of 99 are right on 90% of plain and on half of attacked images: the trade is bought off."""
     counts = {row["dataset"]: (row["models"], row["strong"], row["robust"], row["fell"]) for row in published("robustbench_counts").rows}
     assert counts == {"cifar10": (99, 21, 74, 15), "imagenet": (30, 0, 15, 0)}

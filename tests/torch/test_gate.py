@@ -75,7 +75,7 @@ def test_the_recipe_finds_a_slower_model(steps, runner, tmp_path):
     code, printed = runner(steps["Compare"]["run"])
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert code == 1, printed
-    assert summary.startswith("### model.py:model: ") and "grew by more than 5 %" in summary
+    assert summary.startswith("### model.py:model: ") and "grew by more than 5%" in summary
     assert "❌" in summary and "| linear |" in summary and "h200\\_sxm eager" in summary
     runner('cp "$RUNNER_TEMP/new.json" "$RUNNER_TEMP/old.json"')
     assert runner(steps["Compare"]["run"])[0] == 0

@@ -57,8 +57,8 @@ class Row:
     piped_s: float | None = None  # queued calls
     compile_s: float | None = None
     startup_s: float | None = None  # the first function compiled in a process
-    low_s: float | None = None  # 10 % of the samples of `wall_s`
-    high_s: float | None = None  # 90 %
+    low_s: float | None = None  # 10% of the samples of `wall_s`
+    high_s: float | None = None  # 90%
     best_s: float | None = None
     samples: int | None = None
     kernels: float | None = None

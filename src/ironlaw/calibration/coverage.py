@@ -1,7 +1,7 @@
 """How near an op lies to what was measured: inside, near, outside, or unknown.
 
 Where ops of its kind are compared with their neighbours, the distance is that to the nearest measured row, in length scales
-(`calibration.neighbours`). Leaving rows out, the correction is off by 3–12 % within half a length scale, by two or three times that up to
+(`calibration.neighbours`). Leaving rows out, the correction is off by 3–12% within half a length scale, by two or three times that up to
 one, and beyond that it says hardly more than the curve alone. Where there are no neighbours but a curve, a length scale is two doublings
 beyond the sizes of the curve's samples.
 

@@ -12,7 +12,7 @@ from ironlaw.registry import evidence
 from ironlaw.registry.machine_figures import MachineFigure, machine_figure
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
-from ironlaw.units import UNITS, show, show_capacity, significant
+from ironlaw.units import UNITS, joined, show, show_capacity, significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def readable(value: float, unit: str) -> str:
     if not unit and abs(value) >= 1e6:
         size, word = (1e9, "billion") if abs(value) >= 1e9 else (1e6, "million")
         return f"{significant(value / size)} {word}"
-    return f"{significant(value)} {unit}".strip()
+    return joined(significant(value), unit)
 
 
 def _of_machine(entry: str, where: str) -> tuple[str, MachineFigure]:

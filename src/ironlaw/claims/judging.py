@@ -229,7 +229,7 @@ class Claim:
 
     @property
     def claimed(self) -> str:
-        """The claimed figure to read: `at least 60 ×`, `5 µs to 20 µs`."""
+        """The claimed figure to read: `at least 60×`, `5 µs to 20 µs`."""
         if self.upto is not None:
             return f"{shown(self.value, self.unit, MOST)} to {shown(self.upto, self.unit, MOST)}"
         figure = shown(self.value, self.unit, MOST)

@@ -13,9 +13,9 @@ from ironlaw.errors import UnknownName
 from ironlaw.registry.boxes import box
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import about
-from ironlaw.units import UNITS, show, significant
+from ironlaw.units import UNITS, joined, show, significant
 
-SHARE = "share"  # a unit: 0.05 is read as 5 %
+SHARE = "share"  # a unit: 0.05 is read as 5%
 # premise -> what a sentence calls it, and the unit of a number
 LABELS: Mapping[str, tuple[str, str]] = {
     "accountant": ("the accountant", ""), "against": ("the steps of the attack", ""), "algorithm": ("the algorithm", ""),
@@ -159,7 +159,7 @@ def name(key: str) -> str:
 
 
 def value(key: str, given: Any) -> str:
-    """`4,096`, `500 GB/s`, `5 %`, `16,384×8,192`, `a ring`, `NVIDIA H200 SXM5 141 GB`."""
+    """`4,096`, `500 GB/s`, `5%`, `16,384×8,192`, `a ring`, `NVIDIA H200 SXM5 141 GB`."""
     if given in VALUES.get(key, {}):
         return VALUES[key][given]
     if isinstance(given, tuple):
@@ -171,10 +171,10 @@ def _number(given: float, unit: str) -> str:
     if unit in UNITS:
         return show(given, unit)
     if unit == SHARE:
-        return f"{significant(100 * given)} %"
+        return f"{significant(100 * given)}%"
     text = f"{given:,.0f}" if float(given).is_integer() else significant(given)
     first, gap, rest = unit.partition(" ")
-    return f"{text} {first.removesuffix('s') if text == '1' else first}{gap}{rest}".strip()
+    return joined(text, f"{first.removesuffix('s') if text == '1' else first}{gap}{rest}")
 
 
 def _called(key: str, given: str) -> str:

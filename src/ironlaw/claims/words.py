@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.claims import premises
 from ironlaw.claims.expressions import compute
 from ironlaw.claims.reading import DEFAULT, Reading
-from ironlaw.units import UNITS, show, significant
+from ironlaw.units import UNITS, joined, show, significant
 
 COUNTS = ("parameters", "calls")  # nobody reads millions of them to the last digit
 
@@ -47,4 +47,4 @@ def shown(value: float, unit: str, digits: int = 3) -> str:
     if unit == "N":
         return f"N\u202f=\u202f{number}"
     first, gap, rest = unit.partition(" ")
-    return f"{number} {first.removesuffix('s') if number == '1' else first}{gap}{rest}".strip()
+    return joined(number, f"{first.removesuffix('s') if number == '1' else first}{gap}{rest}")

@@ -8,7 +8,7 @@ from statistics import NormalDist, quantiles
 
 from ironlaw.engine.numerics import shares
 
-Z = NormalDist().inv_cdf(0.975)  # 95 %, two-sided
+Z = NormalDist().inv_cdf(0.975)  # 95%, two-sided
 FEWEST = 20  # learners under whom no correlation is shown
 FEWEST_EACH = 5  # of them right, and of them wrong
 
@@ -24,7 +24,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float] | None:
 
 
 def wilson(hits: int, n: int) -> tuple[float, float] | None:
-    """Wilson's 95 % interval of a share: it stays within 0 and 1, and is honest where n is small."""
+    """Wilson's 95% interval of a share: it stays within 0 and 1, and is honest where n is small."""
     if n == 0:
         return None
     share = shares.wilson(hits, n)
@@ -46,7 +46,7 @@ def point_biserial(right: Sequence[bool], scores: Sequence[float]) -> float | No
 
 
 def fisher(r: float, n: int) -> tuple[float, float]:
-    """The 95 % interval of a correlation, by Fisher's transformation; n is above 3."""
+    """The 95% interval of a correlation, by Fisher's transformation; n is above 3."""
     r = max(-0.999999, min(0.999999, r))
     centre, spread = math.atanh(r), Z / math.sqrt(n - 3)
     return math.tanh(centre - spread), math.tanh(centre + spread)

@@ -75,10 +75,10 @@ def report(args: argparse.Namespace, result: Mapping[str, Any]) -> None:
     draw.say()
     draw.pairs(rows)
     if result["pays"]:
-        draw.heading("what moves it", "1 % more of …")
+        draw.heading("what moves it", "1% more of …")
         draw.pairs(
             [
-                (label, f"{abs(result['sensitivity'][name]):.2f} % {_more(result['sensitivity'][name])} calls")
+                (label, f"{abs(result['sensitivity'][name]):.2f}% {_more(result['sensitivity'][name])} calls")
                 for name, label in INPUTS.items()
             ]
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from ironlaw.engine.device.machine import Figure
 from ironlaw.pictures.theme import tone
-from ironlaw.units import show, significant
+from ironlaw.units import parted, show, significant
 from ironlaw.widget.quantities import cite, exact
 
 __all__ = ["Card", "card", "cite", "share", "text_card", "tone"]
@@ -20,7 +20,7 @@ def card(
 ) -> Card:
     """A figure with its unit; `exact` and `source` are what hovering shows. `more`: `word` beside it, `term` whose colour it has."""
     text = show(value, unit, digits)
-    number, suffix = (text, "") if "× 10" in text else text.split(" ") if " " in text else (text, "")
+    number, suffix = (text, "") if "× 10" in text else parted(text)
     return {
         "label": label, "value": number.replace("-", MINUS), "unit": suffix,
         "tone": tone, "note": note, "exact": exact(value, unit), "source": cite(source), **more,
@@ -33,6 +33,6 @@ def text_card(label: str, value: str, unit: str = "", **more: str) -> Card:
 
 
 def share(part: float, whole: float) -> str:
-    """`38 %`, and `< 1 %` rather than a zero."""
+    """`38%`, and `< 1%` rather than a zero."""
     percent = 100.0 * part / whole
-    return "< 1 %" if 0 < percent < 1 else f"{significant(percent, 2 if percent < 100 else 3)} %"
+    return "< 1%" if 0 < percent < 1 else f"{significant(percent, 2 if percent < 100 else 3)}%"

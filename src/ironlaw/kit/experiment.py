@@ -25,8 +25,8 @@ from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 MACHINE = experiment_list.MACHINE  # the whole characterisation, beside the experiments
-COLUMNS = ("What", "Median", "10 to 90 %", "Samples")
-OF_FIGURES = ("What", "Value", "95 %", "Samples")  # where nothing was timed
+COLUMNS = ("What", "Median", "10 to 90%", "Samples")
+OF_FIGURES = ("What", "Value", "95%", "Samples")  # where nothing was timed
 OF_COUNTS = ("What", "Value")
 ROWS = "Every row that was measured"
 TOO_NOISY = "**Too noisy to tell.** The machine was busy, so read what follows with care, or measure again when it is quiet."

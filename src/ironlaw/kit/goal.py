@@ -17,7 +17,7 @@ from ironlaw.kit.goal_search import Search
 from ironlaw.kit.instrument import Values, View, stand
 from ironlaw.kit.prose import html
 from ironlaw.systems.limits import Limit, hit
-from ironlaw.units import significant
+from ironlaw.units import joined, significant
 from ironlaw.widget.dials import Dial
 
 
@@ -117,7 +117,7 @@ class Aim:
             shown = next((option["label"] for option in dial["options"] if option["value"] == value), str(value))
             return f"{dial['label']}: {shown}"
         shown = f"{value:,.0f}" if float(value).is_integer() else significant(float(value))
-        return f"{dial['label']}: {shown}{f' {unit}' if unit else ''}"
+        return f"{dial['label']}: {joined(shown, unit)}"
 
     def judging(self, compute: Callable[[Values], View], act: str) -> Callable[[Values], View]:
         """What the instrument shows, with a banner that never calls a design good which the goal does not."""

@@ -27,7 +27,7 @@ def plain_text(label: str) -> str:
 
 
 def prediction(label: str, said: str | None, is_open: bool = True) -> Item:
-    """`Act I  you said 25 %`: what was predicted first, not whether it was right; that is the reveal's. `said`: the option's label."""
+    """`Act I  you said 25%`: what was predicted first, not whether it was right; that is the reveal's. `said`: the option's label."""
     if said is None:
         return label, OPEN if is_open else LOCKED, ""
     text = plain_text(said)

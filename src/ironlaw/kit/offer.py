@@ -17,7 +17,7 @@ from ironlaw.widget.dials import Dial, settle, why_not
 
 @dataclass(frozen=True)
 class Offer:
-    """`lab`: whose design it is, by its slug; `what`: "server (10 % load)"; `dials`: dial -> value of that design."""
+    """`lab`: whose design it is, by its slug; `what`: "server (10% load)"; `dials`: dial -> value of that design."""
 
     lab: str
     what: str

@@ -11,14 +11,14 @@ from markdown import Markdown
 from markdown.extensions.sane_lists import SaneListExtension
 from markdown.extensions.tables import TableExtension
 
+from ironlaw.units import joined, parted, show, show_capacity, significant, spoken
 from ironlaw.units import power_of_ten as raised
-from ironlaw.units import show, show_capacity, significant, spoken
 from ironlaw.widget.glossary_words import mark
 from ironlaw.widget.quantities import THIN, in_one_unit
 
 NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit
 # after a number that the words spell out
-UNIT = re.compile(r"(?<=\d) (?=(?:%|×|USD\b|points\b|dB\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|W|J)\b))")
+UNIT = re.compile(r"(?<=\d) (?=(?:USD\b|points\b|dB\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|W|J)\b))")
 PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
 # A term keeps its colour in sentences too.
 TERMS = (("D/BW", "memory"), ("O/R", "compute"), ("<em>L</em>", "overhead"))
@@ -93,7 +93,7 @@ def amount(value: float, unit: str = "", digits: int = 3, exact: str = "") -> Ma
 
 
 def percent(share: float) -> Markup:
-    """A share as `amount` writes it: `percent(0.1234)` is 12.3 %."""
+    """A share as `amount` writes it: `percent(0.1234)` is 12.3%."""
     return amount(100 * share, "%")
 
 
@@ -104,7 +104,7 @@ def amounts(values: Sequence[float], unit: str) -> list[Markup]:
 
 
 def times(ratio: float, digits: int = 3) -> Markup:
-    """A factor: `98.9 ×`, `9.89 × 10⁵`; with more digits in full, `163,840 ×`, where exactness is the point."""
+    """A factor: `98.9×`, `9.89 × 10⁵`; with more digits in full, `163,840×`, where exactness is the point."""
     return dress(show(ratio, "×", digits))
 
 
@@ -113,9 +113,9 @@ def dress(text: str, exact: str = "") -> Markup:
     words = spoken(text)
     if words != text:
         return Markup(f'<span class="il-num"{title}>{_read_out(text.replace(" ", NARROW), words)}</span>')
-    number, _, unit = text.partition(" ")
+    number, unit = parted(text)
     number = f"−{number[1:]}" if number[:1] == "-" else number
-    light = f'<span class="il-unit">{NARROW}{escape(unit)}</span>' if unit else ""
+    light = f'<span class="il-unit">{joined("", escape(unit), NARROW)}</span>' if unit else ""
     return Markup(f'<span class="il-num"{title}>{escape(number)}{light}</span>')
 
 

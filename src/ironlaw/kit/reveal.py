@@ -22,7 +22,7 @@ def off(distance: Distance) -> str:
     if distance.factor - 1 < SAME:
         return EXACT if distance.factor == 1 else "right to three digits"
     if distance.factor < NEAR:
-        return f"right to within {dress(f'{significant(100 * (distance.factor - 1), 2)} %')}"
+        return f"right to within {dress(f'{significant(100 * (distance.factor - 1), 2)}%')}"
     way = f"too {'high' if distance.orders > 0 else 'low'} by a factor of {dress(significant(distance.factor))}"
     return way if distance.factor < FEW else f"{way}: {dress(f'{abs(distance.orders):.1f}')} orders of magnitude"
 

@@ -1,6 +1,6 @@
 """Time a call honestly: warm up, batch what is short, wait for the device, keep every sample, give the median and quantiles.
 
-    t = timed(lambda: x + y, seconds=0.1)        t.median, t.low (10 %), t.high (90 %), t.best, t.count
+    t = timed(lambda: x + y, seconds=0.1)        t.median, t.low (10%), t.high (90%), t.best, t.count
 
 A sample is the mean of `batch` calls queued back to back. The batch is chosen so that a sample is RESOLUTION times longer than
 the clock's own step (reading it included), so the clock adds under half a per cent.

@@ -42,7 +42,7 @@ def case_row(name: str, label: str, params: Mapping[str, Any], times: Times) -> 
 
 
 def figure_row(name: str, label: str, value: float, low: float, high: float, unit: str, samples: int, **params: Any) -> Draft:
-    """What an experiment counted or drew, where that is not a time: a figure with its 95 % interval."""
+    """What an experiment counted or drew, where that is not a time: a figure with its 95% interval."""
     return {"kind": "figure", "name": name, "label": label, "value": value, "low": low, "high": high, "unit": unit, "samples": samples,
             "params": params}  # fmt: skip
 

@@ -82,7 +82,7 @@ class CertificateLevel(TypedDict):
     stated: Annotated[float, "the probability that it stands for"]
     predictions: int
     right: int
-    interval: Annotated[Sequence[float] | None, "of the share right, 95 %, Wilson's"]
+    interval: Annotated[Sequence[float] | None, "of the share right, 95%, Wilson's"]
 
 
 class BrierParts(TypedDict):

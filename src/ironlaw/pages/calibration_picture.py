@@ -35,7 +35,7 @@ def _point(level: Mapping[str, Any]) -> str:
 
 def _words(levels: Sequence[Mapping[str, Any]]) -> str:
     said = [
-        f"confidence {level['confidence']}, {100 * level['stated']:.0f} % stated: {level['right']} of {level['predictions']} right"
+        f"confidence {level['confidence']}, {100 * level['stated']:.0f}% stated: {level['right']} of {level['predictions']} right"
         for level in levels
         if level["predictions"]
     ]

@@ -102,8 +102,8 @@ def calibration(curve: Mapping[str, Any], review: Mapping[str, Any]) -> str:
     parts = f"reliability {score['reliability']:.3f} − resolution {score['resolution']:.3f} + uncertainty {score['uncertainty']:.3f}"
     return (
         f'<div class="calibrated">{calibration_picture(curve["levels"])}<div>'
-        "<p>Each point is a level of confidence, 1 to 5, which stands for 25, 45, 65, 80 and 95 %: what was stated against what was right,"
-        f" with its 95 % interval. On the dashed line the two agree; below it the learner was too sure.{few}</p>"
+        "<p>Each point is a level of confidence, 1 to 5, which stands for 25, 45, 65, 80 and 95%: what was stated against what was right,"
+        f" with its 95% interval. On the dashed line the two agree; below it the learner was too sure.{few}</p>"
         f"<p>Brier score <b>{score['score']:.3f}</b>: {parts}."
         f" 0 is always sure and right; saying one half to everything gives {EVEN_ODDS:.3f}.{cards}</p></div></div>"
     )

@@ -27,7 +27,7 @@ class Measurement:
 
     @property
     def mark(self) -> Mark:
-        spread: list[Row] = [("10 to 90 %", self.span)] if self.span else []
+        spread: list[Row] = [("10 to 90%", self.span)] if self.span else []
         hover: list[Row] = [("exactly", exact(self.value, self.unit)), *spread, self.source]
         label = format_quantity(self.value, self.unit)
         return mark("bar", self.colour, x=self.value, y=self.name, id=f"seen-{self.name}", label=label, name=self.name, hover=hover)

@@ -30,7 +30,7 @@ class Row(Protocol):
 
 
 def calibration(rows: Sequence[Row], id: str = "calibration") -> Figure:
-    """On the line, answers at 80 % confidence were right in 80 % of cases; below it the learner was overconfident."""
+    """On the line, answers at 80% confidence were right in 80% of cases; below it the learner was overconfident."""
     line = mark("line", "ridge", points=(WHOLE[:1] * 2, WHOLE[1:] * 2), dash="6 4", label="as sure as right", along=True, id="ideal")
     marks = [
         line,
@@ -62,9 +62,9 @@ def _point(row: Row) -> Mark:
 
 
 def _interval(row: Row) -> Mark:
-    """Where the true share lies with 95 % confidence, where a row says so."""
+    """Where the true share lies with 95% confidence, where a row says so."""
     low, high = getattr(row, "interval")  # noqa: B009 - only some rows have one
-    hover = [("true share, 95 % sure", f"{percent(low)} to {percent(high)}")]
+    hover = [("true share, 95% sure", f"{percent(low)} to {percent(high)}")]
     x = 100 * row.stated
     return mark("line", "ridge", points=((x, 100 * low), (x, 100 * high)), id=f"i{row.confidence}", name=f"confidence {row.confidence}",
                 hover=hover)  # fmt: skip

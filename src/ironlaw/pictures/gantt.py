@@ -60,7 +60,7 @@ def _bar(row: Stretch, until: float, i: int, unit: str) -> Mark:
 
 def _words(rows: Sequence[Stretch], until: float, stages: int, unit: str) -> str:
     busy = sum(row.kind != IDLE and row.start < until <= row.end for row in rows)
-    text = f"{stages} stage{'s' if stages > 1 else ''}: together they wait {significant(100 * idle_share(tuple(rows)))} % of the time"
+    text = f"{stages} stage{'s' if stages > 1 else ''}: together they wait {significant(100 * idle_share(tuple(rows)))}% of the time"
     return f"{text}; at {format_quantity(until, unit)} {busy} of them work{'s' if busy == 1 else ''}."
 
 

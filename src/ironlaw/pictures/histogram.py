@@ -25,7 +25,7 @@ SHAPES = ("circle", "square", "triangle", "diamond")
 
 @dataclass(frozen=True, slots=True)
 class Percentile:
-    """One percentile of a sample and where it lies with 95 % confidence; None where the sample does not bound it."""
+    """One percentile of a sample and where it lies with 95% confidence; None where the sample does not bound it."""
 
     p: float
     value: float
@@ -62,7 +62,7 @@ def histogram(
         marks.append(mark("line", COLOURS[i % 4], points=_steps(edges, shares[name]), name=name, emphasis=i == 0, id=f"line-{i}",
                           dash="6 4" if i else None))  # fmt: skip
     rows = tuple(
-        (f"{format_quantity(a, unit)} to {format_quantity(b, unit)}", *(f"{significant(shares[name][i])} %" for name in series))
+        (f"{format_quantity(a, unit)} to {format_quantity(b, unit)}", *(f"{significant(shares[name][i])}%" for name in series))
         for i, (a, b) in enumerate(pairwise(edges))
         if any(shares[name][i] for name in series)
     )
@@ -147,7 +147,7 @@ def _rule(group: Sequence[Percentile], unit: str, ends: tuple[float, float]) -> 
     low, high = at.low or ends[0], at.high or ends[1]
     marks = [mark("rule", "ridge", x=_inside(at.value, ends), dash=True, label=label, name=label, id=f"rule-{at.name}", hover=hover)]
     if high > low * 1.01:
-        band = mark("area", "muted", x0=_inside(low, ends), x1=_inside(high, ends), y0=LEAST, y1=100.0, name=f"95 % band of {at.name}",
+        band = mark("area", "muted", x0=_inside(low, ends), x1=_inside(high, ends), y0=LEAST, y1=100.0, name=f"95% band of {at.name}",
                     id=f"band-{at.name}", hover=hover)  # fmt: skip
         marks.insert(0, band)
     return marks
@@ -155,8 +155,8 @@ def _rule(group: Sequence[Percentile], unit: str, ends: tuple[float, float]) -> 
 
 def _whisker(item: Percentile, row: str, colour: str, shape: str, unit: str, ends: tuple[float, float]) -> list[Mark]:
     low, high = _inside(item.low or ends[0], ends), _inside(item.high or ends[1], ends)
-    hover: list[Row] = [("value", exact(item.value, unit)), ("95 % band", _band(item, unit))]
-    bar = mark("bar", colour, x0=low, x1=max(high, low * 1.0001), y=row, thin=True, id=f"band-{row}", name=f"{row}, 95 % band", hover=hover)
+    hover: list[Row] = [("value", exact(item.value, unit)), ("95% band", _band(item, unit))]
+    bar = mark("bar", colour, x0=low, x1=max(high, low * 1.0001), y=row, thin=True, id=f"band-{row}", name=f"{row}, 95% band", hover=hover)
     point = mark(
         "point", colour, x=_inside(item.value, ends), y=row, shape=shape, size=6, id=f"at-{row}", name=row, emphasis=True, hover=hover,
         label=format_quantity(item.value, unit),

@@ -82,14 +82,14 @@ def _cells(stretches: Sequence[Stretch], width: float) -> Iterator[Stretch]:
 
 def _words(passed: Sequence[Stretch], until: float) -> tuple[str, Table]:
     if not passed:
-        return "The job begins.", Table(("what", "time", "share"), (("nothing yet", "0 s", f"0{THIN}%"),))
+        return "The job begins.", Table(("what", "time", "share"), (("nothing yet", "0 s", "0%"),))
     spent = shares(passed)
     parts = {"work": spent.goodput, "save": spent.writing, "lost": spent.lost, "restart": spent.restart}
     rows = tuple(
         (
             LOOK[kind][0],
             format_quantity(float(part) * until, "s") if part else f"0{THIN}s",
-            share(float(part), 1.0) if part else f"0{THIN}%",
+            share(float(part), 1.0) if part else "0%",
         )
         for kind, part in parts.items()
     )

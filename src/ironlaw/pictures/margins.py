@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from ironlaw.errors import BadValue
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
-from ironlaw.widget.quantities import THIN
 
 WORST, BEST = -1.0, 1.0  # shares of a limit between which margins are drawn; what is beyond stands at the end
 
@@ -58,4 +57,4 @@ def _words(row: Margin) -> str:
 def _percent(room: float) -> str:
     if room <= 100 * WORST:
         return "far beyond"
-    return f"{'−' if room < 0 else ''}{significant(abs(100 * room))}{THIN}%"
+    return f"{'−' if room < 0 else ''}{significant(abs(100 * room))}%"

@@ -1,4 +1,4 @@
-"""Shares of a whole as bars to 100 %, with a target line, and the prediction against the truth."""
+"""Shares of a whole as bars to 100%, with a target line, and the prediction against the truth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ironlaw.pictures.theme import tone
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
-from ironlaw.widget.quantities import THIN, exact, format_quantity
+from ironlaw.widget.quantities import exact, format_quantity
 
 UNIT = "%"
 TONES = {"good": "good", "middling": "warn", "bad": "fail"}
@@ -19,7 +19,7 @@ def meter(
 ) -> Figure:  # fmt: skip
     """`rows`: name -> percent. Bars are coloured by the thresholds of `quantity`; the grade is also given in words."""
     marks = [_bar(name, value, quantity, name == chosen) for name, value in rows.items()]
-    label = f"{significant(line)}{THIN}%"
+    label = f"{significant(line)}%"
     marks.append(
         mark("rule", "ridge", x=line, dash=True, id="line", label=f"aim {label}", name="the line to reach", hover=[("line", label)])
     )

@@ -13,7 +13,7 @@ from ironlaw.engine.parity.rates import Table as Counts
 from ironlaw.errors import unknown
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
-from ironlaw.widget.quantities import THIN, exact
+from ironlaw.widget.quantities import exact
 
 WHOM = {"fpr": ("fp", "tn"), "fnr": ("fn", "tp"), "ppv": ("tp", "fp")}  # rate -> the kind that it counts, and the rest it is a share of
 LOOKS = {"fn": ("compute", True), "tp": ("compute", False), "fp": ("overhead", False), "tn": ("overhead", True)}
@@ -71,4 +71,4 @@ def _bars(row: str, shares: Mapping[str, float], kinds: Kinds, rate: str) -> lis
 
 
 def _percent(value: float) -> str:
-    return "–" if math.isnan(value) else f"{significant(value)}{THIN}%"
+    return "–" if math.isnan(value) else f"{significant(value)}%"

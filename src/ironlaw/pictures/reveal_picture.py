@@ -7,9 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from ironlaw.errors import BadValue
-from ironlaw.units import power_of_ten, significant
+from ironlaw.units import joined, power_of_ten, significant
 from ironlaw.widget.figure import Figure, Mark, mark
-from ironlaw.widget.quantities import THIN, exact, format_quantity
+from ironlaw.widget.quantities import exact, format_quantity
 
 CLOSE = 1.1  # within a tenth nobody was wrong
 
@@ -81,7 +81,7 @@ def _round(value: float, unit: str) -> str:
     """Powers of ten as the options write them: 10⁶."""
     exponent = math.log10(value)
     if unit in ("", "×") and exponent.is_integer() and exponent >= 2:
-        return f"{power_of_ten(int(exponent))}{THIN}{unit}".strip(THIN)
+        return joined(power_of_ten(int(exponent)), unit)
     return format_quantity(value, unit)
 
 

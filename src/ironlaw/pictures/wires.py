@@ -80,7 +80,7 @@ def wires(
     timed = any(edge.done is not None for edge in edges)
     columns = ("edge", "wire", carries, *(("carried",) if timed else ()), "")
     rows = tuple(
-        (f"{edge.source} to {edge.target}", edge.kind, edge.rate, *((f"{100 * min(1.0, edge.done or 0.0):.0f} %",) if timed else ()),
+        (f"{edge.source} to {edge.target}", edge.kind, edge.rate, *((f"{100 * min(1.0, edge.done or 0.0):.0f}%",) if timed else ()),
          "the slowest" if edge.binding else "")
         for edge in edges
     )  # fmt: skip

@@ -10,7 +10,7 @@ import math
 import re
 
 from ironlaw.errors import BadValue
-from ironlaw.recall.card_words import SIGNS, UNIT_OPTIONAL, expected_input, plural
+from ironlaw.recall.card_words import SYMBOLS, UNIT_OPTIONAL, expected_input, plural
 from ironlaw.units import UNITS, parse
 
 GAP = "[ \u00a0\u2009\u202f'’_]"  # between groups of three digits
@@ -84,7 +84,7 @@ def _scale(typed: str, unit: str, text: str) -> float:
             return scale * parse(f"1 {spelled(typed, stored)}", stored)
         except BadValue:
             raise BadValue(f"{typed!r} in {text!r} is not a unit of this answer; type {expected_input(unit)}") from None
-    if unit not in SIGNS and typed[:1] in LETTERS and (len(typed) == 1 or typed[1] == " "):
+    if unit not in SYMBOLS and typed[:1] in LETTERS and (len(typed) == 1 or typed[1] == " "):
         scale, typed = LETTERS[typed[0]], typed[1:].strip()
     if typed.lower() in _names(unit):
         return scale
@@ -93,7 +93,7 @@ def _scale(typed: str, unit: str, text: str) -> float:
 
 def _names(unit: str) -> set[str]:
     """How a plain unit may be written: `kernel`, `kernels`; `%`, `percent`; nothing at all."""
-    if unit in SIGNS:
+    if unit in SYMBOLS:
         return {"", unit.lower(), *(name.lower() for name in OTHER_NAMES[unit])}
     names = {
         unit,

@@ -12,10 +12,10 @@ from ironlaw.errors import BadRegistry
 from ironlaw.formats import intensity_unit, operation, rate_unit
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import about, workloads
-from ironlaw.units import UNITS, show, significant
+from ironlaw.units import SIGNS, UNITS, joined, show, significant
 
 SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
-SIGNS = ("%", "×", "t", "g/kWh")  # symbols, which have no plural
+SYMBOLS = (*SIGNS, "t", "g/kWh")  # symbols, which have no plural
 FUNCTIONS = "ln|log|exp|tanh|max|min"
 WORD = re.compile(rf"(?!(?:{FUNCTIONS})\b)(a|[a-z][a-z’'-]+)(?=[\s,;:.]|$)")  # a word of English, not a symbol or a function
 UNIT_OPTIONAL = ("FLOP/B", "OP/B")  # units that a learner may leave out: no prefix can be mistaken
@@ -57,15 +57,15 @@ def amount(value: float, unit: str = "", digits: int = 3) -> str:
     if unit in UNITS and unit not in UNIT_OPTIONAL:
         return show(value, unit, digits)
     if unit in UNIT_OPTIONAL or unit == "%":
-        return f"{significant(value, digits)} {unit}"
+        return joined(significant(value, digits), unit)
     if abs(value) >= 1e6:  # a count that nobody reads to the last digit
         size, word = (1e9, "billion") if abs(value) >= 1e9 else (1e6, "million")
         number = f"{significant(value / size, digits)} {word}"
-    elif float(value).is_integer() and unit not in SIGNS:
+    elif float(value).is_integer() and unit not in SYMBOLS:
         number = f"{value:,.0f}"
     else:
         number = significant(value, digits)
-    return f"{number} {unit if number == '1' or unit in SIGNS else plural(unit)}" if unit else number
+    return joined(number, unit if number == "1" or unit in (*SYMBOLS, "") else plural(unit))
 
 
 def unit_of(unit: str, values: Mapping[str, Any]) -> str:
@@ -109,6 +109,6 @@ def expected_input(unit: str) -> str:
         return f"a number, such as {EXAMPLES[unit]}"
     if unit in UNITS:
         return f"a number and a unit, such as {EXAMPLES.get(unit, f'3 {unit}')}"
-    if unit in SIGNS:
-        return {"%": "a percentage, such as 7 %", "×": "a factor, such as 7"}.get(unit, f"a number, in {unit}")
+    if unit in SYMBOLS:
+        return {"%": "a percentage, such as 7%", "×": "a factor, such as 7"}.get(unit, f"a number, in {unit}")
     return f"a number of {plural(unit)}" if unit else "a number"

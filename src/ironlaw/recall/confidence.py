@@ -1,6 +1,6 @@
 """How well confidence and correctness go together: a table, and the Brier score.
 
-A confidence of 1 to 5 stands for 25, 45, 65, 80 and 95 %. The Brier score is the mean of (probability − outcome)²: 0 for someone who is
+A confidence of 1 to 5 stands for 25, 45, 65, 80 and 95%. The Brier score is the mean of (probability − outcome)²: 0 for someone who is
 always sure and right, 0.25 for someone who always says one half, 1 for someone who is always sure and wrong.
 """
 

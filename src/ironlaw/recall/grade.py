@@ -38,11 +38,11 @@ def margin(variant: Variant) -> str:
     """The tolerance, in words: how near counts as right, or how far apart the things to put in order are."""
     template = variant.template
     if template.kind == "numeric":
-        return f"within {significant(100 * template.tolerance)} % counts as right"
+        return f"within {significant(100 * template.tolerance)}% counts as right"
     if template.kind == "order" and template.tolerance:
         # two figures that a tolerance t keeps apart differ by more than (1 + t)/(1 - t)
         gap = (1 + template.tolerance) / (1 - template.tolerance) - 1
-        return f"No two are within {significant(100 * gap, 1)} % of each other."
+        return f"No two are within {significant(100 * gap, 1)}% of each other."
     return ""
 
 

@@ -20,7 +20,7 @@ from ironlaw.recall.confidence import PROBABILITY, Prediction, Row
 
 @dataclass(frozen=True, slots=True)
 class Point(Row):
-    """A level of confidence; the true share of right answers is within `interval` with 95 % confidence (Wilson), None without answers."""
+    """A level of confidence; the true share of right answers is within `interval` with 95% confidence (Wilson), None without answers."""
 
     @property
     def interval(self) -> tuple[float, float] | None:

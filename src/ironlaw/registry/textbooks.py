@@ -23,7 +23,7 @@ class Textbook:
     source: str
     date: str
     compile_s: float | None = None
-    gain: float | None = None  # 0.48: compiled is 48 % faster
+    gain: float | None = None  # 0.48: compiled is 48% faster
     eager_rate: float | None = None
     compiled_rate: float | None = None
     per_hour: float | None = None

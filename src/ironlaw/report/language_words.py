@@ -78,7 +78,7 @@ def operators(p: Prediction, limit: int, form: Form) -> list[list[str]]:
     """What takes longest, the same op of all layers together."""
     return [
         [
-            place.name, f"{place.count:,}", form(place.seconds, "s"), f"{significant(100 * place.seconds / float(p.busy_s))} %",
+            place.name, f"{place.count:,}", form(place.seconds, "s"), f"{significant(100 * place.seconds / float(p.busy_s))}%",
             form(place.flops, operation(p.graph.dtype)), form(place.bytes, "B"), place.regime,
         ]
         for place in places(p)[:limit]

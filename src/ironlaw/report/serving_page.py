@@ -56,7 +56,7 @@ def _summary(result: Mapping[str, Any]) -> str:
     rows: list[list[Cell]] = [
         [
             row["hardware"], str(row["devices"]), row["weights"], row["cache"], significant(row["batch"]),
-            f"{100 * row['cache_peak']:.0f} %", show(row["ttft_s"]["promised"], "s"), show(row["tbt_s"]["promised"], "s"),
+            f"{100 * row['cache_peak']:.0f}%", show(row["ttft_s"]["promised"], "s"), show(row["tbt_s"]["promised"], "s"),
             significant(row["tokens_per_s"]),
             "–" if row["dollars_per_million_tokens"] is None else significant(row["dollars_per_million_tokens"]),
             show(row["joules_per_million_tokens"], "J"),

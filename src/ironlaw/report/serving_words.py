@@ -36,6 +36,6 @@ def way(row: Mapping[str, Any]) -> str:
         f"a shared prefix of {row['prefix']:,} tokens cached once, which saved {show(row['reused_tokens'])} prompt tokens"
         if row["prefix"] else "",
         f"{counted(guess['tokens'], 'token')} proposed a step by {guess['draft'] or 'a draft that costs nothing'}, of which"
-        f" {significant(100 * guess['acceptance'])} % are right: {significant(guess['tokens_per_step'])} a step" if guess else "",
+        f" {significant(100 * guess['acceptance'])}% are right: {significant(guess['tokens_per_step'])} a step" if guess else "",
     ]  # fmt: skip
     return "; ".join(filter(None, parts))

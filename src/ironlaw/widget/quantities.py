@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from ironlaw.engine.device.machine import Figure as Sourced
-from ironlaw.units import parse, show, significant
+from ironlaw.units import joined, parse, show, significant
 
 THIN = "\u202f"  # keeps the unit with its number
 
@@ -18,8 +18,8 @@ def format_quantity(value: float, unit: str = "", digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """A share on a picture: `12.3 %` with a thin space."""
-    return f"{significant(100 * share)}{THIN}%"
+    """A share on a picture: `12.3%`."""
+    return f"{significant(100 * share)}%"
 
 
 def in_one_unit(values: Iterable[float], unit: str) -> Callable[[float], str]:
@@ -32,13 +32,13 @@ def in_one_unit(values: Iterable[float], unit: str) -> Callable[[float], str]:
 @lru_cache(maxsize=8192)
 def exact(value: float, unit: str = "") -> str:
     """All the digits that a reader could want, without a prefix."""
-    return f"{significant(value, 12)}{THIN}{unit}".strip(THIN)
+    return joined(significant(value, 12), unit, THIN)
 
 
 @lru_cache(maxsize=8192)
 def share(part: float, whole: float) -> str:
-    """`38.2 %`, three digits."""
-    return f"{significant(100 * part / whole)}{THIN}%"
+    """`38.2%`, three digits."""
+    return f"{significant(100 * part / whole)}%"
 
 
 def cite(source: Sourced | str | None) -> str:

@@ -148,7 +148,7 @@ def test_palm_reaches_the_published_share_of_its_peak() -> None:
 
 
 def test_llama_took_the_published_hours() -> None:
-    """6·405e9·15.6e12 FLOPs; at 400 TFLOP/s a device 26.3 million hours, 85 % of the model card's 30.84."""
+    """6·405e9·15.6e12 FLOPs; at 400 TFLOP/s a device 26.3 million hours, 85% of the model card's 30.84."""
     hours = 6 * 405e9 * 15.6e12 / 400e12 / 3600
     assert hours / 1e6 == pytest.approx(26.3, abs=0.05) and hours / 30.84e6 == pytest.approx(0.85, abs=0.005)
 

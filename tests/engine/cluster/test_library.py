@@ -13,7 +13,7 @@ from ironlaw.registry.boxes import box
 
 @pytest.mark.parametrize("seconds", [1e-6, 1e-4, 1e-2])
 def test_the_law_is_the_best_of_all_pipelines(seconds: float) -> None:
-    """(k + h)·(c + x/k) over every whole k, with h hops of c: never under the law, and within 3 % where pieces are many."""
+    """(k + h)·(c + x/k) over every whole k, with h hops of c: never under the law, and within 3% where pieces are many."""
     hops, cost = 16, 5e-7
     best = min((k + hops) * (cost + seconds / k) for k in range(1, 20_000))
     assert pipelined(hops * cost, seconds) <= best * (1 + 1e-12)

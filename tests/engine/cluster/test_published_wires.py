@@ -66,7 +66,7 @@ def test_another_cluster_of_the_same_boxes_has_few_and_slow_ports() -> None:
 
 
 def test_shares_of_a_step_inside_a_box_and_between_boxes() -> None:
-    """Llama 3 70B, eight-way, 8,192 tokens, arithmetic at half of the peak: 19 % inside, 65 over one port, 31 over four a box."""
+    """Llama 3 70B, eight-way, 8,192 tokens, arithmetic at half of the peak: 19% inside, 65 over one port, 31 over four a box."""
     shape, chip = decoder("llama3_70b"), hardware("h100_sxm")
     arithmetic = 6 * 70.6e9 * 8192 / (8 * chip.peak("bf16") * 0.5)
     sent = tensor_bytes(shape.layers, shape.hidden, 8192, 1, 8)

@@ -66,7 +66,7 @@ def test_published_steps(publication: str, mean: float, worst: float) -> None:
 
 
 def test_llamas_share_of_the_peak_is_within_five_points() -> None:
-    """Published: 430, 400 and 380 TFLOP/s a device, 43, 41 and 38 %; half of the scores counted."""
+    """Published: 430, 400 and 380 TFLOP/s a device, 43, 41 and 38%; half of the scores counted."""
     peak = hardware("h100_sxm").peak("bf16")
     for run, published in zip(runs("llama3_2024"), (430e12, 400e12, 380e12), strict=True):
         done = run.tokens * token_flops(run.shape, run.seq, causal=True) / run.layout.devices

@@ -37,7 +37,7 @@ def test_by_hand():
 
 
 def test_the_scaling_challenge():
-    # 15 ms a pass, 40 % more throughput, 10 s to compile: 2,334 calls, 23.3 hours at 100 an hour
+    # 15 ms a pass, 40% more throughput, 10 s to compile: 2,334 calls, 23.3 hours at 100 an hour
     rate = 1 / 0.015
     calls = breakeven(10, rate, 1.4 * rate)
     assert math.ceil(calls) == 2334

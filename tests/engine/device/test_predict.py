@@ -440,7 +440,7 @@ def test_one_launch_knows_two_kinds_of_traffic():
 
 
 def test_the_dscnn_premise_of_lab_07():
-    # 1,000 kernels of 5 µs, 10 µs a launch: 33.3 % synchronous, 50 % queued
+    # 1,000 kernels of 5 µs, 10 µs a launch: 33.3% synchronous, 50% queued
     machine = replace(MACHINE, bandwidth=1e12, peaks={"fp16": 1e15}, launch=10e-6)
     graph = chain(*["copy"] * 1000, shape=(1_250_000,))  # 5 MB at 1 TB/s
     assert predict(graph, machine, SYNCHRONOUS).utilization == pytest.approx(1 / 3)

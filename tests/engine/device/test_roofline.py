@@ -106,7 +106,7 @@ def test_errors():
 
 def test_mfu_of_a_measured_run():
     assert mfu(8.0, 2.0, 16.0) == 0.25
-    assert mfu(312e12, 1.0, 989e12) == pytest.approx(0.3155, abs=1e-4)  # erratum 24: 31.5 %, not 15.7
+    assert mfu(312e12, 1.0, 989e12) == pytest.approx(0.3155, abs=1e-4)  # erratum 24: 31.5%, not 15.7
     for values, text in (((0.0, 1.0, 1.0), "flops is"), ((1.0, 0.0, 1.0), "seconds is"), ((1.0, 1.0, 0.0), "peak is")):
         with pytest.raises(BadValue, match=f"^{text} 0.0"):
             mfu(*values)

@@ -53,7 +53,7 @@ def test_exact_intervals(hits, trials):
 
 
 def test_the_interval_of_a_benchmark():
-    """Ten thousand test images: 70 % is ± 0.90 points; none right is at most 0.037 %."""
+    """Ten thousand test images: 70% is ± 0.90 points; none right is at most 0.037%."""
     told = clopper_pearson(7_000, 10_000)
     assert (told.high - told.low) / 2 == pytest.approx(0.0090, abs=5e-5) and clopper_pearson(0, 10_000).high == pytest.approx(
         0.00037, abs=5e-6

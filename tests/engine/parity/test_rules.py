@@ -136,7 +136,7 @@ def test_more_demanding_rules_leave_less():
 
 
 def test_two_groups_with_the_same_scores_differ_in_ppv_alone():
-    """Upstream's case: positives at 0.7, negatives at 0.3, spread 0.15, threshold 0.5; base rates of 10 and 40 %."""
+    """Upstream's case: positives at 0.7, negatives at 0.3, spread 0.15, threshold 0.5; base rates of 10 and 40%."""
     tables = [normals("g", base, 0.4 / 0.15).at(0.2 / 0.15) for base in (0.1, 0.4)]
     assert tables[0].fpr == pytest.approx(tables[1].fpr, abs=1e-12) and tables[0].fnr == pytest.approx(tables[1].fnr, abs=1e-12)
     assert [table.ppv for table in tables] == pytest.approx([0.5254, 0.8692], abs=5e-5)

@@ -94,8 +94,8 @@ def test_bad_input_says_what_to_give(call, words):
 
 
 def test_the_best_test_against_normal_noise():
-    """By hand: Φ(1/2σ) at σ = 3.731 is 55.3 %, where (1, 10⁻⁵) alone would allow 73.1; DP-SGD with q = 1 %, σ = 4 and 10⁴ steps, whose
-    privacy loss has a total variation of 0.1010, 55.05 %. With 10 % false alarms it misses 84.8 % of the members."""
+    """By hand: Φ(1/2σ) at σ = 3.731 is 55.3%, where (1, 10⁻⁵) alone would allow 73.1; DP-SGD with q = 1%, σ = 4 and 10⁴ steps, whose
+    privacy loss has a total variation of 0.1010, 55.05%. With 10% false alarms it misses 84.8% of the members."""
     assert noise_accuracy(1 / 3.7310) == pytest.approx(0.5533, abs=1e-4) and accuracy(1.0) == pytest.approx(0.7311, abs=1e-4)
     mu = limit_mu(0.01, 4.0, 10_000)
     assert noise_accuracy(mu) == pytest.approx(0.5505, abs=1e-4) and noise_missed(0.1, mu) == pytest.approx(0.848, abs=1e-3)

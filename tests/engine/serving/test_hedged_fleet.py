@@ -12,7 +12,7 @@ from ironlaw.errors import BadValue
 
 
 def test_copies_are_the_share_that_is_late_at_the_load_that_they_make() -> None:
-    """c = e^(−(1 − ρ(1 + c))·d), by hand for M/M/1 at 70 % with copies after the P95."""
+    """c = e^(−(1 − ρ(1 + c))·d), by hand for M/M/1 at 70% with copies after the P95."""
     delay = -math.log(0.05) / 0.3
     fleet = hedged_fleet(0.7, delay, None, mm1)
     c = fleet.copies
@@ -34,7 +34,7 @@ def test_a_budget_that_is_used_up_leaves_some_late_ones_without_a_copy() -> None
 
 
 def test_copies_that_make_more_late_than_the_shards_can_do_never_end() -> None:
-    """At 80 % c = 0.05·e^(12c) has no solution."""
+    """At 80% c = 0.05·e^(12c) has no solution."""
     fleet = hedged_fleet(0.8, -math.log(0.05) / 0.2, None, mm1)
     assert fleet.busy == 1.0 and math.isinf(fleet.quantile(0.5)) and fleet.copies == 1.0
 

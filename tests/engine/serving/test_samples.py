@@ -13,7 +13,7 @@ CASES = [(n, p) for n in (20, 57, 100, 299, 368, 1000, 4321, 100_000) for p in (
 
 def test_the_fewest_requests_that_bound_a_percentile() -> None:
     assert [least_count(p) for p in (0.99, 0.999, 0.9999)] == [299, 2_995, 29_956]
-    assert least_count(0.5) == 5  # 1/32 is the first power of a half below 5 %
+    assert least_count(0.5) == 5  # 1/32 is the first power of a half below 5%
     assert least_count(0.05) == 1
     assert least_count(0.5, 0.5) == 1
     assert least_count(0.99, 0.99) == 459

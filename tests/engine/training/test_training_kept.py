@@ -29,7 +29,7 @@ def test_34_and_5_as_over_h_with_stored_scores(s, h, heads, b):
 
 @pytest.mark.parametrize(("h", "heads", "published"), [(12288, 96, 0.70), (20480, 128, 0.65)])
 def test_what_recomputing_attention_frees_as_published(h, heads, published):
-    """GPT-3 and MT-NLG 530B at 2,048 tokens: 70 % and 65 % (Korthikanti et al., section 4.2)."""
+    """GPT-3 and MT-NLG 530B at 2,048 tokens: 70% and 65% (Korthikanti et al., section 4.2)."""
     whole, fused = (published_bytes(layer(2048, h, heads, stored=stored)) for stored in (True, False))
     assert 1 - fused / whole == pytest.approx(published, abs=0.004)
 

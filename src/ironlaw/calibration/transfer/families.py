@@ -42,5 +42,5 @@ def product(curve: str, fmt: str) -> str:
 
 def plain_product(curve: str, fmt: str) -> bool:
     """Whether the law itself is nearer than what is carried over: in FP32. Products at 16 bits came out nearer the other way round, with
-    an A100's rows off by 15 % against 23 %."""
+    an A100's rows off by 15% against 23%."""
     return fmt == "fp32" and curve in ("gemm_fp32", "bmm_fp32", "bmm_fp32_odd", "conv_fp32")

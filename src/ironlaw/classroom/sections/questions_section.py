@@ -9,7 +9,7 @@ from ironlaw.classroom.class_predictions import ItemFigures
 from ironlaw.classroom.sections.section_words import NONE, bar, factor, of, people, percent, signed
 from ironlaw.classroom.stats import FEWEST, FEWEST_EACH
 from ironlaw.report.markup import Cell, paragraph, table, text
-from ironlaw.units import significant
+from ironlaw.units import joined, significant
 
 KINDS = {"prediction": "prediction", "decision": "decision", "reflection": "reflection", "blank": "sentence", "number": "challenge"}
 NEAR = 0.5  # orders of magnitude: no other power of ten is nearer
@@ -39,9 +39,9 @@ def _question(one: ItemFigures) -> str:
     facts = [f"{of(one.right, one.n)} right"]
     if one.off is not None and one.orders is not None:
         wrong = f"; of those who were wrong {one.too_high:,} too high, {one.too_low:,} too low" if one.too_high + one.too_low else ""
-        truth = f"truth {significant(float(one.item.answer), 3)}" if isinstance(one.item.answer, (int, float)) else ""
-        unit = f" {one.item.unit}" if one.item.unit and truth else ""
-        facts += [f"{truth}{unit}", f"half of the answers are within a factor of {factor(one.off)} of it{wrong}"]
+        answer, unit = one.item.answer, one.item.unit or ""
+        truth = f"truth {joined(significant(float(answer)), unit)}" if isinstance(answer, (int, float)) else ""
+        facts += [truth, f"half of the answers are within a factor of {factor(one.off)} of it{wrong}"]
     if one.again:
         facts.append(f"{one.again:,} tried again")
     if one.rejudged:
@@ -66,11 +66,11 @@ def separating(figures: ClassFigures) -> str:
         rows.append((_name(figures, one), f"{one.compared:,}", percent(one.share), value, interval, _verdict(one)))
     words = paragraph(
         "The correlation between being right here and the share of right answers to all other questions"
-        f" (corrected point-biserial, with a 95 % interval). It is left out with fewer than {FEWEST} learners, or fewer than"
+        f" (corrected point-biserial, with a 95% interval). It is left out with fewer than {FEWEST} learners, or fewer than"
         f" {FEWEST_EACH} who were right or wrong."
     )
     return words + table(
-        ["question", "learners", "right", "separates", "95 % interval", "so"], rows, "How well questions separate", (1, 2, 3, 4)
+        ["question", "learners", "right", "separates", "95% interval", "so"], rows, "How well questions separate", (1, 2, 3, 4)
     )
 
 

@@ -11,7 +11,7 @@ NARROW = "\u202f"
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.0f}{NARROW}%"
+    return f"{100 * share:.0f}%"
 
 
 def of(hits: int, n: int) -> str:

@@ -21,10 +21,10 @@ def misconceptions(figures: ClassFigures) -> str:
             )
         )  # fmt: skip
     words = paragraph(
-        "Of the learners who met a question or a card that offers the belief, how many chose it at least once; Wilson’s 95 % interval."
+        "Of the learners who met a question or a card that offers the belief, how many chose it at least once; Wilson’s 95% interval."
         " Sure: with a confidence of 4 or 5. Given up: a later right answer where it was offered again."
     )
-    columns = ["belief", "share", "learners", "95 % interval", "sure", "given up"]
+    columns = ["belief", "share", "learners", "95% interval", "sure", "given up"]
     return words + table(columns, rows, "Misconceptions by share", (1, 2, 3, 4, 5))
 
 
@@ -32,7 +32,7 @@ def calibration(figures: ClassFigures) -> str:
     if not figures.calibration:
         return paragraph("No answer in these ledgers has a confidence.")
     words = paragraph(
-        "A confidence of 1 to 5 stands for 25, 45, 65, 80 and 95 %. Whoever is well calibrated is right as often as stated. The Brier score"
+        "A confidence of 1 to 5 stands for 25, 45, 65, 80 and 95%. Whoever is well calibrated is right as often as stated. The Brier score"
         f" is 0 for someone who is always sure and right, and {EVEN_ODDS} for someone who always says one half."
     )
     return words + "".join(map(_one, figures.calibration))

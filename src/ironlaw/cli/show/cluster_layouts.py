@@ -22,7 +22,7 @@ BASES = {
 
 
 def share(value: float) -> str:
-    return f"{significant(100 * value)} %"
+    return f"{significant(100 * value)}%"
 
 
 def report(result: Mapping[str, Any], notes: bool = False) -> None:

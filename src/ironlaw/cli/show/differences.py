@@ -47,7 +47,7 @@ def markdown(found: Changes, limit: float | None, ops: int) -> str:
 
 
 def verdict(found: Changes, limit: float | None) -> str:
-    """`1 of 3 times grew by more than 5 %`."""
+    """`1 of 3 times grew by more than 5%`."""
     if limit is None:
         changed = sum(bool(row.change) for row in found.rows)
         return f"{changed} of {draw.plural(len(found.rows), 'time')} changed" if changed else "no time changed"
@@ -61,7 +61,7 @@ def verdict(found: Changes, limit: float | None) -> str:
 
 
 def change(row: Row) -> str:
-    """`+12 %`, `−3.1 %`, `0`."""
+    """`+12%`, `−3.1%`, `0`."""
     if not row.change:
         return "0"
     return f"{'−' if row.change < 0 else '+'}{draw.percent(abs(row.change))}"

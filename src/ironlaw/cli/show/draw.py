@@ -161,11 +161,11 @@ def span(low: float, high: float, unit: str, broken: bool = False) -> str:
 
 
 def percent(share: float) -> str:
-    """12 %, 0.4 %: two digits, so that a small share is not zero."""
+    """12%, 0.4%: two digits, so that a small share is not zero."""
     value = 100.0 * share
     if 0 < value < 0.01:
-        return "< 0.01 %"
-    return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.2g} %"
+        return "< 0.01%"
+    return f"{value:.0f}%" if value >= 9.95 or value == 0 else f"{value:.2g}%"
 
 
 def count(value: float) -> str:

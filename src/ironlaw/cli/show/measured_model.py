@@ -92,7 +92,7 @@ def report(model: MeasuredModel, ops: int) -> None:
     draw.heading(model.name, " · ".join(filter(None, [model.sizes, model.dtype, model.device, f"{show(model.parameters)} parameters"])))
     ran = [(run, model.predictions.get(run.mode)) for run in model.runs if not run.error]
     queued = ["queued"] if any("piped_s" in run.row for run, _ in ran) else []  # a CPU has no queue
-    columns = ["mode", "measured", "10–90 %", *queued, "predicted", "gap"]
+    columns = ["mode", "measured", "10–90%", *queued, "predicted", "gap"]
     draw.table(columns, [_wall(run, p, bool(queued)) for run, p in ran], left=("mode",))
     _inside(ran)
     for run in model.runs:

@@ -31,7 +31,7 @@ def report(result: Mapping[str, Any]) -> None:
 
 
 def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    more = f"{significant(row['next_bit'])} × noise" if row["next_bit"] else "–"
+    more = f"{significant(row['next_bit'])}× noise" if row["next_bit"] else "–"
     figures = (
         str(row["bits"]),
         draw.count(row["levels"]),

@@ -19,7 +19,7 @@ from ironlaw.recall.schedule import Due, next_due, time_until
 
 KEYS = "s skips, u takes the last answer back, q quits"
 FACTS = "f shows the figures that you may look up, "
-SURE = "How sure are you? 1 to 5 means " + ", ".join(f"{100 * p:.0f}" for p in PROBABILITY.values()) + " %"
+SURE = "How sure are you? 1 to 5 means " + ", ".join(f"{100 * p:.0f}" for p in PROBABILITY.values()) + "%"
 Read = TypeVar("Read")
 
 

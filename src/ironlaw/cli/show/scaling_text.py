@@ -32,20 +32,20 @@ def _head(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
         rows.append(("", ("two points fix two figures exactly: a third would say how far to trust them", draw.DIM)))
     best, ceiling = result["best_workers"], result["ceiling"]
     if best is not None:
-        fastest = f"{draw.plural(int(best), 'worker')}, {significant(result['best_speedup'])} ×; more are slower"
+        fastest = f"{draw.plural(int(best), 'worker')}, {significant(result['best_speedup'])}×; more are slower"
         return [*rows, ("fastest with", (fastest, draw.STRONG))]
-    return [*rows, ("ceiling", "none: nothing is serial" if ceiling is None else f"{significant(ceiling)} ×, with any number of workers")]
+    return [*rows, ("ceiling", "none: nothing is serial" if ceiling is None else f"{significant(ceiling)}×, with any number of workers")]
 
 
 def _between(result: Mapping[str, Any], name: str, write: Any) -> str:
     interval = result[f"{name}_interval"]
-    return f" ({write(interval[0])} to {write(interval[1])}, 95 %)" if interval else ""
+    return f" ({write(interval[0])} to {write(interval[1])}, 95%)" if interval else ""
 
 
 def _measured(point: Mapping[str, Any]) -> tuple[str, ...]:
     share = point["karp_flatt"]
     return (
-        draw.count(point["workers"]), f"{significant(point['speedup'])} ×", f"{significant(point['model'])} ×",
+        draw.count(point["workers"]), f"{significant(point['speedup'])}×", f"{significant(point['model'])}×",
         "–" if share is None else "better than linear" if share < 0 else draw.percent(share),
     )  # fmt: skip
 
@@ -53,11 +53,11 @@ def _measured(point: Mapping[str, Any]) -> tuple[str, ...]:
 def _predicted(row: Mapping[str, Any]) -> tuple[Any, ...]:
     note = "no" if row["extrapolated"] else "yes"
     style = draw.GOOD if row["efficiency"] >= 0.7 else draw.BAD if row["efficiency"] < 0.4 else ""
-    return (draw.count(row["workers"]), f"{significant(row['speedup'])} ×", (draw.percent(row["efficiency"]), style), note)
+    return (draw.count(row["workers"]), f"{significant(row['speedup'])}×", (draw.percent(row["efficiency"]), style), note)
 
 
 def _target(target: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    asked = f"for {significant(target['speedup'])} ×"
+    asked = f"for {significant(target['speedup'])}×"
     if target["workers"] is not None:
         return [(asked, (f"{draw.plural(int(target['workers']), 'worker')}", draw.STRONG))]
     if target["halvings"] is None:

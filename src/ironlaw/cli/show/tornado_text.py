@@ -14,10 +14,10 @@ SHOWN = 8
 
 def report(result: Mapping[str, Any]) -> None:
     for readout in result["readouts"]:
-        draw.heading(f"{readout['name']} = {_figure(readout['value'])}", "what 10 % more or less of each input does to it")
+        draw.heading(f"{readout['name']} = {_figure(readout['value'])}", "what 10% more or less of each input does to it")
         largest = max((abs(row["high"] - row["low"]) for row in readout["levers"]), default=1.0) or 1.0
         rows = [_row(row, readout["value"], largest) for row in readout["levers"][:SHOWN]]
-        draw.table(("input", "lever", "10 % less", "10 % more", ""), rows, left=("input", ""))
+        draw.table(("input", "lever", "10% less", "10% more", ""), rows, left=("input", ""))
     if result["limits"]:
         draw.heading("limits", "the room that is left, as a share of each")
         draw.table(
@@ -36,12 +36,12 @@ def _row(row: Mapping[str, Any], value: float, largest: float) -> tuple[Any, ...
 
 
 def _change(new: float, old: float) -> str:
-    return f"{100 * (new / old - 1):+.1f} %" if old else _figure(new)
+    return f"{100 * (new / old - 1):+.1f}%" if old else _figure(new)
 
 
 def _limit(row: Mapping[str, Any]) -> tuple[Any, ...]:
     sign = "≤" if row["kind"] == "most" else "≥"
-    margin = (f"{100 * row['margin']:+.1f} %", draw.GOOD if row["margin"] >= 0 else draw.BAD)
+    margin = (f"{100 * row['margin']:+.1f}%", draw.GOOD if row["margin"] >= 0 else draw.BAD)
     if row["margin"] >= 0:
         return f"{row['readout']} {sign} {_figure(row['limit'])}", margin, "holds"
     breaks = "" if row["fix"] or not row["fix_alone"] else f"; {_fix(row['fix_alone'])} fixes it and breaks another limit"

@@ -15,7 +15,7 @@ DAY = 86400.0
 
 
 def compile_seconds(kernels: Number, per_kernel: Number) -> Number:
-    """What compiling takes on the first call, by the kernels of the compiled graph: within ±30 % for half the models.
+    """What compiling takes on the first call, by the kernels of the compiled graph: within ±30% for half the models.
 
     `per_kernel`: what the host needs for each (`registry.machines.compile_cost`); two hosts of one kind differ by as much.
     """
@@ -58,7 +58,7 @@ def devices_needed(per_day: float, rate: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How the break-even moves with each input: d(ln N)/d(ln input), so 2.0 means 1 % more gives 2 % more calls."""
+    """How the break-even moves with each input: d(ln N)/d(ln input), so 2.0 means 1% more gives 2% more calls."""
 
     compile_s: Number
     eager_rate: Number

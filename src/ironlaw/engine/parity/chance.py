@@ -10,7 +10,7 @@ from ironlaw.engine.numerics.shares import wilson
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """One share less another, with 95 %."""
+    """One share less another, with 95%."""
 
     value: float
     low: float

@@ -46,7 +46,7 @@ class Parted:
         return times
 
     def gain_of_one_percent(self, faster: Collection[str], factor: float) -> float:
-        """The parts' share after the change, which is what 1 % more on their factor brings, in percent."""
+        """The parts' share after the change, which is what 1% more on their factor brings, in percent."""
         times, factors = [seconds for _, seconds in self.times], self._factors(faster, factor)
         return sum(float(share_after(times, factors, i)) for i, (part, _) in enumerate(self.times) if part in faster)
 

@@ -23,7 +23,7 @@ def pipelined(times: Sequence[Number], factors: Sequence[Number]) -> Number:
 
 
 def share_after(times: Sequence[Number], factors: Sequence[Number], stage: int) -> Number:
-    """A stage's share of the whole after the change. It is also what 1 % more on its factor brings: d ln S / d ln s."""
+    """A stage's share of the whole after the change. It is also what 1% more on its factor brings: d ln S / d ln s."""
     after = _after(times, factors)
     return ratio(after[stage], total(after))
 

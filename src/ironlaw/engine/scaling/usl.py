@@ -53,7 +53,7 @@ def best_workers(sigma: float, kappa: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class UslFit:
-    """σ and κ from measured points, with 95 % intervals; an interval is None where the points leave no freedom to judge by."""
+    """σ and κ from measured points, with 95% intervals; an interval is None where the points leave no freedom to judge by."""
 
     sigma: float
     kappa: float
@@ -119,7 +119,7 @@ def _misfit(rows: list[tuple[float, float, float]], sigma: float, kappa: float) 
 
 
 def _intervals(rows: list[tuple[float, float, float]], sigma: float, kappa: float) -> tuple[Interval | None, Interval | None]:
-    """95 %, from the residuals and Student's t; cut at 0, where neither figure can be less."""
+    """95%, from the residuals and Student's t; cut at 0, where neither figure can be less."""
     freedom = len(rows) - 2
     if freedom < 1:
         return None, None

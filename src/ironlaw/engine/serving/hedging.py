@@ -69,7 +69,7 @@ class HedgedRun(Latencies):
         return float(ranked(sorted(self.seconds[-max(1, math.ceil(self.n * share)) :]), 0.5))
 
     def stays_late(self, ordinary: HedgedRun) -> bool:
-        """Whether it ends with half of the requests slower than 99 % of those on an ordinary day."""
+        """Whether it ends with half of the requests slower than 99% of those on an ordinary day."""
         return self.last_median() > ordinary.quantile(0.99)
 
     def windows(self, late: float, count: int = 40) -> list[Window]:

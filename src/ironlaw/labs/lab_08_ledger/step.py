@@ -149,7 +149,7 @@ def pieces(case: Case) -> list[Part]:
 
 
 def largest(case: Case) -> str:
-    """`57 % is saved by the layers`."""
+    """`57% is saved by the layers`."""
     most = max(pieces(case), key=lambda part: part.value)
     return f"{share(most.value, case.peak)} is {most.name}"
 

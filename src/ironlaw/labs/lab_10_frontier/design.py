@@ -28,7 +28,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    net = f"{one['bits']} bits, {significant(one['accuracy'])} %" if one else "open"
+    net = f"{one['bits']} bits, {significant(one['accuracy'])}%" if one else "open"
     if not two:
         return [("Reader", net, ""), ("File", "open", ""), ("Frontier", "open", "")]
     return [

@@ -21,7 +21,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     fabric, cluster = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
-    rows = [("Factor", f"{significant(fabric['factor'])} ×" if fabric else "open", "")]
+    rows = [("Factor", f"{significant(fabric['factor'])}×" if fabric else "open", "")]
     if not cluster:
         return [*rows, ("Ports", "open", ""), ("All-to-all", "open", "")]
     from ironlaw.labs.lab_v2_03_fabric.act2.verdict import NO_TREE, PORTS, SATURATED  # here: the act is not open yet at first

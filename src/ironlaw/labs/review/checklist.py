@@ -49,7 +49,7 @@ def view(state: State) -> dict[str, Any]:
 
 def _row(claim: Claim, standing: Mapping[str, Standing]) -> dict[str, Any]:
     return {
-        "id": claim.statement.id, "says": claim.statement.says, "ticked": claim.ticked, "record": f"{100 * claim.mastery:.0f} %",
+        "id": claim.statement.id, "says": claim.statement.says, "ticked": claim.ticked, "record": f"{100 * claim.mastery:.0f}%",
         "backed": claim.backed, "gap": GAPS[claim.gap], "cards": [card_record(card, standing[card]) for card in claim.statement.cards],
     }  # fmt: skip
 

@@ -52,7 +52,7 @@ def shade(concept: Concept, mastery: float | None) -> str:
     """What the shading says, in words."""
     if mastery is None:
         return "to come" if concept.planned else "no cards"
-    return f"{100 * mastery:.0f} %"
+    return f"{100 * mastery:.0f}%"
 
 
 def grade(mastery: float | None) -> str:

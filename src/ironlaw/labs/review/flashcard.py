@@ -243,7 +243,7 @@ def flashcard(desk: ReviewDesk) -> Piece:
                 error = {"dial": None, "message": str(refused)}
         return {**desk.view(), "error": error}
 
-    levels = [{"level": level, "stands": f"{100 * probability:.0f} %"} for level, probability in PROBABILITY.items()]
+    levels = [{"level": level, "stands": f"{100 * probability:.0f}%"} for level, probability in PROBABILITY.items()]
     names = [{"value": name, "label": plain(name)} for name in topics()]
     return Piece("flashcard", {"id": "card", "levels": levels, "topics": names}, compute, {"act": 0})
 

@@ -110,7 +110,7 @@ def lasting(job: Job, interval: float, between: Sequence[float], bench: Bench) -
 
 
 def jackknife(added: Sequence[float], between: Sequence[float]) -> tuple[float, float]:
-    """A 95 % interval of Σ work / Σ time, from leaving out one life at a time."""
+    """A 95% interval of Σ work / Σ time, from leaving out one life at a time."""
     count, work, whole = len(added), sum(added), sum(between)
     rest = [(work - a) / (whole - b) for a, b in zip(added, between, strict=True)]
     middle = sum(rest) / count

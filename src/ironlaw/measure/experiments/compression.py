@@ -94,12 +94,12 @@ def ways() -> list[Way]:
         ("int8", "INT8, sums in INT8", np.int8),
     ]
     ways = [Way(name, label, float(SIDE * SIDE * np.dtype(kind).itemsize), plain(dense.astype(kind))) for name, label, kind in kinds]
-    ways.append(Way("zeros_90", "FP32, 90 % zeros, dense kernel", 4.0 * SIDE * SIDE, plain(pruned(0.9))))
+    ways.append(Way("zeros_90", "FP32, 90% zeros, dense kernel", 4.0 * SIDE * SIDE, plain(pruned(0.9))))
     for share in SHARES:
         matrix = pruned(share)
         size = csr_bytes(SIDE, float(np.count_nonzero(matrix)), 32, 32)
         batches = BATCHES if share in WIDE_SHARES else BATCHES[:1]
-        ways.append(Way(f"csr_{100 * share:.0f}", f"compressed rows, {100 * share:.0f} % zeros", size, _sparse(matrix), batches))
+        ways.append(Way(f"csr_{100 * share:.0f}", f"compressed rows, {100 * share:.0f}% zeros", size, _sparse(matrix), batches))
     ways.append(Way("half_width", "half as wide and as high", 4.0 * half * half, plain(dense[:half, :half].copy())))
     ways.append(Way("low_rank", f"two factors of rank {RANK}", low_rank_bytes(SIDE, SIDE, RANK, 32), thin))
     return ways

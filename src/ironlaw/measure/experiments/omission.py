@@ -82,7 +82,7 @@ def rows(bench: Bench) -> Iterator[Draft]:
 
 
 def _figures(way: str, ordered: list[float]) -> Iterator[Draft]:
-    """Percentiles with their 95 % band; where the count leaves an end open, the smallest or largest stands for it and the row says so."""
+    """Percentiles with their 95% band; where the count leaves an end open, the smallest or largest stands for it and the row says so."""
     n = len(ordered)
     for p in PERCENTILES:
         low, high = order_interval(n, p)

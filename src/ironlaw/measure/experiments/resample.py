@@ -19,7 +19,7 @@ NAMES = {"fpr": "false positive rate", "fnr": "false negative rate", "ppv": "pre
 
 
 def rows(bench: Bench) -> Iterator[Draft]:
-    """For each rate: its gap, in both groups, in percent, and one group's over the other's; with the middle 95 % of the draws."""
+    """For each rate: its gap, in both groups, in percent, and one group's over the other's; with the middle 95% of the draws."""
     import numpy as np
 
     draw = np.random.default_rng(SEED)

@@ -144,7 +144,7 @@ def method(device: Device, sizes: Sizes) -> str:
     """How it was timed, in words that fit what was done."""
     sentences = [
         f"ironlaw measure, {sizes.name}, {device.library} on {device.kind.name}, {device.threads()} threads. Host clock (perf_counter);"
-        " wall_s is the median over samples, low_s and high_s the 10 % and 90 % quantiles; short calls are batched so that a sample lasts"
+        " wall_s is the median over samples, low_s and high_s the 10% and 90% quantiles; short calls are batched so that a sample lasts"
         " 200 steps of the clock; one to five calls of warm-up; calls that outlast a quarter of their time are timed three times.",
         "Caches are not cleared between calls: a working set stays where the last call left it, which is what the bandwidth rows are for;"
         " weights of linear and conv2d rows come from a pool larger than the caches, walked end to end, so they are read from memory."

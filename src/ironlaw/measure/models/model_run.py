@@ -31,7 +31,7 @@ PIPED = 10  # calls queued back to back
 TRIES = 3  # how often a mode is timed when the machine is noisy
 METHOD = (
     "Inference without gradients in eval mode, random inputs. wall_s: host clock around one call and a synchronisation, median; low_s and"
-    f" high_s: 10 % and 90 % of the samples. piped_s: {PIPED} calls queued back to back and one synchronisation, per call, median. busy_s,"
+    f" high_s: 10% and 90% of the samples. piped_s: {PIPED} calls queued back to back and one synchronisation, per call, median. busy_s,"
     " kernels and list: torch.profiler in separate runs; on a GPU its kernels, on a CPU the outermost operators, scaled by how much the"
     " profiler slowed the run. compile_s: first call after torch.compile, its caches off. activation_bytes: most memory held at once"
     " beside weights and inputs."

@@ -30,7 +30,7 @@ SAME_HOST = " The same host launches for all."
 def section(analysis: Analysis, place: str) -> str:
     """`place`: where the picture goes."""
     advice = analysis.verdict
-    said = paragraph(advice.finding.replace(" %", f"{NARROW}%"), "lede") + actions(advice)
+    said = paragraph(advice.finding, "lede") + actions(advice)
     answers = [("Does compiling pay?", compiles(analysis)), ("Would another machine help?", elsewhere(advice))]
     if advice.slower:
         answers.append(("What makes it slower?", "; ".join(f"{action.title} {_gain(action)}" for action in advice.slower) + "."))

@@ -124,7 +124,7 @@ function slider({ dial, id, ctx, value, about, wrong }, steps) {
     h("input", {
       type: "range", min: 0, max: steps.length - 1, step: 1, value: nearestStep(steps, value, dial.type),
       oninput: (event) => stepTo(Number(event.target.value)),
-      "aria-label": dial.label, "aria-valuetext": `${Number.isFinite(value) ? significant(value, 6) : value}${dial.unit ? ` ${dial.unit}` : ""}`,
+      "aria-label": dial.label, "aria-valuetext": joined(Number.isFinite(value) ? significant(value, 6) : String(value), dial.unit, " "),
     }),
     numberField({
       id, least: dial.min, most: dial.max, inputmode: dial.whole ? "numeric" : "decimal",

@@ -58,7 +58,7 @@ const outcome = (item) => (item.running ? "Measuring." : item.error ? "" : item.
 function progressView(item) {
   const percent = Math.round(100 * item.running.share);
   return h("span", { key: "progress", class: "il-progress" },
-    h("span", { class: "il-gauge", role: "progressbar", "aria-label": `Progress of ${item.title}`, "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": percent, "aria-valuetext": `${percent} %, ${item.running.doing}` },
+    h("span", { class: "il-gauge", role: "progressbar", "aria-label": `Progress of ${item.title}`, "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": percent, "aria-valuetext": `${percent}%, ${item.running.doing}` },
       h("i", { style: `width: ${percent}%` })),
-    h("span", { class: "il-hint" }, `${percent}${THIN}%, ${item.running.doing}`));
+    h("span", { class: "il-hint" }, `${percent}%, ${item.running.doing}`));
 }

@@ -11,8 +11,6 @@ function shownCell(value, column) {
   if (value === null || value === undefined) return "–";
   if (column.unit === undefined) return String(value);
   if (column.unit === "") return grouped(String(value));
-  if (column.unit === "%") return `${significant(value)}${THIN}%`;
-  if (column.unit === "×") return `${significant(value)}×`;
   return written(value, column.unit);
 }
 

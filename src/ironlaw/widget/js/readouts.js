@@ -6,7 +6,7 @@ const BANNERS = { fail: "✕", good: "✓", warn: "!", ask: "?" };
 function quantity(value, unit) {
   const heard = spoken(value);
   if (heard !== value) return [h("span", { class: "il-num", "aria-hidden": "true" }, value.replaceAll(" ", THIN)), h("span", { class: "il-hearing" }, heard)];
-  return [h("span", { class: "il-num" }, value), unit && h("span", { class: "il-unit" }, `${THIN}${unit}`)];
+  return [h("span", { class: "il-num" }, value), unit && h("span", { class: "il-unit" }, joined("", unit))];
 }
 
 function cardView(card, i, ctx) {
@@ -19,9 +19,9 @@ function cardView(card, i, ctx) {
   return h("li", { key: card.id ?? card.label ?? i, class: `il-card ${card.tone ? `il-tone-${card.tone}` : ""} ${card.term ? `c-${card.term}` : ""}` },
     h("span", { class: "il-card-label" }, card.label),
     rows.length
-      ? h("button", { type: "button", class: "il-card-value", "aria-label": `${spoken(card.value)}${card.unit ? ` ${card.unit}` : ""}, ${detail}`, ...handlers }, value)
+      ? h("button", { type: "button", class: "il-card-value", "aria-label": `${joined(spoken(card.value), card.unit, " ")}, ${detail}`, ...handlers }, value)
       : h("span", { class: "il-card-value" }, value),
-    (word || card.note) && h("span", { class: "il-card-note" }, word && h("b", { class: "il-grade" }, word), word && card.note ? ", " : null, card.note?.replace(/(\d) %/g, `$1${THIN}%`)));
+    (word || card.note) && h("span", { class: "il-card-note" }, word && h("b", { class: "il-grade" }, word), word && card.note ? ", " : null, card.note));
 }
 
 const cardsView = (cards, ctx) => cards?.length ? h("ul", { key: "cards", class: "il-cards", role: "list", "aria-label": "Readouts" }, cards.map((card, i) => cardView(card, i, ctx))) : null;
@@ -41,7 +41,7 @@ const noteView = (html, key = "note") => html ? rich("div", { key, class: "il-no
 
 // One sentence for screen readers when the dials rest: the cards, and the banner if there is one.
 function summary(view) {
-  const cards = (view.cards ?? []).map((card) => `${card.label} ${spoken(card.value)} ${card.unit ?? ""}`.trim());
+  const cards = (view.cards ?? []).map((card) => `${card.label} ${joined(spoken(card.value), card.unit, " ")}`);
   return [view.banner?.title, ...cards, cards.length ? null : view.figures?.[0]?.text].filter(Boolean).join("; ");
 }
 

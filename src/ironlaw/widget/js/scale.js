@@ -57,7 +57,7 @@ function ticksOf(scale, size, gap, place = (tick) => scale.at(tick.value)) {
   const [step, name] = log ? [1, axis.unit ?? ""] : axis.unit === "s" ? longTime(domain) : axis.unit === "iB" ? binaryUnit(domain) : [1, axis.unit ?? ""];
   const scaled = !(log || long || !name || name === "%" || name === "×"); // one prefix for all ticks of a linear axis: 0.5 s beside 1 s
   const [factor, prefix] = scaled ? prefixOf(Math.max(...domain.map((end) => Math.abs(end / step))), name) : [1, ""];
-  const text = (value) => (scaled ? `${significant(value / factor, 6)}${THIN}${prefix}${name}` : tickText(value, long ? "" : name));
+  const text = (value) => (scaled ? joined(significant(value / factor, 6), prefix + name) : tickText(value, long ? "" : name));
   const tick = (value) => ({ value: value * step, text: text(value) });
   for (const values of axis.ticks?.length ? thinned(axis.ticks.map((value) => value / step)) : log ? (name === "iB" ? binaryTicks(domain) : logTicks(domain)) : linearTicks(domain.map((end) => end / step))) {
     const ticks = values.map(tick);

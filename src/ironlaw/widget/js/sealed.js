@@ -7,7 +7,7 @@ function estimateView(ctx) {
   const { label, unit, min, max, step } = spec.estimate;
   const value = state.estimate;
   const given = value !== null && value !== undefined;
-  const text = given ? `${significant(value, 6)}${THIN}${unit}` : "move the slider";
+  const text = given ? joined(significant(value, 6), unit) : "move the slider";
   return h("div", { key: "estimate", class: "il-estimate" },
     rich("label", { for: `${ui.id}-estimate` }, label),
     h("div", { class: "il-slide" },
@@ -51,7 +51,7 @@ function handlesView(ctx, plan, heights) {
   return h("svg", { key: "handles", class: "il-targets il-handles", role: "group", "aria-label": "The points of your curve", width, height, viewBox: `0 0 ${width} ${height}`, onpointerdown: (event) => stroke(event, plan, ctx) },
     sketch.points.map(({ x, name }, i) => h("g", {
       key: i, class: "il-handle", tabindex: 0, role: "slider", "aria-label": name, "aria-orientation": "vertical", "aria-valuemin": sketch.min, "aria-valuemax": sketch.max,
-      "aria-valuenow": heights[i], "aria-valuetext": `${significant(heights[i], 3)} ${sketch.unit}`, onkeydown: keys(i),
+      "aria-valuenow": heights[i], "aria-valuetext": joined(significant(heights[i], 3), sketch.unit, " "), onkeydown: keys(i),
     }, h("circle", { class: "il-grasp", cx: plan.x.at(x), cy: plan.y.at(heights[i]), r: 20 }), h("circle", { class: "il-knot", cx: plan.x.at(x), cy: plan.y.at(heights[i]), r: 8 }))));
 }
 
@@ -91,7 +91,7 @@ function stroke(event, plan, ctx) {
 }
 
 // What the seal says of it.
-const sealedWords = ({ spec }, sealed) => (sealed.estimate !== undefined && spec.estimate ? `, ${significant(sealed.estimate, 6)}${THIN}${spec.estimate.unit}` : sealed.sketch ? ", with your curve" : "");
+const sealedWords = ({ spec }, sealed) => (sealed.estimate !== undefined && spec.estimate ? `, ${joined(significant(sealed.estimate, 6), spec.estimate.unit)}` : sealed.sketch ? ", with your curve" : "");
 
 // Which part is still missing, in words; empty where nothing is.
 function partMissing({ spec, state }) {

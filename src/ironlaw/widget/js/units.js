@@ -6,6 +6,8 @@ const BINARY = [[2 ** 40, "Ti"], [2 ** 30, "Gi"], [2 ** 20, "Mi"], [2 ** 10, "Ki
 const PREFIXED = new Set(["B", "B/s", "FLOP", "OP", "FLOP/s", "OP/s", "FLOP/B", "OP/B", "Hz", "s", "W", "J", ""]);
 const EDGE = 1 - 5e-4; // 999.7 rounds to 1.00 of the next prefix
 const THIN = "\u202f";
+const SIGNS = new Set(["%", "×"]); // written right after their number: 24%, 4×
+const joined = (number, unit, gap = THIN) => (unit ? `${number}${SIGNS.has(unit) ? "" : gap}${unit}` : number);
 
 function significant(value, digits = 3) {
   if (value === 0) return "0";
@@ -39,8 +41,7 @@ function prefixOf(value, unit) {
 }
 
 function written(value, unit, digits = 3) {
-  const [number, name] = split(value, unit, digits);
-  return name ? `${number}${THIN}${name}` : number;
+  return joined(...split(value, unit, digits));
 }
 
 const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
@@ -60,8 +61,6 @@ function tickText(value, unit) {
     const digits = significant(value / 10 ** exponent);
     return digits === "1" ? power(exponent) : `${digits} × ${power(exponent)}`;
   }
-  if (unit === "×") return value >= 1e4 || (value > 0 && value < 1e-3) ? `${power(Math.round(Math.log10(value)))}` : `${significant(value)}×`;
-  if (unit === "%") return `${significant(value)}${THIN}%`;
-  const [number, name] = split(value, unit, 6);
-  return name ? `${number}${THIN}${name}` : number;
+  if (unit === "×" && (value >= 1e4 || (value > 0 && value < 1e-3))) return power(Math.round(Math.log10(value)));
+  return joined(...split(value, unit, SIGNS.has(unit) ? 3 : 6));
 }

@@ -96,7 +96,7 @@ def _memory_card(case: Case) -> dict[str, Any]:
     need = case.footprint
     ratio = float(need.total / need.usable)
     tone = kit.tone("memory", ratio)
-    of = f"{significant(ratio)} × the" if ratio > 1 else f"{kit.share(need.total, need.usable)} of"
+    of = f"{significant(ratio)}× the" if ratio > 1 else f"{kit.share(need.total, need.usable)} of"
     return kit.card("Memory needed", need.total, "B", tone=tone, note=f"{of} {show(need.usable, 'B')}", word=FITS[tone])
 
 

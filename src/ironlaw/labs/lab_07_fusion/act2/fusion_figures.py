@@ -86,7 +86,7 @@ def attention_bytes(seq: int, head: int) -> Figure:
     naive, tiled = traffic[seq]
     return lines(
         series, Axis("log", "sequence length", ticks=tuple(map(float, fusion.SEQUENCES))), Axis("log", "bytes across memory", "B"),
-        "Bytes that attention moves", now=("naive", float(seq)), note=f"{significant(naive / tiled)} × less at {seq:,}",
+        "Bytes that attention moves", now=("naive", float(seq)), note=f"{significant(naive / tiled)}× less at {seq:,}",
         id="attention-bytes",
     )  # fmt: skip
 
@@ -95,7 +95,7 @@ def attention_times(seq: int) -> Figure:
     runs = {s: pair for s in fusion.SEQUENCES if (pair := fusion.flash_times(s))}
     series = {name: [(float(s), pair[i]) for s, pair in runs.items()] for i, name in enumerate(("naive", "tiled"))}
     times = runs.get(seq)
-    note = f"{significant(times[0] / times[1])} × faster at {seq:,}" if times else f"not measured at {seq:,}"
+    note = f"{significant(times[0] / times[1])}× faster at {seq:,}" if times else f"not measured at {seq:,}"
     return lines(
         series, Axis("log", "sequence length", ticks=tuple(map(float, runs))), Axis("log", "time", "s"),
         "Time that attention takes, measured on an H200", now=("naive", float(seq)), note=note, id="attention-times",

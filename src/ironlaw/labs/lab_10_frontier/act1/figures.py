@@ -56,7 +56,7 @@ def accuracy(setting: Setting, said: float | None, true: float) -> Figure:
     full = 100 * setting.at(32).accuracy.value
     extra = [mark("rule", "ridge", y=full, dash=True, name="FP32", id="full", hover=[("FP32", exact(full, "%"))])]
     extra += [
-        mark("line", "muted", points=[(float(b), 100 * share.low), (float(b), 100 * share.high)], name="95 % interval", id=f"interval-{b}")
+        mark("line", "muted", points=[(float(b), 100 * share.low), (float(b), 100 * share.high)], name="95% interval", id=f"interval-{b}")
         for b in BITS
         for share in [setting.at(b).accuracy]
     ]
@@ -100,11 +100,11 @@ def weights(setting: Setting) -> Figure:
         words = f"{count} levels, {significant(size)} apart" + ("" if places else ", too close to draw")
     else:
         words = f"{setting.format}: nothing is rounded to levels"
-    table = tuple((f"{significant(edges[i])} to {significant(edges[i + 1])}", f"{significant(share)} %") for i, share in enumerate(shares))
+    table = tuple((f"{significant(edges[i])} to {significant(edges[i + 1])}", f"{significant(share)}%") for i, share in enumerate(shares))
     return Figure(
         "weights", f"The weights of {what}, and the levels they round to", Axis("linear", "weight", "", (-bound, bound)),
         Axis("log", "share of the weights", "%", (LEAST, 100.0)), tuple(marks),
-        f"Weights of {what} between {significant(-bound)} and {significant(bound)}, {significant(max(shares))} % of them in the fullest "
+        f"Weights of {what} between {significant(-bound)} and {significant(bound)}, {significant(max(shares))}% of them in the fullest "
         f"of {BINS} bins; {words}.",
         Table(("weight", "share"), table), words, more={"tab": "Weights and levels", "height": 330},
     )  # fmt: skip

@@ -47,7 +47,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 def cards(setting: Setting) -> list[dict[str, Any]]:
     answers = setting.answers
     share = answers.accuracy
-    interval = f"95 %: {significant(100 * share.low)} to {significant(100 * share.high)} %"
+    interval = f"95%: {significant(100 * share.low)} to {significant(100 * share.high)}%"
     factor = kit.text_card("Each lost bit", f"×{significant(setting.factor)}", note=f"divergence, mean of {FIRST} to {LAST} bits")
     return [
         kit.text_card("Divergence", _small(answers.kl), note=f"nats, {setting.format}"),

@@ -49,7 +49,7 @@ def _reader(case: DigitCase) -> tuple[Axis, Axis, str, Budget]:
         y, limit = Axis("log", "wrong answers", "%", (1.0, 100.0)), 100 * (1 - case.floor)
     else:
         y, limit = Axis("log", "divergence", "nats", (1e-7, 100.0)), None
-    budget = Budget(cost, limit, name, harm_words=f"{significant(100 * case.floor)} % right")
+    budget = Budget(cost, limit, name, harm_words=f"{significant(100 * case.floor)}% right")
     return x, y, "The digit reader in every width and number of bits", budget
 
 

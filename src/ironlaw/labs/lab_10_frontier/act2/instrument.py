@@ -75,12 +75,12 @@ def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
             kit.card("File", llama.size(case.name), "B", note=f"{significant(llama.bits(case.name))} bits per weight"),
             kit.card("Memory", float(need.total), "B", tone=kit.tone("memory", float(need.total / need.usable)),
                      note=f"{kit.share(need.total, need.usable)} of {kit.capacity(float(need.usable))}"),
-            kit.text_card("Perplexity", significant(value, 4), note=f"95 %: {significant(low, 4)} to {significant(high, 4)}"),
+            kit.text_card("Perplexity", significant(value, 4), note=f"95%: {significant(low, 4)} to {significant(high, 4)}"),
             time, place,
         ]  # fmt: skip
     answers = case.setting.answers
     share = answers.accuracy
-    interval = f"95 %: {significant(100 * share.low)} to {significant(100 * share.high)} %"
+    interval = f"95%: {significant(100 * share.low)} to {significant(100 * share.high)}%"
     return [
         kit.card("File", case.setting.bytes, "B", note=f"{kit.share(case.setting.bytes, Setting().bytes)} of the full reader"),
         kit.card("Right answers", 100 * share.value, "%", note=interval),

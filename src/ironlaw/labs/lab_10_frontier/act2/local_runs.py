@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ironlaw import kit
 from ironlaw.units import significant
 
-SHOWN = {"fp16": "FP16 here", "int8": "INT8 here", "zeros_90": "90 % zeros, dense, here", "csr_90": "90 % zeros, compressed rows, here"}
+SHOWN = {"fp16": "FP16 here", "int8": "INT8 here", "zeros_90": "90% zeros, dense, here", "csr_90": "90% zeros, compressed rows, here"}
 PLAIN = "fp32"
 
 
@@ -59,5 +59,5 @@ def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     source = f"NumPy, batch 1; {run.source}"
     return {
         "half_the_bits_twice_the_speed": kit.LocalFigure(1 / ratio(run, "int8"), "×", f"INT8 against FP32, {source}"),
-        "pruning_no_speedup": kit.LocalFigure(1 / ratio(run, "csr_90"), "×", f"compressed rows with {significant(90)} % zeros, {source}"),
+        "pruning_no_speedup": kit.LocalFigure(1 / ratio(run, "csr_90"), "×", f"compressed rows with {significant(90)}% zeros, {source}"),
     }

@@ -29,7 +29,7 @@ def every_part(one: Pass, target: str, factor: float, overlap: bool) -> Figure:
             "point", "accent" if name == target else "ridge", size=8, x=gains[name], y=names[name], id=f"part-{name}", name=names[name],
             label=format_quantity(gains[name], "×"), emphasis=name == target,
             hover=[("the pass, faster by", exact(gains[name], "×")), ("at most", _most(one, name, overlap)),
-                   ("share of the pass", f"{100 * one.share(name):.3g} %")],
+                   ("share of the pass", f"{100 * one.share(name):.3g}%")],
         )
         for name in ranked
     ]  # fmt: skip

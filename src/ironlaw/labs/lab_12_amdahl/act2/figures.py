@@ -33,7 +33,7 @@ def curve(job: Job, local: Points, measured: Points, measured_on: str, marks: Se
     shown = [float(n) for n in counts(job) if n <= last]
     ideal = min(last, top)
     series = {"this job": [(n, job.speedup_on(n)) for n in shown], "ideal": [(1.0, 1.0), (ideal, ideal)]}
-    extra = [mark("rule", "ink", y=job.target, label=f"target {significant(job.target)}{THIN}×", name="the target", id="target",
+    extra = [mark("rule", "ink", y=job.target, label=f"target {significant(job.target)}×", name="the target", id="target",
                   hover=[("target", exact(job.target, "×"))])]  # fmt: skip
     if not job.kappa and 1 < job.ceiling < top:
         extra.append(mark("rule", "ridge", y=job.ceiling, dash=True, label=f"ceiling {format_quantity(job.ceiling, '×')}",

@@ -86,14 +86,14 @@ def _said(lab: kit.Lab, premise: Case, high: float) -> list[Mark]:
     above = " (above the axis)" if said > high else ""
     marks = [
         mark("point", "accent", x=AGAIN, y=min(max(said, 0.0), high), role="prediction", id="prediction", name="your prediction",
-             label=f"you said {significant(float(option.value))} ×{above}" if float(option.value) < 1e6 else "you said no limit",
+             label=f"you said {significant(float(option.value))}×{above}" if float(option.value) < 1e6 else "you said no limit",
              hover=[("your prediction", exact(float(option.value), "×"))]),
         mark("point", "ridge", x=NOW, y=min(now, high), id="now", name="at the rate of today",
              label=f"today {format_quantity(now, 's', premise.digits)}", hover=[("at the rate of today", exact(now, "s"))]),
     ]  # fmt: skip
     if said > 1.5 * again:
         marks.append(mark("point", "ink", x=AGAIN, y=min(again, high), shape="diamond", role="truth", id="truth", name="computed",
-                          label=f"it is {truth} ×: {format_quantity(again, 's', premise.digits)}",
+                          label=f"it is {truth}×: {format_quantity(again, 's', premise.digits)}",
                           hover=[("at ten times the rate", exact(again, "s"))]))  # fmt: skip
     return marks
 

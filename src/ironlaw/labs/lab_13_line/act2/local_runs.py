@@ -51,4 +51,4 @@ def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
         return {}
     more = streams(run)[-1]
     load = 100 * more["rate"] * float(full["wall_s"]) / batches.MOST
-    return {"gpu_utilisation_is_load": kit.LocalFigure(load, "%", f"loaded, while busy {100 * more['busy']:.0f} %; {run.source}")}
+    return {"gpu_utilisation_is_load": kit.LocalFigure(load, "%", f"loaded, while busy {100 * more['busy']:.0f}%; {run.source}")}

@@ -81,8 +81,8 @@ def formula(case: Case) -> str:
     lines = line("95% band of <i>P</i><sub>99</sub>:", ranks)
     if case.load >= 1 or value <= case.service:
         return lines
-    symbols = "<i>P</i><sub>99</sub> = <i>L</i> + <i>s</i> − 1 % · <i>T</i> · (1 − <i>λs</i>)"
-    figures_in = f"= {_s(case.stall)} + {_s(case.service)} − 1 % · {_s(case.period)} · {kit.amount(spare)}"
+    symbols = "<i>P</i><sub>99</sub> = <i>L</i> + <i>s</i> − 1% · <i>T</i> · (1 − <i>λs</i>)"
+    figures_in = f"= {_s(case.stall)} + {_s(case.service)} − 1% · {_s(case.period)} · {kit.amount(spare)}"
     return line(symbols) + line(figures_in, "=", _s(value)) + lines
 
 

@@ -27,7 +27,7 @@ def tails(fleet: Fleet) -> Figure:
     series = {name: [(min(max(t, low), high), max(share, LEAST)) for t, share in points] for name, points in series.items()}
     p99, one = fleet.page_p99, f"P{significant(100 * fleet.leaf_quantile, 6)}"
     extra: list[Mark] = [
-        mark("rule", "ridge", y=1.0, dash=True, id="one-percent", label="1 %: P99", name="one in a hundred", hover=[("share", "1 %")]),
+        mark("rule", "ridge", y=1.0, dash=True, id="one-percent", label="1%: P99", name="one in a hundred", hover=[("share", "1%")]),
         upright(fleet.target, "target", "the target", "s", "good" if fleet.in_time else "fail", "target"),
         mark("point", "accent", x=min(max(p99, low), high), y=1.0, size=7, emphasis=True, id="page-p99", name="page's P99",
              label=format_quantity(p99, "s"), hover=[("page's P99", exact(p99, "s")), ("of one shard", one)]),
@@ -55,7 +55,7 @@ def over_time(fleet: Fleet, mine: str, level: float | None) -> Figure:
         "late requests": [(t, 100 * w.late) for t, w in zip(at, windows, strict=True)],
     }
     full = "" if mine and level == 100.0 else "all that the shards can do"  # the learner's own words stand on that line
-    extra = [mark("rule", "ridge", y=100.0, dash=True, id="full", label=full, name="capacity", hover=[("capacity", "100 %")])]
+    extra = [mark("rule", "ridge", y=100.0, dash=True, id="full", label=full, name="capacity", hover=[("capacity", "100%")])]
     if fleet.pause:
         start = fleet.paused.arrive[len(fleet.paused.arrive) // 5] * fleet.service
         still = "all shards stand still"

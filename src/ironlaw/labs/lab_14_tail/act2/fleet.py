@@ -158,7 +158,7 @@ class Fleet:
 
     @property
     def tipped(self) -> bool:
-        """Whether the run with a pause ends with half of the requests slower than 99 % of an ordinary day without copies."""
+        """Whether the run with a pause ends with half of the requests slower than 99% of an ordinary day without copies."""
         return stays_late(self, self.pause)
 
     @property
@@ -181,7 +181,7 @@ class Fleet:
 
     @property
     def spread(self) -> tuple[float, float | None]:
-        """Between which a simulated P99 of the page lies, by rank: 95 % for independent requests, about 90 % for neighbours in a line.
+        """Between which a simulated P99 of the page lies, by rank: 95% for independent requests, about 90% for neighbours in a line.
         None where even the slowest of the run does not bound it."""
         low, high = order_interval(self.counted, self.leaf_quantile)
         ordered = self.run.ordered

@@ -17,7 +17,7 @@ HERE = "false alarms, drawn anew here"
 
 
 class Drawn(NamedTuple):
-    """A ratio from the learner's own machine, and where 95 % of the draws lie."""
+    """A ratio from the learner's own machine, and where 95% of the draws lie."""
 
     value: float
     low: float
@@ -65,7 +65,7 @@ def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark
 
 def _whisker(drawn: Drawn) -> list[Mark]:
     low, value, high = (min(ENDS[1], max(ENDS[0], end)) for end in (drawn.low, drawn.value, drawn.high))
-    hover = [("95 % of the draws", f"{exact(drawn.low, '×')} to {exact(drawn.high, '×')}"), ("measured", drawn.source)]
+    hover = [("95% of the draws", f"{exact(drawn.low, '×')} to {exact(drawn.high, '×')}"), ("measured", drawn.source)]
     return [
         mark("bar", "here", x0=low, x1=max(high, 1.0001 * low), y=HERE, thin=True, id="here-band", name=HERE, hover=hover),
         mark(

@@ -20,7 +20,6 @@ from ironlaw.pictures.rays import Line, rays
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.registry.scored_groups import COMPAS, CREDIT
 from ironlaw.widget.figure import tabbed
-from ironlaw.widget.quantities import THIN
 
 CLAIMS = ("compas_fpr_twice", "compas_ppv_equal", "accuracy_is_fairness")
 GAPS = {"fpr": "False positives", "fnr": "Misses", "ppv": "Precision"}
@@ -60,7 +59,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
                 rays(
                     lines,
                     setting.held,
-                    f"A precision of {setting.ppv:.0f}{THIN}% in both groups",
+                    f"A precision of {setting.ppv:.0f}% in both groups",
                     flagged=speech.flagged,
                     true=speech.true,
                     other=speech.other,
@@ -122,7 +121,7 @@ def cards(pair: tuple[Group, Group], counts: tuple[Table, Table]) -> list[dict[s
         word = "not chance" if sure else "may be chance"
         shown.append(as_points(f"Gap in {label.lower()}", gap, note=note, tone="bad" if sure else "middling", word=word))
     ratio = odds(pair[0].base) / odds(pair[1].base)
-    bases = f"base rates {100 * pair[0].base:.3g} and {100 * pair[1].base:.3g}{THIN}%"
+    bases = f"base rates {100 * pair[0].base:.3g} and {100 * pair[1].base:.3g}%"
     return [*shown, kit.card("Ratio of the odds", ratio, "×", note=bases)]
 
 
@@ -132,4 +131,4 @@ def formula(group: Group, table: Table) -> str:
         return law + line("nobody is flagged, so there is no precision and no false positive")
     base, ppv, fnr = (f"{value:.3f}" for value in (group.base, table.ppv, table.fnr))
     filled = [fraction(base, f"1 − {base}"), "·", fraction(f"1 − {ppv}", ppv), f"· (1 − {fnr}) ="]
-    return law + line("=", *filled, kit.dress(f"{100 * table.fpr:.3g} %"))
+    return law + line("=", *filled, kit.dress(f"{100 * table.fpr:.3g}%"))

@@ -75,7 +75,7 @@ def local_figures(lab: kit.Lab) -> dict[str, kit.LocalFigure]:
     run = lab.local_run("resample")
     rows = {claim: run.row(name=name) for claim, name in RATIOS.items()} if run else {}
     return {
-        claim: kit.LocalFigure(float(row["value"]), "×", f"{row['low']:.2f} to {row['high']:.2f} × in 95 % of draws; {run.source}")
+        claim: kit.LocalFigure(float(row["value"]), "×", f"{row['low']:.2f} to {row['high']:.2f}× in 95% of draws; {run.source}")
         for claim, row in rows.items()
         if run and row
     }

@@ -81,7 +81,7 @@ def peek() -> dict[str, object]:
         "base": f"{one.base:.4f}",
         "ppv": f"{table.ppv:.4f}",
         "fnr": f"{table.fnr:.4f}",
-        "fpr": kit.dress(f"{100 * fpr_of(one.base, table.ppv, table.fnr):.2f} %"),
+        "fpr": kit.dress(f"{100 * fpr_of(one.base, table.ppv, table.fnr):.2f}%"),
         "same_a": kit.percent(ppv_of(A, FNR, 0.1)),
         "same_b": kit.percent(ppv_of(B, FNR, 0.1)),
         "fnr_held": kit.percent(FNR),

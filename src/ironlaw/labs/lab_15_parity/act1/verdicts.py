@@ -19,7 +19,7 @@ def _held(setting: Setting) -> dict[str, object]:
 
 def _off_curve(setting: Setting) -> dict[str, object]:
     worst = min(setting.short, key=reach)
-    most = kit.dress(f"{math.floor(1000 * reach(worst)) / 10:.1f} %")
+    most = kit.dress(f"{math.floor(1000 * reach(worst)) / 10:.1f}%")
     return _held(setting) | {"floor": kit.amount(100 * FLOOR, "%"), "group": worst.name, "most": most}
 
 

@@ -11,7 +11,7 @@ from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.registry.scored_groups import CREDIT, groups
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
-from ironlaw.widget.quantities import THIN, exact
+from ironlaw.widget.quantities import exact
 
 ASKED = 0.82  # the break-even of the question: the price list is for it
 ASKED_RULES = {"one": ONE, "opportunity": OPPORTUNITY, "odds": ODDS, "selection": SELECTION}  # option of the question -> rule
@@ -31,22 +31,22 @@ def profits(policy: Policy, said: str = "", true: str = "") -> Figure:
             y=RULES[rule],
             id=f"rule-{rule}",
             name=RULES[rule],
-            label=f"{significant(share)}{THIN}%",
+            label=f"{significant(share)}%",
             emphasis=rule == policy.rule,
             hover=[("of the largest profit", exact(share, "%"))],
         )
         for rule, share in shares.items()
     ]
-    words = "; ".join(f"{RULES[rule]} {significant(share)}{THIN}%" for rule, share in shares.items())
+    words = "; ".join(f"{RULES[rule]} {significant(share)}%" for rule, share in shares.items())
     drawn = Figure(
         "profits",
-        f"{RULES[policy.rule].capitalize()}: {significant(shares[policy.rule])}{THIN}% of the profit",
+        f"{RULES[policy.rule].capitalize()}: {significant(shares[policy.rule])}% of the profit",
         Axis("linear", "of the largest profit", "%", (0.0, 115.0), ticks=(0.0, 25.0, 50.0, 75.0, 100.0)),
         Axis("band", names=tuple(RULES[rule] for rule in shares)),
         tuple(bars),
         f"{words}.",
         Table(("rule", "of the largest profit"), tuple((RULES[rule], exact(share, "%")) for rule, share in shares.items())),
-        f"the question is about a break-even of {100 * ASKED:.0f}{THIN}%" if said and policy.breakeven != ASKED else "",
+        f"the question is about a break-even of {100 * ASKED:.0f}%" if said and policy.breakeven != ASKED else "",
         more={"row": 30},
     )
     return on_rows(drawn, [RULES[said]], RULES[true]) if said else drawn

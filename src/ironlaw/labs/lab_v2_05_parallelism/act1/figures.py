@@ -43,7 +43,7 @@ def pieces(lab: kit.Lab, setting: Setting) -> Figure:
             name = "whole stages" if count == 1 else f"{count} pieces each"
             rows[name] = (100 * float(bubble(setting.pipeline, setting.micro_batches, count)), count == setting.virtual)
     marks: list[Mark] = [
-        mark("bar", "warn", x=value, y=name, id=name, name=name, label=f"{significant(value)} %", emphasis=chosen,
+        mark("bar", "warn", x=value, y=name, id=name, name=name, label=f"{significant(value)}%", emphasis=chosen,
              hover=[("bubble", exact(value, "%"))])
         for name, (value, chosen) in rows.items()
     ]  # fmt: skip
@@ -51,12 +51,12 @@ def pieces(lab: kit.Lab, setting: Setting) -> Figure:
     far = max([value for value, _ in rows.values()] + ([float(option.value), float(lab.question("act1").answer)] if option else []))
     if option is not None:
         marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "%")
-    words = "; ".join(f"{name} {significant(value)} %" for name, (value, _) in rows.items())
+    words = "; ".join(f"{name} {significant(value)}%" for name, (value, _) in rows.items())
     return Figure(
         "pieces", f"Each stage waits {percent(setting.bubble)} of the time",
         Axis("linear", "share of the pipeline's time", "%", (0.0, up_to(1.2 * far))),
         Axis("band", names=tuple(rows)), tuple(marks), f"{words}.",
-        table=Table(("stages", "bubble", "exactly"), tuple((name, f"{significant(v)} %", exact(v, "%")) for name, (v, _) in rows.items())),
+        table=Table(("stages", "bubble", "exactly"), tuple((name, f"{significant(v)}%", exact(v, "%")) for name, (v, _) in rows.items())),
         note=f"{setting.pipeline} stages, {setting.micro_batches:,} microbatches",
     )  # fmt: skip
 
@@ -91,20 +91,20 @@ def more_gpus(setting: Setting, here: Mapping[str, float]) -> Figure:
                     mark("bar", colour, x0=at, x1=at + value, y=name, id=f"{name}-{part}", name=part, pattern=pattern,
                          emphasis=count == setting.data, hover=[("GPUs", f"{one.devices:,}"), (part, exact(value, "%"))])
                 )  # fmt: skip
-                table.append((name, part, f"{significant(value)} %"))
+                table.append((name, part, f"{significant(value)}%"))
                 at += value
-        marks.append(mark("label", "ink", x=100.0, y=name, id=f"{name}-mfu", label=f"MFU {significant(mine['at peak'])} %"))
-        words.append(f"{name}: MFU {significant(mine['at peak'])} %, bubble {significant(mine['bubble'])} %")
+        marks.append(mark("label", "ink", x=100.0, y=name, id=f"{name}-mfu", label=f"MFU {significant(mine['at peak'])}%"))
+        words.append(f"{name}: MFU {significant(mine['at peak'])}%, bubble {significant(mine['bubble'])}%")
         for stated in stated_mfu(setting, one.devices):
             marks.append(mark("point", "accent", x=stated, y=name, shape="diamond", size=6, id=f"{name}-published", name="published MFU",
                               hover=[("published MFU", exact(stated, "%")), published("training_mfu").citation]))  # fmt: skip
-            words.append(f"published at {one.devices:,}: {significant(stated)} %")
+            words.append(f"published at {one.devices:,}: {significant(stated)}%")
     for name, value in here.items():
         names.append(name)
         marks.append(mark("bar", "here", x0=0.0, x1=value, y=name, id=name, name=name, hover=[("of what two could do", exact(value, "%"))]))
-        marks.append(mark("label", "here", x=100.0, y=name, id=f"{name}-share", label=f"{significant(value)} %"))
-        table.append((name, "of what two could do", f"{significant(value)} %"))
-        words.append(f"{name}: {significant(value)} % of what they could do")
+        marks.append(mark("label", "here", x=100.0, y=name, id=f"{name}-share", label=f"{significant(value)}%"))
+        table.append((name, "of what two could do", f"{significant(value)}%"))
+        words.append(f"{name}: {significant(value)}% of what they could do")
     legend = [{"colour": colour, "pattern": pattern, "label": part} for part, (colour, pattern) in PARTS.items()]
     if here:
         legend.append({"colour": "here", "label": "your two processes, of what they could do"})

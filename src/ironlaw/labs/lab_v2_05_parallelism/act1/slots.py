@@ -27,7 +27,7 @@ def lock() -> dict[str, object]:
 
 
 def truth(lab: kit.Lab) -> str:
-    return f"{significant(float(lab.question('act1').answer))} %"
+    return f"{significant(float(lab.question('act1').answer))}%"
 
 
 def distance(lab: kit.Lab) -> str:

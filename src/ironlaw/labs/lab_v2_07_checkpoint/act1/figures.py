@@ -60,8 +60,8 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
         parts = (1 - float(shares.goodput), float(shares.writing), float(shares.lost), float(shares.restart))
         cells.append((name, format_quantity(seconds, "s"), *(percent(part) for part in parts)))
     text = (
-        f"Saved every {format_quantity(setting.interval, 's')}, {significant(own)} % of the time is wasted; at best, every "
-        f"{format_quantity(setting.best, 's')}, it is {significant(best)} %. From {format_quantity(low * MINUTE, 's')} to "
+        f"Saved every {format_quantity(setting.interval, 's')}, {significant(own)}% of the time is wasted; at best, every "
+        f"{format_quantity(setting.best, 's')}, it is {significant(best)}%. From {format_quantity(low * MINUTE, 's')} to "
         f"{format_quantity(high * MINUTE, 's')} it is at most a tenth more than saves and lost work must cost."
     )
     legend = (

@@ -20,7 +20,7 @@ SHORT = 1024  # contexts up to here may stand beside a chat's
 
 
 def place(setting: Setting) -> str:
-    many = f"{setting.devices} × " if setting.devices > 1 else ""
+    many = f"{setting.devices}× " if setting.devices > 1 else ""
     return f"{about(setting.model)['name']} on {many}{setting.machine.name}"
 
 

@@ -20,7 +20,7 @@ STEPS = 60  # points of a distribution
 
 
 def place(case: ServedCase) -> str:
-    many = f"{case.replicas} × " if case.replicas > 1 else ""
+    many = f"{case.replicas}× " if case.replicas > 1 else ""
     return f"{about(case.model)['name']}, {many}{case.devices} {'device' if case.devices == 1 else 'devices'}"
 
 

@@ -53,7 +53,7 @@ def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density",
     )
     columns = [[sum(share for _, share in points[i : i + ROWS]) for i in range(0, len(points), ROWS)] for points in series.values()]
     cells = [
-        (f"around {format_quantity(at, 's')}", f"{significant(one)} %", f"{significant(whole)} %")
+        (f"around {format_quantity(at, 's')}", f"{significant(one)}%", f"{significant(whole)}%")
         for (at, _), one, whole in zip(series[ONE][ROWS // 2 :: ROWS], *columns, strict=False)
     ]
     legend = ({"colour": "memory", "shape": "line", "dash": True, "label": ONE}, {"colour": "accent", "shape": "line", "label": WHOLE})
@@ -109,7 +109,7 @@ def over(setting: Setting) -> Figure:
 
 
 def share_over(share: float) -> str:
-    return format_quantity(100 * share, "%") if 100 * share >= SMALLEST else f"under {significant(SMALLEST)} %"
+    return format_quantity(100 * share, "%") if 100 * share >= SMALLEST else f"under {significant(SMALLEST)}%"
 
 
 def here(run: kit.Measured) -> Figure:

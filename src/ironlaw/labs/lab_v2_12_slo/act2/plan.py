@@ -16,7 +16,7 @@ from ironlaw.kit import settings
 from ironlaw.systems.fields import among, figure, hundredths, whole
 
 SERVICE = 0.010  # seconds that a replica works on a request
-SPIKE, BEGINS, LASTS, AFTER = 1.875, 10.0, 10.0, 60.0  # times the usual requests, from 80 % of what can be done to 150; seconds
+SPIKE, BEGINS, LASTS, AFTER = 1.875, 10.0, 10.0, 60.0  # times the usual requests, from 80% of what can be done to 150; seconds
 UNTIL = BEGINS + LASTS + AFTER
 SHORT, COARSE = 20.0, 256  # seconds after the spike that are counted while a dial is turned, and steps of sums
 WINDOW = 2.0  # seconds of a point in the picture

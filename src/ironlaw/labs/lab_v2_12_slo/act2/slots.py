@@ -32,7 +32,7 @@ SEEDS = range(3)
 
 def message() -> dict[str, object]:
     return {
-        "within": kit.amount(LATENCY, "s"), "share": kit.amount(100 * WITHIN, "%"), "up": kit.dress(f"{100 * PROMISED:g} %"),
+        "within": kit.amount(LATENCY, "s"), "share": kit.amount(100 * WITHIN, "%"), "up": kit.dress(f"{100 * PROMISED:g}%"),
         "layers": "five", "retries": "three",
     }  # fmt: skip
 

@@ -107,7 +107,7 @@ def attack(run: Run) -> Figure:
         f"The best attack on this very noise misses {percent(run.noise_missed(run.alarms))} there, and {percent(run.noise_attack)} of its "
         "guesses are right."
     )
-    table = tuple((f"{x:g} %", f"{significant(y)} %", f"{significant(100 * run.noise_missed(x / 100))} %") for x, y in bound if x % 10 == 0)
+    table = tuple((f"{x:g}%", f"{significant(y)}%", f"{significant(100 * run.noise_missed(x / 100))}%") for x, y in bound if x % 10 == 0)
     return Figure(
         "attack", "What ε leaves an attacker", Axis("linear", "false alarms", "%", (0.0, 100.0)),
         Axis("linear", "members missed", "%", (0.0, 100.0)), tuple(marks), text,

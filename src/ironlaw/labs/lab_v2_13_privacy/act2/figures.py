@@ -68,7 +68,7 @@ def designs(plan: Plan, kept: Kept, moving: bool) -> Figure:
         mark("area", "good", x0=EPSILONS[0], x1=BUDGET, y0=floor, y1=ACCURACIES[1], id="box", name="the goal"),
         mark("rule", "ridge", x=BUDGET, dash=True, id="budget", name="budget", label=f"budget {BUDGET:g}",
              hover=[("budget", f"ε = {BUDGET:g}")]),
-        mark("rule", "ridge", y=floor, dash=True, id="floor", name="floor", hover=[("floor", f"{floor:g} %")]),
+        mark("rule", "ridge", y=floor, dash=True, id="floor", name="floor", hover=[("floor", f"{floor:g}%")]),
         mark("line", "ink", points=steps, id="front", name="best of all trained designs"),
     ]  # fmt: skip
     for i, (name, other) in enumerate(kept):
@@ -123,7 +123,7 @@ def by_noise(plan: Plan) -> Figure:
     return Figure(
         "by-noise", "Accuracy by noise", Axis("log", "noise multiplier", "", (NOISES[0], NOISES[-1]), ticks=(0.5, 1.0, 2.0, 4.0, 8.0)),
         Axis("linear", "read right", "%", (0.0, 100.0)), tuple(marks),
-        f"Without noise and clipping {significant(plain)} % are read right. {means}.",
+        f"Without noise and clipping {significant(plain)}% are read right. {means}.",
         table=Table(("noise", *(f"seed {seed}" for seed in SEEDS), "ε of all runs"), rows),
         note=f"{_data(plan)}, {plan.trained.tested:,} to test; clip norm {plan.clip:g}, learning rate {plan.speed:g}, epochs {plan.epochs}",
         legend=({"colour": "ink", "shape": "line", "label": "mean of three"}, {"colour": "ridge", "shape": "circle", "label": "one seed"},

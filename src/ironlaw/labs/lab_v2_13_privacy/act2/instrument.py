@@ -71,7 +71,7 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
 
 def formula(plan: Plan) -> str:
     total = line(
-        "ε(<i>q</i>, <i>σ</i>, <i>runs</i> · <i>T</i>, <i>δ</i>) = ε(", f"{100 * plan.rate:g} %,", f"{plan.noise:g},",
+        "ε(<i>q</i>, <i>σ</i>, <i>runs</i> · <i>T</i>, <i>δ</i>) = ε(", f"{100 * plan.rate:g}%,", f"{plan.noise:g},",
         f"{plan.runs:,} × {plan.steps:,},", f"{tiny(plan.delta)}) =", kit.amount(plan.epsilon),
     )  # fmt: skip
     shared = line(

@@ -64,7 +64,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
 def formula(setting: Setting) -> str:
     left = setting.left
     share = line(
-        "right =", fraction(f"{left.hits:,}", f"{left.trials:,}"), "=", kit.amount(100 * left.value, "%"), "; surely (95 %)",
+        "right =", fraction(f"{left.hits:,}", f"{left.trials:,}"), "=", kit.amount(100 * left.value, "%"), "; surely (95%)",
         kit.amount(100 * left.low, "%"), "to", kit.amount(100 * left.high, "%"),
     )  # fmt: skip
     steps, starts = (1, 1) if setting.attack == FGSM else (setting.steps, setting.restarts)

@@ -29,7 +29,7 @@ def lock() -> dict[str, object]:
 
 
 def truth(lab: kit.Lab) -> str:
-    return f"{float(lab.question('act1').answer):g} %"
+    return f"{float(lab.question('act1').answer):g}%"
 
 
 def distance(lab: kit.Lab) -> str:

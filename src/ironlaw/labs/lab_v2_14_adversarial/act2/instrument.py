@@ -81,7 +81,7 @@ def formula(plan: Plan) -> str:
         "=",
         kit.times(attack_cost(steps)),
     )
-    times = f"{plan.members} × " if plan.members > 1 else ""
+    times = f"{plan.members}× " if plan.members > 1 else ""
     hours = line(
         "hours =", f"{times}{plan.images:g} million images / {TRAINING_BATCH} per step ×", kit.amount(plan.step_seconds, "s"), "=",
         kit.dress(f"{plan.hours:,.0f} h"),

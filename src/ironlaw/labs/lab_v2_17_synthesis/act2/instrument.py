@@ -16,7 +16,7 @@ from ironlaw.labs.lab_v2_17_synthesis.act2.dialled import dials as menus
 from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, reading
 from ironlaw.systems.serving.served_cases import LONG
 from ironlaw.systems.whole import Design, Report, broken, evaluate, halls
-from ironlaw.units import significant
+from ironlaw.units import parted, significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("hours_are_flops_over_peak", "llama_hours_follow", "a_tenth_brings_a_tenth")
@@ -55,7 +55,7 @@ def cards(report: Report) -> list[dict[str, Any]]:
         *(
             kit.text_card(NAMES[name], value, unit, tone="bad" if name in hit else "good")
             for name in ("days", "hours", "carbon", "availability")
-            for value, _, unit in [reading(name, report.values[name]).partition(" ")]
+            for value, unit in [parted(reading(name, report.values[name]))]
         ),
     ]
 

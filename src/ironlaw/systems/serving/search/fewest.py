@@ -125,7 +125,7 @@ def too_slow(asked: Demand, rig: Deployment) -> str:
         times = {"ttft": (out.ttft(asked.promise.share), asked.promise.ttft), "tbt": (out.tbt(asked.promise.share), asked.promise.tbt)}
         parts = " and ".join(f"{show(times[key][0], 's')} {WAITS[key]}" for key in broken)
         over = max(times[key][0] / times[key][1] for key in broken)
-        misses.append((over, f"{name(rig)} takes {parts} even for a request that is alone, {over:.3g} × what is promised; {ADVICE}"))
+        misses.append((over, f"{name(rig)} takes {parts} even for a request that is alone, {over:.3g}× what is promised; {ADVICE}"))
     return min(misses)[1]
 
 
