@@ -19,11 +19,12 @@ SETS = sorted(sealed.SETS.glob("own-*.json"))
 
 
 @pytest.mark.parametrize("file", SETS, ids=lambda file: file.stem)
-def test_a_set_seals_at_least_twenty_models_that_exist(file: Path) -> None:
+def test_a_set_has_its_sealed_and_opened_models_and_all_exist(file: Path) -> None:
     kept = json.loads(file.read_text())
     parts = sealed.parts(kept)
     opened = sum(len(names) for title, names in parts.items() if title != sealed.SEALED)
-    assert (len(parts[sealed.SEALED]), opened) == {"own-1": (20, 60), "own-2": (25, 0), "own-3": (24, 0), "own-4": (28, 0)}[file.stem]
+    closed = len(parts.get(sealed.SEALED, ()))
+    assert (closed, opened) == {"own-1": (20, 60), "own-2": (0, 25), "own-3": (24, 0), "own-4": (28, 0)}[file.stem]
     for model in kept["models"]:
         known = own.MODELS[model["model"]]
         assert (known.kind, known.half) == (model["kind"], model["half"])
