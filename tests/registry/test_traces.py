@@ -103,3 +103,14 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x00\x80")
     with pytest.raises(BadValue, match="not a CSV"):
         read_trace(tmp_path / "t.csv")
+
+
+def test_lengths_without_a_draw_are_those_of_the_law():
+    """Any stretch of them: the mean of the quantiles, and their tenth, half and nine tenths."""
+    law = trace("azure_chat_2023")
+    for part in (law.lengths(1000), law.lengths(3000)[2000:]):
+        for tokens, quantiles in zip(zip(*part, strict=True), (law.prompt, law.output), strict=True):
+            assert sum(tokens) / len(tokens) == pytest.approx(quantiles.mean, rel=0.01)
+            assert [sorted(tokens)[int(share * 1000)] for share in (0.1, 0.5, 0.9)] == pytest.approx(
+                [quantiles.at(share) for share in (0.1, 0.5, 0.9)], rel=0.03
+            )

@@ -15,6 +15,8 @@ from ironlaw.engine.streams import split, uniform
 from ironlaw.errors import BadRegistry, BadValue
 from ironlaw.registry.loader import open_by_name, require, slugs
 
+EVEN = 0.7548776662466927, 0.5698402909980532  # 1/g and 1/g², g³ = g + 1: steps that fill a square evenly (Roberts 2018)
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:
@@ -31,6 +33,11 @@ class Trace:
     output: Quantiles
     gap: Quantiles
     means: tuple[float, float]  # tokens of prompts and outputs, of the whole trace: those of the quantiles are a little off
+
+    def lengths(self, n: int) -> tuple[tuple[int, int], ...]:
+        """Tokens of prompt and output of `n` requests, without a draw: any stretch of them is spread evenly over both laws."""
+        shares = [((0.5 + k * EVEN[0]) % 1.0, (0.5 + k * EVEN[1]) % 1.0) for k in range(whole("n", n))]
+        return tuple([(self.prompt.at(u), self.output.at(v)) for u, v in shares])
 
     def draw(self, n: int, seed: int = 0, rate: float | None = None) -> tuple[Request, ...]:
         """`n` requests: gaps and lengths drawn one by one; at the trace's rate, or at another with gaps alike but for scale."""

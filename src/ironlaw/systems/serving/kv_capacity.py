@@ -8,7 +8,9 @@ from ironlaw.registry.decoders import decoder, weight_bytes
 from ironlaw.registry.machines import registered
 from ironlaw.registry.traces import trace
 from ironlaw.systems.serving.deployments import arithmetic
-from ironlaw.systems.serving.served_cases import CHAT, drawn
+from ironlaw.systems.serving.served_cases import CHAT
+
+MANY = 4096  # requests that stand for a trace
 
 
 def cache_shape(model: str, dtype: str = "bf16", heads: int = 0) -> CacheShape:
@@ -38,13 +40,13 @@ def kv_slots(
 
 def kv_used(longest: int, block: int = 0, name: str = CHAT) -> float:
     """Share of the cache that holds tokens, of a trace's requests up to `longest`; `block` 0: each has room for the longest."""
-    lengths = tuple(min(longest, r.prompt + r.output) for r in drawn(name))
+    lengths = tuple(min(longest, prompt + output) for prompt, output in trace(name).lengths(MANY))
     return (paged(lengths, block) if block else contiguous(lengths, longest)).share_used
 
 
-def batch_gain(batch: int, name: str = CHAT, count: int = 4096) -> float:
+def batch_gain(batch: int, name: str = CHAT) -> float:
     """Steps of a backlog in batches that end with their longest answer, over those with places that are refilled at once."""
-    return refill_gain([r.output for r in trace(name).draw(count)], batch)
+    return refill_gain(trace(name).output, batch)
 
 
 def step_bytes(model: str, machine: str, batch: float, context: float, *, weights: str = "", cache: str = "") -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """Published serving runs, simulated again: what clients saw, and what is predicted for the same requests.
 
-Prompts and answers come as the run's; where only their means are published, as log-normal draws of that mean. Limits of a step are
+Prompts and answers come as the run's; where only their means are published, as log-normal lengths of that mean. Limits of a step are
 vLLM's defaults on an H100. What an engine adds to each step and each request is no part of a prediction unless it is given.
 """
 
@@ -26,7 +26,7 @@ from ironlaw.registry.publications import published
 from ironlaw.systems.serving.deployments import Deployment, deployment
 
 BUDGET, MOST = 8192, 1024  # vLLM's max_num_batched_tokens and max_num_seqs of a server on an H100
-SEEDS = 3  # draws of lengths, where only their mean is known
+ORDERS, ENOUGH = 3, 1500  # of the lengths, where only their mean is known: at least so many orders, and so many requests in all
 SIZES: dict[str, Any] = {  # as the config.json of each says
     "Qwen3-8B": Decoder("qwen3_8b", 151936, 36, 4096, 32, 8, 128, 12288),
     "Qwen3-14B": Decoder("qwen3_14b", 151936, 40, 5120, 40, 8, 128, 17408),
@@ -86,14 +86,14 @@ def _deployment(model: str, machine: str, devices: int, coarse: bool) -> Deploym
 
 
 def _seeds(row: Mapping[str, Any]) -> range:
-    return range(1 if row["even"] == "yes" else SEEDS)
+    return range(1 if row["even"] == "yes" else max(ORDERS, round(ENOUGH / row["requests"])))
 
 
 def _requests(row: Mapping[str, Any], seed: int) -> list[Request]:
     """All there at once: a client that waits for its answer is a place in the batch."""
     spread, count = 0.0 if row["even"] == "yes" else 1.0, int(row["requests"])
-    prompts = Spread(float(row["prompt"]), spread).draw(split(seed, 1), count)
-    outputs = Spread(float(row["output"]), spread).draw(split(seed, 2), count)
+    prompts = Spread(float(row["prompt"]), spread).dealt(split(seed, 1), count)
+    outputs = Spread(float(row["output"]), spread).dealt(split(seed, 2), count)
     return [Request(0.0, prompt, output) for prompt, output in zip(prompts, outputs, strict=True)]
 
 

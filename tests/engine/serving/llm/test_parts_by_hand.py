@@ -413,7 +413,19 @@ def test_a_step_adds_up_its_parts() -> None:
 
 
 def test_refilled_places_against_batches_that_wait_for_their_longest() -> None:
-    assert refill_gain([1, 3, 2, 2], 2) == 5 / 4  # 3 + 2 steps; eight tokens in two places take four
-    assert refill_gain([1, 3, 2, 2], 1) == 1.0 and refill_gain([4, 4], 2) == 1.0
+    """Lengths even between 0 and 6: the larger of two is 4 on average, the largest of five is 5; one alone is 3."""
+    even = Quantiles((0.0, 0.5, 1.0), (0.0, 3.0, 6.0))
+    assert (refill_gain(even, 2), refill_gain(even, 5), refill_gain(even, 1)) == (pytest.approx(4 / 3), pytest.approx(5 / 3), 1.0)
+    alike, two_kinds = Quantiles((0.0, 1.0), (4.0, 4.0)), Quantiles((0.0, 0.5, 0.5 + 1e-9, 1.0), (1.0, 1.0, 3.0, 3.0))
+    assert refill_gain(alike, 2) == pytest.approx(1.0)
+    assert refill_gain(two_kinds, 2) == pytest.approx(2.5 / 2)  # three times in four one of them is long
     with pytest.raises(BadValue):
-        refill_gain([1], 0)
+        refill_gain(even, 0)
+
+
+def test_lengths_that_are_dealt_have_the_laws_mean_in_any_order() -> None:
+    law = Spread(200.0, 1.0)
+    one, other = law.dealt(1, 500), law.dealt(2, 500)
+    assert one != other and sorted(one) == sorted(other)
+    assert sum(one) / 500 == pytest.approx(200.0, rel=0.01) and sorted(one)[250] == pytest.approx(200 / 2**0.5, rel=0.01)
+    assert Spread(200.0).dealt(1, 3) == (200, 200, 200)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
 from ironlaw.engine.serving.llm.cache import whole
+from ironlaw.engine.serving.llm.requests import Quantiles
 from ironlaw.engine.serving.llm.step_times import StepTable
 from ironlaw.engine.streams import uniform
 from ironlaw.errors import BadValue, unknown
@@ -94,8 +94,6 @@ class Policy:
         return self.speculation is not None or self.scheduling == "static"
 
 
-def refill_gain(outputs: Sequence[int], batch: int) -> float:
-    """Steps of a backlog in batches that end with their longest answer, over those with places that are refilled at once."""
-    whole("requests in a batch", batch)
-    fixed = sum(max(outputs[start : start + batch]) for start in range(0, len(outputs), batch))
-    return fixed * batch / sum(outputs)
+def refill_gain(outputs: Quantiles, batch: int) -> float:
+    """Steps of a long backlog in batches that end with their longest answer, over those with places that are refilled at once."""
+    return outputs.largest(whole("requests in a batch", batch)) / outputs.mean

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import NormalDist
 from typing import NamedTuple, Protocol
 
 from ironlaw.engine.arrays import interpolate
@@ -45,8 +46,21 @@ class Spread:
         check_positive("mean length", self.mean)
         if not check_positive("spread of lengths", self.cv, zero=True):
             return (max(1, round(self.mean)),) * n
-        sigma = math.sqrt(math.log1p(self.cv**2))
-        return tuple([min(max(1, round(x)), LONGEST) for x in lognormal(seed, n, self.mean, sigma)])
+        return tuple([min(max(1, round(x)), LONGEST) for x in lognormal(seed, n, self.mean, self.sigma)])
+
+    @property
+    def sigma(self) -> float:
+        """Of the logarithm."""
+        return math.sqrt(math.log1p(self.cv**2))
+
+    def dealt(self, seed: int, n: int) -> tuple[int, ...]:
+        """One length from each n-th of the law, in an order that is drawn: as few as there are, they are as long as the law says."""
+        if not self.cv:
+            return self.draw(seed, n)
+        middle, bell = math.log(self.mean) - self.sigma**2 / 2, NormalDist()
+        order = uniform(seed, n)
+        places = sorted(range(n), key=order.__getitem__)
+        return tuple([min(max(1, round(math.exp(middle + self.sigma * bell.inv_cdf((k + 0.5) / n)))), LONGEST) for k in places])
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +76,23 @@ class Quantiles:
             raise BadValue("quantiles need shares from 0 to 1 that rise, and as many values that do not fall")
 
     def draw(self, seed: int, n: int) -> tuple[int, ...]:
-        return tuple([max(1, round(float(interpolate(u, self.shares, self.values)))) for u in uniform(seed, n)])
+        return tuple([self.at(u) for u in uniform(seed, n)])
+
+    def at(self, share: float) -> int:
+        """The whole number that this share stays within, at least 1."""
+        return max(1, round(float(interpolate(share, self.shares, self.values))))
 
     @property
     def mean(self) -> float:
-        points = list(zip(self.shares, self.values, strict=True))
-        return math.fsum((q - p) * (a + b) / 2 for (p, a), (q, b) in pairwise(points))
+        return self.largest(1)
+
+    def largest(self, count: int) -> float:
+        """The mean of the largest of so many: ∫ Q(u) · n·uⁿ⁻¹ du, with Q straight between the quantiles."""
+        n, total = whole("count", count), 0.0
+        for (p, a), (q, b) in pairwise(zip(self.shares, self.values, strict=True)):
+            slope = (b - a) / (q - p)
+            total += (a - slope * p) * (q**n - p**n) + slope * n / (n + 1) * (q ** (n + 1) - p ** (n + 1))
+        return total
 
 
 def arriving(rate: float, n: int, prompts: Lengths, outputs: Lengths, seed: int = 0, prefix: int = 0) -> tuple[Request, ...]:

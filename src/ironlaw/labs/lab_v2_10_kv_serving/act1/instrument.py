@@ -52,12 +52,11 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 
 def cards(setting: Setting) -> list[dict[str, Any]]:
-    used = setting.paging
     return [
         {"label": "Requests that fit", "value": f"{setting.slots:,}", "unit": "", "tone": "good" if setting.slots else "bad"},
         kit.card("Cache per token", setting.shape.token_bytes, "B"),
         kit.card("Free for the cache", max(0.0, setting.room), "B"),
-        kit.card("Cache in use", 100 * used.share_used if setting.slots else 0.0, "%", note="the rest is reserved"),
+        kit.card("Cache in use", 100 * setting.used if setting.slots else 0.0, "%", note="the rest is reserved"),
     ]
 
 

@@ -12,18 +12,19 @@ from ironlaw.labs.lab_v2_10_kv_serving.cache_choices import BLOCKS, CACHES, WEIG
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import STORY
 from ironlaw.registry.decoders import decoder, weight_bytes
 from ironlaw.registry.machines import registered
+from ironlaw.registry.traces import trace
 from ironlaw.registry.workloads import about
 from ironlaw.systems.fields import among, figure, hundredths, whole
 from ironlaw.systems.serving.deployments import arithmetic
-from ironlaw.systems.serving.kv_capacity import cache_shape
-from ironlaw.systems.serving.served_cases import CHAT, drawn
+from ironlaw.systems.serving.kv_capacity import cache_shape, kv_used
+from ironlaw.systems.serving.served_cases import CHAT
 
 MODELS = ("llama3_70b", "llama3_8b", "llama3_2_1b")
 CONTEXTS, ASKED = tuple(2**n for n in range(9, 21)), 131_072  # tokens; and those of the question
 FIXED, CHAT_LAW = "fixed", "chat"
 LAWS = {FIXED: "as long as allowed", CHAT_LAW: "as in Azure's chats"}
 LATENT = 512, 64  # numbers a layer keeps of a token: DeepSeek-V2's compressed vector and rotary key
-DRAWN = 2048  # requests of the trace, taken again from the first when they are not enough
+MANY = 2048  # requests of the trace, taken again from the first when they are not enough
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,9 @@ class Setting:
             return (self.context,) * (pool // (blocks(self.context, unit) * unit))
         taken: list[int] = []
         free, i = pool // unit, 0
-        requests = drawn(CHAT, None, DRAWN)
+        requests = trace(CHAT).lengths(MANY)
         while True:
-            tokens = min(self.context, requests[i % DRAWN].prompt + requests[i % DRAWN].output)
+            tokens = min(self.context, sum(requests[i % MANY]))
             free -= blocks(tokens, unit)
             if free < 0:
                 return tuple(taken)
@@ -108,6 +109,11 @@ class Setting:
         if self.law == FIXED or not self.lengths:
             return float(self.context)
         return sum(map(self.held, self.lengths)) / self.slots / self.shape.token_bytes
+
+    @property
+    def used(self) -> float:
+        """Of the cache that requests have to themselves, the share that holds tokens; of chats in general, not of those let in."""
+        return self.paging.share_used if self.law == FIXED else kv_used(self.context, self.block)
 
     @property
     def paging(self) -> Paging:

@@ -63,7 +63,7 @@ def reveal() -> dict[str, object]:
     needed = float(row["batch"]) * float(row["output"]) / 2 * token_bytes(one.model, heads=one.decoder.heads)
     return {
         **_figures(), "fp8": _slots(cache="fp8"), "paged": f"{chats.slots:,}", "whole": replace(chats, block=0).slots,
-        "used": kit.amount(100 * replace(chats, block=0).paging.share_used, "%"),
+        "used": kit.amount(100 * replace(chats, block=0).used, "%"),
         "measured": kit.amount(float(row["batch"]), ""), "few": int(row["devices"]), "needed": kit.amount(needed, "B"),
         "there": kit.amount(kv_room(one.model, one.machine.slug, int(row["devices"]), memory=SERVED), "B"),
     }  # fmt: skip
