@@ -25,8 +25,8 @@ from ironlaw.widget.dials import Dial
 class Goal:
     """`limits` end with the good one, and a design that hits no other meets the goal. `turns`: the dials that a design may use.
 
-    `nearest(lab, values)`: where the lab has a search of its own, the turns that it finds. `drivers`: of a limit, the dials that it
-    depends on, where the lab knows them; help tries no others.
+    `nearest(lab, values)`: where the lab has a search of its own, the turns that it finds; `tight`: none of them is one too many.
+    `drivers`: of a limit, the dials that it depends on, where the lab knows them; help tries no others.
     """
 
     setting: Callable[[Any, Values], Any]
@@ -35,6 +35,7 @@ class Goal:
     nearest: Callable[[Any, Values], Mapping[str, Any] | None] | None = None
     panel: str = ""  # the act's further instrument that it belongs to
     drivers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    tight: bool = False
 
     def broken(self, lab: Any, values: Values) -> Limit | None:
         """The first limit that a design breaks; None where it meets the goal."""
@@ -156,4 +157,6 @@ class Aim:
         if self.goal.nearest is None:
             return search.nearest(start)
         turns = self.goal.nearest(self.lab, start)
-        return None if turns is None else search.fewest(start, {**start, **turns})
+        if turns is None:
+            return None
+        return {**start, **turns} if self.goal.tight else search.fewest(start, {**start, **turns})

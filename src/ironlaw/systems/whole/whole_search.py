@@ -12,9 +12,9 @@ from typing import Any
 from ironlaw.engine.levers import Fix, cheapest_fix
 from ironlaw.systems.fields import parameters
 from ironlaw.systems.whole.design import Design, Faster
-from ironlaw.systems.whole.report import evaluate
+from ironlaw.systems.whole.report import TBT, TTFT, evaluate
 from ironlaw.systems.whole.whole_limits import LIMITS, broken
-from ironlaw.systems.whole.whole_serving import answered, served, spent
+from ironlaw.systems.whole.whole_serving import answered, hopeless, served, spent
 
 # where the dials stop
 DIALS: Mapping[str, tuple[Any, ...]] = {name: one.stops for name, one in parameters(Design).items()}
@@ -75,17 +75,36 @@ def nearest(design: Design) -> Design | None:
     with the run but the bill, then the run and its hall. None where three dials of each do not do."""
     if not broken(evaluate(design)):
         return design
-    served = _first(design, ("replicas", "spares", "retries", "budget", "most"), _serves)
+    served = _first(design, ("replicas", "spares", "retries", "budget", "most"), _serving())
     private = next((turned(served, "noise", value) for value in _by_cost(served, "noise") if _is_private(value)), None) if served else None
     if private is None:
         return None
     return _first(private, RUN, lambda candidate: not (report := evaluate(candidate)).refusal and not broken(report))
 
 
-def _serves(design: Design) -> bool:
-    """The cheap part first: a simulation only where enough replicas are up."""
-    if not _is_up(design):
-        return False
+def _serving() -> Callable[[Design], bool]:
+    """Whether servers keep their times, the cheap parts first: a simulation only where enough replicas are up and none failed with less
+    to do, and a long one only where a short one leaves hope."""
+    slow: list[Design] = []
+
+    def serves(design: Design) -> bool:
+        if not _is_up(design) or any(_asks_more(design, than=one) for one in slow):
+            return False
+        if hopeless(design, TTFT, TBT) or not _in_time(design):
+            slow.append(design)
+            return False
+        return True
+
+    return serves
+
+
+def _asks_more(design: Design, than: Design) -> bool:
+    """Of each replica, with steps of the same size."""
+    alike = (design.budget, design.most) == (than.budget, than.most)
+    return alike and design.replicas <= than.replicas and design.retries >= than.retries
+
+
+def _in_time(design: Design) -> bool:
     times = served(design)
     return LIMITS["ttft"].holds(times.ttft) and LIMITS["tbt"].holds(times.tbt)
 

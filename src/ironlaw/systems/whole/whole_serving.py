@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 
@@ -19,7 +19,7 @@ from ironlaw.engine.serving.tails import hedged, quantile
 from ironlaw.registry.machines import registered
 from ironlaw.registry.runs import unit_between_failures
 from ironlaw.systems.serving.kv_capacity import token_bytes
-from ironlaw.systems.serving.served_cases import LONG, ServedCase
+from ironlaw.systems.serving.served_cases import LONG, REQUESTS, ServedCase
 from ironlaw.systems.whole.design import (
     COMMON,
     DELTA,
@@ -37,6 +37,7 @@ from ironlaw.systems.whole.design import (
 )
 
 SHARE = 0.99  # of the promise on times
+FAR = 1.25  # so many times a limit is no accident of a short run
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,12 @@ def case(design: Design) -> ServedCase:
 
 def served(design: Design) -> Served:
     return _served(case(design), design.hedge)
+
+
+def hopeless(design: Design, ttft: float, tbt: float) -> bool:
+    """Whether even a short run, whose lines have had no time to grow, is far over one of the limits. It takes a tenth of the time."""
+    short = _served(replace(case(design), count=REQUESTS), design.hedge)
+    return short.ttft > FAR * ttft or short.tbt > FAR * tbt
 
 
 @lru_cache(maxsize=512)

@@ -41,7 +41,7 @@ LIMITS = (
     *(_constraint(name) for name in NAMES),
     good("works", "All limits hold"),
 )
-GOAL = kit.Goal(_report, LIMITS, tuple(LABELS), nearest=_turns, drivers=MOVES)
+GOAL = kit.Goal(_report, LIMITS, tuple(LABELS), nearest=_turns, drivers=MOVES, tight=True)
 
 
 def task(lab: kit.Lab) -> dict[str, object]:
