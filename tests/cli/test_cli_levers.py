@@ -41,8 +41,8 @@ def test_a_broken_limit_and_its_fix(sh, design):
 def test_a_fix_that_breaks_another_limit(sh, design):
     code, out, _ = sh("levers", design("days = { most = 25 }", "days = { most = 20 }\ndevices = { most = 1500 }"))
     text = " ".join(out.split())
-    assert code == 1 and "no single dial does it; devices from 1,024 to 2,048 fixes it and breaks another limit" in text
-    assert "All limits together: no single dial does it." in text
+    assert code == 1 and "no single input fixes it; devices from 1,024 to 2,048 fixes it and breaks another limit" in text
+    assert "To meet all limits at once: no single input fixes it." in text
 
 
 @pytest.mark.parametrize(

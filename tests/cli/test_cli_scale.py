@@ -14,14 +14,14 @@ def test_from_a_share(sh):
     assert told["ceiling"] == pytest.approx(1 / 0.15) and told["best_workers"] is None and told["basis"] == "given"
     assert told["sigma_interval"] is None and "target" not in told
     out = sh.out("scale", "--serial", "0.15", "--workers", "64")
-    assert "6.12×" in out and "6.67×, with any number of workers" in out
+    assert "6.12×" in out and "6.67×, however many workers" in out
 
 
 def test_two_workers_say_what_sixty_four_do(sh):
     told = sh.json("scale", "--speedups", "2:1.8", "--workers", "64", "--target", "12")
     assert told["workers"][0]["speedup"] == pytest.approx(8.0) and told["sigma"] == pytest.approx(1 / 9) and told["basis"] == "one point"
     assert told["target"] == {"speedup": 12.0, "workers": None, "at": 64, "halvings": 1.0}
-    assert "halve the serial share once, then 64 workers" in " ".join(
+    assert "Halve the serial share once, and 64 workers" in " ".join(
         sh.out("scale", "--speedups", "2:1.8", "--workers", "64", "--target", "12").split()
     )
     again = sh.json("scale", "--speedups", "2:1.7,2:1.9")  # the mean of both
@@ -35,13 +35,13 @@ def test_a_fit_gives_both_figures_back_and_says_how_sure(sh):
     assert [row["extrapolated"] for row in told["workers"]] == [False, True]
     assert [point["karp_flatt"] for point in told["points"]] == pytest.approx([0.05 + 0.001 * n for n in (2, 4, 8, 16, 32, 64)], rel=1e-3)
     out = sh.out("scale", "--speedups", POINTS, "--workers", "128")
-    assert "31 workers, 9.04×; more are slower" in out and "95%" in out
+    assert "31 workers, 9.04× as fast; more workers are slower" in out and "95%" in out
 
 
 def test_times_are_speedups_over_one_worker(sh):
     told = sh.json("scale", "--times", "1:1.5 min,2:50 s,4:30")
     assert [point["speedup"] for point in told["points"]] == pytest.approx([1.0, 1.8, 3.0])
-    assert "a third would say" in sh.out("scale", "--times", "1:90,2:50,4:30")
+    assert "a third would show" in sh.out("scale", "--times", "1:90,2:50,4:30")
     assert "better than linear" in sh.out("scale", "--speedups", "2:2.2,4:3.9")
 
 
@@ -52,8 +52,8 @@ def test_times_are_speedups_over_one_worker(sh):
         (("--serial", "0", "--target", "1", "--workers", "1"), 1, None, "1 worker"),
         (("--serial", "10%", "--target", "80", "--workers", "64"), None, None, "out of reach: on 64 workers"),
         (("--serial", "5%", "--crosstalk", "0.001", "--target", "8.9", "--workers", "64"), 25, 1, "25 workers"),
-        (("--serial", "5%", "--crosstalk", "0.001", "--target", "9.5", "--workers", "64"), None, 1, "halve the serial share once"),
-        (("--serial", "10%", "--target", "50", "--workers", "64"), None, 5, "halve the serial share 5 times"),
+        (("--serial", "5%", "--crosstalk", "0.001", "--target", "9.5", "--workers", "64"), None, 1, "Halve the serial share once"),
+        (("--serial", "10%", "--target", "50", "--workers", "64"), None, 5, "Halve the serial share 5 times"),
     ],
 )
 def test_a_target(sh, options, workers, halvings, words):

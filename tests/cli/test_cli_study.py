@@ -61,7 +61,7 @@ def test_the_file_to_begin_with_is_one(sh, name):
 
     from ironlaw.study.study_file import study
 
-    made = study(tomllib.loads(sh.out("study", "--questions", name).partition("to begin with:\n")[2]))
+    made = study(tomllib.loads(sh.out("study", "--questions", name).partition("to start from:\n")[2]))
     assert made.question is QUESTIONS[name] and made.points >= 4
 
 

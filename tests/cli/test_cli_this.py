@@ -89,4 +89,4 @@ def test_tables_without_rich(sh, bare, place):
     out = sh.out("hardware", "h100")
     assert "NVIDIA H100 SXM5" in out and "989 TFLOP/s" in out
     out = sh.out("predict", "resnet50", "--on", "h100,t4", "--ops", "3")
-    assert "█" in out and "h100_sxm" in out and "3 of" in out
+    assert "█" in out and "h100_sxm" in out and "the 3 longest of" in out

@@ -20,8 +20,8 @@ ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw analyze TARGET --on HW[,HW] [options]"
     add_parameters(parser, Analyze)
-    parser.add_argument("--ops", metavar="N", type=size, help="the N operators that take most device time (default 8; with --json all)")
-    parser.add_argument("--html", metavar="FILE", help="also write a report with pictures and tables: one file, opens offline")
+    parser.add_argument("--ops", metavar="N", type=size, help="list the N operators that take longest (default 8; all with --json)")
+    parser.add_argument("--html", metavar="FILE", help="also write a report with pictures and tables: one file that opens offline")
     add_notes(parser)
     add_json(parser)
 

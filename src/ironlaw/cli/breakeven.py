@@ -20,18 +20,18 @@ INPUTS = {"compile_s": "compile time", "eager_rate": "eager rate", "compiled_rat
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw breakeven --compile-s TIME --eager-rate N --compiled-rate N [options]"
     parser.add_argument(
-        "--compile-s", metavar="TIME", type=figure("s", zero=True), required=True, help="what compiling takes: 30, or '2 min'"
+        "--compile-s", metavar="TIME", type=figure("s", zero=True), required=True, help="compile time, such as 30 (seconds) or '2 min'"
     )
-    parser.add_argument("--eager-rate", metavar="N", type=number, required=True, help="calls per second as it is")
+    parser.add_argument("--eager-rate", metavar="N", type=number, required=True, help="calls per second in eager mode")
     parser.add_argument("--compiled-rate", metavar="N", type=number, required=True, help="calls per second once compiled")
-    parser.add_argument("--per-day", metavar="N", type=number, help="calls a day: adds the day on which it has paid")
-    parser.add_argument("--days", metavar="N", type=number, help="with --per-day: the net saving after so many days")
+    parser.add_argument("--per-day", metavar="N", type=number, help="calls per day, to say on which day it has paid for itself")
+    parser.add_argument("--days", metavar="N", type=number, help="with --per-day: also the net saving after N days")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     if args.days is not None and args.per_day is None:
-        raise BadValue("--days needs to know how many calls a day there are; add --per-day 10000")
+        raise BadValue("--days needs the number of calls per day; add --per-day 10000")
     result = answer(args)
     draw.emit(result, "ironlaw-breakeven/1") if args.json else report(args, result)
     return 0
@@ -63,9 +63,9 @@ def report(args: argparse.Namespace, result: Mapping[str, Any]) -> None:
         ("saved per call", _signed(result["saved_per_call_s"])),
     ]
     if result["pays"]:
-        rows.append(("pays after", (f"{result['calls']:,.2f} calls", draw.STRONG)))
+        rows.append(("pays after", (f"about {significant(result['calls'])} calls", draw.STRONG)))
     else:
-        rows.append(("pays after", ("never: a compiled call is no faster than an eager one", draw.BAD)))
+        rows.append(("pays after", ("never, because a compiled call is no faster than an eager one", draw.BAD)))
     if "days" in result:
         days = result["days"]
         rows.append(("that is", f"{significant(days)} days of {draw.count(args.per_day)} calls" if result["pays"] else "no day"))

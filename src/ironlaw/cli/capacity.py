@@ -19,7 +19,7 @@ ironlaw capacity llama3_8b --on h200 --rate 30 --acceptance 0.7 --prefix 500 --t
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw capacity MODEL --on HW[,HW] (--rate N | --trace NAME|FILE) [options]"
     add_parameters(parser, Capacity)
-    parser.add_argument("--html", metavar="FILE", help="also write a page with pictures: one file, opens offline; holds the run over time")
+    parser.add_argument("--html", metavar="FILE", help="also write a page with pictures and the run over time: one file that opens offline")
     add_notes(parser)
     add_json(parser)
 

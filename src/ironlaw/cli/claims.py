@@ -45,8 +45,8 @@ MOST_ROWS = 24  # readings of a claim that are listed
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw claims [ID] [--check] [--json]"
-    parser.add_argument("id", metavar="ID", nargs="?", help="one claim in full, with its readings; without it, all of them")
-    parser.add_argument("--check", action="store_true", help="exit with 1 where words, expected verdicts and rows of evidence disagree")
+    parser.add_argument("id", metavar="ID", nargs="?", help="show one claim in full, with its measurements; without an ID, all of them")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a claim's words, its verdict and the evidence disagree")
     add_json(parser)
 
 

@@ -20,15 +20,19 @@ def add(parser: Parser) -> None:
     parser.usage = "ironlaw class report FOLDER [--out DIR] [--pseudonyms] [--key FILE] [--idle MINUTES] [--json]"
     parser.add_argument("act", metavar="ACT", nargs="?", help="report: a page and CSV files about the class")
     parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", help="with the files that were handed in, also in folders; each an export of a ledger"
+        "folder", metavar="FOLDER", nargs="?", help="the files that were handed in, each an exported ledger; subfolders are searched too"
     )
     parser.add_argument("--out", metavar="DIR", help=f"where the page and the CSV files go (default {OUT}; with --json: nowhere)")
-    parser.add_argument("--pseudonyms", action="store_true", help="codes for names and files; the key to them is not kept")
+    parser.add_argument("--pseudonyms", action="store_true", help="replace names and file names by codes; the key is thrown away")
     parser.add_argument(
-        "--key", metavar="FILE", help="pseudonyms with the key in this file, the same in every report; created where there is none"
+        "--key", metavar="FILE", help="pseudonyms by the key in this file, the same in every report; created if it does not exist"
     )
     parser.add_argument(
-        "--idle", metavar="MINUTES", type=number, default=10.0, help="a longer gap between two events is not counted as work (default 10)"
+        "--idle",
+        metavar="MINUTES",
+        type=number,
+        default=10.0,
+        help="longest pause between two events that still counts as work (default 10)",
     )
     add_json(parser)
 

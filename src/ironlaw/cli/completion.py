@@ -16,7 +16,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw completion bash|zsh|fish"
-    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish; what is printed asks ironlaw itself at each TAB")
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish; prints the script to load in that shell")
 
 
 def run(args: argparse.Namespace) -> int:

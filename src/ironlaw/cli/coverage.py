@@ -33,8 +33,8 @@ ironlaw coverage --on h200_sxm --dtype fp32 --families 20
 ironlaw coverage my.py:model --input 8x3x224x224 --on h200_sxm --batch 1,8 --mode eager,compiled
 """
 LEGEND = (
-    "inside: within half a length scale of a measured row; near: within one, or measured in another format; outside: farther, or only"
-    " another kind's curve serves it; unknown: no curve at all."
+    "inside: close to a measured shape (within half a length scale). near: within one, or measured in another format. outside: farther, or"
+    " only another kind of operator was measured. unknown: nothing like it was measured."
 )
 FORMATS = ("fp16", "bf16", "fp32")
 
@@ -50,20 +50,33 @@ def ways(text: str) -> tuple[str, ...]:
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw coverage [TARGET] [--on HW[,HW]] [options]"
-    what = "FILE.py:NAME or hf:CONFIG as for `ironlaw analyze`; without one, the models of the corpus, every one counting the same"
+    what = "FILE.py:NAME or hf:CONFIG, as for `ironlaw analyze`; without one, all models of the corpus with equal weight"
     parser.add_argument("target", metavar="TARGET", nargs="?", help=what)
-    parser.add_argument("--on", metavar="HW[,HW]", type=machines, help="machines with a calibration (default: all that were measured)")
-    parser.add_argument("--input", metavar="SHAPE[:FMT]", action="append", default=[], help="an argument of the call, as for analyze")
-    parser.add_argument("--batch", metavar="N[,N]", type=sizes, help="the first size of every input; several are shown side by side")
-    parser.add_argument("--seq", metavar="N", type=size, help="tokens, for hf: models that take them")
+    parser.add_argument("--on", metavar="HW[,HW]", type=machines, help="measured machines (default: all of them)")
+    parser.add_argument("--input", metavar="SHAPE[:FMT]", action="append", default=[], help="shape of an input, as for analyze")
+    parser.add_argument(
+        "--batch", metavar="N[,N]", type=sizes, help="batch size, the first dimension of every input; several are shown side by side"
+    )
+    parser.add_argument("--seq", metavar="N", type=size, help="tokens per sequence, for hf: models that take tokens")
     add_set(parser)
-    parser.add_argument("--dtype", metavar="FMT", type=number_format, help="the corpus in fp16 (default), bf16, fp32; a target in its own")
+    parser.add_argument(
+        "--dtype",
+        metavar="FMT",
+        type=number_format,
+        help="number format of the corpus: fp16 (default), bf16 or fp32; a target keeps its own",
+    )
     add_parameters(parser, Products)
     parser.add_argument("--training", action="store_true", help="training steps: forward, backward and AdamW")
     parser.add_argument(
         "--mode", metavar="MODE[,MODE]", type=ways, default=("eager",), help="how a target is run: eager (default), compiled"
     )
-    parser.add_argument("--families", metavar="N", type=size, default=12, help="the N heaviest families that are not inside (default 12)")
+    parser.add_argument(
+        "--families",
+        metavar="N",
+        type=size,
+        default=12,
+        help="list the N heaviest families that lie outside what was measured (default 12)",
+    )
     add_limit(parser, CAPTURE_S, CAPTURE_S)
     add_json(parser)
 
@@ -86,7 +99,9 @@ def run(args: argparse.Namespace) -> int:
     chosen = args.on or measured()
     bare = [machine.slug for machine in chosen if machine.calibration is None]
     if bare:
-        raise BadValue(f"{bare[0]} was not measured: all its times are bounds; choose from {', '.join(m.slug for m in measured())}")
+        raise BadValue(
+            f"{bare[0]} was not measured, so all its times are estimates or bounds; choose from {', '.join(m.slug for m in measured())}"
+        )
     cases = of_target(args, chosen) if args.target else of_all(args, chosen)
     if args.json:
         machines = [as_json(case, args.families) for case in cases]
@@ -116,9 +131,9 @@ def of_target(args: argparse.Namespace, chosen: tuple[Hardware, ...]) -> list[Ca
 
 def of_all(args: argparse.Namespace, chosen: tuple[Hardware, ...]) -> list[Case]:
     if args.mode != ("eager",):
-        raise BadValue("the corpus keeps single operators, and compiling fuses them: leave --mode out, or name a model of yours")
+        raise BadValue("the corpus holds single operators, but compiling fuses them; leave --mode out, or name a model of yours")
     if args.batch:
-        raise BadValue("the models of the corpus have batches of their own: leave --batch out, or name a model of yours")
+        raise BadValue("the models of the corpus have their own batch sizes; leave --batch out, or name a model of yours")
     plan, dtype = Plan(fp32=fp32(args)), args.dtype or "fp16"
     if dtype not in FORMATS:
         raise BadValue(f"--dtype is {dtype}; the corpus is read in {', '.join(FORMATS)}")
@@ -147,19 +162,19 @@ def report(args: argparse.Namespace, cases: list[Case]) -> None:
     for name, s in named:
         families(name, s, args.families)
         if s.unpredicted:
-            draw.say(f"{s.unpredicted:,} operators have no prediction on {s.hardware.slug}, and are not in these shares.", draw.DIM)
+            draw.say(f"{s.unpredicted:,} operators have no prediction on {s.hardware.slug} and are left out of these shares.", draw.DIM)
     draw.say(LEGEND, draw.DIM)
 
 
 def described(known: Corpus) -> str:
     models = ", ".join(f"{count:,} of {library}" for library, count in known.models.items())
-    return f"{models}; every run counts the same; the signatures shown hold {draw.percent(known.kept)} of the time"
+    return f"{models}; each run has equal weight; the operators kept take {draw.percent(known.kept)} of the time"
 
 
 def families(name: str, s: Survey, limit: int) -> None:
     if not s.families:
         return
-    draw.heading(name, f"the heaviest of {len(s.families)} families that are not inside")
+    draw.heading(name, f"the heaviest of {len(s.families)} families of operators that are not inside")
     cells = [
         (f.kind, f.family, draw.percent(f.share), draw.percent(f.outside), f"{f.count:,}", "\n".join(shape(e.op) for e in f.examples))
         for f in s.families[:limit]

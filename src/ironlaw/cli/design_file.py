@@ -12,8 +12,8 @@ from ironlaw.files import read_toml
 def add(parser: Parser, command: str) -> None:
     """The file, or a first one to start from."""
     parser.usage = f"ironlaw {command} FILE.toml [--json] | --example"
-    parser.add_argument("file", metavar="FILE.toml", nargs="?", help="the design; docs/designs.md has the grammar")
-    parser.add_argument("--example", action="store_true", help="print a design to start from; nothing is computed")
+    parser.add_argument("file", metavar="FILE.toml", nargs="?", help="the design; see docs/designs.md")
+    parser.add_argument("--example", action="store_true", help="print a design to start from and exit")
     add_json(parser)
 
 

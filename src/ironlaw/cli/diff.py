@@ -25,17 +25,17 @@ OPS = 8
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw diff OLD.json NEW.json [--fail-over SHARE] [options]"
-    parser.add_argument("old", metavar="OLD", help="what `predict --json` or `analyze --json` wrote before the change")
-    parser.add_argument("new", metavar="NEW", help="the same after it")
+    parser.add_argument("old", metavar="OLD", help="output of `predict --json` or `analyze --json` from before the change")
+    parser.add_argument("new", metavar="NEW", help="the same from after it")
     parser.add_argument(
         "--fail-over",
         metavar="SHARE",
         type=checked(lambda text: read_share(text, below=True)),
-        help="exit with 1 where a time grows by more, 5%% or 0.05, or what fitted no longer does",
+        help="exit with 1 if a time grows by more than this (5%% or 0.05), or a model no longer fits",
     )
     parser.add_argument("--ops", metavar="N", type=size, default=OPS, help=f"operators to list for each row (default {OPS}; JSON has all)")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--markdown", action="store_true", help="as Markdown, for a pull request")
+    form.add_argument("--markdown", action="store_true", help="print Markdown, for a pull request")
     add_json(form)
 
 

@@ -23,7 +23,7 @@ ironlaw fuse gpt2_layer --batch 8 --seq 128 --verbose
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw fuse WORKLOAD [options]"
     parser.add_argument("workload", metavar="WORKLOAD", help="a model; see `ironlaw workload`")
-    parser.add_argument("--verbose", action="store_true", help="every verdict of the tree, refusals too")
+    parser.add_argument("--verbose", action="store_true", help="list every pair of operators, fused or not, and why")
     add_json(parser)
     add_parameters(parser, Sizes)
 
@@ -48,7 +48,7 @@ def batches(plans: dict[int | None, FusionPlan]) -> None:
         draw.heading("batches", "bytes moved")
         amounts = {n: (plan.source.bytes, plan.graph.bytes) for n, plan in plans.items()}
         rows = [(f"{n:,}", show(a, "B"), show(b, "B"), _less(a, b)) for n, (a, b) in amounts.items()]
-        draw.table(["batch", "before", "after", "less by"], rows)
+        draw.table(["batch", "before", "after", "saved"], rows)
 
 
 def report(plan: FusionPlan, verbose: bool) -> None:
@@ -58,7 +58,7 @@ def report(plan: FusionPlan, verbose: bool) -> None:
         ("kernels", draw.count(before.kernels), draw.count(after.kernels), _less(before.kernels, after.kernels)),
         ("bytes moved", show(before.bytes, "B"), show(after.bytes, "B"), _less(before.bytes, after.bytes)),
     ]
-    draw.table(["", "before", "after", "less by"], rows, left=("",))
+    draw.table(["", "before", "after", "saved"], rows, left=("",))
     groups(plan)
     verdicts(plan.verdicts) if verbose else refusals(plan.verdicts)
 
@@ -78,7 +78,7 @@ def groups(plan: FusionPlan) -> None:
     if rows:
         draw.table(["", "one kernel of", "pattern", "saves"], rows, left=("pattern",), text=("one kernel of",), sections=range(len(rows)))
     alone = sum(len(group.ops) == 1 for group in plan.groups)
-    draw.say(f"{alone} of {len(plan.source.ops)} operators stay as they are.", draw.DIM)
+    draw.say(f"{alone} of {len(plan.source.ops)} operators are not fused.", draw.DIM)
 
 
 Make = tuple[tuple[str, ...], tuple[str, ...]]
@@ -98,7 +98,7 @@ def _shortly(reason: str) -> str:
     """The first reasons of a long chain of edges; --verbose has them all."""
     first, *rest = reason.split("; ")
     if len(rest) > 2:
-        rest = [rest[0], f"and {len(rest) - 1} more edges alike"]
+        rest = [rest[0], f"and {len(rest) - 1} more pairs alike"]
     return "; ".join([first, *rest])
 
 
@@ -113,12 +113,12 @@ def chain(kinds: tuple[str, ...]) -> str:
 def refusals(decisions: tuple[Verdict, ...]) -> None:
     counted = Counter((v.pattern, v.reason) for v in decisions if not v.fused)
     if counted:
-        draw.heading("kept apart", "every verdict: --verbose")
+        draw.heading("not fused", "--verbose lists every pair")
         draw.table(["", "because"], [(f"×{times}", reason) for (_, reason), times in counted.most_common()], text=("because",))
 
 
 def verdicts(decisions: tuple[Verdict, ...]) -> None:
-    draw.heading("verdicts", f"{sum(v.fused for v in decisions)} of {len(decisions)} edges fused")
+    draw.heading("every pair", f"{sum(v.fused for v in decisions)} of {len(decisions)} pairs fused")
     rows = [(v.producer, v.consumer, (v.pattern, draw.GOOD) if v.fused else ("no", draw.BAD), v.reason) for v in decisions]
     draw.table(["producer", "consumer", "fused", "because"], rows, left=("fused",), text=("producer", "consumer", "because"))
 

@@ -36,8 +36,8 @@ def add(parser: Parser) -> None:
         "name",
         metavar="[check] [NAME]",
         nargs="*",
-        help="a slug or alias, such as h100_sxm, h100 or this; without it, all machines."
-        " check: what a machine's times rest on, and what its file lacks for a transferred one",
+        help="a machine, such as h100_sxm, h100 or this; without it, all machines."
+        " check: whether its times are measured, estimated or bounds, and what is missing for an estimate",
     )
     add_json(parser)
 
@@ -72,7 +72,7 @@ def listing(every: list[Hardware]) -> None:
         " ~ marks estimates.",
         draw.DIM,
     )
-    draw.say("memory: as makers count it. usable: less what driver, runtime and system keep.", draw.DIM)
+    draw.say("memory: as the maker counts it. usable: what the driver, runtime and system leave of it.", draw.DIM)
     draw.say("`ironlaw hardware SLUG` shows every figure with its source.", draw.DIM)
     if not any(hw.slug == local_machine.SLUG for hw in rows):
         draw.say(*absent())

@@ -24,8 +24,8 @@ def as_json(machines: list[Hardware]) -> list[CheckedMachine]:
 def show_check(machines: list[Hardware]) -> None:
     rows = [(m.slug, basis(m), "; ".join(missing(m)) or "nothing") for m in machines]
     draw.table(
-        ["machine", "times are", "missing for a transferred time"],
+        ["machine", "times are", "missing for an estimate"],
         rows,
         left=("machine", "times are"),
-        text=("missing for a transferred time",),
+        text=("missing for an estimate",),
     )

@@ -22,9 +22,11 @@ ACTIONS = ("new", "check")
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw lab new NAME | ironlaw lab check [NAME]"
     parser.add_argument(
-        "action", metavar="ACTION", choices=ACTIONS, help="new: copy the template; check: words, keys, slots, and a headless run"
+        "action", metavar="ACTION", choices=ACTIONS, help="new: copy the template; check: test words, keys and slots, and run it headless"
     )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the lab's slug, such as lab_02_memory_wall; check without it: all labs")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="the lab's slug, such as lab_02_memory_wall; check without one tests all labs"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

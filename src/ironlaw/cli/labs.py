@@ -27,22 +27,24 @@ def port(text: str) -> int:
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw labs [NAME] [--port N] [--no-browser] [--token VALUE | --no-token]"
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a lab to open, such as 01 or lab_01_magnitude; without it, the gallery")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="the lab to open, such as 01 or lab_01_magnitude; without it, the start page"
+    )
     parser.add_argument(
         "--port",
         metavar="N",
         type=port,
         default=DEFAULT,
-        help=f"where to listen (default {DEFAULT}); if it is taken, the next that is free",
+        help=f"port to listen on (default {DEFAULT}); the next free one if it is taken",
     )
-    parser.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
+    parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
     who = parser.add_mutually_exclusive_group()
     who.add_argument(
         "--token",
         metavar="VALUE",
-        help="the secret that the address carries (default: a random one); others may see a command line, so rather set IRONLAW_LABS_TOKEN",
+        help="the secret in the address (default: a random one); other users can see command lines, so IRONLAW_LABS_TOKEN is safer",
     )
-    who.add_argument("--no-token", action="store_true", help="let in every user of this machine")
+    who.add_argument("--no-token", action="store_true", help="let every user of this machine in")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -45,20 +45,20 @@ def add(parser: Parser) -> None:
         metavar="ACT",
         nargs="?",
         help="show: progress in each lab; export: all events of all epochs as JSON; import: add the events of an export"
-        " that are not here yet; certificate: predictions, calibration, designs and measurements as JSON; verify: whether every event is as"
-        " it was written, in the ledger or in an export, or whether a certificate follows from the ledger's events; repair: set a damaged"
-        " ledger aside and carry over what can be read; reset: begin anew, nothing is deleted; path: where the ledger is stored",
+        " that are not here yet; certificate: predictions, calibration, designs and measurements as JSON; verify: check that no"
+        " event in the ledger or an export was changed, or that a certificate follows from the ledger; repair: set a damaged"
+        " ledger aside and carry over what can be read; reset: start over, with nothing deleted; path: where the ledger is stored",
     )
     parser.add_argument(
         "file",
         metavar="FILE",
         nargs="?",
-        help="to write to, import from or verify; - is standard output or input (the default of what is written)",
+        help="file to write, import or verify; - is standard output or input, and output is the default",
     )
     parser.add_argument("--lab", metavar="LAB", help="with show: the events of one lab since the last reset")
     parser.add_argument("--force", action="store_true", help="with export and certificate: replace an existing file")
-    parser.add_argument("--against", metavar="FILE", help="with verify: hold a certificate against this export instead of the ledger here")
-    parser.add_argument("--rescue", action="store_true", help="with export: what can still be read of a damaged ledger")
+    parser.add_argument("--against", metavar="FILE", help="with verify: check a certificate against this export instead of the ledger here")
+    parser.add_argument("--rescue", action="store_true", help="with export: write what can still be read of a damaged ledger")
     add_json(parser)
 
 

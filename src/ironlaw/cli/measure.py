@@ -41,18 +41,23 @@ WIDE = 0.35  # share of the bar that the quick part takes when the wide sweep fo
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw measure [TARGET] [options]"
     parser.add_argument(
-        "target", metavar="TARGET", nargs="?", help="a model to run: of the registry, or PATH.py:NAME; without one, the machine is measured"
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="a model to run: a name from the registry or PATH.py:NAME; without one, the machine is measured",
     )
-    parser.add_argument("--short", action="store_true", help="the machine in under 20 s: coarser, no single ops, nothing compiled")
-    parser.add_argument("--full", action="store_true", help="the machine, then a wide sweep of ops: many minutes")
+    parser.add_argument("--short", action="store_true", help="a quick measurement, under 20 s: peaks and bandwidth only")
+    parser.add_argument("--full", action="store_true", help="measure the machine, then a wide sweep of operators; takes many minutes")
     parser.add_argument(
-        "--host", action="store_true", help="only what launching costs this machine's processor: seconds; used as `--host here`"
+        "--host",
+        action="store_true",
+        help="measure only how long this machine's processor takes to launch kernels; then `--host here` uses it",
     )
     parser.add_argument("--device", metavar="DEVICE", type=checked(_device), help=f"{', '.join(KINDS)}; default: the fastest here")
-    parser.add_argument("--force", dest="noisy", action="store_true", help="store the result even if the machine was busy, and mark it so")
-    parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE; a machine is then not stored as `this`")
+    parser.add_argument("--force", dest="noisy", action="store_true", help="store the result even if the machine was busy, marked as noisy")
+    parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE, and don't store the machine as `this`")
     parser.add_argument("--seconds", metavar="N", type=number, help="with --full or a TARGET: how long to measure")
-    parser.add_argument("--part", metavar="PART,…", help=f"with --full on CUDA: only some of {', '.join(PARTS)}")
+    parser.add_argument("--part", metavar="PART,…", help=f"with --full on CUDA: only these parts of {', '.join(PARTS)}")
     add_json(parser)
     measure_model.add(parser)
 

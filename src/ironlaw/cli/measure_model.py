@@ -35,8 +35,8 @@ OPTIONS = ("batch", "seq", "dtype", "mode", "input", "set", "ops", "limit")  # m
 
 def add(parser: Parser) -> None:
     group = parser.add_argument_group("for a model")
-    group.add_argument("--batch", metavar="N", type=size, help="samples at once: the first size of every input")
-    group.add_argument("--seq", metavar="N", type=size, help="tokens, for models that take them")
+    group.add_argument("--batch", metavar="N", type=size, help="batch size, the first dimension of every input")
+    group.add_argument("--seq", metavar="N", type=size, help="tokens per sequence, for models that take tokens")
     group.add_argument("--dtype", metavar="FMT", type=number_format, help="fp32, fp16 or bf16; default: the model's own, fp32 on a CPU")
     group.add_argument("--mode", metavar="MODE[,MODE]", type=modes, help="eager, compiled, and graphs on CUDA; default: all that run here")
     group.add_argument(
@@ -44,7 +44,7 @@ def add(parser: Parser) -> None:
         metavar="SHAPE[:FMT]",
         action="append",
         default=[],
-        help="an argument of the call, such as 8x3x224x224 or 8x128:int64 (else NAME_inputs or example_inputs of the file)",
+        help="shape of an input, such as 8x3x224x224 or 8x128:int64 (default: NAME_inputs or example_inputs in the file)",
     )
     add_set(group)
     add_limit(group, None, LONGEST_S)

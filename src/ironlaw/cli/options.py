@@ -99,7 +99,7 @@ def add_set(parser: Any) -> None:
     from ironlaw.systems.captures import read_setting
 
     parser.add_argument(
-        "--set", metavar="KEY=VALUE", type=checked(read_setting), action="append", default=[], help="a config field or factory argument"
+        "--set", metavar="KEY=VALUE", type=checked(read_setting), action="append", default=[], help="set a config field or factory argument"
     )
 
 
@@ -110,7 +110,7 @@ def add_limit(parser: Any, default: float | None, shown: float) -> None:
         metavar="TIME",
         type=figure("s", zero=True),
         default=default,
-        help=f"how long your file may take, such as '90 s'; 0 for any time (default {units.show(shown, 's')})",
+        help=f"time limit for running your file, such as '90 s'; 0 for none (default {units.show(shown, 's')})",
     )
 
 

@@ -26,11 +26,11 @@ NEW = 10  # cards never answered that one sitting brings
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw review [--topic TOPIC] [--new N] [--seed N] | --list [--topic TOPIC] [--json] | --stats [--json]"
-    parser.add_argument("--topic", metavar="TOPIC", help="only cards of one topic; `--list` names them")
-    parser.add_argument("--new", metavar="N", type=size, help=f"at most so many cards that were never answered (default {NEW})")
-    parser.add_argument("--seed", metavar="N", type=size, help="draw the figures by this number, to get the same questions again")
+    parser.add_argument("--topic", metavar="TOPIC", help="only cards on this topic; `--list` names the topics")
+    parser.add_argument("--new", metavar="N", type=size, help=f"at most N cards you have never answered (default {NEW})")
+    parser.add_argument("--seed", metavar="N", type=size, help="seed of the figures, to get the same questions again")
     parser.add_argument("--list", action="store_true", help="every card: topic, kind, when it is due")
-    parser.add_argument("--stats", action="store_true", help="calibration, Brier score, misconceptions held, mastery")
+    parser.add_argument("--stats", action="store_true", help="your calibration, Brier score, misconceptions and mastery")
     add_json(parser)
 
 

@@ -34,15 +34,17 @@ def gemm(text: str) -> tuple[int, int, int]:
 
 def add(parser: Parser) -> None:
     parser.usage = 'ironlaw roofline (--flops N --bytes "51 MB" | --gemm M,N,K) --on HW[,HW] [options]'
-    parser.add_argument("--flops", metavar="N", type=figure("FLOP"), help="arithmetic, such as 8.2e9 or '8.2 GFLOP'")
-    parser.add_argument("--bytes", metavar="SIZE", type=figure("B"), help="what crosses memory, such as 51e6 or '51 MB'")
-    parser.add_argument("--gemm", metavar="M,N,K", type=gemm, help="instead of the two: a matrix product, each matrix crossing memory once")
+    parser.add_argument("--flops", metavar="N", type=figure("FLOP"), help="operations, such as 8.2e9 or '8.2 GFLOP'")
+    parser.add_argument("--bytes", metavar="SIZE", type=figure("B"), help="bytes moved to and from memory, such as 51e6 or '51 MB'")
+    parser.add_argument(
+        "--gemm", metavar="M,N,K", type=gemm, help="instead of both: a matrix product in which each matrix crosses memory once"
+    )
     add_machines(parser)
     parser.add_argument("--dtype", metavar="FMT", type=number_format, default="fp16", help="number format (default fp16)")
-    parser.add_argument("--vector", action="store_true", help="element-wise work: the peak and ridge outside the matrix units")
+    parser.add_argument("--vector", action="store_true", help="element-wise work: use the peak outside the matrix units")
     level = parser.add_mutually_exclusive_group()
-    level.add_argument("--level", metavar="NAME", default="main", help="a memory level, such as l2 (default main)")
-    level.add_argument("--levels", action="store_true", help="every memory level of each machine")
+    level.add_argument("--level", metavar="NAME", default="main", help="the memory level, such as l2 (default main)")
+    level.add_argument("--levels", action="store_true", help="show every memory level of each machine")
     add_json(parser)
 
 

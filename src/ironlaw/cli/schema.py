@@ -20,7 +20,7 @@ URN = "urn:ironlaw:"  # what a schema calls itself: urn:ironlaw:predict:1
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw schema [NAME]"
-    parser.add_argument("name", metavar="NAME", nargs="?", help="such as predict or error; without it, a list of all")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="an output, such as predict or error; without it, a list of all")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,13 +16,15 @@ ironlaw site public --runtime pyodide.tgz
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw site OUT [--runtime FILE] [--no-docs] [--serve] [--port N]"
-    parser.add_argument("out", metavar="OUT", type=Path, help="the folder to write; an earlier site there is updated, your own files stay")
     parser.add_argument(
-        "--runtime", metavar="FILE", type=Path, help="Pyodide as npm packs it, instead of a download; the pinned release is checked"
+        "out", metavar="OUT", type=Path, help="the folder to write; an earlier site there is updated, your own files are left alone"
     )
-    parser.add_argument("--no-docs", action="store_true", help="without the documentation, which needs: pip install 'ironlaw[docs]'")
-    parser.add_argument("--serve", action="store_true", help="then serve the folder on this machine, to try it")
-    parser.add_argument("--port", metavar="N", type=int, default=8000, help="where to serve it (default 8000; 0 for any that is free)")
+    parser.add_argument(
+        "--runtime", metavar="FILE", type=Path, help="use this Pyodide package from npm instead of downloading it; its release is checked"
+    )
+    parser.add_argument("--no-docs", action="store_true", help="leave out the documentation, which needs pip install 'ironlaw[docs]'")
+    parser.add_argument("--serve", action="store_true", help="then serve the folder on this machine, to try it out")
+    parser.add_argument("--port", metavar="N", type=int, default=8000, help="port to serve it on (default 8000; 0 for any free one)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -25,21 +25,21 @@ ironlaw study --show study.results --top 20
 
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw study FILE.toml [options] | --show FOLDER | --questions [NAME]"
-    parser.add_argument("file", metavar="FILE.toml", nargs="?", help="what to ask, and over which values; docs/study.md has the grammar")
+    parser.add_argument("file", metavar="FILE.toml", nargs="?", help="the question and the values to try; see docs/study.md")
     parser.add_argument(
         "--questions", metavar="NAME", nargs="?", const="", help="list the questions, or one with its parameters and results"
     )
-    parser.add_argument("--show", metavar="FOLDER", help="look at the results in a folder; nothing is computed")
+    parser.add_argument("--show", metavar="FOLDER", help="show the results in a folder without computing anything")
     parser.add_argument(
-        "--out", metavar="FOLDER", help="where results go (default: FILE.results beside the file); a second run adds what is missing"
+        "--out", metavar="FOLDER", help="folder for the results (default: FILE.results beside the file); a second run adds what is missing"
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--jobs", metavar="N", type=size, default=0, help="processes (default: one a core)")
+    where.add_argument("--jobs", metavar="N", type=size, default=0, help="number of processes (default: one per core)")
     where.add_argument("--dask", metavar="ADDRESS", default="", help="compute on the Dask cluster whose scheduler is at tcp://HOST:PORT")
-    parser.add_argument("--retry", action="store_true", help="ask again where a point met an error")
-    parser.add_argument("--most", metavar="N", type=size, default=MOST, help=f"points that a study may have (default {MOST:,})")
+    parser.add_argument("--retry", action="store_true", help="compute points again that failed with an error")
+    parser.add_argument("--most", metavar="N", type=size, default=MOST, help=f"largest number of points allowed (default {MOST:,})")
     parser.add_argument("--by", metavar="RESULT", help="rank points by this result (default: the question's first)")
-    parser.add_argument("--top", metavar="N", type=size, default=10, help="points to show (default 10)")
+    parser.add_argument("--top", metavar="N", type=size, default=10, help="how many points to show (default 10)")
     add_json(parser)
 
 

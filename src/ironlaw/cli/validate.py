@@ -31,16 +31,16 @@ KINDS = (CLAIM, GAIN, "gemm", "conv", "row", "bandwidth", "pointwise", "attentio
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw validate [--on HW[,HW]] [--kind KIND] [--rows] [--json] [--history [FILE]]"
     parser.add_argument(
-        "--on", metavar="HW[,HW]", type=machines, default=(), help="only what was measured on these machines; `this` is your own"
+        "--on", metavar="HW[,HW]", type=machines, default=(), help="only measurements on these machines; `this` is your own"
     )
     parser.add_argument("--kind", metavar="KIND", help=f"only this kind: {', '.join(KINDS)}")
-    parser.add_argument("--rows", action="store_true", help="also every row of single ops, not only their summary")
+    parser.add_argument("--rows", action="store_true", help="also list every measurement of a single op, not only the summary")
     parser.add_argument(
         "--history",
         metavar="FILE",
         nargs="?",
         const=PLACE,
-        help=f"show how accuracy has changed since the file was written, then rewrite it (default: {PLACE} of a checkout)",
+        help=f"show how accuracy has changed since this file was written, then update it (default: {PLACE} in a checkout)",
     )
     add_json(parser)
 

@@ -29,7 +29,7 @@ TOP = 10
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw workload [NAME] [options]"
     parser.add_argument("name", metavar="NAME", nargs="?", help="a slug, such as resnet50; without it, all models")
-    parser.add_argument("--ops", action="store_true", help="every operator, in running order")
+    parser.add_argument("--ops", action="store_true", help="list every operator in the order it runs")
     add_json(parser)
     add_parameters(parser, Sizes)
 

@@ -89,19 +89,21 @@ class Analyze(Question):
 
     target: str = custom(
         str, flag="TARGET", metavar="TARGET",
-        about="FILE.py:NAME: a module, a class or factory of one, a function (your own training step, too), or an exported program;"
+        about="FILE.py:NAME, which may be a module, a class or factory, a function (also your own training step) or an exported program;"
         " FILE.pt2; hf:CONFIG, such as hf:LlamaConfig, or hf:FOLDER with a config.json; or, without PyTorch, a model of the registry or"
         " FOLDER",
     )  # fmt: skip
     on: tuple[Hardware, ...] = machines()
     input: tuple[str, ...] = several(
         str, (), again=True, metavar="SHAPE[:FMT]",
-        about="an argument of the call, such as 8x3x224x224 or 8x128:int64; once for each (else NAME_inputs or example_inputs of the file)",
+        about="shape of an input, such as 8x3x224x224 or 8x128:int64, once per input (default: NAME_inputs or example_inputs in the file)",
     )  # fmt: skip
-    batch: tuple[int, ...] | None = same(Sizes, "batch", group="", about="the first size of every input; several are shown side by side")
-    seq: int | None = same(Sizes, "seq", group="", about="tokens, for hf: models that take them (default 128)")
+    batch: tuple[int, ...] | None = same(
+        Sizes, "batch", group="", about="batch size, the first dimension of every input; several are shown side by side"
+    )
+    seq: int | None = same(Sizes, "seq", group="", about="tokens per sequence, for hf: models that take tokens (default 128)")
     dtype: str | None = same(
-        Sizes, "dtype", group="", about="fp64, fp32, tf32, fp16 or bf16, or as PyTorch spells them; default: the model's own"
+        Sizes, "dtype", group="", about="number format: fp64, fp32, tf32, fp16 or bf16, or PyTorch's names (default: the model's own)"
     )
     prefill: int | None = same(Sizes, "prefill", group=PHASES)
     decode: bool = same(Sizes, "decode", group=PHASES)
@@ -109,29 +111,31 @@ class Analyze(Question):
     strict_fp32: bool = same(Products, "strict_fp32")
     tf32: bool = same(Products, "tf32")
     set: tuple[tuple[str, Any], ...] = several(
-        read_setting, (), again=True, metavar="KEY=VALUE", about="a config field or factory argument"
+        read_setting, (), again=True, metavar="KEY=VALUE", about="set a config field or factory argument"
     )
     weights: tuple[str, ...] = several(
         read_storage, (OWN,), metavar="FMT[,FMT]",
-        about="store the weights of linear layers in int8 or int4 (or own: as they are); several are shown side by side",
+        about="store the weights of linear layers in int8 or int4 (own: leave them as they are); several are shown side by side",
     )  # fmt: skip
-    training: bool = switch(False, about="a training step: forward, backward and AdamW")
+    training: bool = switch(False, about="predict a training step: forward, backward and AdamW")
     mode: tuple[str, ...] = several(
         read_mode, MODES, metavar="MODE[,MODE]",
-        about="eager, compiled, graphs (of compiled code; default: these three), eager_graphs (of eager code)",
+        about="eager, compiled, graphs (CUDA graphs of compiled code), eager_graphs (of eager code); default: the first three",
     )  # fmt: skip
     trace: str | None = custom(
         str, None, metavar="FILE",
-        about="a trace of torch.profiler (.json or .json.gz) of one or more eager runs, to compare with the prediction operator by"
+        about="a torch.profiler trace (.json or .json.gz) of one or more eager runs, to compare with the prediction operator by"
         " operator",
     )  # fmt: skip
     compile_s: float | None = figure(
-        None, unit="s", zero=True, metavar="TIME", about="what compiling takes: 30, or '2 min'; else predicted"
+        None, unit="s", zero=True, metavar="TIME", about="compile time, such as 30 (seconds) or '2 min'; predicted if you leave it out"
     )
-    per_day: float | None = figure(None, most=LARGEST, metavar="N", about="calls a day: adds the day on which compiling has paid")
+    per_day: float | None = figure(
+        None, most=LARGEST, metavar="N", about="calls per day, to say on which day compiling has paid for itself"
+    )
     limit: float = figure(
         CAPTURE_S, unit="s", zero=True, metavar="TIME",
-        about=f"how long your file may take, such as '90 s'; 0 for any time (default {show(CAPTURE_S, 's')})",
+        about=f"time limit for running your file, such as '90 s'; 0 for none (default {show(CAPTURE_S, 's')})",
     )  # fmt: skip
     host: Host | None = same(Launching, "host")  # noqa: RUF009  a field, as all of them
     launch: float | None = same(Launching, "launch")

@@ -57,18 +57,18 @@ class Predictions(Question):
 
     schema = "ironlaw-predict/1"
     workload: str = custom(
-        str, flag="WORKLOAD", metavar="WORKLOAD", about="a model; see `ironlaw workload`. Or a folder with the config.json of a decoder"
+        str, flag="WORKLOAD", metavar="WORKLOAD", about="a model (see `ironlaw workload`), or a folder with a decoder's config.json"
     )
     on: tuple[Hardware, ...] = machines()
     mode: tuple[str, ...] = several(
         read_mode, ("eager",), metavar="MODE[,MODE]",
-        about="eager (default), compiled, graphs (of compiled code), eager_graphs (of eager code); several are shown side by side",
+        about="eager (default), compiled, graphs (CUDA graphs of compiled code), eager_graphs (of eager code); several go side by side",
     )  # fmt: skip
     dispatch: str = among(
-        ("queued", "synchronous"), "queued", about="whether the host runs ahead (queued, the default) or waits for each kernel"
+        ("queued", "synchronous"), "queued", about="queued (default): the host runs ahead; synchronous: it waits for each kernel"
     )
-    uncalibrated: bool = switch(False, about="the datasheet's figures only: a bound")
-    ops: int | None = whole(None, metavar="N", about="also list the N operators that take most device time (with --json: all)")
+    uncalibrated: bool = switch(False, about="use only the datasheet's figures, which give a lower bound")
+    ops: int | None = whole(None, metavar="N", about="also list the N operators that take longest (all with --json)")
     strict_fp32: bool = same(Products, "strict_fp32")
     tf32: bool = same(Products, "tf32")
     host: Host | None = same(Launching, "host")  # noqa: RUF009  a field, as all of them

@@ -17,8 +17,8 @@ from ironlaw.systems.registry_names import read_format, read_prices
 from ironlaw.systems.value_readers import read_whole
 
 SIZES = "the workload's settings (each defaults to what its file says)"
-LAUNCHES = "who launches (default: a typical server, the same for every GPU)"
-COSTS = "what it costs"
+LAUNCHES = "the host that launches kernels (default: a typical server, the same for every GPU)"
+COSTS = "costs"
 
 
 def read_host(given: str | Host) -> Host:
@@ -37,22 +37,22 @@ class Sizes:
     )
     seq: int | None = whole(None, metavar="N", group=SIZES, about="tokens per sequence")
     phase: str | None = among(
-        ("prefill", "decode"), None, group=SIZES, about="a language model's forward pass over `seq` or after `context`"
+        ("prefill", "decode"), None, group=SIZES, about="a language model's forward pass over `seq` tokens, or one step after `context`"
     )
-    prefill: int | None = whole(None, metavar="N", group=SIZES, about="a prompt of N tokens, with the logits of its last one alone")
-    decode: bool = switch(False, group=SIZES, about="one token after `context` of them in the cache")
-    context: int | None = whole(None, metavar="N", group=SIZES, about="tokens already in the KV cache, in decode")
+    prefill: int | None = whole(None, metavar="N", group=SIZES, about="process a prompt of N tokens; only the last one gets logits")
+    decode: bool = switch(False, group=SIZES, about="generate one token after `context` tokens in the cache")
+    context: int | None = whole(None, metavar="N", group=SIZES, about="tokens already in the KV cache when decoding")
     dtype: str | None = custom(read_format, None, metavar="FMT", group=SIZES, about="number format: fp32, bf16, fp16, fp8, int8 …")
-    classes: int | None = whole(None, metavar="N", group=SIZES, about="outputs of a classifier's head")
+    classes: int | None = whole(None, metavar="N", group=SIZES, about="number of classes of a classifier")
 
 
 @dataclass(frozen=True)
 class Products:
     """In what products of FP32 tensors are computed."""
 
-    strict_fp32: bool = switch(False, excludes="tf32", about="convolutions of FP32 tensors in FP32; PyTorch's default is TF32")
+    strict_fp32: bool = switch(False, excludes="tf32", about="compute FP32 convolutions in FP32; PyTorch's default is TF32")
     tf32: bool = switch(
-        False, excludes="strict_fp32", about='FP32 products in TF32 too, as torch.set_float32_matmul_precision("high") asks'
+        False, excludes="strict_fp32", about='compute FP32 matrix products in TF32 too, as torch.set_float32_matmul_precision("high") does'
     )
 
 
@@ -60,10 +60,10 @@ class Products:
 class Launching:
     host: Host | None = custom(  # noqa: RUF009  a field, as all of them
         read_host, None, metavar="NAME", group=LAUNCHES,
-        about="xeon_vm (vm), dgx_h100 (bare), or here, as `ironlaw measure` `host` stored it",
+        about="xeon_vm (vm), dgx_h100 (bare), or here for this machine, after `ironlaw measure` `host`",
     )  # fmt: skip
     launch: float | None = figure(
-        None, unit="s", zero=True, metavar="TIME", group=LAUNCHES, about="what each launch costs the host, such as '10 us'"
+        None, unit="s", zero=True, metavar="TIME", group=LAUNCHES, about="time the host takes per launch, such as '10 us'"
     )
 
 
@@ -72,10 +72,15 @@ class Costs:
     """Shown only to who asks for them."""
 
     price: Mapping[str, float] | None = custom(
-        read_prices, None, metavar="HW=N[,…]", alone={}, group=COSTS, about="dollars an hour: h200=3.5; alone: those of registry/price"
+        read_prices,
+        None,
+        metavar="HW=N[,…]",
+        alone={},
+        group=COSTS,
+        about="dollars per hour, such as h200=3.5; without a value, the registry's prices",
     )
     latency: float | None = figure(
-        None, unit="s", metavar="TIME", group=COSTS, about="which machine and batch are cheapest within it, such as 50ms"
+        None, unit="s", metavar="TIME", group=COSTS, about="find the cheapest machine and batch within this latency, such as 50ms"
     )
 
 

@@ -65,7 +65,7 @@ def memory_kind(machine: Hardware) -> str | None:
 def missing(machine: Hardware) -> tuple[str, ...]:
     """What its file must gain before a time can be transferred to it; empty where nothing is missing."""
     if machine.backend not in LIBRARIES:
-        return (f"kernels of {machine.backend} are of no family that was measured on other machines; `ironlaw measure` there",)
+        return (f"no measured machine has {machine.backend} kernels; run `ironlaw measure` there",)
     lacks = []
     if multiprocessors(machine) is None:
         lacks.append(f"[units] {MULTIPROCESSORS[0]}: how many multiprocessors it has")

@@ -22,7 +22,7 @@ def report(result: Characterisation, figures: Figures, stored: Kept | None, out:
     draw.table(["peak", "measured", "by"], peaks, left=("peak",), text=("by",))
     levels = [(lv.name, show(lv.bandwidth, "B/s"), show(lv.size, "B"), "yes" if lv.has_step else "no") for lv in figures.levels]
     main = ("main", show(figures.bandwidth, "B/s"), show(result.machine.get("memory_bytes", 0), "B"), "")
-    draw.table(["memory", "bandwidth", "size", "a step seen"], [*levels, main], left=("memory",))
+    draw.table(["memory", "bandwidth", "size", "step seen"], [*levels, main], left=("memory",))
     _launches(result, figures)
     functions = compiled(result)
     if functions:
@@ -42,18 +42,20 @@ def _launches(result: Characterisation, figures: Figures) -> None:
         cells = [show(row.value(name), "s") if row.get(name) else "–" for name in more]
         seen.setdefault(row.op, (row.op, show(row.value("wall_s"), "s"), *cells))
     draw.table(["launch", "queued", *(LAUNCH[name] for name in more)], seen.values(), left=("launch",))
-    draw.say(f"launch of an element-wise op {show(figures.launch, 's')} (median); floor {show(figures.floor, 's')}")
+    draw.say(
+        f"Launching an element-wise op takes {show(figures.launch, 's')} (median); no kernel takes less than {show(figures.floor, 's')}."
+    )
 
 
 def _next(result: Characterisation, figures: Figures, stored: Kept | None, out: str | None) -> None:
     if stored is None:
-        draw.say(f"written to {out}: {len(result.rows)} rows of evidence; not stored as this machine")
+        draw.say(f"Wrote {len(result.rows)} rows of evidence to {out}; nothing is stored as `this`.")
         return
     without = "estimates from other machines, with the rates measured here" if stored.datasheet else "bounds"
-    fitted = f"{len(stored.curves)} fitted" if stored.curves else f"too few rows to fit any: predictions for this machine are {without}"
+    fitted = f"{len(stored.curves)} fitted" if stored.curves else f"too few rows to fit any, so predictions for this machine are {without}"
     draw.pairs([("figures", str(stored.figures)), ("evidence", f"{stored.evidence}, {len(result.rows)} rows"), ("curves", fitted)])
     fmt = "" if "fp16" in figures.peaks else " --dtype fp32"
-    draw.say(f"It is `this` everywhere now, and a context in every lab. Next: ironlaw predict resnet50 --on this{fmt}", draw.STRONG)
+    draw.say(f"This machine is now called `this` everywhere, in the labs too. Next: ironlaw predict resnet50 --on this{fmt}", draw.STRONG)
 
 
 def _about(result: Characterisation) -> str:
@@ -74,7 +76,7 @@ def compiled(result: Characterisation) -> list[tuple[str, ...]]:
 def verdict(result: Characterisation) -> str:
     noise, repeated = result.noise, result.repeated
     others = "unknown" if noise.others is None else f"{noise.others:.0%}"
-    quiet = f"others took {others} of the processors, the reference varied by {noise.drift:.0%}"
+    quiet = f"other programs took {others} of the processors, and the reference varied by {noise.drift:.0%}"
     twice = f"; measured twice: {', '.join(repeated)}" if repeated else ""
     return (f"NOISY: {'; '.join(noise.reasons)}" if noise.noisy else f"quiet ({quiet})") + twice
 

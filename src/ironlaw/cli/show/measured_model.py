@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 DATA, COMPUTE, FLOOR, BETWEEN, UNMATCHED = "data", "compute", "overhead of kernels", "overhead between them", "without a partner"
 MEANING = (
-    "data, compute: operators that the prediction sees bound by memory or arithmetic. overhead of kernels: those bound by what any kernel"
-    " takes. overhead between them: wall time in which no operator runs (launches, Python)."
+    "data, compute: operators predicted to be limited by memory or arithmetic. overhead of kernels: those limited by the least time any"
+    " kernel takes. overhead between them: wall time in which no operator runs (launches, Python)."
 )
 
 

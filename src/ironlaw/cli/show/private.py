@@ -9,23 +9,23 @@ from ironlaw.cli.show import draw
 from ironlaw.units import significant
 
 NAMES = {
-    "basic": "budgets added", "advanced": "advanced composition, best split of δ", "moments": "moments, as converted in 2016",
-    "rdp": "Rényi, tight conversion", "gdp": "limit of many steps",
+    "basic": "basic composition, budgets added", "advanced": "advanced composition, best split of δ", "moments": "moments accountant, 2016",
+    "rdp": "Rényi, tight conversion", "gdp": "Gaussian limit of many steps",
 }  # fmt: skip
 
 
 def report(result: Mapping[str, Any]) -> None:
     draw.say()
     draw.pairs(_head(result))
-    draw.heading("who proves what", "the noise is the same")
+    draw.heading("what each accountant proves", "for the same noise")
     rows = [(NAMES[row["name"]], _epsilon(row["epsilon"]), _kind(row)) for row in result["accountants"]]
     draw.table(("accountant", "ε", ""), rows, left=("accountant", ""))
-    draw.heading("one change", "all else as designed")
+    draw.heading("if you change one thing", "and leave the rest as designed")
     draw.table(("change", "ε"), [(row["change"], _epsilon(row["epsilon"])) for row in result["changes"]], left=("change",))
     if not result["delta_below_one_record"]:
         draw.say(
             f"δ = {result['delta']:.3g} is not below one over the {draw.count(result['records'])} records: it would allow a whole record "
-            "to be published. Give a smaller one.",
+            "to be published. Choose a smaller δ.",
             draw.BAD,
         )
 
@@ -36,15 +36,19 @@ def _head(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = [
         ("the run", f"{draw.plural(result['steps'], 'step')}{runs}, {drawn}, noise multiplier {result['noise']:g}"),
         ("privacy", (f"ε = {_epsilon(result['epsilon'])} at δ = {result['delta']:.3g}", draw.STRONG)),
-        ("any attack", f"right in at most {draw.percent(attack['accuracy'])} of cases, where half were in the data"),
+        ("any attack", f"guesses who was in the data right in at most {draw.percent(attack['accuracy'])} of cases, if half were"),
     ]  # fmt: skip
     promise = result["promise"]
     if promise is None:
         return rows
-    verdict, style = ("kept", draw.GOOD) if promise["met"] else ("broken", draw.BAD)
-    rows.append(("promise", (f"ε ≤ {promise['epsilon']:g} is {verdict}: {draw.percent(promise['spent'])} of it spent", style)))
+    verdict, style = ("met", draw.GOOD) if promise["met"] else ("exceeded", draw.BAD)
+    rows.append(("limit", (f"ε ≤ {promise['epsilon']:g} is {verdict}: {draw.percent(promise['spent'])} of it spent", style)))
     allowed, noise = draw.plural(promise["steps_allowed"], "step"), promise["noise_needed"]
-    enough = "no noise is proven to be" if noise is None else f"a noise multiplier of {significant(noise, 4)}, or {allowed} at this one"
+    enough = (
+        "no noise multiplier is proven to be enough"
+        if noise is None
+        else f"a noise multiplier of {significant(noise, 4)}, or {allowed} at this one"
+    )
     return [*rows, ("just enough", enough)]
 
 

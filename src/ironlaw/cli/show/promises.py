@@ -13,7 +13,7 @@ def report(result: Mapping[str, Any]) -> None:
     draw.say()
     draw.pairs(_head(result))
     draw.heading("service by service", f"at P{100 * result['quantile']:g}")
-    names = ("service", "alone", "the whole without it", "copies", "attempts", "available")
+    names = ("service", "alone", "total without it", "extra copies", "attempts", "available")
     draw.table(names, [_row(one) for one in result["services"]], left=("service",))
     draw.pairs(_more(result))
 
@@ -22,9 +22,9 @@ def _head(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
     percentile = f"P{100 * result['quantile']:g}"
     rows: list[tuple[str, Any]] = [
         ("the user sees", (f"{percentile} = {_time(result['latency_s'])}", draw.STRONG)),
-        ("promise", _verdict(result["late"], f"{percentile} within {_time(result['within_s'])}", f"{_share(result['over'])} are later")),
-        ("the services' own", f"{percentile}s add up to {_time(result['sum_of_quantiles_s'])}"),
-        ("dependence", f"independent {_time(result['independent_s'])}, all slow together {_time(result['together_s'])}"),
+        ("SLO", _verdict(result["late"], f"{percentile} within {_time(result['within_s'])}", f"{_share(result['over'])} are later")),
+        ("sum of parts", f"the services' own {percentile}s add up to {_time(result['sum_of_quantiles_s'])}"),
+        ("dependence", f"{_time(result['independent_s'])} if independent, {_time(result['together_s'])} if all are slow together"),
     ]
     if result["fails"] > 1e-9:
         rows.append(("no answer", f"{_share(result['fails'])}: every retry timed out"))
@@ -32,18 +32,20 @@ def _head(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _more(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    down = f"{result['availability']:.6g}, {_time(result['downtime_s_per_year'])} a year without an answer"
+    down = f"{result['availability']:.6g}, {_time(result['downtime_s_per_year'])} of downtime per year"
     promised = result["availability_promised"]
-    available = down if promised is None else _verdict(result["down"], f"{promised:g} promised", down)
+    available = down if promised is None else _verdict(result["down"], f"SLO of {promised:g}", down)
     rows: list[tuple[str, Any]] = [("available", available)]
     storm = result["storm"]
     if storm:
         each = "1 retry" if storm["retries"] == 1 else f"{storm['retries']} retries"
         budget = "" if storm["budget"] is None else f", {draw.percent(storm['budget'])} of requests at most"
         says = f"at load {storm['load']:g}, late answers with {each}{budget},"
-        rows.append(("a storm", _verdict(storm["stuck"], says, _storm(storm), good="die down", bad="keep themselves up")))
+        rows.append(("retry storm", _verdict(storm["stuck"], says, _storm(storm), good="die down", bad="keep themselves up")))
         if storm["nested_attempts"] > storm["retries"] + 1:
-            rows.append(("", (f"services that call each other would make {storm['nested_attempts']:,} attempts of one request", draw.DIM)))
+            rows.append(
+                ("", (f"if services call each other and all retry, one request becomes {storm['nested_attempts']:,} attempts", draw.DIM))
+            )
     return rows
 
 
@@ -51,7 +53,7 @@ def _storm(storm: Mapping[str, Any]) -> str:
     return f"up to {significant(storm['harmless_retries'])} per request do no lasting harm"
 
 
-def _verdict(broken: bool, what: str, why: str, good: str = "is kept", bad: str = "is broken") -> tuple[str, str]:
+def _verdict(broken: bool, what: str, why: str, good: str = "is met", bad: str = "is missed") -> tuple[str, str]:
     return f"{what} {bad if broken else good}: {why}", draw.BAD if broken else draw.GOOD
 
 

@@ -15,10 +15,10 @@ def report(result: Mapping[str, Any]) -> None:
     about = result["model"]
     draw.say()
     if about:
-        kept = f", {draw.count(about['kept'])} of them kept in FP16 (embedding, head, vectors)" if about["kept"] else ""
+        kept = f"; {draw.count(about['kept'])} of them stay in FP16 (embedding, head, vectors)" if about["kept"] else ""
         draw.pairs([(about["name"], f"{draw.count(about['parameters'])} parameters, {show(about['fp16_bytes'], 'B')} in FP16{kept}")])
     draw.heading("by bits", "a symmetric grid over −1 … 1")
-    names = ["bits", "levels", "step", "noise", "SQNR", "a bit less", "stored", *(["bytes"] if about else [])]
+    names = ["bits", "levels", "step", "noise", "SQNR", "one bit less", "stored", *(["bytes"] if about else [])]
     draw.table(names, [_row(row) for row in result["rows"]])
     if result["pruned"] is not None:
         draw.heading(f"{draw.percent(result['pruned'])} zeros", "bytes as a share of the dense matrix, 1,024 × 1,024")
@@ -27,7 +27,7 @@ def report(result: Mapping[str, Any]) -> None:
             for row in result["rows"]
         ]
         draw.table(("bits", *PRUNED.values(), "CSR pays from"), rows)
-        draw.say("A smaller file is not a faster product: that takes a kernel for it.", draw.DIM)
+        draw.say("A smaller file does not make the product faster; that takes a sparse kernel.", draw.DIM)
 
 
 def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -49,7 +49,14 @@ def _from(row: Mapping[str, Any]) -> str:
 
 def frontier(result: Mapping[str, Any]) -> None:
     draw.say()
-    draw.pairs([("worth having", (f"{result['on_frontier']} of {result['points']}: nothing is smaller and no worse", draw.STRONG))])
+    draw.pairs(
+        [
+            (
+                "on the frontier",
+                (f"{result['on_frontier']} of {result['points']}: for these, nothing else is both smaller and as good", draw.STRONG),
+            )
+        ]
+    )
     rows = [
         (
             row["name"], f"{row['cost']:.4g}", f"{row['harm']:.4g}",

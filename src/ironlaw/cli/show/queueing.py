@@ -9,11 +9,11 @@ from ironlaw.cli.show import draw
 from ironlaw.units import show, significant
 
 POLICIES = {
-    "waiting": "a free server takes what is waiting", "fixed": "a free server waits for a full batch",
-    "timeout": "a free server holds back for a fuller batch, for a while",
+    "waiting": "a free server picks up everyone waiting", "fixed": "a free server waits for a full batch",
+    "timeout": "a free server waits for a full batch until a timeout",
 }  # fmt: skip
 METHODS = {
-    "exact": "exact, Poisson arrivals", "exact mean": "exact mean, Poisson arrivals; P99 depends on more than the spread",
+    "exact": "exact, Poisson arrivals", "exact mean": "exact mean, Poisson arrivals; P99 would need the whole distribution",
     "simulated": "simulated request by request, Poisson arrivals",
 }  # fmt: skip
 
@@ -28,7 +28,7 @@ def report(result: Mapping[str, Any]) -> None:
     ])  # fmt: skip
     draw.say()
     batches = result["policy"] is not None
-    names = ("requests/s", "load", *(("busy", "in a batch") if batches else ()), "mean", "P99", "in flight")
+    names = ("requests/s", "load", *(("busy", "batch size") if batches else ()), "mean", "P99", "in flight")
     draw.table(names, [_row(row, batches) for row in result["rates"]])
     endless = [row for row in result["rates"] if row["load"] >= 1]
     for row in endless:
@@ -48,12 +48,12 @@ def _row(row: Mapping[str, Any], batches: bool) -> tuple[Any, ...]:
 
 def _grows(row: Mapping[str, Any]) -> str:
     if not row["growth_per_s"]:
-        return "the servers get exactly what they can do, and the line grows without end: lower the rate, or add a server."
-    return f"the line grows by {significant(row['growth_per_s'])} requests a second: lower the rate, batch more, or add servers."
+        return "requests arrive exactly as fast as they are served, so the queue grows without end. Lower the rate or add a server."
+    return f"the queue grows by {significant(row['growth_per_s'])} requests per second. Lower the rate, batch more, or add servers."
 
 
 def _target(target: Mapping[str, Any]) -> tuple[str, Any]:
     asked = f"P99 within {show(target['p99_s'], 's')}"
     if not target["rate"]:
-        return asked, ("at no rate: shorten the service, or hold back less for a full batch", draw.BAD)
+        return asked, ("out of reach at any rate: shorten the service, or wait less for a full batch", draw.BAD)
     return asked, (f"up to {significant(target['rate'])} requests/s", draw.STRONG)

@@ -18,7 +18,7 @@ from ironlaw.recall.review_session import Session
 from ironlaw.recall.schedule import Due, next_due, time_until
 
 KEYS = "s skips, u takes the last answer back, q quits"
-FACTS = "f shows the figures that you may look up, "
+FACTS = "f shows the figures you may look up, "
 SURE = "How sure are you? 1 to 5 means " + ", ".join(f"{100 * p:.0f}" for p in PROBABILITY.values()) + "%"
 Read = TypeVar("Read")
 
@@ -56,7 +56,7 @@ def sit(session: Session) -> None:
 def _ask(session: Session, card: Due, left: int) -> None:
     variant = session.variant(card.template)
     topic = card.template.topic.replace("_", " ")
-    draw.heading(f"{topic[0].upper()}{topic[1:]}", f"{card.template.id} · {card.reason} · {left} to go")
+    draw.heading(f"{topic[0].upper()}{topic[1:]}", f"{card.template.id} · {card.reason} · {left} left")
     draw.say(variant.text)
     for letter, choice in zip(LETTERS, variant.choices, strict=False):
         draw.say(f"  {letter}  {choice.label}")
@@ -152,7 +152,7 @@ def _farewell(session: Session) -> None:
     state = session.state()
     right = sum(review.correct for review in session.answers.values())
     if session.answers:
-        draw.heading(f"{len(session.answers)} answered, {right} right", "all of it is in the ledger")
+        draw.heading(f"{len(session.answers)} answered, {right} right", "saved in the ledger")
     else:
         draw.heading("Nothing answered")
     left, soon = session.queue(), next_due(state.standing, state.now)
@@ -160,4 +160,4 @@ def _farewell(session: Session) -> None:
         draw.say(f"{len(left)} left; `ironlaw review` continues with {'it' if len(left) == 1 else 'them'}.")
     elif soon is not None:
         draw.say(f"Nothing is due now; the next card comes back {time_until(soon - state.now)}.")
-    draw.say("`ironlaw review --stats` shows how well you know what you know.", draw.DIM)
+    draw.say("`ironlaw review --stats` shows how well calibrated you are.", draw.DIM)

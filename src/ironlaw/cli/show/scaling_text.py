@@ -13,11 +13,11 @@ def report(result: Mapping[str, Any]) -> None:
     draw.say()
     draw.pairs(_head(result))
     if result["points"]:
-        draw.heading("measured", "the serial share that each point stands for (Karp and Flatt)")
+        draw.heading("measured", "and the serial share each point implies (Karp and Flatt)")
         draw.table(("workers", "speed-up", "model", "serial share"), [_measured(point) for point in result["points"]])
     draw.heading("predicted")
     beyond = any(row["extrapolated"] for row in result["workers"])
-    names = ("workers", "speed-up", "efficiency", *(("measured as far as this",) if beyond else ()))
+    names = ("workers", "speed-up", "efficiency", *(("within measurements",) if beyond else ()))
     draw.table(names, [_predicted(row)[: len(names)] for row in result["workers"]])
     if "target" in result:
         draw.pairs(_target(result["target"]))
@@ -29,12 +29,12 @@ def _head(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
     if result["kappa"] or result["basis"] == "fit":
         rows.append(("crosstalk κ", f"{significant(result['kappa'])}{_between(result, 'kappa', significant)}"))
     if result["basis"] == "fit" and result["sigma_interval"] is None:
-        rows.append(("", ("two points fix two figures exactly: a third would say how far to trust them", draw.DIM)))
+        rows.append(("", ("two points fix two parameters exactly; a third would show how far to trust them", draw.DIM)))
     best, ceiling = result["best_workers"], result["ceiling"]
     if best is not None:
-        fastest = f"{draw.plural(int(best), 'worker')}, {significant(result['best_speedup'])}×; more are slower"
+        fastest = f"{draw.plural(int(best), 'worker')}, {significant(result['best_speedup'])}× as fast; more workers are slower"
         return [*rows, ("fastest with", (fastest, draw.STRONG))]
-    return [*rows, ("ceiling", "none: nothing is serial" if ceiling is None else f"{significant(ceiling)}×, with any number of workers")]
+    return [*rows, ("ceiling", "none, because nothing is serial" if ceiling is None else f"{significant(ceiling)}×, however many workers")]
 
 
 def _between(result: Mapping[str, Any], name: str, write: Any) -> str:
@@ -63,4 +63,4 @@ def _target(target: Mapping[str, Any]) -> list[tuple[str, Any]]:
     if target["halvings"] is None:
         return [(asked, (f"out of reach: on {target['at']:,} workers no serial share is small enough", draw.BAD))]
     times = "once" if target["halvings"] == 1 else f"{target['halvings']:.0f} times"
-    return [(asked, (f"no number of workers; halve the serial share {times}, then {target['at']:,} workers do it", draw.BAD))]
+    return [(asked, (f"no number of workers is enough. Halve the serial share {times}, and {target['at']:,} workers will do.", draw.BAD))]

@@ -13,9 +13,9 @@ FEW = 6  # values that a table spells out
 
 def questions(about: Sequence[Mapping[str, Any]]) -> None:
     draw.table(
-        ("question", "what is asked", "it needs", "ranked by"),
+        ("question", "what it asks", "needs", "ranked by"),
         [(q["question"], q["about"], ", ".join(p["name"] for p in q["parameters"] if p["required"]), q["by"]) for q in about],
-        left=("question", "ranked by"), text=("what is asked", "it needs"),
+        left=("question", "ranked by"), text=("what it asks", "needs"),
     )  # fmt: skip
     draw.say("`ironlaw study --questions NAME` shows a question's parameters and results.")
 
@@ -34,7 +34,7 @@ def question(about: Mapping[str, Any]) -> None:
     )  # fmt: skip
     first = [p for p in about["parameters"] if p["required"]]
     lines = [f'question = "{about["question"]}"', "", "[over]", *(f"{p['name']} = {_sample(p)}" for p in first)]
-    draw.say("A study file to begin with:\n\n[study]\n" + "\n".join(lines))
+    draw.say("A study file to start from:\n\n[study]\n" + "\n".join(lines))
 
 
 def report(result: Mapping[str, Any]) -> None:
@@ -72,7 +72,7 @@ def _counts(result: Mapping[str, Any]) -> str:
     if result["refused"]:
         parts.append(f"{result['refused']:,} refused")
     if result["failed"]:
-        parts.append(f"{result['failed']:,} failed; --retry asks them again")
+        parts.append(f"{result['failed']:,} failed; --retry computes them again")
     return "; ".join(parts) + f"; {result['computed']:,} computed now."
 
 

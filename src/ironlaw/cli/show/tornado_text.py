@@ -19,7 +19,7 @@ def report(result: Mapping[str, Any]) -> None:
         rows = [_row(row, readout["value"], largest) for row in readout["levers"][:SHOWN]]
         draw.table(("input", "lever", "10% less", "10% more", ""), rows, left=("input", ""))
     if result["limits"]:
-        draw.heading("limits", "the room that is left, as a share of each")
+        draw.heading("limits", "margin: the room left, as a share of the limit")
         draw.table(
             ("limit", "margin", "cheapest single fix"),
             [_limit(row) for row in result["limits"]],
@@ -27,7 +27,7 @@ def report(result: Mapping[str, Any]) -> None:
             text=("cheapest single fix",),
         )
     if result["limits"] and not result["met"]:
-        draw.say(f"All limits together: {_fix(result['together'])}.", draw.STRONG)
+        draw.say(f"To meet all limits at once: {_fix(result['together'])}.", draw.STRONG)
 
 
 def _row(row: Mapping[str, Any], value: float, largest: float) -> tuple[Any, ...]:
@@ -49,7 +49,7 @@ def _limit(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _fix(fix: Mapping[str, Any] | None) -> str:
-    return "no single dial does it" if fix is None else f"{fix['dial']} from {_figure(fix['from'])} to {_figure(fix['to'])}"
+    return "no single input fixes it" if fix is None else f"{fix['dial']} from {_figure(fix['from'])} to {_figure(fix['to'])}"
 
 
 def _figure(value: float) -> str:

@@ -23,8 +23,8 @@ class Call(Question):
     machine: str = machine()
     mode: str = one_of(lambda: MODES, "eager", about="how it is launched")
     dtype: str | None = number_format("number format (default: the model's)", None)
-    batch: int | None = whole(None, about="samples a call (default: the model's)")
-    seq: int | None = whole(None, about="tokens of a sequence (default: the model's)")
+    batch: int | None = whole(None, about="samples per call (default: the model's)")
+    seq: int | None = whole(None, about="tokens per sequence (default: the model's)")
     phase: str | None = one_of(lambda: ("prefill", "decode"), None, about="of a language model")
     context: int | None = whole(None, about="tokens in the cache, in decode")
 

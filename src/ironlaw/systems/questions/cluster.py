@@ -86,24 +86,24 @@ class Cluster(Question):
 
     schema = "ironlaw-cluster/1"
     model: str = custom(
-        str, flag="MODEL", metavar="MODEL", about="a decoder: one of `ironlaw workload`, or of a published run (gpt3_175b, llama3_405b)"
+        str, flag="MODEL", metavar="MODEL", about="a decoder of `ironlaw workload`, or one from a published run (gpt3_175b, llama3_405b)"
     )
-    devices: int = whole(metavar="N", about="how many devices train it")
-    box: str = custom(str, metavar="BOX", about="what they are in: dgx_h100, dgx_a100, dgx_h200, gb200_nvl72, …")
-    batch_tokens: int = custom(read_tokens, metavar="N", about="tokens a step: 4M is 4 · 2²⁰")
-    seq: int | None = whole(None, metavar="N", about="tokens of a sequence (default: 8192, or as many as the model has learned)")
-    dtype: str = custom(read_format, "bf16", metavar="FMT", about="number format of products (default bf16)")
+    devices: int = whole(metavar="N", about="how many devices to train on")
+    box: str = custom(str, metavar="BOX", about="the kind of server they are in: dgx_h100, dgx_a100, dgx_h200, gb200_nvl72, …")
+    batch_tokens: int = custom(read_tokens, metavar="N", about="tokens per step; 4M is 4 · 2²⁰")
+    seq: int | None = whole(None, metavar="N", about="tokens per sequence (default: 8192, or the model's own limit)")
+    dtype: str = custom(read_format, "bf16", metavar="FMT", about="number format of matrix products (default bf16)")
     layout: Mapping[str, Any] | None = custom(
-        read_layout, None, metavar="K=N,…", about=f"judge this one: {', '.join(KEYS)}; replicas take the rest"
+        read_layout, None, metavar="K=N,…", about=f"evaluate this layout only ({', '.join(KEYS)}); data parallelism uses the devices left"
     )
-    top: int = whole(8, metavar="N", about="layouts to show (default 8)")
+    top: int = whole(8, metavar="N", about="how many layouts to show (default 8)")
     mtbf: float | None = figure(
-        None, unit="s", metavar="TIME", about="mean time between failures of one device (default: as Llama 3's run had)"
+        None, unit="s", metavar="TIME", about="mean time between failures of one device (default: as in Llama 3's training run)"
     )
-    restart: float = figure(RESTART, unit="s", zero=True, metavar="TIME", about="to notice and start again (default 5 min)")
-    storage: float = figure(STORAGE, unit="B/s", metavar="RATE", about="where checkpoints go (default '2 TB/s')")
+    restart: float = figure(RESTART, unit="s", zero=True, metavar="TIME", about="time to notice a failure and restart (default 5 min)")
+    storage: float = figure(STORAGE, unit="B/s", metavar="RATE", about="bandwidth of the storage for checkpoints (default '2 TB/s')")
     price: Mapping[str, float] | None = custom(
-        read_prices, None, metavar="HW=N[,…]", about="dollars an hour for one device: h200=3.5 (else registry/price)"
+        read_prices, None, metavar="HW=N[,…]", about="dollars per hour for one device, such as h200=3.5 (default: the registry's prices)"
     )
 
     @cached_property

@@ -54,30 +54,32 @@ class Memory(Question):
     schema = "ironlaw-memory/1"
     target: str = custom(
         str, flag="TARGET", metavar="TARGET",
-        about="a model; see `ironlaw workload`. Or FILE.py:NAME or hf:CONFIG, as `ironlaw analyze` takes them",
+        about="a model (see `ironlaw workload`), or FILE.py:NAME or hf:CONFIG as for `ironlaw analyze`",
     )  # fmt: skip
     on: tuple[Hardware, ...] = machines((), "machines that it should fit; see `ironlaw hardware`")
-    recipe: str = same(TrainingMemory, "recipe", metavar="NAME", about=", ".join(RECIPES))
-    optimiser: str = same(TrainingMemory, "optimiser", metavar="NAME", about=", ".join(OPTIMISERS))
+    recipe: str = same(TrainingMemory, "recipe", metavar="NAME", about=f"number formats: {', '.join(RECIPES)}")
+    optimiser: str = same(TrainingMemory, "optimiser", metavar="NAME", about=f"one of {', '.join(OPTIMISERS)}")
     batch: tuple[int, ...] = several(
         read_whole, (), what="number", metavar="N[,N]",
-        about="samples of one micro-batch (default: the model's); several are shown side by side",
+        about="samples per microbatch (default: the model's); several are shown side by side",
     )  # fmt: skip
     seq: int | None = whole(None, metavar="N", about="tokens per sequence")
-    accumulate: int = whole(1, metavar="N", about="micro-batches an update")
-    checkpoint: int | str = custom(read_checkpoints, 0, metavar="N|all", about="recompute N segments of layers, or all of them")
-    loss_chunks: int = whole(1, metavar="N", about="the loss over 1/N of the rows at a time")
-    attention: str = among(ATTENTION, "fused", about="one kernel (default), or three that store the scores")
-    zero: int = whole(0, least=0, metavar="STAGE", about="ZeRO's stage, 0 to 3, over `devices`")
-    devices: int = whole(1, metavar="N", about="devices that share with ZeRO")
-    offload: bool = switch(False, about="optimiser and master copy lie in the host's memory")
-    input: tuple[str, ...] = several(str, (), again=True, metavar="SHAPE[:FMT]", about="an argument of FILE.py:NAME's call")
+    accumulate: int = whole(1, metavar="N", about="microbatches per update")
+    checkpoint: int | str = custom(
+        read_checkpoints, 0, metavar="N|all", about="recompute activations in N segments of layers, or in all layers"
+    )
+    loss_chunks: int = whole(1, metavar="N", about="compute the loss in N chunks of tokens, one at a time")
+    attention: str = among(ATTENTION, "fused", about="fused into one kernel (default), or three kernels that store the scores")
+    zero: int = whole(0, least=0, metavar="STAGE", about="ZeRO stage, 0 to 3, over `devices`")
+    devices: int = whole(1, metavar="N", about="number of devices that ZeRO shards over")
+    offload: bool = switch(False, about="keep optimiser state and master copy in the host's memory")
+    input: tuple[str, ...] = several(str, (), again=True, metavar="SHAPE[:FMT]", about="shape of an input of FILE.py:NAME")
     set: tuple[tuple[str, Any], ...] = several(
-        read_setting, (), again=True, metavar="KEY=VALUE", about="a config field or factory argument"
+        read_setting, (), again=True, metavar="KEY=VALUE", about="set a config field or factory argument"
     )
     limit: float = figure(
         CAPTURE_S, unit="s", zero=True, metavar="TIME",
-        about=f"how long your file may take, such as '90 s'; 0 for any time (default {show(CAPTURE_S, 's')})",
+        about=f"time limit for running your file, such as '90 s'; 0 for none (default {show(CAPTURE_S, 's')})",
     )  # fmt: skip
 
     @cached_property

@@ -32,13 +32,13 @@ class Privacy(Design):
 
     schema = "ironlaw-privacy/1"
     records: int = whole(group="data", example="60_000", about="records that training draws from")
-    batch: int = whole(group="training", example="256", about="the mean of batches whose records are drawn one by one")
-    noise: float = figure(group="training", example="1.1", about="its deviation over the clip norm")
-    epochs: float | None = figure(None, group="training", example="60", about="passes over the records; or steps")
-    steps: int | None = whole(None, group="training", about="of one run; or epochs")
-    runs: int = whole(1, group="training", about="runs on the same data, those that chose its settings included")
-    epsilon: float | None = figure(None, group="promise", example="3.0", about="the ε that was promised")
-    delta: float | None = figure(None, group="promise", example="1e-5", about="default: one over ten times the records")
+    batch: int = whole(group="training", example="256", about="mean batch size; each record is drawn independently")
+    noise: float = figure(group="training", example="1.1", about="noise multiplier: standard deviation over clip norm")
+    epochs: float | None = figure(None, group="training", example="60", about="passes over the records; give this or steps")
+    steps: int | None = whole(None, group="training", about="steps per run; give this or epochs")
+    runs: int = whole(1, group="training", about="runs on the same data, including those that tuned it")
+    epsilon: float | None = figure(None, group="promise", example="3.0", about="the ε to stay within")
+    delta: float | None = figure(None, group="promise", example="1e-5", about="δ (default: one over ten times the records)")
 
     @cached_property
     def answer(self) -> dict[str, Any]:

@@ -34,13 +34,13 @@ class Quantise(Question):
     """
 
     schema = "ironlaw-quantise/1"
-    model: str | None = custom(str, None, flag="MODEL", metavar="MODEL", about="a model of the registry: adds its bytes")
-    bits: tuple[int, ...] = several(read_whole, BITS, what="number", metavar="N,N", about="bits a weight, 2 to 16: 8,4")
-    group: int | None = whole(None, metavar="N", about="weights that share a scale; without one, a scale is shared by a whole row")
-    scale_bits: int = whole(16, metavar="N", about="bits of a scale (default: 16)")
-    zero_bits: int = whole(0, least=0, metavar="N", about="bits of a zero point beside it (default: none)")
+    model: str | None = custom(str, None, flag="MODEL", metavar="MODEL", about="a model of the registry, to count its bytes")
+    bits: tuple[int, ...] = several(read_whole, BITS, what="number", metavar="N,N", about="bits per weight, 2 to 16, such as 8,4")
+    group: int | None = whole(None, metavar="N", about="weights that share a scale (default: a whole row of the matrix)")
+    scale_bits: int = whole(16, metavar="N", about="bits per scale (default 16)")
+    zero_bits: int = whole(0, least=0, metavar="N", about="bits per zero point (default: no zero point)")
     pruned: float | None = share(
-        None, below=True, metavar="SHARE", about="a share of the weights that is zero: what storing the rest takes"
+        None, below=True, metavar="SHARE", about="share of the weights that is zero, to see how many bytes storing the rest takes"
     )
 
     def __post_init__(self) -> None:

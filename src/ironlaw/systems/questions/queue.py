@@ -70,22 +70,30 @@ class Queue(Question):
     """
 
     schema = "ironlaw-queue/1"
-    rate: tuple[float, ...] = several(read_rate, again=True, metavar="N", about="requests per second; may be given again")
-    service: float | None = figure(None, unit="s", metavar="TIME", about="what a request takes alone: '5 ms'")
+    rate: tuple[float, ...] = several(read_rate, again=True, metavar="N", about="requests per second; repeat it for several rates")
+    service: float | None = figure(None, unit="s", metavar="TIME", about="time to serve one request alone, such as '5 ms'")
     spread: float | None = custom(
-        read_spread, None, metavar="S", about="of the service: fixed (default), exponential, or variance over mean squared"
+        read_spread, None, metavar="S", about="spread of the service time: fixed (default), exponential, or variance over mean squared"
     )
-    servers: int = whole(1, metavar="N", about="servers that share one line (default 1)")
+    servers: int = whole(1, metavar="N", about="servers that share one queue (default 1)")
     times: Mapping[int, float] | None = custom(
-        read_times, None, metavar="SIZES", about="what a batch takes, batch:time, straight between: '1:3.5 ms,64:3.6 ms'"
+        read_times, None, metavar="SIZES", about="time per batch size, such as '1:3.5 ms,64:3.6 ms'; straight lines between"
     )
-    workload: str | None = custom(str, None, metavar="NAME", about="instead: a model of the registry, whose batches are predicted")
+    workload: str | None = custom(
+        str, None, metavar="NAME", about="instead of times: a model of the registry, whose batch times are predicted"
+    )
     on: tuple[Hardware, ...] | None = machines(None, "with `workload`: machines, side by side where there are several")
     mode: tuple[str, ...] = several(read_mode, ("eager",), metavar="MODE[,MODE]", about="with `workload`: how it runs (default eager)")
-    batch: int = whole(1, metavar="N", about="the most that a server takes at once (default 1)")
-    policy: str = among(POLICIES[1:], "waiting", about="what a free server takes (default: what is waiting)")
-    timeout: float | None = figure(None, unit="s", zero=True, metavar="TIME", about="with `policy=timeout`: how long it holds back")
-    target: float | None = figure(None, unit="s", metavar="TIME", about="a limit on P99: the highest rate that meets it")
+    batch: int = whole(1, metavar="N", about="most requests that a server takes at once (default 1)")
+    policy: str = among(
+        POLICIES[1:],
+        "waiting",
+        about="what a free server picks up: a full batch, everyone waiting (default), or a full batch until a timeout",
+    )
+    timeout: float | None = figure(
+        None, unit="s", zero=True, metavar="TIME", about="with `policy=timeout`: how long it waits for a full batch"
+    )
+    target: float | None = figure(None, unit="s", metavar="TIME", about="limit on P99, to find the highest rate that meets it")
 
     @cached_property
     def answer(self) -> Answer:

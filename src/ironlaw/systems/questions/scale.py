@@ -68,17 +68,19 @@ class Scale(Question):
     """
 
     schema = "ironlaw-scale/1"
-    serial: float | None = share(None, metavar="SHARE", about="share of the run on one worker that only one can do: 15% or 0.15")
-    crosstalk: float = share(0.0, metavar="K", about="with `serial`: the price of each pair of workers, κ")
+    serial: float | None = share(None, metavar="SHARE", about="serial share: the part of the job that only one worker can do, 15% or 0.15")
+    crosstalk: float = share(0.0, metavar="K", about="with `serial`: crosstalk κ, the cost of each pair of workers")
     speedups: tuple[tuple[float, float], ...] | None = custom(
-        read_speedups, None, metavar="POINTS", about="measured, workers:speed-up: 2:1.8,4:2.9"
+        read_speedups, None, metavar="POINTS", about="measured speed-ups, workers:speed-up, such as 2:1.8,4:2.9"
     )
     times: tuple[tuple[float, float], ...] | None = custom(
-        read_times, None, metavar="POINTS", about="measured, workers:time, with one worker among them: 1:95,2:51"
+        read_times, None, metavar="POINTS", about="measured times, workers:time, including one worker, such as 1:95,2:51"
     )
-    workers: tuple[int, ...] = several(read_whole, WORKERS, what="number", metavar="N", about="how many to answer for: 64, or 8,64")
+    workers: tuple[int, ...] = several(
+        read_whole, WORKERS, what="number", metavar="N", about="numbers of workers to predict, such as 64 or 8,64"
+    )
     target: float | None = figure(
-        None, most=LARGEST, metavar="X", about="a speed-up to reach: how many workers, or how much less serial work"
+        None, most=LARGEST, metavar="X", about="a speed-up to reach: says how many workers, or how much less serial work"
     )
 
     def __post_init__(self) -> None:

@@ -42,32 +42,35 @@ def _deployment(model: str, machine: str, devices: int, weights: str, cache: str
 class Serving(Question):
     model: str = one_of(_served, find=_model, about="a decoder of the registry")
     machine: str = machine()
-    devices: int = whole(1, about="devices that share a replica by tensor parallelism")
-    weights: str | None = one_of(lambda: STORED, None, about="what weights are stored in (default: the machine's 16 bits)")
-    cache: str | None = one_of(lambda: STORED, None, about="what keys and values are stored in (default: the same)")
+    devices: int = whole(1, about="tensor parallelism, devices per replica")
+    weights: str | None = one_of(lambda: STORED, None, about="number format of stored weights (default: the machine's 16-bit format)")
+    cache: str | None = one_of(lambda: STORED, None, about="number format of the KV cache (default: the same)")
     memory: float = figure(MEMORY, about="share of a device's memory to use")
-    budget: int = whole(2048, about="tokens a step, at most")
-    most: int = whole(256, about="sequences at once, at most")
+    budget: int = whole(2048, about="most tokens per step")
+    most: int = whole(256, about="most sequences per step")
     scheduling: str = one_of(lambda: SCHEDULES, "continuous", about="when requests join a batch")
-    chunked: bool = switch(True, about="prompts in pieces beside decoding")
-    preemption: str = one_of(lambda: PREEMPTIONS, "recompute", about="what becomes of a request when the cache is full")
-    prefix: int = whole(0, least=0, about="tokens that every prompt begins with, kept once; 0: none")
-    speculate: int = whole(0, least=0, about="tokens proposed a step, at no cost; 0: none")
-    acceptance: float = figure(0.7, about="share of proposed tokens that are right")
-    replicas: int = whole(1, about="replicas side by side; with prompt_replicas, those that decode")
-    prompt_replicas: int = whole(0, least=0, about="replicas that only compute prompts; 0: all do both")
+    chunked: bool = switch(True, about="chunked prefill beside decoding")
+    preemption: str = one_of(lambda: PREEMPTIONS, "recompute", about="what happens to a request when the cache is full")
+    prefix: int = whole(0, least=0, about="tokens of a prefix that all prompts share, cached once; 0 for none")
+    speculate: int = whole(0, least=0, about="tokens proposed per step, at no cost; 0 for none")
+    acceptance: float = figure(0.7, about="share of proposed tokens that are accepted")
+    replicas: int = whole(1, about="number of replicas; with prompt_replicas, those that decode")
+    prompt_replicas: int = whole(0, least=0, about="replicas that only prefill; 0 means all do both")
     trace: str | None = one_of(
-        traces, None, find=lambda name: trace(name).slug, about="a published trace to draw requests from (default: a law)"
+        traces,
+        None,
+        find=lambda name: trace(name).slug,
+        about="a published trace to draw requests from (default: generated requests)",
     )
-    rate: float | None = figure(None, about="requests a second (default: the trace's)")
-    prompt: int = whole(USUAL[0], about="tokens of a prompt, on average; without a trace")
-    output: int = whole(USUAL[1], about="tokens of an answer, on average; without a trace")
-    varied: bool = switch(True, about="lengths scatter as widely as their mean; false: all alike; without a trace")
-    requests: int = whole(2000, about="how many are drawn")
-    ttft: float = same(Demand, "ttft", about="promised time to first token")
-    tbt: float = same(Demand, "tbt", about="promised time between tokens")
-    share: float = figure(0.99, about="of requests that must keep it")
-    seed: int = whole(0, least=0, about="another draw of the same load")
+    rate: float | None = figure(None, about="requests per second (default: the trace's)")
+    prompt: int = whole(USUAL[0], about="average tokens per prompt, without a trace")
+    output: int = whole(USUAL[1], about="average tokens per answer, without a trace")
+    varied: bool = switch(True, about="lengths vary as widely as their mean; false makes all alike; without a trace")
+    requests: int = whole(2000, about="how many requests to simulate")
+    ttft: float = same(Demand, "ttft", about="SLO on the time to first token")
+    tbt: float = same(Demand, "tbt", about="SLO on the time between tokens")
+    share: float = figure(0.99, about="share of requests that must meet the SLO")
+    seed: int = whole(0, least=0, about="seed of the simulated requests")
 
     @property
     def deployment(self) -> Deployment:

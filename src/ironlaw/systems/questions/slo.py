@@ -34,12 +34,12 @@ class Service(Question):
     """One service of the chain, as designed."""
 
     name: str = custom(read_text, example='"model"')
-    p99: float = figure(unit="s", example='"100 ms"', about="of one call")
+    p99: float = figure(unit="s", example='"100 ms"', about="P99 latency of one call")
     law: str = one_of(lambda: KINDS, "exponential")
-    shape: float = figure(1.0, example="1.0", about="spread of the logarithm; for pareto, the index")
-    calls: int = whole(1, about="one after the other")
-    fan_out: int = whole(1, about="calls at once; the slowest counts")
-    hedge: float | None = share(None, about="a copy of each call after this quantile")
+    shape: float = figure(1.0, example="1.0", about="standard deviation of the logarithm; for pareto, the tail index")
+    calls: int = whole(1, about="calls one after the other")
+    fan_out: int = whole(1, about="parallel calls; the slowest counts")
+    hedge: float | None = share(None, about="send a second copy of a call after this quantile")
     timeout: float | None = figure(None, unit="s", example='"100 ms"')
     retries: int = whole(0, least=0)
     availability: float = share(1.0)
@@ -82,9 +82,9 @@ class Slo(Design):
     service: tuple[Service, ...] = custom(read_services)
     quantile: float = share(0.99, group="promise")
     availability: float | None = share(None, group="promise")
-    dependence: float = share(0.0, group="together", about="requests in which one cause makes all services slow at once")
-    load: float | None = figure(None, group="together", example="0.6", about="of what the services can do, without retries")
-    budget: float | None = share(None, group="together", about="retries per request, at most; left out: no limit")
+    dependence: float = share(0.0, group="together", about="share of requests in which one cause slows all services at once")
+    load: float | None = figure(None, group="together", example="0.6", about="load as a share of capacity, without retries")
+    budget: float | None = share(None, group="together", about="most retries per request; leave it out for no limit")
 
     @cached_property
     def answer(self) -> dict[str, Any]:

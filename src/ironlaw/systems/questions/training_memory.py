@@ -21,17 +21,17 @@ from ironlaw.systems.registry_names import machine, model
 class TrainingMemory(Question):
     model: str = model()
     machine: str = machine()
-    recipe: str = one_of(lambda: RECIPES, "fp32", "Training recipe", about="formats of weights and gradients")
-    optimiser: str = one_of(lambda: OPTIMISERS, "adamw", "Optimiser", about="what the optimiser remembers")
-    batch: int = whole(1, about="samples of a micro-batch")
-    seq: int | None = whole(None, about="tokens of a sequence (default: the model's)")
-    accumulate: int = whole(1, about="micro-batches an update")
+    recipe: str = one_of(lambda: RECIPES, "fp32", "Training recipe", about="number formats of weights and gradients")
+    optimiser: str = one_of(lambda: OPTIMISERS, "adamw", "Optimiser", about="the optimiser, by how much state it keeps")
+    batch: int = whole(1, about="samples per microbatch")
+    seq: int | None = whole(None, about="tokens per sequence (default: the model's)")
+    accumulate: int = whole(1, about="microbatches per update")
     checkpoint: str = one_of(lambda: ("none", "all"), "none", about="which layers are recomputed")
-    loss_chunks: int = whole(1, about="pieces that the loss is computed in")
-    attention: str = one_of(lambda: ATTENTION, "fused", about="one kernel, or three that store the scores")
-    zero: int = whole(0, least=0, about="ZeRO's stage")
-    devices: int = whole(1, about="devices that share with ZeRO")
-    offload: bool = switch(False, about="optimiser and master copy in the host's memory")
+    loss_chunks: int = whole(1, about="chunks that the loss is computed in")
+    attention: str = one_of(lambda: ATTENTION, "fused", about="fused into one kernel, or three kernels that store the scores")
+    zero: int = whole(0, least=0, about="ZeRO stage")
+    devices: int = whole(1, about="number of devices that ZeRO shards over")
+    offload: bool = switch(False, about="keep optimiser state and master copy in the host's memory")
 
     def build(self, batch: int, dtype: str) -> Graph:
         """The forward pass."""

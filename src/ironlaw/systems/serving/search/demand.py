@@ -24,7 +24,7 @@ from ironlaw.systems.serving.search.request_load import load_of
 from ironlaw.systems.value_readers import LARGEST
 
 LENGTHS = (1, 2, 4, 8)  # proposed tokens that are tried where only their acceptance is known
-LOAD, PROMISE, HOW, WAY = "the load", "the promise", "how it is served", "how requests are put together"
+LOAD, PROMISE, HOW, WAY = "the traffic", "the SLO", "the deployment", "how requests are batched"
 
 
 def read_columns(given: str | Mapping[str, str]) -> dict[str, str]:
@@ -70,57 +70,71 @@ class Demand(Question):
     model: str = custom(str, flag="MODEL", metavar="MODEL", about="a decoder of the registry, or a folder with the config.json of one")
     on: tuple[Hardware, ...] = machines()
     rate: float | None = figure(
-        None, most=LARGEST, metavar="N", group=LOAD, about="requests a second; with `trace`: the same requests at this rate"
+        None, most=LARGEST, metavar="N", group=LOAD, about="requests per second; with `trace`, replay its requests at this rate"
     )
     trace: str | None = custom(
-        str, None, metavar="NAME|FILE", group=LOAD, about="azure_chat_2023, azure_code_2023, or a CSV file: arrival, prompt, output"
+        str, None, metavar="NAME|FILE", group=LOAD, about="azure_chat_2023, azure_code_2023, or a CSV file with arrival, prompt and output"
     )
     columns: Mapping[str, str] | None = custom(
-        read_columns, None, metavar="A=B[,…]", group=LOAD, about="what a file calls arrival, prompt and output"
+        read_columns, None, metavar="A=B[,…]", group=LOAD, about="the file's own names for the columns arrival, prompt and output"
     )
-    prompt: int | None = whole(None, metavar="N", group=LOAD, about=f"tokens of a prompt, on average (default {USUAL[0]:,})")
-    output: int | None = whole(None, metavar="N", group=LOAD, about=f"tokens of an answer, on average (default {USUAL[1]:,})")
+    prompt: int | None = whole(None, metavar="N", group=LOAD, about=f"average tokens per prompt (default {USUAL[0]:,})")
+    output: int | None = whole(None, metavar="N", group=LOAD, about=f"average tokens per answer (default {USUAL[1]:,})")
     spread: float | None = custom(
-        read_spread, None, metavar="CV", group=LOAD, about="of both: deviation over mean; 0: all alike (default 1)"
+        read_spread,
+        None,
+        metavar="CV",
+        group=LOAD,
+        about="spread of both lengths, standard deviation over mean; 0 makes all alike (default 1)",
     )
-    requests: int | None = whole(None, metavar="N", group=LOAD, about="how many are drawn (default: as many as the replicas need)")
-    seed: int = whole(0, least=-LARGEST, metavar="N", group=LOAD, about="another draw of the same load")
-    ttft: float = figure(1.0, unit="s", metavar="TIME", group=PROMISE, about="time to first token (default 1 s)")
-    tbt: float = figure(0.05, unit="s", metavar="TIME", group=PROMISE, about="time between tokens (default 50 ms)")
-    percentile: float = custom(read_percentile, 99.0, metavar="P", group=PROMISE, about="of both that must keep it (default 99)")
+    requests: int | None = whole(
+        None, metavar="N", group=LOAD, about="how many requests to simulate (default: as many as the replicas need)"
+    )
+    seed: int = whole(0, least=-LARGEST, metavar="N", group=LOAD, about="seed of the simulated requests")
+    ttft: float = figure(1.0, unit="s", metavar="TIME", group=PROMISE, about="limit on the time to first token (default 1 s)")
+    tbt: float = figure(0.05, unit="s", metavar="TIME", group=PROMISE, about="limit on the time between tokens (default 50 ms)")
+    percentile: float = custom(
+        read_percentile, 99.0, metavar="P", group=PROMISE, about="percentile at which both limits must hold (default 99)"
+    )
     weights: str | None = custom(
-        read_stored, None, metavar="FMT", group=HOW, about="what weights are stored in (default: the machine's 16 bits)"
+        read_stored, None, metavar="FMT", group=HOW, about="number format of stored weights (default: the machine's 16-bit format)"
     )
     arithmetic: str | None = among(
-        ("fp8",), None, group=HOW, about="what layers' products are computed in (default: the machine's 16 bits)"
+        ("fp8",), None, group=HOW, about="number format of the layers' matrix products (default: the machine's 16-bit format)"
     )
-    cache: str | None = custom(read_stored, None, metavar="FMT", group=HOW, about="what keys and values are stored in")
-    tp: int | None = whole(
-        None, metavar="N", group=HOW, about="devices that share one replica (default: tried from the fewest that hold it)"
-    )
-    batch: int = whole(256, metavar="N", group=HOW, about="sequences at once, at most (default 256)")
-    budget: int | None = whole(None, metavar="N", group=HOW, about="tokens a step, at most (default: the most that `tbt` allows)")
-    memory: float = share(MEMORY, above=True, metavar="SHARE", group=HOW, about="of a device's memory to use (default 0.9)")
+    cache: str | None = custom(read_stored, None, metavar="FMT", group=HOW, about="number format of the KV cache")
+    tp: int | None = whole(None, metavar="N", group=HOW, about="tensor parallelism, devices per replica (default: the fewest that work)")
+    batch: int = whole(256, metavar="N", group=HOW, about="most sequences per step (default 256)")
+    budget: int | None = whole(None, metavar="N", group=HOW, about="most tokens per step (default: as many as `tbt` allows)")
+    memory: float = share(MEMORY, above=True, metavar="SHARE", group=HOW, about="share of a device's memory to use (default 0.9)")
     overhead: float = figure(
-        0.0, unit="s", zero=True, metavar="TIME", group=HOW, about="what the engine adds to each step (docs/serving.md: 1.5 ms)"
+        0.0, unit="s", zero=True, metavar="TIME", group=HOW, about="time the serving engine adds to each step (docs/serving.md: 1.5 ms)"
     )
-    most: int = whole(64, metavar="N", group=HOW, about="replicas to try, at most (default 64)")
-    scheduling: str = among(SCHEDULES, "continuous", group=WAY, about="static: a batch begins when the one before is done")
-    prompts: str = among(("pieces", "whole"), "pieces", group=WAY, about="pieces beside decoding (default), or whole first")
-    preemption: str = among(PREEMPTIONS, "recompute", group=WAY, about="of the youngest when the cache is full")
-    prefix: int | None = whole(None, metavar="N", group=WAY, about="tokens that every prompt begins with: computed and kept once")
+    most: int = whole(64, metavar="N", group=HOW, about="most replicas to try (default 64)")
+    scheduling: str = among(
+        SCHEDULES, "continuous", group=WAY, about="continuous (default), or static: a batch starts when the one before is done"
+    )
+    prompts: str = among(
+        ("pieces", "whole"), "pieces", group=WAY, about="chunked beside decoding (pieces, the default), or whole, while decoding waits"
+    )
+    preemption: str = among(
+        PREEMPTIONS, "recompute", group=WAY, about="what happens to the youngest request when the cache is full (default recompute)"
+    )
+    prefix: int | None = whole(None, metavar="N", group=WAY, about="tokens of a prefix that all prompts share, computed and cached once")
     speculate: int | None = whole(
-        None, metavar="N", group=WAY, about="tokens that a draft proposes a step (default: 1, 2, 4 and 8 are tried)"
+        None, metavar="N", group=WAY, about="speculative decoding: tokens proposed per step (default: tries 1, 2, 4 and 8)"
     )
-    acceptance: float | None = share(None, metavar="SHARE", group=WAY, about="of proposed tokens that are right: decode speculatively")
+    acceptance: float | None = share(
+        None, metavar="SHARE", group=WAY, about="decode speculatively, with this share of proposed tokens accepted"
+    )
     draft: str | None = custom(
-        str, None, metavar="MODEL", group=WAY, about="a small decoder that proposes them, on every device (default: proposing is free)"
+        str, None, metavar="MODEL", group=WAY, about="small decoder that proposes the tokens, on every device (default: proposing is free)"
     )
-    apart: bool = switch(False, group=WAY, about="some replicas only compute prompts, others only decode")
+    apart: bool = switch(False, group=WAY, about="disaggregated: some replicas only prefill, others only decode")
     price: Mapping[str, float] | None = custom(
-        read_prices, None, metavar="HW=N[,…]", about="dollars an hour for one device: h200=3.5 (else registry/price)"
+        read_prices, None, metavar="HW=N[,…]", about="dollars per hour for one device, such as h200=3.5 (default: the registry's prices)"
     )
-    simulate: bool = switch(False, about="also show the run over time, of the best choice")
+    simulate: bool = switch(False, about="also show the best choice's run over time")
 
     def __post_init__(self) -> None:
         super().__post_init__()
