@@ -36,7 +36,7 @@ def _head(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = [
         ("the run", f"{draw.plural(result['steps'], 'step')}{runs}, {drawn}, noise multiplier {result['noise']:g}"),
         ("privacy", (f"ε = {_epsilon(result['epsilon'])} at δ = {result['delta']:.3g}", draw.STRONG)),
-        ("any attack", f"guesses who was in the data right in at most {draw.percent(attack['accuracy'])} of cases, if half were"),
+        ("any attack", f"is right about at most {draw.percent(attack['accuracy'])} of people, if half of them were in the data"),
     ]  # fmt: skip
     promise = result["promise"]
     if promise is None:

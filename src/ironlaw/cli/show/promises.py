@@ -58,7 +58,7 @@ def _verdict(broken: bool, what: str, why: str, good: str = "is met", bad: str =
 
 
 def _row(one: Mapping[str, Any]) -> tuple[Any, ...]:
-    times = f"{one['calls']}× " if one["calls"] > 1 else ""
+    times = f"{one['calls']} × " if one["calls"] > 1 else ""
     return (
         one["name"], f"{times}{_time(one['alone_s'])}", _time(one["without_s"]), draw.percent(one["hedge_load"]),
         significant(one["attempts"]), f"{one['availability']:.6g}",
