@@ -14,7 +14,7 @@ APART := torch browser postgres slow attack release
 # two workers begin with half of the tests each, whole files where it goes, and the first to be done takes from the other
 TWO := -n 2 --dist worksteal
 # quick enough, but together more than the half minute that check may take
-LATER := $(wildcard tests/engine/serving tests/engine/cluster tests/engine/advice tests/engine/training tests/study tests/backends tests/calibration tests/worker tests/classroom tests/site tests/pages tests/manual tests/figures tests/pictures tests/widget tests/test_compare.py tests/test_errata.py tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/cli tests/measure tests/registry)
+LATER := $(wildcard tests/engine/serving tests/engine/cluster tests/engine/advice tests/engine/training tests/study tests/backends tests/calibration tests/worker tests/classroom tests/site tests/pages tests/manual tests/figures tests/pictures tests/widget tests/test_errata.py tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/test_compare.py tests/cli tests/measure tests/registry)
 # a server of the database that is there, or one for this run alone
 POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgres; else \
 	$(BIN)/python scripts/private_postgres.py "$$($(SETUP) postgres)" $(BIN)/pytest tests/postgres; fi

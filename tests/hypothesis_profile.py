@@ -2,11 +2,12 @@
 
 import os
 
+from how_thorough import RELEASE
 from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "engine",
-    max_examples=200 if os.environ.get("IRONLAW_TESTS") == "release" else 25,
+    max_examples=200 if RELEASE else 25,
     derandomize=True,
     deadline=None,
     database=None,

@@ -4,6 +4,7 @@ from dataclasses import replace
 from statistics import mean
 
 import pytest
+from compared_once import compared
 
 import ironlaw as il
 from ironlaw import compare as comparing
@@ -30,7 +31,7 @@ H200, CPU = il.hardware("h200_sxm"), il.hardware("neoverse_n1_2core")
 
 @pytest.fixture(scope="module")
 def found() -> list[Comparison]:
-    return list(comparisons())
+    return list(compared())
 
 
 # ---- by hand

@@ -27,12 +27,20 @@ from ironlaw.site.serve import server
 START_SECONDS = 180
 RUNNING: set[str] = set()  # the addresses of servers, also of those that have ended
 CONTEXTS: list[BrowserContext] = []
-# `ironlaw labs`, but "measure it here" takes NumPy, short samples and little work: what PyTorch measures is tested without a browser.
+# `ironlaw labs`, but "measure it here" takes NumPy, short samples and little work: what PyTorch measures is tested without a browser. And
+# nothing is computed in the background for a learner who may come: it took half of a server's time, and is tested in tests/server.
 SMALL = str(Path(__file__).with_name("short_experiment.py"))
 SHORT = f"""
 import sys
 from ironlaw.cli import main
 from ironlaw.kit import experiment
+from ironlaw.labs.lab_01_magnitude import models
+from ironlaw.labs.lab_v2_10_kv_serving import warming as servers
+from ironlaw.labs.lab_v2_17_synthesis import warming
+from ironlaw.server import start_server
+start_server.warm = lambda app: None
+for one in (models, servers, warming):
+    one._warm.acquire()
 whole = experiment.command
 experiment.command = lambda name, *force: [sys.executable, {SMALL!r}, *whole(name, *force)[3:], "--with", "numpy", "--seconds", "0.1"]
 sys.exit(main(sys.argv[1:]))

@@ -1,12 +1,12 @@
 """Act II of every lab is a task: it says so, it can be done from where the act opens, and a design that fails never has a tick."""
 
-import os
 import random
 
 import pytest
 from acts import VOLUME_1
 from acts_v2 import VOLUME_2
 from headless import Page, bare
+from how_thorough import RELEASE
 
 from ironlaw.kit.goal import Aim
 from ironlaw.kit.goal_search import stops
@@ -17,7 +17,7 @@ from ironlaw.ledger import open_ledger
 
 SLUGS = [lab.slug for lab in (*VOLUME_1, *VOLUME_2)]
 # the opening state, and before a release three at random
-STARTS = (None, 1, 2, 3) if os.environ.get("IRONLAW_TESTS") == "release" else (None,)
+STARTS = (None, 1, 2, 3) if RELEASE else (None,)
 CURES = ("What would fix it", "What would do", "turn two", "no single dial")
 
 

@@ -1,12 +1,12 @@
 """Every sentence of a lab that sets an instrument, on the page without a browser: what it says is then on the screen."""
 
-import os
 import re
 from html import unescape
 from typing import Any, NamedTuple
 
 import pytest
 from headless import Page, bare
+from how_thorough import RELEASE
 
 from ironlaw.kit import links
 from ironlaw.kit.lab import LABS
@@ -103,7 +103,7 @@ def test_what_it_says_is_then_on_the_screen(page, walk):
 
 def test_it_sets_the_whole_state(page, walk):
     """Whatever was turned before, and wherever: the same link leads to the same screen. One in three, and all before a release."""
-    every = 1 if os.environ.get("IRONLAW_TESTS") == "release" else 3
+    every = 1 if RELEASE else 3
     for link, _, view, *_ in reversed(walk[::every]):
         page.send("context", value=page.lab.contexts[-1].slug)
         again = follow(page, link)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
 import pytest
+from how_thorough import RELEASE
 
 from ironlaw.ledger import open_ledger
 from ironlaw.recall.card_templates import template
@@ -16,7 +16,6 @@ from ironlaw.recall.grade import Grade
 from ironlaw.recall.review_session import Session
 
 ALL, FEW = 200, 60
-RELEASE = os.environ.get("IRONLAW_TESTS") == "release"
 
 
 @cache

@@ -1,8 +1,7 @@
 """The operators of the corpus, as they are shipped."""
 
-import os
-
 import pytest
+from how_thorough import RELEASE
 
 import ironlaw as il
 from ironlaw.engine.device.machine import Plan
@@ -21,7 +20,7 @@ FEW = {"eager": 2_100, "training": 600}
 
 
 def shipped(run):
-    return corpus(run, None if os.environ.get("IRONLAW_TESTS") == "release" else FEW[run])
+    return corpus(run, None if RELEASE else FEW[run])
 
 
 def test_it_is_small_enough_to_ship():

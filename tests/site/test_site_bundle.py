@@ -7,6 +7,7 @@ import sys
 import zipfile
 
 import pytest
+from how_thorough import RELEASE
 
 from ironlaw.site import bundle, runtime
 
@@ -29,12 +30,12 @@ from ironlaw.kit.page_host import using
 from ironlaw.site.desk import Desk, new_learner
 owner, sizes = new_learner(), {{}}
 from ironlaw.kit.lab import LABS
-for lab in sorted(path.parent.name for path in LABS.glob("*/lab.py") if path.parent.name != "_template"):
+for number, lab in enumerate(sorted(path.parent.name for path in LABS.glob("*/lab.py") if path.parent.name != "_template")):
     desk = Desk(owner, "[]", "../../")
     answer = json.loads(desk.ask(json.dumps({{"do": "open", "lab": lab}})))
     assert "could not be shown" not in json.dumps(answer), answer
     sizes[lab] = len(answer["pieces"])
-    if lab != "review":
+    if lab != "review" and number % {every} == 0:
         with using(desk.page):
             complete(kit.open(lab, desk.ledger))
         answer = json.loads(desk.ask(json.dumps({{"do": "open", "lab": lab}})))
@@ -59,7 +60,7 @@ def unpacked(tmp_path_factory):
 
 
 def test_every_page_opens_with_the_archive_alone(unpacked):
-    program = PROGRAM.format(absent=ABSENT, place=str(unpacked))
+    program = PROGRAM.format(absent=ABSENT, place=str(unpacked), every=1 if RELEASE else 4)
     run = subprocess.run([sys.executable, "-I", "-S", "-c", program], check=False, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     sizes = json.loads(run.stdout)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any
 
 import pytest
+from how_thorough import RELEASE
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -46,7 +46,7 @@ def on_meta(slug: str) -> tuple[nn.Module, Any, dict[str, Any]]:
 APART = {"mobilenet_v2", "llama3_70b", "gpt2_medium", "vit_l16"}
 # of the same family as a smaller one: before a release (their sizes are counted in test_workloads_torch.py every time)
 LARGER = {"bert_base", "llama3_8b", "resnet101", "wrn_28_10", "wrn_70_16", "wrn_94_16"}
-LATER = set() if os.environ.get("IRONLAW_TESTS") == "release" else LARGER
+LATER = set() if RELEASE else LARGER
 
 
 @pytest.mark.parametrize("slug", [w for w in il.workloads() if w not in APART | LATER])

@@ -1,6 +1,5 @@
 """The sweep of a GPU, tried without one: every call on the meta device, a few for real on the processor."""
 
-import os
 import time
 from collections import Counter
 from inspect import getclosurevars
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from how_thorough import RELEASE
 
 torch = pytest.importorskip("torch")
 
@@ -51,7 +51,7 @@ def test_calls_give_what_the_engine_counts(part: str, monkeypatch: pytest.Monkey
     """Cases without their values and as they were written: the result has as many elements as the engine's op. Of each kind the first
     and one in five, and all before a release."""
     monkeypatch.setattr(torch, "compile", lambda function, dynamic: function)
-    every = 1 if os.environ.get("IRONLAW_TESTS") == "release" else 5
+    every = 1 if RELEASE else 5
     inputs, kinds = SweepInputs("meta"), Counter[tuple[Any, ...]]()
     with torch.no_grad():
         for case in cases(PARTS[part], inputs):
