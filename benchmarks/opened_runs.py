@@ -12,8 +12,10 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.tracing.graph_json import from_json
 
 
-def opened_runs() -> Iterator[tuple[dict[str, Any], Graph]]:
-    """A measured row, and what was captured of the model it ran; one that could not be captured has no prediction to judge."""
+def opened_runs(every: int = 1) -> Iterator[tuple[dict[str, Any], Graph]]:
+    """A measured row, and what was captured of the model it ran; one that could not be captured has no prediction to judge.
+    `every`: the first of that many, and so on; a graph that is not asked for is not read."""
+    number = 0
     for file in sorted(sealed.SETS.glob("seed-*.graphs.json.xz")):
         seed = int(file.name.removeprefix("seed-").partition(".")[0])
         kept, graphs = sealed.load(seed), sealed.stored(seed)
@@ -21,6 +23,9 @@ def opened_runs() -> Iterator[tuple[dict[str, Any], Graph]]:
         for row in kept["rows"]:
             key = sealed.key_of(row)
             if row["model"] not in names or "busy_s" not in row or "error" in graphs.get(key, {"error": ""}):
+                continue
+            number += 1
+            if (number - 1) % every:
                 continue
             if key not in memo:
                 memo = {key: from_json(graphs[key])}

@@ -1,4 +1,4 @@
-"""No two words of a picture lie on each other: every picture of every instrument, with every dial once at its end, on a phone, a
+"""No two words of a picture lie on each other: every picture of every instrument, with every second dial at its end, on a phone, a
 tablet and a desk. Nothing is clicked. All ends and options, and random settings of all dials, are tried before a release."""
 
 import json
@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from how_thorough import RELEASE
 from label_collisions import SLUGS, at_the_ends, collisions, completed, drawing_page, ends, pictures
 from playwright.sync_api import Browser, Page
 
@@ -42,11 +43,20 @@ def judge(chromium: Browser) -> Iterator[Page]:
         yield page
 
 
+def every_second(settings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every second dial is turned; before a release, all."""
+    return settings if RELEASE else settings[::2]
+
+
 @pytest.mark.parametrize("slug", SLUGS)
 def test_no_two_words_of_a_picture_lie_on_each_other(judge: Page, slug: str, tmp_path: Path) -> None:
     with completed(slug, tmp_path) as lab:
-        drawn = [text for instrument in lab.instruments.values() for text in pictures(instrument, at_the_ends(instrument, last=True))]
-    assert len(drawn) > 10
+        drawn = [
+            text
+            for instrument in lab.instruments.values()
+            for text in pictures(instrument, every_second(at_the_ends(instrument, last=True)))
+        ]
+    assert len(drawn) > 5
     assert collisions(judge, drawn) == []
 
 

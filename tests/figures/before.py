@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,11 +35,12 @@ def named(plan: Any) -> str:
     return f"Plan({', '.join(f'{name}={getattr(plan, name)!r}' for name in ('mode', 'dispatch', 'calibrated', 'launch', 'efficiency'))})"
 
 
-def predictions() -> Iterator[tuple[str, list[float]]]:
+def predictions(but: Collection[str] = ()) -> Iterator[tuple[str, list[float]]]:
+    """Of every machine; the measured ones run every workload, `but` these."""
     for slug in il.machines():
         machine = il.hardware(slug)
         dtype = "fp16" if "fp16" in machine.peaks else next(iter(machine.peaks))
-        for name in il.workloads() if slug in CALIBRATED else FEW:
+        for name in [each for each in il.workloads() if each not in but] if slug in CALIBRATED else FEW:
             for fmt in ("fp32", "bf16", "fp16") if slug in CALIBRATED else (dtype,):
                 if fmt not in machine.peaks:
                     continue

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from how_thorough import RELEASE
 from wording import faults
 
 from ironlaw.errors import BadRegistry
@@ -109,14 +110,14 @@ def test_figures_are_drawn_afresh(drawn, name):
 def test_most_draws_make_a_fair_question(name):
     import random
 
-    source, fair = random.Random(name), 0
-    for _ in range(100):
+    source, fair, draws = random.Random(name), 0, 100 if RELEASE else 40
+    for _ in range(draws):
         try:
             card_variants._variant(template(name), 0, source)
             fair += 1
         except card_variants.Unfit:
             pass
-    assert fair >= 15
+    assert fair >= 0.15 * draws
 
 
 def test_a_choice_s_answer_is_not_always_the_same():

@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
+from in_groups import in_groups
 from reads import Read, compute
 
 from ironlaw.recall import card_expressions, card_words
@@ -22,6 +23,13 @@ CHOSEN = [name for name in ALL if bank()[name].options]
 MOST = 0.70
 # what a card asks for by feel, from a figure on it, and not by computing
 BY_FEEL = {"decode_batch": "the intensity at one batch, from that at another"}
+
+
+def lab_of(name):
+    return bank()[name].lab
+
+
+keyed = in_groups("name", KEYED, lab_of)
 
 
 def key_of(made):
@@ -49,7 +57,7 @@ def several(drawn, name, most=6):
 # --- keys
 
 
-@pytest.mark.parametrize("name", KEYED)
+@keyed
 def test_the_key_varies(drawn, name):
     keys = Counter(key_of(made) for made in drawn(name))
     assert len(keys) >= 2, f"{name} always has the answer {next(iter(keys))}"
@@ -57,7 +65,7 @@ def test_the_key_varies(drawn, name):
     assert times <= MOST * len(drawn(name)), f"{name}: {answer} is the answer {times} times of {len(drawn(name))}"
 
 
-@pytest.mark.parametrize("name", KEYED)
+@keyed
 def test_one_answer_is_right(drawn, name):
     """Within the stated tolerance, no mistake, no other option and no neighbour in an order could pass for the key."""
     found = template(name)
@@ -76,7 +84,7 @@ def test_one_answer_is_right(drawn, name):
             assert not any(overlap(values[a], values[b], found.tolerance) for a, b in combinations(made.key, 2)), (name, made.seed)
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@in_groups("name", CHOSEN, lab_of)
 def test_no_choice_hinges_on_a_few_percent(drawn, name):
     """A machine's figure or a model's may be off by 5%, a measurement by 2%: the key stays."""
     found = template(name)
@@ -92,7 +100,7 @@ def test_no_choice_hinges_on_a_few_percent(drawn, name):
 # --- what can be seen
 
 
-@pytest.mark.parametrize("name", KEYED)
+@keyed
 def test_every_figure_that_the_key_is_computed_from_can_be_seen(drawn, name):
     if name in BY_FEEL:
         return
@@ -128,7 +136,7 @@ def ridge_is_enough(read, log, found, made, text):
     return seen(ridge, text) and same == pytest.approx(card_expressions.evaluate(found.key, found.id, made.values))
 
 
-@pytest.mark.parametrize("name", KEYED)
+@keyed
 def test_every_drawn_value_that_the_key_uses_can_be_seen(name):
     """By the slots of the question, its options and its facts."""
     found = template(name)
@@ -149,7 +157,7 @@ def test_every_drawn_value_that_the_key_uses_can_be_seen(name):
     assert used <= readable, f"{name}: {sorted(used - readable)} is used by the key and cannot be seen"
 
 
-@pytest.mark.parametrize("name", KEYED)
+@keyed
 def test_the_format_is_named(drawn, name):
     """Bytes and rates depend on the number format: a card says which."""
     found = template(name)
@@ -164,7 +172,7 @@ def test_the_format_is_named(drawn, name):
             assert fmt.upper() in shown(made), f"{name}: {fmt} is nowhere in: {shown(made)}"
 
 
-@pytest.mark.parametrize("name", KEYED)
+@keyed
 def test_the_tolerance_is_on_the_card(drawn, name):
     made, found = drawn(name)[0], template(name)
     if found.kind == "numeric":
@@ -173,7 +181,7 @@ def test_the_tolerance_is_on_the_card(drawn, name):
         assert re.search(r"No two are within \d+% of each other", margin(made)) and margin(made).rstrip(".") in hint(made)
 
 
-@pytest.mark.parametrize("name", [name for name in KEYED if bank()[name].facts])
+@in_groups("name", [name for name in KEYED if bank()[name].facts], lab_of)
 def test_no_fact_gives_the_answer_away(drawn, name):
     for made in drawn(name):
         assert all(made.answer not in fact.value for fact in made.facts), (name, made.seed)

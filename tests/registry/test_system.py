@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from how_thorough import RELEASE
 
 from ironlaw.engine.cluster.failures import goodput, optimum
 from ironlaw.engine.levers import LEAST
@@ -126,7 +127,8 @@ def test_no_fix_means_that_no_single_dial_does():
     for dial, stops in DIALS.items():
         if dial in ("weights", "cache"):
             continue  # a table of steps for each; they don't touch what is up
-        for value in stops:
+        some = stops if RELEASE else {*stops[::3], stops[-1]}
+        for value in some:
             report = evaluate(turned(design, dial, value))
             assert report.refusal or broken(report), (dial, value)
 
