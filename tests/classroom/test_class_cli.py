@@ -66,7 +66,7 @@ def test_a_report_inside_the_folder_is_not_read_as_a_hand_in(run, folder):
     [
         ((), "ironlaw class report FOLDER"),
         (("grade", "handed-in"), "no act of `ironlaw class` 'grade'"),
-        (("report",), "name the folder"),
+        (("report",), "which folder holds"),
         (("report", "nowhere"), "there is no folder nowhere"),
         (("report", "file.txt"), "file.txt is a file"),
         (("report", "empty"), "no files in empty"),

@@ -82,7 +82,7 @@ def test_published_runs_came_out_as_the_range_says() -> None:
         (("llama3_8b", "--devices", "8", "--box", "a100_pairs"), "a100_pairs has no NIC; add nic and nics"),
         (("llama3_8b", "--devices", "8", "--box", "dgx_h900"), "no box 'dgx_h900'; did you mean"),
         (("resnet50", "--devices", "8", "--box", "dgx_h100"), "not a decoder with layers to spread"),
-        (("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--layout", "tp=8,pp=5"), "64 devices do not divide by 40"),
+        (("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--layout", "tp=8,pp=5"), "64 devices can't be split into groups of 40"),
         (("llama3_8b", "--devices", "40", "--box", "dgx_h100", "--layout", "tp=8,pp=5"), "32 layers do not divide into 5 stages"),
         (("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--layout", "tq=8"), "no part of a layout 'tq'; did you mean"),
         (("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--layout", "tp"), "'tp' has no whole number; write it as tp=8"),

@@ -309,8 +309,8 @@ def test_figures_after_some_answers(sh):
     ("argv", "words"),
     [
         (["--topic", "fussion", "--list"], "did you mean fusion"),
-        (["--json"], "--json goes with --list or --stats"),
-        (["--list", "--stats"], "ask for one of them"),
+        (["--json"], "--json needs --list or --stats"),
+        (["--list", "--stats"], "give one of them"),
         (["--stats", "--topic", "fusion"], "leave --topic out"),
         (["--seed", "x"], "whole number"),
         (["--new", "0"], "whole number"),

@@ -75,7 +75,7 @@ def test_the_fewest_workers_with_crosstalk_are_the_fewest(sh):
         (("--crosstalk", "2", "--serial", "0"), "from 0 to 1"),
         (("--crosstalk", "0.1", "--speedups", "2:1.8"), "leave it out"), (("--speedups", "2"), "2:1.8"), (("--speedups", "0:1"), "2:1.8"),
         (("--speedups", ","), "2:1.8,4:2.9"), (("--times", " "), "1:95,2:51"), (("--times", "1:95,2:0"), "above 0"),
-        (("--times", "2:51"), "1:95"), (("--speedups", "1:2,2:3"), "one worker over itself"),
+        (("--times", "2:51"), "1:95"), (("--speedups", "1:2,2:3"), "one worker is always 1"),
         (("--times", "1:95,2:much"), "much"), (("--speedups", "1:1"), "2:1.8"),
     ],
 )  # fmt: skip

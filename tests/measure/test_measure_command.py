@@ -91,7 +91,7 @@ def test_unless_forced(here, capsys):
 
 def test_out_writes_evidence_and_stores_no_machine(here, capsys, tmp_path, ironlaw_home):
     code, out, _ = ran(capsys, "--short", "--out", str(tmp_path / "a" / "machine.json"))
-    assert code == 0 and "not stored as this machine" in out
+    assert code == 0 and "nothing is stored as `this`" in out
     assert read(tmp_path / "a" / "machine.json").rows
     assert list(ironlaw_home.rglob("*.*")) == []
 
@@ -116,9 +116,9 @@ def test_ctrl_c_leaves_nothing_and_is_130(here, capsys, ironlaw_home, monkeypatc
         (("--part", "ops"), "give --full too"),
         (("--full", "--seconds", "0"), "give a finite number above 0"),
         (("--full", "--seconds", "10s"), "'10s' is not a number; write one such as"),
-        (("--batch", "4"), "--batch is for a model, and none is named; give one (ironlaw measure resnet50 --batch …)"),
-        (("--ops", "3"), "--ops is for a model"),
-        (("--input", "2x2"), "--input is for a model"),
+        (("--batch", "4"), "--batch needs a model; name one (ironlaw measure resnet50 --batch …)"),
+        (("--ops", "3"), "--ops needs a model"),
+        (("--input", "2x2"), "--input needs a model"),
     ],
 )
 def test_bad_input(capsys, argv, words):
@@ -132,7 +132,7 @@ def test_a_place_that_can_not_be_written_to_is_said_before_anything_is_measured(
     file.write_text("mine")
     for out, words in (
         (tmp_path, f"{tmp_path} is a folder; give a file in it, such as --out {tmp_path / 'evidence.json'}"),
-        (file, f"{file} exists and is not readable as evidence; it is left as it is, give another --out"),
+        (file, f"{file} exists but can't be read as evidence, so it is left as it is; give another --out"),
         (file / "a.json", f"cannot create the folder {file} (File exists); give another --out"),
     ):
         code, told, err = ran(capsys, "--short", "--out", str(out))

@@ -151,7 +151,7 @@ def test_ops_that_are_not_everyday(call: Any, shape: tuple[int, ...], expected: 
         (nn.LazyLinear(4), (X,), "weight has no shape yet, since its layer is lazy"),
         (Small(), (X.half(),), r"test_capture_odd\.py:\d+ .*addmm of fp32 and fp16: both must have one number format"),
         (Small(), (), "missing 1 required positional argument: 'x'"),
-        (lambda x: x.view(-1), (X,), "ran no op on a tensor"),
+        (lambda x: x.view(-1), (X,), "ran no operator on a tensor"),
         (lambda x: torch.nested.nested_tensor([x, x]), (X,), "_nested_tensor_from_tensor_list"),
     ],
 )

@@ -160,7 +160,7 @@ def test_a_mode_that_can_not_be_run_says_so(quiet, monkeypatch):
 
 
 def test_graphs_are_for_cuda():
-    with pytest.raises(BadValue, match="graphs are CUDA's, and this runs on cpu"):
+    with pytest.raises(BadValue, match="graphs need CUDA, but this runs on cpu"):
         models.measure(mlp(), (torch.randn(8, 64),), device=CPU, modes=("eager", "graphs"))
 
 
@@ -331,7 +331,7 @@ def test_noise_is_not_stored_unless_asked_for(monkeypatch, told, file, ironlaw_h
         (("dscnn_kws", "--seq", "4"), "takes no 'seq'"),
         (("dscnn_kws", "--input", "2x2"), "--input is for a model of your own"),
         (("dscnn_kws", "--dtype", "int8"), "PyTorch can't run dscnn_kws in int8"),
-        (("dscnn_kws", "--mode", "graphs"), "graphs are CUDA's"),
+        (("dscnn_kws", "--mode", "graphs"), "graphs need CUDA"),
         (("dscnn_kws", "--device", "tpu"), "no device 'tpu'"),
         (("hf:NoSuchConfig",), "class of transformers"),
     ],

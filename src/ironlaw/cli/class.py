@@ -39,11 +39,11 @@ def add(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.act is None:
-        raise BadValue("`ironlaw class` needs an act: ironlaw class report FOLDER; see `ironlaw class --help`")
+        raise BadValue("`ironlaw class` needs to know what to do; try: ironlaw class report FOLDER")
     if args.act not in ACTS:
         raise unknown("act of `ironlaw class`", args.act, ACTS)
     if args.folder is None:
-        raise BadValue("name the folder that holds the files that were handed in: ironlaw class report FOLDER")
+        raise BadValue("which folder holds the files that were handed in? Name it: ironlaw class report FOLDER")
     from ironlaw.classroom import collect, count, write
     from ironlaw.classroom.learner_names import key_from, pseudonyms
     from ironlaw.classroom.output import folder_of, summary

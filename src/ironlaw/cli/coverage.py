@@ -44,7 +44,7 @@ def ways(text: str) -> tuple[str, ...]:
     """Modes in which kernels differ."""
     chosen: tuple[str, ...] = modes(text)
     if not set(chosen) <= {"eager", "compiled"}:
-        raise BadValue(f"{text!r} names graphs, which replay the kernels of eager or compiled code; ask for those")
+        raise BadValue(f"{text!r} names graphs, which only replay the kernels of eager or compiled code; give eager or compiled")
     return chosen
 
 

@@ -22,5 +22,5 @@ def tables(args: Any, command: str) -> dict[str, Any]:
     if not args.file:
         raise BadValue(f"`ironlaw {command}` needs a design; write one with `ironlaw {command} --example > design.toml`")
     if args.example:
-        raise BadValue("FILE.toml and --example are two requests; leave one of them out")
+        raise BadValue("FILE.toml and --example can't be combined; leave one of them out")
     return read_toml(args.file, "a design", f"`ironlaw {command} --example` prints one to start from")

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
     checks, names = args.name[:1] == ["check"], args.name[args.name[:1] == ["check"] :]
     if len(names) > 1:
-        raise BadValue(f"one machine at a time, not {' and '.join(names)}; join a name of several words: {'-'.join(names)}")
+        raise BadValue(f"name one machine, not {' and '.join(names)}; if it is one name, join its words: {'-'.join(names)}")
     every = [hardware(name) for name in names or machines()]
     if checks:
         draw.emit({"machines": check_json(every)}, "ironlaw-hardware-check/1") if args.json else show_check(every)

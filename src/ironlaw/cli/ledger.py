@@ -144,14 +144,14 @@ def verify(args: argparse.Namespace) -> None:
             _verify_certificate(args.file, data, args.against)
             return
         if args.against is not None:
-            raise BadValue(f"--against is for a certificate, and {args.file} is none; verify an export by itself")
+            raise BadValue(f"--against is for a certificate, but {args.file} is an export; verify it without --against")
         events = export_format.unpack(data)
         if data["format"] != export_format.FORMAT:
-            raise BadExport(f"{args.file} has {len(events):,} valid events and no chain: nothing in it can be verified; export again")
+            raise BadExport(f"{args.file} has {len(events):,} valid events but no chain, so nothing in it can be verified; export it again")
         print(f"{len(events):,} events, each as it was exported; the chain ends with {data['chain']['head']}")
         return
     if args.against is not None:
-        raise BadValue("no certificate to hold against it; name one: ironlaw ledger verify CERTIFICATE --against EXPORT")
+        raise BadValue("--against needs a certificate to check; name one: ironlaw ledger verify CERTIFICATE --against EXPORT")
     report = examine()
     if report.guards:
         raise LedgerDamaged(

@@ -79,14 +79,14 @@ def run(args: argparse.Namespace) -> int:
                 raise BadValue(f"--{name} is for measuring the machine; leave it out, or leave out {args.target}")
         return measure_model.run(args)
     if args.short and args.full:
-        raise BadValue("--short and --full are two lengths of one measurement; give one of them")
+        raise BadValue("--short and --full can't be combined; give one of them")
     if args.seconds and not args.full:
-        raise BadValue("--seconds is for --full or a TARGET; for less than the usual minute give --short")
+        raise BadValue("--seconds needs --full or a TARGET; for a quicker measurement, use --short")
     if args.part and not args.full:
         raise BadValue("--part chooses parts of the wide sweep; give --full too")
     for name in measure_model.OPTIONS:
         if getattr(args, name):
-            raise BadValue(f"--{name} is for a model, and none is named; give one (ironlaw measure resnet50 --{name} …), or leave it out")
+            raise BadValue(f"--{name} needs a model; name one (ironlaw measure resnet50 --{name} …), or leave it out")
     device = choose(args.device)
     parts = _parts(device, args) if args.full else ()
     place = measure_model.writable(args.out) if args.out else home.path("evidence", SLUG, "machine.json")

@@ -26,7 +26,7 @@ OTHERS = ("short", "full", "seconds", "part", "out")
 
 def run(args: argparse.Namespace) -> int:
     if args.target:
-        raise BadValue(f"--host is what launching costs this machine; leave it out, or leave out {args.target}")
+        raise BadValue(f"--host measures launches on this machine, not a model; leave out --host or {args.target}")
     for name in OTHERS:
         if getattr(args, name):
             raise BadValue(f"--{name} is for measuring the whole machine; leave it out, or --host")

@@ -88,7 +88,7 @@ def compared(name: str, outcome: Outcome) -> MeasuredModel:
         machine = local()
         if machine.backend not in KINDS[outcome.device].registry:
             raise BadValue(
-                f"{machine.name} was measured on its {machine.backend}, and the model ran on {outcome.device}; run it with --device"
+                f"{machine.name} was measured on its {machine.backend}, but the model ran on {outcome.device}; run it with --device"
                 f" {device_name(machine.backend)}, or measure the machine with `ironlaw measure --device {outcome.device}`"
             )
         model.predictions = {run.mode: predict(graph, machine, Plan(run.mode)) for run in runs if not run.error}
@@ -142,7 +142,7 @@ def writable(out: str) -> Path:
         if place.exists():
             evidence.read(place)
     except BadRegistry:
-        raise BadValue(f"{place} exists and is not readable as evidence; it is left as it is, {other}") from None
+        raise BadValue(f"{place} exists but can't be read as evidence, so it is left as it is; {other}") from None
     return place
 
 

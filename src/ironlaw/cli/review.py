@@ -40,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw.recall.review_session import Session, state
 
     if args.list and args.stats:
-        raise BadValue("--list and --stats are two things; ask for one of them")
+        raise BadValue("--list and --stats can't be combined; give one of them")
     if args.json and not (args.list or args.stats):
-        raise BadValue("--json goes with --list or --stats; the cards themselves are asked in the terminal")
+        raise BadValue("--json needs --list or --stats; cards are answered in the terminal")
     if args.stats and args.topic:
         raise BadValue("--stats is over all topics; leave --topic out")
     if args.topic is not None and args.topic not in topics():

@@ -106,7 +106,7 @@ def new_events(incoming: Sequence[Event], existing: Iterable[Event]) -> list[Eve
                 )
             continue
         if max(event.epoch, event.attempt) > most:
-            raise BadExport(f"event {event.id}: epoch {event.epoch:,} or attempt {event.attempt:,} is beyond any learner's; {NEXT}")
+            raise BadExport(f"event {event.id}: epoch {event.epoch:,} or attempt {event.attempt:,} is too large to be a learner's; {NEXT}")
         lock = lock_of(event)
         if lock and locks.setdefault(lock, event.id) != event.id:
             raise BadExport(

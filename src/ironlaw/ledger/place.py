@@ -60,7 +60,7 @@ def _parse(text: str) -> Place:
     if scheme == "sqlite":
         path = unquote(rest.removeprefix("/"))  # sqlite:///relative, sqlite:////absolute
         if not rest.startswith("/") or not path or path == ":memory:":
-            raise BadValue(f"{text!r} names no file, and a ledger in memory would be lost; {FORMS}")
+            raise BadValue(f"{text!r} does not name a file, and a ledger in memory would be lost; {FORMS}")
         return _file(Path(path))
     if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
         raise BadValue(f"{scheme!r} is not a database that can hold a ledger; {FORMS}")

@@ -65,7 +65,7 @@ class Actions:
     def name(self, form: dict[str, Any]) -> Response:
         name = " ".join(str(form.get("name", "")).split())
         if len(name) > LONGEST_NAME:
-            raise BadValue(f"that name has {len(name)} characters; {LONGEST_NAME} are enough")
+            raise BadValue(f"that name has {len(name)} characters; use at most {LONGEST_NAME}")
         self.keeper.open().set_learner_name(name)
         return back("named" if name else "unnamed")
 

@@ -78,7 +78,9 @@ class Labs:
 
     async def answer(self, scope: Any, slug: str, slash: str, place: str) -> Response:
         if scope["method"] not in ("GET", "HEAD"):
-            return PlainTextResponse("405: a lab is asked over its socket\n", 405, {"allow": "GET, HEAD"})
+            return PlainTextResponse(
+                "405: this address only answers GET and HEAD; a lab talks over its WebSocket\n", 405, {"allow": "GET, HEAD"}
+            )
         if place == "health":
             return PlainTextResponse("here\n", headers={"cache-control": "no-store"})
         if place:

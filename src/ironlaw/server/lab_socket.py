@@ -85,7 +85,7 @@ class LabDesk:
             asked = json.loads(message)
             piece, state = str(asked["piece"]), dict(asked["state"])
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise BadValue("not an act; send {piece, state} as JSON") from None
+            raise BadValue("this message can't be read; send {piece, state} as JSON") from None
         changes: dict[str, Any] = self.page.act(piece, state)
         return changes
 

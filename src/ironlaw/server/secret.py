@@ -29,7 +29,7 @@ def checked(token: str, source: str) -> str:
     """A token that somebody chose, if it will do. The error does not repeat it."""
     if not VALID.fullmatch(token):
         raise BadValue(
-            f"{source} will not do for a token; give {LENGTH} to 200 letters, digits, dots, hyphens, underscores or tildes, "
+            f"{source} is not a valid token; give {LENGTH} to 200 letters, digits, dots, hyphens, underscores or tildes, "
             f"such as the output of: python3 -c 'import secrets; print(secrets.token_urlsafe())'"
         )
     return token

@@ -160,7 +160,7 @@ class Desk:
     def _name(self, asked: dict[str, Any]) -> dict[str, Any]:
         name = " ".join(str(asked["name"]).split())
         if len(name) > LONGEST_NAME:
-            return self._start(asked, wrong={"name": f"that name has {len(name)} characters; {LONGEST_NAME} are enough"})
+            return self._start(asked, wrong={"name": f"that name has {len(name)} characters; use at most {LONGEST_NAME}"})
         return self._try("name", asked, lambda: self._writable().set_learner_name(name), gallery.MESSAGES["named" if name else "unnamed"])
 
     def _import(self, asked: dict[str, Any]) -> dict[str, Any]:

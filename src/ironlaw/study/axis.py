@@ -87,7 +87,7 @@ def _range(parameter: Parameter, given: Mapping[str, Any]) -> Axis:
         raise BadValue(f"the range of {name} has log = {given['log']!r}; write true or false", name)
     log = given.get("log", False)
     if log and not low:
-        raise BadValue(f"the range of {name} is even in its logarithm and begins at 0; begin above it", name)
+        raise BadValue(f"the range of {name} is logarithmic but starts at 0; start above it", name)
     if not steps:
         return Axis(parameter, low=low, high=high, log=log)
     values = _stepped(parameter, given, steps[0], low, high, log)
@@ -107,7 +107,7 @@ def _stepped(parameter: Parameter, given: Mapping[str, Any], how: str, low: floa
         if isinstance(by, bool) or not isinstance(by, (int, float)) or not least < by < math.inf:
             raise BadValue(f"the range of {name} has {how} = {given[how]!r}; give a number above {least:g}", name)
         if (math.log(high / low) / math.log(by) if how == "times" and low else (high - low) / by) >= MOST or (how == "times" and not low):
-            raise BadValue(f"the range of {name} never ends, or has over {MOST:,} values; give a larger {how} or begin above 0", name)
+            raise BadValue(f"the range of {name} never ends, or has over {MOST:,} values; give a larger {how} or start above 0", name)
         found, i = [], 0
         while (value := low * by**i if how == "times" else low + by * i) <= high * (1 + 1e-12):
             found.append(value)

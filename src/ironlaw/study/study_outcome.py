@@ -79,7 +79,7 @@ def run_study(
     """
     if isinstance(file, Mapping):
         if out is None:
-            raise BadValue("tables have no folder of their own; say where results go: out='my.results'", "out")
+            raise BadValue("a study given as tables needs a folder for its results; say where: out='my.results'", "out")
         asked = study(file, most)
     else:
         asked = read_study(Path(file), most)

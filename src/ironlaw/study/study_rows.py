@@ -40,7 +40,7 @@ def _row(asked: Question, own: str, point: Point) -> Row:
         results = asked.answer(point)
         missing = {one.name for one in asked.results} ^ set(results)
         if missing:
-            raise KeyError(f"the question {asked.name} answers otherwise than it says: {', '.join(sorted(missing))}")
+            raise KeyError(f"{asked.name} returned other results than it declares: {', '.join(sorted(missing))}")
     except IronlawError as error:
         return unanswered(asked, own, point, str(error), False)
     except Exception as error:

@@ -42,7 +42,7 @@ def compiled(name: str, text: Any) -> ast.expr:
 def _check(name: str, node: ast.AST) -> None:
     if isinstance(node, ast.Call):
         if not isinstance(node.func, ast.Name) or node.keywords:
-            raise BadValue(f"{name} calls something else than a function; known: {', '.join(FUNCTIONS)}", name)
+            raise BadValue(f"{name} calls something that is not a function; known functions: {', '.join(FUNCTIONS)}", name)
         if node.func.id not in FUNCTIONS:
             raise unknown(f"function in {name}", node.func.id, FUNCTIONS, field=name)
     elif isinstance(node, ast.Constant):
@@ -65,7 +65,7 @@ def evaluate(name: str, tree: ast.expr, values: Mapping[str, float]) -> float:
     except (ZeroDivisionError, OverflowError, ValueError, TypeError) as error:
         if isinstance(error, BadValue):
             raise BadValue(f"{name}: {error}", name) from None
-        raise BadValue(f"{name} has no value here ({error}); change an input", name) from None
+        raise BadValue(f"{name} can't be computed with these inputs ({error}); change one", name) from None
 
 
 def _value(node: ast.expr, values: Mapping[str, float]) -> float:

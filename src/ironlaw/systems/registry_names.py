@@ -54,7 +54,7 @@ def read_prices(given: str | Mapping[str, Any]) -> dict[str, float]:
             value = -1.0
         if not 0 < value < 1e6:
             entry = f"{name}={amount}" if amount else name
-            raise BadValue(f"{entry.strip()!r} is not a machine and its price; write dollars an hour as h200=3.5")
+            raise BadValue(f"{entry.strip()!r} is not a machine and its price; write dollars per hour as h200=3.5")
         table[hardware(name.strip()).slug] = value
     return table
 
@@ -66,7 +66,7 @@ def known_prices(asked: Iterable[Hardware], given: Mapping[str, float]) -> dict[
     every = [machine.slug for machine in asked]
     for slug in given:
         if slug not in every:
-            raise BadValue(f"`price={slug}=…`: that machine is not asked about, but {', '.join(every)}; leave it out, or add it")
+            raise BadValue(f"`price={slug}=…` names a machine you did not ask about ({', '.join(every)}); leave it out, or add the machine")
     return prices_of(every, given)
 
 

@@ -84,7 +84,7 @@ def read_several(value: Any, read: Read, commas: bool = True, what: str = "name"
         value = [part.strip() for part in value.split(",")]
         if not all(value):
             example = "1,8" if what == "number" else "a,b"
-            raise BadValue(f"{','.join(value)!r} has an empty {what}; separate {what}s with single commas, such as '{example}'")
+            raise BadValue(f"{','.join(value)!r} has an empty {what}; put one comma between {what}s, such as '{example}'")
     several = value if isinstance(value, (list, tuple)) else [value]
     made = [read(one) for one in several]
     names = [getattr(one, "slug", one) for one in made]

@@ -54,7 +54,7 @@ def capture(
     if not callable(module_or_fn):
         raise BadValue(f"capture needs an nn.Module or a function; this is a {type(module_or_fn).__name__}")
     if isinstance(args, torch.Tensor) or not isinstance(args, Sequence):
-        raise BadValue("the arguments of the call come as a tuple: capture(model, (x,))")
+        raise BadValue("give the arguments of the call as a tuple: capture(model, (x,))")
     if training and not isinstance(module_or_fn, torch.nn.Module):
         raise BadValue("a training step needs an nn.Module, whose weights it changes; this is a function")
     module_or_fn = unwrapped(module_or_fn)
@@ -75,7 +75,7 @@ def capture(
                 raise broken(error) from error
             trains = graded = True  # a function with a backward pass of its own
     if not recorder.ops:
-        raise BadValue("the call ran no op on a tensor: there is nothing to predict; check the function and its arguments")
+        raise BadValue("the call ran no operator on a tensor, so there is nothing to predict; check the function and its arguments")
     produced = {t.name for op in recorder.ops for t in op.outputs}
     names = [recorder.tensor(t).name for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.numel()]
     outputs = tuple(dict.fromkeys(name for name in names if name in produced))
@@ -112,7 +112,9 @@ def unwrapped(call: Any) -> Any:
     if isinstance(call, torch.nn.Module):
         for name, weight in call.named_parameters():
             if torch.nn.parameter.is_lazy(weight):
-                raise BadValue(f"{name} has no shape yet, since its layer is lazy; run one input through the model first, or give the size")
+                raise BadValue(
+                    f"{name} has no shape yet because its layer is lazy; run one input through the model first, or give the size"
+                )
     return call
 
 

@@ -20,7 +20,7 @@ def in_phase(target: Target, phase: str, tokens: int) -> Target:
     names = arguments(target)
     limit = getattr(target.call.config, "max_position_embeddings", None) if has_learned_positions(target.call) else None
     if limit is not None and tokens + (phase == DECODE) > limit:
-        raise BadValue(f"{target.name} has learned {limit:,} positions; give fewer tokens, or --set max_position_embeddings={tokens + 1}")
+        raise BadValue(f"{target.name} takes at most {limit:,} tokens; give fewer, or --set max_position_embeddings={tokens + 1}")
     last = {"logits_to_keep": 1} if "logits_to_keep" in names else {}
     if phase == PREFILL:
         target.args, target.kwargs = (empty((1, tokens), torch.long),), {"use_cache": False, **last}

@@ -65,7 +65,7 @@ def step(module: torch.nn.Module, fakes: Fakes, args: tuple[Any, ...], kwargs: d
     weights = [w for w in fakes.state(module).values() if isinstance(w, torch.nn.Parameter) and w.requires_grad]
     weights = list({id(w): w for w in weights}.values())
     if not weights:
-        raise BadValue("no weight of the module asks for a gradient: there is nothing to train; set requires_grad")
+        raise BadValue("no weight of the module needs a gradient, so there is nothing to train; set requires_grad")
     with fused_replacements.as_fakes(fakes, [module], []):
         args, kwargs = fakes.call_inputs(module, args, kwargs)
         with recording(fakes, [module], grad=True):
@@ -88,5 +88,7 @@ def loss_of(out: Any) -> Any:
         return loss
     sums = [t.float().sum() for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.requires_grad]
     if not sums:
-        raise BadValue("nothing that the module returns depends on its weights: there is no loss to train on")
+        raise BadValue(
+            "nothing that the module returns depends on its weights, so there is no loss to train on; return an output of a layer"
+        )
     return sum(sums[1:], sums[0])

@@ -42,7 +42,7 @@ class Fakes:
             return self.fakes[id(tensor)]
         if tensor.layout != torch.strided:  # no fake tensor stands for a sparse one; calls on it run on its values
             if not has_values(tensor):
-                raise BadValue(f"{name} is sparse and has no values, so that nothing is known of its size; give a real tensor")
+                raise BadValue(f"{name} is sparse and has no values, so its size is not known; give a real tensor")
             self.recorder.known(tensor, name, role)
             self.fakes[id(tensor)] = tensor
             return tensor

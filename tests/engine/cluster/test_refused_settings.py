@@ -91,7 +91,7 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
         ),
         (lambda: Layout(tensor=0), "tensor", "^tensor is 0; give a whole number of at least 1$"),
         (lambda: Layout(micro=1.5), "micro", "^micro is 1.5;"),
-        (lambda: Layout(zero=-1), "zero", "^ZeRO has stages 0 to 3; -1 is none of them$"),
+        (lambda: Layout(zero=-1), "zero", "^-1 is not a valid ZeRO stage; give 0, 1, 2 or 3$"),
         (
             lambda: stage_layers(SHAPE, Layout(pipeline=5)),
             "pipeline",

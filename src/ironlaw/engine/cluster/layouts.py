@@ -36,7 +36,7 @@ class Layout:
         if self.recompute not in RECOMPUTE:
             raise unknown("recomputation", self.recompute, RECOMPUTE, field="recompute")
         if self.zero not in range(4):
-            raise BadValue(f"ZeRO has stages 0 to 3; {self.zero!r} is none of them", "zero")
+            raise BadValue(f"{self.zero!r} is not a valid ZeRO stage; give 0, 1, 2 or 3", "zero")
 
     @property
     def devices(self) -> int:

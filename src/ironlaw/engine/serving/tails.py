@@ -41,7 +41,7 @@ def quantile(tail: Tail, p: float) -> float:
 def at_least_one(p: float, k: float) -> float:
     """P(at least one of k independent calls is slow) where each is slow with probability p: 1 − (1 − p)^k."""
     if not 0 <= p <= 1:
-        raise BadValue(f"{p!r} is no probability; give a number from 0 to 1")
+        raise BadValue(f"{p!r} is not a valid probability; give a number from 0 to 1")
     _calls(k)
     return 1.0 if p == 1 else -math.expm1(k * math.log1p(-p))
 

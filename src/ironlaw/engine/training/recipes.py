@@ -123,7 +123,7 @@ def static(weights: Iterable[Tensor], recipe: str = "fp32", optimiser: str = "ad
 def zero(held: Static, stage: int, devices: int) -> Static:
     """ZeRO: stage 1 splits optimiser and master copy over the devices, 2 the gradients too, 3 the weights too."""
     if stage not in range(4):
-        raise BadValue(f"ZeRO has stages 0 to 3; {stage!r} is none of them")
+        raise BadValue(f"{stage!r} is not a valid ZeRO stage; give 0, 1, 2 or 3")
     if devices < 1:
         raise BadValue(f"ZeRO over {devices!r} devices; give at least 1")
     if stage >= 1:

@@ -19,7 +19,7 @@ def to_half(values: Array) -> Array:
 def prune(values: Array, share: float) -> Array:
     """The smallest weights to zero: a share of them, of this tensor."""
     if not 0 <= share < 1:
-        raise BadValue(f"a share of {share} of the weights; give one from 0 to below 1", "share")
+        raise BadValue(f"{share} is not a valid share of the weights; give one from 0 to below 1", "share")
     cut = round(share * values.size)
     out = values.copy()
     out.flat[np.argsort(np.abs(values), axis=None, kind="stable")[:cut]] = 0.0
@@ -37,7 +37,7 @@ def rescale(net: Net, spread: float, seed: int = 0) -> Net:
     A ReLU lets a positive factor through, so nothing changes but the rounding of FP32.
     """
     if not spread >= 1:
-        raise BadValue(f"a spread of {spread}; give 1 (none) or more", "spread")
+        raise BadValue(f"{spread} is not a valid spread; give 1 (none) or more", "spread")
     rng = np.random.default_rng(seed)
     layers = list(net.layers)
     for i in range(len(layers) - 1):

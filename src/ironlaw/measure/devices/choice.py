@@ -45,7 +45,7 @@ def installed() -> str:
 def choose(kind: str | None = None, library: str = "") -> Device:
     """The device of that kind and library; without them the best that is here: CUDA, MPS, then the processor with PyTorch or NumPy."""
     if kind is not None and kind not in KINDS:
-        raise BadValue(f"device {kind!r} is none of {', '.join(KINDS)}; choose one of those")
+        raise BadValue(f"{kind!r} is not a valid device; choose one of {', '.join(KINDS)}")
     library = library or installed()
     if library == "torch":
         return choose_torch(kind)

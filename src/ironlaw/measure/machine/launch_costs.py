@@ -54,9 +54,7 @@ def measure_launches(
 ) -> LaunchCosts:
     """Launches of every kind that the device has, once more where the first time was disturbed."""
     if device.library != "torch":
-        raise MissingExtra(
-            "what a launch costs is PyTorch's cost, and PyTorch is not installed here: pip install torch, then measure again"
-        )
+        raise MissingExtra("launches are measured with PyTorch, which is not installed here: pip install torch, then measure again")
     reference = device.reference()
     progress(0.0, "warming up")
     busy(device, reference, stop)
@@ -101,7 +99,7 @@ def judged(measured: LaunchCosts, force: bool) -> Host:
     """The host, to be stored. A busy machine's is refused, or marked where it was asked for all the same."""
     if measured.host.default > LONGEST:
         raise Noisy(
-            f"nothing was stored: a launch took {measured.host.default * 1e3:.2g} ms, which is other programs' time and no launch's."
+            f"nothing was stored: a launch took {measured.host.default * 1e3:.2g} ms, which other programs must have caused."
             " Close what else is running and measure again"
         )
     if not measured.reasons:

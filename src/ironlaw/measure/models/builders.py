@@ -39,7 +39,9 @@ def build(slug: str, *, batch: int | None = None, seq: int | None = None, dtype:
     graph = workload(slug, batch=batch, seq=seq, dtype=dtype)
     need = float(footprint(graph).total)
     if need > room:
-        raise BadValue(f"{slug} in {dtype} needs {show(need, 'B')}, and {show(room, 'B')} are free here; take a smaller model or --batch")
+        raise BadValue(
+            f"{slug} in {dtype} needs {show(need, 'B')}, but only {show(room, 'B')} is free here; try a smaller model or --batch"
+        )
     data = about(slug)
     family, params = data["family"], data.get("params", {})
     settings = {key: graph.settings[key] for key in SETTINGS if key in graph.settings}

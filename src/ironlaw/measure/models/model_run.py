@@ -123,7 +123,7 @@ def measure(
     import torch
 
     if not device.has_graphs and any(mode in REPLAYED for mode in modes):
-        raise BadValue(f"graphs are CUDA's, and this runs on {device.NAME}; give --mode eager,compiled")
+        raise BadValue(f"graphs need CUDA, but this runs on {device.NAME}; give --mode eager,compiled")
     runs: list[Run] = []
     compiled: list[Any] = []  # by an earlier mode: graphs replay what compiled runs
     with torch.no_grad(), warnings.catch_warnings():

@@ -70,7 +70,7 @@ def read_layout(given: str | Mapping[str, Any]) -> dict[str, Any]:
             raise BadValue(f"{key} is there twice; give it once")
         found[KEYS[key]] = value if key == "recompute" else int(value)
     if not found:
-        raise BadValue("an empty layout; write one such as tp=8,pp=4, or leave `layout` out to have all tried")
+        raise BadValue("the layout is empty; write one such as tp=8,pp=4, or leave `layout` out to try all")
     return found
 
 
@@ -115,7 +115,7 @@ class Cluster(Question):
         shape, at = decoder(self.model), box(self.box)
         seq = self.seq or shape.positions or USUAL_SEQ
         if shape.positions and seq > shape.positions:
-            raise BadValue(f"{shape.name} has learned {shape.positions:,} positions; give a `seq` of at most that", "seq")
+            raise BadValue(f"{shape.name} takes at most {shape.positions:,} tokens; give a `seq` no longer than that", "seq")
         if self.batch_tokens % seq:
             near = max(1, round(self.batch_tokens / seq)) * seq
             raise BadValue(
@@ -177,7 +177,8 @@ def _given(asked: Cluster, job: Job, compute: Predictor) -> Candidate:
     one = Layout(**(asked.layout or {}))
     if asked.devices % one.devices:
         raise BadValue(
-            f"{asked.devices:,} devices do not divide by {one.devices:,} ({one}); give a layout whose product divides them", "layout"
+            f"{asked.devices:,} devices can't be split into groups of {one.devices:,} ({one}); give a layout whose product divides them",
+            "layout",
         )
     one = replace(one, data=asked.devices // one.devices)
     check(job.shape, one, job.batch, job.seq)
@@ -226,7 +227,7 @@ def _failures(asked: Cluster, shape: Shape, one: Candidate) -> dict[str, Any]:
 def _costs(asked: Cluster, chip: Hardware, price: Price | None, tokens_per_s: float) -> dict[str, Any]:
     """A million tokens of training, what failures cost included: every device is paid and powered all the time."""
     if tokens_per_s <= LEAST:
-        raise BadValue("failures come so often that no step is ever saved; give a longer `mtbf`, a faster `storage` or fewer devices")
+        raise BadValue("failures come so often that nothing is ever saved; give a longer `mtbf`, faster `storage` or fewer devices")
     offer = Offer(chip.slug, 1.0, tokens_per_s, float(chip.power), price.per_hour if price else None, asked.devices)
     return {
         "dollars_per_hour": price.per_hour * asked.devices if price else None, "dollars_per_million_tokens": offer.dollars,

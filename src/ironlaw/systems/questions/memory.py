@@ -85,7 +85,7 @@ class Memory(Question):
     @cached_property
     def answer(self) -> MemoryJson:
         if self.devices > 1 and not self.zero:
-            raise BadValue("`devices` share nothing at stage 0; add `zero=1`, 2 or 3")
+            raise BadValue("at ZeRO stage 0 `devices` share nothing; add `zero=1`, 2 or 3")
         build, batch = _source(self)
         graph = build(batch, RECIPES[self.recipe].dtype)
         count = len(layers(graph)) if self.checkpoint == "all" else int(self.checkpoint)
@@ -149,7 +149,7 @@ def _captured(asked: Memory) -> tuple[Build, int]:
 
     def build(n: int, dtype: str) -> Graph:
         if dtype != own_format:
-            raise BadValue(f"{asked.target} was captured in {own_format}; ask for the other recipe with `recipe`")
+            raise BadValue(f"{asked.target} was captured in {own_format}; choose another recipe with `recipe`")
         if n not in graphs:
             graphs[n] = capture(n)
         return graphs[n]

@@ -61,7 +61,7 @@ class Privacy(Design):
         if (self.epochs is None) == (self.steps is None):
             raise BadValue("[training] needs one of epochs and steps; write `epochs = 60` or `steps = 14_062`", "epochs")
         if self.batch > self.records:
-            raise BadValue(f"a batch of {self.batch:,} of {self.records:,} records; draw at most all of them", "batch")
+            raise BadValue(f"a batch of {self.batch:,} is larger than the {self.records:,} records; make it smaller", "batch")
         return int(self.steps or max(1, math.floor((self.epochs or 0.0) * self.records / self.batch)))
 
     @property

@@ -46,9 +46,9 @@ class Quantise(Question):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.zero_bits and not self.group:
-            raise BadValue("`zero_bits` are stored once a group; add `group`, such as `group=128`")
+            raise BadValue("`zero_bits` are stored once per group; add `group`, such as `group=128`")
         if max(self.bits) > 16 or min(self.bits) < 2:
-            raise BadValue(f"`bits={','.join(map(str, self.bits))}`: a grid has 2 to 16 bits; name bits in that range")
+            raise BadValue(f"`bits={','.join(map(str, self.bits))}`: give bits from 2 to 16")
 
     @cached_property
     def answer(self) -> QuantiseJson:

@@ -147,14 +147,14 @@ def _answer(asked: Queue, machine: Hardware | None, mode: str) -> Answer:
 
 def _highest(at: Callable[[float], QueueRate], target: float, capacity: float, rates: list[QueueRate]) -> float:
     if any(row["p99_s"] is None and row["load"] < 1 for row in rates):
-        raise BadValue("no formula gives the P99 for this spread; use `spread=fixed` or `spread=exponential` with `target`")
+        raise BadValue("P99 can't be computed for this spread; use `spread=fixed` or `spread=exponential` with `target`")
     rate = highest_rate(lambda r: at(r)["p99_s"] or math.inf, target, capacity, 9)
     return float(f"{rate:.3g}") if rate else 0.0
 
 
 def _check(asked: Queue, given: str) -> None:
     if given == "service" and asked.batch > 1:
-        raise BadValue("`service` is the time of one request, and says nothing of a batch; give `times='1:5 ms,64:9 ms'` instead")
+        raise BadValue("`service` is the time of one request and doesn't say how long a batch takes; give `times='1:5 ms,64:9 ms'` instead")
     if given != "service" and asked.spread is not None:
         raise BadValue("`spread` goes with `service`; a batch takes its time exactly, so leave it out")
     if (given == "workload") != (asked.on is not None):
@@ -170,7 +170,7 @@ def _alone(asked: Queue) -> tuple[Callable[[float], QueueRate], float, str]:
     if cv2 == 1.0:
         return (lambda rate: _row(rate, capacity, mmc(rate, service, servers) if servers > 1 else mm1(rate, service))), capacity, "exact"
     if servers > 1 and cv2:
-        raise BadValue("no formula for several servers with this spread; use `spread=fixed` or `spread=exponential`")
+        raise BadValue("several servers can't be computed with this spread; use `spread=fixed` or `spread=exponential`")
     if servers > 1:
         return (lambda rate: _simulated(rate, {1: service}, asked)), capacity, "simulated"
     if cv2:

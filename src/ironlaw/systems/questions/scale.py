@@ -42,7 +42,7 @@ def read_speedups(given: Given) -> Points:
         return given
     pairs = _points(given, "")
     if any(workers == 1 and speedup != 1 for workers, speedup in pairs):
-        raise BadValue(f"a speed-up of one worker over itself in {given!r} is 1; leave it out, or give times with `times`")
+        raise BadValue(f"the speed-up of one worker is always 1; leave it out of {given!r}, or give times with `times`")
     return pairs
 
 
@@ -97,7 +97,7 @@ class Scale(Question):
         points = self.speedups or self.times or ()
         above_one = {workers for workers, _ in points if workers > 1}
         if points and not above_one:
-            raise BadValue("one worker tells nothing about the serial share; add a point such as 2:1.8")
+            raise BadValue("one worker says nothing about the serial share; add a point such as 2:1.8")
         fit = fit_usl(points) if len(above_one) > 1 else None
         sigma, kappa = (fit.sigma, fit.kappa) if fit else (_alone(self, points), self.crosstalk)
         best = best_workers(sigma, kappa)

@@ -89,7 +89,7 @@ class Serving(Question):
         if self.trace is not None:
             drawn = trace(self.trace).draw(self.requests, self.seed, self.rate)
         elif self.rate is None:
-            raise BadValue("how many requests come a second? Give a rate, or a trace", "rate")
+            raise BadValue("how many requests arrive per second? Give a rate or a trace", "rate")
         else:
             spread = 1.0 if self.varied else 0.0
             drawn = arriving(self.rate, self.requests, Spread(self.prompt, spread), Spread(self.output, spread), self.seed)

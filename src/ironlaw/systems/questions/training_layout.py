@@ -47,7 +47,8 @@ class TrainingLayout(Question):
         inner = self.tensor * self.pipeline * self.context
         if self.devices % inner:
             raise BadValue(
-                f"{self.devices} devices are not groups of tensor × pipeline × context = {inner}; give a multiple of that", "devices"
+                f"{self.devices} devices can't be split into groups of tensor × pipeline × context = {inner}; give a multiple of that",
+                "devices",
             )
         return Layout(
             self.tensor, self.pipeline, self.context, self.devices // inner, self.expert, self.virtual, self.micro, self.recompute,
@@ -58,7 +59,7 @@ class TrainingLayout(Question):
     def job(self) -> Job:
         shape = decoder(self.model)
         if shape.positions and self.seq > shape.positions:
-            raise BadValue(f"{shape.name} has learned {shape.positions:,} positions; give a seq of at most that", "seq")
+            raise BadValue(f"{shape.name} takes at most {shape.positions:,} tokens; give a seq no longer than that", "seq")
         return Job(shape, box(self.box), self.batch, self.seq, float(self.chip.usable), float(self.chip.peak(self.dtype)))
 
     @cached_property

@@ -84,7 +84,7 @@ class Deployment:
             host = min(self.hardware.links, key=lambda one: one.per_direction, default=None)
             if host is None:
                 raise BadValue(
-                    f"the registry knows no link of {self.hardware.slug}, so no cache can move; leave out `apart`",
+                    f"the registry knows no link of {self.hardware.slug}, so the cache can't be sent; leave out `apart`",
                     "apart",
                 )
             return float(host.per_direction), host.name
@@ -127,12 +127,12 @@ def deployment(
     `coarse`: a table of steps with fewer points, for a page that must answer at once.
     """
     if not 0 < memory <= 1:
-        raise BadValue(f"a share of {memory!r} of the memory; give one above 0 and at most 1", "memory")
+        raise BadValue(f"{memory!r} is not a valid share of the memory; give one above 0 and at most 1", "memory")
     dtype = arithmetic(machine)
     if products:
         machine.peak(products)  # refused where there is none
         if weights not in ("", products):
-            raise BadValue(f"products in {products} read weights in {products}, and these are in {weights}; leave `weights` out", "weights")
+            raise BadValue(f"{products} products need {products} weights, but these are in {weights}; leave `weights` out", "weights")
         weights = products
     stored, alive, room = weigh(model, machine, devices, weights, budget, memory)
     small = weight_bytes(draft, dtype, weights) if draft else 0.0

@@ -63,7 +63,7 @@ def replayed(run: str, measure: str, overhead: float = 0.0) -> float:
     row = next((row for row in published("serving_runs").rows if row["run"] == run), None)
     if row is None or measure not in MEASURES:
         known = ", ".join(str(row["run"]) for row in published("serving_runs").rows)
-        raise BadValue(f"no {measure!r} of a run {run!r}; runs are {known}, measures {', '.join(MEASURES)}")
+        raise BadValue(f"no {measure!r} of a run {run!r}; known runs: {known}; known measures: {', '.join(MEASURES)}")
     error = _replay(row, overhead, coarse=True).error(measure)
     if error is None:
         raise BadValue(f"{run} has no {measure} that was published; take another measure", "measure")

@@ -43,9 +43,9 @@ def fabric_jobs(experts: int = 256, top_k: int = 2) -> tuple[FabricJob, ...]:
     """The dense model is cut over the devices of a node and repeated; each device has one expert; a pipeline has a stage a node."""
     most = NODE * NODES[EXPERTS]
     if experts % NODE or most % experts:
-        raise BadValue(f"{experts} experts over {most} devices, one each; give {NODE}, {2 * NODE} … {most}", "experts")
+        raise BadValue(f"{experts} experts don't fit one each on {most} devices; give {NODE}, {2 * NODE} … {most}", "experts")
     if not 1 <= top_k <= experts:
-        raise BadValue(f"{top_k} of {experts} experts a token; give 1 to {experts}", "top_k")
+        raise BadValue(f"a token can't use {top_k} of {experts} experts; give 1 to {experts}", "top_k")
     dense, mixed, deep = decoder(MODELS[DENSE]), replace(decoder(MODELS[EXPERTS]), experts=experts, top_k=top_k), decoder(MODELS[PIPELINE])
     passed = SEQUENCES * SEQ
     nodes = NODES[DENSE]

@@ -61,7 +61,7 @@ def read_percentile(value: Any) -> float:
 
 def read_spread(value: Any) -> float:
     if not 0 <= _number(value) <= 100:
-        raise BadValue(f"{value!r} is not a spread; write deviation over mean, such as 1, or 0 for all alike")
+        raise BadValue(f"{value!r} is not a spread; write standard deviation over mean, such as 1, or 0 for all alike")
     return float(value)
 
 
@@ -140,14 +140,14 @@ class Demand(Question):
         super().__post_init__()
         for name in ("speculate", "draft"):
             if getattr(self, name) is not None and self.acceptance is None:
-                raise BadValue(f"`{name}` needs the share of proposed tokens that are right; give `acceptance=0.7`")
+                raise BadValue(f"`{name}` needs the share of proposed tokens that are accepted; give `acceptance=0.7`")
         longest = max(self.lengths, default=0)
         if self.budget and self.budget <= longest:
-            raise BadValue(f"`budget={self.budget}` holds no sequence with {longest} proposed tokens; give at least {longest + 1}")
+            raise BadValue(f"`budget={self.budget}` has no room for {longest} proposed tokens; give at least {longest + 1}")
         if self.apart and self.scheduling == "static":
             raise BadValue("`apart` decodes in continuous batches; leave out `scheduling=static`")
         if self.apart and self.most < 2:
-            raise BadValue(f"`apart` takes at least two replicas and `most` allows {self.most}; give `most=2` or more")
+            raise BadValue(f"`apart` needs at least two replicas, but `most` allows {self.most}; give `most=2` or more")
 
     @cached_property
     def decoder(self) -> Decoder:

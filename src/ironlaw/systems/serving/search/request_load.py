@@ -26,9 +26,9 @@ def _load(asked: Any) -> tuple[Draw, dict[str, Any]]:
     """Without what they have in common."""
     lengths = [name for name in ("prompt", "output", "spread") if getattr(asked, name) is not None]
     if asked.trace is None and asked.rate is None:
-        raise BadValue("how many requests come? Give `rate=5`, `trace=azure_chat_2023`, or `trace=FILE.csv`")
+        raise BadValue("how much traffic is there? Give `rate=5`, `trace=azure_chat_2023`, or `trace=FILE.csv`")
     if asked.trace is not None and lengths:
-        raise BadValue(f"`{lengths[0]}` goes with `rate` alone: a trace has lengths of its own; leave one of them out")
+        raise BadValue(f"`{lengths[0]}` can't be combined with a trace, which has lengths of its own; leave one of them out")
     is_file = asked.trace is not None and (asked.trace.lower().endswith(".csv") or Path(asked.trace).is_file())
     if asked.columns and not is_file:
         raise BadValue("`columns` names the columns of a CSV file; give one with `trace=FILE.csv`, or leave it out")
