@@ -3,8 +3,8 @@
 python scripts/other_seeds.py [--seeds 10] [NAME…]        such as lab_14_tail, claim/a_spike_passes, card/load_of_batches
 
 Every stream of random numbers is drawn again from other seeds. A figure may differ by one in its last digit, for it may lie at the edge of
-being rounded up; zeros at the end of a figure that is said to be "about" count as not known. What is listed should be the exact law, run
-longer, or show fewer digits.A lab that draws no number is looked at once.
+being rounded up; of one that is "about" zeros at the end are not meant, and it may differ by two; ranges agree where they overlap. What is
+listed should be the exact law, run longer, or show fewer digits. A lab that draws no number is looked at once.
 """
 
 import argparse
@@ -18,10 +18,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests/labs")]
 TIME = re.compile(r"\d\d:\d\d|\d{4}-\d\d-\d\d\S*")
-NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
-ABOUT = re.compile(r"about (\d[\d,]*)(?![\d.])")
+NUMBER = r"\d[\d,]*(?:\.\d+)?"
+FIGURE = re.compile(rf"(about |≈ )?({NUMBER})(?:–({NUMBER}))?(?:\s?(ms|s|min)(?![a-z]))?")
+SECONDS = {"ms": 1e-3, "min": 60.0}
 FULL = 6  # digits of a figure for machines to read, which nobody sees
 UNSEEN = ("hover", "points", "exact", "href", "id")
+CARD = ("label", "value", "unit", "note")
 VARIANTS = range(2)  # of each card
 
 
@@ -47,7 +49,8 @@ def page(slug):
         said = [sentence for part in shown.parts.values() if part for sentence in re.split(r"(?<=[.!?])\s+", bare(part.text))]
         views = [element.widget.view for element in shown.lab.elements.values() if element.widget.kind == "instrument"]
         for view in views:
-            said += [bare(text) for name in ("cards", "formula", "note", "banner") for text in texts(view.get(name))]
+            said += [bare(" ".join(texts([one.get(name) for name in CARD]))) for one in view["cards"]]
+            said += [bare(text) for name in ("formula", "note", "banner") for text in texts(view.get(name))]
             said += [bare(text) for figure in view["figures"] for text in texts(seen(figure))]
         return [TIME.sub("", text) for text in said]
 
@@ -119,27 +122,35 @@ def drawn(salt, asked):
         return pool.apply(_drawn, (salt, list(asked)))
 
 
-def value(number):
-    return float(number.replace(",", ""))
-
-
-def unit(number, rough):
+def places(number, rough):
     """What its last digit stands for; of a whole number at most three digits are meant, and with `rough` no zero at its end."""
     whole, _, decimals = number.replace(",", "").partition(".")
     zeros = len(whole) - len(whole.rstrip("0")) if rough and not decimals else 0
     return 10.0 ** -len(decimals) if decimals else 10.0 ** max(0, len(whole) - 3, zeros)
 
 
+def figures(text):
+    """(least, most) that each figure of a text says, times in seconds; nothing for those that only machines read."""
+    found = []
+    for rough, first, last, name in FIGURE.findall(text):
+        scale, half = SECONDS.get(name, 1.0), places(last or first, rough) / (1 if rough else 2)
+        low, high = (float(each.replace(",", "")) for each in (first, last or first))
+        if len(first.replace(",", "")) < FULL:
+            found.append(
+                ((low - (0 if last else half)) * scale, (high + (0 if last else half)) * scale, rough + first + (last and f"–{last}"))
+            )
+    return found
+
+
 def apart(one, other):
-    """Figures of a sentence that differ by more than one in their last digit."""
-    rough = {match[1] for text in (one, other) for match in ABOUT.finditer(text)}
-    pairs = [(a, b) for a, b in zip(NUMBER.findall(one), NUMBER.findall(other), strict=True) if len(a.replace(",", "")) < FULL]
-    return [(a, b) for a, b in pairs if abs(value(a) - value(b)) > 1.001 * max(unit(each, each in rough) for each in (a, b))]
+    """Figures of a sentence that no value could have been rounded to on both sides."""
+    pairs = zip(figures(one), figures(other), strict=True)
+    return [(a[2], b[2]) for a, b in pairs if max(a[0], b[0]) > min(a[1], b[1]) * (1 + 1e-9) + 1e-12]
 
 
 def compared(first, other):
     """(sentence, figures there and with the other seed); a sentence that the other does not have is paired with nothing."""
-    bare = [[NUMBER.sub("#", text) for text in side] for side in (first, other)]
+    bare = [[FIGURE.sub("#", text) for text in side] for side in (first, other)]
     for tag, i, j, k, m in SequenceMatcher(None, *bare, autojunk=False).get_opcodes():
         if tag == "equal":
             yield from ((one, apart(one, two)) for one, two in zip(first[i:j], other[k:m], strict=True) if apart(one, two))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironlaw.errors import BadValue
-from ironlaw.units import UNITS, counted, joined, parse, parted, show, show_binary, significant, spoken
+from ironlaw.units import UNITS, counted, joined, parse, parted, show, show_between, show_binary, significant, spoken
 
 TEN = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 TWO = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}
@@ -249,3 +249,20 @@ def test_one_of_a_thing_and_many():
 def test_a_sign_follows_its_number_at_once(number, unit, text):
     assert joined(number, unit) == text
     assert " " in number or parted(text) == (number, unit)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "unit", "text"),
+    [
+        (0.0464, 0.04639, 0.04641, "s", "46.4 ms"),  # three digits are sure
+        (0.0464, 0.0461, 0.0467, "s", "about 46 ms"),
+        (0.51, 0.45, 0.60, "s", "about 500 ms"),
+        (0.688, 0.6, 1.1, "s", "0.6–1.1 s"),  # not even one is
+        (1.46, 1.3, 1.7, "×", "1.3–1.7×"),  # one would say less than is known
+        (32.5, 28.0, 36.0, "", "28–36"),
+        (0.0, 0.0, 0.0, "s", "0 s"),
+        (math.inf, 1.0, math.inf, "s", "never"),
+    ],
+)
+def test_a_simulated_figure_has_the_digits_that_its_run_is_sure_of(value, low, high, unit, text):
+    assert show_between(value, low, high, unit) == text

@@ -104,6 +104,27 @@ def show(value: float, unit: str = "", digits: int = 3) -> str:
     return joined(significant(value / factor, digits), prefix + unit)
 
 
+def show_between(value: float, low: float, high: float, unit: str = "") -> str:
+    """A simulated figure with as many digits as its run is sure of: `46.4 ms`, `about 46 ms`; where not even one is, `0.6–1 s`."""
+    if not math.isfinite(value) or not value:
+        return show(value, unit)
+    off = max(value - low, high - value)
+    digits = next((digits for digits in (3, 2, 1) if off <= _last_place(value, digits)), 0)
+    if digits == 3:
+        return show(value, unit)
+    if digits == 2 or (digits and _last_place(value, 1) <= 2 * off):  # one digit may say less than is known
+        return f"about {show(value, unit, digits)}"
+    digits = next(digits for digits in (1, 2, 3) if _last_place(high, digits) <= (high - low) / 2 or digits == 3)
+    number, name = parted(show(high, unit, digits))
+    factor = parse(f"1 {name}") if unit in UNITS else 1.0
+    return joined(f"{significant(low / factor, digits)}–{number}", name)
+
+
+def _last_place(value: float, digits: int) -> float:
+    """What the last of so many digits stands for."""
+    return float(10.0 ** (math.floor(math.log10(abs(value))) - digits + 1))
+
+
 def joined(number: str, unit: str, gap: str = " ") -> str:
     """A number with its unit: `60 ms` and `2 million ×` with a gap, `24%` and `4×` without."""
     close = not unit or (unit in SIGNS and not number[-1:].isalpha())

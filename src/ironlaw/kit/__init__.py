@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.kit.banner import banner
 
 if TYPE_CHECKING:
-    from ironlaw.kit.cards import card, cite, share, text_card, tone
+    from ironlaw.kit.cards import card, cite, share, simulated_card, text_card, tone
     from ironlaw.kit.claim_panel import LocalFigure, measured
     from ironlaw.kit.decide import Verdict
     from ironlaw.kit.formula import iron_law, ratio, term
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ironlaw.kit.measured_run import Measured
     from ironlaw.kit.message import SEALED
     from ironlaw.kit.offer import Offer
-    from ironlaw.kit.prose import Markup, amount, amounts, capacity, dress, html, inline, percent, times
+    from ironlaw.kit.prose import Markup, amount, amounts, capacity, dress, html, inline, percent, simulated, times
     from ironlaw.kit.reveal import Distance, off, points
     from ironlaw.kit.run_caption import caption
     from ironlaw.kit.sealed import Estimate, Sketch
@@ -30,10 +30,10 @@ __all__ = [
     "SEALED", "Distance", "Estimate", "Goal", "Lab", "LocalFigure", "Markup", "Measured", "Offer", "Sketch", "Verdict", "View",
     "amount", "amounts", "banner", "capacity", "caption", "card", "chain", "choice",
     "cite", "dress", "html", "inline", "iron_law", "measured", "off", "open", "percent", "pins", "points",
-    "ratio", "select", "share", "span", "switch", "term", "text_card", "times", "tone",
+    "ratio", "select", "share", "simulated", "simulated_card", "span", "switch", "term", "text_card", "times", "tone",
 ]  # fmt: skip
 HOMES = {
-    "kit.cards": ("card", "cite", "share", "text_card", "tone"),
+    "kit.cards": ("card", "cite", "share", "simulated_card", "text_card", "tone"),
     "kit.claim_panel": ("LocalFigure", "measured"),
     "kit.decide": ("Verdict",),
     "kit.formula": ("iron_law", "ratio", "term"),
@@ -43,7 +43,7 @@ HOMES = {
     "kit.measured_run": ("Measured",),
     "kit.message": ("SEALED",),
     "kit.offer": ("Offer",),
-    "kit.prose": ("Markup", "amount", "amounts", "capacity", "dress", "html", "inline", "percent", "times"),
+    "kit.prose": ("Markup", "amount", "amounts", "capacity", "dress", "html", "inline", "percent", "simulated", "times"),
     "kit.reveal": ("Distance", "off", "points"),
     "kit.run_caption": ("caption",),
     "kit.sealed": ("Estimate", "Sketch"),

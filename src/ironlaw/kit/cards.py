@@ -6,7 +6,7 @@ from typing import Any
 
 from ironlaw.engine.device.machine import Figure
 from ironlaw.pictures.theme import tone
-from ironlaw.units import parted, show, significant
+from ironlaw.units import parted, show, show_between, significant
 from ironlaw.widget.quantities import cite, exact
 
 __all__ = ["Card", "card", "cite", "share", "text_card", "tone"]
@@ -25,6 +25,14 @@ def card(
         "label": label, "value": number.replace("-", MINUS), "unit": suffix,
         "tone": tone, "note": note, "exact": exact(value, unit), "source": cite(source), **more,
     }  # fmt: skip
+
+
+def simulated_card(label: str, value: float, between: tuple[float, float], unit: str = "", **more: str) -> Card:
+    """A simulated figure, with as many digits as its run is sure of: `≈ 500 ms`, `0.6–1 s`."""
+    text = show_between(value, *between, unit)
+    number, suffix = parted(text.removeprefix("about "))
+    sign = "≈ " if text.startswith("about ") else ""
+    return text_card(label, f"{sign}{number}", suffix, exact=exact(value, unit), **more)
 
 
 def text_card(label: str, value: str, unit: str = "", **more: str) -> Card:

@@ -11,12 +11,13 @@ from markdown import Markdown
 from markdown.extensions.sane_lists import SaneListExtension
 from markdown.extensions.tables import TableExtension
 
-from ironlaw.units import joined, parted, show, show_capacity, significant, spoken
+from ironlaw.units import joined, parted, show, show_between, show_capacity, significant, spoken
 from ironlaw.units import power_of_ten as raised
 from ironlaw.widget.glossary_words import mark
 from ironlaw.widget.quantities import THIN, in_one_unit
 
 NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit
+ABOUT = "about "  # before a figure with few digits
 # after a number that the words spell out
 UNIT = re.compile(r"(?<=\d) (?=(?:USD\b|points\b|dB\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|W|J)\b))")
 PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
@@ -90,6 +91,13 @@ def inline(markdown: str) -> Markup:
 def amount(value: float, unit: str = "", digits: int = 3, exact: str = "") -> Markup:
     """A figure for a sentence: `3.35 TB/s`, its unit in a lighter tone; hovering gives the exact one."""
     return dress(show(value, unit, digits), exact)
+
+
+def simulated(value: float, between: tuple[float, float], unit: str = "") -> Markup:
+    """A simulated figure for a sentence, with as many digits as its run is sure of: `about 46 ms`, `0.6–1 s`."""
+    text = show_between(value, *between, unit)
+    figure = text.removeprefix(ABOUT)
+    return Markup(f"{ABOUT if figure != text else ''}{dress(figure)}")
 
 
 def percent(share: float) -> Markup:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from ironlaw.errors import BadValue
-from ironlaw.units import joined, power_of_ten, significant
+from ironlaw.units import joined, power_of_ten, show_between, significant
 from ironlaw.widget.figure import Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -56,13 +56,16 @@ def rules(
     truth_label: str = "it is",
     base: float = 1.0,
     digits: int = 3,
+    between: tuple[float, float] | None = None,
 ) -> tuple[Mark, Mark]:
     """Two upright rules for a figure with numbers along x.
 
-    `digits` are the truth's. `base` moves both along the axis: a predicted ratio of 10⁴ over a machine of 1 GFLOP/s stands at 10 TFLOP/s.
+    `digits` are the truth's; `between`: where it lies, if it is simulated. `base` moves both along the axis:
+    a predicted ratio of 10⁴ over a machine of 1 GFLOP/s stands at 10 TFLOP/s.
     """
     distance = Distance(predicted, true)
     off = distance.words
+    truth = show_between(true, *between, unit) if between else format_quantity(true, unit, digits)
     return (
         mark(
             "rule", "accent", x=base * predicted, role="prediction", distance=off, id="prediction",
@@ -70,7 +73,7 @@ def rules(
             hover=[("your prediction", exact(predicted, unit)), ("off", off)],
         ),
         mark(
-            "rule", "ink", x=base * true, role="truth", label=f"{truth_label} {format_quantity(true, unit, digits)}", id="truth",
+            "rule", "ink", x=base * true, role="truth", label=f"{truth_label} {truth}", id="truth",
             name="computed",
             hover=[("computed", exact(true, unit)), ("your prediction", off)],
         ),

@@ -82,9 +82,14 @@ class ServedCase:
         return replace(joined(parts, [range(k, len(self.requests), len(parts)) for k in range(len(parts))]), warm=warm)
 
     @property
+    def tokens_per_s(self) -> float:
+        """New tokens of all replicas: those that are asked for where the server keeps up, else what the run made."""
+        return self.outcome.tokens_per_s if self.falls_behind else self.per_second * trace(self.trace).output.mean
+
+    @property
     def device_seconds(self) -> float:
         """Of all devices, for a million new tokens."""
-        return 1e6 * self.devices * self.replicas / self.outcome.tokens_per_s
+        return 1e6 * self.devices * self.replicas / self.tokens_per_s
 
     def backlog(self, at: float) -> int:
         """Requests that had arrived and had no token yet."""

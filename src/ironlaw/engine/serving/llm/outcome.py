@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from ironlaw.engine.serving.line import ranked
 from ironlaw.engine.serving.llm.requests import Request
+from ironlaw.engine.serving.llm.run_spread import Between, mean_between, percentile_between
 from ironlaw.errors import BadValue
 
-STRETCHES = 5  # of a run, to tell how far its percentiles can be trusted
 STEADY = 4.0  # mean times of a request for which arrivals must go on before a rate is taken from the middle of them
 
 
@@ -74,10 +74,9 @@ class Outcome:
     def ttft(self, p: float) -> float:
         return float(ranked(self.waits, p))
 
-    def ttft_by_stretch(self, p: float, count: int = STRETCHES) -> tuple[float, ...]:
-        """The same of stretches of equally many requests, in order of arrival: how much it moves by chance."""
-        each = len(self._waits) // count
-        return tuple(float(ranked(sorted(self._waits[k * each : (k + 1) * each]), p)) for k in range(count))
+    def ttft_between(self, p: float) -> Between:
+        """Between which it lies as far as this run can tell."""
+        return percentile_between([(wait, 1.0) for wait in self._waits], p)
 
     def tbt(self, p: float) -> float:
         """The gap between tokens that a share `p` of all gaps stay within; 0 where no answer has two tokens."""
@@ -89,6 +88,10 @@ class Outcome:
             if left <= 0:
                 return seconds
         return self._sorted_gaps[-1][0] if self._sorted_gaps else 0.0
+
+    def tbt_between(self, p: float) -> Between:
+        """Between which it lies as far as this run can tell."""
+        return percentile_between(self.gaps, p) if self.gaps else (0.0, 0.0)
 
     @cached_property
     def _sorted_gaps(self) -> list[tuple[float, float]]:
@@ -135,6 +138,11 @@ class Outcome:
         return math.fsum(self.times) / len(self.times)
 
     @cached_property
+    def mean_time_between(self) -> Between:
+        """Between which it lies as far as this run can tell."""
+        return mean_between([leave - r.arrive for r, leave in zip(self.requests, self.leave, strict=True)])
+
+    @cached_property
     def in_system(self) -> float:
         """Requests inside on average, as the steps saw them."""
         return math.fsum(m.inside * m.seconds for m in self.moments) / self.span
@@ -160,6 +168,12 @@ class Outcome:
         """The largest share of one replica's cache that was in use."""
         each = self.blocks / self.replicas
         return max(m.used for m in self.moments) / each
+
+    @property
+    def cache_use(self) -> float:
+        """The share of one replica's cache that is in use, on average while it works."""
+        seconds = math.fsum(m.seconds for m in self.moments)
+        return math.fsum(m.used * m.seconds for m in self.moments) / seconds / (self.blocks / self.replicas)
 
     def kept(self, ttft: float, tbt: float) -> int:
         """Requests whose first token came within `ttft`, and the others within `tbt` of each other on average."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ironlaw import kit
 from ironlaw.engine.serving.llm.outcome import Outcome
+from ironlaw.labs.lab_v2_10_kv_serving.act2.said import OTHER_DRAWS, P99
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE, STORY_BUDGET, WINDOW
 from ironlaw.pictures import reveal_picture
 from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.lines import Points, lines, upright
 from ironlaw.registry.workloads import about
 from ironlaw.systems.serving.served_cases import ServedCase
+from ironlaw.units import show_between
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -85,27 +85,26 @@ def pieces(lab: kit.Lab, case: ServedCase, whole: Outcome, cut: Outcome) -> Figu
     """P99 of both times: the question's two servers, and the server as set. `whole` and `cut`: prompts as they come, and in pieces."""
     servers = {"whole": whole, "in chunks": cut, **({"as set": case.outcome} if case.rig is not None else {})}
     promised = {"first token": PROMISE.ttft, "between tokens": PROMISE.tbt}
-    read: dict[str, Callable[[Outcome], float]] = {
-        "first token": lambda out: out.ttft(PROMISE.share), "between tokens": lambda out: out.tbt(PROMISE.share),
-    }  # fmt: skip
     marks: list[Mark] = []
     rows: list[tuple[str, str, str]] = []
-    for time, seconds_of in read.items():
+    for time, seconds_of in P99.items():
         for server, out in servers.items():
-            seconds, row, late = seconds_of(out), f"{time}, {server}", seconds_of(out) > promised[time]
-            over = ", too long" if late else ""
+            (seconds, between), row = seconds_of(out), f"{time}, {server}"
+            over, text = ", too long" if seconds > promised[time] else "", show_between(seconds, *between, "s")
             marks.append(
                 mark("point", "accent" if server == "as set" else "ink", x=min(max(seconds, TIMES[0]), TIMES[1]), y=row, id=row, name=row,
-                     size=7, hollow=server == "whole", label=f"{format_quantity(seconds, 's')}{over}",
+                     size=7, hollow=server == "whole", label=f"{text}{over}",
                      hover=[("P99", exact(seconds, "s")), ("the SLO allows", exact(promised[time], "s"))])
             )  # fmt: skip
-            rows.append((row, format_quantity(seconds, "s"), exact(seconds, "s")))
-    option, before = lab.choice("act2"), read["first token"](whole)
+            rows.append((row, text, exact(seconds, "s")))
+    option, before = lab.choice("act2"), whole.ttft(PROMISE.share)
     if option is not None:
-        marks += reveal_picture.rules(float(option.value), read["first token"](cut) / before, "×", base=before, digits=2)
+        marks += reveal_picture.rules(
+            float(option.value), cut.ttft(PROMISE.share) / before, "×", base=before, between=OTHER_DRAWS["first token"]
+        )
     text = "; ".join(f"{row}: {words}" for row, words, _ in rows) + "."
     return Figure(
         "pieces", "Chunks shorten the gaps and delay the first token", Axis("log", "P99", "s", (0.01, 10.0)),
         Axis("band", names=tuple(row for row, _, _ in rows)), tuple(marks), text, table=Table(("P99 of", "time", "exactly"), tuple(rows)),
-        note=f"chunks of {STORY_BUDGET} tokens",
+        note=f"simulated, with chunks of {STORY_BUDGET} tokens",
     )  # fmt: skip

@@ -10,6 +10,7 @@ from ironlaw.kit import settings
 from ironlaw.kit.context import LOCAL
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_10_kv_serving.act2 import figures, verdict
+from ironlaw.labs.lab_v2_10_kv_serving.act2.said import P99, inside, mean_time
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import (
     CHUNKED,
     MOST,
@@ -22,6 +23,7 @@ from ironlaw.labs.lab_v2_10_kv_serving.act2.server import (
 )
 from ironlaw.labs.lab_v2_10_kv_serving.machine_of_context import machine_of
 from ironlaw.systems.serving.served_cases import ServedCase
+from ironlaw.units import show_between
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("tokens_as_predicted_for_few", "first_tokens_as_predicted", "floods_as_predicted")
@@ -76,22 +78,22 @@ def cards(case: ServedCase) -> list[dict[str, Any]]:
     out = case.outcome
     late, stutters = out.ttft(PROMISE.share) > PROMISE.ttft, out.tbt(PROMISE.share) > PROMISE.tbt
     return [
-        kit.card("First token, P99", out.ttft(PROMISE.share), "s", tone="bad" if late else "good", digits=2),
-        kit.card("Between tokens, P99", out.tbt(PROMISE.share), "s", tone="bad" if stutters else "good", digits=2),
-        kit.card("Throughput", out.tokens_per_s, "/s", note="new tokens, all replicas"),
+        kit.simulated_card("First token, P99", *P99["first token"](out), "s", tone="bad" if late else "good", note="simulated"),
+        kit.simulated_card("Between tokens, P99", *P99["between tokens"](out), "s", tone="bad" if stutters else "good", note="simulated"),
+        kit.card("Throughput", case.tokens_per_s, "/s", note="new tokens, all replicas"),
         kit.card("Cost of a million tokens", case.device_seconds, "s", note="of device time"),
-        kit.card("Peak cache use", 100 * out.peak, "%", note=f"{out.preempted:,} evictions"),
+        kit.card("Cache in use, on average", 100 * out.cache_use, "%", digits=1, note=f"{out.preempted:,} evictions"),
     ]
 
 
 def formula(case: ServedCase) -> str:
-    """Little's law over the run."""
-    out = case.outcome
-    inside = line("<i>rate</i> × <i>time inside</i> =", kit.amount(out.rate, "/s"), "×", kit.amount(out.mean_time, "s"), "=",
-                  kit.amount(out.rate * out.mean_time, ""), "requests inside, on average")  # fmt: skip
-    share = fraction(f"{case.devices * case.replicas} × 10<sup>6</sup>", kit.amount(out.tokens_per_s, "/s"))
+    """Little's law, with the time that the run had."""
+    out, rate = case.outcome, case.per_second
+    little = line("<i>rate</i> × <i>time inside</i> =", kit.amount(rate, "/s"), "×", mean_time(out), "=",
+                  inside(out, rate), "requests inside, on average")  # fmt: skip
+    share = fraction(f"{case.devices * case.replicas} × 10<sup>6</sup>", kit.amount(case.tokens_per_s, "/s"))
     cost = line("device time for a million tokens =", share, "=", kit.amount(case.device_seconds, "s"))
-    return inside + cost
+    return little + cost
 
 
 def notes(lab: kit.Lab, case: ServedCase) -> str:
@@ -105,10 +107,16 @@ def notes(lab: kit.Lab, case: ServedCase) -> str:
 
 def readouts(case: ServedCase) -> dict[str, Any]:
     out, policy = case.outcome if case.rig else None, case.policy
+
+    def said(time: str) -> str:
+        seconds, between = P99[time](out) if out else (0.0, (0.0, 0.0))
+        return show_between(seconds, *between, "s")
+
     return {
         **settings.values(case, "model", "machine", "devices", "replicas"),
         **settings.values(policy, "most", "budget", "chunked", "scheduling", "preemption"), "rate": round(case.per_second, 4),
         "ttft_p99_s": out.ttft(PROMISE.share) if out else None, "tbt_p99_s": out.tbt(PROMISE.share) if out else None,
-        "tokens_per_s": out.tokens_per_s if out else None, "device_s_per_million": case.device_seconds if out else None,
+        "tokens_per_s": case.tokens_per_s if out else None, "device_s_per_million": case.device_seconds if out else None,
+        "ttft_said": said("first token"), "tbt_said": said("between tokens"),
         "preempted": out.preempted / len(out.requests) if out else None, "constraint_hit": settings.broken(verdict.LIMITS, case),
     }  # fmt: skip

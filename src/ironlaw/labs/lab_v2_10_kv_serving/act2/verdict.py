@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ironlaw import kit
 from ironlaw.engine.serving.llm.promise import THRASHING
+from ironlaw.engine.serving.llm.run_spread import share_between
+from ironlaw.labs.lab_v2_10_kv_serving.act2.said import p99
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE
 from ironlaw.systems.limits import fail, good, hit
 from ironlaw.systems.serving.served_cases import ServedCase
@@ -45,17 +47,18 @@ def _late(case: ServedCase) -> dict[str, object]:
     waits = case.outcome.waits
     late = sum(wait > PROMISE.ttft for wait in waits)
     return {
-        "p99": kit.amount(case.outcome.ttft(PROMISE.share), "s", 2), "limit": kit.amount(PROMISE.ttft, "s"), "late": f"{late:,}",
+        "p99": p99(case.outcome, "first token"), "limit": kit.amount(PROMISE.ttft, "s"), "late": f"{late:,}",
         "requests": f"{len(waits):,}",
     }  # fmt: skip
 
 
 def _stutter(case: ServedCase) -> dict[str, object]:
     gaps = case.outcome.gaps
-    count = sum(n for _, n in gaps)
+    share = sum(n for seconds, n in gaps if seconds > PROMISE.tbt) / sum(n for _, n in gaps)
+    low, high = share_between(gaps, PROMISE.tbt)
     return {
-        "p99": kit.amount(case.outcome.tbt(PROMISE.share), "s", 2), "limit": kit.amount(PROMISE.tbt, "s"),
-        "share": kit.amount(100 * sum(n for seconds, n in gaps if seconds > PROMISE.tbt) / count, "%"),
+        "p99": p99(case.outcome, "between tokens"), "limit": kit.amount(PROMISE.tbt, "s"),
+        "share": kit.simulated(100 * share, (100 * low, 100 * high), "%"),
         "median": kit.amount(case.outcome.tbt(0.5), "s", 2),
     }  # fmt: skip
 
@@ -65,7 +68,7 @@ def _kept(case: ServedCase) -> dict[str, object]:
     used = {"the first token": out.ttft(PROMISE.share) / PROMISE.ttft, "the time between tokens": out.tbt(PROMISE.share) / PROMISE.tbt}
     nearest = max(used, key=lambda name: used[name])
     return {
-        "ttft": kit.amount(out.ttft(PROMISE.share), "s", 2), "tbt": kit.amount(out.tbt(PROMISE.share), "s", 2),
+        "ttft": p99(out, "first token"), "tbt": p99(out, "between tokens"),
         "cost": kit.amount(case.device_seconds, "s"), "binds": nearest, "near": kit.amount(100 * used[nearest], "%", 2),
     }  # fmt: skip
 
