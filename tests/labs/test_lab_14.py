@@ -151,9 +151,9 @@ def test_the_goal_is_met_with_copies_and_not_with_more_shards(bench):
 
 
 def test_a_pause_tips_what_can_tip_and_nothing_else():
-    tipping = fleet.tipping_pause(replace(SMALL, hedge=ALL, rho=0.55))
-    assert tipping is not None and tipping > 0
-    assert fleet.tipping_pause(replace(SMALL, hedge=ALL, rho=0.3)) is None
+    tips = replace(SMALL, hedge=ALL, rho=0.55)
+    assert fleet.stays_late(tips, 5.0) and not fleet.stays_late(tips, 0.0)
+    assert not fleet.stays_late(replace(SMALL, hedge=ALL, rho=0.3), 5.0)
     assert not fleet.stays_late(replace(SMALL, hedge=CALLED_BACK, rho=0.6), 1.0)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ironlaw.engine.serving.batching import batch_server
 from ironlaw.engine.serving.queues import md1, mm1
-from ironlaw.engine.serving.targets import highest_rate, least, least_rising, rate_on_curve
+from ironlaw.engine.serving.targets import highest_rate, least, rate_on_curve
 
 
 @given(st.floats(1e-3, 10), st.floats(5, 200))
@@ -41,22 +41,10 @@ def test_the_least_that_does():
     assert least((1, 2), lambda n: n > 5) is None
 
 
-@given(st.integers(0, 40), st.integers(0, 45))
-def test_by_halves_it_is_the_same(count, threshold):
-    values = range(count)
-    assert least_rising(values, lambda n: n >= threshold) == least(values, lambda n: n >= threshold)
-
-
 def test_rates_are_tried_over_six_decades_and_a_target_that_is_just_met_is_met():
     assert highest_rate(lambda rate: rate, 1.05e-6, 1.0) == pytest.approx(1.05e-6, rel=1e-6)
     assert highest_rate(lambda rate: rate, 0.9e-6, 1.0) == 0.0
     assert highest_rate(lambda rate: 1.0, 1.0, 5.0) == pytest.approx(5.0, rel=1e-6) and highest_rate(lambda rate: 1.0, 0.9, 5.0) == 0.0
-
-
-def test_no_value_is_asked_for_twice():
-    asked = []
-    assert least_rising(range(8), lambda n: asked.append(n) or n >= 7) == 7
-    assert len(asked) == len(set(asked)) <= 4
 
 
 def test_between_two_points_of_a_curve_the_rate_is_read_off_a_log_scale():
@@ -67,7 +55,3 @@ def test_between_two_points_of_a_curve_the_rate_is_read_off_a_log_scale():
     # late at low rates, in time at high ones: the last that is in time counts
     assert rate_on_curve([(1.0, 5.0), (10.0, 0.5), (100.0, 2.0)], 1.0, 200.0) == pytest.approx(10 * 10**0.5)
     assert rate_on_curve([(1.0, 1.0), (10.0, 1.0)], 1.0, 20.0) == 10.0
-
-
-def test_the_least_of_rising_values_may_be_no_whole_number():
-    assert least_rising((0.0, 0.1, 0.5, 2.0), lambda pause: pause > 0.3) == 0.5 and least_rising((0.1, 0.2), lambda pause: False) is None

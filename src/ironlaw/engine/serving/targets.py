@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -47,10 +46,3 @@ def rate_on_curve(points: Sequence[tuple[float, float]], target: float, capacity
 def least(values: Sequence[N], meets: Callable[[N], bool]) -> N | None:
     """The first of the values that does, tried in their order; None where none does."""
     return next((value for value in values if meets(value)), None)
-
-
-def least_rising(values: Sequence[N], meets: Callable[[N], bool]) -> N | None:
-    """The same where every value beyond one that does does too: the last is tried, then halves."""
-    if not values or not meets(values[-1]):
-        return None
-    return values[bisect_left(values, True, hi=len(values) - 1, key=meets)]

@@ -28,7 +28,8 @@ def truth(lab: kit.Lab) -> str:
 
 def distance(lab: kit.Lab) -> str:
     option = lab.choice("act2")
-    return kit.off(kit.Distance(float(option.value), float(lab.question("act2").answer))) if option else ""
+    simulated = float(significant(float(lab.question("act2").answer), 2))  # other seeds agree to two digits
+    return kit.off(kit.Distance(float(option.value), simulated)) if option else ""
 
 
 def reveal() -> dict[str, object]:

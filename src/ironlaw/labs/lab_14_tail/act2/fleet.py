@@ -19,7 +19,6 @@ from ironlaw.engine.serving.queues import Wait, md1, mm1
 from ironlaw.engine.serving.samples import least_count, order_interval
 from ironlaw.engine.serving.services import curve_mean, from_quantiles, two_kinds
 from ironlaw.engine.serving.tails import at_least_one, fan_out_quantile, joined_tail
-from ironlaw.engine.serving.targets import least_rising
 from ironlaw.engine.streams import split, uniform
 from ironlaw.kit import settings
 from ironlaw.labs.lab_14_tail import work
@@ -207,11 +206,6 @@ class Fleet:
 
 def stays_late(fleet: Fleet, pause: float) -> bool:
     return fleet.after_a_pause(pause).stays_late(fleet._without_copies(MOVING))
-
-
-def tipping_pause(fleet: Fleet) -> float | None:
-    """The shortest pause on the dial after which the run stays late; None where none does."""
-    return least_rising(PAUSES, lambda pause: stays_late(fleet, pause))
 
 
 @lru_cache(maxsize=96)

@@ -66,16 +66,17 @@ def banner(lab: kit.Lab, set_at: Fleet) -> dict[str, Any]:
     limit = hit(LIMITS, set_at)
     said = [lab.fill(f"act2.{limit.name}", **limit.slots(set_at))]
     if limit.name == "stuck" and not set_at.moving:
-        said.append(_tips(lab, fleet.tipping_pause(set_at)))
+        said.append(_tips(lab, set_at))
     if limit.name == "works" and set_at.hedge != OFF:
         said.append(lab.fill("act2.gains", **_gains(set_at)))
     return kit.banner(limit.tone, limit.title, kit.html(" ".join(said)))
 
 
-def _tips(lab: kit.Lab, pause: float | None) -> str:
-    if pause is None:
-        return lab.fill("act2.stuck_none", longest=_s(fleet.PAUSES[-1]))
-    return lab.fill("act2.stuck_pause", pause=_s(pause)) if pause else lab.fill("act2.stuck_itself")
+def _tips(lab: kit.Lab, set_at: Fleet) -> str:
+    """Whether the simulated run got there."""
+    if not set_at.tipped:
+        return lab.fill("act2.stuck_none", longest=_s(set_at.pause))
+    return lab.fill("act2.stuck_pause", pause=_s(set_at.pause)) if set_at.pause else lab.fill("act2.stuck_itself")
 
 
 def prediction(lab: kit.Lab) -> tuple[str, float | None]:

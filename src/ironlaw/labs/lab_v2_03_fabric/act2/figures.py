@@ -18,6 +18,7 @@ from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import format_quantity
 
 LITTLE = 0.005  # of a step: what nobody would notice
+BAD = ", bad day"  # behind the name of a job
 
 
 def fabric(case: Case) -> Figure:
@@ -73,19 +74,25 @@ def steps(lab: kit.Lab, case: Case) -> Figure:
     on a bad day."""
     rows = _parts(case)
     if case.on_a_bad_day != case:
-        rows |= {f"{name}, bad day": parts for name, parts in _parts(case.on_a_bad_day).items()}
+        rows |= {f"{name}{BAD}": parts for name, parts in _parts(case.on_a_bad_day).items()}
     slowest = max(case.factors, key=lambda name: case.factors[name])
     slower = case.factors[slowest] - 1
     title = "Nobody waits for the spine"
     if slower > LITTLE:
         title = f"The {NAMES[slowest]} {'are' if slowest == EXPERTS else 'is'} {percent(slower)} slower than on a full spine"
-    drawn = stack(rows, "%", title, label="of the step on a full spine", id="steps")
+    drawn = _one_draw(stack(rows, "%", title, label="of the step on a full spine", id="steps"))
     longest = max(sum(part.value for part in parts) for parts in rows.values())
     drawn = replace(drawn, x=replace(drawn.x, domain=(0.0, 20.0 * math.ceil(1.35 * longest / 20))))  # room for the words of a mark
     option = lab.choice("act2")
     if option is None:
         return drawn
     return on_rows(drawn, [NAMES[name] for name in NAMES if option.id in (name, "all")], NAMES[lab.question("act2").right.id])
+
+
+def _one_draw(drawn: Figure) -> Figure:
+    """A bad day is drawn at random, and another one is longer or shorter: its bars say so, in place of their totals."""
+    marks = [replace(one, label="one draw") if one.label and str(dict(one.at).get("y")).endswith(BAD) else one for one in drawn.marks]
+    return replace(drawn, marks=tuple(marks))
 
 
 def _parts(case: Case) -> dict[str, list[Part]]:

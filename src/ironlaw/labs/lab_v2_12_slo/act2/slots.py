@@ -70,14 +70,20 @@ def _amount(seconds: float) -> kit.Markup:
     return kit.dress("never") if math.isinf(seconds) else kit.amount(seconds, "s")
 
 
+def _range(seconds: list[float]) -> kit.Markup:
+    """What several draws took."""
+    low, high = min(seconds), max(seconds)
+    return _amount(high) if low == high else kit.dress(f"{low:g}–{high:g} s")
+
+
 def reveal() -> dict[str, object]:
     budgeted = [_back(replace(LONG, budget=0.1, seed=seed)) for seed in SEEDS]
     plain = [_back(replace(LONG, retries=0, until=90.0, seed=seed)) for seed in SEEDS]
     return {
         "sent": kit.amount(100 * PREMISE.late_load, "%"), "attempts": f"{PREMISE.amplified:.0f}",
         "load": kit.amount(100 * PREMISE.share, "%"),
-        "last": kit.amount(100 * PREMISE.course.last, "%"), "none": _amount(max(plain)), "budget": _amount(min(budgeted)),
-        "slowest": _amount(max(budgeted)), "limit": back(limit=40, until=60.0),
+        "last": kit.amount(100 * PREMISE.course.last, "%"), "none": _range(plain), "budget": _range(budgeted),
+        "limit": back(limit=40, until=60.0),
         "newest": back(order=NEWEST, until=60.0), "harmless": kit.amount(100 * largest_retries(PREMISE.share), "%"),
         "budgeted": kit.amount(100 * replace(PREMISE, budget=0.1).late_load, "%"), "timeout": kit.amount(PREMISE.timeout, "s"),
         "share": kit.amount(100 / PREMISE.amplified, "%"),
