@@ -106,7 +106,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     answer(page, SHARE)
     go_on(page, "Go on to Act II")
     second_lock(page)
-    go_on(page, "Take the challenge", "Guess what fusing gains", "Go on: Fuse", "Go on: Attention", "See what was measured")
+    go_on(page, "Guess what fusing gains", "Go on: Fuse", "See what was measured")
     measure(page, "act2", "three_op_chain")
     sizes = explorer.get_by_role("tab", name="What fusing saves")
     sizes.click()
@@ -129,10 +129,6 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     sizes.click()
     expect(explorer.locator('[data-figure="sizes"] .il-target[aria-label*="measured here"]').first).to_be_attached()
 
-    challenge = page.locator(".il-number")
-    challenge.get_by_role("spinbutton").fill("24")
-    challenge.get_by_role("button", name="Commit my number").click()
-    expect(challenge.get_by_text("2,334 inferences, or 23.3 hours")).to_be_visible()
     go_on(page, "Reflect on it")
     sentence = page.locator("#act2-reflect .il-reflect")
     sentence.get_by_role("combobox").nth(0).select_option(label="about a third of the traffic")
@@ -140,7 +136,12 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     sentence.get_by_role("button", name="Answer", exact=True).click()
     expect(sentence.get_by_text("✓ Yes.")).to_be_visible()
     answer(page, "Almost nothing at all.")
-    go_on(page, "Finish", "Save my design")
+    go_on(page, "Finish")
+    challenge = page.locator("#act2-challenge .il-number")  # beyond the core
+    challenge.get_by_role("spinbutton").fill("24")
+    challenge.get_by_role("button", name="Commit my number").click()
+    expect(challenge.get_by_text("2,334 inferences, or 23.3 hours")).to_be_visible()
+    go_on(page, "Save my design")
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
     expect(page.get_by_role("heading", name="Key takeaways")).to_be_visible()
     assert [each["value"] for each in payloads(shared_ledger, "prediction")] == [90, 10**4]
@@ -164,7 +165,7 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
     def seal(first: str) -> None:
         tab_to(page, "radio", first)
         press("ArrowDown", "ArrowDown")
-        if first == "90%":
+        if first == "Nine tenths":
             tab_to(page, "g", "Share of maths with kernels of 15 µs")
             press("ArrowUp", "PageUp", "Home", "End")
             point = page.get_by_role("slider", name="kernels of 15 µs")
@@ -175,7 +176,7 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
         tab_to(page, "button", "Commit my prediction")
         press("Enter")
 
-    seal("90%")
+    seal("Nine tenths")
     expect(page.get_by_text("right to within 0.333 percentage points")).to_be_visible()
     press_on(page, "See what was measured")
     expect(trial(page, "act1", "tiny_ops")).to_contain_text("pip install ironlaw")  # a browser can't measure
@@ -187,12 +188,7 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
     press_on(page, "Go on to Act II")
     seal("10³")
     expect(banner(page, "Compiling pays")).to_be_visible()
-    press_on(page, "Take the challenge")
-    tab_to(page, "text", "shortest deployment", most=160)
-    page.keyboard.type("23")
-    press("Enter")
-    expect(page.get_by_text("2,334 inferences, or 23.3 hours")).to_be_visible()
-    press_on(page, "Go on: Fuse")
+    press_on(page, "Guess what fusing gains", "Go on: Fuse")
     explorer = panels(page)[1]
     tab_to(page, "button", "1 of 3")  # the chain: LayerNorm moves behind dropout, and goes
     press("ArrowDown")
@@ -205,7 +201,7 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
     tab_to(page, "checkbox", "Fusion")
     press("Space")
     expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB per tensor")).to_be_visible()
-    press_on(page, "Go on: Attention", "See what was measured", "Reflect on it")
+    press_on(page, "See what was measured", "Reflect on it")
     expect(page.locator("#act2-reflect")).to_be_focused()  # the sentence comes first, then the question
     tab_to(page, "select", "what is left")
     press("ArrowDown", "ArrowDown")
@@ -222,6 +218,16 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
     press_on(page, "Finish", "Save my design")
     expect(page.locator(".il-hud")).to_contain_text(re.compile(r"saved \d\d:\d\d"))
     expect(page.get_by_role("button", name="Saved", exact=True)).to_be_focused()  # so that Tab goes on from there
+    expect(page.locator("#end .il-receipt-table").first).to_be_visible()
+    tab_to(page, "text", "shortest deployment")  # beyond the core
+    page.keyboard.type("23")
+    press("Enter")
+    expect(page.get_by_text("2,334 inferences, or 23.3 hours")).to_be_visible()
+    attention = page.locator("#act2-attention .il-instrument")
+    expect(attention.locator(".il-drawing").first).to_be_visible()
+    tab_to(page, "range", "Sequence length", most=160)
+    changes(page, attention, lambda: press("ArrowLeft"))
+    tab_to(page, "a", "Lab 08", most=160)  # the ways on
 
 
 def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner: str, page: Page) -> None:
@@ -229,7 +235,12 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
     unfold(page)
     act_one(page)
     second_lock(page)
-    go_on(page, "Take the challenge", "Guess what fusing gains", "Go on: Fuse", "Go on: Attention")
+    go_on(page, "Guess what fusing gains", "Go on: Fuse", "See what was measured", "Reflect on it")
+    for question in ("act2_gain", "act2_why"):
+        page.locator("#act2-reflect .il-reflect").get_by_role("combobox").nth(question == "act2_why").select_option(index=1)
+    page.locator("#act2-reflect .il-reflect").get_by_role("button", name="Answer", exact=True).click()
+    answer(page, "Almost nothing at all.")
+    go_on(page, "Finish")
     expect(panels(page)[1].locator(".il-drawing").first).to_be_visible()
     expect_readable(page)
     tax, explorer, calculator = panels(page)

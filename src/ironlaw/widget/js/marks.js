@@ -168,12 +168,15 @@ const underRoof = ({ figure, y, box }) => {
 // The middle of a row's bar, which stands under its name where the name is above.
 const barLevel = (mark, { y, above }) => y.at(mark.y) + (above ? y.step / 2 - 4 - (y.step - 24) / 2 : 0);
 
-// Words behind a stacked bar, on its own level.
+// Words behind a stacked bar, on its own level; where the bar leaves them no room, over it beside its name.
 function rowLabel(mark, key, plan) {
-  const { x, width } = plan;
-  const middle = barLevel(mark, plan);
-  const at = startClear(Math.min(x.at(mark.x) + 7, width - measure(mark.label) - 2), measure(mark.label), plan);
-  return h("text", { key, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: at, y: middle + 4.5 }, mark.label);
+  const { x, y, width, above } = plan;
+  const long = measure(mark.label, Boolean(mark.role));
+  const dress = { key, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}` };
+  const behind = x.at(mark.x) + 7;
+  if (above && behind + long > width + 2) return h("text", { ...dress, x: endClear(width - 2, long, plan), y: y.at(mark.y) - y.step / 2 + 15, "text-anchor": "end" }, mark.label);
+  const at = startClear(Math.min(behind, width - long - 2), long, plan);
+  return h("text", { ...dress, x: at, y: barLevel(mark, plan) + 4.5 }, mark.label);
 }
 
 // Where an area's words begin or end: at its border, or at a line inside it; where they lie on the fewest points and lines.
