@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from in_groups import in_groups
 from on_machines import by_curve, lower, lower_cpu, samples
 
 from ironlaw.backends.evidence_ops import OPS
@@ -236,7 +237,7 @@ def only(found) -> Sample:
 # ---- rows -> ops
 
 
-@pytest.mark.parametrize("case", BY_HAND)
+@in_groups("case", BY_HAND, lambda case: f"{case[0]}…")
 def test_each_row_is_the_op_it_names(case):
     params, kind, matmul, flops, moved, shape = BY_HAND[case]
     made = OPS[name(case)](params)
@@ -247,7 +248,7 @@ def test_each_row_is_the_op_it_names(case):
     assert made.inputs[0].dtype == params["dtype"] and made.outputs[0].dtype == params.get("to", params["dtype"])
 
 
-@pytest.mark.parametrize("case", BY_HAND)
+@in_groups("case", BY_HAND, lambda case: f"{case[0]}…")
 def test_tensors_have_names_of_their_own(case):
     """Two of one name would be one tensor to a graph."""
     made = OPS[name(case)](BY_HAND[case][0])
@@ -296,7 +297,7 @@ WEIGHTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BY_HAND)
+@in_groups("case", BY_HAND, lambda case: f"{case[0]}…")
 def test_only_parameters_are_weights(case):
     made = OPS[name(case)](BY_HAND[case][0])
     assert [i for i, t in enumerate(made.inputs) if t.role == "weight"] == list(WEIGHTS.get(case, ()))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from how_thorough import RELEASE
+from in_groups import in_groups
 from wording import faults
 
 from ironlaw.errors import BadRegistry
@@ -22,6 +23,10 @@ NOUNS = "kernels|launches|tensors|layers|calls|bytes|devices|reads|writes|tokens
 UGLY = re.compile(rf"\{{|\}}|\bnan\b|\binf\b|\bNone\b|\d\.\d{{5,}}|\de[+-]\d|\s[,.;:?]|\s\s|\b1 (?:{NOUNS})\b|(?<![\d.,])\d{{5,}}|\[\]|_")
 NAMES = re.compile(r"torch\._dynamo\.explain|TORCH_LOGS=\w+|export_chrome_trace|time\.perf_counter|torch\.\w+|\.item\(\)")
 ALL = sorted(bank())
+
+
+def lab_of(name):
+    return bank()[name].lab
 
 
 def test_there_are_enough_of_every_kind_and_for_every_lab():
@@ -53,7 +58,7 @@ def ids(found):
     return {option.id for option in found.options}
 
 
-@pytest.mark.parametrize("name", ALL)
+@in_groups("name", ALL, lab_of)
 def test_every_variant_reads_well_and_has_one_key(drawn, name):
     found = template(name)
     for made in drawn(name):
@@ -100,13 +105,13 @@ def _explain(found, made):
     assert made.key == "" and len(made.rubric) >= 3 and 1 <= found.enough <= len(made.rubric)
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if bank()[name].draw])
+@in_groups("name", [name for name in ALL if bank()[name].draw], lab_of)
 def test_figures_are_drawn_afresh(drawn, name):
     made = drawn(name)[:40]
     assert len({(one.text, one.rubric, frozenset(choice.label for choice in one.choices)) for one in made}) > 1
 
 
-@pytest.mark.parametrize("name", ALL)
+@in_groups("name", ALL, lab_of)
 def test_most_draws_make_a_fair_question(name):
     import random
 

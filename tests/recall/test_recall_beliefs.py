@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from in_groups import in_groups
 from rates import unlabelled
 from wording import faults
 
@@ -23,7 +24,7 @@ def test_every_belief_has_a_counterexample_and_no_other_has_one():
     assert set(SPEC) <= set(beliefs.beliefs())
 
 
-@pytest.mark.parametrize("name", sorted(counterexamples()))
+@in_groups("name", sorted(counterexamples()), lambda name: f"{name[0]}…")
 def test_the_counterexample_refutes_it_with_figures(name):
     found = counterexample(name)
     assert found.holds is True

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from in_groups import in_groups
 
 import ironlaw
 from ironlaw.claims import glossary
@@ -36,7 +37,7 @@ def value(name: str) -> float:
     return terms()[name].amount[0]
 
 
-@pytest.mark.parametrize("name", terms())
+@in_groups("name", terms(), lambda name: f"{name[0]}…")
 def test_a_term_has_one_sentence_and_one_sourced_figure(name):
     term = terms()[name]
     assert re.fullmatch(r"[A-Z][^.!?]*(?:torch\.compile[^.!?]*)*\.", term.says), "one sentence"
@@ -45,7 +46,7 @@ def test_a_term_has_one_sentence_and_one_sourced_figure(name):
     assert term.figure.label and term.figure.value and len(term.figure.source) >= 8
 
 
-@pytest.mark.parametrize("name", [name for name, term in terms().items() if not isinstance(term.entry, str)])
+@in_groups("name", [name for name, term in terms().items() if not isinstance(term.entry, str)], lambda name: f"{name[0]}…")
 def test_a_computed_figure_is_computed(name):
     """It asks the registry or the engine for something, and what its label counts is what it is computed with."""
     label, expression, _ = terms()[name].entry
