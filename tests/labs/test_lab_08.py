@@ -145,7 +145,7 @@ def test_the_levers_free_what_they_say(bench):
     view = bench.turn("act2", recompute="none", chunks=1, batch=4, model="llama3_2_1b", recipe="mixed", optimiser="adamw")
     bars = {m["y"]: m["x1"] for m in figure(view, "levers")["marks"] if m["type"] == "bar"}
     assert bars["as set"] == pytest.approx(START.peak) and bars["recompute every layer"] == pytest.approx(START.with_(checkpoint=16).peak)
-    assert bars["half the micro-batch"] == pytest.approx(START.with_(batch=2, accumulate=32).peak)
+    assert bars["half the microbatch"] == pytest.approx(START.with_(batch=2, accumulate=32).peak)
 
 
 def test_the_prediction_is_marked_among_the_four(bench):
@@ -238,6 +238,7 @@ def test_what_was_counted_here_stands_beside_the_claim(complete):
         (1010, "kept"), (1000, "weights"), (1000, "gradients"), (1030, "state"),
     ]  # fmt: skip
     assert {m["x1"] for m in drawn["marks"] if m["type"] == "bar"} == {1000}
+    assert "1.03 kB" in bare(drawn["caption"]) and "14.9 GB" in bare(drawn["caption"])  # why it is not on the mountain
 
 
 def test_what_is_said_of_a_count_follows_it(complete):

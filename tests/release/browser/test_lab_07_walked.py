@@ -60,7 +60,7 @@ def act_one(page: Page) -> None:
 
 def second_lock(page: Page) -> None:
     commit(page, "10⁴", "4 sure")
-    expect(banner(page, "Compiling pays")).to_be_visible()
+    expect(banner(page, "It pays for itself, but late")).to_be_visible()
 
 
 def banner(page: Page, title: str) -> Locator:
@@ -187,7 +187,7 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
     press("Enter")
     press_on(page, "Go on to Act II")
     seal("10³")
-    expect(banner(page, "Compiling pays")).to_be_visible()
+    expect(banner(page, "It pays for itself, but late")).to_be_visible()
     press_on(page, "Guess what fusing gains", "Go on: Fuse")
     explorer = panels(page)[1]
     tab_to(page, "button", "1 of 3")  # the chain: LayerNorm moves behind dropout, and goes

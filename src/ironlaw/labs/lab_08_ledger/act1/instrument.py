@@ -66,6 +66,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         note=kit.html(note(lab, case)),
         after=table(case),
         readouts=readouts(case),
+        seen={"most": local_runs.most(run), "peak": kit.amount(case.peak, "B")} if run is not None else {},
     )
 
 
