@@ -149,7 +149,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     assert len(drawn) == 7 and drawn == sorted(drawn) and drawn[-1] - drawn[0] > 40  # as the pointer went
     assert [each["experiment"] for each in payloads(shared_ledger, "measured")] == ["three_op_chain"]
     design = payloads(shared_ledger, "design")[-1]
-    assert set(design) == {*FIELDS, "dials"}
+    assert set(design) == {*FIELDS, "dials", "goals"}
     assert design["fusion_enabled"] is True and design["execution_mode"] == "compiled" and design["challenge_passed"] is True
     assert design["constraint_hit"] is True and design["breakeven_inferences"] == 134_125
 
