@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 SETUP := python3 scripts/setup.py
 APART := torch browser postgres slow attack release
-# two workers begin with half of the tests each, whole files where it goes, and the first to be done takes from the other
+# two workers start with half of the tests each, and the one that finishes first takes tests from the other
 TWO := -n 2 --dist worksteal
 # quick enough, but together more than the half minute that check may take
 LATER := $(wildcard tests/engine/serving tests/engine/cluster tests/engine/advice tests/engine/training tests/study tests/backends tests/calibration tests/worker tests/classroom tests/site tests/pages tests/manual tests/figures tests/pictures tests/widget tests/test_errata.py tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/test_compare.py tests/cli tests/measure tests/registry)

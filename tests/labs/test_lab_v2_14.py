@@ -77,7 +77,7 @@ def test_a_hidden_slope_flatters_until_the_margin_is_followed(bench):
     plain = bench.turn("act1", **{**start, "reader": "plain", "attack": "margin"})
     assert cards(seeing)["Digits under this attack"] == cards(plain)["Digits under this attack"]
     assert not bench.shows("act1.flatters", seeing["note"])
-    assert float(cards(seeing)["Digits under this attack"].split()[0]) < 50
+    assert float(cards(seeing)["Digits under this attack"].rstrip("%")) < 50
     assert cards(blind)["Cost of the attack"] == "41 passes"
 
 

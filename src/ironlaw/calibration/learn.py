@@ -61,7 +61,7 @@ def learn(rows: Sequence[tuple[tuple[float, ...], float, float]]) -> Family:
 
 
 def _counts_help(family: Family) -> bool:
-    """Whether the nearest other row foretells how many kernels there are better than the rules do."""
+    """Whether the nearest other row predicts how many kernels there are better than the rules do."""
     import numpy as np
 
     off, places = 0.0, np.array(family.places)

@@ -1,4 +1,4 @@
-"""`ironlaw capacity`: the fewest devices that keep a promise under a load of requests, the cheapest of them, and what binds."""
+"""`ironlaw capacity`: the fewest devices that serve some traffic within an SLO, the cheapest of them, and the bottleneck."""
 
 from __future__ import annotations
 

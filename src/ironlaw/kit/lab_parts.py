@@ -138,7 +138,7 @@ def reveal(lab: Lab, act: str, truth: str, distance: str, slots: Slots | None = 
 
 
 def claims(lab: Lab, act: str, names: Sequence[str], local: Mapping[str, LocalFigure] | None = None) -> Any:
-    """`local`: claim -> the figure of the learner's own machine, where the act has experiments; then the way on is under those."""
+    """`local`: claim -> the figure of the learner's own machine, where the act has experiments; the button to go on is then below them."""
     from ironlaw.kit import claim_panel as claim_panels
 
     then = "" if local is not None else go_on(lab, f"{act}.claims")

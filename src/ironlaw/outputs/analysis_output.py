@@ -13,7 +13,7 @@ class ActionJson(TypedDict):
     title: str
     how: Annotated[str | None, "what to write"]
     gain: Annotated[float, "times as fast"]
-    interval: Annotated[Interval, "where four measured gains in five should fall; an open end is null, and so is that of a bound"]
+    interval: Annotated[Interval, "the range that should hold in four runs out of five; an open end is null, and so is that of a bound"]
     before_s: float
     after_s: Annotated[float, "for as many items"]
     saved_s: float

@@ -79,7 +79,7 @@ class ScaleJson(TypedDict):
     sigma_interval: Sequence[float] | None
     kappa_interval: Sequence[float] | None
     worst_misfit: float | None
-    ceiling: Annotated[float | None, "the speed-up that no number of workers passes; null where there is none"]
+    ceiling: Annotated[float | None, "the speed-up that no number of workers exceeds; null if there is no ceiling"]
     best_workers: float | None
     best_speedup: float | None
     points: Annotated[Sequence[ScalePoint], "as measured"]

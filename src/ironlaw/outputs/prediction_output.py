@@ -32,7 +32,7 @@ class PredictionHost(TypedDict):
     graph_start_s: Annotated[float, "what starting a CUDA graph costs"]
     source: Annotated[str | None, "where the figures come from"]
     date: Annotated[str | None, "when they were taken"]
-    caveats: Annotated[Sequence[str], "what must be said beside them"]
+    caveats: Annotated[Sequence[str], "warnings about them"]
 
 
 class OutsideShare(TypedDict):
@@ -62,7 +62,7 @@ class PredictionOp(TypedDict):
     seconds: Annotated[float, "on the device"]
     data_s: float
     compute_s: float
-    floor_s: Annotated[float, "what any kernel takes"]
+    floor_s: Annotated[float, "the least time of any kernel"]
     launch_s: Annotated[float, "of the host"]
     kernels: float
     term: Annotated[Literal["memory", "compute", "overhead"], "the largest of its parts"]
@@ -80,7 +80,7 @@ class PredictionJson(TypedDict):
     workload: Annotated[str, "the model's name"]
     dtype: Annotated[str, "the number format of the graph"]
     hardware: Annotated[str, "the machine's slug"]
-    host: Annotated[PredictionHost, "who launches"]
+    host: Annotated[PredictionHost, "the host that launches kernels"]
     mode: Annotated[Literal["eager", "compiled", "graphs", "eager_graphs"], "how it is run"]
     dispatch: Annotated[Literal["queued", "synchronous"], "whether the host runs ahead"]
     label: Annotated[str, "bound, transferred, calibrated or partly calibrated"]
@@ -97,7 +97,7 @@ class PredictionJson(TypedDict):
     utilization: Annotated[float, "busy_s over seconds"]
     mfu: Annotated[float, "the share of peak that the products reach"]
     kernels: Annotated[float, "how many are launched"]
-    interval: Annotated[Interval, "where four measurements of seconds in five should fall; an open end is null; null for a bound"]
+    interval: Annotated[Interval, "the range of `seconds` in four runs out of five; an open end is null; null for a bound"]
     device_interval: Annotated[Interval, "the same of busy_s"]
     host_interval: Annotated[Interval, "the same of host_s"]
     measured_shares: Annotated[

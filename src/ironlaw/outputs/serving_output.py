@@ -28,7 +28,7 @@ class QueueJson(TypedDict):
     servers: int
     batch: int
     policy: str | None
-    capacity: Annotated[float, "requests a second"]
+    capacity: Annotated[float, "requests per second"]
     method: Annotated[str, "the law that answers"]
     rates: Sequence[QueueRate]
     target: NotRequired[QueueTarget]
@@ -40,18 +40,18 @@ class QueueJson(TypedDict):
 class LatencyPromise(TypedDict):
     ttft_s: float
     tbt_s: float
-    share: Annotated[float, "of requests that must keep it"]
+    share: Annotated[float, "share of requests that must meet it"]
 
 
 class ChoiceSpeculation(TypedDict):
-    tokens: Annotated[int, "proposed a step"]
+    tokens: Annotated[int, "proposed per step"]
     acceptance: float
     draft: str | None
     tokens_per_step: Annotated[float, "kept, on average"]
 
 
 class ChoicePools(TypedDict):
-    prompts: Annotated[int, "replicas that only compute prompts"]
+    prompts: Annotated[int, "replicas that only prefill"]
     decoders: int
     wire: str
     move_s_per_token: float
@@ -59,9 +59,9 @@ class ChoicePools(TypedDict):
 
 class ChoicePolicy(TypedDict):
     scheduling: str
-    prompts: Annotated[str, "pieces beside decoding, or whole"]
-    preemption: Annotated[str, "of the youngest when the cache is full"]
-    prefix: Annotated[int, "tokens that every prompt begins with"]
+    prompts: Annotated[str, "pieces: chunked beside decoding; or whole"]
+    preemption: Annotated[str, "what happens to the youngest request when the cache is full"]
+    prefix: Annotated[int, "tokens of the prefix that all prompts share"]
     speculation: ChoiceSpeculation | None
     pools: ChoicePools | None
 
@@ -87,7 +87,7 @@ class CapacityChoice(ChoicePolicy):
     requests: int
     preempted: int
     reused_tokens: Annotated[int, "of prompts, that were in the cache already"]
-    ttft_s: Annotated[dict[str, float], "p50 and the promised percentile"]
+    ttft_s: Annotated[dict[str, float], "p50 and the SLO's percentile"]
     tbt_s: dict[str, float]
     tokens_per_s: float
     goodput_per_s: float
@@ -128,7 +128,7 @@ class CapacityJson(TypedDict):
     model: str
     load: Annotated[dict[str, Any], "what arrives"]
     promise: LatencyPromise
-    choices: Annotated[Sequence[CapacityChoice], "that keep the promise"]
+    choices: Annotated[Sequence[CapacityChoice], "that meet the SLO"]
     refused: Sequence[RefusalJson]
     fewest: str | None
     cheapest: str | None
@@ -154,7 +154,7 @@ class RetryStorm(TypedDict):
     load: float
     retries: Annotated[int, "the most of any service"]
     budget: Annotated[float | None, "retries per request, at most; null for no limit"]
-    stuck: Annotated[bool, "whether late answers can keep themselves up for ever"]
+    stuck: Annotated[bool, "whether a retry storm can sustain itself"]
     harmless_retries: Annotated[float, "per request, below which it always comes back"]
     nested_attempts: Annotated[int, "of one request, if every service called the next and all failed"]
 
@@ -162,12 +162,12 @@ class RetryStorm(TypedDict):
 class SloJson(TypedDict):
     """What `ironlaw slo --json` writes"""
 
-    within_s: Annotated[float, "as promised"]
-    quantile: Annotated[float, "as promised"]
+    within_s: Annotated[float, "at the SLO's percentile"]
+    quantile: Annotated[float, "at the SLO's percentile"]
     dependence: Annotated[float, "share of requests in which all services are slow together"]
     latency_s: Annotated[float | None, "the quantile of the whole; null where that many are never answered"]
-    over: Annotated[float, "share of requests beyond the promised time"]
-    late: Annotated[bool, "whether the promised time is broken"]
+    over: Annotated[float, "share of requests slower than the SLO"]
+    late: Annotated[bool, "whether the SLO on latency is missed"]
     sum_of_quantiles_s: float | None
     independent_s: Annotated[float | None, "the quantile were the services independent"]
     together_s: Annotated[float | None, "the same were they all slow together"]
@@ -176,6 +176,6 @@ class SloJson(TypedDict):
     availability: float
     downtime_s_per_year: float
     availability_promised: float | None
-    down: Annotated[bool, "whether the promised availability is broken"]
+    down: Annotated[bool, "whether the SLO on availability is missed"]
     storm: RetryStorm | None
-    met: Annotated[bool, "whether every promise is kept"]
+    met: Annotated[bool, "whether every SLO is met"]

@@ -131,7 +131,7 @@ class EpsilonPromise(TypedDict):
     epsilon: float
     met: bool
     spent: Annotated[float, "share of the budget"]
-    noise_needed: Annotated[float | None, "the least noise multiplier that keeps it; null where none is proven to"]
+    noise_needed: Annotated[float | None, "the least noise multiplier that meets it; null if none is proven to"]
     steps_allowed: Annotated[int, "at the designed noise"]
 
 

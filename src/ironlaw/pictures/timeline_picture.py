@@ -47,7 +47,7 @@ class Stretch:
 
     @property
     def term(self) -> str:
-        """What binds most of its time."""
+        """What limits it for most of its time."""
         times: dict[str, float] = dict.fromkeys(TERMS, 0.0)
         for slot in self.slots:
             row = slot.row  # on the device a launch is idle time before the bar, not part of it

@@ -1,4 +1,4 @@
-"""A language model's figures: time to the first token, time per token, what the cache holds, the largest batch, what binds.
+"""A language model's figures: time to the first token, time per token, what the cache holds, the largest batch, and the bottleneck.
 
 A machine that does not hold the model is answered for by the fewest that do, its ops in stages one after the other.
 """

@@ -1,4 +1,4 @@
-"""How long a model takes on machines and in modes, side by side; and what that costs, where somebody asks."""
+"""How long a model takes on several machines in several modes, side by side, and what that costs if asked for."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Predictions(Question):
 
     @cached_property
     def graphs(self) -> dict[int | None, Graph]:
-        """At each batch; the first is what the rows are of."""
+        """At each batch; `rows` are those of the first."""
         chosen = settings(self)
         graphs = by_batch({"batch": LADDER} | chosen if self.latency is not None else chosen, model(self.workload))
         return {n: last_logits(each) for n, each in graphs.items()} if self.prefill is not None else graphs
@@ -130,7 +130,7 @@ class Predictions(Question):
 
     @cached_property
     def costs(self) -> CostsJson | None:
-        """Of a million samples; None where neither a price nor a latency was given."""
+        """Cost of a million samples; None if neither a price nor a latency was given."""
         if self.price is None and self.latency is None:
             return None
         return costs(self.variants, known_prices(self.on, self.price or {}), self.latency)

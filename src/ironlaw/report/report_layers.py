@@ -40,7 +40,7 @@ class Place:
 
     @property
     def regime(self) -> str:
-        """What binds it in most of its time."""
+        """What limits it for most of its time."""
         return max(("memory", "compute"), key=lambda name: sum(float(r.seconds) for r in self.rows if r.regime == name))
 
 

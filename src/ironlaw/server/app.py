@@ -76,7 +76,7 @@ def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS
         Mount(static(), Immutable(STATIC)),
         Mount(theme(), Immutable(CSS)),
     ]
-    inside = [Middleware(Guard, door=door), Middleware(Bodies)]  # who it is comes first, then how much it brings
+    inside = [Middleware(Guard, door=door), Middleware(Bodies)]  # check who is asking first, then the size of the request
     app = Starlette(routes=routes, middleware=inside, exception_handlers={404: not_found, 500: failed})
     app.state.labs, app.state.keeper, app.state.door = labs, keeper, door
     app.state.first_visit = first_visit  # set once the start page has been served

@@ -1,8 +1,8 @@
 """The way in: the secret in the address that `ironlaw labs` opens is exchanged for a cookie, and the address is clean again.
 
-Whoever is on this machine can connect to the port, another user too. Without the cookie there is nothing here but a page that
-says how to get in. The cookie is no script's to read (HttpOnly), and a browser leaves it out of whatever another site starts
-(SameSite=Strict), links included: such a visit is offered a link of our own, which brings it.
+Everybody on this machine can connect to the port, other users too. Without the cookie they only get a page that says how to get in.
+Scripts can't read the cookie (HttpOnly), and a browser does not send it with requests that another site starts (SameSite=Strict), not
+even when a link there is followed. Such a visitor is shown a link of our own, and following that sends the cookie.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A page elsewhere can send requests to a server on this machine (CSRF), and its o
 (DNS rebinding). So the Host must be ours, and the Origin too if present; a request that can change something (a POST,
 a WebSocket) must have one. A browser also says which page started a request (Sec-Fetch-Site): anything that another page
 started is refused, a GET like the rest.
-Another user of this machine is no page, and sends any header: the door (`ironlaw.server.door`) asks for a secret.
+Another user of this machine does not come from a web page and can send any header, so the door (`ironlaw.server.door`) asks for a secret.
 """
 
 from __future__ import annotations

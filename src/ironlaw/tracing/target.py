@@ -24,7 +24,7 @@ class Target:
     call: Any
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)  # what was done otherwise than usual
+    notes: list[str] = field(default_factory=list)  # what was done in an unusual way
 
 
 def tensor(text: str) -> Any:

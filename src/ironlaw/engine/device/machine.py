@@ -116,11 +116,11 @@ class Hardware:
 
     @property
     def usable(self) -> Number:
-        """Bytes that a model can have: whether something fits is judged by these."""
+        """Bytes that a model can use; whether something fits is judged by this."""
         return self.capacity - self.reserved
 
     def peak(self, fmt: str, sparse: bool = False) -> Number:
-        """Peak rate in FLOP/s for a number format; dense unless asked. A product of complex numbers is counted as one, and is four."""
+        """Peak rate in FLOP/s for a number format; dense unless asked. A complex product counts as one but takes four real ones."""
         part = computed_in(fmt)
         if part != fmt:
             return self.peak(part, sparse) / PRODUCTS_OF_PARTS
@@ -154,7 +154,7 @@ class Hardware:
         return fmt == "fp32" and NARROW in self.peaks and kind in self.narrowed.get(asked, ())
 
     def launcher(self, plan: Plan) -> Host:
-        """Who launches: the plan's host, else the one that the device was measured with, else a typical one. A processor is its own."""
+        """The host that launches: the plan's, else the one the device was measured with, or a typical one. A processor is its own."""
         if plan.host is not None and self.dispatch == "queued":
             return plan.host
         if self.basis(plan) == "calibrated" and self.calibration is not None:
@@ -174,7 +174,7 @@ class Hardware:
 
     @property
     def transfer(self) -> CostModel | None:
-        """The cost model that other machines taught."""
+        """The cost model fitted to other machines."""
         return self.taught() if self.taught is not None else None
 
     @cached_property
@@ -198,7 +198,7 @@ class Hardware:
 
     @property
     def activation_bandwidth(self) -> Number:
-        """Bytes a second at which all but weights moves: main memory's, unless activations have a memory of their own."""
+        """Bytes per second at which everything but weights moves: main memory's, unless activations have a memory of their own."""
         return self.level(self.activations).bandwidth if self.activations else self.bandwidth
 
     def level(self, name: str) -> Level:
@@ -234,7 +234,7 @@ class Plan:
 
     @property
     def lowering(self) -> str:
-        """Whose kernels run: "eager", a library's own for each op, or "compiled"."""
+        """Which kernels run: "eager" (the library's own for each op) or "compiled"."""
         return "eager" if self.mode in ("eager", "eager_graphs") else "compiled"
 
     @property

@@ -58,13 +58,13 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
 
 
 def _launched_by(graph: Graph, hardware: Hardware, plan: Plan) -> Plan:
-    """A captured model is launched by the same server before every GPU, unless the plan says by whom."""
+    """A captured model is launched by the same typical server for every GPU, unless the plan names a host."""
     bare = plan.host is None and plan.launch is None and hardware.basis(plan) != "bound"
     return replace(plan, host=hardware.server()) if bare and hardware.server is not None and graph.settings.get("captured") else plan
 
 
 def _as_run(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> Graph:
-    """The graph that the plan runs: as it is, or fused. A graph remembers what became of it."""
+    """The graph that the plan runs: as it is, or fused. The result is cached on the graph."""
     if plan.lowering == "eager":
         return as_recorded(graph) if plan.replayed else graph
     if model is None:
@@ -114,7 +114,7 @@ class _Totals:
 
 
 def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> list[Cost]:
-    """The cost of each op; ops with equal keys are counted once."""
+    """The cost of each op; ops with equal keys are computed once."""
     lasting: dict[Any, Cost] = model.known(hardware, plan) if model else {}
     known: dict[Any, Cost] = {}
     costs = []
@@ -156,7 +156,7 @@ def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
 
 
 def _schedule(graph: Graph, plan: Plan, hardware: Hardware, model: CostModel | None, costs: Sequence[Cost]) -> Schedule:
-    """How the launches of these ops meet the device."""
+    """How the launches of these ops and their kernels interleave on the device."""
     host = hardware.launcher(plan)
     if plan.replayed or hardware.dispatch == "replayed":
         start, gap = host.graph_start if plan.launch is None else plan.launch, model.graph_gap if model else 0.0

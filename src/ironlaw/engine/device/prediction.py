@@ -79,7 +79,7 @@ class OpRow:
 
     @property
     def interval(self) -> Interval | None:
-        """Where four measurements of its device time in five should fall; up to inf where nothing measured says, None for a bound."""
+        """The range of its device time in four runs out of five; open (inf) if nothing similar was measured, None for a bound."""
         doubt = self.cost.doubt
         if doubt is None:
             return None
@@ -88,17 +88,17 @@ class OpRow:
 
     @property
     def place(self) -> str:
-        """Where it lies among what was measured: inside, near, outside, unknown."""
+        """How close it is to what was measured: inside, near, outside or unknown."""
         return self.cost.doubt.place if self.cost.doubt else "unknown"
 
     @property
     def origin(self) -> str:
-        """What a reader knows it by: its kind, the kinds inside it, or the op for which its kind stands in."""
+        """The name to show for it: its kind, the kinds fused inside it, or the op that its kind stands for."""
         parts = self.op.attrs.get("parts", (self.op,))
         return " + ".join(dict.fromkeys(map(_known_by, parts)))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """As a dictionary for JSON."""
         return op_dict(self)
 
     @property
@@ -132,7 +132,7 @@ class Prediction:
 
     @property
     def transferred(self) -> bool:
-        """Whether it rests on what other machines taught."""
+        """Whether it rests on measurements of other machines."""
         return self.basis == "transferred"
 
     @property
@@ -162,7 +162,7 @@ class Prediction:
 
     @cached_property
     def intervals(self) -> Intervals | None:
-        """Where four measurements in five should fall: on the device, on the host, together. None for a bound."""
+        """Ranges that should hold in four runs out of five: device, host, and both together. None for a bound."""
         model = self.hardware.model(self.plan)
         if model is None:
             return None
@@ -172,17 +172,17 @@ class Prediction:
 
     @property
     def interval(self) -> Interval | None:
-        """Where four measurements of the wall time in five should fall; None for a bound."""
+        """The range in which the wall time should fall in four runs out of five; None for a bound."""
         return self.intervals.wall if self.intervals else None
 
     @property
     def device_interval(self) -> Interval | None:
-        """The same of the device's time."""
+        """The same for the time on the device."""
         return self.intervals.device if self.intervals else None
 
     @property
     def host_interval(self) -> Interval | None:
-        """The same of what the host spends on launches."""
+        """The same for the host's time for launches."""
         return self.intervals.host if self.intervals else None
 
     @property
@@ -242,7 +242,7 @@ class Prediction:
 
     @property
     def mfu(self) -> Number:
-        """The share of the peak rates that this time would mean, for the products that can't be left out: behind a causal mask, the half.
+        """The share of peak rates that this time implies for the products that can't be skipped: half of them under a causal mask.
         Each product is judged by the peak of the format that it is computed in."""
         least = total(_products_s(op, self.hardware, self.graph.dtype) for op in self.graph.ops)
         return ratio(points(least), self.seconds)

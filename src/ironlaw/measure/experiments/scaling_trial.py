@@ -194,7 +194,7 @@ class Pair(NamedTuple):
 
 
 def compare(measured: Sequence[Mapping[str, Any]]) -> tuple[Wire, list[Pair]]:
-    """α and β of the ring alone, and every batch beside what they foretell."""
+    """α and β of the ring alone, and every batch beside what they predict."""
     alone = [row for row in measured if row["name"] == RING]
     factor = float(bus_factor("all_reduce", RANKS[-1]))
     hops = len(steps("ring", RANKS[-1]).steps)

@@ -1,4 +1,4 @@
-"""How many devices a language model needs for a load of requests under a promise, and what it costs."""
+"""How many GPUs a language model needs to serve some traffic within an SLO, and what that costs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Capacity(Demand):
-    """The fewest devices on each machine that keep the promise, the cheapest of them, and what binds.
+    """The fewest devices of each machine that meet the SLO, the cheapest of them, and the bottleneck.
 
     >>> import ironlaw as il
     >>> c = il.capacity("llama3_2_1b", on="h200", rate=5, requests=200, tbt="50 ms")
@@ -34,12 +34,12 @@ class Capacity(Demand):
 
     @property
     def choices(self) -> list[CapacityChoice]:
-        """The best way on each machine that can keep the promise."""
+        """The best deployment on each machine that can meet the SLO."""
         return list(self.answer["choices"])
 
     @property
     def fewest(self) -> str | None:
-        """The machine of which the fewest will do."""
+        """The machine of which the fewest devices are enough."""
         slug: str | None = self.answer["fewest"]
         return slug
 
@@ -50,7 +50,7 @@ class Capacity(Demand):
 
     @property
     def devices(self) -> int | None:
-        """The fewest of all; None where no machine keeps the promise."""
+        """The fewest devices of all machines; None if none meets the SLO."""
         return min((one["devices"] for one in self.choices), default=None)
 
     def table(self) -> Table:

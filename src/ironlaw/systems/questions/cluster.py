@@ -225,7 +225,7 @@ def _failures(asked: Cluster, shape: Shape, one: Candidate) -> dict[str, Any]:
 
 
 def _costs(asked: Cluster, chip: Hardware, price: Price | None, tokens_per_s: float) -> dict[str, Any]:
-    """A million tokens of training, what failures cost included: every device is paid and powered all the time."""
+    """Cost of a million tokens of training, failures included; every device is paid for and powered all the time."""
     if tokens_per_s <= LEAST:
         raise BadValue("failures come so often that nothing is ever saved; give a longer `mtbf`, faster `storage` or fewer devices")
     offer = Offer(chip.slug, 1.0, tokens_per_s, float(chip.power), price.per_hour if price else None, asked.devices)
@@ -237,7 +237,7 @@ def _costs(asked: Cluster, chip: Hardware, price: Price | None, tokens_per_s: fl
 
 
 def _doubling(asked: Cluster, job: Job, best: Candidate, compute: Predictor) -> dict[str, Any] | None:
-    """Twice as many devices with the same batch: the best layout, or a given one with twice the replicas; None where none will do."""
+    """Twice as many devices with the same batch: the best layout, or the given one with twice the replicas; None if there is none."""
     try:
         if asked.layout:
             more = judge(job, replace(best.layout, data=2 * best.layout.data), compute)

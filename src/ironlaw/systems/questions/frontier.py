@@ -1,4 +1,4 @@
-"""Which of several measured configurations are worth having: those that no other beats in both cost and harm."""
+"""Which of several measured configurations are worth having: those that no other beats on both cost and harm."""
 
 from __future__ import annotations
 

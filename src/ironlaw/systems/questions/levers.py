@@ -1,4 +1,4 @@
-"""What one more unit of each input brings, how much room each limit leaves, and the cheapest single fix."""
+"""How much each input matters, how much room each limit leaves, and the cheapest single fix."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _limit(limit: Limit, limits: list[Limit], system: System, values: dict[str, 
 
 
 def _together(limits: list[Limit], system: System, dials: dict[str, list[float]]) -> DialFix | None:
-    """The cheapest single change with which all limits hold; null where they do already, or none does."""
+    """The cheapest single change that meets all limits; null if they hold already, or if no single change does."""
     holds = _holding(limits, system)
     return None if holds(system.inputs) else _fix(levers.cheapest_fix(holds, system.inputs, dials), system)
 

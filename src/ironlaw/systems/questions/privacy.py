@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Privacy(Design):
-    """What training with noise proves.
+    """What training with noise guarantees.
 
     >>> import ironlaw as il
     >>> p = il.privacy(records=60_000, batch=256, noise=1.1, epochs=60, delta=1e-5)
@@ -42,7 +42,7 @@ class Privacy(Design):
 
     @cached_property
     def answer(self) -> dict[str, Any]:
-        """The figures of one design; `promise` is null where it makes none."""
+        """The figures of one design; `promise` is null if it sets no limit."""
         each, q = self.steps_of_one_run, self.batch / self.records
         steps, sigma = each * self.runs, self.noise
         delta = self.delta or 1 / (10 * self.records)
@@ -71,7 +71,7 @@ class Privacy(Design):
 
     @property
     def met(self) -> bool:
-        """Whether the promise is kept; true where none was made."""
+        """Whether ε is within its limit; true if there is none."""
         return not self.answer["promise"] or bool(self.answer["promise"]["met"])
 
     def table(self) -> Table:
@@ -88,7 +88,7 @@ def _accountant(name: str, q: float, sigma: float, steps: int, delta: float) -> 
 
 
 def _promise(budget: float | None, q: float, sigma: float, steps: int, delta: float, spent: float) -> EpsilonPromise | None:
-    """Whether it is kept, and what would just keep it: so much noise, or so many steps."""
+    """Whether the limit holds, and what would just meet it: how much noise, or how many steps."""
     if budget is None:
         return None
     return {

@@ -1,4 +1,4 @@
-"""How long requests wait, one by one or in batches, and how loaded the servers are."""
+"""How long requests wait and how busy the servers are, one request at a time or in batches."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Queue(Question):
 
     @cached_property
     def answer(self) -> Answer:
-        """The figures at each rate; null where the line grows without end, or where no formula gives them."""
+        """The figures at each rate; null if the queue grows without end, or if no formula gives them."""
         named = [{"hardware": machine.slug, "mode": mode} | one for machine, mode, one in self.variants if machine]
         return self.variants[0][-1] | {"variants": named if len(named) > 1 else []}
 
@@ -108,12 +108,12 @@ class Queue(Question):
 
     @property
     def capacity(self) -> float:
-        """Requests a second that the servers can do."""
+        """Requests per second that the servers can handle."""
         return float(self.answer["capacity"])
 
     @property
     def mean_s(self) -> float | None:
-        """Time of a request at the first rate, waiting included; None where the line grows without end."""
+        """Time of a request at the first rate, waiting included; None if the queue grows without end."""
         mean: float | None = self.answer["rates"][0]["mean_s"]
         return mean
 

@@ -1,4 +1,4 @@
-"""What more workers bring, from a serial share or from measured points."""
+"""How far more workers speed a job up, from its serial share or from measurements."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Scale(Question):
 
     @property
     def ceiling(self) -> float | None:
-        """The speed-up that no number of workers passes; None where there is none."""
+        """The speed-up that no number of workers exceeds; None if there is no ceiling."""
         most: float | None = self.answer["ceiling"]
         return most
 
@@ -155,7 +155,7 @@ def _at(n: float, sigma: float, kappa: float, fit: UslFit | None) -> ScaleRow:
 
 
 def _target(target: float, n: int, sigma: float, kappa: float) -> ScaleTarget:
-    """What it takes: workers where the law reaches it, else how often the serial share has to be halved for the most workers asked for."""
+    """What it takes: a number of workers, or, if none is enough, how often to halve the serial share for the most workers asked for."""
     enough = workers_needed(sigma, target) if not kappa else _fewest(target, sigma, kappa)
     weeks = halvings(sigma, target, float(n), kappa) if n > 1 else float("inf")
     return {"speedup": target, "workers": _finite(enough), "at": n, "halvings": _finite(weeks)}

@@ -1,4 +1,4 @@
-"""A language model behind a promise: one way to serve it under one load, simulated from step to step."""
+"""A language model with an SLO: one way to serve it under one load, simulated step by step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user sees of services in a row, from what each of them promises alone."""
+"""What users see of a chain of services, from what each of them does alone."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Slo(Design):
 
     @cached_property
     def answer(self) -> dict[str, Any]:
-        """What the whole does, each service's part in it, and which promises hold."""
+        """The whole chain, each service's part in it, and which SLOs hold."""
         within, p, services = self.within, self.quantile, [_link(one) for one in self.service]
         if not 0 < p < 1:
             raise BadValue(f"a promise at the quantile {p!r}; give a share between 0 and 1, such as 0.99", "quantile")
@@ -117,7 +117,7 @@ class Slo(Design):
 
     @property
     def latency_s(self) -> float:
-        """At the promised quantile."""
+        """At the SLO's quantile."""
         return float(self.answer["latency_s"])
 
     def table(self) -> Table:
@@ -150,7 +150,7 @@ def _laws(services: list[Link]) -> list[Law]:
 
 
 def _part(one: Link, alone: float, services: list[Link], dependence: float, p: float) -> ServiceRow:
-    """`without_s`: the whole if this service took no time: what there is to gain from it."""
+    """`without_s`: the latency of the whole if this service took no time, which is the most to be gained from it."""
     others = [other for other in services if other is not one]
     return {
         "name": one.name, "calls": one.calls, "alone_s": alone,
@@ -160,7 +160,7 @@ def _part(one: Link, alone: float, services: list[Link], dependence: float, p: f
 
 
 def _storm(load: float | None, budget: float | None, services: list[Link]) -> RetryStorm | None:
-    """Where every answer is late, each service makes all its retries: whether that keeps itself up."""
+    """Whether a retry storm sustains itself: if every answer is late, each service makes all its retries."""
     if load is None:
         return None
     retries = [_retries(one.law) for one in services]

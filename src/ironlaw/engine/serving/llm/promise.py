@@ -9,7 +9,7 @@ from ironlaw.engine.device.types import check_positive
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.errors import BadValue
 
-THRASHING = 0.01  # preemptions per request from which the cache is what binds
+THRASHING = 0.01  # preemptions per request from which the cache is the bottleneck
 Run = Callable[[int], Outcome]  # with so many replicas
 
 
