@@ -180,8 +180,8 @@ def test_titles_say_what_is_found(bench):
 
 def test_one_micro_batch_is_said_as_one(bench):
     base = bench.start("act2")
-    assert cards(bench.turn("act2", **base))["Largest micro-batch"]["note"] == "16 micro-batches per update"
-    assert cards(bench.turn("act2", **{**base, "batch": 64}))["Largest micro-batch"]["note"] == "1 micro-batch per update"
+    assert cards(bench.turn("act2", **base))["Largest microbatch"]["note"] == "16 microbatches per update"
+    assert cards(bench.turn("act2", **{**base, "batch": 64}))["Largest microbatch"]["note"] == "1 microbatch per update"
     bench.turn("act2", **base)
 
 

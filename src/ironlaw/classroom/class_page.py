@@ -37,7 +37,7 @@ def html(figures: ClassFigures) -> str:
         ("times", "Time per step", people_section.times(figures)),
         ("who", "Who did what", people_section.who(figures)),
         ("files", "Files", overview.files(figures)),
-        ("method", "What the figures rest on", _method(figures)),
+        ("method", "Where the figures come from", _method(figures)),
     ]
     links = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title, _ in sections)
     body = "".join(
@@ -61,10 +61,10 @@ def _method(figures: ClassFigures) -> str:
         "A file counts if each of its events carries the hash that follows from the one before it. This shows damage and changes made by"
         " hand; it does not show who answered, and whoever computes the chain anew is not noticed. The last hash of each file is in"
         " files.csv: keep it, and a later file of the same learner must still hold it.",
-        "Of several files of one learner, the longest counts.",
-        "A question’s first answer counts, also if the learner has begun anew since.",
-        "Right or wrong is what the lab said when it was answered. The truth beside it is computed with today’s registry.",
-        "Times are those of each learner’s clock.",
+        "If a learner handed in several files, the longest counts.",
+        "A question’s first answer counts, even if the learner has started over since.",
+        "Right or wrong is what the lab said at the time. The truth next to it is computed with today’s registry.",
+        "Times come from each learner’s own clock.",
         f"Written by ironlaw {__version__} from these files alone; nothing was sent anywhere.",
     ]
     if unverified:

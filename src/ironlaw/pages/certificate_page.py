@@ -96,9 +96,9 @@ def lead(certificate: Mapping[str, Any], labs: Sequence[Lab]) -> str:
 def calibration(curve: Mapping[str, Any], review: Mapping[str, Any]) -> str:
     score = curve["brier"]
     if score is None:
-        return "<p>No prediction so far, so that there is nothing to calibrate.</p>"
+        return "<p>No predictions so far, so there is nothing to calibrate.</p>"
     cards = f" The review’s cards: {review['right']} of {review['answers']} answers right." if review["answers"] else ""
-    few = " These are few: the intervals say how little they show." if curve["predictions"] < FEW else ""
+    few = " There are few of them, so the intervals are wide." if curve["predictions"] < FEW else ""
     parts = f"reliability {score['reliability']:.3f} − resolution {score['resolution']:.3f} + uncertainty {score['uncertainty']:.3f}"
     return (
         f'<div class="calibrated">{calibration_picture(curve["levels"])}<div>'

@@ -47,7 +47,7 @@ def _prediction(one: Mapping[str, Any], wording: Asked | None) -> str:
 def designs(listed: Sequence[Mapping[str, Any]], here: Mapping[str, Lab]) -> str:
     saved = [entry for entry in listed if entry["design"] is not None]
     if not saved:
-        return "<p>None is saved yet: a lab’s last step saves one.</p>"
+        return "<p>No design is saved yet. A lab’s last step saves one.</p>"
     rows = "".join(
         f"<div><dt>{escape(title_of(entry['lab'], here.get(entry['lab'])))}</dt><dd>{_design(entry['design'])}</dd></div>"
         for entry in saved

@@ -17,7 +17,7 @@ from ironlaw.units import show
 
 # Messages after an action; the address names one of these and never carries a text.
 MESSAGES = {
-    "named": "Your name is kept, here only.",
+    "named": "Your name is saved, here only.",
     "unnamed": "Your name is no longer shown.",
     "reset": "A new epoch has begun. Every lab starts afresh; what you did before is kept, and stays in the export.",
 }
@@ -33,7 +33,7 @@ INSTALL = "<code>pip install ironlaw</code>, then <code>ironlaw labs</code>"
 
 
 ELSEWHERE = (
-    f"Measuring takes an installed ironlaw: {INSTALL}. Import this site’s export there and measure; the figures come back here with the"
+    f"To measure, install ironlaw: {INSTALL}. Import this site’s export there and measure; the figures come back here with the"
     " export of that one."
 )
 
@@ -53,11 +53,11 @@ class Place(NamedTuple):
     kept: str = ""  # how to get one that was set aside
 
 
-SERVER = Place("on this machine", "It runs on this machine alone: nothing is loaded from elsewhere, and nothing is sent.", STOP)
+SERVER = Place("on this machine", "It runs only on this machine. Nothing is loaded from elsewhere, and nothing is sent.", STOP)
 WHOLE = '<a class="button" href="/damaged" download>Download the damaged ledger</a>'
 BROWSER = Place(
     "in this browser",
-    "It runs in this browser alone: nothing is loaded from elsewhere, and nothing is sent. It works offline once it was open.",
+    "It runs only in this browser. Nothing is loaded from elsewhere, and nothing is sent. Once opened, it works offline.",
     backup="a browser may clear what a site keeps when it runs out of room. To go on elsewhere, import the export there; to measure on your"
     f" own machine, install ironlaw ({INSTALL}) and import it there.",
     measures=False,
@@ -139,7 +139,7 @@ def machine() -> str:
         text = f"Run {how}: in about a minute your own machine is one of those in every lab, with its own figures."
         return _machine("This machine", text, "not measured yet")
     except IronlawError as error:
-        return _machine("This machine", sentence(str(error)), "measured, but that can’t be read", "lab broken")
+        return _machine("This machine", sentence(str(error)), "measured, but the result can’t be read", "lab broken")
     fmt = max(own.peaks, key=lambda name: (name.startswith(("fp", "bf", "tf")), own.peaks[name]))
     curves = (
         "Its predictions come from curves fitted to it"

@@ -1,4 +1,4 @@
-"""A pipeline over time: a row for each stage, micro-batches forward and backward, and the time in which a stage waits."""
+"""A pipeline over time: a row for each stage, microbatches forward and backward, and the time in which a stage waits."""
 
 from __future__ import annotations
 

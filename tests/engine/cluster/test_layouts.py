@@ -60,7 +60,7 @@ schedule = cache(gantt)
 
 
 def waiting(shape: Shape, layout: Layout, stage: int, micro_batches: int) -> float:
-    """Layers of micro-batches that wait, at most, in the schedule as it runs: a piece begins to wait when it runs forward."""
+    """Layers of microbatches that wait, at most, in the schedule as it runs: a piece begins to wait when it runs forward."""
     pieces = layout.pipeline * layout.virtual
     sizes = dict.fromkeys(range(pieces), max(stage_layers(shape, layout)) // layout.virtual)
     if shape.layers % pieces:
@@ -165,7 +165,7 @@ def test_uneven_stages_leave_room_for_embedding_and_head() -> None:
     ("layout", "batch", "seq", "message"),
     [
         (Layout(5), 8, 2048, "96 heads do not divide by 5"),
-        (Layout(data=3), 8, 2048, "8 sequences do not divide into 3 replicas with micro-batches of 1; give a multiple of 3"),
+        (Layout(data=3), 8, 2048, "8 sequences do not divide into 3 replicas with microbatches of 1; give a multiple of 3"),
         (Layout(pipeline=5), 8, 2048, "96 layers do not divide into 5 stages"),
         (Layout(context=3), 8, 2048, "2,048 tokens of a sequence do not divide by 6"),
         (Layout(pipeline=8, virtual=2), 4, 2048, "a multiple of 8 microbatches in it; this layout leaves 4"),

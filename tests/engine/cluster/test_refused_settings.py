@@ -67,7 +67,7 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
         (lambda: steps("ring", 0), "n", "^0 ranks; give at least 1$"),
         (lambda: steps("rabenseifner", 6), "n", "^rabenseifner over 6 ranks; it needs a power of two$"),
         (lambda: steps("two_level", 6, 4), "n", "^6 ranks do not fill nodes of 4; give a multiple of 4$"),
-        (lambda: gantt(4, 6, 2), "micro_batches", "^6 micro-batches are not a multiple of 4 stages, which pieces of a stage need$"),
+        (lambda: gantt(4, 6, 2), "micro_batches", "^6 microbatches are not a multiple of 4 stages, which pieces of a stage need$"),
         (lambda: fit([Timed(1, 1, 1)]), "rows", "^these rows differ .*; time at least two sizes far apart$"),
         (lambda: binding_edge(BARE, 1), "ranks", "^a ring of 1 rank has no edge; give at least 2$"),
         (
@@ -104,7 +104,7 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
         (
             lambda: check(SHAPE, Layout(data=3), 4, 8),
             "batch",
-            "^4 sequences do not divide into 3 replicas with micro-batches of 1; give a multiple of 3 sequences, such as 6, or",
+            "^4 sequences do not divide into 3 replicas with microbatches of 1; give a multiple of 3 sequences, such as 6, or",
         ),
         (
             lambda: check(SHAPE, Layout(pipeline=2, virtual=3), 3, 8),

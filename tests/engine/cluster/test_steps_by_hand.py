@@ -57,7 +57,7 @@ def test_bytes_of_stages() -> None:
     assert layer_activations(GATED, Layout(2, context=2), 6) == 3 * (8 * 8 + 2 * (16 + 8) + 6 * 16) / 2
     routed = replace(GATED, experts=4, top_k=2)
     assert layer_activations(routed, Layout(2), 6) == 6 * (64 + 48 + 192) / 2
-    last = 2 * 6 * 272 / 2 + 4 * 6 * 10 / 2  # the last stage: its own micro-batch, and the logits
+    last = 2 * 6 * 272 / 2 + 4 * 6 * 10 / 2  # the last stage: its own microbatch, and the logits
     first = 2 * 2 * 6 * 272 / 2
     assert activations(TOY, two, 6) == first and activations(TOY, two, 6, 1) == first / 2
     held = memory(TOY, two, 6, 4)
@@ -98,7 +98,7 @@ def test_terms_of_a_step() -> None:
     """Eight devices in two boxes: two-way tensor inside, two stages, two replicas; ports of 10 bytes a second between boxes."""
     layout = Layout(2, 2, data=2, sequence_parallel=False, zero=0)
     step = step_time(TOY, layout, BOX, 8, 5, COMPUTE, overlap=False)
-    tensor = 2 * 2 * 2 * 4 * 80 / 100.0  # four micro-batches through two layers, two passes of two sums
+    tensor = 2 * 2 * 2 * 4 * 80 / 100.0  # four microbatches through two layers, two passes of two sums
     hops = 2 * 4 * 40 / 10.0  # an activation on and a gradient back, 40 bytes each
     slot = 2 * 3.0 + (tensor + hops) / 4
     assert step == StepTime(4 * (6.0 + 0.5), 0.0, tensor, 0.0, 0.0, hops, slot, 4 * 648 / 100.0, 0.25)
@@ -130,7 +130,7 @@ def test_what_passes_leave_of_sums_and_gathers() -> None:
 
 
 def test_a_schedule_of_two_stages() -> None:
-    """Two micro-batches, forward 1 and backward 2: the second stage begins at 1, the first is done at 9 of which 3 are idle."""
+    """Two microbatches, forward 1 and backward 2: the second stage begins at 1, the first is done at 9 of which 3 are idle."""
     assert gantt(2, 2) == (
         Slot(0, False, 0, 0, 0.0, 1.0), Slot(0, False, 1, 0, 1.0, 2.0), Slot(1, False, 0, 0, 1.0, 2.0), Slot(1, True, 0, 0, 2.0, 4.0),
         Slot(1, False, 1, 0, 4.0, 5.0), Slot(1, True, 1, 0, 5.0, 7.0), Slot(0, True, 0, 0, 4.0, 6.0), Slot(0, True, 1, 0, 7.0, 9.0),

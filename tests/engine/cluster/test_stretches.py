@@ -24,7 +24,7 @@ def test_the_idle_area_is_the_bubble(stages: int, micro: int, virtual: int, forw
 
 @pytest.mark.parametrize(("stages", "micro", "virtual"), [(4, 40, 1), (3, 30, 2), (5, 17, 1)])
 def test_a_condensed_schedule_waits_where_the_whole_one_does(stages: int, micro: int, virtual: int) -> None:
-    """Every gap of the schedule that is played micro-batch by micro-batch, in the same place."""
+    """Every gap of the schedule that is played microbatch by microbatch, in the same place."""
     whole = gantt(stages, micro, virtual)
     end = max(slot.end for slot in whole)
     for stage in range(stages):

@@ -244,7 +244,7 @@ def test_refusals_say_what_to_do():
         training_ledger(workload("gpt2", dtype="fp32"), "mixed")
     with pytest.raises(BadValue, match="dtype='fp32'"):
         training_ledger(workload("gpt2", dtype="bf16"), "fp32")
-    with pytest.raises(BadValue, match="at least 1 micro-batch"):
+    with pytest.raises(BadValue, match="at least 1 microbatch"):
         training_ledger(workload("gpt2", dtype="fp32"), accumulate=0)
     x = Tensor("x", (4, 8), "fp32", "input")
     with pytest.raises(BadValue, match="nothing to train"):

@@ -60,7 +60,7 @@ def frontier(page: Page, second: Locator) -> None:
     pick(second, "unpacks to FP16 first")
     expect(banner(second)).to_contain_text("Smaller, but slower")
     changes(page, second, lambda: number(second, "Perplexity, at most", "6.3"))
-    pick(second, "digit reader", "INT8 product", "6")
+    pick(second, "digit classifier", "INT8 product", "6")
     expect(banner(second)).to_contain_text("Worth shipping")
     expect(hud(page)).to_contain_text("meets the goal")
 

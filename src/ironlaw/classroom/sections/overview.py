@@ -65,9 +65,9 @@ def _agenda(figures: ClassFigures) -> str:
     poor = [one for one in figures.items if one.interval is not None and one.interval[1] < 0]
     for bad in poor[:1]:
         lines.append(
-            f"Look at the wording of {figures.sheets[bad.item.lab].name}, {bad.item.name}: those who know more elsewhere get it wrong."
+            f"Look at the wording of {figures.sheets[bad.item.lab].name}, {bad.item.name}: learners who do well elsewhere get it wrong."
         )
-    return f"<h3>To take up in class</h3>{items(lines)}" if lines else ""
+    return f"<h3>Worth discussing in class</h3>{items(lines)}" if lines else ""
 
 
 def files(figures: ClassFigures) -> str:
@@ -75,7 +75,7 @@ def files(figures: ClassFigures) -> str:
     call = figures.naming.file
     hidden = len(figures.hand_ins.refused), len(figures.hand_ins.notes)
     out = ""
-    for title, listed in (("Not counted", figures.hand_ins.refused), ("Counted, and worth a look", figures.hand_ins.notes)):
+    for title, listed in (("Not counted", figures.hand_ins.refused), ("Counted, but worth a look", figures.hand_ins.notes)):
         if listed:
             rows = sorted((call(one.file), _name(figures, one), one.kind, one.words(call)) for one in listed)
             named = any(name != NONE for _, name, _, _ in rows)
@@ -83,7 +83,7 @@ def files(figures: ClassFigures) -> str:
             cells = [row if named else (row[0], *row[2:]) for row in rows]
             out += f"<h3>{text(title)}</h3>" + table(columns, cells, title)
     if not any(hidden):
-        out = paragraph("Every file is a ledger whose chain of hashes holds, one for each learner.")
+        out = paragraph("Every file is a ledger with an intact chain of hashes, one per learner.")
     if figures.hand_ins.hidden:
         out += paragraph(f"Not looked at: {figures.hand_ins.hidden:,} hidden files of the system.", "il-quiet")
     return out

@@ -27,7 +27,7 @@ def times(figures: ClassFigures) -> str:
             title = f"{lab.name}: {lab.title}" if lab.known else slug
             columns = ["step", "median", "half of them", "learners", "left out"]
             out += f"<h3>{text(title)}</h3>" + table(columns, rows, f"Time per step, {title}", (1, 2, 3, 4))
-    return words + (out or paragraph("No step was left yet."))
+    return words + (out or paragraph("No step has been finished yet."))
 
 
 def who(figures: ClassFigures) -> str:

@@ -45,7 +45,7 @@ def _question(one: ItemFigures) -> str:
     if one.again:
         facts.append(f"{one.again:,} tried again")
     if one.rejudged:
-        facts.append(f"{one.rejudged:,} were judged with another key than today’s")
+        facts.append(f"{one.rejudged:,} were judged with an older key")
     body = f'<ul class="bars">{bars}</ul>' if bars else ""
     name = f'<span class="note">{text(one.item.name)}, {text(kind)}</span>'
     said = text("; ".join(fact for fact in facts if fact))
@@ -84,7 +84,7 @@ def _verdict(one: ItemFigures) -> Cell:
         return "too few to say" if one.compared < FEWEST else "almost everyone answers alike"
     low, high = one.interval
     if high < 0:
-        return "misleads those who know more", "c-fail"
+        return "misleads stronger learners", "c-fail"
     if low <= 0:
         return "no clear difference"
     if one.separates >= CLEARLY:

@@ -1,7 +1,7 @@
 """Bytes on the fullest device of a layout: weights, gradients, optimiser, activations.
 
 Activations of a GPT layer (Korthikanti et al., arXiv:2205.05198): s·b·h·(10 + 24/t + 5·a·s/(h·t)), all over t with sequence parallelism,
-without the last term where attention is recomputed, 2·s·b·h where all is. The first stage keeps a micro-batch for each stage.
+without the last term where attention is recomputed, 2·s·b·h where all is. The first stage keeps a microbatch for each stage.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def static_bytes(parameters: Number, layout: Layout, experts: Number = 0.0) -> P
 
 
 def layer_activations(shape: Shape, layout: Layout, seq: Number) -> Number:
-    """Bytes that one layer keeps of one micro-batch on one device."""
+    """Bytes that one layer keeps of one microbatch on one device."""
     tokens, t = seq / layout.context * layout.micro, layout.tensor
     spread = t if layout.sequence_parallel else 1
     if layout.recompute == "full":
@@ -84,13 +84,13 @@ def layer_activations(shape: Shape, layout: Layout, seq: Number) -> Number:
 
 
 def activations(shape: Shape, layout: Layout, seq: Number, micro_batches: int | None = None) -> Number:
-    """On the stage that keeps most: L/p layers of p micro-batches, a little more where stages are in pieces, never more than there are."""
+    """On the stage that keeps most: L/p layers of p microbatches, a little more where stages are in pieces, never more than there are."""
     stages = (0, 1, layout.pipeline - 1) if layout.pipeline > 1 else (0,)
     return max(kept_layers(shape, layout, stage, micro_batches) for stage in stages) * layer_activations(shape, layout, seq)
 
 
 def kept_layers(shape: Shape, layout: Layout, stage: int, micro_batches: int | None = None) -> Number:
-    """Layers of micro-batches that wait at a stage for their way back, at most: every piece of it, as often as it ran ahead.
+    """Layers of microbatches that wait at a stage for their way back, at most: every piece of it, as often as it ran ahead.
 
     Where layers do not divide, the first piece of all and the last one have one fewer.
     """
@@ -109,7 +109,7 @@ def kept_layers(shape: Shape, layout: Layout, stage: int, micro_batches: int | N
 
 
 def _of_piece(ahead: int, piece: int, stages: int, pieces: int) -> int:
-    """How many of the first `ahead` pieces to run are this one: as many micro-batches in a row as there are stages go through each."""
+    """How many of the first `ahead` pieces to run are this one: as many microbatches in a row as there are stages go through each."""
     rounds, rest = divmod(ahead, stages * pieces)
     return rounds * stages + min(stages, max(0, rest - piece * stages))
 

@@ -15,7 +15,7 @@ from ironlaw.errors import BadValue, unknown
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`virtual`: pieces of each pipeline stage; `micro`: sequences of a micro-batch; `zero`: ZeRO's stage over data × context."""
+    """`virtual`: pieces of each pipeline stage; `micro`: sequences of a microbatch; `zero`: ZeRO's stage over data × context."""
 
     tensor: int = 1
     pipeline: int = 1
@@ -71,9 +71,9 @@ def micro_batches(layout: Layout, batch: int) -> int:
     """How many go through each pipeline in a step of `batch` sequences."""
     each = layout.data * layout.micro
     if batch % each:
-        near = f"give a multiple of {each:,} sequences, such as {-(-batch // each) * each:,}, or smaller micro-batches"
+        near = f"give a multiple of {each:,} sequences, such as {-(-batch // each) * each:,}, or smaller microbatches"
         raise BadValue(
-            f"{batch:,} sequences do not divide into {layout.data} replicas with micro-batches of {layout.micro}; {near}", "batch"
+            f"{batch:,} sequences do not divide into {layout.data} replicas with microbatches of {layout.micro}; {near}", "batch"
         )
     return batch // each
 
@@ -133,7 +133,7 @@ def layouts(shape: Shape, devices: int, batch: int, seq: int, per_box: int, **ch
 
 
 def _stages(data: int, pipeline: int) -> list[int]:
-    """ZeRO's stages worth a try; the third would gather a pipeline stage's weights for each micro-batch."""
+    """ZeRO's stages worth a try; the third would gather a pipeline stage's weights for each microbatch."""
     if data == 1:
         return [1]
     return [1, 2] if pipeline > 1 else [1, 2, 3]

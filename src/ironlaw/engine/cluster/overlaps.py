@@ -1,6 +1,6 @@
 """Gradients summed up and weights gathered beside the passes: what of it is left to see.
 
-Sums go with the backward pass, gathers with the forward pass of one micro-batch.
+Sums go with the backward pass, gathers with the forward pass of one microbatch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def call_seconds(box: Box, call: Call) -> float:
 
 
 def exposed(box: Box, group: tuple[Call, ...], ahead: float, back: float, overlap: bool = True) -> float:
-    """Seconds of a step, where a micro-batch takes `ahead` forward and `back` backward; all of them without `overlap`.
+    """Seconds of a step, where a microbatch takes `ahead` forward and `back` backward; all of them without `overlap`.
 
     ZeRO-3 gathers weights again for each pass backward.
     """
@@ -34,5 +34,5 @@ def exposed(box: Box, group: tuple[Call, ...], ahead: float, back: float, overla
 
 
 def left(seconds: float, window: float) -> float:
-    """What a micro-batch's pass of `window` does not hide of them."""
+    """What a microbatch's pass of `window` does not hide of them."""
     return max(0.0, seconds - window)

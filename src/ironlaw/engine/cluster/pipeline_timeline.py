@@ -1,6 +1,6 @@
-"""A pipeline's step as stretches of work and of waiting, stage by stage: what a picture draws of a schedule with a thousand micro-batches.
+"""A pipeline's step as stretches of work and of waiting, stage by stage: what a picture draws of a schedule with a thousand microbatches.
 
-The middle of a 1F1B schedule repeats itself, so only its ends are played; what lies between is as long as the micro-batches left out.
+The middle of a 1F1B schedule repeats itself, so only its ends are played; what lies between is as long as the microbatches left out.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import NamedTuple
 from ironlaw.engine.cluster.pipelines import Slot, gantt
 
 FORWARD, BACKWARD, IN_TURN, IDLE = "forward", "backward", "in turn", "idle"
-PLAYED = 3  # times as many micro-batches as stages: filled, steady, drained
+PLAYED = 3  # times as many microbatches as stages: filled, steady, drained
 
 
 class Stretch(NamedTuple):
-    """What one stage does from `start` to `end`: micro-batches forward, backward, in turn, or nothing. `slots` of work."""
+    """What one stage does from `start` to `end`: microbatches forward, backward, in turn, or nothing. `slots` of work."""
 
     stage: int
     kind: str

@@ -1,6 +1,6 @@
 """Pipeline schedules: one forward, one backward (1F1B), plain and with stages in pieces; what of the time is bubble.
 
-bubble = (p − 1) / (v·m + p − 1), a share of the step, for m micro-batches, p stages, v pieces of each.
+bubble = (p − 1) / (v·m + p − 1), a share of the step, for m microbatches, p stages, v pieces of each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def bubble_overhead(stages: Number, micro_batches: Number, virtual: Number = 1) 
 
 
 class Slot(NamedTuple):
-    """One micro-batch on one piece of a stage, forward or backward."""
+    """One microbatch on one piece of a stage, forward or backward."""
 
     stage: int
     backward: bool
@@ -32,15 +32,13 @@ class Slot(NamedTuple):
     end: float
 
 
-Task = tuple[bool, int, int]  # backward, micro-batch, piece
+Task = tuple[bool, int, int]  # backward, microbatch, piece
 
 
 def gantt(stages: int, micro_batches: int, virtual: int = 1, forward: float = 1.0, backward: float = 2.0) -> tuple[Slot, ...]:
     """The schedule as it runs: each stage in its order, each task once what it needs is there. Times are of a whole stage."""
     if virtual > 1 and micro_batches % stages:
-        raise BadValue(
-            f"{micro_batches} micro-batches are not a multiple of {stages} stages, which pieces of a stage need", "micro_batches"
-        )
+        raise BadValue(f"{micro_batches} microbatches are not a multiple of {stages} stages, which pieces of a stage need", "micro_batches")
     orders = [_order(stage, stages, micro_batches, virtual) for stage in range(stages)]
     done: dict[tuple[int, bool, int, int], float] = {}
     free, at, slots = [0.0] * stages, [0] * stages, []
@@ -95,6 +93,6 @@ def _order(stage: int, stages: int, micro_batches: int, virtual: int) -> list[Ta
 
 
 def _turn(i: int, stages: int, virtual: int) -> tuple[int, int]:
-    """The i-th forward task of a stage in pieces: p micro-batches through one piece, then through the next."""
+    """The i-th forward task of a stage in pieces: p microbatches through one piece, then through the next."""
     group, inside = divmod(i, stages * virtual)
     return group * stages + inside % stages, inside // stages

@@ -1,6 +1,6 @@
 """The time of one training step of a layout, term by term. What a device computes comes from a prediction of its ops.
 
-A step is m micro-batches through the busiest stage, the bubble of filling and draining the pipeline, the part of the gradients' sum that
+A step is m microbatches through the busiest stage, the bubble of filling and draining the pipeline, the part of the gradients' sum that
 the passes beside it do not hide, and the optimiser.
 """
 
@@ -18,7 +18,7 @@ from ironlaw.engine.cluster.volumes import calls, hop_bytes, pipeline_bytes
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Seconds on one device: a layer of one micro-batch forward, backward and recomputed; the head's; the optimiser's step."""
+    """Seconds on one device: a layer of one microbatch forward, backward and recomputed; the head's; the optimiser's step."""
 
     forward: float
     backward: float

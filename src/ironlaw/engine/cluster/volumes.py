@@ -36,7 +36,7 @@ class Call:
 
 
 def tensor_bytes(layers: Number, hidden: Number, seq: Number, micro: Number, ranks: Number, dtype: str = "bf16") -> Number:
-    """What each of `ranks` devices sends of one micro-batch: four all-reduces of b·s·h a layer, two a pass. Alone it sends nothing."""
+    """What each of `ranks` devices sends of one microbatch: four all-reduces of b·s·h a layer, two a pass. Alone it sends nothing."""
     return 4.0 * layers * bus_factor("all_reduce", ranks) * micro * seq * hidden * bytes_per_element(dtype)
 
 
@@ -100,7 +100,7 @@ def _sums(layout: Layout, parameters: Number, ranks: int, stride: int, micro_bat
 
 
 def visits(layout: Layout, micro_batches: int) -> float:
-    """How often a device takes up the same layers: for each micro-batch; in pieces, for as many in a row as there are stages."""
+    """How often a device takes up the same layers: for each microbatch; in pieces, for as many in a row as there are stages."""
     return micro_batches / layout.pipeline if layout.virtual > 1 else float(micro_batches)
 
 
@@ -110,7 +110,7 @@ def _near(ranks: int, stride: int, box_devices: int) -> int:
 
 
 def hop_bytes(shape: Shape, layout: Layout, seq: int) -> Number:
-    """What one stage hands the next of one micro-batch; each device sends its share, also without sequence parallelism."""
+    """What one stage hands the next of one microbatch; each device sends its share, also without sequence parallelism."""
     return seq / layout.context * layout.micro * shape.hidden * ACTIVATION / layout.tensor
 
 

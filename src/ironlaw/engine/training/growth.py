@@ -14,7 +14,7 @@ from ironlaw.errors import BadValue
 
 @dataclass(frozen=True)
 class Growth:
-    """The same step at a micro-batch of one and of two."""
+    """The same step at a microbatch of one and of two."""
 
     one: Ledger
     two: Ledger
@@ -33,7 +33,7 @@ class Growth:
         return _highest([*moments, (update, float(self.two.update.total) - update)])
 
     def at(self, batch: float) -> Ledger:
-        """The ledger at any micro-batch."""
+        """The ledger at any microbatch."""
         more = batch - 1
         loads = tuple(
             [
@@ -52,7 +52,7 @@ class Growth:
         return max(start + (batch - 1) * slope for start, slope in self.lines)
 
     def largest(self, capacity: float) -> int:
-        """The largest micro-batch that fits; 0 where not even one sequence does."""
+        """The largest microbatch that fits; 0 where not even one sequence does."""
         if self.lines[0][0] > capacity:
             return 0
         sizes = [1 + floor((capacity - start) / slope) for start, slope in self.lines if slope > 0]
@@ -68,7 +68,7 @@ def _alike(one: Run, two: Run) -> bool:
 
 @lru_cache(maxsize=512)
 def _highest_loads(one: Run, two: Run, share: float | None) -> tuple[tuple[float, float], ...]:
-    """The same for what a micro-batch adds, and the gradients with it where they come and go."""
+    """The same for what a microbatch adds, and the gradients with it where they come and go."""
     kept = share or 0.0
 
     def sizes(run: Run) -> list[float]:

@@ -17,12 +17,12 @@ from ironlaw.errors import unknown
 
 ATTENTION = ("fused", "three_kernels")
 CHUNKS = 8  # of the loss, as a lever
-Build = Callable[[int, str], Graph]  # micro-batch, format -> the forward pass
+Build = Callable[[int, str], Graph]  # microbatch, format -> the forward pass
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """All that a learner or a trainer decides; `batch` is one micro-batch."""
+    """All that a learner or a trainer decides; `batch` is one microbatch."""
 
     recipe: str = "fp32"
     optimiser: str = "adamw"
@@ -69,7 +69,7 @@ def _apart(graph: Graph) -> Graph:
 
 
 def growth(build: Build, setup: Setup) -> Growth:
-    """The same setup at any micro-batch."""
+    """The same setup at any microbatch."""
     return Growth(ledger(build, replace(setup, batch=1)), ledger(build, replace(setup, batch=2)))
 
 

@@ -37,7 +37,7 @@ class Moment:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Run:
-    """A micro-batch forward and backward, whatever the optimiser; one that is kept is known by being the same object."""
+    """A microbatch forward and backward, whatever the optimiser; one that is kept is known by being the same object."""
 
     loads: tuple[Load, ...]
 
@@ -104,14 +104,14 @@ def training_ledger(
     devices: int = 1,
     offload: bool = False,
 ) -> Ledger:
-    """One update of `graph`, a forward pass of one micro-batch in the recipe's format.
+    """One update of `graph`, a forward pass of one microbatch in the recipe's format.
 
     checkpoint: segments of layers that are recomputed (0: none). loss_chunks: the loss over 1/n of the rows at a time.
-    accumulate: micro-batches an update. zero_stage, devices: ZeRO. offload: optimiser and master copy lie in the host's memory.
+    accumulate: microbatches an update. zero_stage, devices: ZeRO. offload: optimiser and master copy lie in the host's memory.
     """
     plan = recipe_named(recipe)
     if accumulate < 1:
-        raise BadValue(f"accumulate is {accumulate!r}; give at least 1 micro-batch an update", "accumulate")
+        raise BadValue(f"accumulate is {accumulate!r}; give at least 1 microbatch an update", "accumulate")
     held = _held(graph, recipe, optimiser, zero_stage, devices, offload)
     persistent = accumulate > 1 or plan.buffers
     share = None if persistent else held.gradients / (plan.gradient * _size(graph))  # what ZeRO leaves of the gradients here

@@ -145,9 +145,9 @@ class Heap:
 
 
 def loads(known: Outline, gradient: float, segments: Sequence[range] = (), accumulates: bool = False, chunks: int = 1) -> Iterator[Load]:
-    """Forward, loss and backward of one micro-batch; `segments` run forward twice.
+    """Forward, loss and backward of one microbatch; `segments` run forward twice.
 
-    `gradient`: bytes of one parameter's; `accumulates`: the gradients of an earlier micro-batch are added to. With several `chunks` head
+    `gradient`: bytes of one parameter's; `accumulates`: the gradients of an earlier microbatch are added to. With several `chunks` head
     and loss are of one chunk, and go forward and backward for each in turn; from the second on nothing changes.
     """
     heap = Heap(known, gradient, accumulates)

@@ -128,7 +128,7 @@ def passing(phase: str) -> str:
 
 
 def micro_batches(count: int) -> str:
-    return f"{count:,} micro-batch{'' if count == 1 else 'es'}"
+    return f"{count:,} microbatch{'' if count == 1 else 'es'}"
 
 
 def picture(case: Case, usable: float, extra: Sequence[Mark] = ()) -> Figure:

@@ -167,11 +167,11 @@ EXPERIMENTS = {
             "and reads the processor's energy counters before and after, where it has any.", 5, "numpy",
         ),
         Experiment(
-            "pgd", "The digit reader under attack",
+            "pgd", "The digit classifier under attack",
             "Moves the pixels of 797 digits against the reader, in one step and in twenty, and times a step beside a pass.", 4, "numpy",
         ),
         Experiment(
-            "bits", "The digit reader in fewer bits",
+            "bits", "The digit classifier in fewer bits",
             f"Stores the reader's weights in {compression.BITS[0]} to {compression.BITS[-1]} bits with three kinds of scale, and asks "
             "it for all its test images each time.", 2, "numpy",
         ),

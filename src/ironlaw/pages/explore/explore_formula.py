@@ -53,7 +53,7 @@ def _quotient(size: float, unit: str, seconds: float, rated: float, rate: str) -
         return f"{amount(size, unit, exact=exact(size, unit))}, no time"
     reached = size / seconds
     if reached > rated * (1 + SAME):
-        least = f"(at {format_quantity(rated, rate)} it takes {format_quantity(size / rated, 's')}: the rest runs beside the other terms)"
+        least = f"(at {format_quantity(rated, rate)} it takes {format_quantity(size / rated, 's')}: the rest overlaps with the other terms)"
         return f"<strong>{_seconds(seconds)}</strong> for {amount(size, unit, exact=exact(size, unit))}{_quiet(least)}"
     same = abs(reached / rated - 1) < SAME
     note = "" if same else f"(the rate reached on average, {share(reached, rated)} of {format_quantity(rated, rate)})"

@@ -18,7 +18,7 @@ ADDRESS = re.compile(r"(https?://[^\s,;)]+)")
 TOGETHER = 6  # the column that sorts at first
 BESIDE = {
     "calibrated": "Measured, in place of the rates, bandwidth and launch cost above",
-    "transferred": "Beside the figures above, what other machines taught",
+    "transferred": "Besides the figures above, what other machines taught us",
 }
 
 

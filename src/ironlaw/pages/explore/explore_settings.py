@@ -26,10 +26,10 @@ MODES = {
 DISPATCHES = {"queued": "The CPU runs ahead of the device.", "synchronous": "The CPU waits for every kernel."}
 # what a machine's time rests on -> what its dial calls that, and says
 FIGURES = {
-    "calibrated": ("measured", "This machine was measured: predict with the curves fitted to it, or with the datasheet’s peaks."),
+    "calibrated": ("measured", "This machine was measured. Predict with the curves fitted to it, or with the datasheet’s peaks."),
     "transferred": (
         "transferred",
-        "Nobody measured this machine here: predict with what other GPUs taught, or with the datasheet’s peaks, which are a bound.",
+        "Nobody has measured this machine. Predict from what other GPUs taught us, or from the datasheet’s peaks, which give a bound.",
     ),
 }
 BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)

@@ -56,7 +56,7 @@ class Wires:
 
 @dataclass(frozen=True)
 class BucketedStep:
-    """One micro-batch a replica; `step` has what the backward pass does not hide of the sum."""
+    """One microbatch a replica; `step` has what the backward pass does not hide of the sum."""
 
     layout: Layout
     box: Box

@@ -20,7 +20,7 @@ from ironlaw.registry.runs import Run
 from ironlaw.systems.training.shard_times import compute
 
 DTYPE = "bf16"
-TENSOR, MICRO = (4, 8), (1,)  # tensor groups and sequences in a micro-batch that a search tries
+TENSOR, MICRO = (4, 8), (1,)  # tensor groups and sequences in a microbatch that a search tries
 
 
 def training_job(

@@ -39,7 +39,7 @@ class LedgerCase:
 
     @property
     def growth(self) -> Growth:
-        """Of any micro-batch; how many of them make an update does not matter, only whether there are several."""
+        """Of any microbatch; how many of them make an update does not matter, only whether there are several."""
         return _growth(self.model, self.seq, replace(self.setup, batch=1, accumulate=min(self.setup.accumulate, 2)))
 
     @property

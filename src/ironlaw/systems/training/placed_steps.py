@@ -21,7 +21,7 @@ from ironlaw.systems.training.shard_times import compute
 
 @dataclass(frozen=True)
 class PlacedStep:
-    """One micro-batch a replica. `overlap`: the share that is hidden of what the passes could hide of the gradients' sum."""
+    """One microbatch a replica. `overlap`: the share that is hidden of what the passes could hide of the gradients' sum."""
 
     shape: Shape
     layout: Layout

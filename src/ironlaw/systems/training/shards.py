@@ -36,7 +36,7 @@ def _builder(shape: Shape, dtype: str) -> Builder:
 
 
 def forward(shape: Shape, layout: Layout, seq: int, dtype: str = "bf16") -> Graph:
-    """One layer of one micro-batch."""
+    """One layer of one microbatch."""
     at, b = Shard(shape, layout, seq, dtype), _builder(shape, dtype)
     x = b.input("x", at.between, shape.hidden)
     y = _gathered(b, _norm(b, "norm1", x, shape), at)
@@ -49,7 +49,7 @@ def forward(shape: Shape, layout: Layout, seq: int, dtype: str = "bf16") -> Grap
 
 
 def backward(shape: Shape, layout: Layout, seq: int, dtype: str = "bf16") -> Graph:
-    """The gradients of one layer of one micro-batch; a weight's is added up in FP32."""
+    """The gradients of one layer of one microbatch; a weight's is added up in FP32."""
     at, b = Shard(shape, layout, seq, dtype), _builder(shape, dtype)
     h = shape.hidden
     dy = _split(b, "join2", b.input("dy", at.between, h), shape)
@@ -71,7 +71,7 @@ def attention_only(shape: Shape, layout: Layout, seq: int, dtype: str = "bf16") 
 
 
 def head(shape: Shape, layout: Layout, seq: int, dtype: str = "bf16") -> Graph:
-    """Norm, logits and loss of one micro-batch, forward and backward."""
+    """Norm, logits and loss of one microbatch, forward and backward."""
     at, b = Shard(shape, layout, seq, dtype), _builder(shape, dtype)
     y = _gathered(b, _norm(b, "norm", b.input("x", at.between, shape.hidden), shape), at)
     logits = b.linear("logits", y, at.vocab, bias=False)

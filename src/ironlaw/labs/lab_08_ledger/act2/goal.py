@@ -21,7 +21,7 @@ def _fit(lab: kit.Lab, values: Mapping[str, Any]) -> Fit:
 
 
 def _nearest(lab: kit.Lab, values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The same optimiser, and nothing recomputed, where that will do; then the largest micro-batch up to the one that stands."""
+    """The same optimiser, and nothing recomputed, where that will do; then the largest microbatch up to the one that stands."""
     smaller = [values["batch"], *(batch for batch in reversed(BATCHES) if batch < values["batch"])]
     optimisers, chunks = dict.fromkeys((values["optimiser"], "adam8bit")), dict.fromkeys((values["chunks"], FEW, CHUNKS[-1]))
     for optimiser, recompute, parts, batch in product(optimisers, (NONE, EVERY), chunks, smaller):

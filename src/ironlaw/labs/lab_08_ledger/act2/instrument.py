@@ -47,7 +47,7 @@ class Setting(step.Dialled):
     seq_512: int = step.tokens_field(512, START.seq)
     seq_1024: int = step.tokens_field(1024, START.seq)
     seq_8192: int = step.tokens_field(8192, START.seq)
-    batch: int = whole(START.setup.batch, "Micro-batch", most=UPDATE, dial="span", log=True)
+    batch: int = whole(START.setup.batch, "Microbatch", most=UPDATE, dial="span", log=True)
     recipe: str = step.recipe_field(START.setup.recipe)
     optimiser: str = step.optimiser_field()
     recompute: str = among(RECOMPUTE, NONE, "Recompute")
@@ -153,7 +153,7 @@ def cards(lab: kit.Lab, case: Case, usable: float) -> list[dict[str, Any]]:
     return [
         kit.card("Peak", float(now.peak), "B", tone=kit.tone("memory", share), note=where, word=word),
         kit.card("Headroom", room, "B", tone="good" if room >= 0 else "bad", word="to spare" if room >= 0 else "missing"),
-        kit.text_card("Largest micro-batch", f"{largest:,}", note=f"{step.micro_batches(case.setup.accumulate)} per update"),
+        kit.text_card("Largest microbatch", f"{largest:,}", note=f"{step.micro_batches(case.setup.accumulate)} per update"),
         kit.text_card("Step time", significant(1 + twice), "×", note=time),
         *([kit.card("To the host and back", away, "s", note="per update")] if away else []),
     ]  # fmt: skip

@@ -50,7 +50,7 @@ def _reader(case: DigitCase) -> tuple[Axis, Axis, str, Budget]:
     else:
         y, limit = Axis("log", "divergence", "nats", (1e-7, 100.0)), None
     budget = Budget(cost, limit, name, harm_words=f"{significant(100 * case.floor)}% right")
-    return x, y, "The digit reader in every width and number of bits", budget
+    return x, y, "The digit classifier in every width and number of bits", budget
 
 
 def _times(case: LlamaCase | DigitCase) -> tuple[float, float]:

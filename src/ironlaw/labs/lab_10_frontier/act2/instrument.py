@@ -38,7 +38,7 @@ def dials(lab: kit.Lab) -> Any:
             "zeros": {"hidden": data != DIGITS or not setting.share},
             "product": {"disabled": no_kernel(setting, machine), **of_digits},
         }
-        kinds = [(LLAMA, "Llama 3 8B"), (DIGITS, "digit reader")]
+        kinds = [(LLAMA, "Llama 3 8B"), (DIGITS, "digit classifier")]
         harms = {ERRORS: "perplexity" if data == LLAMA else "wrong answers", KL: "divergence"}
         return [
             kit.choice("data", "Model", kinds, data, {LLAMA: refusal} if refusal else {}),
