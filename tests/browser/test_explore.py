@@ -65,8 +65,8 @@ def changed(page: Page, before: str, setting: str) -> str:
 def test_the_first_view_can_be_read_by_everyone(instrument: Page):
     expect(instrument).to_have_title(re.compile("ironlaw"))
     first = instrument.locator(".il-first")
-    expect(first.locator("figcaption strong")).to_have_text("Overhead binds")
-    expect(first.locator(".il-drawing")).to_contain_text("binds")
+    expect(first.locator("figcaption strong")).to_have_text("Overhead is the bottleneck")
+    expect(first.locator(".il-drawing")).to_contain_text("bottleneck")
     assert instrument.locator(".il-stage .il-target").count() > 20
     assert instrument.locator(".il-card").count() == 6
     assert instrument.locator("[data-section=operators] tbody tr").count() == 10
@@ -88,7 +88,7 @@ def test_operators_are_pointed_at_listed_sorted_and_follow(instrument: Page):
     instrument.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     tip = instrument.locator(".il-tip")
     expect(tip).to_be_visible()
-    for word in ("FLOP/B", "does", "moves", "takes", "binds"):
+    for word in ("FLOP/B", "does", "moves", "takes", "bottleneck"):
         expect(tip).to_contain_text(word)
     expect(instrument.locator(".il-stage .il-foot")).to_contain_text("Longest of these")
     for place, rows in ((".il-first", 6), (".il-stage", 20)):

@@ -69,7 +69,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     go_on(page, "Go on to Act II")
     commit(page, "Memory, moving data, D/BW", "4 sure")
     instrument = page.locator("#act2-instrument .il-instrument")
-    expect(instrument.get_by_text(re.compile("binds")).first).to_be_visible()
+    expect(instrument.get_by_text(re.compile("bottleneck")).first).to_be_visible()
     instrument.locator(".il-dials").get_by_text("kernel by kernel", exact=True).click()
     go_on(page, "Go on: Walk a byte", "See what was measured")
     cancel(page, "act2", "tiny_ops")
@@ -106,7 +106,7 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
     act_one(page)
     commit(page, "Memory, moving data, D/BW", "4 sure")
     first, instrument = page.locator(".il-instrument").first, page.locator("#act2-instrument .il-instrument")
-    binding = instrument.get_by_text(re.compile("binds")).first
+    binding = instrument.get_by_text(re.compile("bottleneck")).first
     expect(binding).to_be_visible()
     expect_readable(page)
     changes(page, instrument, lambda: instrument.get_by_label("Model").select_option(index=1))

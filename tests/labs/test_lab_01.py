@@ -155,7 +155,7 @@ def test_distances_in_act_ii(half, option, told):
     half.predict("act2", option)
     assert told in bare(half.reload().parts["act2_reveal"].text)
     tags = str([mark.get("tags") for mark in half.piece("act2.instrument").view["figures"][0]["marks"]])
-    assert "you said" in tags and "binds" in tags
+    assert "you said" in tags and "bottleneck" in tags
 
 
 def test_on_the_microcontroller_compute_wins_under_every_byte_convention(bench):
@@ -164,7 +164,7 @@ def test_on_the_microcontroller_compute_wins_under_every_byte_convention(bench):
     def terms(**dials):
         view = bench.turn("act2", device="cortex_m7", dtype="fp32", **dials)
         return {card["label"]: f"{card['value']} {card['unit']}" for card in view["cards"]}, [
-            c["label"] for c in view["cards"] if c["note"] == "binds"
+            c["label"] for c in view["cards"] if c["note"] == "bottleneck"
         ]
 
     values, binds = terms(convention="weights")
@@ -180,7 +180,7 @@ def test_on_the_h100_only_the_launch_mode_changes_the_winner(bench):
     for launch, winner in (("one", "Memory, D/BW"), ("each", "Overhead, L")):
         for convention in ("weights", "fused", "ops"):
             view = bench.turn("act2", device="h100_sxm", convention=convention, launch=launch)
-            assert [card["label"] for card in view["cards"] if card["note"] == "binds"] == [winner], (convention, launch)
+            assert [card["label"] for card in view["cards"] if card["note"] == "bottleneck"] == [winner], (convention, launch)
 
 
 def test_a_convolution_uses_each_weight_160_times(bench):
@@ -238,7 +238,7 @@ def test_kernel_by_kernel_overhead_takes_over_with_the_measurement(bench):
     view = bench.turn("act2", launch="each")
     told = bench.slots("act2.kernels", view["note"])
     assert (told["kernels"], told["wall"], told["busy"]) == ("344", "9.8 ms", "0.89 ms") and "evidence h200_sxm/models" in told["source"]
-    assert [card["label"] for card in view["cards"] if card["note"] == "binds"] == ["Overhead, L"]
+    assert [card["label"] for card in view["cards"] if card["note"] == "bottleneck"] == ["Overhead, L"]
     assert "174 × 10 µs" in bare(view["formula"]) and told["launches"] == "174"
     assert bench.lab.readouts["act2"]["bottleneck"] == "overhead"
 

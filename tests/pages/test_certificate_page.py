@@ -41,7 +41,7 @@ def test_one_lab_is_shown_as_one_of_all(ledger):
     assert f"0 of {numbered()} labs saved" in text and "A learner without a name" in text
     assert "How many times the peak compute of the Cortex-M7" in text and "10⁴" in text and "otherwise" in text and "wrong" not in text
     assert "Brier score <b>0.902</b>" in text or "Brier score <b>0.903</b>" in text
-    assert "None is saved yet" in text and "Nothing so far" in text and "These are few" in text
+    assert "No design is saved yet" in text and "Nothing so far" in text and "There are few of them" in text
     ledger.append(LAB, "design", {"batch": 8, "oom_triggered": False, "act1_correct": False, "dials": {"act1": {}}})
     text = page(ledger)
     assert f"1 of {numbered()} labs saved" in text and "batch <b>8</b>; oom triggered <b>no</b>" in text and "act1 correct" not in text

@@ -51,7 +51,7 @@ def test_the_terms_of_lab_01(resnet):
         assert bar["label"] == format_quantity(seconds, "s") in told(figure)
         assert ["exactly", exact(seconds, "s")] in bar["hover"]
         assert bar["hover"][-1]  # a source
-    assert by_id(figure, "memory")["tags"] == [{"text": "binds", "colour": "memory"}]
+    assert by_id(figure, "memory")["tags"] == [{"text": "bottleneck", "colour": "memory"}]
     assert by_id(figure, "compute")["tags"][0]["text"] == "◆ you said"
     assert "tags" not in by_id(figure, "overhead")
     overlap = by_id(figure, "overlap")

@@ -45,7 +45,7 @@ def test_dials_are_there_where_the_model_takes_them():
 
 @pytest.mark.parametrize(
     ("machine", "dial", "says"),
-    [("h200_sxm", "measured", "From curves"), ("h100_sxm", "transferred", "≈ Nobody measured"), ("cortex_m7", None, "A bound from")],
+    [("h200_sxm", "measured", "From curves"), ("h100_sxm", "transferred", "≈ Nobody has measured"), ("cortex_m7", None, "A bound from")],
 )
 def test_a_machine_nobody_measured_has_an_estimate_that_says_so(machine, dial, says):
     named = next(each for each in explore_settings.dials({"hardware": machine}) if each["id"] == "figures")
@@ -157,4 +157,4 @@ def test_no_rate_over_the_rated_one_is_said_to_be_reached(model: str, fmt: str, 
     text = re.sub(r"<[^>]+>", "", formula(il.predict(il.workload(model, dtype=fmt), il.hardware(machine))))
     shares = [float(number.replace(",", "")) for number in re.findall(r"reached on average, ([\d.,]+)", text)]
     assert all(share <= 100.5 for share in shares), text
-    assert ("the rest runs beside the other terms" in text) == (fmt == "int8")
+    assert ("the rest overlaps with the other terms" in text) == (fmt == "int8")

@@ -266,7 +266,7 @@ def test_name(page: TestClient):
     html = page.get("/?said=named").text
     assert 'value="Ada Lovelace"' in html
     assert "Welcome back, Ada Lovelace." in html
-    assert "Your name is kept" in html
+    assert "Your name is saved" in html
     act(page, "name", name='"><script>alert(1)</script>')
     assert "<script>alert" not in page.get("/").text
     act(page, "name", name="")

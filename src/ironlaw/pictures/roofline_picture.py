@@ -86,7 +86,7 @@ def roofline(prediction: Prediction, id: str = "roofline", extra: Sequence[Mark]
         _run(prediction, run),
         *extra,
     ]
-    legend: list[dict[str, Any]] = [{"colour": term, "shape": SHAPES[term], "label": f"{TERM_NAMES[term]} binds"} for term in SHAPES]
+    legend: list[dict[str, Any]] = [{"colour": term, "shape": SHAPES[term], "label": f"{TERM_NAMES[term]}-bound"} for term in SHAPES]
     legend.append({"colour": "accent", "shape": "diamond", "hollow": True, "label": "the whole run"})
     x = Axis("log", "arithmetic intensity", intensity_unit(fmt), (left, right))
     y = Axis("log", "rate", rate_unit(fmt), (decades(min(up) / 1.5, peak)[0], max(peak, *up) * 8))
@@ -168,4 +168,4 @@ def _table(prediction: Prediction, ops: Sequence[Spot], run: tuple[float, float]
         format_quantity(float(prediction.seconds), "s"), TERM_NAMES[str(prediction.bound)],
     )  # fmt: skip
     rows = tuple((spot.name, *spot.figures.values()) for spot in ops)
-    return Table(("operator", "arithmetic", "bytes", "intensity", "rate", "time each", "binds"), (whole, *rows))
+    return Table(("operator", "arithmetic", "bytes", "intensity", "rate", "time each", "bottleneck"), (whole, *rows))

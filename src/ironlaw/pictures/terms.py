@@ -46,7 +46,7 @@ def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms
         fall: list[Row] = [("four runs in five", f"{format_quantity(runs[0], 's')} to {format_quantity(runs[1], 's')}")]
         marks.append(mark("bar", "accent", **ends, name="measured runs", hover=fall, label=words if last else ""))
     marks.append(mark("point", "accent", x=total, y=TOTAL, id="total", shape="diamond", size=5, emphasis=True))
-    title = f"{TERM_NAMES[bound].capitalize()} binds"
+    title = f"{TERM_NAMES[bound].capitalize()} is the bottleneck"
     names = (*(row_name(term) for term in TERMS), TOTAL)
     return Figure(
         id, title, Axis("log", "time", "s"), Axis("band", names=names), tuple(marks), _words(seconds, bound, low, high, predicted),
@@ -57,7 +57,7 @@ def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms
 
 def _tags(term: str, bound: str, predicted: str | None) -> list[dict[str, str]] | None:
     """Words after a bar's value, because colour alone is not enough."""
-    binds = [{"text": "binds", "colour": term}] if term == bound else []
+    binds = [{"text": "bottleneck", "colour": term}] if term == bound else []
     guess = [{"text": "◆ you said", "colour": "accent"}] if term == predicted else []
     return [*binds, *guess] or None
 
@@ -73,14 +73,14 @@ def _between(low: float, high: float) -> str:
 def _words(seconds: dict[str, float], bound: str, low: float, high: float, predicted: str | None) -> str:
     each = ", ".join(f"{TERM_NAMES[term]} {format_quantity(value, 's')}" for term, value in seconds.items())
     guess = f" You said {TERM_NAMES.get(predicted, 'about equal')}." if predicted else ""
-    return f"{each}; {TERM_NAMES[bound]} binds. In all {_between(low, high)}, overlapped to in sequence.{guess}"
+    return f"{each}; {TERM_NAMES[bound]} is the bottleneck. In all {_between(low, high)}, overlapped to in sequence.{guess}"
 
 
 def _table(seconds: dict[str, float], bound: str, totals: dict[str, float], runs: list[float], predicted: str | None) -> Table:
     whole = sum(seconds.values())
     rows = []
     for term, value in seconds.items():
-        notes = [word for word, applies in (("binds", term == bound), ("you said", term == predicted)) if applies]
+        notes = [word for word, applies in (("bottleneck", term == bound), ("you said", term == predicted)) if applies]
         rows.append((row_name(term), format_quantity(value, "s"), exact(value, "s"), share(value, whole), ", ".join(notes)))
     totals |= dict(zip(("four runs in five, from", "four runs in five, to"), runs, strict=False))
     for name, value in totals.items():

@@ -171,7 +171,7 @@ def timeline(prediction: Prediction, id: str = "timeline") -> Figure:
     ]
     names = (*rows, IDLE) if wide else rows
     used = Counter(bar.term for bar in bars)
-    legend: list[dict[str, Any]] = [{"colour": term, "label": f"{TERM_NAMES[term]} binds"} for term in TERMS if used[term]]
+    legend: list[dict[str, Any]] = [{"colour": term, "label": f"{TERM_NAMES[term]}-bound"} for term in TERMS if used[term]]
     legend += [{"colour": "muted", "pattern": True, "label": "device idle"}] if wide else []
     note = f"{format_quantity(whole, 's')}, the device busy {share(busy, whole)}"
     note += "" if len(bars) == len(slots) else f"; {len(slots):,} operators as {len(bars):,} stretches"
@@ -183,7 +183,7 @@ def timeline(prediction: Prediction, id: str = "timeline") -> Figure:
 
 def _bar(bar: Stretch, row: str, whole: float, i: int) -> Mark:
     hover = [("starts", format_quantity(bar.start, "s")), ("busy", exact(bar.busy, "s")), ("of the run", share(bar.busy, whole))]
-    hover.append(("binds", TERM_NAMES[bar.term]))
+    hover.append(("bottleneck", TERM_NAMES[bar.term]))
     if len(bar.slots) > 1:
         hover += [("operators", f"{len(bar.slots):,}"), ("idle inside", format_quantity(bar.inner_idle, "s"))]
     else:

@@ -11,9 +11,9 @@ from ironlaw.report.markup import paragraph, table, text
 def times(figures: ClassFigures) -> str:
     idle = f"{figures.idle_s / 60:g}"
     words = paragraph(
-        "Minutes and seconds from the step before it to this one, for each learner’s first time: the median, and between which times half"
-        f" of them lie. A gap of more than {idle} minutes between two events is not counted as work; whoever has one in a step is left out"
-        " of that step. What a learner did without leaving an event is not known: these are times between clicks."
+        "Minutes and seconds spent on each step, the first time each learner took it: the median, and the range that holds the middle half."
+        f" A gap of more than {idle} minutes between two events does not count as work, and a learner who has one is left out of that step."
+        " These are times between clicks; what a learner did in between is not known."
     )
     out = ""
     for slug, lab in figures.sheets.items():

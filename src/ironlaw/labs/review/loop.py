@@ -107,7 +107,9 @@ def _profile(case: Case) -> Verdict:
 
 def _bottleneck(case: Case) -> Verdict:
     terms = ", ".join(f"{term(name, name)} {kit.amount(seconds, 's')}" for name, seconds in case.terms.items())
-    return Verdict(TERMS.index(str(case.before.bound)), f"<p>{terms}: {term(str(case.before.bound), str(case.before.bound))} binds.</p>")
+    return Verdict(
+        TERMS.index(str(case.before.bound)), f"<p>{terms}: {term(str(case.before.bound), str(case.before.bound))} is the bottleneck.</p>"
+    )
 
 
 def _apply(case: Case, change: str) -> Verdict:
@@ -122,7 +124,7 @@ def _apply(case: Case, change: str) -> Verdict:
 def _validate(case: Case, change: str) -> Verdict:
     bound = str(case.after[change].bound)
     same = "as before" if bound == str(case.before.bound) else f"and no longer {case.before.bound}"
-    return Verdict(TERMS.index(bound), f"<p>{term(bound, bound.capitalize())} binds now, {same}.</p>")
+    return Verdict(TERMS.index(bound), f"<p>{term(bound, bound.capitalize())} is the bottleneck now, {same}.</p>")
 
 
 def _after(lab: Review, case: Case, change: str) -> str:
@@ -133,5 +135,7 @@ def _after(lab: Review, case: Case, change: str) -> str:
         for name, label in CHANGES.items()
     )
     verdict = "Your hypothesis was the best of the four." if case.best == change else f"The best of the four: {CHANGES[case.best]}."
-    head = '<thead><tr><th scope="col">change</th><th scope="col">an item is faster by</th><th scope="col">binds then</th></tr></thead>'
+    head = (
+        '<thead><tr><th scope="col">change</th><th scope="col">an item is faster by</th><th scope="col">bottleneck then</th></tr></thead>'
+    )
     return f"<p><b>{verdict}</b></p><table>{head}<tbody>{rows}</tbody></table>{kit.html(lab.words['loop.after'])}"

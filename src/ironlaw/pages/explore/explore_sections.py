@@ -26,7 +26,7 @@ def columns(fmt: str) -> tuple[dict[str, Any], ...]:
     return (
         {"label": "operator", "long": True}, {"label": "kind"}, {"label": "arithmetic", "unit": operation(fmt)},
         {"label": "bytes", "unit": "B"}, {"label": "intensity", "unit": intensity_unit(fmt)}, {"label": "time each", "unit": "s"},
-        {"label": "together", "unit": "s"}, {"label": "of device", "unit": "%"}, {"label": "binds", "term": True},
+        {"label": "together", "unit": "s"}, {"label": "of device", "unit": "%"}, {"label": "bottleneck", "term": True},
     )  # fmt: skip
 
 

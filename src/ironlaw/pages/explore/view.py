@@ -31,7 +31,7 @@ from ironlaw.widget.quantities import THIN, format_quantity, share
 CHANGING = ("options", "hidden", "help", "steps", "max", "value", "idle")  # what a turn of one dial may change of another
 BASES = {
     "calibrated": "From curves that were measured on the chosen machine.",
-    "transferred": "≈ Nobody has measured this machine, so this comes from its datasheet and what other GPUs taught us. Compare it with times of that kind.",
+    "transferred": "≈ Nobody has measured this machine: from its datasheet and what other GPUs taught us. Compare only with such times.",
     "bound": "A bound from the datasheet’s figures, not comparable with a measured machine’s time.",
 }
 MANY_SPOTS = 5  # with this many spots or more, the longest is worth naming

@@ -20,7 +20,7 @@ def columns(fmt: str) -> list[dict[str, Any]]:
         {"label": "#", "unit": ""}, {"label": "operator"}, {"label": "time", "unit": "s"}, {"label": "share", "unit": "%"},
         {"label": "kind"}, {"label": "data D/BW", "unit": "s"}, {"label": "compute O/R", "unit": "s"}, {"label": "floor", "unit": "s"},
         {"label": "launch", "unit": "s"}, {"label": "kernels", "unit": ""}, {"label": "work", "unit": operation(fmt)},
-        {"label": "moved", "unit": "B"}, {"label": "intensity", "unit": intensity_unit(fmt)}, {"label": "binds", "term": True},
+        {"label": "moved", "unit": "B"}, {"label": "intensity", "unit": intensity_unit(fmt)}, {"label": "bottleneck", "term": True},
     ]  # fmt: skip
 
 

@@ -61,5 +61,5 @@ class Capacity(Demand):
             )
             for one in self.choices
         ]  # fmt: skip
-        names = ("machine", "devices", "weights", "first token", "between tokens", "tokens/s", "binds")
+        names = ("machine", "devices", "weights", "first token", "between tokens", "tokens/s", "bottleneck")
         return Table(f"{self.answer['model']}: fewest devices {self.fewest}, cheapest {self.cheapest}", names, rows)

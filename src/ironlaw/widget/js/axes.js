@@ -8,7 +8,7 @@ const valuesOn = (figure, key) => figure.marks.flatMap((mark) => [
   mark[key], mark[`${key}0`], mark[`${key}1`], ...(mark.points ?? []).flatMap((point) => (key === "x" ? [point[0]] : point.slice(1))),
 ]);
 
-// The words at the end of a bar: its value, then tags such as "binds" or "your prediction".
+// The words at the end of a bar: its value, then tags such as "bottleneck" or "your prediction".
 const barWords = (mark) => [mark.label, ...(mark.tags ?? []).map((tag) => tag.text)].filter(Boolean);
 const barWidth = (mark) => barWords(mark).reduce((sum, text) => sum + measure(text, true) + 10, 0);
 

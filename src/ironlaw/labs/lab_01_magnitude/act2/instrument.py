@@ -84,7 +84,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
     prediction, figures = case.prediction, case.hardware.figures
     sources = {"memory": figures.get("bandwidth"), "compute": figures.get(f"peak.{case.dtype}"), "overhead": figures.get("launch")}
     terms = [
-        kit.card(NAMES[name], value, "s", note="binds" if name == prediction.bound else "", source=sources[name] or "", term=name)
+        kit.card(NAMES[name], value, "s", note="bottleneck" if name == prediction.bound else "", source=sources[name] or "", term=name)
         for name, value in case.seconds.items()
     ]
     low, high = prediction.overlap
