@@ -28,10 +28,13 @@ START_SECONDS = 180
 RUNNING: set[str] = set()  # the addresses of servers, also of those that have ended
 CONTEXTS: list[BrowserContext] = []
 # `ironlaw labs`, but "measure it here" takes NumPy, short samples and little work: what PyTorch measures is tested without a browser. And
-# nothing is computed in the background for a learner who may come: it took half of a server's time, and is tested in tests/server.
+# nothing is computed in the background for a learner who may come: it took half of a server's time, and is tested in tests/server; nor does
+# a commit wait for the disk.
 SMALL = str(Path(__file__).with_name("short_experiment.py"))
 SHORT = f"""
 import sys
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+import quick_commits
 from ironlaw.cli import main
 from ironlaw.kit import experiment
 from ironlaw.labs.lab_01_magnitude import models

@@ -1,6 +1,7 @@
 """A ledger of its own for each test, and a lab to hang pieces on."""
 
 import pytest
+import quick_commits  # noqa: F401
 
 from ironlaw import kit
 from ironlaw.ledger import open_ledger

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import quick_commits  # noqa: F401
 from headless import Page, Stages
 
 from ironlaw import kit

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 
 import pytest
+import quick_commits  # noqa: F401
 from how_thorough import RELEASE
 
 from ironlaw.ledger import open_ledger

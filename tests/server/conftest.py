@@ -1,6 +1,7 @@
 """The app without a socket, spoken to as a browser on this machine would."""
 
 import pytest
+import quick_commits  # noqa: F401
 from starlette.testclient import TestClient
 
 from ironlaw.server.app import create_app
