@@ -90,7 +90,7 @@ def test_published_runs_came_out_as_the_range_says() -> None:
             ("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--seq", "3000"),
             "not whole sequences of 3,000; give --batch-tokens 4194000",
         ),
-        (("gpt3_175b", "--devices", "64", "--box", "dgx_h100", "--seq", "4096"), "has learned 2,048 positions"),
+        (("gpt3_175b", "--devices", "64", "--box", "dgx_h100", "--seq", "4096"), "takes at most 2,048 tokens"),
         (("llama3_8b", "--devices", "61", "--box", "dgx_h100"), "no layout of 61 devices divides llama3_8b"),
     ],
 )

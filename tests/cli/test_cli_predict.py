@@ -265,15 +265,15 @@ def test_the_host_is_named_in_every_output(sh):
     def told(*argv):
         return " ".join(sh.out("predict", "dscnn_kws", *argv).split())
 
-    assert "Host: Virtual machine, 16 cores of an Intel Xeon; it takes 11 µs to launch an element-wise op." in told(
+    assert "The host (Virtual machine, 16 cores of an Intel Xeon) takes 11 µs to launch an element-wise op." in told(
         "--on", "h200", "--host", "vm"
     )
-    assert "Host: Bare-metal server, as a DGX H100, estimated; it takes 8.14 µs" in told("--on", "h200_sxm", "--host", "bare")
+    assert "The host (Bare-metal server, as a DGX H100, estimated) takes 8.14 µs" in told("--on", "h200_sxm", "--host", "bare")
     assert "Each launch takes 5 µs, as given." in told("--on", "h200_sxm", "--launch", "5 us")
     both = told("--on", "h100,neoverse_n1_2core", "--dtype", "fp32", "--host", "vm")
-    assert "h100_sxm: host: Virtual machine" in both and "neoverse_n1_2core: the device launches its own kernels." in both
+    assert "h100_sxm: the host (Virtual machine" in both and "neoverse_n1_2core: the device launches its own kernels." in both
     for machine in ("h100", "h200"):  # the same before every GPU
-        assert "Host: Typical server, estimated; it takes 6.47 µs" in told("--on", machine)
+        assert "The host (Typical server, estimated) takes 6.47 µs" in told("--on", machine)
 
 
 def test_an_unknown_host_gets_its_nearest(sh):

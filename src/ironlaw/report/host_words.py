@@ -10,12 +10,12 @@ Form = Callable[[float, str], str]
 
 
 def launched(p: Prediction, form: Form) -> str:
-    """`the host is a typical server (estimated), which takes 10 µs to launch an element-wise op`."""
+    """`the host (Typical server, estimated) takes 10 µs to launch an element-wise op`."""
     if p.hardware.dispatch != "queued":
         return "the device launches its own kernels"
     if p.plan.launch is not None:
         return f"each launch takes {form(float(p.plan.launch), 's')}, as given"
-    return f"host: {p.host.label}; it takes {form(p.host.default, 's')} to launch an element-wise op"
+    return f"the host ({p.host.label}) takes {form(p.host.default, 's')} to launch an element-wise op"
 
 
 def each(predictions: Iterable[Prediction], form: Form, name: Callable[[Prediction], str]) -> list[str]:

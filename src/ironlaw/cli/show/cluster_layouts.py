@@ -15,6 +15,7 @@ PARTS = {
     "expert": "expert all-to-all", "pipeline": "sends between stages", "bubble": "pipeline bubble", "data": "exposed gradient exchange",
     "update": "optimiser",
 }  # fmt: skip
+HELD = {"optimiser": "optimiser state"}  # parts of a device's memory whose names need a word more
 BASES = {
     "calibrated": "operators measured on this device", "transferred": "operators estimated from measurements of other devices",
     "bound": "the datasheet's peaks, so real steps are longer",
@@ -59,7 +60,7 @@ def _parts(best: Mapping[str, Any]) -> None:
         (PARTS[name], show(seconds, "s"), draw.percent(seconds / best["step_s"])) for name, seconds in best["parts_s"].items() if seconds
     ]
     draw.table(["", "time", "share"], rows, left=("",))
-    held = ", ".join(f"{show(size, 'B')} of {name}" for name, size in best["memory"].items())
+    held = ", ".join(f"{show(size, 'B')} of {HELD.get(name, name)}" for name, size in best["memory"].items())
     draw.say(f"The fullest device holds {held}.", draw.DIM)
 
 

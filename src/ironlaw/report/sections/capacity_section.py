@@ -18,6 +18,6 @@ def section(capacities: tuple[Capacity, ...]) -> str:
     out = "<h3>What would fit</h3>" + table(("machine", "memory", "holds, eager"), rows, "The largest batch and the longest sequence", (1,))
     return out + paragraph(
         "Weights, caches and the activations alive at once, beside what driver, runtime and system keep;"
-        " libraries' own workspace comes on top.",
+        " the libraries' own workspace is extra.",
         "il-quiet",
     )

@@ -38,13 +38,13 @@ def section(analysis: Analysis) -> tuple[str, dict[str, Any]]:
 def _words(plan: FusionPlan) -> str:
     joined = [group for group in plan.groups if len(group.ops) > 1]
     if not joined:
-        return "Nothing is joined: no two neighbours may share a kernel."
+        return "Nothing is fused, because no two neighbours may share a kernel."
     inside = sum(len(group.ops) for group in joined)
     common, count = Counter(" + ".join(op.kind for op in group.ops) for group in joined).most_common(1)[0]
     saved = format_quantity(float(plan.bytes_saved), "B")
     return (
-        f"{inside:,} of {len(plan.source.ops):,} operators become {len(joined):,} kernels; {len(plan.groups) - len(joined):,} stand alone."
-        f" {saved} of {format_quantity(float(plan.source.bytes), 'B')} of traffic is saved. Most often: {common} (×{count})."
+        f"{inside:,} of {len(plan.source.ops):,} ops become {len(joined):,} kernels; {len(plan.groups) - len(joined):,} are not fused."
+        f" {saved} of {format_quantity(float(plan.source.bytes), 'B')} of traffic is saved, most often by fusing {common} (×{count})."
     )
 
 

@@ -46,7 +46,7 @@ def actions(advice: Advice) -> str:
     note = "Each on top of the one before." if steps > 1 else ""
     if steps > 1:
         note += f" Together {significant(advice.together)}×."
-    note += " In brackets: where four measured gains in five should fall."
+    note += " In brackets: the range that should hold in four runs out of five."
     return f'<h3 class="todo">What to do</h3><ol class="actions">{out}</ol>' + paragraph(note.strip(), "il-quiet")
 
 
@@ -90,7 +90,7 @@ def elsewhere(advice: Advice) -> str:
         return "No other machine was tried: name several with --on."
     said = []
     for action in advice.elsewhere:
-        price = f" at ${significant(action.prices[1])} an hour" if action.prices[1] is not None else ""
+        price = f" at ${significant(action.prices[1])} per hour" if action.prices[1] is not None else ""
         speed = "is as fast" if abs(action.gain.ratio - 1) < EQUAL else f"is {_gain(action)} as fast"
         said.append(f"{action.after.hardware.name} {speed}{price}")
     gains = [action.gain for action in advice.elsewhere]
