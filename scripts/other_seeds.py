@@ -8,8 +8,9 @@ listed should be the exact law, run longer, or show fewer digits. A lab that dra
 """
 
 import argparse
-import multiprocessing
+import json
 import re
+import subprocess
 import sys
 import tempfile
 from difflib import SequenceMatcher
@@ -70,7 +71,7 @@ def claim(name):
 def belief(name):
     from ironlaw.recall.beliefs import counterexample
 
-    return [counterexample(name).text]
+    return [counterexample(name).text, str(counterexample(name).holds)]
 
 
 def card(name):
@@ -103,7 +104,8 @@ def said(name):
     return [text for text in READ[kind or "lab"](rest) if text.strip()]
 
 
-def _drawn(salt, asked):
+def draw(salt, asked):
+    """Name -> what it says, with streams from other seeds; and whether anything was drawn for it."""
     from ironlaw.engine import streams
 
     integers, draws = streams.integers, []
@@ -117,9 +119,9 @@ def _drawn(salt, asked):
 
 
 def drawn(salt, asked):
-    """Name -> what it says; and whether anything was drawn for it. In a process of its own, for what was computed once is kept."""
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        return pool.apply(_drawn, (salt, list(asked)))
+    """The same in a process of its own, for what was computed once is kept."""
+    command = [sys.executable, __file__, "--salt", str(salt), *asked]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def places(number, rough):
@@ -186,7 +188,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--salt", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.salt is not None:
+        print(json.dumps(draw(args.salt, args.names)))
+        return
     simulated, found = unconfirmed(args.names or names(), args.seeds)
     print(f"simulated: {', '.join(simulated)}")
     for (name, sentence), figures in found.items():

@@ -1,0 +1,40 @@
+"""Simulated figures and another seed, quickly: one lab, and the claims of short simulations.
+
+The whole, with ten seeds, is tests/release/test_other_seeds.py.
+"""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+spec = importlib.util.spec_from_file_location("other_seeds", Path(__file__).parents[2] / "scripts" / "other_seeds.py")
+other_seeds = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(other_seeds)
+QUICK = ("lab_14_tail", "claim/hedge_costs_5", "claim/batch_formation_31ms", "claim/a_spike_passes")
+
+
+def test_another_seed_confirms_what_is_shown():
+    simulated, found = other_seeds.unconfirmed(QUICK, 1)
+    assert simulated == ["lab_14_tail", "claim/hedge_costs_5"]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ("P99 is 510 ms.", "P99 is 590 ms.", [("510", "590")]),
+        ("P99 is 510 ms.", "P99 is 511 ms.", []),  # at the edge of being rounded up
+        ("about 500 ms", "about 600 ms", []),  # one digit is meant
+        ("about 500 ms", "about 800 ms", [("about 500", "about 800")]),
+        ("0.6–1.1 s", "about 900 ms", []),
+        ("0.6–1.1 s", "1.2–2 s", [("0.6–1.1", "1.2–2")]),
+        ("78.9%", "78.7%", [("78.9", "78.7")]),
+    ],
+)
+def test_what_counts_as_the_same_figure(one, other, apart):
+    assert [figures for _, figures in other_seeds.compared([one], [other])] == ([apart] if apart else [])
+
+
+def test_other_words_are_not_the_same():
+    assert list(other_seeds.compared(["It stays late."], ["It comes back."])) == [("It stays late.", ["other words"])]
