@@ -170,7 +170,7 @@ def run(monkeypatch):
     for factor in checkpointing.FACTORS:
         value = 100 * float(goodput(factor * best, 0.1, 0.3, 1.0).goodput) - 4
         params = {"factor": factor, "interval_s": factor * best, "mtbf_s": 1.0, "kills": 6}
-        rows.append(figure_row("goodput", "work that lasts", value, value - 5, value + 5, "%", 6, **params))
+        rows.append(figure_row("goodput", "useful work", value, value - 5, value + 5, "%", 6, **params))
     monkeypatch.setitem(measured.ROWS, "checkpointing", rows)
 
 

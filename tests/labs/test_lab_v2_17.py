@@ -210,7 +210,7 @@ def test_designs_are_taken_up_and_said(page):
 def test_llama_three_row_by_row():
     rows = {row[0]: row for row in llama.rows()}
     assert rows["GPU-hours"][1].startswith("30.84") and float(rows["GPU-hours"][2].split()[0]) == pytest.approx(30.84, rel=0.25)
-    assert rows["Between failures"][1] == "3.09 h" and float(rows["Work that lasts"][2].rstrip("%")) > 90
+    assert rows["Between failures"][1] == "3.09 h" and float(rows["Goodput"][2].rstrip("%")) > 90
     assert rows["FLOP/s of a GPU"][1] == "400 TFLOP/s"
     low, _, high, _ = rows["Carbon of all three sizes"][2].replace(",", "").split()
     assert float(low) < 11_390 < float(high)

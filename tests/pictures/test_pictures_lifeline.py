@@ -21,7 +21,7 @@ def test_bars_add_up_to_what_has_passed(until):
     figure = lifeline.lifeline(job, DAY, until)
     assert sum(hours(figure, about) for about, *_ in LOOK.values()) == pytest.approx(until / 3600)
     passed = [s._replace(end=min(s.end, until)) for s in job if s.start < until]
-    assert hours(figure, "work that lasts") == pytest.approx(float(shares(passed).goodput) * until / 3600)
+    assert hours(figure, "useful work") == pytest.approx(float(shares(passed).goodput) * until / 3600)
     assert all(0 <= dict(bar.at)["x0"] <= dict(bar.at)["x1"] <= 6 + 1e-9 for bar in figure.marks if bar.type == "bar")
     assert figure.y.names[0] == "0 to 6 h" and figure.x.domain == (0.0, 6.0)
 
@@ -32,14 +32,14 @@ def test_many_short_stretches_become_cells_that_keep_the_time():
     assert len(job) > 1000 > len(figure.marks)
     assert sum(hours(figure, about) for about, *_ in LOOK.values()) == pytest.approx(24.0)
     law = shares(job)
-    assert hours(figure, "work that lasts") / 24 == pytest.approx(float(law.goodput), abs=0.25)
+    assert hours(figure, "useful work") / 24 == pytest.approx(float(law.goodput), abs=0.25)
 
 
 def test_words_and_table_say_the_same():
     figure = lifeline.lifeline([Stretch("work", 0, 3600), Stretch("save", 3600, 4000), Stretch("lost", 4000, 7200)], DAY, 7200.0)
-    parts = "work that lasts 50%, saving 5.56%, lost work 44.4%, detecting and restarting 0%"
+    parts = "useful work 50%, saving 5.56%, lost work 44.4%, detecting and restarting 0%"
     assert figure.text.replace("\u202f", " ") == f"After 2 h: {parts}. At this moment: lost work."
-    assert [cell.replace("\u202f", " ") for cell in figure.table.rows[0]] == ["work that lasts", "60 min", "50%"]
+    assert [cell.replace("\u202f", " ") for cell in figure.table.rows[0]] == ["useful work", "60 min", "50%"]
     moment = next(item for item in figure.marks if item.name == "this moment")
     assert dict(moment.at) == {"x": 2.0, "y": "0 to 6 h"}
     begun = lifeline.lifeline([Stretch("work", 0, 3600)], DAY, 0.0)

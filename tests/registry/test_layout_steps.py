@@ -63,5 +63,5 @@ def test_scores_in_memory_are_kept_and_selective_recomputation_drops_them() -> N
 
 
 def test_what_does_not_divide_is_refused() -> None:
-    with pytest.raises(BadValue, match="126 layers do not divide into 4 stages of 3 pieces"):
+    with pytest.raises(BadValue, match="126 layers do not divide into 4 stages of 3 chunks"):
         layout_step("llama3_405b", TETON, Layout(8, 4, 1, 512, virtual=3), 2048, 8192)

@@ -1,4 +1,4 @@
-"""A job's day: work that lasts, saves, work that was lost, restarts, in rows one under the other like lines of a text, up to a moment."""
+"""A job's day: useful work, saves, work that was lost, restarts, in rows one under the other like lines of a text, up to a moment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BARS = 300  # that stay quick to draw; beyond, cells show what takes most of the
 CELLS = 144  # of a row
 # kind -> (in the legend, colour, hatched)
 LOOK = {
-    "work": ("work that lasts", "compute", False), "save": ("saving", "memory", False), "lost": ("lost work", "fail", True),
+    "work": ("useful work", "compute", False), "save": ("saving", "memory", False), "lost": ("lost work", "fail", True),
     "restart": ("detecting and restarting", "overhead", False),
 }  # fmt: skip
 

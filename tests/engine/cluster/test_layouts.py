@@ -157,7 +157,7 @@ def test_uneven_stages_leave_room_for_embedding_and_head() -> None:
     shape = decoder("llama3_405b")
     assert stage_layers(shape, Layout(8, 16)) == (7, *(8,) * 14, 7)
     assert stage_layers(shape, Layout(8, 9)) == (14,) * 9
-    with pytest.raises(BadValue, match=r"126 layers do not divide into 5 stages of 1 pieces.*divides 126 or 128"):
+    with pytest.raises(BadValue, match=r"126 layers do not divide into 5 stages of 1 chunks.*divides 126 or 128"):
         stage_layers(shape, Layout(8, 5))
 
 

@@ -95,7 +95,7 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
         (
             lambda: stage_layers(SHAPE, Layout(pipeline=5)),
             "pipeline",
-            "^toy: 6 layers do not divide into 5 stages of 1 pieces, nor .* divides 6 or 8$",
+            "^toy: 6 layers do not divide into 5 stages of 1 chunks, nor .* divides 6 or 8$",
         ),
         (lambda: check(SHAPE, Layout(tensor=3), 1, 8), "tensor", "^toy: 8 heads do not divide by 3; tensor parallelism has to"),
         (lambda: check(SHAPE, Layout(context=3), 1, 8), "context", "^toy: 8 tokens of a sequence do not divide by 6;"),
@@ -109,9 +109,9 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
         (
             lambda: check(SHAPE, Layout(pipeline=2, virtual=3), 3, 8),
             "virtual",
-            "^cutting stages into pieces needs a pipeline, .* of 2 microbatches .*; this layout leaves 3$",
+            "^interleaving needs a pipeline, .* of 2 microbatches .*; this layout leaves 3$",
         ),
-        (lambda: check(SHAPE, Layout(virtual=2), 4, 8), "virtual", "^cutting stages into pieces needs a pipeline"),
+        (lambda: check(SHAPE, Layout(virtual=2), 4, 8), "virtual", "^interleaving needs a pipeline"),
     ],
 )
 def test_the_setting_that_is_refused_is_named(ask, field: str, words: str) -> None:

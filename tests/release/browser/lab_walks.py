@@ -504,7 +504,7 @@ def the_pipeline(page: Page, first: Locator) -> None:
 
 def the_layout(page: Page, second: Locator) -> None:
     expect(banner(second)).to_contain_text("does not fit")
-    page.get_by_role("button", name="More stages, cut into pieces").click()
+    page.get_by_role("button", name="More stages, interleaved").click()
     expect(banner(second)).to_contain_text("does not fit")
     second.locator('[data-dial="zero"]').get_by_text("2", exact=True).click()
     expect(banner(second)).to_contain_text("It works")

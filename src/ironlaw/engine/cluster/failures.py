@@ -62,7 +62,7 @@ def optimum(save: float, between: float) -> float:
 
 
 def wall(interval: Number, save: Number, restart: Number, between: Number) -> Number:
-    """Seconds of wall time for each second of work that lasts; inf where it is beyond all numbers."""
+    """Seconds of wall time for each second of useful work; inf where it is beyond all numbers."""
     check_positive("interval", interval)
     if all(isinstance(x, SCALARS) for x in (interval, save, restart, between)):
         if max(restart, interval + save) / between > 700.0:

@@ -1,4 +1,4 @@
-"""A job that fails at given moments, stretch by stretch: work that lasts, saves, work that is lost, restarts.
+"""A job that fails at given moments, stretch by stretch: useful work, saves, work that is lost, restarts.
 
 For what no formula covers (failures that are no Poisson process), and to be drawn.
 """

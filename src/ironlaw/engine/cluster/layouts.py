@@ -62,7 +62,7 @@ def stage_layers(shape: Shape, layout: Layout) -> tuple[int, ...]:
         full = (shape.layers + 2) // layout.pipeline
         return (full - 1, *(full,) * (layout.pipeline - 2), full - 1)
     raise BadValue(
-        f"{shape.name}: {shape.layers} layers do not divide into {layout.pipeline} stages of {layout.virtual} pieces, nor with one fewer in"
+        f"{shape.name}: {shape.layers} layers do not divide into {layout.pipeline} stages of {layout.virtual} chunks, nor with one fewer in"
         f" the first and last; give a pipeline that divides {shape.layers} or {shape.layers + 2}", "pipeline",
     )  # fmt: skip
 
@@ -94,8 +94,7 @@ def check(shape: Shape, layout: Layout, batch: int, seq: int) -> None:
     count = micro_batches(layout, batch)
     if layout.virtual > 1 and (layout.pipeline == 1 or count % layout.pipeline):
         raise BadValue(
-            f"cutting stages into pieces needs a pipeline, and a multiple of {layout.pipeline} microbatches in it;"
-            f" this layout leaves {count}",
+            f"interleaving needs a pipeline, and a multiple of {layout.pipeline} microbatches in it; this layout leaves {count}",
             "virtual",
         )
 

@@ -23,9 +23,9 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     rows = [("Save every", show(one["interval_s"], "s") if one else "open", "")]
     if not two:
-        return [*rows, ("Far saves", "open", ""), ("Work that lasts", "open", "")]
+        return [*rows, ("Far saves", "open", ""), ("Goodput", "open", "")]
     return [
         *rows,
         ("Far saves", f"every {show(two['far_interval_s'], 's')}", ""),
-        ("Work that lasts", percent(two["goodput"]), "fail" if two["constraint_hit"] else ""),
+        ("Goodput", percent(two["goodput"]), "fail" if two["constraint_hit"] else ""),
     ]

@@ -131,7 +131,7 @@ def rows(bench: Bench) -> Iterator[Draft]:
             added = lasting(job, factor * best, between, bench)
             share, (low, high) = sum(added) / sum(between), jackknife(added, between)
             params: dict[str, Any] = {"factor": factor, "interval_s": rounded(factor * best), "mtbf_s": rounded(mean), "kills": KILLS}
-            label = f"work that lasts, saved every {factor * best:.2g} s"
+            label = f"useful work, saved every {factor * best:.2g} s"
             yield figure_row(GOODPUT, label, rounded(100 * share), rounded(100 * low), rounded(100 * high), "%", KILLS, **params)
         size = f"{STATE >> 20} MiB" if STATE >> 20 else f"{STATE >> 10} KiB"
         yield case_row(SAVE, f"a save of {size}, synced", {"bytes": STATE}, Timing.of(job.saves).row())

@@ -146,7 +146,7 @@ EXPERIMENTS = {
         Experiment(
             "checkpointing", "A job that is killed and starts again",
             f"Kills a job with {checkpointing.STATE >> 20} MiB of state {checkpointing.KILLS} times at each of "
-            f"{len(checkpointing.FACTORS)} intervals between synced saves, starts it again each time, and counts the work that lasts.",
+            f"{len(checkpointing.FACTORS)} intervals between synced saves, starts it again each time, and counts the useful work.",
             25, "numpy",
         ),
         Experiment(

@@ -76,7 +76,7 @@ def _evaluate(design: Design, faster: Faster) -> Report:
     return Report(
         design,
         values,
-        (*parts, Factor("work that lasts", goodput)),
+        (*parts, Factor("useful work", goodput)),
         whole_training.peak_tokens(design, faster),
         one,
         saves,

@@ -40,7 +40,7 @@ def pieces(lab: kit.Lab, setting: Setting) -> Figure:
     for count in PIECES:
         refusal = why_not_pieces(setting, count)
         if not refusal:
-            name = "whole stages" if count == 1 else f"{count} pieces each"
+            name = "whole stages" if count == 1 else f"{count} chunks each"
             rows[name] = (100 * float(bubble(setting.pipeline, setting.micro_batches, count)), count == setting.virtual)
     marks: list[Mark] = [
         mark("bar", "warn", x=value, y=name, id=name, name=name, label=f"{significant(value)}%", emphasis=chosen,

@@ -37,7 +37,7 @@ class Setting:
     tensor: int = among((1, 2, 4, 8), 8, "Tensor parallelism over")
     pipeline: int = among(STAGES, 12, "Pipeline stages", dial="select")
     data: int = among(REPLICAS, 48, "Replicas of the pipeline", dial="span", log=True, whole=True)
-    virtual: int = among(PIECES, 1, "Pieces per stage")
+    virtual: int = among(PIECES, 1, "Chunks per stage")
     micro: int = among((1, 2, 4, 8), 1, "Sequences per microbatch")
     batch: int = among((1152, 2304, 4608), 1152, "Sequences per step", shown="{:,}")
 

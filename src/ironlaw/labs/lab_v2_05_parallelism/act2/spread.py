@@ -35,7 +35,7 @@ class Case:
     tensor: int = among((1, 2, 4, 8, 16), 8, "Tensor parallelism (TP)")
     pipeline: int = among((1, 2, 4, 8, 16, 32, 64), 4, "Pipeline stages (PP)")
     context: int = among((1, 2, 4, 8, 16), 1, "Context parallelism (CP)")
-    virtual: int = among((1, 2, 4, 8), 1, "Pieces per stage")
+    virtual: int = among((1, 2, 4, 8), 1, "Chunks per stage")
     micro: int = among((1, 2, 4), 1, "Sequences per microbatch")
     zero: int = among(range(4), 1, "ZeRO stage")
     recompute: str = among(RECOMPUTE, "none", "Recompute", tried=("full",))

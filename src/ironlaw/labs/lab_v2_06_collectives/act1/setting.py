@@ -33,7 +33,7 @@ class Setting:
     first: str = among(NAMES, "ring", "Algorithm", dial="select")
     second: str = among(NAMES, "binomial", "Compare with", dial="select")
     lines: str = among(LINES, TWO, "Show")
-    pieces: str = among(PIECES, BEST, "Pieces of the double tree")
+    pieces: str = among(PIECES, BEST, "Chunks of the double tree")
     chunk: float = figure(256, "Piece size", "KB", low=4, high=16_000, dial="span", log=True, means=times(1e3))
 
     def why_not(self, name: str) -> str:

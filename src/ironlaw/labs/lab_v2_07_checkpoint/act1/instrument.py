@@ -69,7 +69,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
 def formula(setting: Setting) -> str:
     if setting.law != 1.0:
         return line(
-            "work that lasts =", fraction("<i>τ</i>", "<i>M</i>"),
+            "useful work =", fraction("<i>τ</i>", "<i>M</i>"),
             "· Σ<sub><i>n</i></sub> <i>S</i>(<i>R</i> + <i>n</i>(<i>τ</i> + <i>δ</i>)) =",
             kit.amount(100 * (1 - setting.wasted), "%"),
         )  # fmt: skip

@@ -14,7 +14,7 @@ NAME = "checkpointing"
 
 @dataclass(frozen=True)
 class Job:
-    """What was measured: seconds, and the share of work that lasts at each interval, in percent."""
+    """What was measured: seconds, and the share of useful work at each interval, in percent."""
 
     save: float
     restart: float

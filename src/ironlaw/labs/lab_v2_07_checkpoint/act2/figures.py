@@ -28,7 +28,7 @@ def parts(plan: Plan) -> list[Part]:
     shares = plan.shares
     waits = [Part("waiting for a host", 100 * plan.waiting, "ridge", pattern=True)] if plan.waiting > LEAST else []
     return [
-        Part("work that lasts", 100 * float(shares.goodput), "compute"), Part("saving", 100 * float(shares.writing), "memory"),
+        Part("useful work", 100 * float(shares.goodput), "compute"), Part("saving", 100 * float(shares.writing), "memory"),
         Part("lost work", 100 * max(0.0, float(shares.lost)), "fail", pattern=True),
         Part("detecting and restarting", 100 * float(shares.restart), "overhead"), *waits,
     ]  # fmt: skip
@@ -54,7 +54,7 @@ def time(lab: kit.Lab, plan: Plan) -> Figure:
 
 
 def by_gpus(plan: Plan) -> Figure:
-    """Percent of work that lasts, from 256 GPUs on: the plan as set, with intervals that follow, and without near copies. Spare hosts grow
+    """Percent of useful work, from 256 GPUs on: the plan as set, with intervals that follow, and without near copies. Spare hosts grow
     with the GPUs, since a large job would use up those of a small one; a small one keeps a few."""
     least = min(plan.spares, FEWEST_SPARES)
     sized = {count: replace(plan, gpus=round(count), spares=max(least, round(plan.spares * count / plan.gpus))) for count in COUNTS}
@@ -66,12 +66,12 @@ def by_gpus(plan: Plan) -> Figure:
         series[FAR] = [(count, 100 * replace(each, near=NONE).at_best.goodput) for count, each in sized.items()]
     own = mark("point", "accent", x=float(plan.gpus), y=100 * plan.goodput, size=8, id="now", name="as set",
                label=format_quantity(100 * plan.goodput, "%"), drag={"dial": "gpus", "axis": "x"},
-               hover=[("GPUs", f"{plan.gpus:,}"), ("work that lasts", exact(100 * plan.goodput, "%"))])  # fmt: skip
+               hover=[("GPUs", f"{plan.gpus:,}"), ("useful work", exact(100 * plan.goodput, "%"))])  # fmt: skip
     goal = mark("rule", "good", y=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f}%", name="goal", id="goal")
     spares = f"a spare host per {plan.gpus / plan.spares:,.0f} GPUs, at least {least}" if plan.spares else "no spare hosts"
     ticks = tuple(float(FEWEST * 8**k) for k in range(4))
     return lines(
-        series, Axis("log", "GPUs", "", (float(FEWEST), float(MOST)), ticks=ticks), Axis("linear", "work that lasts", "%", (0.0, 100.0)),
+        series, Axis("log", "GPUs", "", (float(FEWEST), float(MOST)), ticks=ticks), Axis("linear", "useful work", "%", (0.0, 100.0)),
         f"{plan.gpus:,} GPUs keep {format_quantity(100 * plan.goodput, '%')} of their time", extra=[goal, own], id="by-gpus",
         note=f"one GPU fails every {format_quantity(plan.unit, 's')}; {spares}",
     )  # fmt: skip

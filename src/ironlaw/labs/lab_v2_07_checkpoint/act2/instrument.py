@@ -61,7 +61,7 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
     good = verdict.works(plan)
     room = plan.memory >= plan.held
     return [
-        kit.card("Work that lasts", 100 * plan.goodput, "%", tone="good" if good else "bad"),
+        kit.card("Goodput", 100 * plan.goodput, "%", tone="good" if good else "bad"),
         kit.card("At the best intervals", 100 * plan.at_best.goodput, "%"),
         kit.card("Between failures", plan.between, "s"),
         kit.card("Time of a far save", plan.drain, "s", note="until it is stored"),

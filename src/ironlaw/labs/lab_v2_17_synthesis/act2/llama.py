@@ -35,7 +35,7 @@ def rows() -> list[tuple[str, str, str, str]]:
     return [
         ("FLOP/s of a GPU", show(rate, "FLOP/s"), show(causal, "FLOP/s"), f"layout {run.layout} on {run.layout.devices:,} H100"),
         ("Between failures", show(between, "s"), show(between, "s"), "failures counted over the days; an input of the model"),
-        ("Work that lasts", f"over {percent(effective)}", percent(lasts),
+        ("Goodput", f"over {percent(effective)}", percent(lasts),
          f"saves of {show(SAVE, 's')}, {show(DETECT + RESTART, 's')} to restart, which are premises of this page and not of the paper"),
         ("GPU-hours", f"{significant(float(whole['hours']) / 1e6, 4)} million", f"{significant(hours / 1e6, 4)} million",
          f"{show(flops, 'FLOP')}, six for each parameter and token, at the rate and the share above"),
