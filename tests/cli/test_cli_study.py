@@ -44,7 +44,7 @@ def test_a_study_is_run_shown_and_not_run_again(sh, file):
     assert [row["batch"] for row in told["best"]] == [4, 4] and told["best"][0]["machine"] == "h100_sxm"
     code, out, _ = sh("study", file, "--jobs", "1", "--json")
     assert code == 0 and json.loads(out)["computed"] == 0 and json.loads(out)["by"] == "seconds"
-    assert "asks them again" not in sh("study", file, "--jobs", "1")[1]
+    assert "computes them again" not in sh("study", file, "--jobs", "1")[1]
 
 
 def test_questions_are_listed_with_what_they_take(sh):

@@ -148,7 +148,7 @@ def test_ops_that_are_not_everyday(call: Any, shape: tuple[int, ...], expected: 
     ("call", "args", "said"),
     [
         (torch.jit.trace(Small(), torch.zeros(2, 8)), (X,), "a scripted or traced module hides its operators; capture the nn.Module"),
-        (nn.LazyLinear(4), (X,), "weight has no shape yet, since its layer is lazy"),
+        (nn.LazyLinear(4), (X,), "weight has no shape yet because its layer is lazy"),
         (Small(), (X.half(),), r"test_capture_odd\.py:\d+ .*addmm of fp32 and fp16: both must have one number format"),
         (Small(), (), "missing 1 required positional argument: 'x'"),
         (lambda x: x.view(-1), (X,), "ran no operator on a tensor"),
