@@ -41,7 +41,7 @@ class Spot:
             "intensity": format_quantity(self.intensity, intensity_unit(row.op.dtype)),
             "rate": format_quantity(self.rate, rate_unit(row.op.dtype)),
             "takes": format_quantity(float(row.seconds), "s"),
-            "binds": TERM_NAMES[str(row.term)],
+            "bottleneck": TERM_NAMES[str(row.term)],
         }
 
     @property
