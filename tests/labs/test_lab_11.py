@@ -706,10 +706,26 @@ def test_the_learner_s_own_machine_is_a_context(tmp_path, monkeypatch):
         page.send("context", value="this_machine")
         assert "on the NVIDIA H100 SXM5" in bare(page.reload().parts["act1_message"].text)  # the question is about two devices
         page.first_act()
+        assert page.piece("act1.instrument").state["dials"]["device"] == "h100_sxm"  # the reveal is about it, so the screen is too
         page.predict("act2", "split")
+        page.send("context", value="this_machine")
         assert page.piece("act1.instrument").state["dials"]["device"] == "this_machine"
         assert "this machine, FP32" in bare(str(page.piece("act1.instrument").view["note"]))
         assert "multiplied in FP32" in bare(page.piece("act2.instrument").view["after"])
+
+
+def test_act_two_opens_on_the_question_s_device_whichever_was_chosen_elsewhere(tmp_path):
+    """Where another lab chose the Jetson, Act I is asked about it; Act II is about the H100, and so are its banner and its dials."""
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        ledger.append("lab_01_magnitude", "context", {"context": "orin_nx_16gb"})
+        page = Page(ledger, SLUG, SAID)
+        page.first_act()
+        assert page.piece("act1.instrument").state["dials"]["device"] == "orin_nx_16gb"
+        page.predict("act2", "split")
+        shown = page.piece("act2.instrument")
+        assert shown.state["dials"]["device"] == "h100_sxm" and shown.view["banner"]["title"] == "It fits"
+        page.send("context", value="orin_nx_16gb")  # a click away
+        assert shown.state["dials"]["device"] == "orin_nx_16gb" and shown.view["banner"]["title"] == "Out of memory"
 
 
 # --- axes

@@ -103,21 +103,26 @@ def the(context: Context) -> str:
 
 def current(contexts: Sequence[Context], questions: Mapping[str, Question], ledger: Any, lab: str) -> Context:
     """Where a lab stands: at what was chosen, saved or asked about last in it. A question that is about one context brings it when it
-    is committed. A lab that is not begun opens at its first question's; else on the device that the learner chose last in another lab,
-    which is never their own machine; else at its first."""
+    is committed. One that is about whichever device is chosen is never about the learner's own machine, and brings the first instead.
+    A lab that is not begun opens at its first question's; else on the device that the learner chose last in another lab, which is never
+    their own machine; else at its first."""
     shared = [context.slug for context in contexts if context.device is not None and context.slug != LOCAL]
     asked = next((question.context for question in questions.values()), "")
     try:
         slugs, events = [contexts[0].slug, ledger.track(shared) if shared else None, asked], ledger.events(lab)
     except LedgerError:  # the page says so
         slugs, events = [contexts[0].slug, asked], []
-    for event in events:
-        if event.kind == "prediction" and event.question in questions:
-            slugs.append(questions[event.question].context)
-        elif event.kind in ("context", "design"):
-            slugs.append(event.payload.get("context"))
     known = {context.slug: context for context in contexts}
-    return next(known[slug] for slug in reversed(slugs) if slug in known)
+    stands = [slug for slug in slugs if slug in known][-1]
+    for event in events:
+        slug = None
+        if event.kind == "prediction" and event.question in questions:
+            question = questions[event.question]
+            slug = question.context or (contexts[0].slug if stands == LOCAL and question.kind == "prediction" else None)
+        elif event.kind in ("context", "design"):
+            slug = event.payload.get("context")
+        stands = slug if slug in known else stands
+    return known[stands]
 
 
 def pick(contexts: Sequence[Context], slug: str) -> Context:
