@@ -36,14 +36,10 @@ import sys
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 import quick_commits
 from ironlaw.cli import main
-from ironlaw.kit import experiment
-from ironlaw.labs.lab_01_magnitude import models
-from ironlaw.labs.lab_v2_10_kv_serving import warming as servers
-from ironlaw.labs.lab_v2_17_synthesis import warming
+from ironlaw.kit import background, experiment
 from ironlaw.server import start_server
 start_server.warm = lambda app: None
-for one in (models, servers, warming):
-    one._warm.acquire()
+background.allowed.clear()
 whole = experiment.command
 experiment.command = lambda name, *force: [sys.executable, {SMALL!r}, *whole(name, *force)[3:], "--with", "numpy", "--seconds", "0.1"]
 sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,7 @@
 """A goal and its help: rungs in order, each written down with the dials it was asked at; and the search behind them, on a made-up box."""
 
+from functools import cache
+
 import pytest
 from as_browser import send
 
@@ -62,6 +64,24 @@ def test_where_the_goal_is_met_nothing_is_written(aim):
 def test_a_locked_instrument_has_no_help(lab):
     piece = hints.hint(Aim(lab, "act2", Goal(lambda lab, values: values, LIMITS, ("size",))), list)
     assert "not open yet" in send(piece, act=1, rung=1)["error"]["message"] and not hints.hints(lab.ledger, lab.slug, "act2")
+
+
+def test_what_was_prepared_is_not_computed_again(aim):
+    """A slow goal keeps what it computed; after preparing, no rung asks for anything new."""
+    judged = []
+
+    @cache
+    def weigh(size, fast):
+        judged.append((size, fast))
+        return {"size": size, "fast": fast}
+
+    slow = Aim(aim.lab, "act1", Goal(lambda lab, values: weigh(values["size"], values["fast"]), LIMITS, ("size", "fast"), ahead=True))
+    hints.prepare(slow)
+    before = len(judged)
+    for rung in (1, 2, 3):
+        hints.answer(slow, hints.asked_at(slow, slow.values, rung))
+    assert before == len(judged) > 3
+    assert not hints.hints(aim.lab.ledger, aim.lab.slug, "act1")  # nobody asked
 
 
 def test_a_limit_that_one_turn_lifts_and_one_that_takes_two(aim):

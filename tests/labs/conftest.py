@@ -10,17 +10,14 @@ import quick_commits  # noqa: F401
 from headless import Page, Stages
 
 from ironlaw import kit
+from ironlaw.kit import background
 from ironlaw.kit.lab import folder
 from ironlaw.kit.lab_check import complete as answer_everything
 from ironlaw.kit.page import Page as PlainPage
 from ironlaw.kit.page_host import using
-from ironlaw.labs.lab_01_magnitude import models
-from ironlaw.labs.lab_v2_10_kv_serving import warming as servers
-from ironlaw.labs.lab_v2_17_synthesis import warming
 from ironlaw.ledger import open_ledger
 
-for one in (models, servers, warming):
-    one._warm.acquire(blocking=False)  # nothing in the background: a test builds what it asks for
+background.allowed.clear()  # a test builds what it asks for
 
 
 @pytest.fixture(scope="session")

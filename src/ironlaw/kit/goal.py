@@ -26,7 +26,8 @@ class Goal:
     """`limits` end with the good one, and a design that hits no other meets the goal. `turns`: the dials that a design may use.
 
     `nearest(lab, values)`: where the lab has a search of its own, the turns that it finds; `tight`: none of them is one too many.
-    `drivers`: of a limit, the dials that it depends on, where the lab knows them; help tries no others.
+    `drivers`: of a limit, the dials that it depends on, where the lab knows them; help tries no others. `ahead`: help takes so long that
+    it is worked out in the background, from where the act opens.
     """
 
     setting: Callable[[Any, Values], Any]
@@ -36,6 +37,7 @@ class Goal:
     panel: str = ""  # the act's further instrument that it belongs to
     drivers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     tight: bool = False
+    ahead: bool = False
 
     def broken(self, lab: Any, values: Values) -> Limit | None:
         """The first limit that a design breaks; None where it meets the goal."""

@@ -7,11 +7,13 @@ nothing is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from html import escape
 from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.kit.goal import Aim
+from ironlaw.kit.instrument import stand
 from ironlaw.kit.prose import Markup
 from ironlaw.ledger import Event
 from ironlaw.widget.acts import ActCounter
@@ -78,6 +80,14 @@ def asked_at(aim: Aim, values: Mapping[str, Any], rung: int) -> dict[str, Any]:
     return {
         "question": aim.name, "dials": dict(values), "turns": turns, "rung": rung, "drives": drives, "limit": limit.name if limit else "",
     }  # fmt: skip
+
+
+def prepare(aim: Aim) -> None:
+    """Every rung once for nobody, from where the dials stand: what it computes is kept where the lab keeps such."""
+    with suppress(Exception):  # a learner who asks is told
+        _, values, _ = stand(aim.dials, aim.values)
+        for rung in range(1, len(RUNGS) + 1):
+            answer(aim, asked_at(aim, values, rung))
 
 
 def _turned(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

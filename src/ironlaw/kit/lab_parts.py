@@ -8,6 +8,7 @@ What a page begins with is imported with this file, and what comes later when it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.kit import journey, links, page_host, prose, step
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 LOCKED = "Commit a prediction to unlock."
 DECIDE = "Commit your choice to unlock."
+AHEAD_S = 2.0  # after what the commit shows is drawn
 
 
 def message(lab: Lab, act: str, slots: Slots | None = None, task: Slots | None = None) -> Any:
@@ -199,6 +201,10 @@ def hint(lab: Lab, act: str) -> Any:
     from ironlaw.kit import hint as hints
 
     aim = next(aim for name, aim in lab.aims.items() if name.partition(".")[0] == act)
+    if aim.goal.ahead:
+        from ironlaw.kit import background
+
+        background.begin(f"{lab.slug}.{act}.hint", partial(hints.prepare, aim), after=AHEAD_S)
     return lab.show(f"{act}.hint", hints.hint(aim, lab.changed), act, "hint", "Stuck?")
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,6 +11,7 @@ from ironlaw.engine.device import memory
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.predict import one_launch
 from ironlaw.engine.device.types import Graph, Work
+from ironlaw.kit import background
 from ironlaw.registry.workloads import workload
 
 WORKLOADS = ("resnet50", "mobilenet_v2", "dscnn_kws")
@@ -48,14 +47,9 @@ def works(name: str, dtype: str, convention: str, batch: int = 1) -> list[tuple[
     return [(float(n), facts(name, n, dtype).whole[convention].work) for n in sorted({*BATCHES, batch})]
 
 
-_warm = threading.Lock()
-
-
 def warm() -> None:
-    """Build what the dials will ask for, once and in the background: the first turn is then as quick as the second."""
-    if _warm.acquire(blocking=False):  # never given back: once per process
-        with suppress(RuntimeError):  # a browser's Python has no threads: there the first turn is as slow as it is
-            threading.Thread(target=_fill, daemon=True).start()
+    """Build what the dials will ask for: the first turn is then as quick as the second."""
+    background.begin(__name__, _fill)
 
 
 def _fill() -> None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import suppress
 from dataclasses import replace
 
-_warm = threading.Lock()
+from ironlaw.kit import background
 
 
 def warm() -> None:
-    """Once in a process. A browser's Python has no threads: there the first view is as slow as it is."""
-    if _warm.acquire(blocking=False):  # never given back
-        with suppress(RuntimeError):
-            threading.Thread(target=fill, daemon=True).start()
+    background.begin(__name__, fill)
 
 
 def fill() -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import suppress
+from functools import partial
 
+from ironlaw.kit import background
 from ironlaw.systems.whole import Design, evaluate
 from ironlaw.systems.whole.whole_levers import tornado
 from ironlaw.systems.whole.whole_search import nearest
 
-_warm = threading.Lock()
-
 
 def warm(design: Design) -> None:
-    """Once in a process. A browser's Python has no threads: there the first view is as slow as it is."""
-    if _warm.acquire(blocking=False):  # never given back
-        with suppress(RuntimeError):
-            threading.Thread(target=fill, args=(design,), daemon=True).start()
+    background.begin(__name__, partial(fill, design))
 
 
 def fill(design: Design) -> None:

@@ -17,7 +17,7 @@ def _case(lab: kit.Lab, values: Mapping[str, Any]) -> ServedCase:
     return settings.read(Setting, values, machine=machine_of(lab), moving=bool(values.get("moving"))).case
 
 
-GOAL = kit.Goal(_case, LIMITS, ("prompts", "budget", "scheduling", "devices"))
+GOAL = kit.Goal(_case, LIMITS, ("prompts", "budget", "scheduling", "devices"), ahead=True)
 
 
 def task(lab: kit.Lab) -> dict[str, object]:

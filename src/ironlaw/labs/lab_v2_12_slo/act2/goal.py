@@ -30,7 +30,7 @@ def _nearest(lab: kit.Lab, values: Mapping[str, Any]) -> Mapping[str, Any] | Non
 LINES, COMMON = (40, 20), (10, 5, 0)  # requests that may wait; percent
 SAFE = {"growth": 1.2, "hedge": 0}
 TURNS = ("retries", "budget", "limit", "where", "replicas", "common", "hedge", "growth", "timeout", "order", "breaker")
-GOAL = kit.Goal(_plan, LIMITS, TURNS, nearest=_nearest)
+GOAL = kit.Goal(_plan, LIMITS, TURNS, nearest=_nearest, ahead=True)
 
 
 def task(lab: kit.Lab) -> dict[str, object]:

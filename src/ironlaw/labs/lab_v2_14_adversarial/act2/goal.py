@@ -15,7 +15,7 @@ def _plan(lab: kit.Lab, values: Mapping[str, Any]) -> Plan:
     return plan_of(data_of(lab), values)
 
 
-GOAL = kit.Goal(_plan, LIMITS, ("model", "device", "batch", "dtype", "mode", "members", "steps", "images", "noise"))
+GOAL = kit.Goal(_plan, LIMITS, ("model", "device", "batch", "dtype", "mode", "members", "steps", "images", "noise"), ahead=True)
 
 
 def task(lab: kit.Lab) -> dict[str, object]:
