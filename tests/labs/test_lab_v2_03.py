@@ -5,15 +5,21 @@ import pytest
 from headless import cards, figure
 
 from ironlaw import claims
+from ironlaw.engine.cluster import jobs
 from ironlaw.engine.cluster.loads import flow
+from ironlaw.engine.cluster.placement import fragmented
 from ironlaw.engine.cluster.topology import leaf_spine
+from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_03_fabric.act1 import local_runs
 from ironlaw.labs.lab_v2_03_fabric.act1.setting import KINDS, Setting
 from ironlaw.labs.lab_v2_03_fabric.act2 import slots as second
+from ironlaw.labs.lab_v2_03_fabric.act2.cluster import Case
+from ironlaw.labs.lab_v2_03_fabric.act2.verdict import LIMITS
 from ironlaw.measure.experiments import collectives_trial
 from ironlaw.measure.rows import case_row
 from ironlaw.registry.interconnects import interconnect
 from ironlaw.systems.fields import parameter
+from ironlaw.systems.training import fabric_jobs
 
 SLUG = "lab_v2_03_fabric"
 SAID = {"act1": "x4", "act1_reflection": "place", "act2": "all"}
@@ -77,6 +83,17 @@ def test_no_single_dial_builds_the_fabric(bench):
         assert bench.turn("act2", **{**start, **turn})["banner"]["tone"] != "good", turn
     for turns in ({"rails": True, "leaf_thin": 3}, {"rails": True, "radix": 128}):
         assert bench.turn("act2", **{**start, **turns})["banner"]["tone"] == "good", turns
+
+
+@pytest.mark.parametrize("salt", [1_000_003, 2_000_006, 3_000_009])
+def test_other_bad_days_say_the_same(salt, monkeypatch):
+    """Rails on a 4:1 spine fail on a typical bad day, and what the task's solutions hold does not hang on the placements drawn."""
+    monkeypatch.setattr(jobs, "fragmented", lambda nodes, share, seed: fragmented(nodes, share, seed ^ salt))
+    fabric_jobs.shared_fabric.cache_clear()
+    fabrics = {"bad_day": [{}], "works": [{"leaf_thin": 3.0}, {"radix": 128}, {"radix": 128, "leaf_thin": 8.0}]}
+    verdicts = {name: {settings.hit(LIMITS, Case(rails=True).at(**one)).name for one in cases} for name, cases in fabrics.items()}
+    fabric_jobs.shared_fabric.cache_clear()
+    assert verdicts == {"bad_day": {"bad_day"}, "works": {"works"}}
 
 
 def test_a_bad_day_is_drawn_below_rack_order(bench):

@@ -4,6 +4,7 @@ The whole, with ten seeds, is tests/release/test_other_seeds.py.
 """
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 spec = importlib.util.spec_from_file_location("other_seeds", Path(__file__).parents[2] / "scripts" / "other_seeds.py")
 other_seeds = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(other_seeds)
+SRC = Path(__file__).parents[2] / "src" / "ironlaw"
+OTHER_SOURCE = re.compile(r"^\s*(?:import|from) random\b|np\.random|numpy\.random|default_rng|\* \d{16,}", re.M)  # the last: home-made
 QUICK = ("lab_14_tail", "claim/hedge_costs_5", "claim/batch_formation_31ms", "claim/a_spike_passes")
 
 
@@ -34,6 +37,16 @@ def test_another_seed_confirms_what_is_shown():
 )
 def test_what_counts_as_the_same_figure(one, other, apart):
     assert [figures for _, figures in other_seeds.compared([one], [other])] == ([apart] if apart else [])
+
+
+def test_nothing_that_a_page_shows_is_drawn_otherwise():
+    """Which labs, claims and cards are simulated is found by what they draw from engine/streams.py, so there must be no other source.
+
+    Measurements have their own, the variants of cards and the points of a study are drawn before anything is computed.
+    """
+    sources = {path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py") if OTHER_SOURCE.search(path.read_text("utf-8"))}
+    elsewhere = {path for path in sources if not path.startswith("measure/")}
+    assert elsewhere == {"recall/card_variants.py", "study/axis.py", "study/study_file.py"}
 
 
 def test_other_words_are_not_the_same():

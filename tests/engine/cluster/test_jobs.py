@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw.engine.cluster.jobs import EXCHANGE, LINE, RING, FabricJob, fair_shares, uplinks, waiting
+from ironlaw.engine.cluster.jobs import EXCHANGE, LINE, PLACEMENTS, RING, FabricJob, fair_shares, typical_waiting, uplinks, waiting
 from ironlaw.engine.cluster.loads import flow, torus_all_reduce, traffic
 from ironlaw.engine.cluster.placement import fragmented
 from ironlaw.engine.cluster.topology import hosts, leaf_spine, thin_tree, three_tiers, torus
@@ -102,6 +102,24 @@ def test_a_full_spine_slows_nobody_down() -> None:
         for planes in (1, 8):
             found = waiting(Tree(1024, 64, (1,), RATE, planes), jobs, fragmented(128, 1.0, seed))
             assert all(one.communication == pytest.approx(one.port) for one in found.values())
+
+
+@given(st.lists(st.integers(0, 3), min_size=8, max_size=8), st.sampled_from([1, 2, 4, 8]))
+def test_an_exchange_leaves_pair_by_pair(at: list[int], group: int) -> None:
+    pairs = [(at[a], at[b]) for a in range(8) for b in range(8) if a // group == b // group]
+    leaving = {tree: sum(a == tree != b for a, b in pairs) / group for tree in set(at)}
+    found = FabricJob("exchange", 8, EXCHANGE, 1.0, 1.0, group).leaving(at)
+    assert found == pytest.approx({tree: size for tree, size in leaving.items() if size})
+
+
+def test_half_of_the_placements_are_worse_than_the_typical_one() -> None:
+    tree, jobs = Tree(1024, 64, (4,), RATE), [FabricJob("ring", 64, RING, 1e9, 1.0), FabricJob("exchange", 64, EXCHANGE, 1e9, 1.0, 32)]
+    draws = [waiting(tree, jobs, fragmented(128, 0.1, seed), 0.2) for seed in range(PLACEMENTS)]
+    for name, one in typical_waiting(tree, jobs, 0.1, 0.2).items():
+        times = [draw[name].communication for draw in draws]
+        assert sum(time <= one.communication for time in times) > PLACEMENTS / 2 < sum(time >= one.communication for time in times)
+        assert min(times) < max(times)  # or there would be nothing to be typical of
+    assert typical_waiting(tree, jobs, 0.0, 0.2) == waiting(tree, jobs, range(128), 0.2)
 
 
 @given(st.floats(1.0, 100.0), st.lists(st.floats(0.1, 100.0), min_size=1, max_size=6))

@@ -9,10 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from ironlaw.engine.arrays import SCALARS, Number
 from ironlaw.engine.device.types import check_positive
+from ironlaw.engine.streams import split, uniform
 from ironlaw.errors import BadValue
+
+BLOCK = 64  # failures drawn at a time
 
 
 def mtbf(unit: Number, count: Number) -> Number:
@@ -134,10 +138,10 @@ def two_level(near: Level, far: Level, survives: float, between: float) -> tuple
 def draw(seed: int, between: float, span: float, shape: float = 1.0) -> Iterator[float]:
     """Times of failures up to `span`; Weibull between them with mean `between`, shape 1 being exponential. The same for the same seed."""
     scale = between / math.gamma(1.0 + 1.0 / shape)
-    state, now = (seed * 2862933555777941757 + 3037000493) % 2**64, 0.0
-    while True:
-        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-        now += scale * (-math.log(((state >> 11) + 0.5) / 2**53)) ** (1.0 / shape)
-        if now >= span:
-            return
-        yield now
+    now = 0.0
+    for block in count():
+        for share in uniform(split(seed, block), BLOCK):
+            now += scale * (-math.log1p(-share)) ** (1.0 / shape)
+            if now >= span:
+                return
+            yield now

@@ -6,15 +6,18 @@ its NICs can send. Where a share c of the flows meet in pairs on a link, c/2 of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ironlaw.engine.cluster.placement import fragmented
 from ironlaw.engine.cluster.trees import NODE, Tree
 from ironlaw.errors import BadValue, unknown
 
 RING, EXCHANGE, LINE = "two_level", "all_to_all", "neighbour"
 KINDS = (RING, EXCHANGE, LINE)
+PLACEMENTS = 41  # drawn, so that a median does not hang on one of them; an odd number has one in the middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +50,27 @@ class FabricJob:
         return self.size if self.nodes > 1 else 0.0
 
     def flows(self) -> Iterator[tuple[int, int, float]]:
-        """(node, node, bytes of one NIC) of a step."""
+        """(node, node, bytes of one NIC) of a step, in a ring or a line."""
         if self.kind == RING:
             yield from ((i, (i + 1) % self.nodes, self.size) for i in range(self.nodes) if self.nodes > 1)
             return
         for first in range(0, self.nodes, self.group):
             members = range(first, first + self.group)
-            if self.kind == LINE:
-                yield from ((a, a + step, self.size) for step in (1, -1) for a in members if a + step in members)
-            else:
-                yield from ((a, b, self.size / self.group) for a in members for b in members if a != b)
+            yield from ((a, a + step, self.size) for step in (1, -1) for a in members if a + step in members)
+
+    def leaving(self, at: Sequence[int]) -> dict[int, float]:
+        """Subtree -> bytes that one NIC of all its nodes send out of it in a step, where node i of the job is in subtree at[i]."""
+        out: dict[int, float] = {}
+        if self.kind == EXCHANGE:  # members of a group in a subtree × those outside it, not pair by pair
+            for first in range(0, self.nodes, self.group):
+                for subtree, members in Counter(at[first : first + self.group]).items():
+                    if members < self.group:
+                        out[subtree] = out.get(subtree, 0.0) + members * (self.group - members) * self.size / self.group
+            return out
+        for a, b, size in self.flows():
+            if at[a] != at[b]:
+                out[at[a]] = out.get(at[a], 0.0) + size
+        return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +117,9 @@ def uplinks(tree: Tree, jobs: Sequence[FabricJob], order: Sequence[int], collisi
         first = 0
         for job in jobs:
             at = [node // (hosts // nics) for node in order[first : first + job.nodes]]
-            for a, b, size in job.flows():
-                if at[a] != at[b]:
-                    out = leaving[at[a]]
-                    out[job.name] = out.get(job.name, 0.0) + nics * size
-            for out, rate in zip(leaving, wanted, strict=True):
-                if job.name in out:
-                    rate[job.name] = out[job.name] * tree.rate / job.port_bytes
+            for subtree, size in job.leaving(at).items():
+                leaving[subtree][job.name] = nics * size
+                wanted[subtree][job.name] = nics * size * tree.rate / job.port_bytes
             first += job.nodes
         usable = [rate * (1.0 - collisions / 2.0) for rate in rates]
         found[name] = [_uplink(*each) for each in zip(leaving, wanted, usable, strict=True)]
@@ -137,3 +147,10 @@ def waiting(tree: Tree, jobs: Sequence[FabricJob], order: Sequence[int], collisi
         return max(each.seconds.get(job, 0.0) for each in tiers[tier])
 
     return {job.name: Waiting(job, job.port_bytes / tree.rate, tuple((tier, slowest(job.name, tier)) for tier in tiers)) for job in jobs}
+
+
+def typical_waiting(tree: Tree, jobs: Sequence[FabricJob], scattered: float, collisions: float = 0.0) -> dict[str, Waiting]:
+    """Each job at its median over drawn placements of a share `scattered` of all nodes; in rack order there is only one placement."""
+    seeds = range(PLACEMENTS if scattered else 1)
+    draws = [waiting(tree, jobs, fragmented(tree.hosts // NODE, scattered, seed), collisions) for seed in seeds]
+    return {job.name: sorted((draw[job.name] for draw in draws), key=lambda one: one.communication)[len(draws) // 2] for job in jobs}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ironlaw.engine.streams import uniform
 from ironlaw.errors import BadValue
 
 
+@lru_cache(maxsize=128)
 def fragmented(hosts: int, share: float, seed: int = 0) -> tuple[int, ...]:
     """Rank i is on host order[i]: a share of the ranks, drawn by the seed, have changed places among themselves."""
     if not 0.0 <= share <= 1.0:

@@ -50,6 +50,12 @@ class ServedCase:
     def requests(self) -> tuple[Request, ...]:
         return drawn(self.trace, self.per_second, self.count)
 
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest prompt and the longest answer of the trace: no request has more, whichever are drawn."""
+        law = trace(self.trace)
+        return law.prompt.at(1.0) + law.output.at(1.0)
+
     @cached_property
     def weighed(self) -> tuple[float, float, float]:
         """Bytes of one device: weights, activations of a step, and what is left for the cache (or missing)."""

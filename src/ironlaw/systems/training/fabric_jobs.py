@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 
-from ironlaw.engine.cluster.jobs import EXCHANGE, LINE, RING, FabricJob, Waiting, waiting
-from ironlaw.engine.cluster.placement import fragmented
+from ironlaw.engine.cluster.jobs import EXCHANGE, LINE, RING, FabricJob, Waiting, typical_waiting
 from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.engine.cluster.trees import NODE, Tree
 from ironlaw.errors import BadValue
@@ -72,8 +71,7 @@ def shared_tree(radix: int = 64, thin: tuple[float, ...] = (1.0,), rate: float |
 
 @lru_cache(maxsize=512)
 def shared_fabric(
-    tree: Tree | None = None, scattered: float = 0.0, collisions: float = 0.0, experts: int = 256, top_k: int = 2, seed: int = 0
+    tree: Tree | None = None, scattered: float = 0.0, collisions: float = 0.0, experts: int = 256, top_k: int = 2
 ) -> Mapping[str, Waiting]:
-    """FabricJob -> what it waits for. `scattered`: the share of nodes that have changed places."""
-    order = fragmented(HOSTS // NODE, scattered, seed)
-    return MappingProxyType(waiting(tree or shared_tree(), fabric_jobs(experts, top_k), order, collisions))
+    """FabricJob -> what it waits for. `scattered`: the share of nodes that changed places; each job is at its median over placements."""
+    return MappingProxyType(typical_waiting(tree or shared_tree(), fabric_jobs(experts, top_k), scattered, collisions))

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from ironlaw.engine import energy
 from ironlaw.engine.cluster.search import Candidate
+from ironlaw.engine.serving.llm.run_spread import Between
 from ironlaw.systems.training.layout_steps import training_job
 from ironlaw.systems.whole import whole_serving, whole_training
 from ironlaw.systems.whole.design import ASYNC, BATCH, BOX, MODEL, SEQ, TOKENS, Design, Faster, halls
@@ -28,6 +29,7 @@ class Report:
     step: Candidate | None = field(repr=False)
     saves: whole_training.Saves
     refusal: str = ""
+    between: dict[str, Between] = field(default_factory=dict)  # of readouts that are simulated, as far as the run can tell
 
     @property
     def useful(self) -> float:
@@ -81,4 +83,5 @@ def _evaluate(design: Design, faster: Faster) -> Report:
         one,
         saves,
         "" if one else whole_training.refusal(design),
+        {"ttft": served.ttft_between, "tbt": served.tbt_between},
     )

@@ -13,6 +13,7 @@ from ironlaw.engine.privacy.accountants import epsilon
 from ironlaw.engine.serving.availability import replicated
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.engine.serving.llm.run_spread import Between
 from ironlaw.engine.serving.queues import Tail
 from ironlaw.engine.serving.retries import attempts
 from ironlaw.engine.serving.tails import hedged, quantile
@@ -51,6 +52,8 @@ class Served:
     gaps: tuple[float, ...] = ()
     shares: tuple[float, ...] = ()
     delay: float = math.inf  # after which a copy is sent
+    ttft_between: Between = (math.inf, math.inf)  # as far as the run can tell
+    tbt_between: Between = (math.inf, math.inf)
 
     def late(self, t: float) -> float:
         """The share of requests that have no token after t seconds."""
@@ -90,11 +93,15 @@ def _served(one: ServedCase, hedge: float) -> Served:
         return Served(math.inf, math.inf)
     outcome: Outcome = one.outcome
     delay = outcome.ttft(hedge) if hedge < 1 else math.inf
-    first = quantile(_hedged(outcome.waits, delay), SHARE) if hedge < 1 else outcome.ttft(SHARE)
+    alone = outcome.ttft(SHARE)
+    first = quantile(_hedged(outcome.waits, delay), SHARE) if hedge < 1 else alone
+    low, high = (first / alone * each for each in outcome.ttft_between(SHARE))  # with copies, as unsure as without
     gaps = sorted(outcome.gaps)
     sums = list(accumulate(count for _, count in gaps))
     shares = tuple(each / sums[-1] for each in sums)
-    return Served(first, outcome.tbt(SHARE), outcome.waits, tuple(gap for gap, _ in gaps), shares, delay)
+    return Served(
+        first, outcome.tbt(SHARE), outcome.waits, tuple(gap for gap, _ in gaps), shares, delay, (low, high), outcome.tbt_between(SHARE)
+    )
 
 
 def _hedged(waits: tuple[float, ...], delay: float) -> Tail:
@@ -105,14 +112,14 @@ def _hedged(waits: tuple[float, ...], delay: float) -> Tail:
 
 
 def held(design: Design) -> float:
-    """What a serving device must hold over what it may: weights, a step's activations and the longest request."""
+    """What a serving device must hold over what it may: weights, a step's activations and the longest request that may come."""
     return _held(case(design), design.cache, design.group)
 
 
 @lru_cache(maxsize=512)
 def _held(one: ServedCase, cache_format: str, group: int) -> float:
     stored, alive, room = one.weighed
-    longest = max(request.prompt + request.output for request in one.requests)
+    longest = one.longest
     cache = longest * token_bytes(MODEL, cache_format) / group
     return (stored + alive + cache) / (stored + alive + room)
 

@@ -8,10 +8,9 @@ from functools import lru_cache
 
 from ironlaw.engine.cluster import two_levels
 from ironlaw.engine.cluster.failures import Shares, mtbf
-from ironlaw.engine.cluster.jobs import RING, FabricJob, waiting
+from ironlaw.engine.cluster.jobs import RING, FabricJob, typical_waiting
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.links import Box
-from ironlaw.engine.cluster.placement import fragmented
 from ironlaw.engine.cluster.search import Candidate, judge
 from ironlaw.engine.cluster.shapes import token_flops
 from ironlaw.engine.cluster.steps import Compute
@@ -58,10 +57,10 @@ def tree(design: Design) -> Tree:
 
 @lru_cache(maxsize=256)
 def crowding(gpus: int, thin: float, scattered: float) -> float:
-    """How many times as long a ring over all nodes takes as its ports alone would: 1 where no uplink holds it up."""
+    """A ring over all nodes, over what its ports alone would take, at the median of placements: 1 where no uplink holds it up."""
     nodes = gpus // NODE
     ring = FabricJob("ring", nodes, RING, 1.0, 0.0)
-    wait = waiting(tree(Design(gpus=gpus, thin=thin)), (ring,), fragmented(nodes, scattered))["ring"]
+    wait = typical_waiting(tree(Design(gpus=gpus, thin=thin)), (ring,), scattered)["ring"]
     return wait.communication / wait.port
 
 

@@ -66,7 +66,7 @@ class Case:
 
     @property
     def on_a_bad_day(self) -> Case:
-        """The same fabric once the scheduler could not keep jobs together."""
+        """The same fabric once the scheduler could not keep jobs together; each job is at its median over placements."""
         return self.at(scattered=max(self.scattered, BAD_DAY))
 
     def at(self, **changes: Any) -> Case:

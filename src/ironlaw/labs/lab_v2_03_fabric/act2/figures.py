@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from ironlaw import kit
-from ironlaw.engine.cluster.jobs import Waiting
+from ironlaw.engine.cluster.jobs import PLACEMENTS, Waiting
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import NAMES, Case, jobs_at
 from ironlaw.pictures import fabric as drawing
 from ironlaw.pictures.reveal_picture import on_rows
@@ -23,7 +23,9 @@ BAD = ", bad day"  # behind the name of a job
 
 def fabric(case: Case) -> Figure:
     tree, loads = case.tree, case.uplinks
-    note = f"one of {tree.planes} planes" if tree.planes > 1 else ""
+    note = ", ".join(
+        [f"one of {tree.planes} planes"] * (tree.planes > 1) + [f"one of {PLACEMENTS} simulated placements"] * (case.scattered > 0)
+    )
     if not loads:
         return drawing.tree(
             [[drawing.Subtree("the only leaf", 0.0)]], "One leaf holds all hosts", top="nothing above", text="One leaf holds all hosts."
@@ -80,7 +82,7 @@ def steps(lab: kit.Lab, case: Case) -> Figure:
     title = "Nobody waits for the spine"
     if slower > LITTLE:
         title = f"The {NAMES[slowest]} {'are' if slowest == EXPERTS else 'is'} {percent(slower)} slower than on a full spine"
-    drawn = _one_draw(stack(rows, "%", title, label="of the step on a full spine", id="steps"))
+    drawn = _medians(stack(rows, "%", title, label="of the step on a full spine", id="steps"))
     longest = max(sum(part.value for part in parts) for parts in rows.values())
     drawn = replace(drawn, x=replace(drawn.x, domain=(0.0, 20.0 * math.ceil(1.35 * longest / 20))))  # room for the words of a mark
     option = lab.choice("act2")
@@ -89,9 +91,9 @@ def steps(lab: kit.Lab, case: Case) -> Figure:
     return on_rows(drawn, [NAMES[name] for name in NAMES if option.id in (name, "all")], NAMES[lab.question("act2").right.id])
 
 
-def _one_draw(drawn: Figure) -> Figure:
-    """A bad day is drawn at random, and another one is longer or shorter: its bars say so, in place of their totals."""
-    marks = [replace(one, label="one draw") if one.label and str(dict(one.at).get("y")).endswith(BAD) else one for one in drawn.marks]
+def _medians(drawn: Figure) -> Figure:
+    """A bad day's placements are drawn at random, half of them longer and half shorter: its bars say so, in place of their totals."""
+    marks = [replace(one, label="median") if one.label and str(dict(one.at).get("y")).endswith(BAD) else one for one in drawn.marks]
     return replace(drawn, marks=tuple(marks))
 
 

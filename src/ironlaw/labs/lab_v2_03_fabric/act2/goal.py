@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw import kit
+from ironlaw.engine.cluster.jobs import PLACEMENTS
 from ironlaw.kit import settings
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import BAD_DAY, Case
 from ironlaw.labs.lab_v2_03_fabric.act2.verdict import BUDGET, EXCHANGE_MOST, LIMITS, STEP_MOST
@@ -20,4 +21,4 @@ GOAL = kit.Goal(_case, LIMITS, ("rails", "leaf_thin", "radix", "tiers", "pod_thi
 
 def task(lab: kit.Lab) -> dict[str, object]:
     shares = {"exchange": EXCHANGE_MOST, "slower": STEP_MOST - 1, "bad": BAD_DAY}
-    return {"budget": f"{BUDGET:,}", **{name: kit.amount(100 * share, "%") for name, share in shares.items()}}
+    return {"budget": f"{BUDGET:,}", "placements": PLACEMENTS, **{name: kit.amount(100 * share, "%") for name, share in shares.items()}}

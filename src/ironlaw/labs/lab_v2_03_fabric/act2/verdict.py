@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ironlaw import kit
+from ironlaw.engine.cluster.jobs import PLACEMENTS
 from ironlaw.labs.lab_v2_03_fabric.act2.cluster import BAD_DAY, NAMES, Case
 from ironlaw.systems.limits import fail, good, warn
 from ironlaw.systems.training.fabric_jobs import DENSE, EXPERTS, HOSTS
@@ -52,7 +53,7 @@ def _fragmented(case: Case) -> dict[str, object]:
     in_order = case.at(scattered=0.0).waiting[DENSE].communication
     return {
         "scattered": kit.amount(100 * case.scattered, "%"), "sum": kit.amount(case.waiting[DENSE].communication, "s"),
-        "in_order": kit.amount(in_order, "s"), "most": kit.times(SUM_MOST),
+        "in_order": kit.amount(in_order, "s"), "most": kit.times(SUM_MOST), "placements": PLACEMENTS,
     }  # fmt: skip
 
 
@@ -69,7 +70,7 @@ def _bad_day(case: Case) -> dict[str, object]:
     slowest = _slow(bad)
     return {
         "job": slowest["job"], "over": slowest["over"], "share": kit.amount(100 * bad.waiting[EXPERTS].share, "%"),
-        "scattered": kit.amount(100 * BAD_DAY, "%"),
+        "scattered": kit.amount(100 * BAD_DAY, "%"), "placements": PLACEMENTS,
     }  # fmt: skip
 
 

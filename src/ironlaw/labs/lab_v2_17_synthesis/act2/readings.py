@@ -6,7 +6,7 @@ import math
 
 from ironlaw.pictures.margins import Margin
 from ironlaw.systems.whole import LIMITS, Report, margins
-from ironlaw.units import percent, show, significant
+from ironlaw.units import percent, show, show_between, significant
 
 NAMES = {
     "memory": "Memory", "days": "Days to train", "goodput": "Goodput", "drain": "File system busy", "ports": "Switch ports per GPU",
@@ -37,9 +37,15 @@ def reading(name: str, value: float) -> str:
     return f"ε = {significant(value)}"
 
 
+def read(report: Report, name: str) -> str:
+    """As it stands in a report; a simulated time has as many digits as its run is sure of."""
+    value, between = report.values[name], report.between.get(name)
+    return show_between(value, *between, "s") if between and math.isfinite(value) else reading(name, value)
+
+
 def limit(name: str) -> str:
     return reading(name, LIMITS[name].value)
 
 
 def rows(report: Report) -> list[Margin]:
-    return [Margin(NAMES[name], room, reading(name, report.values[name]), limit(name)) for name, room in margins(report).items()]
+    return [Margin(NAMES[name], room, read(report, name), limit(name)) for name, room in margins(report).items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ironlaw import kit, lab_names
 from ironlaw.labs.lab_v2_17_synthesis import record, starts
 from ironlaw.labs.lab_v2_17_synthesis.act2.figures import LEVERS
-from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, limit, reading
+from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, limit, read, reading
 from ironlaw.registry.traces import trace
 from ironlaw.systems.serving.served_cases import CHAT
 from ironlaw.systems.whole import LIMITS, Design, Faster, broken, evaluate, margins
@@ -110,7 +110,7 @@ def takeaways(lab: kit.Lab) -> dict[str, object]:
     own = record.record(lab)
     worst = own.themes[0] if own.themes else None
     return {
-        "binding": NAMES[tight], "value": reading(tight, report.values[tight]), "limit": limit(tight),
+        "binding": NAMES[tight], "value": read(report, tight), "limit": limit(tight),
         "state": "is broken" if broken(report) else "holds",
         "lever": LEVERS[bars[0].name] if bars else "none, because the layout doesn't divide",
         "gain": f"{significant(abs(bars[0].lever), 2)}%" if bars else "no",

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from ironlaw import kit
-from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, limit, reading
+from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, limit, read
 from ironlaw.systems.whole import Design, broken, evaluate, margins
 
 INDIVISIBLE, WORKS = "The layout doesn't divide", "All limits hold"
@@ -18,11 +18,9 @@ def banner(lab: kit.Lab, design: Design) -> dict[str, Any]:
         return kit.banner("fail", INDIVISIBLE, kit.html(lab.fill("act2.indivisible", why=report.refusal)))
     hit, rooms = broken(report), margins(report)
     tight = min(rooms, key=lambda name: rooms[name])
-    value, most = reading(tight, report.values[tight]), limit(tight)
+    value, most = read(report, tight), limit(tight)
     if not hit:
         return kit.banner("good", WORKS, kit.html(lab.fill("act2.works", tight=NAMES[tight], value=value, limit=most)))
-    lines = "".join(
-        f"<p><b>{NAMES[name]}</b>: {escape(reading(name, report.values[name]))}, limit {escape(limit(name))}.</p>" for name in hit
-    )
+    lines = "".join(f"<p><b>{NAMES[name]}</b>: {escape(read(report, name))}, limit {escape(limit(name))}.</p>" for name in hit)
     title = f"{NAMES[tight]} is out of bounds ({value}, and the limit is {most})"
     return kit.banner("fail", title, f"{kit.html(lab.fill('act2.broken', count=str(len(hit)), all=str(len(NAMES))))}{lines}")
