@@ -171,6 +171,17 @@ def test_extremes_of_act_two_are_drawn(bench):
         assert {"spike", "latencies", "down"} == {one["id"] for one in view["figures"]}
 
 
+def test_the_moment_says_its_share_unless_the_answer_beside_it_does(bench):
+    start = bench.start("act2")
+
+    def label(**turned):
+        marks = figure(bench.turn("act2", **{**start, **turned}), "spike")["marks"]
+        return bare(next(mark.get("label", "") for mark in marks if mark.get("id") == "moment"))
+
+    assert label(moment=80) == "" and label(moment=40) == "0%"
+    assert label(moment=80, limit=20, retries=0) not in ("", "0%")
+
+
 def test_the_answer_stands_on_its_own_spike(bench):
     said = figure(bench.piece("act2.instrument").view, "spike")
     marks = {mark["id"]: mark for mark in said["marks"]}

@@ -31,6 +31,7 @@ MOST = 400.0  # percent of what can be done; what is sent beyond is drawn there
 SENT, GOOD, BARE_SENT, BARE_GOOD = "sent", "answered in time", "sent, without your changes", "in time, without your changes"
 DOMAIN = (0.001, 10.0)  # seconds
 LEAST = 1e-3  # percent
+TRUTH_AT = UNTIL - 5  # seconds, where the answer to the question is drawn
 PARTS = (0.0, 0.1, 1.0, 10.0)  # seconds
 TIMES = tuple(DOMAIN[0] * (DOMAIN[1] / DOMAIN[0]) ** (i / 64) for i in range(65))
 FULL = mark("rule", "ridge", y=100.0, dash=True, id="full", label="capacity", name="capacity", hover=[("capacity", "100%")])
@@ -43,21 +44,23 @@ def spike(lab: kit.Lab, plan: Plan, moment: float) -> Figure:
     if plan.bare != plan:
         series |= {BARE_SENT: _line(bare, 1, moment), BARE_GOOD: _line(bare, 2, moment)}
     now = next(((sent, good) for at, sent, good in reversed(own) if at <= moment), own[0][1:])
+    option, last = lab.choice("act2"), 100 * PREMISE.course.last
+    shown, truth = (format_quantity(share, "%") for share in (100 * now[1], last))
     extra: list[Mark] = [
         mark("area", "warn", x0=BEGINS, x1=BEGINS + LASTS, y0=0.0, y1=MOST, id="spike", label="spike", name="the spike"),
         FULL,
         mark("point", "accent", x=moment, y=min(100 * now[1], MOST), size=7, id="moment", name="this moment",
-             label=format_quantity(100 * now[1], "%"), drag={"dial": "moment", "axis": "x"},
+             label="" if option is not None and moment > TRUTH_AT and shown == truth else shown,  # the truth beside it says so
+             drag={"dial": "moment", "axis": "x"},
              hover=[("in time", exact(100 * now[1], "%")), ("sent", exact(100 * now[0], "%"))]),
     ]  # fmt: skip
-    option = lab.choice("act2")
     if option is not None:
-        said, last = float(option.value), 100 * PREMISE.course.last
+        said = float(option.value)
         extra += [
             mark("rule", "accent", y=said, role="prediction", id="prediction", label=f"you said {said:g}%", name="your prediction",
                  hover=[("your prediction", exact(said, "%"))]),
-            mark("point", "ink", x=UNTIL - 5, y=last, role="truth", size=7, id="truth", name="a minute later",
-                 label=f"as asked, it is {format_quantity(last, '%')}", hover=[("in time", exact(last, "%"))]),
+            mark("point", "ink", x=TRUTH_AT, y=last, role="truth", size=7, id="truth", name="a minute later",
+                 label=f"as asked, it is {truth}", hover=[("in time", exact(last, "%"))]),
         ]  # fmt: skip
     return lines(
         series, Axis("linear", "time", "s", (0.0, UNTIL)), Axis("linear", "of capacity", "%", (0.0, MOST)),
