@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 
 from ironlaw.errors import BadValue
 from ironlaw.tracing import fused_replacements, value_requests
+from ironlaw.tracing.encoder_layers import native_layers
 from ironlaw.tracing.fakes import Fakes
 from ironlaw.tracing.gpu_ops import AsOnGpu
 from ironlaw.tracing.graph_breaks import GRADIENT
@@ -29,6 +30,7 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool) -> Itera
         stack.enter_context(fakes.recorder)
         stack.enter_context(triton_launches(fakes.recorder))
         library = stack.enter_context(as_if_real())
+        stack.enter_context(native_layers(fakes.recorder))
         on_gpu = AsOnGpu(library, partial(value_requests.leaving, fakes.recorder))
         engine: Any = torch.autograd.graph._engine_run_backward
 

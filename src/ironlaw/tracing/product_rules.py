@@ -27,7 +27,7 @@ def mm(call: Call) -> OpDraft:
     return product(call.inputs[0], call.inputs[1], call.outputs[0], [])
 
 
-@rule("addmm")
+@rule("addmm", "_addmm_activation")
 def addmm(call: Call) -> OpDraft:
     return product(call.inputs[1], call.inputs[2], call.outputs[0], [call.inputs[0]])
 

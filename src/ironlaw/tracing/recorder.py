@@ -62,6 +62,7 @@ class Recorder(TorchDispatchMode):
         self.lifetimes = Lifetimes()
         self.values = Values(self.place, self.names)
         self.autocast = False  # whether products ran in another format than the weights have
+        self.native = False  # within a call that torch.compile leaves to a library
         self.empty: set[int] = set()  # storages that nothing was written to yet
         self.notes: dict[str, str] = {}  # line of code -> which way was taken where that depends on values
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
@@ -256,6 +257,8 @@ class Recorder(TorchDispatchMode):
     def write(self, kind: str, label: str, inputs: list[Any], outputs: list[Any], attrs: dict[str, Any]) -> None:
         if not inputs:
             attrs = {**attrs, "dtype": outputs[0].dtype}
+        if self.native:
+            attrs = {**attrs, work.UNCOMPILED: work.LIBRARY}
         self.calls.append(self.call)
         self.ways.append(graph_breaks.way_here(BEGIN))
         if kind == "recurrent":

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ironlaw.backends.cuda.chip import balance, filled_tiles, processors, split_tiles
+from ironlaw.backends.cuda.chip import filled_tiles, processors, split_tiles
 from ironlaw.backends.cuda.evidence import plain
 from ironlaw.backends.evidence_ops import OPS
-from ironlaw.backends.kernel import Kernel, Sample, multiple
+from ironlaw.backends.kernel import Kernel, Sample, multiple, padded
 from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number, ceil, is_array, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
@@ -17,6 +17,7 @@ from ironlaw.formats import PRODUCTS_OF_PARTS, computed_in
 
 DEEPEST = 16384.0  # steps of a product's inner loop that were measured; beyond, the library splits it over more of the chip
 SPLIT_FROM = 3072  # steps from which a product of few tiles is shared out along its depth
+FILLED_FROM, VECTOR = 4e6, 8  # elements of the first matrix from which torch.compile fills its rows up, to a multiple of so many
 LARGE = 9.6e6  # outputs from which a second, tiny kernel is launched
 # Tiles of cuBLAS's FP32 kernels: side, rate beside the largest one's, and the least time in waves, since a small tile's multiply-adds
 # wait for one another until a second one shares its multiprocessor. Read off 136 products on an H200 whose kernels name their tiles:
@@ -128,15 +129,20 @@ def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
     return plain, pair, Kernel("tiny", 0.0, count=second)
 
 
-def linear_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """An odd output width is padded to a multiple of 8 where arithmetic binds: the weight is copied, then the fast kernel runs."""
+def padded_product(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Rows that fill no vector are filled up with zeros where that is faster, as torch.compile finds by trying: mostly where the first
+    matrix is large. It is copied if its own rows are odd; the weight always is."""
     kernels = matrix(op, machine)
-    if kernels[0].curve in ("gemm_even", "gemm_odd") and op.kind == "linear":
-        x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
-        pays = where(y.size * x.shape[-1] > balance(machine, op.dtype) * (x.size + w.size + y.size), 1.0, 0.0)
-        plain = kernels[0]
-        return replace(plain, count=1.0 - pays), replace(plain, curve="gemm", count=pays), Kernel("copy", 2 * w.bytes, count=pays)
-    return kernels
+    x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
+    k, n = x.shape[-1], y.shape[-1]
+    if kernels[0].curve not in ("gemm_even", "gemm_odd") or is_array(k, n, x.size) or x.size < FILLED_FROM or n == 1:
+        return kernels
+    wide, deep = padded(n, VECTOR), padded(k, VECTOR)
+    grown = wide * deep / (n * k)
+    data = x.bytes * deep / k + w.bytes * grown + y.bytes * wide / n
+    product = Kernel("gemm", data, op.work.matmul_flops * grown, depth=minimum(deep, DEEPEST))
+    copied = Kernel("fused", x.bytes * (1.0 + deep / k), count=where(deep > k, 1.0, 0.0))
+    return product, copied, Kernel("tiny", 0.0, count=2.0)
 
 
 def matmul_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
@@ -160,7 +166,7 @@ def _unprofiled_seconds(row: Row) -> float | None:
 
 
 EAGER = {"linear": matrix, "matmul": matrix, "bmm": matrix}
-COMPILED = {"linear": linear_compiled, "matmul": linear_compiled}
+COMPILED = {"linear": padded_product, "matmul": padded_product}
 ROWS = {"matmul": matmul_samples, "bmm": bmm_samples}
 FALLBACK = {
     "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import reduce
 
 from ironlaw.backends.cuda import norm
 from ironlaw.backends.cuda.chip import instruction_bytes
@@ -15,32 +16,57 @@ from ironlaw.engine.arrays import Number, is_array, maximum, total, where
 from ironlaw.engine.device.fusion_rules import same_size
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.work import UNROLLED, category, traits
+from ironlaw.engine.device.work import UNROLLED, category, in_pieces, traits
 
 SECTOR = 32.0  # bytes, the least that is fetched from memory
 LONG_GROUP = 8192  # elements of a group from which torch.compile sums it in parts
 
 
 # Instructions for an element, beyond reading and writing it, in FP32 as Triton compiles them: divisions, roots and library functions are
-# many. In proportion to each other after gelu_tanh and bn_relu of evidence h200_sxm/machine, which arithmetic binds; others as their
-# work is counted.
+# many. Fitted to h200_sxm/machine and, function by function, to h200_sxm/written (BF16, where arithmetic binds).
 INSTRUCTIONS = {
-    **norm.INSTRUCTIONS, "gelu": 26.0, "gelu_tanh": 26.0, "silu": 12.0, "sigmoid": 11.0, "tanh": 20.0, "erf": 20.0, "cos": 32.0,
-    "sin": 32.0, "exp": 6.0, "log": 8.0, "sqrt": 8.0, "rsqrt": 6.0, "div": 8.0, "power": 20.0,
+    **norm.INSTRUCTIONS, "gelu": 33.0, "gelu_tanh": 26.0, "silu": 39.0, "sigmoid": 11.0, "tanh": 24.0, "erf": 20.0, "cos": 28.0,
+    "sin": 28.0, "exp": 6.0, "log": 8.0, "sqrt": 26.0, "rsqrt": 6.0, "div": 20.0, "power": 62.0, "grid_sample": 180.0, "cumsum": 8.0,
+    "select": 4.0, "compare": 3.0,
 }  # fmt: skip
+BETWEEN_PIXELS = {"bilinear": 46.0, "bicubic": 200.0}  # instructions for each pixel of an image that is resized so
+PER_PIECE, ODD_ROW = 3.0, 25.0  # of a concatenation: for each tensor; where no vector holds whole rows, for finding one's place
+PICKED = 40.0  # of an element that is fetched by itself through an index
+FEW, SHORT_COLUMN = 16, 40.0  # rows up to which columns are summed by a kernel without a loop, and its instructions for an element
+VECTOR, NARROW = 8, 16  # elements that are fetched at once; of a table's row, up to which each is fetched by itself
+LONG_ROW = 128  # elements of a row whose sum costs what a plane's does
+KEPT_ROW = 1024  # elements of a row that is held on chip; a longer one is gone through again
+ONLINE_SOFTMAX = 33.0  # instructions of a softmax's first pass where it makes several
+AGAIN_FETCHED = 0.3  # of a row that is read once more, the share that the caches do not have any longer
 FUNCTIONS = {  # of rows: what each function does
     "relu": ("relu",), "mul_add_relu": ("mul", "add", "relu"), "gelu_tanh": ("gelu_tanh",), "silu_mul": ("silu", "mul"),
     "bn_relu": ("batch_norm", "relu"), "bn_add_relu": ("batch_norm", "add", "relu"),
 }  # fmt: skip
 
 
-def instructions(parts: Sequence[Op], again: Sequence[tuple[Op, Number]] = ()) -> Number:
-    """Of the ops in a kernel, and of what it computes again for each element that it makes."""
-    return total(map(_own, parts)) + total(_own(p) / p.outputs[0].size * size for p, size in again)
+def instructions(parts: Sequence[Op], again: Sequence[tuple[Op, Number]] = (), loop: Number = 0.0) -> Number:
+    """Of the ops in a kernel, and of what it computes again for each element that it makes. `loop`: elements that all of it is done for,
+    also what a smaller tensor would need, since each element computes its own."""
+    own = total(each_element(p) * maximum(p.outputs[0].size, loop) for p in parts)
+    return own + total(each_element(p) * maximum(size, loop) for p, size in again)
 
 
-def _own(op: Op) -> Number:
-    return INSTRUCTIONS[op.kind] * op.outputs[0].size if op.kind in INSTRUCTIONS else op.work.vector_flops
+def each_element(op: Op) -> Number:
+    """Instructions that one element of an op takes."""
+    y = op.outputs[0]
+    if op.kind == "cat":
+        if in_pieces(op):
+            return 0.0
+        inner = not is_array(y.shape[-1]) and y.shape[-1] % VECTOR and y.shape[-1] != op.inputs[0].shape[-1]
+        return PER_PIECE * len(op.inputs) + (ODD_ROW if inner else 0.0)
+    if op.kind in ("embedding", "gather"):
+        table = op.inputs[0]
+        return PICKED if is_array(table.shape[-1]) or y.shape[-1] != table.shape[-1] or table.shape[-1] <= NARROW else 0.0
+    if op.kind == "upsample":
+        return BETWEEN_PIXELS.get(op.attrs.get("method", "nearest"), 0.0)
+    if op.kind in INSTRUCTIONS:
+        return INSTRUCTIONS[op.kind]
+    return op.work.vector_flops / y.size
 
 
 def generated(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -53,17 +79,51 @@ def written(op: Op, parts: Sequence[Op], machine: Hardware) -> Sequence[Kernel]:
     if long := [p for p in parts if traits(p.kind).grouped]:
         return _groups(op, long[0])
     rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction") and not sums_columns(p) and UNROLLED not in p.attrs]
+    again = op.attrs.get("again", ())
     if rows:
-        first, x = rows[0], rows[0].inputs[0]
-        many = first.outputs[0].size if category(first.kind) == "reduction" else x.size / first.attrs.get("row", x.shape[-1])
-        whole = any(same_size(t, x) for t in op.outputs)  # a row that is summed and written again
-        name = "fused_reduction" if category(first.kind) == "reduction" and not whole else "fused_rows"
-        joined = [joining(p) for p in rows if p.attrs.get("over", "row") == "all"] + [
-            Kernel("tiny", 0.0) for p in rows if p.attrs.get("split")
-        ]
-        busy = instruction_bytes(machine) * instructions(parts, op.attrs.get("again", ()))
-        return (Kernel(name, maximum(op.work.bytes, busy), op.work.flops, many), *joined)
-    return (Kernel("fused", op.work.bytes, instructions(parts, op.attrs.get("again", ()))),)
+        return _rows(op, parts, rows, machine)
+    columns = [p for p in parts if sums_columns(p)]
+    loop = 0.0 if columns else reduce(maximum, (p.outputs[0].size for p in parts))
+    work = instructions(parts, again, loop) + total(_down(p, parts) for p in columns)
+    count = float(max([len(p.inputs) for p in parts if in_pieces(p)], default=1))
+    return (Kernel("fused", op.work.bytes / count, work / count, count=count),)
+
+
+def _down(column: Op, parts: Sequence[Op]) -> Number:
+    """Instructions of a sum down few rows, or of rows that are looked up: a thread has whole columns, filled up to a power of two."""
+    x = column.inputs[0]
+    depth = x.size / column.outputs[0].size
+    if is_array(depth) or not (depth <= FEW or (depth <= 64 and any(category(p.kind) == "lookup" for p in parts))):
+        return 0.0
+    return SHORT_COLUMN * x.size * filled_up(depth)
+
+
+def filled_up(row: Number) -> Number:
+    """How many elements a kernel goes through for each of a row that it holds: as many as the next power of two."""
+    return 1.0 if is_array(row) or row <= 1 else 2.0 ** math.ceil(math.log2(row)) / row
+
+
+def _rows(op: Op, parts: Sequence[Op], rows: Sequence[Op], machine: Hardware) -> Sequence[Kernel]:
+    """Rows that fit are read once and held, filled up to a power of two; others are gone through once for each step."""
+    first, x = rows[0], rows[0].inputs[0]
+    sums = category(first.kind) == "reduction" and not same_size(first.outputs[0], x)
+    many = first.outputs[0].size if sums else x.size / first.attrs.get("row", x.shape[-1])
+    row = x.size / many
+    whole = any(same_size(t, x) for t in op.outputs)  # a row that is summed and written again
+    summed = sums and not whole and (is_array(row) or row >= LONG_ROW)
+    name = "fused_reduction" if summed else "fused_rows"
+    joined = [joining(p) for p in rows if p.attrs.get("over", "row") == "all"] + [Kernel("tiny", 0.0) for p in rows if p.attrs.get("split")]
+    softmax = [p for p in rows if p.kind == "softmax"]
+    looked_up = any(category(p.kind) == "lookup" for p in parts)
+    held = not is_array(row) and row <= KEPT_ROW and "axis" not in first.attrs and not (softmax and (looked_up or len(rows) > 1))
+    work = instructions(parts, op.attrs.get("again", ())) * filled_up(row if row <= KEPT_ROW else 1)
+    data = op.work.bytes
+    if not held:
+        work = work + ONLINE_SOFTMAX * total(p.inputs[0].size for p in softmax)
+        if whole and not softmax:
+            share = 1.0 if "axis" in first.attrs else AGAIN_FETCHED
+            data = data + share * x.bytes * max(1, sum(category(p.kind) == "reduction" for p in rows))
+    return (Kernel(name, maximum(data, instruction_bytes(machine) * work), op.work.flops, many), *joined)
 
 
 def _groups(op: Op, grouped: Op) -> Sequence[Kernel]:
@@ -102,7 +162,7 @@ def generated_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     yield from (Sample(kernel, max(times)) for kernel, times in ((kernels[0], sums), (kernels[-1], stream)) if times)
 
 
-COMPILED = {"max_pool2d": generated, "avg_pool2d": generated}
+COMPILED = dict.fromkeys(("max_pool2d", "avg_pool2d", "upsample", "grid_sample", "cumsum"), generated)
 ROWS = {"generated": generated_samples, "generated_norm": generated_norm_samples}
 FALLBACK = {
     "fused": "elementwise", "fused_rows": "rms_norm", "fused_reduction": "mean", "group_sums": "fused_reduction",

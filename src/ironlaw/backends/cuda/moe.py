@@ -6,23 +6,32 @@ from collections.abc import Sequence
 
 from ironlaw.backends.cuda.evidence import named
 from ironlaw.backends.kernel import Kernel
-from ironlaw.engine.arrays import where
+from ironlaw.engine.arrays import is_array, where
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.types import FORMATS, Op
 
 WAITS = 600.0  # steps of a sum down columns that one of a scan takes, which waits for memory: 190 ns on an H200 (4,096 rows of 16)
+# Rows, up to so many, and how long they are where blocks share them (ATen, TensorTopK.cu, `should_use_multiblock`); what a pass takes
+# for an element and for a row in bytes that could move meanwhile: 16 products of own code on an H200, 8 to 18 ps an element in BF16
+BY_DIGITS = ((20, 20000), (40, 10000), (80, 8000), (200, 5000), (800, 3000), (4000, 800), (float("inf"), 400))
+DIGIT, DIGIT_BYTES, ROW_BYTES = 8.0, 13.0, 12000.0
 SORTED = (32, 128, 4096)  # elements of a row that a warp sorts, a warp with four each, a block
 
 
 def topk(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Selected row by row, then sorted. To keep all of a row is to sort it: four small kernels set it up, then a warp takes a
-    short row, a block a longer one; what no block holds goes through eight passes over all digits, each with what it clears.
+    short row, a block a longer one; what no block holds goes through eight passes over all digits, each with what it clears. Many long
+    rows are shared out over blocks, which count digits and go through all of it for each.
     """
     x, kept = op.inputs[0], op.outputs[0]
     width = x.shape[-1]
     rows = x.size / width
     whole = where(kept.size < x.size, 0.0, 1.0)
     few, some, many = (whole * where(width > size, 1.0, 0.0) for size in SORTED)
+    if not is_array(rows, width) and kept.size < x.size and width >= next(least for most, least in BY_DIGITS if rows <= most):
+        passes = FORMATS[x.dtype] * 8.0 / DIGIT
+        digits = Kernel("add", passes * (DIGIT_BYTES * x.size + ROW_BYTES * rows))
+        return digits, Kernel("topk_sort", 0.0, rows=rows), Kernel("tiny", 0.0, count=3.0 * passes + 8.0)
     return (
         Kernel("topk", 0.0, rows=rows, count=1.0 - whole), Kernel("topk_sort", 0.0, rows=rows, count=1.0 - few),
         Kernel("sort_short", 2 * x.bytes, count=few - some), Kernel("sort_block", 2 * x.bytes, count=some - many),

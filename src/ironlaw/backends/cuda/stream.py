@@ -14,6 +14,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 from ironlaw.engine.device.work import with_attrs
 
+HALVES = ("fp16", "bf16")
 VECTOR = 16.0  # bytes that a thread loads at once
 
 
@@ -92,7 +93,9 @@ def grid_sample(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def write(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    return (Kernel(f"write_{op.attrs.get('how', 'put')}", op.work.bytes),)
+    """Sums go to memory element by element, so that a half takes as long as a whole."""
+    widened = 4.0 / FORMATS[op.outputs[0].dtype] if op.attrs.get("accumulate") and op.outputs[0].dtype in HALVES else 1.0
+    return (Kernel(f"write_{op.attrs.get('how', 'put')}", widened * op.work.bytes),)
 
 
 def pad(op: Op, machine: Hardware) -> Sequence[Kernel]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from ironlaw.engine.arrays import Number, smallest
 from ironlaw.engine.device.compiler_rules import TREE, Rules
 from ironlaw.engine.device.types import Op, Tensor
-from ironlaw.engine.device.work import EAGER, SMALL_REDUCTION, UNCOMPILED, category
+from ironlaw.engine.device.work import EAGER, SMALL_REDUCTION, UNCOMPILED, category, in_pieces
 
 PER_ELEMENT = ("elementwise", "movement", "lookup", "window")  # producers whose outputs are made element by element
 FUSED = "fused"
@@ -58,6 +58,8 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
         return verdict(False, "none", f"the compiler writes no code for this {alone.kind}: it {whose}")
     if before == "attention":
         return verdict(False, "none", "a tiled attention kernel is taken from a library as it is")
+    if rules.recompute and in_pieces(producer):
+        return verdict(False, "none", f"{len(producer.inputs)} tensors are put together by as many kernels")
     if producer.kind == "topk":
         return verdict(False, "none", "sorting is taken from a library as it is")
     if producer.kind == "write":

@@ -6,7 +6,8 @@ reads the parts that were added since the last time, up to five of them, and a r
 
 From PyTorch 2.11, torch/_inductor/ir.py (`should_realize_on_reuse`, `has_exceeded_max_reads`) and config.py: a result with several readers
 is stored from five tensors on (`realize_reads_threshold` is 4), one with a single reader from nine on (`realize_acc_reads_threshold` is 8),
-any of more than thirty steps (`realize_opcount_threshold`).
+any of more than thirty steps (`realize_opcount_threshold`). More than eight tensors are not put together by one kernel
+(`max_pointwise_cat_inputs`): each is written to its place by its own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph, Op, Tensor
-from ironlaw.engine.device.work import UNCOMPILED, category, traits
+from ironlaw.engine.device.work import UNCOMPILED, category, in_pieces, traits
 
 SHARED_READS, READS, STEPS = 4, 8, 30
 LOOPS = ("elementwise", "rowwise", "reduction", "movement")  # readers that are loops of the compiler's own
@@ -45,7 +46,7 @@ def expressions(graph: Graph) -> dict[str, Expression]:
     kept = set(graph.outputs)
     found: dict[str, Expression] = {}
     for op in graph.ops:
-        if len(op.outputs) != 1 or UNCOMPILED in op.attrs or not (category(op.kind) == "elementwise" or op.kind in AGAIN):
+        if len(op.outputs) != 1 or UNCOMPILED in op.attrs or not (category(op.kind) == "elementwise" or op.kind in AGAIN) or in_pieces(op):
             continue
         made, one = op.outputs[0].name, _expression(op, found)
         users = readers[made]

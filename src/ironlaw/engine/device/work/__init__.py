@@ -26,13 +26,14 @@ from ironlaw.errors import BadValue, IronlawError, unknown
 
 __all__ = [
     "CATEGORIES", "EAGER", "KINDS", "LIBRARY", "SMALL_REDUCTION", "STAND_IN", "UNCOMPILED", "UNROLLED", "Count", "Kind", "category",
-    "conv2d_shape", "lowering", "op", "traits", "with_attrs",
+    "conv2d_shape", "in_pieces", "lowering", "op", "traits", "with_attrs",
 ]  # fmt: skip
 
 STAND_IN = "stand_in"  # an attribute: the name of the op for which this kind stands in, because it has none of its own
 UNCOMPILED = "uncompiled"  # an attribute of what a compiler does not write: whose kernels it takes then, and who calls them
 UNROLLED = "unrolled"  # an attribute of a reduction over so few elements that a compiler writes them out
 EAGER, LIBRARY = "eager", "library"  # Python, op by op; the compiled code itself
+MOST_PIECES = 8  # tensors that torch.compile puts together in one kernel
 
 # an op kind from outside ironlaw is added the same way: `@KINDS("elementwise")`
 KINDS = Kinds()
@@ -71,6 +72,11 @@ def op(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, memo: dict[
 def lowering(one: Op, mode: str) -> str:
     """Whose kernels an op runs under a lowering, "eager" or "compiled": a compiler leaves some to the library."""
     return "eager" if UNCOMPILED in one.attrs else mode
+
+
+def in_pieces(one: Op) -> bool:
+    """Whether a compiler puts its tensors together by a kernel for each."""
+    return one.kind == "cat" and len(one.inputs) > MOST_PIECES
 
 
 def with_attrs(one: Op, **attrs: Any) -> Op:
