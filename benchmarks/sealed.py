@@ -36,6 +36,7 @@ MOST_PARAMETERS = 2.5e9  # ten processes keep theirs on one GPU, and train them
 MOST_INFERRED = 9e9
 COMPILED = ("compiled", "fp16")
 TOO_LOW = 0.05  # by which a predicted peak of memory may be under the measured one
+LONGEST_CAPTURE = 90  # seconds without a graph
 SHARED = 1.02  # busy seconds for each second of a call, from which on another process must have used the GPU
 WAITING, ALIKE = 2.0, 0.07  # wall over device time from which on the host decides; how near two numbers of kernels are
 SEALED, OPEN, PROFILED = "sealed", "opened", "opened, with operators among the evidence"
@@ -252,7 +253,14 @@ def capture(args):
     missing = {key: row for key, row in wanted.items() if "error" in graphs.get(key, {"error": ""})}
     with multiprocessing.get_context("spawn").Pool(args.processes) as pool:
         jobs = [(key, models[row["model"]], row) for key, row in missing.items()]
-        for number, (key, graph) in enumerate(pool.imap_unordered(captured, jobs), 1):
+        results = pool.imap_unordered(captured, jobs)
+        for number in range(1, len(jobs) + 1):
+            try:
+                key, graph = results.next(timeout=LONGEST_CAPTURE)
+            except multiprocessing.TimeoutError:  # a process died, or hangs
+                graphs |= {key: {"error": "capture did not end"} for key in missing if key not in graphs}
+                pool.terminate()
+                break
             graphs[key] = graph
             print(f"\r{number} of {len(jobs)}", end="", file=sys.stderr, flush=True)
             if number % 10 == 0:
