@@ -1,7 +1,7 @@
 """Small functions under torch.compile, one pattern of code each: what the kernels that Inductor writes for them take on a GPU.
 
     PYTHONPATH=src python3 benchmarks/device/written_kernels.py --out DIR [--budget 150]     on the machine with the GPU
-    python benchmarks/device/written_kernels.py --judge FILE                                 measured beside predicted, function by function
+    python benchmarks/device/written_kernels.py --judge [FILE]                               measured beside predicted, function by function
 
 Writes DIR/written.json: a row of kind `function` per case, with its kernels by name. `cases()` builds inputs on the default device.
 """
@@ -24,6 +24,7 @@ METHOD = (
     "Functions of benchmarks/device/written_kernels.py under torch.compile, no_grad, random inputs, each called three times before. "
     "kernels, busy_s and list: number, summed durations and names of the GPU activities of one call from torch.profiler, medians of 5."
 )
+EVIDENCE = HERE.parents[1] / "src/ironlaw/registry/evidence/h200_sxm/written.json"
 BF16, FP32 = torch.bfloat16, torch.float32
 
 
@@ -258,7 +259,8 @@ def work(number, count, device, only, until, everybody, lock, queue):
     ready = []
     for index, (name, function, inputs) in enumerate(cases()):
         if index % count == number and name.startswith(only):
-            ready.append(({"kind": "function", "op": name, "mode": "compiled"}, compiled(function, inputs, until)))
+            params = {"dtype": "fp32" if FP32 in {x.dtype for x in inputs} else "bf16"}
+            ready.append(({"kind": "function", "name": name, "params": params, "mode": "compiled"}, compiled(function, inputs, until)))
     everybody.wait(max(1.0, until - time.time()) + 30)
     for row, call in ready:
         if callable(call):
@@ -294,7 +296,7 @@ def judge(file):
     """What is predicted for each function, beside what was measured."""
     import ironlaw as il
 
-    seen = {row["op"]: row for row in json.loads(Path(file).read_text())["rows"]}
+    seen = {row["name"]: row for row in json.loads(Path(file).read_text())["rows"]}
     machine = il.hardware("h200_sxm")
     torch.set_default_device("meta")
     for name, function, inputs in cases():
@@ -317,7 +319,7 @@ def main():
     parser.add_argument("--budget", type=float, default=150.0)
     parser.add_argument("--processes", type=int, default=14)
     parser.add_argument("--only", default="", help="functions whose names begin so")
-    parser.add_argument("--judge")
+    parser.add_argument("--judge", nargs="?", const=EVIDENCE)
     args = parser.parse_args()
     if args.judge:
         return judge(args.judge)
@@ -343,7 +345,7 @@ def main():
     print(f"{len(rows)} functions, {sum('error' in row for row in rows)} failed, {time.time() - begun:.0f} s")
     for row in rows:
         if "error" in row:
-            print(row["op"], row["error"])
+            print(row["name"], row["error"])
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ NEEDED = {
     "change": {"workload", "params", "mode", "piped_s"},
     "traffic": {"op", "params", "mode", "read_bytes", "written_bytes"},
     "memory": {"workload", "params", "allocated_peak_bytes", "reserved_bytes", "context_bytes", "static_bytes", "kept_bytes"},
+    "scratch": {"op", "params", "scratch_bytes", "result_bytes", "input_bytes"},
     "flop_counter": {"tool", "model"},
     "case": {"name", "label", "params", "wall_s"},
 }

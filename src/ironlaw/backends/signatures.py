@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ironlaw.engine.arrays import Number, log2, minimum, where
+from ironlaw.engine.arrays import SCALARS, Number, log2, minimum, where
 from ironlaw.engine.device.types import Op, Tensor
 from ironlaw.engine.device.work import traits
 from ironlaw.formats import BYTES
 
 APART = 2.0
 MANY_COLUMNS = 2**17  # that keep every thread of a large GPU busy: their sum is a stream
+# of a top-k: rows, up to so many, and how long they are where blocks share them
+BY_DIGITS = ((20, 20000), (40, 10000), (80, 8000), (200, 5000), (800, 3000), (4000, 800), (float("inf"), 400))
 FILLED = 8  # elements that fill a vector of 16 bytes in a two-byte format
 
 
@@ -206,10 +208,18 @@ def padded(op: Op) -> Signature | None:
     return Signature(f"pad{mode} {width(op)}", (*logs(y.size, y.shape[-1], y.size / x.size), *unaligned(y.shape[-1])))
 
 
+def by_digits(x: Tensor) -> bool:
+    """Whether blocks share the rows that a top-k selects from (ATen, TensorTopK.cu, `should_use_multiblock`)."""
+    width, rows = x.shape[-1], x.size / x.shape[-1]
+    if not isinstance(width, SCALARS) or not isinstance(rows, SCALARS):
+        return False
+    return bool(width >= next(least for most, least in BY_DIGITS if rows <= most))
+
+
 def sorted_rows(op: Op) -> Signature:
-    """To keep all of a row is to sort it."""
+    """To keep all of a row is to sort it; many long rows go another way than few or short ones."""
     x, kept = op.inputs[0], op.outputs[0]
-    name = "sort" if isinstance(x.size, (int, float)) and kept.size == x.size else "topk"
+    name = "sort" if isinstance(x.size, (int, float)) and kept.size == x.size else "topk digits" if by_digits(x) else "topk"
     return Signature(name, logs(x.size / x.shape[-1], x.shape[-1]))
 
 

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from ironlaw.backends.cuda.evidence import named
 from ironlaw.backends.kernel import Kernel
-from ironlaw.engine.arrays import is_array, where
+from ironlaw.backends.signatures import by_digits
+from ironlaw.engine.arrays import where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 
 WAITS = 600.0  # steps of a sum down columns that one of a scan takes, which waits for memory: 190 ns on an H200 (4,096 rows of 16)
-# Rows, up to so many, and how long they are where blocks share them (ATen, TensorTopK.cu, `should_use_multiblock`); what a pass takes
-# for an element and for a row in bytes that could move meanwhile: 16 products of own code on an H200, 8 to 18 ps an element in BF16
-BY_DIGITS = ((20, 20000), (40, 10000), (80, 8000), (200, 5000), (800, 3000), (4000, 800), (float("inf"), 400))
+# What a pass over digits takes for an element and for a row, in bytes that could move meanwhile: 16 selections of own code on an H200
 DIGIT, DIGIT_BYTES, ROW_BYTES = 8.0, 13.0, 12000.0
 SORTED = (32, 128, 4096)  # elements of a row that a warp sorts, a warp with four each, a block
 
@@ -28,7 +27,7 @@ def topk(op: Op, machine: Hardware) -> Sequence[Kernel]:
     rows = x.size / width
     whole = where(kept.size < x.size, 0.0, 1.0)
     few, some, many = (whole * where(width > size, 1.0, 0.0) for size in SORTED)
-    if not is_array(rows, width) and kept.size < x.size and width >= next(least for most, least in BY_DIGITS if rows <= most):
+    if by_digits(x) and kept.size < x.size:
         passes = FORMATS[x.dtype] * 8.0 / DIGIT
         digits = Kernel("add", passes * (DIGIT_BYTES * x.size + ROW_BYTES * rows))
         return digits, Kernel("topk_sort", 0.0, rows=rows), Kernel("tiny", 0.0, count=3.0 * passes + 8.0)
@@ -65,7 +64,7 @@ def grouped_matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 EAGER = {"topk": topk, "cumsum": cumsum, "grouped_matmul": grouped_matrix, "scatter": scatter}
 ROWS = {
-    "topk": named(topk, {"gatherTopK": "topk", "SortKVInPlace": "topk_sort"}),
+    "topk": named(topk, {"sbtopk::gatherTopK": "topk", "SortKVInPlace": "topk_sort"}),
     **dict.fromkeys(
         ("sort", "sort_rows"), named(topk, {", 32, 4, long": "sort_short", ", 32, long": "sort_block", "Onesweep": "sort_pass"})
     ),

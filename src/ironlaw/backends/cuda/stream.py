@@ -14,7 +14,8 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 from ironlaw.engine.device.work import with_attrs
 
-HALVES = ("fp16", "bf16")
+# bytes that a sum at an index counts for each of its own: 7.3 ps an element in FP32, 8.5 in BF16 (index_add of own code on an H200)
+SUMS = {"fp32": 0.78, "bf16": 1.75, "fp16": 1.75}
 VECTOR = 16.0  # bytes that a thread loads at once
 
 
@@ -93,8 +94,8 @@ def grid_sample(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def write(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """Sums go to memory element by element, so that a half takes as long as a whole."""
-    widened = 4.0 / FORMATS[op.outputs[0].dtype] if op.attrs.get("accumulate") and op.outputs[0].dtype in HALVES else 1.0
+    """Sums go to memory element by element, so that a half takes about as long as a whole."""
+    widened = SUMS.get(op.outputs[0].dtype, 1.0) if op.attrs.get("accumulate") else 1.0
     return (Kernel(f"write_{op.attrs.get('how', 'put')}", widened * op.work.bytes),)
 
 
