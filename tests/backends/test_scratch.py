@@ -6,7 +6,7 @@ import ironlaw as il
 from ironlaw.backends.cuda.scratch import scratch
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import op
-from ironlaw.registry.evidence import evidence
+from ironlaw.registry.evidence import file
 
 MIB = 2**20
 
@@ -17,7 +17,7 @@ def machine():
 
 
 def rows(name, **wanted):
-    found = [row for row in evidence("h200_sxm", "scratch") if row.op == name and wanted.items() <= row.params.items()]
+    found = [row for row in file("h200_sxm/scratch").rows if row.op == name and wanted.items() <= row.params.items()]
     assert found
     return found
 
@@ -33,7 +33,9 @@ def test_a_sort_takes_its_result_again_only_where_rows_are_long(machine):
 def test_a_pool_keeps_where_each_maximum_came_from(machine):
     for row in rows("max_pool2d"):
         n, c, size, fmt = (row.params[key] for key in ("n", "c", "size", "dtype"))
-        pool = op("max_pool2d", "pool", (Tensor("x", (n, c, size, size), fmt),), (Tensor("y", (n, c, size / 2, size / 2), fmt),), window=2)
+        pool = op(
+            "max_pool2d", "pool", (Tensor("x", (n, c, size, size), fmt),), (Tensor("y", (n, c, size / 2, size / 2), fmt),), kernel=(2, 2)
+        )
         assert scratch(pool, machine, "eager") == pytest.approx(row.extra["scratch_bytes"], rel=0.05)
 
 

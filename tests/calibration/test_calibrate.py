@@ -124,12 +124,12 @@ def test_the_cost_of_several_kernels():
 
 def test_compiled_ops_are_lowered_as_compiled():
     odd = op("linear", "l", [tensor("x", 601, 601), tensor("w", 601, 601, role="weight")], [tensor("y", 601, 601)])
-    eager = replace(TOY, curves={**TOY.curves, "gemm_odd": Curve(9.0), "copy": Curve(0.5)})
+    eager = replace(TOY, curves={**TOY.curves, "gemm_odd": Curve(9.0), "copy": Curve(0.5), "fused": Curve(0.25)})
     assert eager.cost(odd, MACHINE, Plan()).floor == 9.0
     assert eager.cost(odd, MACHINE, Plan()).kernels == 1.0
     for mode in ("compiled", "graphs"):
-        assert eager.cost(odd, MACHINE, Plan(mode)).floor == 4.5
-        assert eager.cost(odd, MACHINE, Plan(mode)).kernels == 2.0
+        assert eager.cost(odd, MACHINE, Plan(mode)).floor == 4.75  # filled up: the product, its input and its weight
+        assert eager.cost(odd, MACHINE, Plan(mode)).kernels == 3.0
 
 
 def test_no_curve_at_all_says_what_to_ask_for():

@@ -9,7 +9,7 @@ from statistics import mean, median
 import torch
 
 import ironlaw as il
-from ironlaw.registry.evidence import evidence
+from ironlaw.registry.evidence import file
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "device"))
 import written_kernels
@@ -20,7 +20,7 @@ RELEASE = os.environ.get("IRONLAW_TESTS") == "release"
 
 def test_predicted_times_of_written_kernels():
     """The mean and the median error over a sample; over all of them before a release."""
-    seen = {row.name: row.busy_s for row in evidence("h200_sxm", "written") if row.busy_s}
+    seen = {row.name: row.busy_s for row in file("h200_sxm/written").rows if row.busy_s}
     machine, errors = il.hardware("h200_sxm"), {}
     with torch.device("meta"):
         cases = list(written_kernels.cases())

@@ -69,7 +69,7 @@ def test_what_each_stage_splits():
     assert zero(whole, 3, 1) == whole
 
 
-@pytest.mark.parametrize(("stage", "devices", "says"), [(4, 8, "0 to 3"), (-1, 8, "0 to 3"), (1, 0, "at least 1")])
+@pytest.mark.parametrize(("stage", "devices", "says"), [(4, 8, "give 0, 1, 2 or 3"), (-1, 8, "give 0, 1, 2 or 3"), (1, 0, "at least 1")])
 def test_zero_refuses(stage, devices, says):
     with pytest.raises(BadValue, match=says):
         zero(Static(1.0, 1.0, 1.0, 1.0), stage, devices)

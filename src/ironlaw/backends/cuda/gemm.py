@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ironlaw.backends.cuda.chip import filled_tiles, processors, split_tiles
+from ironlaw.backends.cuda.chip import balance, filled_tiles, processors, split_tiles
 from ironlaw.backends.cuda.evidence import plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple, padded
@@ -130,19 +130,23 @@ def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def padded_product(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """Rows that fill no vector are filled up with zeros where that is faster, as torch.compile finds by trying: mostly where the first
-    matrix is large. It is copied if its own rows are odd; the weight always is."""
-    kernels = matrix(op, machine)
+    """Rows that fill no vector are filled up with zeros where that is faster, as torch.compile finds by trying: where arithmetic binds, or
+    the first matrix is large. It is copied if its own rows are odd; the weight always is."""
+    plain, *rest = matrix(op, machine)
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     k, n = x.shape[-1], y.shape[-1]
-    if kernels[0].curve not in ("gemm_even", "gemm_odd") or is_array(k, n, x.size) or x.size < FILLED_FROM or n == 1:
-        return kernels
+    if plain.curve not in ("gemm_even", "gemm_odd") or (not is_array(n) and n == 1):
+        return plain, *rest
+    bound = y.size * k > balance(machine, op.dtype) * (x.size + w.size + y.size)
+    pays = where(bound | (x.size >= FILLED_FROM), 1.0, 0.0)
     wide, deep = padded(n, VECTOR), padded(k, VECTOR)
     grown = wide * deep / (n * k)
     data = x.bytes * deep / k + w.bytes * grown + y.bytes * wide / n
-    product = Kernel("gemm", data, op.work.matmul_flops * grown, depth=minimum(deep, DEEPEST))
-    copied = Kernel("fused", x.bytes * (1.0 + deep / k), count=where(deep > k, 1.0, 0.0))
-    return product, copied, Kernel("tiny", 0.0, count=2.0)
+    return (
+        replace(plain, count=plain.count * (1.0 - pays)), *(replace(other, count=other.count * (1.0 - pays)) for other in rest),
+        Kernel("gemm", data, op.work.matmul_flops * grown, depth=minimum(deep, DEEPEST), count=pays),
+        Kernel("fused", x.bytes * (1.0 + deep / k), count=pays * where(deep > k, 1.0, 0.0)), Kernel("copy", 2 * w.bytes, count=pays),
+    )  # fmt: skip
 
 
 def matmul_samples(row: Row, machine: Hardware) -> Iterator[Sample]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 
 from ironlaw.backends.cuda import norm
@@ -12,7 +13,7 @@ from ironlaw.backends.cuda.norm import joining, sums_columns
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
-from ironlaw.engine.arrays import Number, is_array, maximum, total, where
+from ironlaw.engine.arrays import Number, ceil, is_array, log2, maximum, total, where
 from ironlaw.engine.device.fusion_rules import same_size
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
@@ -32,7 +33,7 @@ INSTRUCTIONS = {
 BETWEEN_PIXELS = {"bilinear": 46.0, "bicubic": 200.0}  # instructions for each pixel of an image that is resized so
 PER_PIECE, ODD_ROW = 3.0, 25.0  # of a concatenation: for each tensor; where no vector holds whole rows, for finding one's place
 PICKED = 40.0  # of an element that is fetched by itself through an index
-FEW, SHORT_COLUMN = 16, 40.0  # rows up to which columns are summed by a kernel without a loop, and its instructions for an element
+FEW, SOME, SHORT_COLUMN = 16, 64, 40.0  # rows up to which columns are summed without a loop, looked-up ones too; instructions an element
 VECTOR, NARROW = 8, 16  # elements that are fetched at once; of a table's row, up to which each is fetched by itself
 LONG_ROW = 128  # elements of a row whose sum costs what a plane's does
 KEPT_ROW = 1024  # elements of a row that is held on chip; a longer one is gone through again
@@ -93,14 +94,13 @@ def _down(column: Op, parts: Sequence[Op]) -> Number:
     """Instructions of a sum down few rows, or of rows that are looked up: a thread has whole columns, filled up to a power of two."""
     x = column.inputs[0]
     depth = x.size / column.outputs[0].size
-    if is_array(depth) or not (depth <= FEW or (depth <= 64 and any(category(p.kind) == "lookup" for p in parts))):
-        return 0.0
-    return SHORT_COLUMN * x.size * filled_up(depth)
+    most = SOME if any(category(p.kind) == "lookup" for p in parts) else FEW
+    return where(depth <= most, SHORT_COLUMN * x.size * filled_up(depth), 0.0)
 
 
 def filled_up(row: Number) -> Number:
     """How many elements a kernel goes through for each of a row that it holds: as many as the next power of two."""
-    return 1.0 if is_array(row) or row <= 1 else 2.0 ** math.ceil(math.log2(row)) / row
+    return where((row > 1) & (row <= KEPT_ROW), 2.0 ** ceil(log2(maximum(row, 1.0))) / row, 1.0)
 
 
 def _rows(op: Op, parts: Sequence[Op], rows: Sequence[Op], machine: Hardware) -> Sequence[Kernel]:
@@ -110,20 +110,20 @@ def _rows(op: Op, parts: Sequence[Op], rows: Sequence[Op], machine: Hardware) ->
     many = first.outputs[0].size if sums else x.size / first.attrs.get("row", x.shape[-1])
     row = x.size / many
     whole = any(same_size(t, x) for t in op.outputs)  # a row that is summed and written again
-    summed = sums and not whole and (is_array(row) or row >= LONG_ROW)
-    name = "fused_reduction" if summed else "fused_rows"
-    joined = [joining(p) for p in rows if p.attrs.get("over", "row") == "all"] + [Kernel("tiny", 0.0) for p in rows if p.attrs.get("split")]
     softmax = [p for p in rows if p.kind == "softmax"]
-    looked_up = any(category(p.kind) == "lookup" for p in parts)
-    held = not is_array(row) and row <= KEPT_ROW and "axis" not in first.attrs and not (softmax and (looked_up or len(rows) > 1))
-    work = instructions(parts, op.attrs.get("again", ())) * filled_up(row if row <= KEPT_ROW else 1)
+    tangled = softmax and (len(rows) > 1 or any(category(p.kind) == "lookup" for p in parts))
+    again = where(row <= KEPT_ROW, 1.0 if tangled or "axis" in first.attrs else 0.0, 1.0)
+    work = instructions(parts, op.attrs.get("again", ())) * filled_up(row) + again * ONLINE_SOFTMAX * total(
+        p.inputs[0].size for p in softmax
+    )
     data = op.work.bytes
-    if not held:
-        work = work + ONLINE_SOFTMAX * total(p.inputs[0].size for p in softmax)
-        if whole and not softmax:
-            share = 1.0 if "axis" in first.attrs else AGAIN_FETCHED
-            data = data + share * x.bytes * max(1, sum(category(p.kind) == "reduction" for p in rows))
-    return (Kernel(name, maximum(data, instruction_bytes(machine) * work), op.work.flops, many), *joined)
+    if whole and not softmax:
+        share = 1.0 if "axis" in first.attrs else AGAIN_FETCHED
+        data = data + again * share * x.bytes * max(1, sum(category(p.kind) == "reduction" for p in rows))
+    kernel = Kernel("fused_rows", maximum(data, instruction_bytes(machine) * work), op.work.flops, many)
+    long = where(row >= LONG_ROW, 1.0, 0.0) if sums and not whole else 0.0
+    joined = [joining(p) for p in rows if p.attrs.get("over", "row") == "all"] + [Kernel("tiny", 0.0) for p in rows if p.attrs.get("split")]
+    return replace(kernel, curve="fused_reduction", count=long), replace(kernel, count=1.0 - long), *joined
 
 
 def _groups(op: Op, grouped: Op) -> Sequence[Kernel]:

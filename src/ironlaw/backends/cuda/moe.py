@@ -32,7 +32,7 @@ def topk(op: Op, machine: Hardware) -> Sequence[Kernel]:
         digits = Kernel("add", passes * (DIGIT_BYTES * x.size + ROW_BYTES * rows))
         return digits, Kernel("topk_sort", 0.0, rows=rows), Kernel("tiny", 0.0, count=3.0 * passes + 8.0)
     return (
-        Kernel("topk", 0.0, rows=rows, count=1.0 - whole), Kernel("topk_sort", 0.0, rows=rows, count=1.0 - few),
+        Kernel("topk", 0.0, rows=rows, depth=width, count=1.0 - whole), Kernel("topk_sort", 0.0, rows=rows, count=1.0 - few),
         Kernel("sort_short", 2 * x.bytes, count=few - some), Kernel("sort_block", 2 * x.bytes, count=some - many),
         Kernel("sort_pass", 4 * x.bytes, count=8.0 * many), Kernel("tiny", 0.0, count=4.0 * whole + 10.0 * many),
     )  # fmt: skip

@@ -91,7 +91,7 @@ def chip(machine: Hardware) -> Chip:
     """The figures of a machine that lacks none of them."""
     lacks = missing(machine)
     if lacks:
-        raise BadValue(f"nothing can be transferred to {machine.slug}: its file lacks {'; '.join(lacks)}")
+        raise BadValue(f"nothing can be transferred to {machine.slug}. What is missing: {'; '.join(lacks)}")
     caches = [level for level in machine.levels if level.name in LASTING]
     return Chip(
         sms=float(multiprocessors(machine) or 0), lanes=machine.units["lanes"], clock=machine.units["clock"],

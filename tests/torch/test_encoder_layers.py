@@ -1,0 +1,49 @@
+"""nn.TransformerEncoderLayer in inference runs PyTorch's native operators, and torch.compile leaves them as they are."""
+
+import pytest
+import torch
+from torch import nn
+
+import ironlaw as il
+from ironlaw.engine.device.work import LIBRARY, UNCOMPILED
+from ironlaw.tracing.encoder_layers import native, taken
+
+
+def layer(**settings):
+    return nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, **settings)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_the_operators_compute_what_the_layer_does(activation, norm_first):
+    torch.manual_seed(0)
+    made, x = layer(activation=activation, norm_first=norm_first).eval(), torch.randn(3, 5, 32)
+    with torch.no_grad():
+        assert taken(made, x)
+        torch.testing.assert_close(native(made, x.clone()), made(x), rtol=2e-3, atol=2e-3)  # GELU by its tanh form in the fast path
+
+
+def test_it_is_taken_in_inference_alone():
+    x = torch.randn(3, 5, 32)
+    assert not taken(layer(), x)  # trains
+    assert not taken(layer().eval(), x)  # gradients are wanted
+    with torch.no_grad():
+        assert not taken(nn.TransformerEncoderLayer(32, 4, 64).eval(), x)  # sequence first
+        assert not taken(layer(bias=False).eval(), x)
+        assert not taken(nn.TransformerEncoderLayer(33, 3, 64, batch_first=True).eval(), torch.randn(3, 5, 33))  # an odd number of heads
+        assert taken(layer().eval(), x)
+
+
+def test_nine_operators_that_are_not_compiled():
+    graph = il.capture(nn.TransformerEncoder(layer(activation="gelu"), 2, enable_nested_tensor=False).eval(), (torch.randn(3, 5, 32),))
+    kinds = [op.kind for op in graph.ops]
+    assert kinds == 2 * ["linear", "attention", "linear", "add", "layer_norm", "linear", "linear", "add", "layer_norm"]
+    assert all(op.attrs[UNCOMPILED] == LIBRARY for op in graph.ops)
+    machine = il.hardware("h200_sxm")
+    assert il.predict(graph, machine, il.Plan(mode="compiled")).busy_s == il.predict(graph, machine).busy_s
+
+
+def test_a_mask_takes_the_layer_apart():
+    mask = nn.Transformer.generate_square_subsequent_mask(5)
+    graph = il.capture(layer().eval(), (torch.randn(3, 5, 32),), {"src_mask": mask, "is_causal": True})
+    assert not any(op.attrs.get(UNCOMPILED) == LIBRARY for op in graph.ops)
