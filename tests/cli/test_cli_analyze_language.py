@@ -63,7 +63,8 @@ def test_a_model_too_large_for_one_is_answered_for_by_several(sh):
     told = sh.json(*argv)
     (row,) = told["language"]["rows"]
     assert (row["devices"], row["fits"]) == (2, True) and row["largest_batch"] > 1
-    assert row["token_s"] == told["too_large"][0]["group"]["seconds"] > told["predictions"][0]["seconds"]
+    group, alone = told["too_large"][0]["group"]["seconds"], told["predictions"][0]["seconds"]
+    assert row["token_s"] == group and group > 0.999 * alone  # the host launches for one as for two
     assert row["kv_bytes"] == 256 * 131_072  # the context is the prompt, where nothing else is said
     out = " ".join(sh.out(*argv).split())
     assert "2 × t4" in out and "one does not hold batch 1, so its figures are of 2" in out

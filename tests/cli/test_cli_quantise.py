@@ -50,7 +50,7 @@ def test_a_frontier_from_a_table_and_from_a_file(sh, tmp_path):
         (("llama3_8b", "--frontier", "llama_cpp_scoreboard"), "leave the model"),
         (("--frontier", "llama_cpp_scoreboard", "--bits", "4"), "all other options out"),
         (("--zero-bits", "8"), "add --group"),
-        (("--bits", ""), "empty number; separate numbers"),
+        (("--bits", ""), "empty number; put one comma between numbers"),
     ],
 )
 def test_bad_input_says_what_to_do(sh, args, says):

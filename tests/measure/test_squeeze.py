@@ -112,7 +112,7 @@ def test_mistakes_are_named():
         quantise(np.ones((2, 2)), 4, "chanel")
     with pytest.raises(BadValue, match="below 1"):
         prune(np.ones((2, 2)), 1.0)
-    with pytest.raises(BadValue, match=r"spread of 0\.5"):
+    with pytest.raises(BadValue, match=r"0\.5 is not a valid spread"):
         rescale(load("mlp"), 0.5)
     with pytest.raises(UnknownName, match="mlp"):
         load("mlpp")

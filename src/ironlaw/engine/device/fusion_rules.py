@@ -56,14 +56,8 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
     if alone := next((op for op in (producer, consumer) if UNCOMPILED in op.attrs), None):
         whose = "is left to Python" if alone.attrs[UNCOMPILED] == EAGER else "comes from a library"
         return verdict(False, "none", f"the compiler writes no code for this {alone.kind}: it {whose}")
-    if before == "attention":
-        return verdict(False, "none", "a tiled attention kernel is taken from a library as it is")
-    if rules.recompute and in_pieces(producer):
-        return verdict(False, "none", f"{len(producer.inputs)} tensors are put together by as many kernels")
-    if producer.kind == "topk":
-        return verdict(False, "none", "sorting is taken from a library as it is")
-    if producer.kind == "write":
-        return verdict(False, "none", f"{consumer.kind} reads a tensor of which only a part was written: all of it must be in memory")
+    if why := _in_memory(producer, consumer, rules):
+        return verdict(False, "none", why)
     if before == "contraction" and after == "elementwise":
         if not same:
             return verdict(False, "none", f"{consumer.kind} changes the shape of what {producer.kind} made, so a tile can't finish it")
@@ -100,6 +94,19 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
     if before in PER_ELEMENT:
         return verdict(True, "vertical", f"{consumer.kind} reduces along the row that {producer.kind} is making")
     return verdict(True, "vertical", f"{producer.kind} and {consumer.kind} reduce along the same row, which stays on chip")
+
+
+def _in_memory(producer: Op, consumer: Op, rules: Rules) -> str:
+    """Why what it makes is read from memory, whoever reads it; empty if it need not be."""
+    if category(producer.kind) == "attention":
+        return "a tiled attention kernel is taken from a library as it is"
+    if producer.kind == "topk":
+        return "sorting is taken from a library as it is"
+    if producer.kind == "write":
+        return f"{consumer.kind} reads a tensor of which only a part was written: all of it must be in memory"
+    if rules.recompute and in_pieces(producer):
+        return f"{len(producer.inputs)} tensors are put together by as many kernels"
+    return ""
 
 
 def same_size(a: Tensor, b: Tensor) -> bool:
