@@ -9,6 +9,14 @@ from ironlaw.engine.device.work import LIBRARY, UNCOMPILED
 from ironlaw.tracing.encoder_layers import native, taken
 
 
+@pytest.fixture(autouse=True)
+def fast():
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(True)
+    yield
+    torch.backends.mha.set_fastpath_enabled(before)
+
+
 def layer(**settings):
     return nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, **settings)
 
@@ -46,4 +54,10 @@ def test_nine_operators_that_are_not_compiled():
 def test_a_mask_takes_the_layer_apart():
     mask = nn.Transformer.generate_square_subsequent_mask(5)
     graph = il.capture(layer().eval(), (torch.randn(3, 5, 32),), {"src_mask": mask, "is_causal": True})
+    assert not any(op.attrs.get(UNCOMPILED) == LIBRARY for op in graph.ops)
+
+
+def test_who_switches_it_off_gets_the_layer_taken_apart():
+    torch.backends.mha.set_fastpath_enabled(False)
+    graph = il.capture(layer().eval(), (torch.randn(3, 5, 32),))
     assert not any(op.attrs.get(UNCOMPILED) == LIBRARY for op in graph.ops)

@@ -29,8 +29,9 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool) -> Itera
         stack.enter_context(fakes.mode)
         stack.enter_context(fakes.recorder)
         stack.enter_context(triton_launches(fakes.recorder))
+        if torch.backends.mha.get_fastpath_enabled():
+            stack.enter_context(native_layers(fakes.recorder))
         library = stack.enter_context(as_if_real())
-        stack.enter_context(native_layers(fakes.recorder))
         on_gpu = AsOnGpu(library, partial(value_requests.leaving, fakes.recorder))
         engine: Any = torch.autograd.graph._engine_run_backward
 
