@@ -9,10 +9,12 @@ listed should be the exact law, run longer, or show fewer digits. A lab that dra
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -170,17 +172,17 @@ def groups(asked):
 
 def unconfirmed(asked, seeds):
     """What is simulated, and (name, sentence) -> what each seed that does not confirm it has instead."""
-    simulated, found = [], {}
-    for group in groups(asked):
-        first, draws = drawn(0, group)
-        if not draws:
-            continue
-        simulated.append(group[0])
-        for seed in range(1, seeds + 1):
-            other, _ = drawn(1_000_003 * seed, group)
-            for name in group:
-                for sentence, figures in compared(first[name], other[name]):
-                    found.setdefault((name, sentence), []).append(figures)
+    simulated, found, asked = [], {}, list(groups(asked))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process of its own
+        firsts = list(pool.map(drawn, [0] * len(asked), asked))
+        for group, (first, draws) in zip(asked, firsts, strict=True):
+            if not draws:
+                continue
+            simulated.append(group[0])
+            for other, _ in pool.map(drawn, [1_000_003 * seed for seed in range(1, seeds + 1)], [group] * seeds):
+                for name in group:
+                    for sentence, figures in compared(first[name], other[name]):
+                        found.setdefault((name, sentence), []).append(figures)
     return simulated, found
 
 

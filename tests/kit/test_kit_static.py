@@ -169,7 +169,9 @@ def test_claims_stand_side_by_side_with_sources_and_the_reason():
         ("daly_adds_the_save", ["Claim", "Model", "Another model’s figure"]),
         ("energy_follows_services", ["Claim", "Published estimate"]),
         ("hours_are_flops_over_peak", ["Claim", "Measured"]),  # not the same division twice
+        ("floods_as_predicted", ["Claim", "Measured"]),
         ("first_tokens_as_predicted", ["Claim", "Model", "Measured"]),
+        ("tokens_as_predicted_for_few", ["Claim", "Model", "Measured"]),  # a prediction, however close
     ],
 )
 def test_a_figure_is_called_what_it_is(name, columns):

@@ -24,7 +24,7 @@ OTHER_CASE = "Measured, another case"  # a reading that stands beside the claim 
 OFTEN_SAID = "Often said or assumed; the wording is ours"
 NOT_MEASURED = "Not measured."
 MOST = 3  # claims of an act
-DIVIDES = {"published", "replayed"}  # an expression with them may divide by the published figure that judges it
+PUBLISHED = {"published", "replayed"}  # an expression may divide by what they give, the published figure that judges it
 BREAKS = re.compile(r"(?<=\w)([/_])(?=\w)")
 
 
@@ -73,7 +73,8 @@ def _figures(entry: Claim, local: LocalFigure | None) -> Iterator[tuple[str, str
     read, origin = entry.measured, entry.origin
     judges = read is not None and not read.differs
     same = read is not None and judges and math.isclose(read.value, entry.computed, rel_tol=1e-3)
-    if origin is None and not (same and names(entry.expression) & DIVIDES):  # else the same division twice
+    divides = "/" in entry.expression and names(entry.expression) & PUBLISHED
+    if origin is None and not (same and divides):  # else the same division twice
         yield "Model", dress(entry.model), "ironlaw, computed now from the registry"
     elif origin is not None and not (read is not None and judges and read.kind == origin.kind):
         yield COLUMNS[origin.kind], dress(entry.model), origin.source

@@ -6,6 +6,7 @@ import pytest
 
 from ironlaw.engine.serving.batch_outcomes import BatchServers
 from ironlaw.engine.serving.batching import batch_server
+from ironlaw.engine.serving.full_batches import FullBatches
 from ironlaw.engine.serving.queues import md1
 
 TIMES = ((1, 0.010), (8, 0.024))
@@ -48,3 +49,14 @@ def test_a_simulation_is_long_enough():
     assert fixed.simulated(50.0, 10, 1) == 3 * 8 * 3  # 50 a second keep less than a server at work; two more for chance
     assert replace(fixed, split_lines=True).simulated(50.0, 10, 1) == 100 * 32
     assert replace(fixed, split_lines=True, most=64, times=((1, 0.01), (64, 0.1))).simulated(50.0, 10, 1) == 3 * 64 * 32
+
+
+def test_full_batches_that_find_a_server_free_are_the_closed_form_and_a_long_simulation_agrees():
+    fixed, rate = BatchServers(TIMES, 8, "fixed"), 20.0
+    seen = fixed.outcome(rate, 800, shares=(0.5, 0.9))
+    simulated = batch_server(rate, dict(TIMES), 8, policy="fixed", n=100_000, seed=3)
+    assert (seen.mean, seen.p99) == (pytest.approx(simulated.mean, rel=0.01), pytest.approx(simulated.quantile(0.99), rel=0.02))
+    assert [time for time, _ in seen.tail] == pytest.approx([simulated.quantile(p) for p in (0.5, 0.9)], rel=0.02)
+    assert (seen.busy, seen.batch) == (pytest.approx(rate / fixed.capacity), 8.0)
+    assert fixed.outcome(330.0, 800).p99 > FullBatches(330.0, 8, 0.024).quantile(0.99)  # one fills during the pass before, and waits for it
+    assert not FullBatches(330.0, 8, 0.024).exact and FullBatches(rate, 8, 0.024).tail(0.0239) == 1.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ironlaw.engine.serving.batching import batch_server, full_times
+from ironlaw.engine.serving.full_batches import FullBatches
 from ironlaw.engine.serving.queues import md1
 
 P = 0.99
@@ -81,6 +82,11 @@ def _outcome(servers: BatchServers, rate: float, requests: int, batches: int, sh
         return Outcome(line.mean, line.quantile(P), rate * servers.full / servers.replicas, 1.0, tail)
     if servers.split_lines and servers.burst == 1:  # Poisson requests dealt at random are Poisson in each line, and all lines are alike
         return _outcome(replace(servers, replicas=1, split_lines=False), rate / servers.replicas, requests, batches, shares)
+    if servers.policy == "fixed" and servers.burst == 1 and not servers.split_lines:
+        law = FullBatches(rate, servers.most, servers.full)
+        if law.exact:
+            tail = tuple((law.quantile(p), 1 - p) for p in shares)
+            return Outcome(law.mean, law.quantile(P), rate / servers.capacity, float(servers.most), tail)
     served = batch_server(
         rate, dict(servers.times), servers.most, policy=servers.policy, timeout=servers.timeout, replicas=servers.replicas,
         split_lines=servers.split_lines, burst=servers.burst, n=servers.simulated(rate, requests, batches),
