@@ -124,7 +124,7 @@ def test_fusion_tables_and_the_trace(opened: Page):
     assert set(edges.locator("tbody tr > :nth-child(5)").all_inner_texts()) == {"linear comes from a library that takes no epilogue"}
     expect(opened.locator("#trace")).to_contain_text("someone_elses_kernel")
     expect(opened.locator("[data-grid=trace] tbody tr")).to_have_count(1)
-    expect(opened.locator("#breakeven")).to_contain_text("at your volume of 1,000,000 a day on day")
+    expect(opened.locator("#breakeven")).to_contain_text("at 1,000,000 calls per day, on day")
 
 
 def test_answers_on_one_screen_and_the_rest_folded(chromium: Browser, report: str):

@@ -86,7 +86,7 @@ def test_the_glossary_on_a_phone(start: Page):
 def test_name(start: Page):
     start.get_by_label("Your name").fill("Ada")
     start.get_by_role("button", name="Save").click()
-    expect(start.locator(".said")).to_contain_text("Your name is kept")
+    expect(start.locator(".said")).to_contain_text("Your name is saved")
     expect(start.locator("header")).to_contain_text("Welcome back, Ada.")
     start.reload()
     expect(start.get_by_label("Your name")).to_have_value("Ada")

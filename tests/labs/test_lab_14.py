@@ -11,7 +11,7 @@ from ironlaw.claims import compute
 from ironlaw.engine.serving.services import curve_mean
 from ironlaw.kit.lab_check import complete
 from ironlaw.labs.lab_14_tail.act1.case import Case, tene
-from ironlaw.labs.lab_14_tail.act2 import fleet, verdicts
+from ironlaw.labs.lab_14_tail.act2 import figures, fleet, verdicts
 from ironlaw.labs.lab_14_tail.act2.fleet import ALL, BUDGET, CALLED_BACK, OFF, Fleet
 from ironlaw.labs.lab_14_tail.act2.instrument import exactness
 from ironlaw.ledger import open_ledger
@@ -261,7 +261,7 @@ def test_without_copies_the_page_is_the_exact_law():
     exact = -math.log(1 - 0.99 ** (1 / case.k)) / (1 - case.rho) * case.service
     assert case.page_p99 == case.plain_p99 == pytest.approx(exact)
     assert case.leaf_p99 == pytest.approx(math.log(100) / 0.3 * case.service)
-    t, share = min(fleet.tail_of(case.law, case.service, case.k), key=lambda point: abs(point[1] - 1))
+    t, share = min(figures.tail_of(case.law, case.service, case.k), key=lambda point: abs(point[1] - 1))
     assert share == pytest.approx(100 * (1 - (1 - math.exp(-0.3 * t / case.service)) ** case.k))
     assert "exact" in exactness(case)
 

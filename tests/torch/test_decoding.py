@@ -89,6 +89,6 @@ def test_what_can_not_decode() -> None:
     for config, words in (("T5Config", "does not decode token by token"), ("BertConfig", "keeps nothing of a token")):
         with pytest.raises(BadValue, match=words):
             load(f"hf:{config}", phase=("decode", 8))
-    with pytest.raises(BadValue, match="learned 64 positions"):
+    with pytest.raises(BadValue, match="at most 64 tokens"):
         load("hf:GPT2Config", settings={"n_layer": 1, "n_positions": 64}, phase=("decode", 64))
     assert load("hf:GPT2Config", settings={"n_layer": 1, "n_positions": 64}, phase=("decode", 63)).kwargs["use_cache"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw import lab_names
-from ironlaw.units import significant
+from ironlaw.units import joined, significant
 from ironlaw.widget.dials import Dial, settle, why_not
 
 
@@ -86,4 +86,4 @@ def words(dial: Dial, value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     number = significant(value) if isinstance(value, (int, float)) else str(value)
-    return f"{number} {dial.get('unit') or ''}".strip()
+    return joined(number, dial.get("unit") or "")

@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw import lab_names
 from ironlaw.kit.question_texts import Asked, asked
 from ironlaw.pages.lab_catalogue import Lab
-from ironlaw.units import counted, show, significant
+from ironlaw.units import counted, joined, show, significant
 
 ACTS = {"act1": "Act I", "act2": "Act II"}
 MOST = 6  # fields of a design, and rows of a measurement, that the page shows; the file has all
@@ -112,7 +112,7 @@ def _run(run: Mapping[str, Any]) -> str:
 
 
 def _figure(row: Mapping[str, Any]) -> str:
-    return show(row["value"], "s") if row["unit"] == "s" else f"{significant(row['value'])} {row['unit']}".rstrip()
+    return show(row["value"], "s") if row["unit"] == "s" else joined(significant(row["value"]), row["unit"])
 
 
 def title_of(slug: str, lab: Lab | None) -> str:

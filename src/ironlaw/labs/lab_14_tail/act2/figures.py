@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
-from ironlaw.labs.lab_14_tail.act2.fleet import OFF, Fleet, tail_of
+from ironlaw.engine.serving.hedged_fleet import HedgedFleet
+from ironlaw.engine.serving.hedging import HedgedRun
+from ironlaw.engine.serving.queues import Wait
+from ironlaw.engine.serving.tails import at_least_one, joined_tail
+from ironlaw.labs.lab_14_tail.act2.fleet import OFF, Fleet
 from ironlaw.pictures.ends import decades, up_to
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.units import significant
@@ -14,6 +19,7 @@ from ironlaw.widget.quantities import exact, format_quantity
 LEAST = 1e-3  # percent
 WINDOWS = 40
 MOST = 200.0  # percent
+DRAWN = tuple(10 ** (-i / 10) for i in range(1, 71))  # shares that are slower, at which an exact law is drawn
 
 
 def tails(fleet: Fleet) -> Figure:
@@ -72,3 +78,15 @@ def over_time(fleet: Fleet, mine: str, level: float | None) -> Figure:
         series, Axis("linear", "time", "s", (0.0, up_to(max(end, fleet.pause)))), Axis("linear", "share", "%", (0.0, MOST)),
         title, extra=extra, id="over-time", more={"height": 340},
     )  # fmt: skip
+
+
+def tail_of(times: HedgedRun | Wait | HedgedFleet, service: float, k: int) -> list[tuple[float, float]]:
+    """(t, share slower than t, in %) of pages that join k."""
+    if isinstance(times, HedgedRun):
+        return [(seconds * service, 100 * share) for seconds, share in joined_tail(times.ordered, k)]
+    return [(seconds * service, 100 * at_least_one(slower, k)) for seconds, slower in zip(_drawn(times), DRAWN, strict=True)]
+
+
+@lru_cache(maxsize=32)
+def _drawn(law: Wait | HedgedFleet) -> tuple[float, ...]:
+    return tuple(law.quantile(1 - slower) for slower in DRAWN)

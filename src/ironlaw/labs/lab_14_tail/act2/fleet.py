@@ -18,7 +18,7 @@ from ironlaw.engine.serving.hedging import STUCK, HedgedRun, hedge_fate, hedging
 from ironlaw.engine.serving.queues import Wait, md1, mm1
 from ironlaw.engine.serving.samples import least_count, order_interval
 from ironlaw.engine.serving.services import curve_mean, from_quantiles, two_kinds
-from ironlaw.engine.serving.tails import at_least_one, fan_out_quantile, joined_tail
+from ironlaw.engine.serving.tails import fan_out_quantile
 from ironlaw.engine.streams import split, uniform
 from ironlaw.kit import settings
 from ironlaw.labs.lab_14_tail import work
@@ -43,7 +43,6 @@ LAWS = {"exponential": mm1, "fixed": md1}  # of the line at one shard
 LOADS = [10, 20, 30, 40, 45, 49, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95]  # percent
 COUNTS = [1_000, 3_000, 10_000, 29_956]
 PAUSES = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-DRAWN = tuple(10 ** (-i / 10) for i in range(1, 71))  # shares that are slower, at which an exact law is drawn
 Curve = tuple[float, ...]
 
 
@@ -236,13 +235,6 @@ def here(lab: kit.Lab) -> Curve:
     return tuple(map(float, leaf["params"]["quantiles"])) if leaf else ()
 
 
-def tail_of(times: HedgedRun | Wait | HedgedFleet, service: float, k: int) -> list[tuple[float, float]]:
-    """(t, share slower than t, in %) of pages that join k."""
-    if isinstance(times, HedgedRun):
-        return [(seconds * service, 100 * share) for seconds, share in joined_tail(times.ordered, k)]
-    return [(seconds * service, 100 * at_least_one(slower, k)) for seconds, slower in zip(_drawn(times), DRAWN, strict=True)]
-
-
 @lru_cache(maxsize=32)
 def _law(leaf: str, rho: float) -> Wait:
     return LAWS[leaf](rho, 1.0)
@@ -251,11 +243,6 @@ def _law(leaf: str, rho: float) -> Wait:
 @lru_cache(maxsize=32)
 def _hedged(leaf: str, rho: float, delay: float, limit: float | None) -> HedgedFleet:
     return hedged_fleet(rho, delay, limit, LAWS[leaf])
-
-
-@lru_cache(maxsize=32)
-def _drawn(law: Wait | HedgedFleet) -> tuple[float, ...]:
-    return tuple(law.quantile(1 - slower) for slower in DRAWN)
 
 
 def fleet_of(lab: kit.Lab, values: Mapping[str, Any]) -> Fleet:
