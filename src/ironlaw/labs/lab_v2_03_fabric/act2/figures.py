@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ironlaw import kit
@@ -82,7 +83,7 @@ def steps(lab: kit.Lab, case: Case) -> Figure:
     title = "Nobody waits for the spine"
     if slower > LITTLE:
         title = f"The {NAMES[slowest]} {'are' if slowest == EXPERTS else 'is'} {percent(slower)} slower than on a full spine"
-    drawn = _medians(stack(rows, "%", title, label="of the step on a full spine", id="steps"))
+    drawn = _medians(stack(rows, "%", title, label="of the step on a full spine", id="steps"), rows)
     longest = max(sum(part.value for part in parts) for parts in rows.values())
     drawn = replace(drawn, x=replace(drawn.x, domain=(0.0, 20.0 * math.ceil(1.35 * longest / 20))))  # room for the words of a mark
     option = lab.choice("act2")
@@ -91,10 +92,13 @@ def steps(lab: kit.Lab, case: Case) -> Figure:
     return on_rows(drawn, [NAMES[name] for name in NAMES if option.id in (name, "all")], NAMES[lab.question("act2").right.id])
 
 
-def _medians(drawn: Figure) -> Figure:
-    """A bad day's placements are drawn at random, half of them longer and half shorter: its bars say so, in place of their totals."""
-    marks = [replace(one, label="median") if one.label and str(dict(one.at).get("y")).endswith(BAD) else one for one in drawn.marks]
-    return replace(drawn, marks=tuple(marks))
+def _medians(drawn: Figure, rows: Mapping[str, Sequence[Part]]) -> Figure:
+    """A bad day's placements are drawn at random, half of them longer and half shorter: its bars say what they are about."""
+    totals = {name: f"about {10 * round(sum(part.value for part in parts) / 10)}%" for name, parts in rows.items() if name.endswith(BAD)}
+    return replace(
+        drawn,
+        marks=tuple(replace(one, label=totals.get(str(dict(one.at).get("y")), one.label) if one.label else "") for one in drawn.marks),
+    )
 
 
 def _parts(case: Case) -> dict[str, list[Part]]:
