@@ -39,6 +39,11 @@ class Captures:
     def main(self) -> Graph:
         return next(iter(self.graphs.values()))
 
+    @property
+    def batch(self) -> int | None:
+        """The batch of `main`; None where the call takes no tensor."""
+        return next(iter(self.graphs))[0]
+
 
 def capture_all(asked: Any) -> Captures:
     """The call, at all sizes that are needed."""

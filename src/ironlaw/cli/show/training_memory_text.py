@@ -69,7 +69,8 @@ def report(result: Mapping[str, Any]) -> None:
 
 def _peak(result: Mapping[str, Any]) -> str:
     times = significant(result["peak_bytes"] / result["weight_bytes"])
-    where = f"in {PHASES[result['peak_phase']]}, at {result['peak_op']}"
+    phase = result["peak_phase"]
+    where = f"in {PHASES[phase]}" + (f", at {result['peak_op']}" if phase != "update" else "")
     return f"Memory peaks at {show(result['peak_bytes'], 'B')}, {times}× the weights, {where}."
 
 
@@ -91,12 +92,11 @@ def levers(result: Mapping[str, Any]) -> None:
     if not result["levers"]:
         return
     draw.heading("what each change would free", "on its own, from this setup")
-    rows = [
-        (
-            LABELS[one["lever"]],
-            show(one["peak_bytes"], "B"),
-            ("nothing", draw.DIM) if one["frees_bytes"] <= 0 else show(one["frees_bytes"], "B"),
-        )
-        for one in result["levers"]
-    ]
+    rows = [(LABELS[one["lever"]], show(one["peak_bytes"], "B"), _freed(one["frees_bytes"])) for one in result["levers"]]
     draw.table(["change", "peak", "frees"], rows, left=("change",))
+
+
+def _freed(count: float) -> draw.Cell:
+    if count > 0:
+        return show(count, "B")
+    return (f"adds {show(-count, 'B')}" if count else "nothing", draw.DIM)

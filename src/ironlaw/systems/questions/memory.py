@@ -134,24 +134,24 @@ def _captured(asked: Memory) -> tuple[Build, int]:
     own_format = RECIPES[asked.recipe].dtype
     graphs: dict[int, Graph] = {}
 
-    def capture(batch: int | None) -> Graph:
-        return capture_all(
+    def capture(batch: int | None) -> tuple[int, Graph]:
+        """The batch as well: a graph's own inputs may be views, flattened or transposed."""
+        captured = capture_all(
             SimpleNamespace(
                 target=asked.target, input=list(asked.input), batch=(batch,) if batch else None, dtype=own_format, seq=asked.seq,
                 training=False, set=asked.set, weights=(OWN,), limit=asked.limit,
             )
-        ).main  # fmt: skip
+        )  # fmt: skip
+        return captured.batch or 1, captured.main
 
-    own = capture(asked.batch[0] if asked.batch else None)
-    first = next((t.shape[0] for t in own.tensors.values() if t.role == "input" and t.shape), 1)
-    batch = asked.batch[0] if asked.batch else int(first)
+    batch, own = capture(asked.batch[0] if asked.batch else None)
     graphs[batch] = own
 
     def build(n: int, dtype: str) -> Graph:
         if dtype != own_format:
             raise BadValue(f"{asked.target} was captured in {own_format}; choose another recipe with `recipe`")
         if n not in graphs:
-            graphs[n] = capture(n)
+            graphs[n] = capture(n)[1]
         return graphs[n]
 
     return build, batch
@@ -159,7 +159,7 @@ def _captured(asked: Memory) -> tuple[Build, int]:
 
 def _answer(asked: Memory, build: Build, graph: Graph, setup: Setup, variants: list[MemoryVariant]) -> MemoryJson:
     now = ledger(build, setup)
-    grown = _growth(build, setup)
+    grown = _growth(build, setup) if asked.on else None
     return {
         "target": asked.target, "parameters": graph.params, "batch": setup.batch, "seq": graph.settings.get("seq"),
         "recipe": setup.recipe, "optimiser": setup.optimiser, "checkpoint": setup.checkpoint, "loss_chunks": setup.loss_chunks,
