@@ -1,8 +1,9 @@
-"""Words that no learner should meet: archaic ones, private ones, and second names for one thing.
+"""Words that nobody should meet in labs, help texts, messages, docs or docstrings: archaic ones, private ones, second names for one thing.
 
 What is allowed all the same stands in plain_words.toml, by a few words of its own sentence and with a reason.
 """
 
+import ast
 import re
 import tomllib
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ import ironlaw
 HERE, PACKAGE = Path(__file__).parent, Path(ironlaw.__file__).parent
 ALLOWED: dict[str, str] = tomllib.loads((HERE / "plain_words.toml").read_text(encoding="utf-8"))["allowed"]
 HEADING, SLOT, LINK = re.compile(r"^## .*$", re.MULTILINE), re.compile(r"\{\{.*?\}\}"), re.compile(r"\]\([^)]*\)")
+CODE = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
+READS = "recall/card_answers.py"  # how learners may write a unit
 COUNTED = (
     "batches|bits?|bytes|calls|failures|FLOPs?|images|joules|operations|pages|parameters|ports|queries|requests|scales?|steps|tokens|"
     "µs|ms|s|B|kB|MB|GB|W|g|USD|dollars"
@@ -45,6 +48,7 @@ FORBIDDEN = {
     "Llama 3 8B": r"Llama-3|Llama3|LLaMA",
     "digit classifier": "digit reader",
 }
+JOINT = re.compile(r'"\s+f?"')  # between two halves of a string
 PATTERN = re.compile(r"\b(?:" + "|".join(FORBIDDEN.values()) + r")\b")
 # files -> the keys whose texts a learner reads; all of them where none is named
 TEXTS: dict[str, set[str]] = {
@@ -71,10 +75,26 @@ def texts(value: Any, keys: set[str], key: str = "") -> Iterator[str]:
 
 
 def faults(text: str, allowed: dict[str, str]) -> list[str]:
-    """Each forbidden word with what stands round it; names of slots and addresses of links are not read by anybody."""
-    plain = " ".join(LINK.sub("]", SLOT.sub("…", HEADING.sub("", text))).split())
+    """Each forbidden word with what stands round it; names of slots, addresses of links and code are not prose."""
+    plain = _plain(HEADING.sub("", text))
     found = ((match, plain[max(0, match.start() - 40) : match.end() + 40]) for match in PATTERN.finditer(plain))
     return [f"{match[0]!r} in {around!r}" for match, around in found if not any(words in around for words in allowed)]
+
+
+def _plain(text: str) -> str:
+    return " ".join(CODE.sub("…", LINK.sub("]", SLOT.sub("…", text))).split())
+
+
+def strings(source: str) -> Iterator[str]:
+    """What a module says to people: strings of several words, docstrings, comments."""
+    tree = ast.parse(source)
+    pieces = {id(piece) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for piece in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(piece.value) if isinstance(piece, ast.Constant) else "…" for piece in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value and id(node) not in pieces:
+            yield node.value
+    yield from re.findall(r"# (.*)$", source, re.MULTILINE)
 
 
 @pytest.mark.parametrize("pattern", TEXTS)
@@ -90,8 +110,24 @@ def test_no_lab_has_a_forbidden_word() -> None:
     assert [f"{path.parent.name}: {fault}" for path in labs for fault in faults(path.read_text(encoding="utf-8"), ALLOWED)] == []
 
 
+def test_no_module_has_a_forbidden_word() -> None:
+    """Only the few modules that have such a word at all, be it a name, are parsed."""
+    modules = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py") if path != PACKAGE / READS}
+    suspects = {path: source for path, source in modules.items() if PATTERN.search(" ".join(JOINT.sub("", source).split()))}
+    assert len(modules) > 1000 and suspects
+    found = ((path, fault) for path, source in suspects.items() for text in strings(source) for fault in faults(text, ALLOWED))
+    assert [f"{path.relative_to(PACKAGE)}: {fault}" for path, fault in found] == []
+
+
+def test_no_script_or_page_of_the_docs_has_a_forbidden_word() -> None:
+    """Every `--help` is in docs/cli.md, which is generated from them."""
+    paths = [*_documents(), *PACKAGE.glob("widget/**/*.js")]
+    assert len(paths) > 50
+    assert [f"{path.name}: {fault}" for path in paths for fault in faults(path.read_text(encoding="utf-8"), ALLOWED)] == []
+
+
 def test_every_exception_is_still_needed() -> None:
-    words = " ".join(" ".join(LINK.sub("]", SLOT.sub("…", path.read_text(encoding="utf-8"))).split()) for path in _files())
+    words = " ".join(_plain(path.read_text(encoding="utf-8")) for path in _files())
     assert [allowed for allowed in ALLOWED if allowed not in words] == []
 
 
@@ -99,6 +135,12 @@ def _files() -> Iterator[Path]:
     yield from PACKAGE.glob("labs/*/words.md")
     for pattern in TEXTS:
         yield from PACKAGE.glob(pattern)
+    yield from _documents()
+
+
+def _documents() -> list[Path]:
+    root = HERE.parent
+    return [*root.glob("docs/*.md"), *(root / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING"))]
 
 
 @pytest.mark.parametrize("text", ["Memory binds.", "16 bytes a parameter", "tokens a second", "a micro-batch", "10 µs apiece"])
@@ -106,5 +148,14 @@ def test_a_forbidden_word_is_found(text: str) -> None:
     assert faults(text, {}) and not faults(text, {text: "a reason"})
 
 
-def test_slots_links_and_headings_are_not_read() -> None:
-    assert faults("## act1.promise\nOur SLO is {{ promise }}. [Go](set:act1?binds=1)", {}) == []
+def test_slots_links_headings_and_code_are_not_read() -> None:
+    assert faults("## act1.promise\nOur SLO is {{ promise }}. [Go](set:act1?binds=1) `binds`", {}) == []
+
+
+def test_messages_docstrings_and_comments_of_a_module_are_read_and_names_are_not() -> None:
+    source = 'def binds(n):\n    """Memory binds."""\n    return f"{n} tokens " "a second", {"binds": n}  # 10 µs apiece\n'
+    assert [fault.partition(" in ")[0] for text in strings(source) for fault in faults(text, {})] == [
+        "'binds'",
+        "'tokens a second'",
+        "'apiece'",
+    ]

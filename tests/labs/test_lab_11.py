@@ -342,7 +342,7 @@ def test_a_machine_that_nobody_measured_takes_its_rates_from_others_and_says_so(
     bound, near = (layer.Case(hardware("h100_sxm"), phase="decode", measured=measured) for measured in (False, True))
     assert (bound.basis, near.basis) == ("bound", "transferred") and bound.seconds < near.seconds < 2 * bound.seconds
     view = bench.turn("act2", device="h100_sxm", measured=True, phase="decode")
-    assert "good to some tens of per cent" in bare(view["after"])
+    assert "good to a few tens of percent" in bare(view["after"])
     assert next(card["note"] for card in view["cards"] if card["label"] == "Tokens/s").endswith("; ≈")
 
 

@@ -34,7 +34,7 @@ def test_what_is_drawn_is_said_and_tabled():
         Edge("1", "2", "PCIe", "24 GB/s", "overhead", "PCIe 24 GB/s", binding=True, done=0.5),
     ]
     figure = wires(nodes, edges, "A ring", text="A ring of three.").to_dict()
-    assert figure["plain"] and figure["table"]["columns"] == ["edge", "wire", "bytes a second", "carried", ""]
+    assert figure["plain"] and figure["table"]["columns"] == ["edge", "wire", "bytes per second", "carried", ""]
     assert figure["table"]["rows"] == [["0 to 1", "NVLink", "240 GB/s", "100%", ""], ["1 to 2", "PCIe", "24 GB/s", "50%", "the slowest"]]
     dots = {mark["id"]: (mark["x"], mark["y"]) for mark in figure["marks"] if mark["id"].startswith("dot")}
     assert dots["dot-0 to 1"] == pytest.approx(spots[1])  # there, and waiting

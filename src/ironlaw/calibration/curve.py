@@ -25,7 +25,7 @@ CACHE_FROM, CACHE_TO = 0.35, 1.5  # shares of the cache between which a working 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Constants of one kind of kernel; a rate or bandwidth of inf means that the term does not bind."""
+    """Constants of one kind of kernel; a rate or bandwidth of inf means that the term takes no time."""
 
     floor: float
     cache: float = float("inf")  # bytes/s while the working set fits the cache

@@ -105,7 +105,8 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling)
     deep = any(k.depth > 0 for k in kernels)
     names = ["floor"]
     start = [0.8 * shortest]
-    tops = {"gain": 3.0}  # a term that never binds must not run off: no rate far beyond the best that was seen, no memory beyond its own
+    # a term that is never the bottleneck must not run off: no rate far beyond the best that was seen, no memory beyond its own
+    tops = {"gain": 3.0}
     if any(k.data > 0 for k in kernels):
         best = max(s.kernel.data / s.seconds for s in group)
         spread = max(k.data for k in kernels) > cache_bytes and not deep

@@ -1,6 +1,6 @@
 """Rows of single ops -> families of neighbours: how far to look along each axis, how much rows repeat, how sure to be.
 
-The constants are those under which each row is best foretold by the others (leave one out, under Student's t so that an odd row does not
+The constants are those under which each row is best predicted by the others (leave one out, under Student's t so that an odd row does not
 rule), found axis by axis. Then the process is widened until four rows in five, each left out, fall where it says four in five should.
 """
 
@@ -89,8 +89,8 @@ def widening(family: Family) -> float:
     """By how much the spread must grow for four rows in five, each left out, to fall inside."""
     shares: list[float] = []
     for i in range(0, len(family.places), max(1, len(family.places) // 200)):
-        foretold = family.at(_place(family, i), without=i)
-        shares.append(abs(family.residuals[i] - math.log(foretold.factor)) / foretold.sd)
+        predicted = family.at(_place(family, i), without=i)
+        shares.append(abs(family.residuals[i] - math.log(predicted.factor)) / predicted.sd)
     shares.sort()
     return round(max(shares[min(math.ceil(0.8 * len(shares)), len(shares) - 1)] / FOUR_IN_FIVE, 0.5), 3)
 

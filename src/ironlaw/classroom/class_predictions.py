@@ -28,7 +28,7 @@ class Share:
 @dataclass(frozen=True)
 class ItemFigures:
     """One question. `orders`: the median distance of answers with a figure from the truth, in orders of magnitude, with its sign;
-    `off`: the median of its size. `rejudged`: answers that today's key judges otherwise than the ledger did."""
+    `off`: the median of its size. `rejudged`: answers whose verdict differs between today's key and the ledger."""
 
     item: Item
     n: int

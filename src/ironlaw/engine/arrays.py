@@ -73,7 +73,7 @@ def log2(value: Number) -> Number:
 
 
 def total(values: Iterable[Number]) -> Number:
-    """The sum, with plain numbers added first: a sweep's long arrays are touched as seldom as can be."""
+    """The sum, with plain numbers added first, so that a sweep's long arrays are touched as few times as possible."""
     plain, swept = 0.0, None
     for value in values:
         if isinstance(value, SCALARS):

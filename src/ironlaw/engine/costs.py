@@ -33,7 +33,7 @@ def energy(seconds: float, items: float, power: float, devices: int = 1) -> floa
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One way to do the work: `items` in a call of `seconds`, on `devices` at `price` dollars an hour each; None where nobody said."""
+    """One way to do the work: `items` in a call of `seconds`, on `devices` at `price` dollars per hour each; None where nobody said."""
 
     name: str
     seconds: float

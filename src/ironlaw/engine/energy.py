@@ -1,4 +1,4 @@
-"""Energy and carbon of machines: joules a token, joules of a run, and how much of its carbon was spent before the start.
+"""Energy and carbon of machines: joules per token, joules of a run, and how much of its carbon was spent before the start.
 
 `costs` has joules and dollars of single predictions. Joules, watts, seconds and grams throughout; carbon as CO₂ equivalent.
 """

@@ -2,7 +2,7 @@
 
 Before and after are two servers. Energy and machine time of a token change together or apart; both move the price, and an elasticity says
 what demand makes of it (`rebound`). What idles draws power, what was built was paid for in carbon before the start (`energy`).
-Tokens a second, watts, joules, grams; dollars an hour and a kWh.
+Tokens a second, watts, joules, grams; dollars per hour and a kWh.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ironlaw.errors import BadValue
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """`power`: watts of all its devices at work; `rate`: tokens a second; `hour`: dollars for one device, electricity included."""
+    """`power`: watts of all its devices at work; `rate`: tokens per second; `hour`: dollars for one device, electricity included."""
 
     devices: int
     power: float
@@ -68,7 +68,7 @@ class Fleet:
     years: float = 4.0
 
     def __post_init__(self) -> None:
-        check_positive("tokens a second", self.tokens)
+        check_positive("tokens per second", self.tokens)
         check_positive("servers", self.servers)
         check_positive("years", self.years)
         if not self.share <= 1:

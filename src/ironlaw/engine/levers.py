@@ -1,4 +1,4 @@
-"""Levers of any model: what one per cent more of an input does, how much room each constraint has, and which single change fixes one.
+"""Levers of any model: what one percent more of an input does, how much room each constraint has, and which single change fixes one.
 
 A readout is a function of named inputs, all above 0. Its lever at x is d ln f / d ln x: −1 where doubling x halves f, 0 where x is hidden.
 """

@@ -26,7 +26,7 @@ def price(gain: float, share: float, pass_through: float = 1.0, cost_change: flo
 
 
 def demand(price_ratio: float, elasticity: float) -> float:
-    """Demand over the old one; an elasticity of 1.5 means 1.5% more for each per cent less."""
+    """Demand over the old one; an elasticity of 1.5 means 1.5% more for each percent less."""
     return float(check_positive("the price", price_ratio) ** -check_positive("elasticity", elasticity, zero=True))
 
 

@@ -50,7 +50,7 @@ def _change(dial: Dial, before: Any, after: Any) -> str:
 
 
 def _same(put: Any, asked: Any) -> bool:
-    """Half a per cent is what a dial's steps round away."""
+    """Half a percent is what a dial's steps round away."""
     if isinstance(put, (int, float)) and isinstance(asked, (int, float)):
         return abs(put - asked) <= 0.005 * max(abs(put), abs(asked))
     return bool(put == asked)

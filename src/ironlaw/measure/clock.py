@@ -3,7 +3,7 @@
     t = timed(lambda: x + y, seconds=0.1)        t.median, t.low (10%), t.high (90%), t.best, t.count
 
 A sample is the mean of `batch` calls queued back to back. The batch is chosen so that a sample is RESOLUTION times longer than
-the clock's own step (reading it included), so the clock adds under half a per cent.
+the clock's own step (reading it included), so the clock adds under half a percent.
 """
 
 from __future__ import annotations

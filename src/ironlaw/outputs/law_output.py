@@ -44,7 +44,7 @@ class BreakevenJson(TypedDict):
     saved_per_call_s: float
     days: NotRequired[Annotated[float | Literal["never"], "with --per-day"]]
     net_saving_s: NotRequired[Annotated[float, "with --days"]]
-    sensitivity: Annotated[Sensitivity | None, "by how many per cent calls change where an input grows by one"]
+    sensitivity: Annotated[Sensitivity | None, "by how many percent calls change where an input grows by one"]
     strongest: Annotated[str | None, "the input that moves it most"]
 
 

@@ -72,7 +72,7 @@ def _box(budget: Budget | None, x: Axis, y: Axis) -> list[Mark]:
 
 
 def _line(points: Sequence[Point], y: Axis) -> Mark:
-    """A staircase: between two points of the frontier the dearer one can be had."""
+    """A staircase: between two points of the frontier you get the more expensive one."""
     steps: list[tuple[float, float]] = []
     for point in frontier(points):
         if steps:

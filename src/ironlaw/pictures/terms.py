@@ -1,4 +1,4 @@
-"""T = D/BW + O/R + L as bars on a log axis: three terms, the one that binds, and the total between full overlap and none."""
+"""T = D/BW + O/R + L as bars on a log axis: three terms, the longest marked, and the total between full overlap and none."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def tornado(
     )
     return Figure(
         id, title, Axis("linear", label or title.lower(), unit, domain), Axis("band", names=tuple(names[bar.name] for bar in bars)),
-        tuple(marks), f"{text}.", Table(columns, rows), "the figure behind a bar: per cent of change for one per cent more", legend,
+        tuple(marks), f"{text}.", Table(columns, rows), "the figure behind a bar: percent of change for one percent more", legend,
         {"row": 34},
     )  # fmt: skip
 

@@ -59,7 +59,7 @@ def places(boxes: int, per_box: int) -> list[tuple[float, float]]:
 
 def wires(
     nodes: Sequence[Node], edges: Sequence[Edge], title: str, *, frames: Mapping[str, tuple[float, float, float, float]] | None = None,
-    text: str, note: str = "", legend: tuple[dict[str, Any], ...] = (), id: str = "wires", carries: str = "bytes a second",
+    text: str, note: str = "", legend: tuple[dict[str, Any], ...] = (), id: str = "wires", carries: str = "bytes per second",
 ) -> Figure:  # fmt: skip
     """`frames`: name -> x0, x1, y0, y1 of a box around some nodes. `text` says what the picture shows in a sentence; `carries` what the
     edges' `rate` is, for the table. Without an edge the table lists the nodes."""

@@ -1,4 +1,4 @@
-"""The digit reader squeezed, as stored tables: what each setting of a lab's dials does to its answers. Read without NumPy.
+"""The digit classifier squeezed, as stored tables: what each setting of a lab's dials does to its answers. Read without NumPy.
 
 `python -m ironlaw.measure.compression.tables` computes them with the functions of `measure/compression`,
 from the weights in registry/trained.

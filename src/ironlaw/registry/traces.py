@@ -20,7 +20,7 @@ EVEN = 0.7548776662466927, 0.5698402909980532  # 1/g and 1/g², g³ = g + 1: ste
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Quantiles of a published trace. `rate`: requests a second; `gap` in seconds, lengths in tokens."""
+    """Quantiles of a published trace. `rate`: requests per second; `gap` in seconds, lengths in tokens."""
 
     slug: str
     name: str

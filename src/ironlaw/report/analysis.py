@@ -54,7 +54,7 @@ class Analysis:
     unsized: tuple[str, ...] = ()  # why a largest size is not known
     language: Language | None = None  # where its phases were asked for; this graph is the last of them
     sources: Sources | None = None  # what a changed program is made from; this graph alone where there are none
-    prices: Mapping[str, float] = field(default_factory=dict)  # dollars an hour, where the reader asked for money
+    prices: Mapping[str, float] = field(default_factory=dict)  # dollars per hour, where the reader asked for money
     costs: CostsJson | None = None  # of a million samples, where the reader asked for them: `report.report_costs`
     own: Graph | None = None  # the model with its weights as they are, where this one stores them otherwise
 

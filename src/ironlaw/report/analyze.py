@@ -50,7 +50,7 @@ def analyze(
     `ironlaw analyze` takes: a model of the registry, "my.py:net", "hf:LlamaConfig" or a folder. Then its other options go with it, by
     their names: `batch=(1, 16)`, `prefill=2048`, `decode=True`, `weights="own,int4"`, `price={"h200": 3.5}` (see `Analyze`); sizes that
     fit, phases and variants are in the answer.
-    `on` names machines ("h200", "h200,t4" or a list). `host` and `launch` say who launches, as in a Plan; `per_day`: calls a day.
+    `on` names machines ("h200", "h200,t4" or a list). `host` and `launch` say who launches, as in a Plan; `per_day`: calls per day.
     A machine that can't run it is in `refused`, with the reason.
 
     >>> import ironlaw as il

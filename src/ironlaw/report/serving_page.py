@@ -17,7 +17,7 @@ from ironlaw.widget.glossary_words import explanations, marked
 
 def html(result: Mapping[str, Any]) -> str:
     figures: dict[str, Figure] = {}
-    sections = [("summary", "What keeps the promise", _summary(result))]
+    sections = [("summary", "What meets the SLO", _summary(result))]
     if result["frontier"]:
         figures["frontier"] = _frontier(result)
         sections.append(("frontier", "Speed against throughput", figure_place("frontier")))
@@ -28,7 +28,7 @@ def html(result: Mapping[str, Any]) -> str:
     links, body = laid_out(sections)
     carried = {"figures": {name: figure.to_dict() for name, figure in figures.items()}, "grids": {}, "terms": explanations(marked(body))}
     load = result["load"]
-    rate = f"{significant(load['rate'])} requests a second" if load["rate"] else "requests that come at once"
+    rate = f"{significant(load['rate'])} requests per second" if load["rate"] else "requests that come at once"
     head = (
         f'<p class="kicker">ironlaw capacity</p><h1>{text(result["model"])}</h1>'
         + paragraph(f"{rate}, {significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average.", "lede")
@@ -39,7 +39,9 @@ def html(result: Mapping[str, Any]) -> str:
 def _summary(result: Mapping[str, Any]) -> str:
     promise = result["promise"]
     share = f"P{significant(100 * promise['share'], 4)}"
-    out = paragraph(f"Promised, {share}: first token within {show(promise['ttft_s'], 's')}, others within {show(promise['tbt_s'], 's')}.")
+    out = paragraph(
+        f"The SLO at {share}: the first token within {show(promise['ttft_s'], 's')}, every other within {show(promise['tbt_s'], 's')}."
+    )
     names = (
         "machine",
         "devices",

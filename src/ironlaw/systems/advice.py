@@ -31,7 +31,7 @@ def advise(graph: Graph, machine: Hardware, plan: Plan | None = None, larger: Ma
 
 
 def advice(sources: Sources, prediction: Prediction, machines: Iterable[Hardware] = (), given: Mapping[str, float] | None = None) -> Advice:
-    """`machines`: others to try; where none are named, some that can be rented. `given`: dollars an hour, before the registry's."""
+    """`machines`: others to try; where none are named, some that can be rented. `given`: dollars per hour, before the registry's."""
     others = [one for one in machines if one.slug != prediction.hardware.slug] or rented(prediction.hardware)
     known = prices_of([prediction.hardware.slug, *(one.slug for one in others)], given or {})
     per_hour = {slug: one.per_hour for slug, one in known.items()}

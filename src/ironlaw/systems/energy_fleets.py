@@ -37,7 +37,7 @@ def idle_power() -> float:
 
 
 def tokens_per_second(requests: float, name: str = TRACE) -> float:
-    """New tokens of so many requests a second, each of the trace's mean length."""
+    """New tokens of so many requests per second, each of the trace's mean length."""
     return requests * trace(name).output.mean
 
 

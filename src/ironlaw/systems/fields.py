@@ -90,7 +90,7 @@ def times(factor: float) -> Callable[[float], float]:
 
 
 def hundredths(value: float) -> float:
-    """Of a dial in per cent."""
+    """Of a dial in percent."""
     return value / 100
 
 

@@ -2,7 +2,7 @@
 
     @dataclass(frozen=True, repr=False)
     class Queue(Question):
-        rate: float = figure(about="requests a second")
+        rate: float = figure(about="requests per second")
         service: float = figure(unit="s", about="what a request takes alone")
 
         @result("mean time in the system", "s", better="low")

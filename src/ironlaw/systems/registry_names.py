@@ -42,7 +42,7 @@ def _formats() -> Iterable[str]:
 
 
 def read_prices(given: str | Mapping[str, Any]) -> dict[str, float]:
-    """`h100=2.5,h200=3.5`, or a mapping -> dollars an hour, by slug."""
+    """`h100=2.5,h200=3.5`, or a mapping -> dollars per hour, by slug."""
     from ironlaw.registry.machines import hardware
 
     pairs = [entry.partition("=")[::2] for entry in given.split(",")] if isinstance(given, str) else list(given.items())

@@ -109,7 +109,7 @@ def test_a_copy_that_is_not_sent_yet_is_not_asked_about() -> None:
 REFUSALS = [
     (lambda: quantile(exponential_tail(1.0), 1.0), "a quantile of 1.0; give a share between 0 and 1, such as 0.99"),
     (lambda: quantile(exponential_tail(1.0), 0.0), "a quantile of 0.0; give a share between 0 and 1, such as 0.99"),
-    (lambda: quantile(lambda t: 1.0, 0.75), "the tail stays above 0.25 for ever; it has no such quantile: give a tail that falls to 0"),
+    (lambda: quantile(lambda t: 1.0, 0.75), "the tail stays above 0.25 forever; it has no such quantile: give a tail that falls to 0"),
     (lambda: exponential_tail(0.0), "mean is 0.0; give a finite number above 0"),
     (lambda: at_least_one(1.1, 2), "1.1 is not a valid probability; give a number from 0 to 1"),
     (lambda: at_least_one(-0.1, 2), "-0.1 is not a valid probability; give a number from 0 to 1"),

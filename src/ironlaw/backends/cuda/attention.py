@@ -1,4 +1,4 @@
-"""What PyTorch launches on a CUDA device for attention: cuDNN's tiled kernel, or matrix products where it can't be had.
+"""What PyTorch launches on a CUDA device for attention: cuDNN's tiled kernel, or matrix products where that is not available.
 
 A tiled kernel works on whole tiles: 128 queries by 128 keys, heads padded to 64, 128 or 256. Beside the two products an
 exponential is taken for each score; on a multiprocessor of Hopper one takes as long as 256 FLOPs of its tensor cores

@@ -47,7 +47,7 @@ def split_tiles(machine: Hardware) -> float:
 
 
 def balance(machine: Hardware, fmt: str) -> float:
-    """Multiply-adds that the chip does while it reads one element: from there on arithmetic binds."""
+    """Multiply-adds that the chip does while it reads one element; beyond that, arithmetic is the bottleneck."""
     return float(machine.peak(fmt)) / 2.0 / (float(machine.bandwidth) / bytes_per_element(fmt))
 
 

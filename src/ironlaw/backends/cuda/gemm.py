@@ -130,8 +130,8 @@ def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def padded_product(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """Rows that fill no vector are filled up with zeros where that is faster, as torch.compile finds by trying: where arithmetic binds, or
-    the first matrix is large. It is copied if its own rows are odd; the weight always is."""
+    """Rows that fill no vector are filled up with zeros where that is faster, as torch.compile finds by trying: where arithmetic is
+    the bottleneck, or the first matrix is large. It is copied if its own rows are odd; the weight always is."""
     plain, *rest = matrix(op, machine)
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     k, n = x.shape[-1], y.shape[-1]

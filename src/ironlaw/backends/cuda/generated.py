@@ -24,7 +24,7 @@ LONG_GROUP = 8192  # elements of a group from which torch.compile sums it in par
 
 
 # Instructions for an element, beyond reading and writing it, in FP32 as Triton compiles them: divisions, roots and library functions are
-# many. Fitted to h200_sxm/machine and, function by function, to h200_sxm/written (BF16, where arithmetic binds).
+# many. Fitted to h200_sxm/machine and, function by function, to h200_sxm/written (BF16, where arithmetic is the bottleneck).
 INSTRUCTIONS = {
     **norm.INSTRUCTIONS, "gelu": 33.0, "gelu_tanh": 26.0, "silu": 39.0, "sigmoid": 11.0, "tanh": 24.0, "erf": 20.0, "cos": 28.0,
     "sin": 28.0, "exp": 6.0, "log": 8.0, "sqrt": 26.0, "rsqrt": 6.0, "div": 20.0, "power": 62.0, "grid_sample": 180.0, "cumsum": 8.0,

@@ -13,8 +13,8 @@ def as_tight(chip: Chip, other: Chip) -> bool:
 
 
 def sustained(chip: Chip, fmt: str, share: float, watts: Mapping[str, Mapping[str, float]]) -> float:
-    """The share of the datasheet's peak that products keep up. `watts`: FLOP/s a watt by node, in the vector units and in the matrix units
-    at 16 bits; narrower formats do as many more as their peak says."""
+    """The share of the datasheet's peak that products keep up. `watts`: FLOP/s per watt by node, in vector units and in matrix units at 16
+    bits; narrower formats do as many more as their peak says."""
     peak = chip.peaks[fmt]
     table = watts.get(chip.node) or watts[NEWEST]
     matrix = peak > 1.5 * chip.vector

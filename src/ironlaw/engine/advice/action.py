@@ -34,8 +34,8 @@ class ChangeWords:
 
 @dataclass(frozen=True)
 class Action:
-    """A change of the program before it, or several at once. `changes`: of GROUPS. `prices`: dollars an hour before and after. `words`: for
-    each change; one without any is called by its id."""
+    """A change of the program before it, or several at once. `changes`: of GROUPS. `prices`: dollars per hour before and after.
+    `words`: for each change; one without any is called by its id."""
 
     changes: tuple[str, ...]
     gain: Gain

@@ -14,7 +14,7 @@ from ironlaw.errors import BadValue
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Bytes that one wire of a kind has to carry in each direction, and the bytes a second that it gives them."""
+    """Bytes that one wire of a kind has to carry in each direction, and the bytes per second that it gives them."""
 
     kind: str
     size: float

@@ -12,7 +12,7 @@ from ironlaw.engine.arrays import Number
 from ironlaw.engine.cluster.layouts import Layout, stage_layers
 from ironlaw.engine.cluster.shapes import Shape
 
-WEIGHT, STATE = 2.0, 12.0  # bytes a parameter: BF16 or FP16; master copy and two moments in FP32
+WEIGHT, STATE = 2.0, 12.0  # bytes per parameter: BF16 or FP16; master copy and two moments in FP32
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ class Waiting:
 
 
 class Uplink(NamedTuple):
-    """What leaves one subtree. `load`: bytes a second that its jobs' ports could send, over what it carries; above 1 they wait for it."""
+    """What leaves one subtree. `load`: bytes per second that its jobs' ports could send, over what it carries; above 1 they wait for it."""
 
     load: float
     seconds: dict[str, float]  # job -> what its bytes take here

@@ -54,7 +54,7 @@ def switch_factor(ranks: int) -> float:
 
 
 def pace(box: Box, ranks: int, per_box: int | None = None) -> tuple[float, float]:
-    """(seconds before the first byte, bytes a second) of the busiest wire. Each doubling of the boxes adds a level to the start."""
+    """(seconds before the first byte, bytes per second) of the busiest wire. Each doubling of the boxes adds a level to the start."""
     inside = min(ranks, box.devices if per_box is None else per_box)
     fast = _inside(box, inside) if inside > 1 else math.inf
     if inside == ranks:

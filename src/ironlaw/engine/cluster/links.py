@@ -69,7 +69,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One edge of a ring: the two ranks, what kind of wire, and the bytes a second that it gives the ring."""
+    """One edge of a ring: the two ranks, what kind of wire, and the bytes per second that it gives the ring."""
 
     a: int
     b: int

@@ -1,4 +1,4 @@
-"""A schedule played on wires: when each step ends, where a rank sends and takes in at most β bytes a second.
+"""A schedule played on wires: when each step ends, where a rank sends and takes in at most β bytes per second.
 
 The steps themselves are the law here, so this and the formulas of `collectives` must agree without knowing of each other.
 """
@@ -12,7 +12,7 @@ from ironlaw.engine.cluster.schedules import Schedule, Step
 
 
 class Inside(NamedTuple):
-    """Nodes of so many ranks with other wires inside: α seconds a step, β bytes a second."""
+    """Nodes of so many ranks with other wires inside: α seconds a step, β bytes per second."""
 
     per_node: int
     alpha: float

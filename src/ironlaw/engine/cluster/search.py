@@ -17,7 +17,7 @@ from ironlaw.units import show
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is trained and on what: sequences of `seq` tokens a step; bytes a device can hold, and its peak rate."""
+    """What is trained and on what: sequences of `seq` tokens per step; bytes that a device can hold, and its peak rate."""
 
     shape: Shape
     box: Box

@@ -1,6 +1,6 @@
 """A decoder's sizes, and what follows from them alone: parameters and FLOPs.
 
-FLOPs a token of training are 6·N + 12·L·a·s, N being the parameters that multiply (layers and head) and a the width of attention; a pass
+FLOPs per token of training are 6·N + 12·L·a·s, N being the parameters that multiply (layers and head) and a the width of attention; a pass
 forward is a third of it. Model FLOPs (MFU) count no recomputation, hardware FLOPs (HFU) do.
 """
 

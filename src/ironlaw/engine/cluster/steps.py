@@ -79,7 +79,7 @@ def _hops(shape: Shape, layout: Layout, box: Box, seq: int, count: int) -> float
 
 
 def _next_stage(layout: Layout, box: Box) -> tuple[float, float]:
-    """(start, bytes a second) of the slowest hop: over a port as soon as one stage is in another box."""
+    """(start, bytes per second) of the slowest hop: over a port as soon as one stage is in another box."""
     if layout.devices > box.devices:
         return pace(box, 2, 1)
     return box.start, box.edge(0, layout.tensor * layout.context * layout.data)[1].achieved
@@ -87,7 +87,7 @@ def _next_stage(layout: Layout, box: Box) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """A step's tokens a second, and the shares of the devices' peak: by the model's FLOPs, and by all that are done."""
+    """A step's tokens per second, and the shares of the devices' peak: by the model's FLOPs, and by all that are done."""
 
     tokens_per_s: float
     mfu: float

@@ -1,7 +1,7 @@
 """Fabrics as capacities: what may leave each subtree of switches, and what crosses the middle.
 
 A tree is tiers of equal subtrees, so that 16,384 hosts cost no more than 16. Oversubscription r: a subtree's uplinks carry 1/r of what
-its hosts can send. Rates are bytes a second and direction.
+its hosts can send. Rates are bytes per second and direction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ironlaw.errors import BadValue
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """Subtrees of `hosts` hosts each; `uplink`: bytes a second that may leave one of them."""
+    """Subtrees of `hosts` hosts each; `uplink`: bytes per second that may leave one of them."""
 
     name: str
     hosts: int
@@ -24,7 +24,7 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """Hosts on switches. `ports` of each host, and `across`: bytes a second that cross the narrowest cut through the middle.
+    """Hosts on switches. `ports` of each host, and `across`: bytes per second that cross the narrowest cut through the middle.
 
     `hops`: links on the way between the two hosts that are farthest apart.
     """

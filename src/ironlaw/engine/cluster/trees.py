@@ -18,7 +18,7 @@ NODE = 8  # devices, and NICs, of a node
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """`thin`: oversubscription of the leaves, and of the pods where there are three tiers. Rates are bytes a second of one port."""
+    """`thin`: oversubscription of the leaves, and of the pods where there are three tiers. Rates are bytes per second of one port."""
 
     hosts: int
     radix: int
@@ -94,7 +94,7 @@ class Tree:
 
     @property
     def tiers(self) -> tuple[tuple[str, int, tuple[float, ...]], ...]:
-        """(name, hosts of a subtree, bytes a second out of each of one plane), from the leaves up; tiers that join nothing are left out."""
+        """(name, hosts of a subtree, bytes per second out of each of one plane), from the leaves up, without tiers that join nothing."""
         found: list[tuple[str, int, tuple[float, ...]]] = []
         if self.leaves > 1:
             found.append(("leaf", self.leaf, (self.leaf_links * self.rate,) * self.leaves))

@@ -1,4 +1,4 @@
-"""Saves at two places: often nearby, seldom far away. Most failures leave the near copy whole, the others go back to the far one.
+"""Saves at two places: often nearby, rarely far away. Most failures leave the near copy whole, the others go back to the far one.
 
 A period is `count` stretches of work: after each a near save, after the last a far one. Failures are a Poisson process, in restarts too.
 With E_i the expected time from stretch i to the end of the period, E_i = a + q·E_{i+1} + (1 − q)·(p·N_i + (1 − p)·F), where q is the chance

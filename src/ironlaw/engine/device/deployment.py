@@ -112,7 +112,7 @@ def stack(graph: Graph, layers: int) -> Stack:
 
 
 def regroup(graph: Graph, names: Iterable[tuple[str, ...]]) -> Graph:
-    """`graph` with its ops joined as another's were, group by group: what may share a kernel seldom hangs on the sizes."""
+    """`graph` with its ops joined as another's were, group by group, since sizes rarely change what may share a kernel."""
     ops = {op.name: op for op in graph.ops}
     groups = tuple(Group(tuple(ops[name] for name in group), (), "as planned before") for group in names)
     return FusionPlan(graph, groups, ()).graph

@@ -33,7 +33,7 @@ def csr_breakeven(value_bits: float, index_bits: float = 32, columns: float = ma
 
 
 def bitmap_bytes(weights: Number, nonzeros: Number, value_bits: float) -> Number:
-    """One bit a weight says whether it is there; then the values that are."""
+    """One bit per weight says whether it is there; then the values that are."""
     return weights / BYTE + nonzeros * value_bits / BYTE
 
 

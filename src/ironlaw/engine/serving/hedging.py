@@ -1,6 +1,6 @@
 """Hedging: a request that is late gets a copy on another shard, and the first answer counts.
 
-A copy is load. Where all are late all are sent twice, and a fleet at ρ then has to do 2ρ: from ρ = 1/2 on it can stay late for ever.
+A copy is load. Where all are late all are sent twice, and a fleet at ρ then has to do 2ρ: from ρ = 1/2 on it can stay late forever.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EARLY = 0.2  # of the requests come before the pause
 
 
 def hedge_fate(rho: float, budget: float | None = None, cancelled: bool = False) -> str:
-    """ "stuck" where a long enough pause can leave every request late for ever, else "safe".
+    """ "stuck" where a long enough pause can leave every request late forever, else "safe".
 
     `budget`: copies per request, at most; None is no limit: one each. `cancelled`: the copy that loses stops at once. With exponential
     service it then costs nothing: two that work on one request end it twice as fast.

@@ -1,4 +1,4 @@
-"""Attempts that a request costs where failures are tried again, and when the late work that they leave keeps a service late for ever."""
+"""Attempts that a request costs where failures are tried again, and when the late work that they leave keeps a service late forever."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class Layers:
 
     @cached_property
     def whole(self) -> Total | None:
-        """What a request takes through all layers; None where it would wait for ever."""
+        """What a request takes through all layers; None where it would wait forever."""
         if self.busy >= 1.0:
             return None
         last = self.one(self.busy)

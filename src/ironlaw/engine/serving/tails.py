@@ -28,7 +28,7 @@ def quantile(tail: Tail, p: float) -> float:
     while tail(high) > 1 - p:
         high *= 2
         if math.isinf(high):
-            raise BadValue(f"the tail stays above {1 - p!r} for ever; it has no such quantile: give a tail that falls to 0")
+            raise BadValue(f"the tail stays above {1 - p!r} forever; it has no such quantile: give a tail that falls to 0")
     low = 0.0
     for _ in range(FINEST):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""The digit reader as a file and as a run: its bytes by format, and its time by the Iron Law on a device."""
+"""The digit classifier as a file and as a run: its bytes by format, and its time by the Iron Law on a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a context stands for: how many ranks, seconds a step and bytes a second; and the wires inside a node."""
+"""What a context stands for: how many ranks, seconds a step and bytes per second; and the wires inside a node."""
 
 from __future__ import annotations
 
@@ -80,15 +80,15 @@ def _saved(lab: kit.Lab) -> Wires | None:
 
 
 def own_fit(lab: kit.Lab) -> tuple[kit.Measured, Any, float, float] | None:
-    """(the run, α and β, their error, that of the foretold) of this machine's paced ranks; None until they were measured."""
+    """(the run, α and β, their error, that of the predicted) of this machine's paced ranks; None until they were measured."""
     run = lab.local_run("collectives")
     if run is None:
         return None
     try:
-        wire, seen, foretold = collectives_trial.compare([dict(row) for row in run.rows])
+        wire, seen, predicted = collectives_trial.compare([dict(row) for row in run.rows])
     except BadValue:
         return None
-    return run, wire, seen, foretold
+    return run, wire, seen, predicted
 
 
 def _here(lab: kit.Lab) -> Wires | None:

@@ -20,8 +20,8 @@ SERVING = "lab_v2_10_kv_serving"
 H100 = "h100_sxm"
 LARGEST = ("h100_sxm", "llama3_70b", 1024)
 DEVICES = 1000  # of the two fleets that have no size of their own
-ALL = 100.0  # per cent
-HIGHEST, DEAREST = 1500.0, 20.0  # watts and dollars an hour that the dials reach
+ALL = 100.0  # percent
+HIGHEST, DEAREST = 1500.0, 20.0  # watts and dollars per hour that the dials reach
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""The digit reader under attack: readers, attacks, and the tables that a lab shows of them."""
+"""The digit classifier under attack: readers, attacks, and the tables that a lab shows of them."""

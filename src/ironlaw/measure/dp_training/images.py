@@ -16,7 +16,7 @@ SEED = 13
 
 @cache
 def real() -> tuple[Any, Any, Any, Any]:
-    """(inputs, labels) that train and (inputs, labels) that test: those of Lab 10's digit reader."""
+    """(inputs, labels) that train and (inputs, labels) that test: those of Lab 10's digit classifier."""
     return (*_read("digits_training.txt"), *_read("digits_images.txt"))
 
 

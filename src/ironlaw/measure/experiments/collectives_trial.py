@@ -1,7 +1,7 @@
 """A real all-reduce: processes that add up their buffers over TCP on this machine, step by step as the engine's schedules say.
 
-Free, the loopback is one wire that all share. Paced, each rank sends and takes in so many bytes a second, as if it had a wire of its own; α
-and β are then fitted to two algorithms, and the others are foretold.
+Free, the loopback is one wire that all share. Paced, each rank sends and receives at a fixed rate, as if it had a wire of its own;
+α and β are then fitted to two algorithms, and the others are predicted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SIZES = {  # bytes of one rank's buffer, by how many ranks take part
 }
 ALGORITHMS = {"ring": "ring", "binomial": "binomial tree", "recursive_doubling": "recursive doubling", "star": "star"}
 FITTED = ("ring", "binomial")
-RATE = 50e6  # bytes a second and direction of a paced rank
+RATE = 50e6  # bytes per second and direction of a paced rank
 ROUNDS = 4  # timed, after one that is not
 WIDTH = 4  # bytes of one number
 PIECE = 1 << 16  # bytes handed to the kernel at once
@@ -223,7 +223,7 @@ def paced() -> tuple[dict[str, Any], ...]:
 
 
 def compare(measured: Sequence[Draft]) -> tuple[Wire, float, float]:
-    """α and β of paced ranks from two algorithms; their mean error, and that of the others, which were foretold."""
+    """α and β of paced ranks from two algorithms; their mean error, and that of the others, which were predicted."""
     timed = [
         (row["params"]["algorithm"], Timed(row["params"]["steps"], row["params"]["busiest_bytes"], row["wall_s"]))
         for row in measured

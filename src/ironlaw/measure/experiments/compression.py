@@ -1,4 +1,4 @@
-"""The digit reader in fewer bits, and one matrix in many formats: what each does to answers, bytes and time on this machine.
+"""The digit classifier in fewer bits, and one matrix in many formats: what each does to answers, bytes and time on this machine.
 
 NumPy is imported when a trial runs, and not before: the labs' page, which lists them, has none in a browser.
 """

@@ -18,7 +18,7 @@ from ironlaw.measure.experiments.bench import Bench
 from ironlaw.measure.progress_lines import Cancelled
 from ironlaw.measure.rows import Draft, figure_row, rounded
 
-RATE = 200.0  # requests a second
+RATE = 200.0  # requests per second
 COUNT = 400  # requests of a test: enough for both ends of a P99
 SERVICE_S = 0.0005
 STALL_S = 0.5

@@ -1,4 +1,4 @@
-"""The digit reader under attack: one step, one step from a random start, twenty; and what a step costs beside a pass.
+"""The digit classifier under attack: one step, one step from a random start, twenty; and what a step costs beside a pass.
 
 The reader is the bundled one, its images are the 797 that it was not trained on. Every pixel may change by ε, and stays a shade.
 """

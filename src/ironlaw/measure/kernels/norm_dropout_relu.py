@@ -7,7 +7,7 @@ A program walks over many rows and keeps the weights in registers: they are read
 one row the next ones are already on their way (STAGES).
 
 Random numbers are the expensive part: integer work beside a kernel that should do nothing but wait for memory. Philox 2×32 with 7 rounds
-(Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011: the fewest that pass BigCrush) gives 64 bits a call, 8 for each of
+(Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011: the fewest that pass BigCrush) gives 64 bits per call, 8 for each of
 the eight elements that a thread loads at once. 8 bits are too coarse for p = 0.1, which lies between 25/256 and 26/256, so the threshold
 is drawn too, one for each group of eight: 26 as often as makes p exact. Each element is dropped with probability p; two of one group
 agree a little more often than chance: their covariance is below (1/256)²/4.

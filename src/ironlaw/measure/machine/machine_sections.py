@@ -15,7 +15,7 @@ from ironlaw.measure.progress_lines import Progress, Stop
 from ironlaw.measure.rows import Draft, function_row, launch_row, op_row, rounded
 
 SIDES = (64, 128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
-TRAFFIC = {"copy": 8, "add": 12}  # bytes an element: FP32, read and written
+TRAFFIC = {"copy": 8, "add": 12}  # bytes per element: FP32, read and written
 VECTOR = 32  # elements: 128 bytes
 FIRST_SET = 2**13  # bytes: half of the smallest first-level cache
 TINY_SET = 2**9  # bytes: what is left is the call

@@ -47,7 +47,7 @@ def _quiet(text: str) -> str:
 
 
 def _quotient(size: float, unit: str, seconds: float, rated: float, rate: str) -> str:
-    """Amount over the rate that is reached; beside the rated one where they differ. An op's time counts under the term that binds it,
+    """Amount over the rate that is reached; beside the rated one where they differ. An op's time counts under its bottleneck,
     so a term may be shorter than its amount takes at the rated speed: the rest runs beside the other terms."""
     if seconds <= 0:
         return f"{amount(size, unit, exact=exact(size, unit))}, no time"

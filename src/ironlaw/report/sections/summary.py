@@ -101,7 +101,7 @@ def _span(ends: tuple[object, object]) -> str:
 
 
 def shares(p: Prediction) -> list[Part]:
-    """A run as parts that add up: kernels by what binds them, the fixed cost of each kernel, and the idle device."""
+    """A run as parts that add up: kernels by their bottleneck, the fixed cost of each kernel, and the idle device."""
     work = {"memory": 0.0, "compute": 0.0}
     for row in p.ops:
         work[str(row.regime)] += float(row.cost.work)

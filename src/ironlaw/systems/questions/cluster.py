@@ -31,7 +31,7 @@ from ironlaw.units import show
 if TYPE_CHECKING:
     from ironlaw.outputs.training_output import ClusterJson, ClusterLayout, TrafficRow
 
-PREFIXES = {"": 1, "k": 2**10, "M": 2**20, "G": 2**30}  # 16 M tokens a step are 2²⁴, as publications count them
+PREFIXES = {"": 1, "k": 2**10, "M": 2**20, "G": 2**30}  # 16 M tokens per step are 2²⁴, as publications count them
 KEYS = {
     "tp": "tensor", "pp": "pipeline", "cp": "context", "ep": "expert", "v": "virtual", "micro": "micro", "zero": "zero",
     "recompute": "recompute",
@@ -41,7 +41,7 @@ USUAL_SEQ = 8192
 OUTCOMES = (0.99, 1.15)
 STORAGE = 2e12  # bytes/s that Llama 3's file system sustained (arXiv:2407.21783, section 3.3.1)
 DAY = 86400.0
-LEAST = 1e-9  # tokens a second under which nothing is learned
+LEAST = 1e-9  # tokens per second under which nothing is learned
 RESTART = 300.0  # seconds to notice, replace and start again: a premise
 
 

@@ -110,19 +110,19 @@ class Serving(Question):
     def hours_per_million(self) -> float:
         return device_hours(1.0, self.outcome.tokens_per_s, self.total_devices)
 
-    @result("new tokens a second while requests keep coming", "", "high")
+    @result("new tokens per second while requests keep coming", "", "high")
     def tokens_per_s(self) -> float:
         return self.outcome.tokens_per_s
 
-    @result("time to first token that the promised share stays within", "s", "low")
+    @result("time to first token at the SLO's percentile", "s", "low")
     def ttft_s(self) -> float:
         return self.outcome.ttft(self.share)
 
-    @result("time between tokens that the promised share stays within", "s", "low")
+    @result("time between tokens at the SLO's percentile", "s", "low")
     def tbt_s(self) -> float:
         return self.outcome.tbt(self.share)
 
-    @result("requests a second that keep the promise", "", "high")
+    @result("requests per second that meet the SLO", "", "high")
     def goodput_per_s(self) -> float:
         return self.outcome.goodput(self.ttft, self.tbt)
 

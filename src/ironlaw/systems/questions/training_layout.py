@@ -75,7 +75,7 @@ class TrainingLayout(Question):
     def mfu(self) -> float:
         return self.candidate.speed.mfu
 
-    @result("tokens a second", "", "high")
+    @result("tokens per second", "", "high")
     def tokens_per_s(self) -> float:
         return self.candidate.speed.tokens_per_s
 

@@ -39,7 +39,7 @@ MEASURES = ("ttft", "tpot", "whole", "rate")
 
 @dataclass(frozen=True)
 class Replay:
-    """Seconds, and tokens a second; a measure that the run does not have is nan in `measured`."""
+    """Seconds, and tokens per second; a measure that the run does not have is nan in `measured`."""
 
     run: str
     basis: str

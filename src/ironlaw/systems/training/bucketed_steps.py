@@ -29,7 +29,7 @@ ALPHA = 5e-6  # seconds a step of the network, where none is given
 
 @dataclass(frozen=True)
 class Wires:
-    """Between nodes α seconds a step and β bytes a second of each device; inside them the links of a box."""
+    """Between nodes α seconds a step and β bytes per second of each device; inside them the links of a box."""
 
     alpha: float
     beta: float

@@ -1,6 +1,6 @@
 """Three training jobs that share the switches of one cluster: a dense model, a mixture of experts, a pipeline.
 
-Arithmetic runs at the FLOP/s a device of a published run; communication is not hidden. Figures are of one step.
+Arithmetic runs at the FLOP/s per device of a published run; communication is not hidden. Figures are of one step.
 """
 
 from __future__ import annotations

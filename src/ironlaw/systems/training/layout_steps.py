@@ -26,7 +26,7 @@ TENSOR, MICRO = (4, 8), (1,)  # tensor groups and sequences in a microbatch that
 def training_job(
     model: str, at: str | Box, batch: int, seq: int, *, nics: int | None = None, overlap: bool = True, fused: bool = True
 ) -> Job:  # fmt: skip
-    """`batch` sequences of `seq` tokens a step. `fused`: attention keeps no scores, also of models that were published with them in
+    """`batch` sequences of `seq` tokens per step. `fused`: attention keeps no scores, also of models that were published with them in
     memory; `nics`: of each box in use; `overlap`: gradients are summed up beside the backward pass."""
     return _job(model, box(at) if isinstance(at, str) else at, batch, seq, nics, overlap, fused)
 

@@ -25,7 +25,7 @@ class Report:
     design: Design
     values: dict[str, float]
     factors: tuple[Factor, ...]
-    peak: float  # tokens a second
+    peak: float  # tokens per second
     step: Candidate | None = field(repr=False)
     saves: whole_training.Saves
     refusal: str = ""

@@ -34,5 +34,5 @@ def best(design: Design, names: Iterable[str] = ASKED) -> str:
 
 
 def lever(design: Design, name: str) -> float:
-    """Per cent more days for one per cent more of it."""
+    """Percent more days for one percent more of it."""
     return next(bar.lever for bar in tornado(design) if bar.name == name)

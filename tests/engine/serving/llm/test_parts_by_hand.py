@@ -328,7 +328,7 @@ def test_prompts_on_devices_of_their_own() -> None:
         (
             lambda: Policy(most=64, budget=63),
             "budget",
-            "^a budget of 63 tokens a step is less than 64 sequences take .*; raise it to 64, or",
+            "^a budget of 63 tokens per step is less than 64 sequences take .*; raise it to 64, or",
         ),
         (lambda: Policy(most=64, budget=64, speculation=Speculation(1, 0.5)), "budget", "raise it to 128, or lower the sequences$"),
         (lambda: Speculation(0, 0.5), "speculated tokens", "^speculated tokens is 0;"),

@@ -6,7 +6,7 @@ from ironlaw.engine.device.types import FORMATS, Tensor
 from ironlaw.engine.device.work.op_count import Attrs, Count, Kinds, Tensors
 
 kind = Kinds()
-# cell -> (gates, operations an element of the state). LSTM: the two products added 4, three sigmoids 12, two tanh 2, the
+# cell -> (gates, operations per element of the state). LSTM: the two products added 4, three sigmoids 12, two tanh 2, the
 # state's products and sum 3, the output's product 1. GRU: 3 + 8 + 1, the gated candidate 1, the blend 4. Plain: add and tanh.
 CELLS = {"lstm": (4, 22.0), "gru": (3, 17.0), "rnn": (1, 2.0)}
 

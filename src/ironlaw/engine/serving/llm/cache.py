@@ -70,7 +70,7 @@ class Paging:
 
 
 def blocks(tokens: int, block: int) -> int:
-    """How many blocks a request of `tokens` holds; the last is seldom full."""
+    """How many blocks a request of `tokens` holds; the last is rarely full."""
     return -(-tokens // block)
 
 

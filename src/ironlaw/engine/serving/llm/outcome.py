@@ -113,12 +113,12 @@ class Outcome:
 
     @property
     def throughput(self) -> float:
-        """New tokens a second, of all replicas together."""
+        """New tokens per second, of all replicas together."""
         return self.tokens / self.span
 
     @cached_property
     def tokens_per_s(self) -> float:
-        """New tokens a second while requests keep coming: from when a tenth of them has arrived until the last has.
+        """New tokens per second while requests keep coming: from when a tenth of them has arrived until the last has.
 
         That leaves out a cold start and the answers after the last arrival. Where requests come for less than a few answers' time, or
         faster than they are answered, it is `throughput`.
@@ -184,7 +184,7 @@ class Outcome:
         return count
 
     def goodput(self, ttft: float, tbt: float) -> float:
-        """Requests a second that keep the promise."""
+        """Requests per second that meet the SLO."""
         return self.kept(ttft, tbt) / self.span
 
 

@@ -59,12 +59,12 @@ def _tokens_after(tokens: int, acceptance: float, seed: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`most` sequences at once, `budget` tokens a step. A static batch begins when the one before is done, and ends with its longest."""
+    """`most` sequences at once, `budget` tokens per step. A static batch begins when the one before is done, and ends with its longest."""
 
     scheduling: str = "continuous"
     most: int = 256
     budget: int = 2048
-    chunked: bool = True  # prompts in pieces beside decoding; else whole prompts, while decoding stands still
+    chunked: bool = True  # chunked prefill beside decoding; else whole prompts, while decoding stands still
     block: int = 16  # tokens of the cache that are handed out together
     preemption: str = "recompute"  # what becomes of the youngest request when the cache is full
     sharing: bool = False  # requests with the same beginning keep it once
@@ -78,7 +78,7 @@ class Policy:
             whole(what, getattr(self, what))
         if self.chunked and self.scheduling == "continuous" and self.budget < self.reach * self.most:
             raise BadValue(
-                f"a budget of {self.budget} tokens a step is less than {self.most} sequences take to decode; raise it to"
+                f"a budget of {self.budget} tokens per step is less than {self.most} sequences take to decode; raise it to"
                 f" {self.reach * self.most}, or lower the sequences",
                 "budget",
             )

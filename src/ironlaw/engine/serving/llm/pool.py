@@ -32,7 +32,7 @@ class Pool:
         return self.free + self.kept
 
     def take(self, count: int) -> bool:
-        """Whether `count` blocks could be had; beginnings in use are left alone."""
+        """Take `count` blocks, and say whether there were that many; prefixes in use are left alone."""
         if count > self.room:
             return False
         if count > self.free:

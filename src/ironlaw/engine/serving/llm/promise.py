@@ -42,7 +42,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Answer:
-    """The fewest replicas, what they do, and what breaks the promise with one less: "work" where those can't do it at all, "" for one."""
+    """The fewest replicas, what they do, and what fails the SLO with one fewer: "work" where they can't keep up, "" for a single one."""
 
     replicas: int
     outcome: Outcome

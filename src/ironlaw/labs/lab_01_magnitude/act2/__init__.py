@@ -1,4 +1,4 @@
-"""Act II: which term of the Iron Law binds."""
+"""Act II: which term of the Iron Law is the bottleneck."""
 
 from ironlaw.labs.lab_01_magnitude.act2 import walk_panel
 from ironlaw.labs.lab_01_magnitude.act2.goal import GOAL, task

@@ -41,7 +41,7 @@ def promised() -> float:
 
 
 def own_gain() -> float:
-    """GPU time of eager PyTorch over that of a kernel written for the three ops. The model's limit does not bind it."""
+    """GPU time of eager PyTorch over that of a kernel written for the three ops. It may exceed the model's limit."""
     return _kernel("eager") / _kernel("triton")
 
 

@@ -61,7 +61,7 @@ def reveal() -> dict[str, object]:
 
 
 def single_bits() -> dict[str, object]:
-    """The cheapest and the dearest bit of the reader, from eight bits down to two."""
+    """What the cheapest and the most expensive bit of the classifier cost, from eight bits down to two."""
     divergence = [Setting().at(bits).kl for bits in range(8, 1, -1)]
     costs = [after / before for before, after in pairwise(divergence)]
     return {"least": factor(min(costs)), "most": factor(max(costs))}

@@ -1,4 +1,4 @@
-"""Where the dials of Act II stand: a format of Llama 3 8B or a digit reader, on a device, within a budget."""
+"""Where the dials of Act II stand: a format of Llama 3 8B or a digit classifier, on a device, within a budget."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ironlaw.units import significant
 LAB_07 = "lab_07_fusion"
 KINDS = {
     "calibrated": "estimates from the machine's measured curves",
-    "transferred": "estimates carried over from machines that we measured, good to some tens of per cent",
+    "transferred": "estimates carried over from machines that we measured, good to a few tens of percent",
     "bound": "bounds from the datasheet",
 }
 

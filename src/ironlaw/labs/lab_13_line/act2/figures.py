@@ -19,7 +19,7 @@ from ironlaw.widget.quantities import exact, format_quantity
 
 SPAN, NARROW = 1000, 20  # the times on the axes go from one pass to so many, at the least
 CLOSE = 0.3  # two points so near, as logarithms, have no room for two labels
-AGAIN, NOW = 10_000.0, 1_000.0  # requests a second, of the question
+AGAIN, NOW = 10_000.0, 1_000.0  # requests per second, of the question
 
 
 def name_of(case: Case) -> str:

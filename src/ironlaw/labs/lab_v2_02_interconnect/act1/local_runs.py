@@ -22,7 +22,7 @@ def shows(by: Mapping[str, float]) -> bool:
 
 
 def rates(run: kit.Measured) -> dict[str, float]:
-    """Step -> bytes a second of its long message."""
+    """Step -> bytes per second of its long message."""
     found = {}
     for way, (_, size) in staircase_trial.STEPS.items():
         row = run.row(kind="case", name=way, bytes=size)

@@ -75,7 +75,7 @@ class Setting:
 
     @property
     def binding(self) -> tuple[str, float]:
-        """(kind of wire, bytes a second) that everything waits for."""
+        """(kind of wire, bytes per second) that everything waits for."""
         if self.what == SEND:
             kind, wire = self.box.edge(0, self.ranks - 1)
             return kind, wire.achieved

@@ -23,7 +23,7 @@ def timed(slug: str, ranks: int) -> tuple[float, float]:
 
 
 def cliffs() -> list[tuple[str, float, float]]:
-    """(name, before, after), each in bytes a second and one direction."""
+    """(name, before, after), each in bytes per second and one direction."""
     link, port, host, dgx = interconnect("nvlink4"), interconnect("ndr400"), interconnect("pcie5_x16"), box("dgx_a100")
     reported = published("nccl_issues")
     return [

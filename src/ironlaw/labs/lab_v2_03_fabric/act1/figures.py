@@ -69,7 +69,7 @@ def by_tier(setting: Setting) -> Figure:
         Axis("linear", "bytes over rate, busiest link", "s", (0.0, up_to(1.2 * far))),
         Axis("band", names=tuple(rows)),
         tuple(marks), f"{words}. Everything waits for what goes {slowest}.",
-        table=Table(("where", "bytes", "bytes a second", "takes", ""), tuple(table)), note=KINDS[setting.kind],
+        table=Table(("where", "bytes", "bytes per second", "takes", ""), tuple(table)), note=KINDS[setting.kind],
     )  # fmt: skip
 
 

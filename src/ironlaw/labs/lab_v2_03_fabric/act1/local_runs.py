@@ -13,7 +13,7 @@ NOISE = 1.3  # times that equal work may differ by on a busy machine
 
 
 class Wire(NamedTuple):
-    """The loopback as ranks share it: bytes a second of all of them together."""
+    """The loopback as ranks share it: bytes per second of all of them together."""
 
     ranks: int
     rate: float

@@ -74,7 +74,7 @@ class Setting:
 
     @property
     def tier_seconds(self) -> dict[str, tuple[float, float, float]]:
-        """Tier -> (seconds, bytes, bytes a second) of its busiest link; the ports first."""
+        """Tier -> (seconds, bytes, bytes per second) of its busiest link; the ports first."""
         fabric, loads = self.fabric, self.loads
         rows = {"ports": (self.port_seconds, float(loads.host), fabric.rate * fabric.ports)}
         for tier, size in zip(fabric.tiers, loads.tiers, strict=True):

@@ -12,7 +12,7 @@ NO_TREE, PORTS, SATURATED = "no_such_tree", "ports", "cut_saturated"
 EXCHANGE_MOST = 0.20  # of the experts' step
 SUM_MOST = 1.5  # times the dense model's all-reduce in rack order
 BUDGET = 3_600  # switch ports, in the message
-LITTLE = 0.05  # per cent that nobody would mention
+LITTLE = 0.05  # percent that nobody would mention
 STEP_MOST = 1.10  # times the step on a spine that holds nobody up
 
 

@@ -62,7 +62,7 @@ def pieces(lab: kit.Lab, setting: Setting) -> Figure:
 
 
 def shares(setting: Setting) -> dict[str, float]:
-    """Per cent of a step, by what the GPUs do; they add up to 100."""
+    """Percent of a step, by what the GPUs do; they add up to 100."""
     step = setting.step
     time, total = step.time, step.time.total
     peak = 100 * step.speed.mfu

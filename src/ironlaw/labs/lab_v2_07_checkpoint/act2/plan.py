@@ -36,7 +36,7 @@ def storage_rate() -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """Where the dials of Act II stand; seconds, bytes, and bytes a second."""
+    """Where the dials of Act II stand; seconds, bytes, and bytes per second."""
 
     gpus: int = whole(label="GPUs", least=FEWEST, most=MOST, dial="span", log=True)
     unit: float = figure(label="One GPU fails every", unit="h", low=2000, high=500_000, dial="span", log=True, means=times(HOUR))

@@ -68,7 +68,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 
 def ratios() -> dict[str, float]:
-    """The question's: P99 with prompts in pieces over P99 with whole ones."""
+    """The question's: P99 with chunked prefill over P99 with whole ones."""
     pieces, whole = premise(True).outcome, premise().outcome
     share = PROMISE.share
     return {"between tokens": pieces.tbt(share) / whole.tbt(share), "first token": pieces.ttft(share) / whole.ttft(share)}

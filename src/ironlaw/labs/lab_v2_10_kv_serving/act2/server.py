@@ -67,12 +67,12 @@ class Setting:
 
 
 def premise(chunked: bool = False) -> ServedCase:
-    """The question's own server: whole prompts, or prompts in pieces."""
+    """The question's own server: whole prompts, or chunked prefill."""
     return ServedCase(policy=Policy(chunked=True, budget=STORY_BUDGET) if chunked else Policy(chunked=False), count=LONG)
 
 
 def groups(machine: Hardware) -> dict[int, str]:
-    """Tensor-parallel groups that can't be had, and why."""
+    """Tensor-parallel groups that no server offers, and why."""
     most = most_devices(machine.slug)
     return {size: f"no server in the registry joins {size} of these" for size in GROUPS if size > most}
 

@@ -40,7 +40,7 @@ def _share_or_none(percents: float) -> float | None:
 
 @dataclass(frozen=True)
 class Plan:
-    """Where the dials of Act II stand; seconds and shares. `load`: requests a second, which every layer gets. `growth`: each caller's
+    """Where the dials of Act II stand; seconds and shares. `load`: requests per second, which every layer gets. `growth`: each caller's
     timeout over that of the one it calls. `together`: requests in which one cause makes all layers equally slow."""
 
     load: float = figure(320, "Traffic", "/s", low=10, high=500, dial="span", step=5)

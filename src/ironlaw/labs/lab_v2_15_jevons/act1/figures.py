@@ -16,15 +16,15 @@ from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-OF_BEFORE = (10.0, 1000.0)  # per cent that the pictures hold
-SHARES = tuple(10 ** (2 * i / 60) for i in range(61))  # per cent
+OF_BEFORE = (10.0, 1000.0)  # percent that the pictures hold
+SHARES = tuple(10 ** (2 * i / 60) for i in range(61))  # percent
 CAPTIONS = {fleets.OWN: "story", fleets.RENTED: "rented", fleets.TRAINING: "training", fleets.WORLD: "world, 2010–2018"}
 ABOVE, BELOW = "more energy than before", "less energy than before"
 FIXED, SET, WHOLE, BOTH = "demand stays fixed", "as set", "energy is the whole price", "machine time falls too"
 
 
 def change(lab: kit.Lab, setting: Setting) -> Figure:
-    """Per cent of the energy before, from the lowest elasticity of the band to the highest: as set, and in the two extremes."""
+    """Percent of the energy before, from the lowest elasticity of the band to the highest: as set, and in the two extremes."""
     rows = {
         FIXED: setting.at(low=0.0, high=0.0), SET: setting, WHOLE: setting.at(share=1.0, passed=1.0, cost=1.0),
         BOTH: setting.at(passed=1.0, cost=1 / setting.gain),

@@ -58,7 +58,7 @@ def carbon(plan: Plan) -> Figure:
 
 
 def hours(plan: Plan) -> Figure:
-    """The grid's carbon and the fleet's load hour by hour, each in per cent of its mean."""
+    """The grid's carbon and the fleet's load hour by hour, each in percent of its mean."""
     fleet = plan.fleet
     mean = sum(fleet.hourly) / len(fleet.hourly)
     loads = fleet.loads(plan.most)

@@ -46,7 +46,7 @@ def story_requests() -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """Where the dials of Act II stand; shares from 0 to 1, seconds, requests a second."""
+    """Where the dials of Act II stand; shares from 0 to 1, seconds, requests per second."""
 
     server: str = among(tuple(SERVERS), BEFORE, "Servers", dial="select", shown=lambda key: SERVERS[key][0])
     servers: int = whole(0, "Number of servers", least=1, most=MOST, dial="span", log=True)
@@ -84,7 +84,7 @@ class Plan:
 
     @property
     def most(self) -> float:
-        """The end of the band at which most is asked for: the upper one, unless tokens got dearer."""
+        """The end of the band at which most is asked for: the upper one, unless tokens became more expensive."""
         return self.high if self.fleet.price <= 1 else self.low
 
     @property

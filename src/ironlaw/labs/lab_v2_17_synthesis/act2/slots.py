@@ -101,7 +101,7 @@ def peek() -> dict[str, object]:
 
 
 def takeaways(lab: kit.Lab) -> dict[str, object]:
-    """Computed sentences: what binds, what pulls most, where the learner is worst calibrated."""
+    """Computed sentences: the bottleneck, the strongest lever, where the learner is worst calibrated."""
     values = lab.readouts.get("act2")
     design = starts.shown(lab) if not values else Design(**{name: values[name] for name in Design.__dataclass_fields__})
     report = evaluate(design)

@@ -1,4 +1,4 @@
-"""A language model under a load of requests and a promise, on machines that may serve it; and one way to keep the promise."""
+"""A language model, its traffic and its SLO, on machines that may serve it; and one way to meet the SLO."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class Demand(Question):
 
 @dataclass(frozen=True)
 class Choice:
-    """A way to keep the promise. `prompts`: replicas that only compute prompts; 0 where all do both."""
+    """A way to meet the SLO. `prompts`: replicas that only compute prompts; 0 where all do both."""
 
     deployment: Deployment
     policy: Policy

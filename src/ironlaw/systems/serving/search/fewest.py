@@ -1,4 +1,4 @@
-"""The fewest replicas of a deployment that keep a promise: over tokens a step, proposed tokens, and pools of their own for prompts."""
+"""The fewest replicas of a deployment that meet an SLO: over tokens per step, proposed tokens, and separate pools for prompts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALONE = 200  # requests that are tried one at a time
 
 
 def best_policy(asked: Demand, rig: Deployment, most: int) -> Choice | None:
-    """Of at most `most` replicas; None where none keeps the promise. Of equal numbers, the proposed tokens with the shortest requests."""
+    """Of at most `most` replicas; None where none meets the SLO. Of equal numbers, the proposed tokens with the shortest requests."""
     best: Choice | None = None
     for length in asked.lengths or (0,):
         choice = _of_length(asked, rig, length, most if best is None else best.answer.replicas)
@@ -44,7 +44,7 @@ def _rank(choice: Choice) -> tuple[int, float]:
 
 
 def policies(asked: Demand, rig: Deployment) -> Iterator[Policy]:
-    """As asked; where nothing was said, tokens a step by what the promise allows, and proposed tokens from few to many."""
+    """As asked; where nothing was said, tokens per step by what the SLO allows, and proposed tokens from few to many."""
     for length in asked.lengths or (0,):
         for budget in budgets(asked, rig):
             yield _policy(asked, rig, length, budget)
@@ -59,8 +59,8 @@ def _policy(asked: Demand, rig: Deployment, length: int, budget: int) -> Policy:
 
 
 def budgets(asked: Demand, rig: Deployment) -> tuple[int, ...]:
-    """Tokens a step: as asked; all there are where nobody decodes beside a prompt; or the most with which a step beside a typical batch
-    keeps the promise, and half of that."""
+    """Tokens per step: as asked; the most there are where nobody decodes beside a prompt; or the most with which a step beside a typical
+    batch meets the SLO, and half of that."""
     if asked.budget:
         return (asked.budget,)
     if asked.apart:
@@ -113,7 +113,7 @@ def _least(asked: Demand, rig: Deployment, budget: int) -> int:
 
 
 def too_slow(asked: Demand, rig: Deployment) -> str:
-    """What breaks the promise for requests that have a replica to themselves, by the policy that is nearest; "" where one keeps it."""
+    """Which part of the SLO even requests with a replica to themselves miss, under the nearest policy; "" where they meet it."""
     requests = [r._replace(arrive=1e4 * i) for i, r in enumerate(asked.load(1)[:ALONE])]
     misses: list[tuple[float, str]] = []
     for policy in policies(asked, rig):

@@ -74,7 +74,7 @@ def _best(asked: Demand, machine: Hardware, tables: list[Deployment]) -> Choice 
         if choice is not None:
             best = choice
         elif not why:
-            why = f"not even {asked.most} replicas of {name(rig)} keep the promise; allow more of them, or promise more time"
+            why = f"not even {asked.most} replicas of {name(rig)} meet the SLO; allow more replicas or more time"
     return best or why
 
 
