@@ -605,3 +605,20 @@ def test_the_lab_and_the_keys_take_the_same_premises():
     """The key is one line over the registry, the screens come from the jobs: both must be the same pass."""
     assert jobs.pass_s(textbook("kws"), hardware("a100_80gb_sxm").launch) == pytest.approx(15e-3)
     assert jobs.premise(hardware("a100_80gb_sxm"), textbook("kws")) == pytest.approx(100 / 3)
+
+
+# --- as it happens
+
+
+def test_the_lanes_show_what_the_cards_say(page):
+    """Twenty kernels are drawn whole: the eager lane ends at the wall time, and its kernels are as long as the device is busy."""
+    page.predict("act1", "p90", estimate=None)
+    set_dials = {**page.piece("act1.instrument").state["dials"], "kernels_kws": 20, "dispatch": "synchronous", "mode": "eager"}
+    view = page.send("act1.instrument", dials=set_dials)
+    (film,) = view["motions"]
+    wall = cards(view)["Wall time"]
+    assert film["end"] == pytest.approx(sum(walls(view)["eager, synchronous"].values()), rel=1e-5)
+    device = min(bar[2] for bar in film["bars"] if bar[4] == "compute")
+    assert sum(bar[1] - bar[0] for bar in film["bars"] if bar[2] == device) == pytest.approx(textbook("kws").compute_s, rel=1e-5)
+    assert len([bar for bar in film["bars"] if bar[2] == device]) == 20 and wall["value"] in film["title"]
+    assert "gaps in the device" in film["caption"]

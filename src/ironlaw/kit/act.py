@@ -3,6 +3,7 @@
 Which steps an act has follows from its places (questions.toml) and from what its module `act1` provides. `lab` is the lab that is open:
 
     dials(lab), view(lab, values)       the instrument; FOLLOWS: the dials that move with the context; MORE: those in the fold
+    motion(lab, values)                 what moves under its picture: a list of widget.motion.Motion
     offers(lab)                         what designs of earlier labs could give its dials, each a kit.Offer
     truth(lab), distance(lab)           the reveal
     message, lock, reveal, blanks, reflection, peek, takeaways, challenge
@@ -33,6 +34,7 @@ from ironlaw.kit import lab_parts
 from ironlaw.kit.cell import Cell, Show
 from ironlaw.kit.instrument import folded
 from ironlaw.kit.lab_module import LabModule
+from ironlaw.kit.picture_caption import moving
 from ironlaw.kit.question_sheet import Question
 
 
@@ -109,7 +111,10 @@ class Act:
             more = getattr(panel, "MORE", ())
             goal = self._value("GOAL", None)
             aim = (goal, self._slots(lab, "task") or {}) if goal is not None and goal.panel == own else None
-            return lab_parts.instrument(lab, self.name, folded(panel.dials(lab), more), partial(panel.view, lab), follows, own, offers, aim)
+            view: Any = partial(panel.view, lab)
+            if hasattr(panel, "motion"):
+                view = moving(view, partial(panel.motion, lab))
+            return lab_parts.instrument(lab, self.name, folded(panel.dials(lab), more), view, follows, own, offers, aim)
 
         return self._cell(part, instrument, opens, again=("contexts",))
 

@@ -34,6 +34,7 @@ class View:
     readouts: Mapping[str, Any] = field(default_factory=dict)
     after: str = ""  # HTML under the formula: tables and other reference
     seen: Mapping[str, Any] = field(default_factory=dict)  # slots of the captions, `act.see.<picture>` in words.md
+    motions: Sequence[Any] | None = None  # moving pictures; None while a dial is turned: the last ones stay
 
 
 def drawn(dials: Callable[[Values], Sequence[Dial]], values: Values) -> tuple[Sequence[Dial], dict[str, str]]:
@@ -174,7 +175,8 @@ class Instrument:
     @staticmethod
     def _shown(dials: Sequence[Dial], view: View) -> dict[str, Any]:
         changes_of = {dial["id"]: changes for dial in dials if (changes := {key: dial[key] for key in CHANGING if key in dial})}
-        return {
+        moving = {} if view.motions is None else {"motions": list(view.motions)}
+        return moving | {
             "figures": list(view.figures), "cards": list(view.cards), "formula": view.formula, "banner": view.banner,
             "note": view.note, "dials": changes_of, "moved": {}, "error": None, "after": view.after,
         }  # fmt: skip

@@ -15,17 +15,18 @@ from ironlaw.widget.piece_kinds import KINDS
 CONTRACT = "contract"  # not a file: written from Python's own tables
 # Joined in this order into one module: each file uses only names from those before it. DRAWING alone draws a figure.
 DRAWING = ("dom", "units", "scale", "labels", "words", "tip", "axes", "marks", "drag", "targets", "table", "figure", "grid")
+MOVING = ("scene", "player")  # after DRAWING: pictures that move
 SCRIPTS = (
     "dom", "units", "scale", "labels", "words", "tip", "axes", "marks", "contract", "schema", "numbers", "play", "dials", "chain", "pins",
-    "drag", "targets", "table", "figure", "grid", "readouts", "export", "permalink", "direct", "pending", "link", "tabs", "instrument",
-    "sealed", "lock", "reflect", "small", "card", "sheet", "map", "walk", "questions", "experiment", "flow", "piece",
+    "drag", "targets", "table", "figure", "grid", *MOVING, "readouts", "export", "permalink", "direct", "pending", "link", "tabs",
+    "instrument", "sealed", "lock", "reflect", "small", "card", "sheet", "map", "walk", "questions", "experiment", "flow", "piece",
 )  # fmt: skip
 HOSTED = (*SCRIPTS, "hosted", "host")  # for a page with one piece
 LAB = (*SCRIPTS, "cells", "served")  # for a lab of the labs' server
 NOTEBOOK = (*SCRIPTS, "cells", "notebook")  # for a lab in a notebook
 DRAWING_STYLES = ("piece", "figure")
 GLOSSARY = ("glossary",)  # script and style of the marked words, for a whole page
-STYLES = ("piece", "chain", "pins", "sealed", "figure", "review", "experiment", "lead", "flow", "glossary")
+STYLES = ("piece", "chain", "pins", "sealed", "figure", "motion", "review", "experiment", "lead", "flow", "glossary")
 TOKENS_END = "/* tokens end */"  # theme.css begins with the colours and sizes that widget and page share
 CSS = Path(str(files("ironlaw.widget"))) / "css"
 

@@ -84,7 +84,12 @@ def wire(view: View, _: Any = None) -> View:
     """The view as it crosses to the browser: each figure as a text of its own, so that only those that changed are read and drawn."""
     if "figures" not in view:
         return view
-    return {**view, "figures": [(figure if isinstance(figure, Picture) else Picture(figure)).text for figure in view["figures"]]}
+    texts: View = {
+        name: [(each if isinstance(each, Picture) else Picture(each)).text for each in view[name]]
+        for name in ("figures", "motions")
+        if name in view
+    }
+    return {**view, **texts}
 
 
 class Follower(Protocol):

@@ -188,6 +188,13 @@ def test_a_run_by_itself_is_two_times_and_has_no_starts():
     assert Run(3.0, 1.0).starts == ()
 
 
+def test_when_the_host_launches():
+    """Three launches of 2 s before kernels of 3, 1 and 1 s: waited for, run ahead, or one of 5 s for all."""
+    assert synchronous([2.0] * 3, [3.0, 1.0, 1.0]).launching == ((0.0, 2.0), (5.0, 7.0), (8.0, 10.0))
+    assert queued([2.0] * 3, [3.0, 1.0, 1.0]).launching == ((0.0, 2.0), (2.0, 4.0), (4.0, 6.0))
+    assert graph_replay(5.0, [3.0, 1.0], [1, 1]).launching == ((0.0, 5.0),)
+
+
 def test_a_run_over_many_points_knows_its_schedule():
     run = queued([np.array([1.0, 2.0])], [np.array([3.0, 4.0])])
     assert run.schedule.dispatch == "queued" and len(run.schedule.launches) == len(run.kernels) == 1

@@ -10,11 +10,12 @@ SPOTTER = equal_kernels(1000, 10e-6, 4e-3, 1e-3)
 
 
 @pytest.mark.parametrize(
-    ("spent", "wall"),
+    ("run", "wall"),
     [(SPOTTER.run(is_queued=False), 15e-3), (SPOTTER.run(is_queued=True), 10.005e-3), (SPOTTER.replayed(10e-6), 5.01e-3),
      (SPOTTER.replayed(10e-6, gap=1e-6), 6.01e-3)],
 )  # fmt: skip
-def test_where_the_wall_time_of_equal_kernels_goes(spent, wall):
+def test_where_the_wall_time_of_equal_kernels_goes(run, wall):
+    spent = SPOTTER.spent(run)
     assert (spent.wall, spent.compute, spent.memory, spent.floor, spent.launches) == (approx(wall), 4e-3, 1e-3, 0.0, 1000)
     assert spent.busy == approx(5e-3) and spent.dispatch == approx(wall - 5e-3)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 from ironlaw.engine.arrays import Number, is_array, maximum, ratio, total
 from ironlaw.engine.device.machine import SCHEDULES
@@ -59,6 +60,16 @@ class Run:
         if self.schedule.dispatch == "replayed":
             return _replay_starts(self.schedule, self.kernels)
         return _scan_starts(self.schedule, self.kernels)
+
+    @cached_property
+    def launching(self) -> tuple[tuple[float, float], ...]:
+        """When the host launches, from and to: before each op, or once for a whole replay; for one size, not for a sweep."""
+        schedule = self.schedule
+        if schedule.dispatch == "replayed":
+            return ((0.0, float(schedule.start)),)
+        costs = [float(launch) for launch in schedule.launches]
+        ends = accumulate(costs) if schedule.dispatch == "queued" else self.starts
+        return tuple((end - cost, end) for cost, end in zip(costs, ends, strict=True))
 
 
 def simulate(schedule: Schedule, kernels: Sequence[Number]) -> Run:

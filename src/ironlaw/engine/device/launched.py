@@ -41,15 +41,15 @@ class Launched:
     memory: float
     floor: float = 0.0
 
-    def run(self, is_queued: bool) -> Spent:
-        return self._spent((queued if is_queued else synchronous)(self.launches, self.kernels))
+    def run(self, is_queued: bool) -> Run:
+        return (queued if is_queued else synchronous)(self.launches, self.kernels)
 
-    def replayed(self, start: float, gap: float = 0.0) -> Spent:
+    def replayed(self, start: float, gap: float = 0.0) -> Run:
         """Recorded once, then started with one launch."""
         entries = len(self.kernels)
-        return self._spent(graph_replay(start, self.kernels, [self.count / entries] * entries, gap))
+        return graph_replay(start, self.kernels, [self.count / entries] * entries, gap)
 
-    def _spent(self, run: Run) -> Spent:
+    def spent(self, run: Run) -> Spent:
         return Spent(float(run.wall), self.compute, self.memory, self.floor, self.count)
 
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from ironlaw.backends.rows import Row
 from ironlaw.claims import row
-from ironlaw.engine.device.dispatch import queued, synchronous, utilization
-from ironlaw.engine.device.launched import Spent, as_predicted, equal_kernels
+from ironlaw.engine.device.dispatch import Run, queued, synchronous, utilization
+from ironlaw.engine.device.launched import Launched, Spent, as_predicted, equal_kernels
 from ironlaw.engine.device.machine import CostModel, Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.kit.context import Context
@@ -116,26 +116,29 @@ class Job:
         fused = mode == COMPILED or (mode == GRAPH and is_graph(self.model))
         return max(1, round(self.kernels * (1.0 - self.removed))) if fused else self.kernels
 
+    def launched(self, mode: str) -> Launched:
+        count = self.launches(mode)
+        if is_graph(self.model):
+            return as_predicted(prediction(self.model, Machine(self.context), mode), count, self.speed)
+        return equal_kernels(count, self.launch, textbook(self.model).compute_s / self.speed, self.memory_s / self.speed)
+
+    def course(self, launched: Launched, mode: str, dispatch: str) -> Run:
+        """When the host launches what, and when it runs."""
+        if mode != GRAPH:
+            return launched.run(is_queued=dispatch == QUEUED)
+        calibration = self.context.hardware.calibration
+        if calibration and is_graph(self.model):
+            return launched.replayed(calibration.host.graph_start, calibration.graph_gap)
+        return launched.replayed(self.launch)
+
     def run(self, mode: str, dispatch: str) -> Spent:
-        return _run(self, mode, dispatch)
+        launched = self.launched(mode)
+        return launched.spent(self.course(launched, mode, dispatch))
 
     def utilization(self, mode: str, dispatch: str) -> float:
         """Percent. Textbook: the share of wall time that is maths. A graph: in which the device has work."""
         run = self.run(mode, dispatch)
         return 100.0 * (run.busy if is_graph(self.model) else run.compute) / run.wall
-
-
-def _run(job: Job, mode: str, dispatch: str) -> Spent:
-    count, calibration = job.launches(mode), job.context.hardware.calibration
-    if is_graph(job.model):
-        launched = as_predicted(prediction(job.model, Machine(job.context), mode), count, job.speed)
-    else:
-        launched = equal_kernels(count, job.launch, textbook(job.model).compute_s / job.speed, job.memory_s / job.speed)
-    if mode != GRAPH:
-        return launched.run(is_queued=dispatch == QUEUED)
-    if calibration and is_graph(job.model):
-        return launched.replayed(calibration.host.graph_start, calibration.graph_gap)
-    return launched.replayed(job.launch)
 
 
 def premise(hardware: Hardware, model: Textbook, removed: float = 0.0, speed: float = 1.0, dispatch: str = SYNC) -> float:

@@ -11,6 +11,7 @@ function instrumentPiece(ctx) {
   const slow = Boolean(line.slow && spec.slow);
   const stale = slow || (Boolean(view.error) && !view.figures);
   if (view.figures || !view.error) ui.lastView = view;
+  if (view.motions) ui.motions = view.motions; // they come when the dials rest
   const drawing = { ...ctx, view: { ...ui.lastView, error: view.error }, apart: !spec.lead };
   announce(drawing);
   const dials = spec.dials?.length
@@ -30,7 +31,7 @@ function instrumentPiece(ctx) {
     return h("section", { ...dress, class: `il-desk il-one ${mood}` }, title, reasonView(spec), dials,
       h("div", { key: "show", class: `il-show ${tall ? "il-tall" : ""}` }, tabs,
         shown.length ? h("div", { key: "figures", class: "il-figures", ...panelOf(tabs, shown, ui) }, shown.map((figure, i) => figureView(figure, drawing, i))) : null),
-      offersView(ctx), inTurn(ui, "out", () => h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), formulaView(formula), noteView(note))),
+      offersView(ctx), inTurn(ui, "out", () => h("div", { key: "out", class: "il-readouts" }, bannerView(banner, ctx), cardsView(cards, drawing), (ui.motions ?? []).map((motion) => motionView(motion, ui)), formulaView(formula), noteView(note))),
       moreView(shown, after, drawing), live);
   }
   // the first picture leads, and readouts have the whole width

@@ -231,7 +231,7 @@ function views(newest) {
   };
   return () => {
     const now = newest();
-    if (now !== raw) view = now.figures ? { ...now, figures: now.figures.map(figure) } : now;
+    if (now !== raw) view = now.figures ? { ...now, figures: now.figures.map(figure), motions: now.motions?.map((text, i) => figure(text, `motion ${i}`)) } : now;
     raw = now;
     return view;
   };

@@ -1,0 +1,119 @@
+// A moving picture at a moment. What stands still is drawn once; `at(t)` changes only what is different at that moment: the edge of what a
+// film has uncovered, what is lit, how high a level is, where a token is, what a counter says.
+
+const AXIS = 26; // px under a film
+const EDGES = 6; // px left and right of a film: its first and last tick reach over its ends
+
+// A film may have the names of its lanes at their left.
+const edges = ({ film, left = EDGES }, width) => (film ? [left, width - EDGES] : [0, width]);
+
+// The value at a time of (time, …values) points: straight between them, or the last one before it. Null before the first.
+function valueAt(points, t, steps = false) {
+  if (t < points[0][0]) return null;
+  let i = points.length - 1;
+  while (points[i][0] > t) i -= 1;
+  const [from, to] = [points[i], points[i + 1]];
+  if (steps || !to || to[0] === from[0]) return from.slice(1);
+  const share = (t - from[0]) / (to[0] - from[0]);
+  return from.slice(1).map((value, k) => value + share * (to[k + 1] - value));
+}
+
+const timeText = (t, { unit, end }) => {
+  const [factor, prefix] = prefixOf(end, unit);
+  return joined(significant(t / factor, t < end / 10 ? 2 : 3), prefix + unit);
+};
+
+const counterText = ([label, points, unit, steps], t) => {
+  const [value] = valueAt(points, t, steps) ?? [0];
+  const shown = steps ? joined(grouped(String(Math.round(value))), unit) : written(value, unit, 2);
+  return label.includes("#") ? label.replace("#", shown) : label ? `${label} ${shown}` : shown;
+};
+
+// What has happened last.
+const eventAt = ({ events }, t) => events.findLast(([at]) => at <= t + 1e-9 * (t || 1)) ?? events[0];
+
+// `keep(name, node)` is told of every node that moves.
+function sceneView(motion, width, id, words, keep) {
+  const { height, film, end } = motion;
+  const [left, right] = edges(motion, width);
+  const x = (share) => left + share * (right - left);
+  const when = (t) => x(t / end);
+  const kept = (name, i) => ({ after: (node) => keep(name, i, node) });
+  const whole = height + (film ? AXIS : 0);
+  const hatch = `${id}-hatch`;
+  const bar = ([start, until, y, tall, colour, label, pattern], i) => {
+    const area = { x: when(start), y, width: Math.max(0.7, when(until) - when(start) - (until - start > end / 150 ? 0.7 : 0)), height: tall, rx: Math.min(2, (when(until) - when(start)) / 4) };
+    return h("g", { key: `b${i}`, class: `c-${colour}` }, h("rect", { class: "il-solid-bar", ...area }), pattern && h("rect", { fill: `url(#${hatch})`, ...area }),
+      label && measure(label, true) < area.width - 6 ? h("text", { class: "il-inside", x: area.x + area.width / 2, y: y + tall / 2 + 4.5, "text-anchor": "middle" }, label) : null);
+  };
+  const curve = ([points, colour, label, floor], i) => {
+    const d = points.map(([t, y], k) => `${k ? "L" : "M"}${when(t).toFixed(1)},${y.toFixed(1)}`).join("");
+    return h("g", { key: `c${i}`, class: `c-${colour}` }, floor === null ? null : h("path", { class: "il-flood", d: `${d}V${floor}H${when(points[0][0]).toFixed(1)}z` }), h("path", { class: "il-line", d }));
+  };
+  const uncovered = [...(motion.curves ?? []).map(curve), ...(motion.bars ?? []).map(bar)];
+  const place = ([x0, x1, y, tall, label, colour, spans, plain], i) => {
+    const area = { x: x(x0), y, width: x(x1) - x(x0), height: tall, rx: 3 };
+    return h("g", { key: `p${i}`, class: `c-${colour}` }, plain ? null : h("rect", { class: "il-place", ...area }),
+      spans.length ? h("rect", { class: "il-lit", visibility: "hidden", ...area, ...kept("places", i) }) : null,
+      label && h("text", { class: "il-over", x: area.x + 6, y: y + 16 }, label));
+  };
+  const level = ([x0, x1, y, tall, colour], i) => h("g", { key: `l${i}`, class: `c-${colour}` }, h("rect", { class: "il-place", x: x(x0), y, width: x(x1) - x(x0), height: tall, rx: 2 }),
+    h("rect", { class: "il-lit", x: x(x0), y, width: x(x1) - x(x0), height: 0, ...kept("levels", i) }));
+  const token = ([, colour, shape, size], i) => h("path", { key: `t${i}`, class: `il-token c-${colour}`, visibility: "hidden", d: shapePath(shape, 0, 0, size), ...kept("tokens", i) });
+  const text = ([at, y, said, colour, anchor, strong], i) => h("text", { key: `w${i}`, class: `il-over c-${colour} ${strong ? "il-strong" : ""}`, x: at === 0 ? 0 : x(at), y, "text-anchor": anchor }, said);
+  const counter = (made, i) => made[5] === null ? null : h("text", { key: `n${i}`, class: `il-over il-strong c-${made[6]}`, x: x(made[4]), y: made[5], "text-anchor": made[4] > 0.5 ? "end" : "start", ...kept("counters", i) });
+  const lane = ([name, y, tall], i) => [h("rect", { key: `a${i}`, class: "il-lane", x: left, y, width: right - left, height: tall, rx: 2 }), h("text", { key: `an${i}`, class: "il-name", x: 0, y: motion.left ? y + tall / 2 + 4.5 : y - 5 }, name)];
+  return h("svg", { class: "il-drawing il-scene", role: "img", "aria-label": words, width, height: whole, viewBox: `0 0 ${width} ${whole}` },
+    h("defs", {}, h("clipPath", { id: `${id}-now` }, h("rect", { x: 0, y: 0, width: 0, height: whole, ...kept("edge") })), hatching(hatch)),
+    (motion.lanes ?? []).map(lane),
+    film ? [h("g", { key: "later", class: "il-later" }, uncovered), h("g", { key: "now", "clip-path": `url(#${id}-now)` }, uncovered)] : null,
+    (motion.levels ?? []).map(level), (motion.places ?? []).map(place),
+    film ? timeAxis(motion, when, right) : null,
+    film ? h("path", { key: "cursor", class: "il-cursor", d: `M0,0V${height + 4}`, ...kept("cursor") }) : null,
+    (motion.tokens ?? []).map(token), (motion.words ?? []).map(text), (motion.counters ?? []).map(counter));
+}
+
+function timeAxis({ end, unit, height }, when, right) {
+  const scale = makeScale({ scale: "linear", unit }, [0, end], [when(0), when(end)]);
+  const anchor = ({ value }) => (value === 0 ? "start" : when(value) > right - 20 ? "end" : "middle");
+  return ticksOf(scale, (tick) => measure(tick.text), 24).map((tick) => h("g", { key: `x${tick.value}` }, h("path", { class: "il-grid", d: `M${when(tick.value)},${height}v5` }),
+    h("text", { class: "il-tick", x: when(tick.value), y: height + 19, "text-anchor": anchor(tick) }, tick.text)));
+}
+
+// Draws it into `root` and returns what moves it: `at(t)`.
+function stageScene(root, motion, width, id, words) {
+  const nodes = { places: [], levels: [], tokens: [], counters: [] };
+  root.replaceChildren();
+  patch(root, sceneView(motion, width, id, words, (name, i, node) => (i === undefined ? (nodes[name] = node) : (nodes[name][i] = node))));
+  const { end, film } = motion;
+  const [left, right] = edges(motion, width);
+  const x = (share) => left + share * (right - left);
+  const last = new Map(); // node -> what it was set to
+  const set = (node, name, value) => {
+    const key = `${name} ${value}`;
+    if (last.get(node) === key) return;
+    last.set(node, key);
+    if (name === "text") node.textContent = value;
+    else node.setAttribute(name, value);
+  };
+  return (t) => {
+    if (film) {
+      set(nodes.edge, "width", x(t / end).toFixed(1));
+      set(nodes.cursor, "transform", `translate(${x(t / end).toFixed(1)})`);
+    }
+    motion.places?.forEach(([, , , , , , spans], i) => spans.length && set(nodes.places[i], "visibility", spans.some(([from, to]) => t >= from && (t < to || to === end)) ? "visible" : "hidden"));
+    motion.levels?.forEach(([, , y, tall, , points], i) => {
+      const [share] = valueAt(points, t) ?? [0];
+      if (last.get(nodes.levels[i]) === share) return;
+      last.set(nodes.levels[i], share);
+      nodes.levels[i].setAttribute("y", (y + tall * (1 - share)).toFixed(1));
+      nodes.levels[i].setAttribute("height", (tall * share).toFixed(1));
+    });
+    motion.tokens?.forEach(([path], i) => {
+      const place = t > path.at(-1)[0] ? null : valueAt(path, t);
+      set(nodes.tokens[i], ...(place ? ["transform", `translate(${x(place[0]).toFixed(1)},${place[1].toFixed(1)})`] : ["visibility", "hidden"]));
+      if (place) nodes.tokens[i].removeAttribute("visibility");
+    });
+    motion.counters?.forEach((counter, i) => nodes.counters[i] && set(nodes.counters[i], "text", counterText(counter, t)));
+  };
+}
