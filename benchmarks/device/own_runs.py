@@ -63,7 +63,9 @@ class Budget:
 
 def runs(model):
     """(mode, format) of every run of a model."""
-    inferred = [("eager", "bf16"), ("eager", "fp32"), ("compiled", "bf16")] if model["half"] else [("eager", "fp32"), ("compiled", "fp32")]
+    inferred = [("eager", "bf16"), ("eager", "fp32")] if model["half"] else [("eager", "fp32")]
+    if model.get("compiled", True):
+        inferred.append(("compiled", inferred[0][1]))
     trained = [("training", "fp32"), ("training", "bf16")] if model["autocast"] else [("training", "fp32")]
     return inferred + (trained if model["trained"] else [])
 

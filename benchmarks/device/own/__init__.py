@@ -11,16 +11,21 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from own import (
+    adapted,
     applied,
     audio,
     control,
     fields,
+    filters,
     generative,
     graphs,
     language,
+    motion,
     moves,
+    noise,
     papers,
     physics,
+    ranking,
     rays,
     recommenders,
     scenes,
@@ -28,14 +33,14 @@ from own import (
     sequences,
     statespaces,
     streams,
+    surfaces,
     tables,
     tokens,
     vision,
 )
 from own.listing import MODELS
 
-__all__ = ["MODELS", "applied", "audio", "build", "call_of", "control", "fields", "generative", "graphs", "language", "moves", "papers", "physics",
-           "rays", "recommenders", "scenes", "sensing", "sequences", "statespaces", "step_of", "streams", "tables", "tokens", "vision"]  # fmt: skip
+__all__ = ["MODELS", "adapted", "applied", "audio", "build", "call_of", "control", "fields", "filters", "generative", "graphs", "language", "motion", "moves", "noise", "papers", "physics", "ranking", "rays", "recommenders", "scenes", "sensing", "sequences", "statespaces", "step_of", "streams", "surfaces", "tables", "tokens", "vision"]  # fmt: skip
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 

@@ -18,13 +18,14 @@ AUTOCAST = 1 / 3
 
 
 def about(model, chance):
-    """What a set says of a model: whether it runs in half precision, is trained, and is trained under autocast, too."""
+    """What a set says of a model: whether it runs in half precision, is compiled, is trained, and is trained under autocast, too."""
     import torch
 
     with torch.device("meta"):
         trained = model.build(True)[2] is not None
     autocast = chance.random() < AUTOCAST and trained
-    return {"library": "own", "model": model.name, "kind": model.kind, "half": model.half, "trained": trained, "autocast": autocast}
+    runs = {"half": model.half, "compiled": model.compiles, "trained": trained, "autocast": autocast}
+    return {"library": "own", "model": model.name, "kind": model.kind} | runs
 
 
 def main():

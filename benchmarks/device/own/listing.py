@@ -15,15 +15,16 @@ class Model:
     kind: str
     build: Callable[[bool], tuple[Any, tuple[Any, ...], Callable[[Any], Any] | None]]
     half: bool  # False: an operator of it has no half-precision version
+    compiles: bool = True  # False: its loops would take minutes to compile
 
 
-def model(kind, half=True):
+def model(kind, half=True, compiles=True):
     """Add the builder below to the list, under its own name."""
 
     def add(build):
         if build.__name__ in MODELS:
             raise ValueError(f"two models are called {build.__name__}")
-        MODELS[build.__name__] = Model(build.__name__, kind, build, half)
+        MODELS[build.__name__] = Model(build.__name__, kind, build, half, compiles)
         return build
 
     return add
