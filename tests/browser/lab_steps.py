@@ -142,7 +142,7 @@ def cancel(page: Page, act: str, name: str) -> None:
     experiment.get_by_role("button", name="Measure it here").click()
     expect(experiment.get_by_role("progressbar")).to_be_visible()
     experiment.get_by_role("button", name="Cancel").press("Enter")
-    expect(experiment.get_by_text("Cancelled; nothing was kept.")).to_be_visible()
+    expect(experiment.get_by_text("Cancelled; nothing was saved.")).to_be_visible()
     expect(experiment.get_by_role("button", name="Measure it here")).to_be_focused()
 
 

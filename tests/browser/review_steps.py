@@ -46,7 +46,7 @@ def answer(page: Page, shown: Variant, right: bool = True, sure: str = "3 fairly
     if kind == "explain":
         for point in shown.rubric[: shown.template.enough if right else 0]:
             here.get_by_text(point, exact=True).click()
-        here.get_by_role("button", name="Keep my grade").click()
+        here.get_by_role("button", name="Save my grade").click()
     expect(here.locator(".il-key")).to_be_visible()
 
 

@@ -466,7 +466,7 @@ def test_the_lock_by_keyboard_and_another_attempt(lab: Page):
     lock.get_by_role("button", name="Try again").click()
     lock.get_by_role("button", name="Leave it").click()
     lock.get_by_role("button", name="Try again").click()
-    lock.get_by_role("button", name="Begin another attempt").click()
+    lock.get_by_role("button", name="Start another attempt").click()
     expect(lock.get_by_role("button", name="Commit my prediction")).to_be_disabled()
     lock.get_by_role("radio").first.check(force=True)
     lock.get_by_role("radio", name=re.compile("certain")).check(force=True)

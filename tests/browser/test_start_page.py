@@ -74,7 +74,7 @@ def test_the_glossary_on_a_phone(start: Page):
     expect(start.locator("#term-ridge")).to_be_visible()
     expect(start.locator(".terms > div:visible")).to_have_count(1)
     start.get_by_label("Find a word").fill("nothing of that name")
-    expect(start.get_by_role("status")).to_have_text("No word here has that in it.")
+    expect(start.get_by_role("status")).to_have_text("No entry matches.")
     start.get_by_label("Find a word").fill("")
     start.set_viewport_size({"width": 1280, "height": 800})
     expect(start.locator("details.group:not([open])")).to_have_count(0)

@@ -114,7 +114,7 @@ def test_undo_skip_and_quit(sit):
 
 def test_an_explanation_is_graded_by_oneself(sit):
     out = sit(["s", "s", "s", "it follows one run", "2", "9", "1 2", "q"], "--seed", "5").stdout
-    assert "What a full answer has:" in out and "from 1 to 3, or all, or none" in out and "Right: 2 of 3 points." in out
+    assert "A full answer makes these points:" in out and "from 1 to 3, or all, or none" in out and "Right: 2 of 3 points." in out
     assert kept()[0].payload["answer"] == "it follows one run"
 
 

@@ -121,7 +121,7 @@ def test_only_instruments_can_be_asked_and_only_while_they_are_there():
     piece.close()
     del piece
     gc.collect()
-    assert "gone" in ask(token, {"dials": {}})["error"]
+    assert "out of date" in ask(token, {"dials": {}})["error"]
 
 
 def test_two_threads_take_turns():

@@ -114,7 +114,7 @@ def test_an_error_says_what_to_do_next(page, monkeypatch):
     monkeypatch.setattr(experiment, "command", lambda name: [sys.executable, "-c", "raise SystemExit('no memory left')"])
     page.press()
     item = page.until(lambda item: not item["running"])
-    assert "no memory left. Measure again" in item["error"] and not item["result"]
+    assert "no memory left. Try again" in item["error"] and not item["result"]
 
 
 def test_the_machine_itself_can_be_measured_and_then_asks_for_a_reload(ledger, desk, monkeypatch):
@@ -131,7 +131,7 @@ def test_the_machine_itself_can_be_measured_and_then_asks_for_a_reload(ledger, d
         assert time.monotonic() < end
         time.sleep(0.02)
     shown = piece.view["items"][0]
-    assert "one of the contexts now" in shown["result"] and not kept  # it is stored as this machine, not in the ledger
+    assert "now one of the contexts" in shown["result"] and not kept  # it is stored as this machine, not in the ledger
 
 
 def test_a_run_of_another_lab_is_named_and_can_be_cancelled_from_here(page, desk):

@@ -122,7 +122,7 @@ def test_next_skip_and_undo(piece, desk, ledger, clock):
     first = desk.variant.template.id
     view = do(piece, "answer", answer=right_answer(desk), confidence=5)
     assert "in " in view["key"]["back"]
-    assert "answered already" in do(piece, "answer", answer="7", confidence=5)["error"]["message"]
+    assert "already answered" in do(piece, "answer", answer="7", confidence=5)["error"]["message"]
     assert "no open card" in do(piece, "skip")["error"]["message"]
     clock.now += timedelta(seconds=1)
     second = do(piece, "next")["card"]

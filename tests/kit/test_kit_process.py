@@ -56,7 +56,7 @@ def test_cancelling_ends_the_process_and_keeps_nothing(desk):
 
 def test_two_at_once_would_disturb_each_other(desk):
     run = desk.start("tiny_ops", script("time.sleep(60)"), lambda result: None)
-    with pytest.raises(BadValue, match=r"under way \(tiny_ops\)"):
+    with pytest.raises(BadValue, match=r"running \(tiny_ops\)"):
         desk.start("gemm_sweep", script("pass"), lambda result: None)
     run.cancel()
     finish(run)
@@ -67,7 +67,7 @@ def test_two_at_once_would_disturb_each_other(desk):
     ("text", "said"),
     [
         ("say(error='NumPy is missing; pip install numpy')", "NumPy is missing; pip install numpy"),
-        ("raise RuntimeError('it broke')", "RuntimeError: it broke. Measure again"),
+        ("raise RuntimeError('it broke')", "RuntimeError: it broke. Try again"),
         ("sys.exit(3)", "it ended with 3"),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_result_that_the_ledger_refuses_is_a_failure(desk):
         raise LedgerUnavailable("the disk is full; make room")
 
     run = finish(desk.start("tiny_ops", script("say(result={})"), full))
-    assert run.state == FAILED and "could not be kept: the disk is full" in run.error
+    assert run.state == FAILED and "could not be saved: the disk is full" in run.error
 
 
 def test_a_run_that_never_ends_is_ended():

@@ -137,7 +137,7 @@ def test_reveal_explains_also_when_right():
 
 def test_a_reading_that_does_not_judge_its_claim_says_so_in_the_row():
     beside, judging, none = (bare(claim_panel.panel([name])) for name in ("kws_eager_utilization", "resnet_4_gflop", "capacity_gap"))
-    assert claim_panel.OTHER_CASE in beside and "judges nothing" in beside
+    assert claim_panel.OTHER_CASE in beside and "does not decide the verdict" in beside
     assert claim_panel.OTHER_CASE not in judging + none and "Measured" in judging
 
 

@@ -175,7 +175,7 @@ def test_the_hint_is_recorded_and_leads_out(page):
     assert broken(evaluate(turned)) == () and page.ledger.design(SLUG) is None
     set_to(page, turned)
     assert page.piece("act2.instrument").view["banner"]["tone"] == "good"
-    assert "nothing was written down" in page.send("act2.hint", act=4, rung=1)["feedback"] and len(page.ledger.events(SLUG, "hint")) == 3
+    assert "no help was recorded" in page.send("act2.hint", act=4, rung=1)["feedback"] and len(page.ledger.events(SLUG, "hint")) == 3
 
 
 def test_different_learners_have_different_right_answers(page):

@@ -38,10 +38,10 @@ def test_an_empty_ledger_says_so_and_offers_the_first_lab(ledger):
 def test_one_lab_is_shown_as_one_of_all(ledger):
     ledger.commit_prediction(LAB, "act1", "e4", 1e4, 5, False)
     text = page(ledger)
-    assert f"0 of {numbered()} labs saved" in text and "A learner without a name" in text
+    assert f"0 of {numbered()} labs saved" in text and "An unnamed learner" in text
     assert "How many times the peak compute of the Cortex-M7" in text and "10⁴" in text and "otherwise" in text and "wrong" not in text
     assert "Brier score <b>0.902</b>" in text or "Brier score <b>0.903</b>" in text
-    assert "No design is saved yet" in text and "Nothing so far" in text and "There are few of them" in text
+    assert "No design is saved yet" in text and "Nothing so far" in text and "There are few answers" in text
     ledger.append(LAB, "design", {"batch": 8, "oom_triggered": False, "act1_correct": False, "dials": {"act1": {}}})
     text = page(ledger)
     assert f"1 of {numbered()} labs saved" in text and "batch <b>8</b>; oom triggered <b>no</b>" in text and "act1 correct" not in text
@@ -62,7 +62,7 @@ def test_what_comes_from_a_ledger_is_text(ledger):
     )  # fmt: skip
     text = page(ledger)
     assert "<script" not in text and text.count("&lt;script&gt;") >= 7
-    assert "Lab 99" in text and "and 1 that this version does not have" in text and "the machine was busy" in text
+    assert "Lab 99" in text and "and 1 that this version of ironlaw does not have" in text and "the machine was busy" in text
 
 
 def test_the_picture_has_a_point_and_an_interval_per_level_with_predictions():

@@ -78,7 +78,7 @@ def test_a_processor_has_no_host_to_choose():
 def test_a_precision_that_a_machine_lacks_is_replaced_and_what_was_asked_is_kept():
     shown = turned(hardware="cortex_m7", dtype="fp16")
     assert shown["moved"]["dtype"]["asked"] == "fp16" and shown["moved"]["dtype"]["value"] == "fp32"
-    assert "fp16 is not on this machine, so fp32 is set" in shown["dials"]["dtype"]["help"]
+    assert "This machine has no fp16, so this shows fp32" in shown["dials"]["dtype"]["help"]
     assert "dtype=fp32" in shown["query"] and shown["error"] is None
     back = turned(hardware="h100_sxm", dtype="fp16")
     assert back["moved"] == {} and "dtype=fp16" in back["query"]

@@ -328,7 +328,7 @@ def test_no_other_page_can_act(page: TestClient, stopped: Stopped, name: str):
     for wrong in ("", "x" * 32):
         response = page.post(f"/do/{name}", data={"token": wrong, "name": "Eve"}, headers=OURS)
         assert response.status_code == 400
-        assert "from an earlier start" in response.text
+        assert "restarted since this page was opened" in response.text
     assert page.post(f"/do/{name}", content=b"\xff", headers=OURS).status_code == 400
     assert stopped.times == 0
     assert open_ledger().history() == []

@@ -45,7 +45,7 @@ def test_due_cards_are_counted(ledger):
         (Cards(1, 3), "1 card due", "Continue"),
         (
             Cards(0, 3, "2026-01-05T12:30:00+00:00"),
-            f"nothing due; the next card {SOON:%Y-%m-%d %H:%M}",
+            f"nothing due; next card {SOON:%Y-%m-%d %H:%M}",
             "Continue",
         ),
         (Cards(0, 3), "nothing due", "Continue"),

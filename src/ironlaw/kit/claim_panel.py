@@ -79,7 +79,7 @@ def _figures(entry: Claim, local: LocalFigure | None) -> Iterator[tuple[str, str
     elif origin is not None and not (read is not None and judges and read.kind == origin.kind):
         yield COLUMNS[origin.kind], dress(entry.model), origin.source
     if read is not None:
-        beside = f" Shown beside, and judges nothing. {read.differs}" if read.differs else ""
+        beside = f" It is shown for comparison and does not decide the verdict. {read.differs}" if read.differs else ""
         column = OTHER_CASE if read.differs else COLUMNS[read.kind]
         yield column, dress(shown(read.value, read.unit)), f"{read.source}.{beside}"
     if local is not None:

@@ -30,7 +30,7 @@ OF_FIGURES = ("What", "Value", "95%", "Samples")  # where nothing was timed
 OF_COUNTS = ("What", "Value")
 ROWS = "Every row that was measured"
 TOO_NOISY = "**Too noisy to tell.** The machine was busy, so read what follows with care, or measure again when it is quiet."
-COUNTED = "Counted and not timed: a busy machine changes nothing."
+COUNTED = "These are counts, not timings, so a busy machine changes nothing."
 OPS = {
     "nothing": "a call that does nothing", "add": "add", "mul": "multiply", "relu": "ReLU", "sum": "sum", "matmul": "matmul",
     "layer_norm": "LayerNorm",
@@ -60,14 +60,14 @@ class Item:
 class Machine:
     """The machine itself, if it was not measured yet; measuring it makes it one of the contexts."""
 
-    name, title, seconds = MACHINE, "This machine's own roofs and launch costs", experiment_list.MACHINE_S
-    runs = "Measures peak rates, bandwidth by working set and the cost of a call; then “This machine” is one of the contexts of every lab."
+    name, title, seconds = MACHINE, "This machine's own roofline and launch costs", experiment_list.MACHINE_S
+    runs = "Measures peak rates, bandwidth by working set and the cost of a call. After that, “This machine” is a context in every lab."
 
     def __init__(self, is_known: Callable[[], bool]) -> None:
         self.is_known, self.why = is_known, experiment_list.why_not(MACHINE)
 
     def result(self, run: Measured | None) -> str:
-        return html("This machine was measured. It is one of the contexts now, in the head of each instrument.") if self.is_known() else ""
+        return html("This machine was measured. It is now one of the contexts at the top of every instrument.") if self.is_known() else ""
 
 
 def measure(

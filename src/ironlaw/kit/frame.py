@@ -27,7 +27,9 @@ def header(lab: Lab) -> Any:
     words = lab.words
     text = headings.header(lab.name, words["title"], words["sentence"], int(lab.sheet.lab["minutes"]), words["read_first"])
     if lab.trouble:
-        text += notice("fail", "The ledger can't be opened", prose.html(f"{sentence(lab.trouble)}\n\nYou can read on; nothing is kept."))
+        text += notice(
+            "fail", "The ledger can't be opened", prose.html(f"{sentence(lab.trouble)}\n\nYou can read on, but nothing will be saved.")
+        )
     text += ledger_notice(lab.ledger)
     return page_host.html(text + follower(lab))
 

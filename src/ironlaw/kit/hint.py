@@ -20,7 +20,7 @@ from ironlaw.widget.acts import ActCounter
 from ironlaw.widget.piece import Piece
 
 RUNGS = ("What is broken, and what drives it?", "Show me one change", "Show me a design that meets the goal")
-HOLDS = "<p>Your design meets the goal. There is nothing to repair, and nothing was written down.</p>"
+HOLDS = "<p>Your design meets the goal. There is nothing to repair, so no help was recorded.</p>"
 NONE = (
     "<p>The search found no design that meets the goal, neither near yours nor near the one this act opens with. "
     "Go back to the opening settings and change one thing at a time.</p>"
@@ -105,7 +105,7 @@ def answer(aim: Aim, asked: Mapping[str, Any]) -> str:
         case 1:
             return f"<p>{title}</p>{aim.banner(values).get('text', '')}{_drivers(aim, asked.get('drives', []))}"
         case 2 if not turns:
-            return f"<p>{title}. No single change repairs this. It takes several together, and the next answer has them.</p>"
+            return f"<p>{title}. No single change repairs this. It takes several together; the next hint shows them.</p>"
         case 2:
             return f"<p>{title}. One change repairs it.</p>{_proposal(aim, values, turns, 'Try this change')}"
     return _proposal(aim, values, turns, "Set these dials") if turns else NONE

@@ -69,7 +69,7 @@ def commit(question: Question, ledger: Ledger, lab: str, state: Mapping[str, Any
     try:
         ledger.commit_prediction(lab, question.name, option.id, option.value, confidence, right, attempt, sealed_part(part, state))
     except AlreadyCommitted:
-        return f"{ELSEWHERE} had committed this already; that one stands."
+        return f"{ELSEWHERE} had already committed an answer, and that one stands."
     return None
 
 

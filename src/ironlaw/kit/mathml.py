@@ -37,7 +37,7 @@ def mathml(latex: str, block: bool = False) -> str:
         if len(element) != CHILDREN.get(name, len(element)):
             raise _unreadable(latex, f"a part of a fraction or an index is missing ({name})")
         if fault := re.search(r"\\\w*|[{}&]", words):
-            raise _unreadable(latex, f"nothing is known of {fault[0]}")
+            raise _unreadable(latex, f"{fault[0]} is not understood")
     return text
 
 

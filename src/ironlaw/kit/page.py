@@ -156,7 +156,7 @@ class Page:
     def _shown(self, name: str) -> Shown:
         shown = self.pieces.get(name)
         if shown is None:
-            raise BadValue("that piece is gone; load the page again")
+            raise BadValue("this part of the page is out of date; load the page again")
         return shown
 
     def _is_older(self, cell: Cell, stale: Mapping[Callable[[], Any], int]) -> bool:

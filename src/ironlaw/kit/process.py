@@ -90,14 +90,14 @@ class Run:
     def _outcome(self, code: int) -> str:
         if not self.error and self._result is None:
             last = next((line for line in reversed(self._errors_tail) if line), f"it ended with {code}")
-            self.error = f"The measurement broke off: {last}. Measure again; if it stays so, run it in a terminal to see more."
+            self.error = f"The measurement stopped early: {last}. Try again; if that does not help, run it in a terminal to see more."
         if self.error:
             return FAILED
         try:
             assert self._result is not None
             self.keep(self._result)
         except IronlawError as error:
-            self.error = f"It was measured, but could not be kept: {error}"
+            self.error = f"It was measured, but the result could not be saved: {error}"
             return FAILED
         return DONE
 
@@ -113,7 +113,9 @@ class JobRunner:
     def start(self, name: str, command: Sequence[str], keep: Keep) -> Run:
         with self._lock:
             if self.now is not None:
-                raise BadValue(f"Another measurement is under way ({self.now.name}), and two would disturb each other; wait or cancel it.")
+                raise BadValue(
+                    f"Another measurement is running ({self.now.name}), and two would disturb each other; wait for it or cancel it."
+                )
             try:
                 self.now = Run(name, command, keep, self._on_end)
             except OSError as error:

@@ -6,7 +6,7 @@ from ironlaw.kit.lab import Lab, Slots
 
 AGAINST = (
     "This run does not show what the lab teaches: the difference is too small to tell, or it goes the other way. "
-    "Measure again when the machine is quiet; if it stays so, believe your machine."
+    "Measure again when the machine is quiet; if the result is the same, believe your machine."
 )
 
 

@@ -17,7 +17,7 @@ from ironlaw.units import counted
 
 ADDRESS, FILE = "/certificate", "/certificate.json"
 READING = "<p>Reading the ledger in this browser …</p>"
-NAMELESS = "A learner without a name"
+NAMELESS = "An unnamed learner"
 FEW = 20  # predictions under which the page says so
 
 
@@ -63,12 +63,12 @@ def _fill(lead: str, record: str, script: str = "") -> str:
 
 ACTIONS = (
     f'<p class="acts"><a class="button" href="{FILE}" download>Download as JSON</a>'
-    '<span class="hint">To print it or to save a PDF, use your browser’s print: it fits A4.</span></p>'
+    '<span class="hint">To print it or save a PDF, use your browser’s print command; it fits A4.</span></p>'
 )
 
 
 def empty(labs: Sequence[Lab]) -> str:
-    words = "<p>A certificate sums up what you predict, decide and measure in the labs. This ledger holds none of it so far.</p>"
+    words = "<p>A certificate sums up what you predict, decide and measure in the labs. This ledger has none yet.</p>"
     first = next((lab for lab in labs if lab.ready), None)
     if first is None:
         return words
@@ -79,11 +79,11 @@ def lead(certificate: Mapping[str, Any], labs: Sequence[Lab]) -> str:
     course = [lab.slug for lab in labs if lab_names.volume(lab.slug)]
     saved = [entry for entry in certificate["labs"] if entry["saved"]]
     known = sum(entry["lab"] in course for entry in saved)
-    others = f", and {len(saved) - known} that this version does not have" if len(saved) > known else ""
+    others = f", and {len(saved) - known} that this version of ironlaw does not have" if len(saved) > known else ""
     first, last = certificate["first"][:10], certificate["last"][:10]
     when = f"on {first}" if first == last else f"from {first} to {last}"
     curve, resets = certificate["calibration"], certificate["resets"]
-    again = f" Begun anew {'once' if resets == 1 else f'{resets} times'}; a question’s first answer counts." if resets else ""
+    again = f" Started over {'once' if resets == 1 else f'{resets} times'}; the first answer to each question counts." if resets else ""
     held = [each for entry in saved for each in goals(entry["design"])]
     met = f" Designs that meet their goal: {sum(each.get('meets') is True for each in held)} of {len(held)}." if held else ""
     return (
@@ -98,14 +98,14 @@ def calibration(curve: Mapping[str, Any], review: Mapping[str, Any]) -> str:
     if score is None:
         return "<p>No predictions so far, so there is nothing to calibrate.</p>"
     cards = f" The review’s cards: {review['right']} of {review['answers']} answers right." if review["answers"] else ""
-    few = " There are few of them, so the intervals are wide." if curve["predictions"] < FEW else ""
+    few = " There are few answers, so the intervals are wide." if curve["predictions"] < FEW else ""
     parts = f"reliability {score['reliability']:.3f} − resolution {score['resolution']:.3f} + uncertainty {score['uncertainty']:.3f}"
     return (
         f'<div class="calibrated">{calibration_picture(curve["levels"])}<div>'
-        "<p>Each point is a level of confidence, 1 to 5, which stands for 25, 45, 65, 80 and 95%: what was stated against what was right,"
-        f" with its 95% interval. On the dashed line the two agree; below it the learner was too sure.{few}</p>"
+        "<p>Each point is one level of confidence; levels 1 to 5 stand for 25, 45, 65, 80 and 95%. It shows how often answers at that level"
+        f" were right, with a 95% interval. On the dashed line the two agree; below it the learner was too sure.{few}</p>"
         f"<p>Brier score <b>{score['score']:.3f}</b>: {parts}."
-        f" 0 is always sure and right; saying one half to everything gives {EVEN_ODDS:.3f}.{cards}</p></div></div>"
+        f" 0 means always sure and always right; saying 50% every time scores {EVEN_ODDS:.3f}.{cards}</p></div></div>"
     )
 
 
@@ -115,6 +115,6 @@ def chain(certificate: Mapping[str, Any]) -> str:
         f"<p>{counted(stated['events'], 'event')} since {stated['since'][:10]}; issued {issued} UTC. The chain ends with</p>"
         f'<p><code class="head">{escape(stated["head"])}</code></p>'
         '<p class="hint">To check it, download the JSON and run <code>ironlaw ledger verify certificate.json</code> where the ledger is,'
-        " or with <code>--against export.json</code> anywhere: every figure is computed again from the events, and their last hash must be"
-        " this one. Whoever owns a ledger can rewrite it as a whole; whoever has noted this hash before would notice.</p>"
+        " or with <code>--against export.json</code> anywhere. It computes every figure again from the events, whose last hash must be this"
+        " one. The owner of a ledger can rewrite all of it, but anyone who noted this hash before would notice.</p>"
     )

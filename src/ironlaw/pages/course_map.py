@@ -15,11 +15,8 @@ LINE, NAMES, MINUTES = 118.0, 138.0, WIDTH  # where the stops, the names and the
 HEADING = 30.0  # what the name of a volume takes
 NEAREST, WIDER, WIDEST = 14.0, 9.0, LINE - 26.0  # how far an arc between neighbours bends, by how much more for each stop, and at most
 MARKS = {0: "fresh", len(STAGES) - 1: "done"}
-ARCS = "An arc leads from a lab’s design to a lab that starts from it; every lab can be opened without."
-NUMBERS = (
-    "The numbers are those of the book’s chapters that the labs follow, so some are missing;"
-    " in Volume 2 the labs come in the order in which they hand their designs on."
-)
+ARCS = "An arc leads from a lab to the labs that can start from its design. Every lab also opens without one."
+NUMBERS = "Lab numbers follow the chapters of the book, so some are missing; Volume 2 is in the order in which labs hand their designs on."
 
 
 def course_map(labs: Sequence[Lab], records: Records) -> str:

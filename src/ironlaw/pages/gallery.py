@@ -24,7 +24,7 @@ MESSAGES = {
 
 STOP = """<details class="row ask" id="stop">
 <summary>Stop ironlaw …</summary>
-<p>Stop the server? Pages that are open stop answering; what you committed is saved. <code>{start}</code> starts it again.</p>
+<p>Stop the server? Open pages will stop responding; what you committed is saved. <code>{start}</code> starts it again.</p>
 <form method="post" action="/do/stop"><input type="hidden" name="token" value="{token}"><button class="grave">Stop</button></form>
 </details>
 """
@@ -33,8 +33,8 @@ INSTALL = "<code>pip install ironlaw</code>, then <code>ironlaw labs</code>"
 
 
 ELSEWHERE = (
-    f"To measure, install ironlaw: {INSTALL}. Import this site’s export there and measure; the figures come back here with the"
-    " export of that one."
+    f"To measure, install ironlaw: {INSTALL}. Import this site’s export there, measure, then bring the figures back here with"
+    " an export from there."
 )
 
 
@@ -58,16 +58,16 @@ WHOLE = '<a class="button" href="/damaged" download>Download the damaged ledger<
 BROWSER = Place(
     "in this browser",
     "It runs only in this browser. Nothing is loaded from elsewhere, and nothing is sent. Once opened, it works offline.",
-    backup="a browser may clear what a site keeps when it runs out of room. To go on elsewhere, import the export there; to measure on your"
-    f" own machine, install ironlaw ({INSTALL}) and import it there.",
+    backup="a browser may delete what a site has stored when space runs short. To continue elsewhere, import the export there; to measure"
+    f" on your own machine, install ironlaw ({INSTALL}) and import it there.",
     measures=False,
-    damaged="<p>Nothing is deleted: set aside, it stays in this browser, and a new one begins with every event that can be read.</p>"
+    damaged="<p>Nothing is deleted. The damaged ledger stays in this browser, and a new one starts with every event that can be read.</p>"
     f'<form class="acts" method="post" action="/do/repair"><button class="button">Set it aside and go on</button>{WHOLE}</form>',
     kept=f'<p class="acts">{WHOLE}</p>',
 )
 BACKUP = {
-    "file": "or copy that file while ironlaw is stopped. Another folder: set <code>IRONLAW_HOME</code> before you start.",
-    "PostgreSQL": "or back up that database as you do your others. Another place: set <code>IRONLAW_LEDGER</code> before you start.",
+    "file": "or copy that file while ironlaw is stopped. To use another folder, set <code>IRONLAW_HOME</code> before you start.",
+    "PostgreSQL": "or back up that database as you do your others. To use another one, set <code>IRONLAW_LEDGER</code> before you start.",
 }
 
 
@@ -136,7 +136,7 @@ def machine() -> str:
     try:
         own = local()
     except UnknownName:
-        text = f"Run {how}: in about a minute your own machine is one of those in every lab, with its own figures."
+        text = f"Run {how}. A minute later you can choose your own machine in every lab, with its own figures."
         return _machine("This machine", text, "not measured yet")
     except IronlawError as error:
         return _machine("This machine", sentence(str(error)), "measured, but the result can’t be read", "lab broken")
@@ -148,7 +148,7 @@ def machine() -> str:
     )
     text = (
         f"{show(own.peaks[fmt], rate_unit(fmt))} in {fmt.upper()}, {show(own.bandwidth, 'B/s')} from memory. {curves}."
-        f" In every lab it is a machine to choose; on the command line it is <code>--on this</code>."
+        f" You can choose it in every lab; on the command line it is <code>--on this</code>."
     )
     return _machine(own.name, text, f"measured on {own.figures['bandwidth'].date}; again: {how}")
 
@@ -197,7 +197,7 @@ def course(labs: list[Lab], records: Records) -> str:
     if records.problem or not numbered:
         return ""
     complete = sum(records.standing(lab.slug).stage == len(STAGES) - 1 for lab in numbered)
-    return f'<p class="course">{complete} of {len(numbered)} labs saved. The path goes from top to bottom; the review keeps it fresh.</p>'
+    return f'<p class="course">{complete} of {len(numbered)} labs saved. Work from top to bottom; the review keeps it fresh.</p>'
 
 
 def volumes(labs: list[Lab], records: Records) -> str:

@@ -16,7 +16,7 @@ from ironlaw.units import counted
 
 STAGES = ("not started", "Act I", "Act II", "complete")
 REVIEW = "review"  # it has cards instead of acts
-FAULT = "{} while it was read: a fault in ironlaw. Everything is still there; download the export below and report it."
+FAULT = "{} while it was read. This is a bug in ironlaw. Everything is still there; download the export below and report it."
 RECENT = 50  # events after which a notice about the ledger has been read
 
 
@@ -53,7 +53,7 @@ class Cards:
             return "not started"
         if self.due:
             return f"{self.due} card{'' if self.due == 1 else 's'} due"
-        return f"nothing due; the next card {local_time(self.soon):%Y-%m-%d %H:%M}" if self.soon else "nothing due"
+        return f"nothing due; next card {local_time(self.soon):%Y-%m-%d %H:%M}" if self.soon else "nothing due"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ironlaw.server import pages
 
 LONGEST_NAME = 80
 LARGEST = 200 * 2**20  # bytes of an import
-STALE = "This page is from an earlier start of ironlaw. Here it is anew: please do it once more."
+STALE = "ironlaw was restarted since this page was opened. The page is up to date now; please try again."
 
 TOO_LARGE = f"That is more than {LARGEST >> 20} MiB; choose an export of ironlaw."
 

@@ -29,8 +29,8 @@ FORM = (
     '<input id="token" name="token" required><button>Open the labs</button></form>'
 )
 HOW = (
-    "<p>Open the address that <code>ironlaw labs</code> printed in its terminal; it ends in <code>?token=…</code>. This browser is then "
-    f"let in by a cookie until you close it.</p>{FORM}"
+    "<p>Open the address that <code>ironlaw labs</code> printed in its terminal; it ends in <code>?token=…</code>. A cookie then lets "
+    f"this browser in until you close it.</p>{FORM}"
 )
 WRONG = '<p class="banner fail" role="alert">That is not this server’s token. The token changes whenever the server is started again.</p>'
 
@@ -71,7 +71,7 @@ class Door:
         """What a visitor without the cookie sees. One who came by a link of another page may well have it: the link here brings it."""
         place = clean(scope, ()) if PAGE.fullmatch(scope["path"]) else "/"
         if foreign:
-            body = f'<p>A link on another page led here. If it was you who followed it: <a href="{escape(place)}">open it</a>.</p>'
+            body = f'<p>A link on another page led here. If you followed it yourself, <a href="{escape(place)}">open it</a>.</p>'
             response = pages.page("message.html", 403, title="From another page", body=body)
         else:
             response = pages.page("message.html", 403, title="These labs are private", body=(WRONG if wrong else "") + HOW)

@@ -24,7 +24,7 @@ from ironlaw.server.direct_socket import NO_TEXT
 LOG = logging.getLogger(__name__)
 MOST = 48  # pages that are open at once, of all labs
 CROWDED = f"{MOST} labs are open; close one, then load this page again"
-FAULT = "this is a fault in ironlaw, and what you committed is kept; load the page again"
+FAULT = "this is a bug in ironlaw, and what you committed is kept; load the page again"
 REFUSED = 4000  # the socket's code for a page that need not try again
 
 
@@ -56,7 +56,7 @@ class Sockets:
 
     def trouble(self, lab: Lab | None, slug: str) -> str:
         if lab is None:
-            return f"there is no lab {slug!r}; choose one of the list"
+            return f"there is no lab {slug!r}; choose one from the list"
         return "" if lab.ready else lab.error
 
 
@@ -102,7 +102,7 @@ def answer(asked: Callable[..., dict[str, Any]], *arguments: Any) -> str:
     except Exception as error:
         LOG.exception("a lab could not answer")
         return text(
-            {"error": f"{type(error).__name__}: {error}: this is a fault in ironlaw, and what you committed is kept; load the page again"}
+            {"error": f"{type(error).__name__}: {error}: this is a bug in ironlaw, and what you committed is kept; load the page again"}
         )
 
 

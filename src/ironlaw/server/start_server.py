@@ -29,8 +29,8 @@ NOBODY_S = 5.0  # without a visitor, get ready anyway
 PAUSE_S = 0.3
 SWITCH_S = 0.001  # an answer that is ready waits no longer than this for a thread that computes
 ARRIVAL_S = 15.0  # a browser that was opened has found its way by then
-OPEN = "warning: no token: every user and every program of this machine can read and change what you do in the labs"
-LOST = "no browser has arrived yet; paste the address above into one (it may not be allowed to read {place})"
+OPEN = "warning: no token: every user and every program on this machine can read and change what you do in the labs"
+LOST = "no browser has connected yet; paste the address above into one (it may not be allowed to read {place})"
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
 
 

@@ -50,7 +50,7 @@ def reply(text: str) -> str:
     elif (piece := PIECES.get(token)) is not None:
         view = piece.look(state | {"moving": True})
     else:
-        return refusal("that piece is gone; load the page again")
+        return refusal("this part of the page is out of date; load the page again")
     ahead = {"ahead": state.get("dials")} if state.get("ahead") else {}  # where the dials may stand next: the page keeps it
     answer = json.dumps({"piece": token, "view": view} | ahead, ensure_ascii=False, separators=(",", ":"))
     return answer if answer.isascii() else answer.encode("utf-8", "replace").decode()  # half a character can't be sent

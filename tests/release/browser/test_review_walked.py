@@ -26,7 +26,7 @@ def test_a_whole_sitting_by_mouse(beginner: str, shared_ledger: Ledger, page: Pa
         desk(page).get_by_role("button", name="Next card").click()
         expect(desk(page).locator(".il-key")).to_have_count(0)
     expect(desk(page)).to_contain_text("Done for now: 10 answered, 10 right")
-    expect(desk(page).get_by_role("button", name="Begin another sitting")).to_be_visible()
+    expect(desk(page).get_by_role("button", name="Start another session")).to_be_visible()
     expect(page.locator(".il-hud")).to_contain_text("done for now")
     expect(page.locator(".il-hud")).to_contain_text("10 of 10 right")
     expect(page.locator(".il-instrument").first).to_contain_text("10 of 10")

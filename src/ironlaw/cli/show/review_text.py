@@ -17,7 +17,7 @@ from ironlaw.recall.facts import Fact
 from ironlaw.recall.review_session import Session
 from ironlaw.recall.schedule import Due, next_due, time_until
 
-KEYS = "s skips, u takes the last answer back, q quits"
+KEYS = "s skips, u undoes the last answer, q quits"
 FACTS = "f shows the figures you may look up, "
 SURE = "How sure are you? 1 to 5 means " + ", ".join(f"{100 * p:.0f}" for p in PROBABILITY.values()) + "%"
 Read = TypeVar("Read")
@@ -75,7 +75,7 @@ def _explain(session: Session, variant: Variant) -> None:
     draw.say(f"Answer in a line or two, from memory; {KEYS}.", draw.DIM)
     typed = _read("answer> ", lambda text: text)
     confidence = _confidence()
-    draw.say("\nWhat a full answer has:", draw.STRONG)
+    draw.say("\nA full answer makes these points:", draw.STRONG)
     for number, point in enumerate(variant.rubric, 1):
         draw.say(f"  {number}  {point}")
     needed = f"{variant.template.enough} of {len(variant.rubric)} make it right"
@@ -93,7 +93,7 @@ def _key(variant: Variant, graded: grade.Grade) -> None:
     draw.say(variant.working)
     if graded.misconception:
         draw.pairs([
-            ("you may believe", beliefs.belief(graded.misconception)),
+            ("a common belief", beliefs.belief(graded.misconception)),
             ("but", beliefs.counterexample(graded.misconception).text),
         ])  # fmt: skip
 

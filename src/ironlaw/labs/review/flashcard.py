@@ -92,7 +92,7 @@ class ReviewDesk:
             raise BadValue("there is no open card to skip; go on with the next")
         self.session.skip(self.variant.template)
         self._drop(self.variant.template.id)
-        self.message = "Skipped for this sitting."
+        self.message = "Skipped for this session."
         self.next()
         self.changed()
 
@@ -139,7 +139,7 @@ class ReviewDesk:
 
     def _open(self, phase: str) -> Variant:
         if self.variant is None or self.phase != phase:
-            raise BadValue("this card is answered already; take the answer back, or go on with the next")
+            raise BadValue("this card is already answered; undo the answer, or go on to the next")
         return self.variant
 
     def _first_request(self, waiting: list[Due]) -> Due | None:

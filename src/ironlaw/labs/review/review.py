@@ -170,7 +170,7 @@ class Review:
         answers, right = self.desk.session.answers, sum(review.correct for review in self.desk.session.answers.values())
         items: list[hud.Item] = [
             ("Review", self.words["title"], ""), ("Cards", f"{left} to go{again}" if left else "done for now", ""),
-            ("This sitting", f"{right} of {len(answers)} right" if answers else hud.OPEN, ""),
+            ("This session", f"{right} of {len(answers)} right" if answers else hud.OPEN, ""),
         ]  # fmt: skip
         mine = [event for event in state.events if event.lab == REVIEW and event.kind != "opened"]
         ledger_item = ("Ledger", "not kept", "fail") if self.trouble else ("Ledger", "keeps every answer", "")

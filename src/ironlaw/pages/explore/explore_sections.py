@@ -17,8 +17,8 @@ FIRST = 10  # rows until somebody asks for all
 ADDRESS = re.compile(r"(https?://[^\s,;)]+)")
 TOGETHER = 6  # the column that sorts at first
 BESIDE = {
-    "calibrated": "Measured, in place of the rates, bandwidth and launch cost above",
-    "transferred": "Besides the figures above, what other machines taught us",
+    "calibrated": "Measured, and used instead of the rates, bandwidth and launch cost above",
+    "transferred": "Used with the figures above: what other machines taught us",
 }
 
 
@@ -46,7 +46,7 @@ def _operators(p: Prediction) -> dict[str, Any]:
     alike = " Operators that cost the same share a row." if len(groups) < len(p.ops) else ""
     return {
         "id": "operators",
-        "title": "Where the device spends it",
+        "title": "Where the device spends its time",
         "note": f"The device is busy for {format_quantity(busy, 's')} of {format_quantity(float(p.seconds), 's')}.{alike}"
         " Times are on the device, without launches.",
         "table": {

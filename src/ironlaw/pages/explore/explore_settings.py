@@ -147,7 +147,7 @@ def _tokens(name: str, label: str, unit: str, most: int, usual: Any, hidden: boo
 
 def _precision(formats: list[str], machine: Mapping[str, Any], takes: Mapping[str, Any]) -> Dial:
     lacks = [fmt for fmt in formats if fmt not in machine["formats"]]
-    reason = f"{machine['name']} has no unit for it"
+    reason = f"{machine['name']} has no hardware for it"
     usual = next((fmt for fmt in (takes.get("dtype", "fp16"), *SUBSTITUTES) if fmt in machine["formats"]), machine["formats"][0])
     return choice("dtype", "Precision", _plain(formats), usual, dict.fromkeys(lacks, reason))
 
@@ -156,7 +156,7 @@ def _dispatch(names: list[str], values: Values, mode: str) -> Dial:
     value = values.get("dispatch", DEFAULTS["dispatch"])
     dial = choice("dispatch", "Dispatch", _plain(names), DEFAULTS["dispatch"], help=DISPATCHES.get(value, ""))
     if mode in REPLAYED:
-        dial |= {"idle": True, "help": "One launch for all kernels: there is nothing to queue."}
+        dial |= {"idle": True, "help": "One launch covers all kernels, so there is nothing to queue."}
     return dial
 
 
@@ -170,6 +170,10 @@ def _host(hosts: list[dict[str, Any]], values: Values, machine: Mapping[str, Any
     """Who launches. A processor launches by itself, so that there is nothing to choose."""
     options = [(OWN, "typical server"), *((host["slug"], host["name"]) for host in hosts if host["slug"] != SERVER)]
     chosen = next((host for host in hosts if host["slug"] == values.get(HOST)), None)
-    help = f"{format_quantity(chosen['launch'], 's')} to launch an element-wise operator." if chosen else "Whose processor launches."
+    help = (
+        f"{format_quantity(chosen['launch'], 's')} to launch an element-wise operator."
+        if chosen
+        else "The processor that launches the kernels."
+    )
     dial = select(HOST, "Host", options, OWN, help=help, hidden=not machine["queued"])
-    return dial | ({"idle": True, "help": "One launch for all kernels."} if mode in REPLAYED else {})
+    return dial | ({"idle": True, "help": "One launch covers all kernels."} if mode in REPLAYED else {})

@@ -31,7 +31,7 @@ from ironlaw.widget.quantities import THIN, format_quantity, share
 CHANGING = ("options", "hidden", "help", "steps", "max", "value", "idle")  # what a turn of one dial may change of another
 BASES = {
     "calibrated": "From curves that were measured on the chosen machine.",
-    "transferred": "≈ Nobody has measured this machine: from its datasheet and what other GPUs taught us. Compare only with such times.",
+    "transferred": "≈ Nobody has measured this machine; from its datasheet and other GPUs’ figures. Compare it only with other ≈ times.",
     "bound": "A bound from the datasheet’s figures, not comparable with a measured machine’s time.",
 }
 MANY_SPOTS = 5  # with this many spots or more, the longest is worth naming
@@ -60,9 +60,9 @@ def _changes(dials: list[Dial], moves: Mapping[str, Mapping[str, Any]]) -> dict[
     }
     by_name = {dial["id"]: dial for dial in dials}
     for name, move in moves.items():
-        note = f"{move['asked']} can’t be set here, so {move['value']} is."
+        note = f"{move['asked']} is not possible here, so this shows {move['value']}."
         if name == "dtype":
-            note = f"{move['asked']} is not on this machine, so {move['value']} is set."
+            note = f"This machine has no {move['asked']}, so this shows {move['value']}."
         changes[name]["help"] = " ".join(filter(None, (note, changes[name].get("help", by_name[name].get("help", "")))))
     return changes
 
@@ -129,7 +129,7 @@ def _cards(answer: Answer) -> list[Card]:
     return [
         card("time", float(p.seconds), "s", note=hypothetical or p.label),
         per_s,
-        card("utilisation", 100 * float(p.utilization), "%", tone=utilisation, source="share of the time in which the device has work")
+        card("utilisation", 100 * float(p.utilization), "%", tone=utilisation, source="share of the time that the device is busy")
         | ({"word": "low"} if utilisation == "bad" else {}),
         card("kernels", float(p.kernels), note=f"from {operators:,} operators") | {"value": f"{int(p.kernels):,}", "unit": ""},
         card("memory", float(memory.total), "B", note=f"{part} of {format_quantity(float(memory.usable), 'B')} usable") | filled,

@@ -25,7 +25,7 @@
     const named = new Set(hits.length ? hits : terms.filter((term) => term.textContent.toLowerCase().includes(words)));
     for (const term of terms) term.hidden = !named.has(term);
     for (const group of groups) group.hidden = !group.querySelector(".terms > div:not([hidden])");
-    count.textContent = words ? (named.size ? `${named.size} of ${terms.length}` : "No word here has that in it.") : "";
+    count.textContent = words ? (named.size ? `${named.size} of ${terms.length}` : "No entry matches.") : "";
     fold();
   }
 

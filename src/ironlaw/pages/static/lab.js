@@ -41,7 +41,7 @@
     banner.setAttribute("role", "alert");
     const strong = Object.assign(document.createElement("strong"), { textContent: "ironlaw has stopped. " });
     const code = Object.assign(document.createElement("code"), { textContent: location.port === port ? start : `${start} --port ${location.port}` });
-    banner.append(strong, "What you committed is saved, and what you choose or press now is kept. To go on, run ", code, " in a terminal; this page then comes back by itself, where you are.");
+    banner.append(strong, "What you committed is saved, and what you choose or press now will not be lost. To continue, run ", code, " in a terminal; this page then reconnects by itself, where you left it.");
     document.body.prepend(banner);
     document.documentElement.classList.add("il-is-lost");
   }

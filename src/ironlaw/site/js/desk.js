@@ -68,7 +68,7 @@ function tellFailure(place, error) {
   const box = Object.assign(document.createElement("div"), { className: "il-banner il-fail banner fail" });
   box.setAttribute("role", "alert");
   const lead = Object.assign(document.createElement("strong"), { textContent: "This page could not start. " });
-  box.append(lead, `${error.message}. Load it again; if that does not help, a current Chrome, Edge, Firefox or Safari will do. What you committed is kept.`);
+  box.append(lead, `${error.message}. Load it again; if that does not help, use a current Chrome, Edge, Firefox or Safari. What you committed is kept.`);
   place.prepend(box);
 }
 

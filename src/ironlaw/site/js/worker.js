@@ -10,7 +10,7 @@ let read = null; // makes the desk, from what is stored
 
 async function begin(root) {
   const storing = openStore().catch((error) => {
-    trouble = `this browser stores nothing for this page (${error?.message ?? error}); open it in a window that is not private, and allow it to keep data`;
+    trouble = `this browser stores no data for this page (${error?.message ?? error}); open it in a window that is not private, and allow it to keep data`;
     return null;
   });
   const { python: runtime, imaged } = await startPython();

@@ -37,23 +37,23 @@ const refusal = (view) => view.error && h("p", { key: "error", class: "il-error"
 // A sitting never ends without a way on: more cards, the other topics, or those that come back soonest.
 function waysOn(view) {
   const ways = [];
-  if (view.more) ways.push(["Begin another sitting", { do: "more" }]);
-  if (view.topic) ways.push(["Go on with all topics", { do: "topic", topic: "" }]);
+  if (view.more) ways.push(["Start another session", { do: "more" }]);
+  if (view.topic) ways.push(["Continue with all topics", { do: "topic", topic: "" }]);
   if (view.ahead && !view.more) ways.push([view.ahead === 1 ? "Practise that card now" : `Practise ${view.ahead} cards now`, { do: "ahead" }]);
   return ways;
 }
 
 function doneWords(view) {
   if (view.answered) return `Done for now: ${view.answered} answered, ${view.right} right.`;
-  return view.topic ? `Nothing of ${view.topic} waits for you.` : "Nothing waits for you.";
+  return view.topic ? `Nothing about ${view.topic} is due.` : "Nothing is due.";
 }
 
 function doneView(ctx) {
   const { view } = ctx;
   return h("div", { key: "done", class: "il-question" },
     h("p", { class: "il-ask", tabindex: -1, after: arrive(ctx, "done") }, doneWords(view)),
-    h("p", {}, view.next ? `The next card comes back ${view.next}.` : "", view.skipped ? ` ${view.skipped} skipped in this sitting.` : ""),
-    h("p", { class: "il-hint" }, "A node of the concept map asks its cards at any time."),
+    h("p", {}, view.next ? `The next card comes back ${view.next}.` : "", view.skipped ? ` ${view.skipped} skipped in this session.` : ""),
+    h("p", { class: "il-hint" }, "You can practise any concept at any time from its node on the concept map."),
     h("div", { class: "il-act" },
       waysOn(view).map(([label, act], i) => h("button", { key: act.do, type: "button", class: `il-button ${i ? "" : "il-primary"}`, onclick: () => does(ctx, act) }, label)),
       h("a", { key: "labs", class: "il-button", href: "/" }, "Back to the labs"),
@@ -96,7 +96,7 @@ function answerButtons(ctx) {
     view.undo && undoButton(ctx));
 }
 
-const undoButton = (ctx) => h("button", { key: "undo", type: "button", class: "il-button", onclick: () => does(ctx, { do: "undo" }) }, "Take the last answer back");
+const undoButton = (ctx) => h("button", { key: "undo", type: "button", class: "il-button", onclick: () => does(ctx, { do: "undo" }) }, "Undo the last answer");
 
 // What goes to Python is what one would type in the terminal: a figure, a letter, letters in order, a text.
 function answerOf({ view, ui }) {
@@ -170,10 +170,10 @@ function pointsView(ctx) {
     ui.local.points = on ? [...points, point] : points.filter((other) => other !== point);
     redraw();
   };
-  return h("fieldset", { key: "points", class: "il-answers" }, h("legend", { class: "il-strong-line" }, `What a full answer has. Which points did you make? ${view.enough} of ${view.rubric.length} make it right.`),
+  return h("fieldset", { key: "points", class: "il-answers" }, h("legend", { class: "il-strong-line" }, `A full answer makes these points. Which did you make? ${view.enough} of ${view.rubric.length} make it right.`),
     view.rubric.map((point, i) => h("label", { key: i, class: "il-answer" },
       h("input", { type: "checkbox", checked: points.includes(i + 1), onchange: (event) => turn(i + 1, event.target.checked), after: i ? undefined : arrive(ctx, "points") }), h("span", {}, point))),
-    h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button il-primary", onclick: () => does(ctx, { do: "points", points }) }, "Keep my grade")));
+    h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button il-primary", onclick: () => does(ctx, { do: "points", points }) }, "Save my grade")));
 }
 
 function keyView(ctx) {
@@ -186,7 +186,7 @@ function keyView(ctx) {
       !key.right && !key.own && h("p", {}, `You said: ${key.said}.`),
       key.working && rich("p", {}, key.html.working),
       view.rubric && h("ul", { class: "il-points" }, view.rubric.map((point) => h("li", {}, point)))),
-    key.belief && h("div", { class: "il-belief" }, h("p", {}, h("b", {}, "You may believe: "), `“${key.belief}”`), h("p", {}, h("b", {}, "But: "), rich("span", {}, key.html.but)), h("p", { class: "il-hint" }, `${key.source}.`)),
+    key.belief && h("div", { class: "il-belief" }, h("p", {}, h("b", {}, "A common belief: "), `“${key.belief}”`), h("p", {}, h("b", {}, "But: "), rich("span", {}, key.html.but)), h("p", { class: "il-hint" }, `${key.source}.`)),
     h("div", { class: "il-act" },
       h("button", { key: "next", type: "button", class: "il-button il-primary", onclick: () => does(ctx, { do: "next" }), after: arrive(ctx, "key") }, "Next card"),
       undoButton(ctx), key.back && h("span", { class: "il-hint" }, `It comes back ${key.back}.`)));

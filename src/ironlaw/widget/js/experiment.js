@@ -23,7 +23,7 @@ function elsewhereView(ctx, waiting) {
     ctx.ui.local.pending = ctx.line.state.seq ?? 0;
   };
   return h("div", { key: "elsewhere", class: "il-act" },
-    h("p", { key: "says", class: "il-hint", role: "status" }, `Another measurement is under way: “${title}”.`),
+    h("p", { key: "says", class: "il-hint", role: "status" }, `Another measurement is running: “${title}”.`),
     h("button", { key: "cancel", type: "button", class: "il-button", onclick: cancel }, "Cancel it"));
 }
 
@@ -38,13 +38,13 @@ function trialView(ctx, item, waiting) {
   };
   const label = item.running ? "Cancel" : item.result || item.refused ? "Measure again" : "Measure it here";
   const busy = !item.running && view.running;
-  const hint = item.why || (busy ? (view.elsewhere ? "" : "Another measurement is under way.") : item.running ? "" : `About ${item.seconds}.`);
+  const hint = item.why || (busy ? (view.elsewhere ? "" : "Another measurement is running.") : item.running ? "" : `About ${item.seconds}.`);
   return h("div", { key: item.id, class: "il-trial", id: `trial-${item.id}` },
     h("p", { key: "title", class: "il-trial-title", id: `${ui.id}-${item.id}` }, item.title),
     h("p", { key: "runs", class: "il-trial-runs" }, item.runs),
     h("div", { key: "act", class: "il-act" },
       h("button", { key: "press", type: "button", class: `il-button ${item.running || item.result ? "" : "il-primary"}`, disabled: Boolean(item.why) || busy, "aria-disabled": mine ? "true" : null, "aria-describedby": `${ui.id}-${item.id}`, onclick: () => press(item.running ? "cancel" : "start") }, mine ? "One moment …" : label),
-      item.refused && h("button", { key: "force", type: "button", class: "il-button", disabled: busy || waiting, onclick: () => press("force") }, "Measure and take it anyway"),
+      item.refused && h("button", { key: "force", type: "button", class: "il-button", disabled: busy || waiting, onclick: () => press("force") }, "Measure anyway"),
       item.running && progressView(item),
       hint && h("span", { key: "hint", class: "il-hint" }, hint)),
     h("p", { key: "told", class: "il-hint", role: "status" }, outcome(item)),
@@ -53,7 +53,7 @@ function trialView(ctx, item, waiting) {
 }
 
 // What a screen reader hears when a run begins and ends; the share itself is the progress bar's to tell.
-const outcome = (item) => (item.running ? "Measuring." : item.error ? "" : item.cancelled ? "Cancelled; nothing was kept." : "");
+const outcome = (item) => (item.running ? "Measuring." : item.error ? "" : item.cancelled ? "Cancelled; nothing was saved." : "");
 
 function progressView(item) {
   const percent = Math.round(100 * item.running.share);

@@ -52,7 +52,7 @@ function savePiece(ctx) {
   const waiting = (state.act ?? 0) > 0 && state.seq > (view.seq ?? 0);
   const same = view.saved && !view.changed;
   const label = waiting ? "Saving …" : view.saved ? "Save it as it stands now" : spec.designed ? "Save my design" : "Save my settings";
-  const told = same ? `✓ Saved ${moment(view.time)}: your answers, and every dial where it stands.`
+  const told = same ? `✓ Saved ${moment(view.time)}: your answers, and the position of every dial.`
     : view.saved ? `The controls have moved since you saved (${moment(view.time)}). What you saved stays until you save again.`
       : "Nothing is written until you press this. Later labs start from what you save.";
   return h("div", { class: `il-save ${same ? "il-kept" : ""}` }, (view.built ?? []).map(builtView),
@@ -72,7 +72,7 @@ function decidePiece(ctx) {
   return h("div", { class: "il-decide" },
     h("div", { class: "il-act" },
       h("button", { type: "button", class: `il-button ${view.committed ? "" : "il-primary"}`, disabled: waiting, onclick: press }, waiting ? "Committing …" : view.committed ? "Commit the dials as they stand now" : "Commit this design"),
-      h("span", { class: "il-hint" }, view.committed ? [padlock(), ` Committed ${moment(view.committed.time)}. The newest one counts.`] : "The dials above, as they stand, go into your ledger.")),
+      h("span", { class: "il-hint" }, view.committed ? [padlock(), ` Committed ${moment(view.committed.time)}. The newest one counts.`] : "This writes the dials above, as they stand, into your ledger.")),
     h("div", { class: view.feedback ? `il-feedback ${view.right ? "il-right" : "il-wrong"}` : "", role: "status" },
       view.feedback && rich("div", { tabindex: -1, after: (node) => takes(ui, "deciding", node) }, view.feedback)),
     problem(view));

@@ -59,8 +59,8 @@ function sealView(ctx, sealed, words) {
   return h("div", { key: "seal", class: "il-act il-seal" },
     h("p", { role: "status", tabindex: -1, after: (node) => (spec.to ? leads(ui, "sealing", spec.to) : takes(ui, "sealing", node)) }, padlock(), h("b", {}, "Committed"), ` ${moment(sealed.time)}${sure}${nth}${sealedWords(ctx, sealed)}.`),
     spec_again(ctx) && (ui.local.asking
-      ? [h("span", { key: "why", class: "il-hint" }, "Your first prediction stays on record; this begins another attempt."),
-          h("button", { key: "yes", type: "button", class: "il-button", onclick: begin }, "Begin another attempt"),
+      ? [h("span", { key: "why", class: "il-hint" }, "Your first prediction stays on record; this starts another attempt."),
+          h("button", { key: "yes", type: "button", class: "il-button", onclick: begin }, "Start another attempt"),
           h("button", { key: "no", type: "button", class: "il-button", onclick: () => close(ctx) }, "Leave it")]
       : h("button", { key: "again", type: "button", class: "il-button", onclick: ask }, words.again)));
 }

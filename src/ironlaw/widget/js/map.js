@@ -202,8 +202,8 @@ function openedView(ctx) {
   return h("div", { key: "opened", class: "il-opened", onkeydown: keys, role: "region", "aria-label": it.label },
     h("h3", { class: "il-title", tabindex: -1, after: arrived }, it.label, it.days && h("span", { class: "il-quiet" }, ` ${it.days.includes("–") ? "days" : "day"} ${it.days}`)),
     h("p", {}, it.definition),
-    h("p", {}, it.lab ? ["Learned in ", h("a", { href: it.lab.href }, it.lab.title), "."] : it.to_come ? "Comes with compilers; nothing asks about it yet." : "Asked here, in the review.", it.grade ? ` Mastery: ${view.nodes[it.id].words}, ${it.grade}.` : ""),
+    h("p", {}, it.lab ? ["Learned in ", h("a", { href: it.lab.href }, it.lab.title), "."] : it.to_come ? "Comes with compilers; there are no cards about it yet." : "Asked here, in the review.", it.grade ? ` Mastery: ${view.nodes[it.id].words}, ${it.grade}.` : ""),
     it.edges.length ? h("ul", { class: "il-neighbours" }, it.edges.map((edge, i) => h("li", { key: i }, `${edge.way} `, h("button", { type: "button", class: "il-link-button", onclick: () => openNode(ctx, edge.to) }, edge.label), edge.says ? ` (${edge.says})` : ""))) : null,
     it.cards.length ? h("details", {}, h("summary", {}, `${it.cards.length} ${it.cards.length === 1 ? "card" : "cards"}`), h("ul", {}, it.cards.map((card) => h("li", { key: card.id }, `${card.label} · ${card.words}`)))) : null,
-    h("div", { class: "il-act" }, it.cards.length ? h("button", { type: "button", class: "il-button il-primary", onclick: ask }, "Ask its cards now") : null, h("button", { type: "button", class: "il-button", onclick: close }, "Close")));
+    h("div", { class: "il-act" }, it.cards.length ? h("button", { type: "button", class: "il-button il-primary", onclick: ask }, "Practise its cards now") : null, h("button", { type: "button", class: "il-button", onclick: close }, "Close")));
 }

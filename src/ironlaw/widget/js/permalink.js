@@ -39,7 +39,7 @@ function toolsView(figure, ctx) {
     ctx.redraw();
   };
   const current = ui.local.address && ui.local.address === addressOf(spec, line.state.dials);
-  return h("div", { key: `tools:${figure.id}`, class: "il-tools", role: "group", "aria-label": "Take this view along" },
+  return h("div", { key: `tools:${figure.id}`, class: "il-tools", role: "group", "aria-label": "Share this view" },
     h("button", { type: "button", class: "il-preset", onclick: save("svg") }, "Save as SVG"),
     h("button", { type: "button", class: "il-preset", onclick: save("png") }, "Save as PNG"),
     h("button", { type: "button", class: "il-preset", onclick: share }, "Link to this view"),

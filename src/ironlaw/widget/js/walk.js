@@ -44,7 +44,7 @@ function walkPiece(ctx) {
       h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button", onclick: answer(true) }, "Yes"), h("button", { type: "button", class: "il-button", onclick: answer(false) }, "No"),
         state.answers.length ? h("button", { type: "button", class: "il-button", onclick: back }, "Back") : null)),
     h("div", { key: "end", class: end ? `il-feedback ${end.agrees ? "il-right" : "il-wrong"}` : "", role: "status" }, end && [
-      h("p", { class: "il-verdict", tabindex: -1, after: arrived }, end.agrees ? "✓ You and the planner agree." : "↺ The planner goes another way."),
+      h("p", { class: "il-verdict", tabindex: -1, after: arrived }, end.agrees ? "✓ You and the planner agree." : "↺ The planner decides differently."),
       h("p", {}, h("b", {}, "You: "), end.you, "."), h("p", {}, h("b", {}, "Planner: "), `${end.planner}. ${end.reason[0].toUpperCase()}${end.reason.slice(1)}.`)]),
     end && h("div", { key: "again", class: "il-act" }, h("button", { type: "button", class: "il-button", onclick: () => line.send({ answers: [] }) }, "Walk again"), h("button", { type: "button", class: "il-button", onclick: back }, "Back")),
     view.error && h("p", { key: "error", class: "il-error", role: "alert" }, view.error.message));
