@@ -18,6 +18,7 @@ from ironlaw.report.analysis import Analysis, Compiling
 from ironlaw.report.kineto import read
 from ironlaw.report.report_page import write
 from ironlaw.report.trace_join import join
+from ironlaw.widget.quantities import format_quantity
 
 TRACE = Path(__file__).parent.parent / "report" / "data" / "cuda.json"
 MACHINES = ("h200_sxm", "t4")
@@ -63,8 +64,8 @@ def column(page: Page, place: str, at: int) -> list[str]:
 
 def test_pictures_are_drawn_and_tell_their_figures(opened: Page):
     drawings = opened.locator("svg.il-drawing")
-    expect(drawings).to_have_count(7)  # all machines, each kind's modes, roofline, timeline, memory, saving
-    for i in range(7):
+    expect(drawings).to_have_count(8)  # all machines, each kind's modes, host and device, roofline, timeline, memory, saving
+    for i in range(8):
         assert drawings.nth(i).get_attribute("aria-label")
         assert drawings.nth(i).locator("rect, path").count() > 5
     opened.locator("[data-detail=timeline] .il-target").first.hover(force=True)
@@ -116,6 +117,10 @@ def test_the_choice_moves_pictures_and_table(opened: Page):
     fused = predict(workload("gpt2_layer"), hardware("t4"), Plan("graphs"))
     expect(opened.locator("[data-operators] tbody tr")).to_have_count(len(fused.ops))
     expect(opened.locator("[data-shown]").first).to_contain_text("NVIDIA T4 16 GB, graphs")
+    told = opened.locator("[data-film] .il-story").text_content() or ""
+    assert "Graph replay: kernel 1 runs" in told and format_quantity(float(fused.ops[0].seconds), "s") in told
+    opened.locator("[data-film]").get_by_role("button", name="Play").click()
+    expect(opened.locator("[data-film]").get_by_role("button", name="Pause")).to_be_visible()
 
 
 def test_fusion_tables_and_the_trace(opened: Page):
@@ -153,6 +158,6 @@ def test_no_serious_axe_violation_and_nothing_scrolls_sideways(chromium: Browser
     with chromium.new_context(**looks) as context, watched(context.new_page()) as page:
         page.goto(report)
         page.locator("main > section > details").evaluate_all("folds => folds.forEach((fold) => { fold.open = true; })")
-        expect(page.locator("svg.il-drawing")).to_have_count(7)
+        expect(page.locator("svg.il-drawing")).to_have_count(8)
         assert fits_across(page)
         assert serious(page) == []

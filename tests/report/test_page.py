@@ -18,6 +18,7 @@ from ironlaw.registry.machines import compile_cost, hardware
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.kineto import read
 from ironlaw.report.report_page import html, write
+from ironlaw.report.sections import details
 from ironlaw.report.sections.fusion_section import every_layer, shorter
 from ironlaw.report.sections.summary import summary
 from ironlaw.report.sections.trace_section import plain
@@ -107,6 +108,21 @@ def test_nothing_is_asked_for(analysed):
     assert not re.search(
         r"\bimport\s*\(|@import|url\((?!#|\"data:font/woff2)|fetch\(|XMLHttpRequest|WebSocket", re.sub(r"url\(#\$\{[^}]*\}\)", "", text)
     )
+
+
+def test_host_and_device_run_as_predicted(analysed):
+    """All modes of a machine side by side, each to its own wall time."""
+    whole = analysed("dscnn_kws", machines=("h200_sxm", "t4"))
+    films = details.films(whole.by_phase)
+    assert len(films) == 2
+    film = films["h200_sxm"].to_dict()
+    slow = max(whole.on("h200_sxm"), key=lambda p: p.seconds)
+    assert film["end"] == pytest.approx(slow.seconds, rel=1e-5)
+    lanes = sorted({bar[2] for bar in film["bars"]})[1::2]
+    for y, p in zip(lanes, whole.on("h200_sxm"), strict=True):
+        drawn = sum(bar[1] - bar[0] for bar in film["bars"] if bar[2] == y)
+        assert drawn == pytest.approx(p.busy_s, rel=0.02), p.plan.mode  # gaps that nobody could see are drawn over
+        assert max(bar[1] for bar in film["bars"] if bar[2] == y) == pytest.approx(p.seconds, rel=1e-4)
 
 
 def test_what_is_said_is_what_was_predicted(analysed):

@@ -12,10 +12,13 @@ function operatorRows(key) {
 
 const stages = [...document.querySelectorAll("[data-detail]")].map((root) => [root.dataset.detail, stage(root)]);
 const choice = document.getElementById("shown");
+const filmPlace = document.querySelector("[data-film]");
 let table = null;
 function show() {
   const key = choice.value;
   for (const [name, put] of stages) put(carried.details[key][name]);
+  const [machine, , phase] = key.split("/");
+  patch(filmPlace, motionView(carried.films[[machine, phase].filter(Boolean).join("/")], {}));
   const made = { label: "Operators", columns: operators.columns, kind: operators.kind, heads: 1, sort: operators.sort, rows: operatorRows(key) };
   table = table ? table.replace(made.rows) : grid(document.querySelector("[data-operators]"), made);
   for (const place of document.querySelectorAll("[data-shown]")) place.textContent = `${choice.selectedOptions[0].textContent}, as chosen under “Where the time goes”.`;

@@ -34,6 +34,7 @@ from ironlaw.widget.figure import Figure
 from ironlaw.widget.glossary_words import explanations, mark, marked
 
 TABLES = ("table",)  # rows of figures are looked up, not read
+FILM = '<div class="il-home"><div class="il-piece" data-film></div></div>'  # host and device, as they run
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 
 
@@ -41,7 +42,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 def script(*own: str) -> str:
     """The widget's drawing, what puts figures into their places, and a page's own files."""
     parts = ((files("ironlaw.report") / name).read_text(encoding="utf-8") for name in ("figures.js", *own))
-    return '(() => {\n"use strict";\n' + "\n".join((assets.script((*assets.DRAWING, *assets.GLOSSARY)), *parts)) + "\n})();"
+    return '(() => {\n"use strict";\n' + "\n".join((assets.script((*assets.DRAWING, *assets.MOVING, *assets.GLOSSARY)), *parts)) + "\n})();"
 
 
 @cache
@@ -80,6 +81,7 @@ def html(analysis: Analysis) -> str:
     carried = {
         "figures": {name: figure.to_dict() for name, figure in figures.items()},
         "details": {details.key(p): {name: f.to_dict() for name, f in details.figures(p).items()} for p in analysis.by_phase},
+        "films": {name: film.to_dict() for name, film in details.films(analysis.by_phase).items()},
         "operators": details.operators(analysis),
         "grids": grids,
         "terms": explanations(marked(body)),
@@ -145,7 +147,7 @@ def _sections(analysis: Analysis, figures: dict[str, Figure], grids: dict[str, A
     if analysis.costs is not None:
         sections.append(("costs", "What it costs", costs_section.section(analysis.costs)))
     sections.append(
-        ("details", "Where the time goes", _picker(analysis.by_phase) + "".join(_detail(name) for name in ("roofline", "timeline")))
+        ("details", "Where the time goes", _picker(analysis.by_phase) + FILM + "".join(_detail(name) for name in ("roofline", "timeline")))
     )
     sections.append(("operators", "Every operator", _follows() + "<div data-operators></div>"))
     holds = capacity_section.section(analysis.capacities) + "".join(paragraph(f"{why}.", "il-quiet") for why in analysis.unsized)

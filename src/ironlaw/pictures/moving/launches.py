@@ -122,7 +122,8 @@ def _title(ways: Sequence[Way], shares: Sequence[float], end: float, is_whole: b
         return "Launching costs almost nothing: every kernel runs much longer than its launch"
     if is_whole:
         return f"{name} takes {format_quantity(walls[0], 's')}, {against} {format_quantity(walls[best], 's')}"
-    return f"{name} gets {_percent(shares[0])} of the pass done while {against} does {_percent(shares[best])}"
+    rest = "finishes it" if shares[best] > 0.995 else f"does {_percent(shares[best])}"
+    return f"{name} gets {_percent(shares[0])} of the pass done while {against} {rest}"
 
 
 def _percent(share: float) -> str:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.formats import intensity_unit, operation
 from ironlaw.pictures.live import live
+from ironlaw.pictures.moving.launches import Way, launches
 from ironlaw.pictures.roofline_picture import roofline
 from ironlaw.pictures.timeline_picture import timeline
 from ironlaw.report.analysis import Analysis
 from ironlaw.widget.figure import Figure
+from ironlaw.widget.motion import Motion
 
 KIND, TIME = 4, 2
+WAYS = {"graphs": "graph replay"}
+NOTICE = "Watch the gaps in the device’s lane: there it waits for a launch, and no faster device makes the gap shorter."
 
 
 def columns(fmt: str) -> list[dict[str, Any]]:
@@ -40,6 +46,18 @@ def figures(p: Prediction) -> dict[str, Figure]:
         "timeline": timeline(p, f"timeline-{place}"),
         "live": live(p.graph, p.hardware, f"live-{place}"),
     }
+
+
+def films(predictions: Iterable[Prediction]) -> dict[str, Motion]:
+    """Host and device as they run, all modes of a machine (and phase) side by side."""
+    together: dict[str, list[Prediction]] = {}
+    for p in predictions:
+        together.setdefault("/".join(filter(None, (p.hardware.slug, phase(p)))), []).append(p)
+    return {name: replace(launches([_way(p) for p in group]), caption=NOTICE) for name, group in together.items()}
+
+
+def _way(p: Prediction) -> Way:
+    return Way(WAYS.get(p.plan.mode, p.plan.mode), p.run, [str(row.term) for row in p.ops])
 
 
 def kinds(row: OpRow) -> str:

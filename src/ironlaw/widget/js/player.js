@@ -150,7 +150,7 @@ function frameOf(motion, run, parts, id, still) {
 
 function toolsOfPlayer(run, parts, act) {
   const { motion, playing, speed } = run;
-  const button = (key, name, words, onclick) => h("button", { key, type: "button", class: "il-preset", "aria-label": name, onclick }, words);
+  const button = (key, name, words, onclick) => h("button", { key, type: "button", "aria-label": name, onclick }, words);
   const scale = written((speed * motion.end) / motion.seconds, motion.unit);
   return [
     button("play", playing ? "Pause" : "Play", playing ? "Pause" : "Play", act.toggle),
