@@ -44,7 +44,7 @@ def page(page: Page) -> Iterator[Page]:
 def act_one(page: Page) -> None:
     commit(page, "10⁴", "fairly sure")
     to_reflection(page)
-    answer(page, "Tuning of one stack.")
+    answer(page, "Tuning one stack.")
     go_on(page, "Go on to Act II")
 
 
@@ -65,7 +65,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     for later in ("#act1-claims", "#act1-reflect", "#act1-peek"):
         expect(page.locator(later)).to_have_count(0)  # one place after the other
     to_reflection(page)
-    answer(page, "Tuning of one stack.")
+    answer(page, "Tuning one stack.")
     go_on(page, "Go on to Act II")
     commit(page, "Memory, moving data, D/BW", "4 sure")
     instrument = page.locator("#act2-instrument .il-instrument")

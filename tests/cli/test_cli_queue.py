@@ -62,7 +62,7 @@ def test_policies_and_a_line_without_end(sh):
     assert waiting["p99_s"] < held["p99_s"] < fixed["p99_s"] and fixed["batch"] == 32
     assert endless["mean_s"] is endless["p99_s"] is endless["in_flight"] is None
     assert endless["growth_per_s"] == pytest.approx(9000 - 32 / 3.6e-3)
-    assert "no end" in sh.out(*base) and "grows by 111 requests per second" in " ".join(sh.out(*base).split())
+    assert "unbounded" in sh.out(*base) and "grows by 111 requests per second" in " ".join(sh.out(*base).split())
     assert "exactly as fast as they are served" in " ".join(sh.out("queue", "--rate", "200", "--service", "5 ms").split())
 
 

@@ -207,7 +207,7 @@ def test_pins_are_drawn_named_and_can_be_dragged(bench):
 def test_reveal_for_each_option(page):
     page.predict("act1", "tiles")
     text = bare(page.reload().parts["act1_reveal"].text)
-    assert "off by a regime, because the ridge is at 3.46× the product's intensity" in text
+    assert "on the wrong side of the ridge, which is at 3.46× the product's intensity" in text
     feedback = page.slots("act1.feedback.tiles", page.reason("act1")["text"])
     assert feedback == {"intensity": "85.3 FLOP/B", "ridge": "295 FLOP/B"}
     said = marks(page.piece("act1.instrument").view, "roofs", "point", id="said")[0]
@@ -232,9 +232,9 @@ def test_precision_in_words_is_the_device_s_own(page):
 @pytest.mark.parametrize(
     ("option", "distance", "figures"),
     [
-        ("bug", "off by a regime", {"large_n": "8,192", "large_intensity": "2,731 FLOP/B"}),
+        ("bug", "on the wrong side of the ridge", {"large_n": "8,192", "large_intensity": "2,731 FLOP/B"}),
         ("memory", "right, because the ridge is at 3.46×", {"ridge": "295 FLOP/B"}),
-        ("maximum", "off by a regime", {"large_intensity": "2,731 FLOP/B", "peak": "989 TFLOP/s"}),
+        ("maximum", "on the wrong side of the ridge", {"large_intensity": "2,731 FLOP/B", "peak": "989 TFLOP/s"}),
     ],
 )
 def test_the_other_predictions(page, option, distance, figures):

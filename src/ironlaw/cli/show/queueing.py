@@ -42,7 +42,7 @@ def _row(row: Mapping[str, Any], batches: bool) -> tuple[Any, ...]:
     middle = (draw.percent(row["busy"]), significant(row["batch"])) if batches else ()
     p99 = "–" if row["p99_s"] is None else show(row["p99_s"], "s")
     if row["mean_s"] is None:
-        return (significant(row["rate"]), load, *middle, "no end", "no end", "no end")
+        return (significant(row["rate"]), load, *middle, "unbounded", "unbounded", "unbounded")
     return (significant(row["rate"]), load, *middle, show(row["mean_s"], "s"), (p99, draw.STRONG), significant(row["in_flight"]))
 
 

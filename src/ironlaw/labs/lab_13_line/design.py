@@ -33,7 +33,7 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     hit, p99 = server["constraint_hit"], server["p99_s"]
     return [
         *rows,
-        ("P99", "no end" if p99 is None else show(p99, "s", 2), "fail" if hit else "good"),
+        ("P99", "unbounded" if p99 is None else show(p99, "s", 2), "fail" if hit else "good"),
         ("Busy", f"{100 * server['busy']:.0f}%", ""),
         ("Loaded", f"{significant(100 * server['load'])}%", "fail" if server["load"] >= 1 else ""),
     ]

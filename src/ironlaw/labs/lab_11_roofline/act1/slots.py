@@ -51,7 +51,7 @@ def distance(lab: kit.Lab) -> str:
     left = kit.dress(significant(float(at.ridge / at.intensity)))
     if lab.holds("act1"):
         return f"right, because the ridge is at {left}× the product's intensity"
-    return f"off by a regime, because the ridge is at {left}× the product's intensity"
+    return f"on the wrong side of the ridge, which is at {left}× the product's intensity"
 
 
 def _premise(lab: kit.Lab) -> dict[str, object]:

@@ -44,7 +44,7 @@ def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure
     extra = [_target(case, low, high), own, *said]
     if RATES[0] < case.capacity < RATES[-1]:
         extra.append(upright(case.capacity, "capacity", "capacity, in full batches", "/s"))
-    now = "no end" if math.isinf(outcome.p99) else format_quantity(outcome.p99, "s", case.digits)
+    now = "unbounded" if math.isinf(outcome.p99) else format_quantity(outcome.p99, "s", case.digits)
     drawn = lines(
         series or {f"P99, {POLICIES[ONE]}": [(1.0, case.alone)]}, Axis("log", "requests per second", "/s", (RATES[0], RATES[-1])),
         Axis("log", "time in the system", "s", (low, high)), f"P99 at {significant(case.rate)} requests per second: {now}", extra=extra,
@@ -68,7 +68,7 @@ def _point(case: Case, outcome: Outcome, high: float) -> Mark:
     """The learner's own; a line without end stands at the top."""
     endless = math.isinf(outcome.p99)
     good = not endless and outcome.p99 <= case.target
-    label = "no end" if endless else format_quantity(outcome.p99, "s", case.digits)
+    label = "unbounded" if endless else format_quantity(outcome.p99, "s", case.digits)
     return mark(
         "point", "good" if good else "fail", x=case.rate, y=min(outcome.p99, high), size=8, emphasis=True, id="point", name="as set",
         label=label, hover=[("requests per second", exact(case.rate)), ("P99", label)], drag={"dial": "rate", "axis": "x"},

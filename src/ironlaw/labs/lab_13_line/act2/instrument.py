@@ -57,7 +57,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def cards(case: Case, outcome: Outcome) -> list[dict[str, Any]]:
     if case.load >= 1:
-        times = [kit.text_card(name, "no end", tone="bad") for name in ("Mean", "P99")]
+        times = [kit.text_card(name, "unbounded", tone="bad") for name in ("Mean", "P99")]
     else:
         tone = "good" if outcome.p99 <= case.target else "bad"
         times = [kit.card("Mean", outcome.mean, "s", digits=case.digits), kit.card("P99", outcome.p99, "s", tone=tone, digits=case.digits)]

@@ -19,7 +19,7 @@ SIZES = (1, 8, 32, 64, 96, 128, 256)  # batches whose time is predicted; straigh
 MOSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 MODELS: dict[str, dict[str, Any]] = {"resnet50": {}, "bert_base": {}, "vit_l16": {}, "llama3_2_1b": {"phase": "prefill", "seq": 512}}
 ONE, FIXED, WAITING, TIMEOUT = POLICIES
-LINES = {"one": "one line for all", "split": "one per GPU"}
+LINES = {"one": "one for all GPUs", "split": "one per GPU"}
 MODES = {"eager": "eager", "compiled": "compiled", "graphs": "graph replay"}
 REPLICAS = 32
 RATES = (1.0, 10.0, 30.0, *(100 * 10 ** (k / 3) for k in range(10)))  # to 100,000 a second: closer where something happens
@@ -64,7 +64,7 @@ class Case:
     timeout: float = figure(5, "Timeout", "ms", zero=True, low=0, high=50, dial="span", means=thousandths)
     most: int = whole(64, "Largest batch", most=MOSTS[-1], dial="span", log=True, steps=list(MOSTS))
     replicas: int = whole(1, "GPUs", most=REPLICAS, dial="span", log=True)
-    line: str = among(LINES, "one", "Lines")
+    line: str = among(LINES, "one", "Queues")
     burst: int = whole(1, "Requests in a burst", most=50, dial="span", log=True)
     target: float = figure(20, "P99, at most", "ms", low=2, high=500, dial="span", log=True, means=thousandths)
     model: str = among(tuple(MODELS), "resnet50", "Model", dial="select", shown=lambda name: str(about(name)["name"]))

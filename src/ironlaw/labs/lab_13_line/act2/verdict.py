@@ -57,7 +57,7 @@ def _held_back(case: Case) -> bool:
 LIMITS = (
     fail("does_not_fit", "It does not fit", lambda case: not case.footprint.fits, _full),
     fail("never", "Even one request alone is too slow", lambda case: case.alone > case.target, _never),
-    fail("line_without_end", "The line never stops growing", lambda case: case.load >= 1, _endless),
+    fail("line_without_end", "The queue never stops growing", lambda case: case.load >= 1, _endless),
     fail("too_late", "Too slow", lambda case: case.outcome.p99 > case.target, _late),
     warn("waiting_for_nothing", "Waiting for nothing", _held_back, _idle),
     good("works", "It works", _works),

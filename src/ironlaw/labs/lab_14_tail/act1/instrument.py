@@ -100,7 +100,7 @@ def _endless(case: Case) -> dict[str, object]:
 
 
 LIMITS = (
-    fail("endless", "The line never stops growing", lambda case: case.load >= 1, _endless),
+    fail("endless", "The queue never stops growing", lambda case: case.load >= 1, _endless),
     warn(
         "unseen",
         "The test was over too soon",

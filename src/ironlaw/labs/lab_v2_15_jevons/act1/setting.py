@@ -30,7 +30,9 @@ class Setting:
     high: float = figure(1, "Elasticity, at most", low=0, high=STEEPEST, dial="span", step=0.05)
     share: float = figure(0, "Electricity in the price", "%", low=0, high=100, dial="span", step=0.5, means=hundredths)
     passed: float = figure(100, "Savings passed on to the price", "%", low=0, high=100, dial="span", step=5, means=hundredths)
-    cost: float = figure(100, "Machine time per token, of before", "%", low=1, high=150, dial="span", presets=[50, 100], means=hundredths)
+    cost: float = figure(
+        100, "Machine time per token, relative to before", "%", low=1, high=150, dial="span", presets=[50, 100], means=hundredths
+    )
     joules: float = 1.0  # before
 
     @property

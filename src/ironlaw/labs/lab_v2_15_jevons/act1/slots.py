@@ -23,7 +23,7 @@ def lock() -> dict[str, object]:
 
 
 def truth(lab: kit.Lab) -> str:
-    return f"{kit.amount(float(lab.question('act1').answer), '%')} of before"
+    return f"{kit.amount(float(lab.question('act1').answer), '%')} of today's energy"
 
 
 def distance(lab: kit.Lab) -> str:

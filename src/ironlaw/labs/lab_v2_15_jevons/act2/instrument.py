@@ -72,7 +72,7 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
             "Peak power", fleet.peak_power, "W", tone="bad" if hit == verdict.POWER else "", note=f"site: {significant(plan.feed / 1e3)} kW"
         ),
         busy(plan),
-        kit.card("Price", 100 * fleet.price, "%", note="of before"),
+        kit.card("Price", 100 * fleet.price, "%", note="of what it was"),
     ]
 
 

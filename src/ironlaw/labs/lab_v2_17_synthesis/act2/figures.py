@@ -32,7 +32,7 @@ def waterfall(report: Report) -> Figure:
     """The axis holds still while layout and servers are turned: it ends with the peak of these GPUs."""
     steps = [Step(one.name, min(1.0, one.share), COLOURS.get(one.name, "compute"), f"{LAWS[one.name]}'s law") for one in report.factors]
     return cascade(
-        "peak", report.peak / MILLION, steps, "", "From peak to tokens that last", label="million tokens per second",
+        "peak", report.peak / MILLION, steps, "", "From peak to useful tokens", label="million tokens per second",
         domain=(0.0, 1.12 * report.peak / MILLION), id="waterfall", note="training only; each row is the one above times its figure",
     )  # fmt: skip
 

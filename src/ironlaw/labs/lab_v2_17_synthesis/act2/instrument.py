@@ -64,7 +64,7 @@ def formula(report: Report) -> str:
     names = " × ".join(f"<i>{one.name}</i>" for one in report.factors)
     shares = " × ".join(significant(one.share) for one in report.factors)
     peak, useful = f"{significant(report.peak / 1e6)} million ×", f"= <b>{significant(report.useful / 1e6)} million</b>"
-    return line("tokens per second that last = peak ×", names) + line("=", peak, shares, useful)
+    return line("useful tokens per second = peak ×", names) + line("=", peak, shares, useful)
 
 
 def notes(lab: kit.Lab, design: Design) -> str:
