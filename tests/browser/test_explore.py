@@ -66,7 +66,7 @@ def test_the_first_view_can_be_read_by_everyone(instrument: Page):
     expect(instrument).to_have_title(re.compile("ironlaw"))
     first = instrument.locator(".il-first")
     expect(first.locator("figcaption strong")).to_have_text("Overhead is the bottleneck")
-    expect(first.locator(".il-drawing")).to_contain_text("bottleneck")
+    expect(first.locator(".il-legend").first).to_contain_text("the bottleneck")
     assert instrument.locator(".il-stage .il-target").count() > 20
     assert instrument.locator(".il-card").count() == 6
     assert instrument.locator("[data-section=operators] tbody tr").count() == 10

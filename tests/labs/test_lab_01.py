@@ -79,7 +79,8 @@ def test_the_dials_are_seen_in_the_picture_and_a_million_is_felt(bench):
     def tagged(figure):
         return {mark["id"]: mark["tags"][0]["text"] for mark in figure["marks"] if mark.get("tags")}
 
-    first, *others = bench.turn("act1", a="a17_npu", b="cortex_m7", scale="linear")["figures"]
+    first, scaled, *others = bench.turn("act1", a="a17_npu", b="cortex_m7", scale="linear")["figures"]
+    assert scaled["title"] == "35,000 to 1, to scale" and "a single square of that is the Cortex-M7" in scaled["caption"]
     assert tagged(first) == {"a17_npu": "A", "cortex_m7": "B"} and all(tagged(other) == tagged(first) for other in others)
     assert {figure["x"]["scale"] for figure in (first, *others)} == {"linear"}
     assert "Cortex-M7 MCU were 1 mm long" in first["foot"] and first["foot"].endswith("would be 35 m.")  # 35 T over 1 G, in millimetres
@@ -94,15 +95,14 @@ def test_number_formats_are_said_and_can_be_made_common(bench):
     assert "INT8 with 2:4 sparsity" in bare(view["note"])
     common = bench.turn("act1", formats="int8")
     assert "All rates are dense INT8" in bare(common["note"])
-    values = {mark["y"]: mark["x"] for mark in common["figures"][0]["marks"] if mark["type"] == "bar"}
+    values = {mark["y"]: mark["x"] for mark in common["figures"][0]["marks"] if mark["type"] == "dot"}
     assert values["Jetson Orin NX"] == pytest.approx(30.1e12) and values["NVIDIA H100 SXM5"] == 1979e12
     assert not [mark for mark in common["figures"][0]["marks"] if mark.get("role")]  # the prediction is about other formats
 
 
 def test_every_axis_has_sources_on_hover(bench):
-    for figure in bench.piece("act1.instrument").view["figures"]:
-        for mark in figure["marks"]:
-            assert mark["hover"][-1]
+    axes = [figure for figure in bench.piece("act1.instrument").view["figures"] if figure["id"].startswith("ladder-")]
+    assert len(axes) == 4 and all(mark["hover"][-1] for figure in axes for mark in figure["marks"])
 
 
 def test_reveal_names_the_distance_and_what_each_gap_means(bench):
@@ -154,8 +154,8 @@ def test_key_of_the_second_prediction_and_by_how_much(bench):
 def test_distances_in_act_ii(half, option, told):
     half.predict("act2", option)
     assert told in bare(half.reload().parts["act2_reveal"].text)
-    tags = str([mark.get("tags") for mark in half.piece("act2.instrument").view["figures"][0]["marks"]])
-    assert "you said" in tags and "bottleneck" in tags
+    drawn = half.piece("act2.instrument").view["figures"][0]
+    assert "you said" in str([mark.get("label") for mark in drawn["marks"]]) and "bottleneck" in str(drawn["legend"])
 
 
 def test_on_the_microcontroller_compute_wins_under_every_byte_convention(bench):
@@ -201,7 +201,7 @@ def walk(bench, **dials):
 
 
 def bars(view):
-    return {mark["y"]: mark for mark in view["figures"][0]["marks"] if mark["type"] == "bar"}
+    return {mark["y"]: mark for mark in view["figures"][0]["marks"] if mark["type"] == "dot"}
 
 
 def test_a_weight_walks_from_memory_to_a_multiplier(bench):
@@ -277,7 +277,7 @@ def test_oom_on_the_microcontroller(bench, dtype, needed, weights):
     assert "DS-CNN" in models["fitting"] and "MobileNetV2" in models["failing"] and "DS-CNN" not in models["failing"]
     assert bench.lab.readouts["act2"] == {"bottleneck": "OOM", "constraint_hit": True, "oom_triggered": True}
     fit = next(f for f in bench.piece("act2.instrument").view["figures"] if f["id"] == "fit")
-    assert {mark["y"]: mark["colour"] for mark in fit["marks"] if mark["type"] == "bar"} == {
+    assert {mark["y"]: mark["colour"] for mark in fit["marks"] if mark["type"] == "dot"} == {
         "weights, in flash": "ridge", "live activations": "fail",
     }  # fmt: skip
 

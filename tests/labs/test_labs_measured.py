@@ -104,11 +104,12 @@ def test_another_machine_s_run_is_not_shown(tmp_path):
 def test_lab_01_draws_the_launches_at_this_machine_s_cost(lab):
     view = lab[1].turn("act2", device="h100_sxm", workload="resnet50", batch=1, launch="each", dtype="fp16", convention="weights")
     bars = figure(view, "terms")
-    kernels = round(next(mark for mark in bars["marks"] if mark.get("id") == "overhead")["x"] / 1e-5)  # at the registry's 10 µs
+    overhead = next(mark for mark in bars["marks"] if mark.get("id") == "overhead")
+    kernels = round((overhead["x1"] - overhead["x0"]) / 1e-5)  # at the registry's 10 µs
     assert kernels > 100
     here, recorded = named(bars, "L at this host's cost"), named(bars, "L at the H200 host's")
-    assert here["x"] == pytest.approx(kernels * 2e-6) and here["colour"] == "here" and here["y"] in bars["y"]["names"]
-    assert recorded["x"] == pytest.approx(kernels * 1.09948e-5) and recorded["colour"] == "cloud"
+    assert here["x1"] == pytest.approx(kernels * 2e-6) and here["colour"] == "here" and here["y"] in bars["y"]["names"]
+    assert recorded["x1"] == pytest.approx(kernels * 1.09948e-5) and recorded["colour"] == "cloud"
     assert "L at this host's cost" in bars["text"] and any(row[0] == "L at this host's cost" for row in bars["table"]["rows"])
     once = figure(lab[1].turn("act2", launch="one"), "terms")
     assert not any(mark.get("name", "").startswith("L at ") for mark in once["marks"])
@@ -117,10 +118,10 @@ def test_lab_01_draws_the_launches_at_this_machine_s_cost(lab):
 def test_lab_01_draws_the_spotter_beside_the_h200(lab):
     bars = figure(lab[1].turn("act2", workload="dscnn_kws", batch=1, launch="one"), "terms")
     here, recorded = named(bars, "T measured here"), named(bars, "T on an H200")
-    assert here["x"] == 2e-3 and here["type"] == "bar" and recorded["x"] == pytest.approx(9.54169e-4)
+    assert here["x1"] == 2e-3 and here["type"] == "bar" and recorded["x1"] == pytest.approx(9.54169e-4)
     assert ["10 to 90%", "1.8\u202fms to 2.4\u202fms"] in list(map(list, here["hover"][:2]))
     eight = figure(lab[1].turn("act2", workload="dscnn_kws", batch=8), "terms")
-    assert named(eight, "T measured here")["x"] == 16e-3 and "T on an H200" not in eight["text"]
+    assert named(eight, "T measured here")["x1"] == 16e-3 and "T on an H200" not in eight["text"]
     assert "Measured" not in figure(lab[1].turn("act2", workload="dscnn_kws", batch=7), "terms")["text"]
 
 

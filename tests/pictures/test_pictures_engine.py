@@ -12,7 +12,7 @@ from ironlaw.pictures.curve_picture import Position, curve
 from ironlaw.pictures.ladder import Rung, ladder, ladders, value_of
 from ironlaw.pictures.reveal_picture import Distance, rules
 from ironlaw.pictures.roofline_picture import roofline, spots
-from ironlaw.pictures.terms import TOTAL, row_name, terms
+from ironlaw.pictures.terms import ADDED, RUNS, terms
 from ironlaw.pictures.waterfall import Limit, Part, footprint, time, waterfall
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
@@ -43,22 +43,33 @@ def told(figure):
 
 def test_the_terms_of_lab_01(resnet):
     p = predict(one_launch(resnet), hardware("h100_sxm"), BOUND)
-    figure = terms(p, "compute")
+    figure = terms(p, "compute", "memory")
     assert p.bound == "memory"
+    at = 0.0
     for term, seconds in (("memory", p.data_s), ("compute", p.compute_s), ("overhead", p.overhead_s)):
         bar = by_id(figure, term)
-        assert (bar["x"], bar["y"], bar["colour"]) == (seconds, row_name(term), term)
-        assert bar["label"] == format_quantity(seconds, "s") in told(figure)
+        assert (bar["x0"], bar["x1"] - bar["x0"], bar["y"], bar["colour"]) == (at, pytest.approx(seconds), ADDED, term)
+        assert bar["name"].endswith(format_quantity(seconds, "s")) and format_quantity(seconds, "s") in told(figure)
+        at = bar["x1"]
         assert ["exactly", exact(seconds, "s")] in bar["hover"]
         assert bar["hover"][-1]  # a source
-    assert by_id(figure, "memory")["tags"] == [{"text": "bottleneck", "colour": "memory"}]
-    assert by_id(figure, "compute")["tags"][0]["text"] == "◆ you said"
-    assert "tags" not in by_id(figure, "overhead")
-    overlap = by_id(figure, "overlap")
-    assert (overlap["x0"], overlap["x1"], overlap["y"]) == (*p.overlap, TOTAL)
-    assert by_id(figure, "total")["x"] == p.seconds
+    assert [item["label"].endswith("the bottleneck") for item in figure.legend] == [True, False, False]
+    assert by_id(figure, f"behind-{ADDED}")["label"].endswith("◆ you said compute")
+    assert by_id(figure, f"behind-{RUNS}")["label"] == f"{format_quantity(p.seconds, 's')}  ✓ it is memory"
     assert "You said compute" in figure.text
     json.dumps(figure.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(("machine", "whole"), [("h100_sxm", one_launch), ("h100_sxm", lambda graph: graph), ("cortex_m7", one_launch)])
+def test_what_overlaps_is_drawn_over_each_other_and_ends_at_t(machine, whole):
+    p = predict(whole(workload("resnet50", batch=1, dtype="fp32")), hardware(machine), BOUND)
+    memory, compute, overhead = (by_id(terms(p), f"lane-{term}") for term in ("memory", "compute", "overhead"))
+    assert memory["x0"] == 0.0 and overhead["x1"] == pytest.approx(p.seconds)
+    shared = min(memory["x1"], compute["x1"]) - max(memory["x0"], compute["x0"])
+    assert shared == pytest.approx(min(p.data_s, p.compute_s, max(0.0, p.data_s + p.compute_s + p.overhead_s - p.seconds)))
+    assert {bar["y"] for bar in (memory, compute, overhead)} == {RUNS} and [bar["slot"] for bar in (memory, compute, overhead)] == [
+        [0, 3], [1, 3], [2, 3]
+    ]  # fmt: skip
 
 
 def test_terms_without_a_prediction_and_with_about_equal(resnet):

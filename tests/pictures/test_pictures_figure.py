@@ -19,14 +19,14 @@ def figure(*marks, x=None, y=None, **more):
 
 def test_a_figure_as_the_widget_takes_it():
     made = figure(
-        mark("bar", "memory", x=2.0, y="a", label="2 s", emphasis=True, pattern=False, hover=[("exactly", "2 s"), "", "a source"]),
+        mark("dot", "memory", x=2.0, y="a", label="2 s", emphasis=True, pattern=False, hover=[("exactly", "2 s"), "", "a source"]),
         x=Axis("log", "time", "s", (1.0, 10.0), ticks=(1.0, 10.0)),
         note="n",
         legend=({"colour": "memory", "label": "data"},),
     )
     data = made.to_dict()
     assert data["marks"] == [
-        {"type": "bar", "colour": "memory", "x": 2.0, "y": "a", "emphasis": True, "label": "2 s", "hover": [["exactly", "2 s"], "a source"]}
+        {"type": "dot", "colour": "memory", "x": 2.0, "y": "a", "emphasis": True, "label": "2 s", "hover": [["exactly", "2 s"], "a source"]}
     ]
     assert data["x"] == {"scale": "log", "label": "time", "unit": "s", "domain": [1.0, 10.0], "ticks": [1.0, 10.0]}
     assert data["y"]["names"] == ["a", "b"]
@@ -48,11 +48,15 @@ def test_a_figure_as_the_widget_takes_it():
         (lambda: Axis("linear", "t", domain=(2.0, 1.0)), "a lower and a higher end"),
         (lambda: Table(("a",), ()), "empty"),
         (lambda: Table(("a",), (("x", "y"),)), "2 cells for 1 columns"),
-        (lambda: figure(mark("bar", x=1.0, y="a"), text=" "), "no text"),
+        (lambda: figure(mark("dot", x=1.0, y="a"), text=" "), "no text"),
         (figure, "no marks"),
-        (lambda: figure(mark("bar", x=1.0, y="c")), "'c'"),
-        (lambda: figure(mark("bar", x=-1.0, y="a")), "log axis does not hold"),
-        (lambda: figure(mark("bar", x=float("nan"), y="a")), "nan"),
+        (lambda: figure(mark("bar", x=1.0, y="a")), "draw a dot"),
+        (lambda: figure(mark("bar", x0=1.0, x1=2.0, y="a")), "draw a dot"),
+        (lambda: figure(mark("bar", x=3.0, y="a"), x=Axis("linear", "time", "s", (2.0, 4.0))), "hold zero"),
+        (lambda: figure(mark("bar", y=3.0, x="a"), x=Axis("band", names=("a",)), y=Axis("log", "time", "s")), "draw a dot"),
+        (lambda: figure(mark("dot", x=1.0, y="c")), "'c'"),
+        (lambda: figure(mark("dot", x=-1.0, y="a")), "log axis does not hold"),
+        (lambda: figure(mark("dot", x=float("nan"), y="a")), "nan"),
         (lambda: figure(mark("line", points=[(1.0, float("inf"))]), y=Axis("linear")), "inf"),
     ],
 )
@@ -62,7 +66,7 @@ def test_what_a_figure_refuses(make, says):
 
 
 def test_a_zero_may_stand_on_a_log_axis():
-    assert figure(mark("bar", x=0.0, y="a")).to_dict()["marks"][0]["x"] == 0.0
+    assert figure(mark("dot", x=0.0, y="a")).to_dict()["marks"][0]["x"] == 0.0
 
 
 def test_figures_in_words():

@@ -27,6 +27,6 @@ def test_calibration_without_answers_is_a_line():
 
 def test_the_ladder_names_each_level_with_its_figures():
     figure = levels(ladder(hardware("a100_80gb_sxm")), 8 * 2**20, "l2").to_dict()
-    assert [mark["y"] for mark in figure["marks"] if mark["type"] == "bar"][2] == "L2 cache"
+    assert [mark["y"] for mark in figure["marks"] if mark["type"] == "dot"][2] == "L2 cache"
     assert "200\u202fTB/s" in figure["text"] and figure["text"].endswith("The tensor has 8.39\u202fMB. It lives in L2 cache.")
     assert levels(ladder(hardware("a100_80gb_sxm")), 1e12).text.endswith("No level holds it.")

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from ironlaw.pictures.ends import up_to
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -26,22 +28,26 @@ class Measurement:
     span: str = ""
 
     @property
-    def mark(self) -> Mark:
+    def marks(self) -> tuple[Mark, ...]:
+        """A bar from zero, and its words behind it."""
         spread: list[Row] = [("10 to 90%", self.span)] if self.span else []
         hover: list[Row] = [("exactly", exact(self.value, self.unit)), *spread, self.source]
         label = format_quantity(self.value, self.unit)
-        return mark("bar", self.colour, x=self.value, y=self.name, id=f"seen-{self.name}", label=label, name=self.name, hover=hover)
+        seen: dict[str, Any] = {"x0": 0.0, "x1": self.value, "y": self.name, "id": f"seen-{self.name}", "name": self.name}
+        return mark("bar", self.colour, **seen, hover=hover), mark("label", "ink", x=self.value, y=self.name, label=label)
 
 
 def beside(figure: Figure, measurements: Sequence[Measurement]) -> Figure:
-    """The same bars, with the measurements under them."""
+    """The same stacked bars, with the measurements under them, and an axis that holds both."""
     if not measurements:
         return figure
+    longest = up_to(1.2 * max(item.value for item in measurements))
     blank = ("",) * (len(figure.table.columns) - 4)
     rows = [(item.name, format_quantity(item.value, item.unit), exact(item.value, item.unit), *blank, item.source) for item in measurements]
     values = "; ".join(f"{item.name} {format_quantity(item.value, item.unit)}" for item in measurements)
+    end = max(longest, figure.x.domain[1] if figure.x.domain else 0.0)
     return replace(
-        figure, y=Axis("band", names=(*figure.y.names, *(item.name for item in measurements))),
-        marks=(*figure.marks, *(item.mark for item in measurements)), text=f"{figure.text} Measured: {values}.",
+        figure, x=replace(figure.x, domain=(0.0, end)), y=Axis("band", names=(*figure.y.names, *(item.name for item in measurements))),
+        marks=(*figure.marks, *(each for item in measurements for each in item.marks)), text=f"{figure.text} Measured: {values}.",
         table=Table(figure.table.columns, (*figure.table.rows, *rows)),
     )  # fmt: skip

@@ -70,7 +70,7 @@ def _line(
     colour = "accent" if position else "ink"
     values = [(float(batch), float(work.intensity)) for batch, work in points]
     dash, shape = DASHES[i % len(DASHES)], SHAPES[i % len(SHAPES)]
-    marks = [mark("line", colour, points=values, name=name, dash=dash or None, emphasis=position is not None, id=f"line-{name}")]
+    marks = [mark("line", colour, points=values, name=name, dash=dash or None, emphasis=position is not None, id=f"line-{name}", end=name)]
     for (batch, intensity), (_, work) in zip(values, points, strict=True):
         now = position is not None and position.batch == batch
         hover = [

@@ -1,6 +1,6 @@
-"""Machines on one axis, log or linear: compute, bandwidth, capacity or power, the chosen one emphasised.
+"""Machines on one axis, dots on a log one or bars on a linear one: compute, bandwidth, capacity or power, the chosen one emphasised.
 
-An axis that puts FP16 beside INT8 says so; a figure that is not the maker's own is hatched.
+An axis that puts FP16 beside INT8 says so; a figure that is not the maker's own is a hollow dot or a hatched bar.
 """
 
 from __future__ import annotations
@@ -79,15 +79,15 @@ def ladder(
     machines: Sequence[Machine], quantity: str, chosen: str = "", extra: Sequence[Mark] = (), id: str = "", width: str = "",
     scale: str = "log", tags: Mapping[str, str] | None = None, foot: str = "",
 ) -> Figure:  # fmt: skip
-    """One bar per machine. `chosen` is a slug; `extra` marks (a reveal's rules, say) are drawn on the same axis; `tags`: slug -> a word
+    """One row per machine. `chosen` is a slug; `extra` marks (a reveal's rules, say) are drawn on the same axis; `tags`: slug -> a word
     at the end of its bar; `foot`: a sentence under the picture."""
     values = [(machine, *value_of(machine, quantity)) for machine in machines]
     title, unit, label = QUANTITIES[quantity]
     tags = tags or {}
-    bars = [_bar(machine, quantity, unit, value, source, chosen, tags.get(machine.slug, "")) for machine, value, source in values]
+    bars = [_bar(machine, quantity, unit, value, source, chosen, tags.get(machine.slug, ""), scale) for machine, value, source in values]
     formats = sorted({_format(machine) for machine in machines})
     mixed = quantity == "compute" and len(formats) > 1
-    axis = f"{label} in the format at each bar" if mixed else f"{label}, {formats[0]}" if quantity == "compute" else label
+    axis = f"{label} in each one's format" if mixed else f"{label}, {formats[0]}" if quantity == "compute" else label
     labels = [(_name(m), _label(m, quantity, value, unit)) for m, value, _ in values]
     rows = tuple(
         (name, text, exact(value, _unit(m, quantity, unit)), cite(source))
@@ -100,9 +100,16 @@ def ladder(
         Axis("band", names=tuple(n for n, _ in labels)),
         (*bars, *extra), f"{title} on a {scale} axis: {', '.join(f'{name} {text}' for name, text in labels)}.",
         Table(("machine", label, "exactly", "source"), rows), note=f"Formats differ: {', '.join(formats)}" if mixed else "",
-        legend=({"colour": "ridge", "pattern": True, "label": "hatched: an estimate"},) if hatched else (),
+        legend=(estimates(scale),) if hatched else (),
         more={key: value for key, value in (("width", width), ("foot", foot)) if value},
     )  # fmt: skip
+
+
+def estimates(scale: str) -> dict[str, object]:
+    """How the legend shows a figure that is not the maker's own."""
+    if scale == "log":
+        return {"colour": "ridge", "shape": "circle", "hollow": True, "label": "hollow: an estimate"}
+    return {"colour": "ridge", "pattern": True, "label": "hatched: an estimate"}
 
 
 def _from_zero(bars: Sequence[Mark], extra: Sequence[Mark]) -> tuple[float, float]:
@@ -145,13 +152,13 @@ def _label(machine: Machine, quantity: str, value: float, unit: str) -> str:
     return f"{text} {_format(machine)}" if quantity == "compute" else text
 
 
-def _bar(machine: Machine, quantity: str, unit: str, value: float, source: Sourced | None, chosen: str, tag: str) -> Mark:
+def _bar(machine: Machine, quantity: str, unit: str, value: float, source: Sourced | None, chosen: str, tag: str, scale: str) -> Mark:
     estimate = source is not None and source.estimate
     hover: list[tuple[str, str] | str] = [("exactly", exact(value, _unit(machine, quantity, unit)))]
     if quantity == "compute":
         hover.append(("format", _format(machine) + ("" if machine.sparse else ", dense")))
     return mark(
-        "bar", context_colour(machine.regime), x=value, y=_name(machine), id=machine.slug, name=_name(machine),
+        "dot" if scale == "log" else "bar", context_colour(machine.regime), x=value, y=_name(machine), id=machine.slug, name=_name(machine),
         label=_label(machine, quantity, value, unit), emphasis=machine.slug == chosen, pattern=estimate, hover=[*hover, cite(source)],
         tags=[{"text": tag, "colour": "accent"}] if tag else None,
     )  # fmt: skip

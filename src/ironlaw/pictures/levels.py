@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ironlaw.engine.device.machine import Level
+from ironlaw.pictures.ladder import estimates
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 
 def levels(memory: Sequence[Level], size: float, home: str = "", id: str = "levels") -> Figure:
     """Fastest first. `size` is the tensor's, in bytes; `home` the level that it lives in."""
-    bars = [_bar(level, level.name == home) for level in memory]
+    dots = [_dot(level, level.name == home) for level in memory]
     tensor = mark(
         "rule",
         "accent",
@@ -29,21 +30,21 @@ def levels(memory: Sequence[Level], size: float, home: str = "", id: str = "leve
         for level in memory
     )
     return Figure(
-        id, "Memory ladder", Axis("log", "holds, in all", "B"), Axis("band", names=tuple(level.label for level in memory)), (*bars, tensor),
+        id, "Memory ladder", Axis("log", "holds, in all", "B"), Axis("band", names=tuple(level.label for level in memory)), (*dots, tensor),
         f"From the fastest: {sizes}. The tensor has {format_quantity(size, 'B')}. {end}",
         Table(("level", "holds", "bandwidth", "source"), rows),
         note="whole chip, fastest first",
-        legend=({"colour": "ridge", "pattern": True, "label": "hatched: an estimate"},) if any(level.estimate for level in memory) else (),
+        legend=(estimates("log"),) if any(level.estimate for level in memory) else (),
     )  # fmt: skip
 
 
-def _bar(level: Level, home: bool) -> Mark:
+def _dot(level: Level, home: bool) -> Mark:
     hover: list[Row] = [
         ("holds", exact(float(level.size), "B")), ("bandwidth", exact(float(level.bandwidth), "B/s")), _source(level)
     ]  # fmt: skip
     tags = [{"text": "lives here", "colour": "accent"}] if home else None
     return mark(
-        "bar", "memory", x=float(level.size), y=level.label, id=level.name, name=level.label, label=_words(level), emphasis=home,
+        "dot", "memory", x=float(level.size), y=level.label, id=level.name, name=level.label, label=_words(level), emphasis=home,
         pattern=level.estimate, tags=tags, hover=hover,
     )  # fmt: skip
 

@@ -29,7 +29,17 @@ def lines(
         raise BadValue(f"{title}: a series has no points; give each at least one")
     marks: list[Mark] = list(extra)
     for i, (name, points) in enumerate(series.items()):
-        marks.append(mark("line", COLOURS[i % 4], points=points, name=name, dash=DASHES[i % 4] or None, id=f"line-{name}"))
+        marks.append(
+            mark(
+                "line",
+                COLOURS[i % 4],
+                points=points,
+                name=name,
+                dash=DASHES[i % 4] or None,
+                id=f"line-{name}",
+                end=name if len(series) > 1 else None,
+            )
+        )
         marks += [_point(name, at, value, x, y) for at, value in points if now and now == (name, at)]
     for i, (name, points) in enumerate(measured.items()):
         marks += [_measured(name, at, value, x, y, measured_on, RECORDED[i % 2]) for at, value in points]

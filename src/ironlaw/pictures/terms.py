@@ -1,17 +1,18 @@
-"""T = D/BW + O/R + L as bars on a log axis: three terms, the longest marked, and the total between full overlap and none."""
+"""T = D/BW + O/R + L as one bar of three pieces, and as it runs: what overlaps lies over each other, to the same scale."""
 
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
 
 from ironlaw.engine.device.predict import Prediction
+from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.theme import SYMBOLS, TERM_NAMES
 from ironlaw.widget.colours import TERMS
-from ironlaw.widget.figure import Axis, Figure, Row, Table, mark
+from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import cite, exact, format_quantity, share
 
-TOTAL = "T total"
+ADDED, RUNS, FALL = "added up", "as it runs", "four runs in five"
+ROOM = 1.5  # of the longest bar, for its words
 
 
 def row_name(term: str) -> str:
@@ -19,47 +20,86 @@ def row_name(term: str) -> str:
     return f"{SYMBOLS[term]} {TERM_NAMES[term]}"
 
 
-def terms(prediction: Prediction, predicted: str | None = None, id: str = "terms", interval: bool = False) -> Figure:
-    """The figure of one prediction. `predicted`: the term that the learner said would be the largest, or "equal".
+def terms(
+    prediction: Prediction, predicted: str | None = None, true: str | None = None, id: str = "terms", interval: bool = False
+) -> Figure:
+    """The figure of one prediction. `predicted`: the term that the learner said would be the largest, or "equal"; `true`: the one that is.
 
     `interval` draws where four measured runs in five should fall, if that is known.
     """
     seconds = dict(zip(TERMS, map(float, (prediction.data_s, prediction.compute_s, prediction.overhead_s)), strict=True))
     bound, total = str(prediction.bound), float(prediction.seconds)
     low, high = (float(end) for end in prediction.overlap)
-    sources, whole = _sources(prediction), sum(seconds.values())
-    marks = []
-    for term, value in seconds.items():
-        name = row_name(term)
-        hover: list[Row] = [("exactly", exact(value, "s")), ("of the sum", share(value, whole)), sources[term]]
-        more: dict[str, Any] = {"id": term, "name": name, "emphasis": term == bound, "tags": _tags(term, bound, predicted)}
-        marks.append(mark("bar", term, x=value, y=name, label=format_quantity(value, "s"), hover=hover, **more))
-    span = [("overlapped", exact(low, "s")), ("in sequence", exact(high, "s")), ("predicted", exact(total, "s"))]
+    said, answer = _said(predicted, true)
+    whole = sum(seconds.values())
+    marks = [*_added(seconds, _sources(prediction)), _behind(ADDED, whole, whole, said, "prediction" if said else "")]
+    marks += [*_lanes(seconds, total), _behind(RUNS, total, total, answer, "truth" if answer else "")]
     runs = [float(end) for end in prediction.interval] if interval and prediction.interval else []
     runs = runs if all(map(isfinite, runs)) else []  # an open end can't be drawn
-    words = _between(low, high)
-    last = bool(runs) and runs[1] > high  # the words stand behind whichever ends last
-    overlap: dict[str, Any] = {"x0": low, "x1": high, "y": TOTAL, "id": "overlap", "name": TOTAL, "emphasis": True}
-    marks.append(mark("bar", "muted", **overlap, hover=span, label="" if last else words))
     if runs:
-        ends: dict[str, Any] = {"x0": runs[0], "x1": runs[1], "y": TOTAL, "id": "interval", "thin": True, "emphasis": True}
-        fall: list[Row] = [("four runs in five", f"{format_quantity(runs[0], 's')} to {format_quantity(runs[1], 's')}")]
-        marks.append(mark("bar", "accent", **ends, name="measured runs", hover=fall, label=words if last else ""))
-    marks.append(mark("point", "accent", x=total, y=TOTAL, id="total", shape="diamond", size=5, emphasis=True))
-    title = f"{TERM_NAMES[bound].capitalize()} is the bottleneck"
-    names = (*(row_name(term) for term in TERMS), TOTAL)
+        marks += _fall(runs, total)
+    legend = tuple(
+        {"colour": term, "label": f"{row_name(term)} {format_quantity(value, 's')}" + (", the bottleneck" if term == bound else "")}
+        for term, value in seconds.items()
+    )
+    ends = {"overlapped": low, "in sequence": high, "predicted": total}
     return Figure(
-        id, title, Axis("log", "time", "s"), Axis("band", names=names), tuple(marks), _words(seconds, bound, low, high, predicted),
-        _table(seconds, bound, {"overlapped": low, "in sequence": high, "predicted": total}, runs, predicted),
-        note=f"{format_quantity(seconds[bound], 's')} of {format_quantity(total, 's')}",
+        id, f"{TERM_NAMES[bound].capitalize()} is the bottleneck",
+        Axis("linear", "time", "s", (0.0, up_to(ROOM * max(whole, *runs, total)))),
+        Axis("band", names=(ADDED, RUNS, *([FALL] if runs else ()))), tuple(marks), _words(seconds, bound, low, high, predicted),
+        _table(seconds, bound, ends, runs, predicted), f"{format_quantity(seconds[bound], 's')} of {format_quantity(total, 's')}", legend,
+        {"stacked": True, "row": 60},
     )  # fmt: skip
 
 
-def _tags(term: str, bound: str, predicted: str | None) -> list[dict[str, str]] | None:
-    """Words after a bar's value, because colour alone is not enough."""
-    binds = [{"text": "bottleneck", "colour": term}] if term == bound else []
-    guess = [{"text": "◆ you said", "colour": "accent"}] if term == predicted else []
-    return [*binds, *guess] or None
+def _said(predicted: str | None, true: str | None) -> tuple[str, str]:
+    """The words behind the two bars: what was said, and what it is."""
+    if predicted is None:
+        return "", ""
+    name = TERM_NAMES.get(predicted, "about equal")
+    if predicted == true:
+        return "", f"◆ you said {name}, and it is"
+    return f"◆ you said {name}", f"✓ it is {TERM_NAMES[true]}" if true else ""
+
+
+def _behind(row: str, at: float, value: float, words: str, role: str) -> Mark:
+    colour = {"prediction": "accent", "truth": "ink"}.get(role, "ink")
+    label = f"{format_quantity(value, 's')}  {words}".strip()
+    return mark("label", colour, x=at, y=row, id=f"behind-{row}", label=label, role=role or None)
+
+
+def _added(seconds: dict[str, float], sources: dict[str, str]) -> list[Mark]:
+    """One piece after the other: the sum."""
+    whole, marks, at = sum(seconds.values()), [], 0.0
+    for term, value in seconds.items():
+        hover: list[Row] = [("exactly", exact(value, "s")), ("of the sum", share(value, whole)), sources[term]]
+        name = f"{TERM_NAMES[term]} {format_quantity(value, 's')}"
+        marks.append(mark("bar", term, x0=at, x1=at + value, y=ADDED, id=term, name=name, hover=hover))
+        at += value
+    return marks
+
+
+def _lanes(seconds: dict[str, float], total: float) -> list[Mark]:
+    """A lane for each term, from the start to T: compute begins as much before the data is there as the two overlap, and overhead ends
+    last."""
+    data, compute, overhead = seconds.values()
+    together = min(max(0.0, data + compute + overhead - total), data, compute)
+    starts = dict(zip(seconds, (0.0, data - together, max(0.0, total - overhead)), strict=True))
+    return [
+        mark("bar", term, x0=starts[term], x1=starts[term] + value, y=RUNS, slot=[i, len(seconds)], id=f"lane-{term}",
+             name=TERM_NAMES[term], hover=[("exactly", exact(value, "s")), ("begins at", format_quantity(starts[term], "s"))])
+        for i, (term, value) in enumerate(seconds.items())
+        if value > 0
+    ]  # fmt: skip
+
+
+def _fall(runs: list[float], total: float) -> list[Mark]:
+    words = f"{format_quantity(runs[0], 's')} to {format_quantity(runs[1], 's')}"
+    return [
+        mark("bar", "accent", x0=runs[0], x1=runs[1], y=FALL, id="interval", thin=True, name="measured runs", hover=[(FALL, words)]),
+        mark("point", "accent", x=total, y=FALL, id="total", shape="diamond", size=5),
+        mark("label", "ink", x=runs[1], y=FALL, id="behind-runs", label=words),
+    ]
 
 
 def _between(low: float, high: float) -> str:

@@ -14,12 +14,14 @@ from ironlaw.widget.piece_kinds import KINDS
 
 CONTRACT = "contract"  # not a file: written from Python's own tables
 # Joined in this order into one module: each file uses only names from those before it. DRAWING alone draws a figure.
-DRAWING = ("dom", "units", "scale", "labels", "words", "tip", "axes", "marks", "drag", "targets", "table", "figure", "grid")
+DRAWING = (
+    "dom", "units", "scale", "labels", "words", "tip", "ends", "axes", "marks", "many", "drag", "targets", "table", "figure", "grid",
+)  # fmt: skip
 MOVING = ("scene", "player")  # after DRAWING: pictures that move
 SCRIPTS = (
-    "dom", "units", "scale", "labels", "words", "tip", "axes", "marks", "contract", "schema", "numbers", "play", "dials", "chain", "pins",
-    "drag", "targets", "table", "figure", "grid", *MOVING, "readouts", "export", "permalink", "direct", "pending", "link", "tabs",
-    "instrument", "sealed", "lock", "reflect", "small", "card", "sheet", "map", "walk", "questions", "experiment", "flow", "piece",
+    "dom", "units", "scale", "labels", "words", "tip", "ends", "axes", "marks", "many", "contract", "schema", "numbers", "play", "dials",
+    "chain", "pins", "drag", "targets", "table", "figure", "grid", *MOVING, "readouts", "export", "permalink", "direct", "pending", "link",
+    "tabs", "instrument", "sealed", "lock", "reflect", "small", "card", "sheet", "map", "walk", "questions", "experiment", "flow", "piece",
 )  # fmt: skip
 HOSTED = (*SCRIPTS, "hosted", "host")  # for a page with one piece
 LAB = (*SCRIPTS, "cells", "served")  # for a lab of the labs' server

@@ -20,7 +20,7 @@ from ironlaw.units import spoken
 from ironlaw.widget.colours import COLOURS
 
 SCALES = ("log", "linear", "band")
-MARKS = ("bar", "line", "point", "area", "rule", "label")
+MARKS = ("bar", "dot", "cells", "line", "point", "area", "rule", "label")
 SHAPES = ("circle", "square", "triangle", "diamond", "cross")
 ROLES = ("prediction", "truth")
 
@@ -109,9 +109,13 @@ def mark(
 ) -> Mark:  # fmt: skip
     """Any mark. Positions and options go by name; those that are None or False are left out.
 
+    A bar's length is its value, so that it needs a linear axis that holds zero; a dot stands where a bar would end, on any axis. Cells
+    are things drawn one by one: `grid` columns and rows of them between x0 and x1 (and y0 and y1, or in the row y), from `start` on.
+
     Options: shape, size, dash, emphasis, pattern, hollow, role, distance (of a prediction), tags (words after a bar's
-    value), thin (an interval over its bar), slot (i of n bars in one row), along (a line's words follow it), drag ({"dial", "axis"}),
-    solid (an area that hides what is under it), opens (a page of this site that a click or Enter leads to), id (keeps the node).
+    value), thin (an interval over its bar), slot (i of n bars in one row), along (a line's words follow it), arrow (a head in a line's
+    middle), drag ({"dial", "axis"}), solid (an area that hides what is under it), opens (a page of this site that a click or Enter leads
+    to), id (keeps the node).
     """
     options = {key: value for key, value in more.items() if value is not None and value is not False}
     places = tuple((key, options.pop(key)) for key in ("x", "y", "x0", "x1", "y0", "y1") if key in options)
@@ -131,7 +135,7 @@ class Figure:
     legend: tuple[dict[str, Any], ...] = ()
     more: dict[str, Any] = field(
         default_factory=dict
-    )  # height, width ("half"), stacked, plain (no axes), tab, alone (its tab on a phone), caption
+    )  # height, ratio (height of width), width ("half"), stacked, plain (no axes), tab, alone (its tab on a phone), caption
 
     def __post_init__(self) -> None:
         if not self.text.strip() or not self.title.strip():
@@ -140,6 +144,8 @@ class Figure:
         if not self.marks:
             raise BadValue(f"figure {self.id!r} has no marks; give it at least one")
         for item in self.marks:
+            if item.type == "bar":
+                self._check_bar(item)
             for key, value in item.at:
                 axis = self.x if key.startswith("x") else self.y
                 if not axis.holds(value):
@@ -147,6 +153,17 @@ class Figure:
             for point in item.points:
                 if not (self.x.holds(point[0]) and all(self.y.holds(v) for v in point[1:])):
                     raise BadValue(f"figure {self.id!r}: a {item.type} goes through {point!r}, which its axes do not hold")
+
+    def _check_bar(self, bar: Mark) -> None:
+        """Its length must mean something: no log axis, and zero on it unless the bar says where it begins. An interval is no length."""
+        along, axis = ("x", self.x) if self.y.scale == "band" else ("y", self.y)
+        if dict(bar.more).get("thin"):
+            return
+        if axis.scale == "log":
+            raise BadValue(f"figure {self.id!r}: a bar on a log axis has no true length; draw a dot")
+        begins = any(key == f"{along}0" for key, _ in bar.at)
+        if not begins and axis.domain is not None and not axis.domain[0] <= 0 <= axis.domain[1]:
+            raise BadValue(f"figure {self.id!r}: a bar on an axis from {axis.domain[0]:g} to {axis.domain[1]:g}; let the axis hold zero")
 
     def to_dict(self) -> dict[str, Any]:
         table = {"columns": list(self.table.columns), "rows": [list(row) for row in self.table.rows]}

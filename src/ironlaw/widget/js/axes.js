@@ -10,6 +10,7 @@ const valuesOn = (figure, key) => figure.marks.flatMap((mark) => [
 
 // The words at the end of a bar: its value, then tags such as "bottleneck" or "your prediction".
 const barWords = (mark) => [mark.label, ...(mark.tags ?? []).map((tag) => tag.text)].filter(Boolean);
+const inRow = (mark) => mark.type === "bar" || mark.type === "dot"; // a value by its name: words stand behind it
 const barWidth = (mark) => barWords(mark).reduce((sum, text) => sum + measure(text, true) + 10, 0);
 
 const ROOM = 40; // px: the room for words at the ends of bars comes in such steps
@@ -18,9 +19,9 @@ const ROOM = 40; // px: the room for words at the ends of bars comes in such ste
 function layout(figure, width) {
   const rows = figure.y.scale === "band";
   const columns = figure.x.scale === "band";
-  const grounded = figure.marks.some((mark) => mark.type === "bar");
+  const grounded = figure.marks.some(inRow);
   const [xDomain, yDomain] = ["x", "y"].map((key) => figure[key].scale !== "band" && domainOf(figure[key], valuesOn(figure, key), grounded && (key === "x" ? rows : columns)));
-  const bars = figure.marks.filter((mark) => mark.type === "bar" && rows);
+  const bars = figure.marks.filter((mark) => inRow(mark) && rows);
   // in steps, so that a label that grows by a letter while a dial moves does not move the axis
   const ends = figure.stacked ? 0 : Math.ceil(Math.max(0, ...bars.map(barWidth)) / ROOM) * ROOM;
   const names = rows ? Math.max(...figure.y.names.map((name) => measure(name, true))) : 0;
@@ -37,8 +38,11 @@ function layout(figure, width) {
     pad.left = figure.y.scale === "band" ? 4 : Math.max(24, ...ticks.map((tick) => measure(tick.text) + 10));
     pad.top += LINE;
   }
+  const tails = rows ? 0 : tailRoom(figure, width);
+  pad.right = Math.max(pad.right, tails);
   if (figure.plain) Object.assign(pad, { left: 4, right: 4, top: TOP, bottom: TOP }); // places, not quantities: no axes
   const inner = { left: pad.left, right: width - pad.right };
+  if (isSquare(figure, xDomain, yDomain)) inner.right = Math.min(inner.right, inner.left + heightOf(figure, width) - pad.top - pad.bottom - (upright.length ? LINE : 0));
   const x = makeScale(figure.x, xDomain, [inner.left, inner.right]);
   const over = lanes(upright.map((mark) => ({ mark, x: x.at(mark.x), text: ruleText(mark), bold: Boolean(mark.role) })), { left: 0, right: width });
   const pair = revealPair(figure);
@@ -46,11 +50,14 @@ function layout(figure, width) {
   const height = rows ? pad.top + stepY * figure.y.names.length + pad.bottom : heightOf(figure, width);
   const box = { ...inner, top: pad.top, bottom: height - pad.bottom };
   const y = makeScale(figure.y, yDomain, rows ? [box.top, box.bottom] : [box.bottom, box.top]);
-  return { figure, width, height, box, x, y, rows, columns, above, over, pair };
+  return { figure, width, height, box, x, y, rows, columns, above, over, pair, tails };
 }
 
+// Both axes count the same thing from the same start to the same end: a step across is as long as a step up.
+const isSquare = ({ x, y, plain }, across, up) => !plain && x.scale !== "band" && x.scale === y.scale && (x.unit ?? "") === (y.unit ?? "") && across[0] === up[0] && across[1] === up[1];
+
 // On a phone no picture is higher than two thirds of its width: dials stand under it.
-const heightOf = (figure, width) => (width < NARROW ? Math.min(figure.height ?? 240, 280) : Math.min(figure.height ?? 380, Math.max(280, Math.round(width * 0.52))));
+const heightOf = (figure, width) => (figure.ratio ? Math.round(width * figure.ratio) : width < NARROW ? Math.min(figure.height ?? 240, 280) : Math.min(figure.height ?? 380, Math.max(280, Math.round(width * 0.52))));
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const ruleText = (mark) => (mark.role === "prediction" ? `◆ ${mark.label}` : mark.label);
@@ -80,7 +87,8 @@ function axesView(plan) {
     }
     out.push(h("text", { key: "y-axis", class: "il-axis", x: 0, y: 13 }, axisName(figure.y, width)));
   }
-  out.push(h("text", { key: "x-axis", class: "il-axis", x: box.right, y: height - 6, "text-anchor": "end" }, axisName(figure.x, width)));
+  const across = axisName(figure.x, width);
+  out.push(h("text", { key: "x-axis", class: "il-axis", x: Math.max(box.right, measure(across)), y: height - 6, "text-anchor": "end" }, across));
   return out;
 }
 
@@ -88,7 +96,7 @@ function axesView(plan) {
 function rowNames(plan) {
   const { figure, box, y, width, rows, above } = plan;
   if (!rows) return [];
-  const ends = new Map(figure.stacked ? [] : figure.marks.filter((mark) => mark.type === "bar").map((mark) => [mark.y, barWidth(mark)]));
+  const ends = new Map(figure.stacked ? [] : figure.marks.filter(inRow).map((mark) => [mark.y, barWidth(mark)]));
   const strong = new Set(figure.marks.filter((mark) => mark.emphasis).map((mark) => mark.y));
   return figure.y.names.map((name) => h("text", {
     key: `ny${name}`, class: `il-name ${strong.has(name) ? "il-strong" : ""}`, x: above ? box.left : box.left - 10,

@@ -20,7 +20,7 @@ function freshFigure(figure, id, width, ctx) {
   return h("figure", { key: id, class: `il-figure ${figure.width ? `il-${figure.width}` : ""}` },
     h("figcaption", {}, h("strong", { class: figure.tint ? `c-${figure.tint}` : null }, figure.title), figure.note && h("span", { class: "il-quiet" }, ` ${figure.note}`), figure.caption && rich("p", { class: "il-caption" }, figure.caption)),
     h("div", holder, width > 60 ? plotView(figure, id, width, ctx) : null),
-    figure.legend?.length ? legendView(figure.legend, ui) : null,
+    legendOf(figure, width).length ? legendView(legendOf(figure, width), ui) : null,
     figure.foot && h("p", { key: "foot", class: "il-foot" }, figure.foot),
     ctx.apart ? null : tableView(figure, id, ctx));
 }
@@ -29,13 +29,13 @@ function plotView(figure, id, width, ctx) {
   const { ui } = ctx;
   const plan = layout(figure, width);
   ui.tall?.[plan.height > TALL ? "add" : "delete"](id);
-  Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], later: [], sides: [], dimmed: figure.marks.some((mark) => mark.emphasis) });
+  Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], later: [], sides: [], ending: [], dimmed: figure.marks.some((mark) => mark.emphasis) });
   const { box, height } = plan;
   for (const { left, right, lane } of plan.over.placed.values()) plan.taken.push({ left, right, top: box.top - 9 - LINE * lane - SIZE, bottom: box.top - 4 - LINE * lane });
   const drawn = figure.marks.map((mark, i) => ({ mark, key: `${mark.type}:${mark.id ?? mark.name ?? i}`, i })).map((item) => ({ ...item, ...MARKS[item.mark.type](item.mark, item.key, plan) }));
-  const order = { area: 0, rule: 1, bar: 2, line: 3, point: 4, label: 5 };
+  const order = { area: 0, rule: 1, bar: 2, dot: 2, cells: 2, line: 3, point: 4, label: 5 };
   const shapes = [...drawn].sort((a, b) => order[a.mark.type] - order[b.mark.type]).flatMap((item) => item.shapes);
-  const words = [...sideLabels(plan), ...plan.later.flatMap((make) => make() ?? [])];
+  const words = [...tailLabels(plan), ...sideLabels(plan), ...plan.later.flatMap((make) => make() ?? [])];
   const size = { width, height, viewBox: `0 0 ${width} ${height}` };
   const targets = drawn.filter((item) => item.target && (item.mark.hover?.length || item.mark.drag));
   const layers = clearWords([h("g", { key: "axes" }, axesView(plan)), h("g", { key: "marks" }, shapes), h("g", { key: "words" }, rowNames(plan), words, bracket(plan))], width, height);
@@ -157,6 +157,7 @@ const legendView = (legend) => h("ul", { key: "legend", class: "il-legend", role
 
 function swatch(item) {
   if (item.shape === "line") return h("path", { class: "il-line", d: "M0,7H14", "stroke-dasharray": item.dash ? "4 3" : null });
+  if (item.shape === "person") return h("path", { class: `il-bar ${item.hollow ? "il-outline" : ""}`, d: thing("person", 3, 0.5, 8, 13) });
   if (item.shape) return h("path", { class: `il-point ${item.hollow ? "il-hollow" : ""}`, d: shapePath(item.shape, 7, 7, 5) });
   return [h("rect", { class: "il-bar", x: 1, y: 1, width: 12, height: 12, rx: 2 }), item.pattern && h("path", { class: "il-stripe", d: "M1,9L9,1M5,13L13,5" })];
 }

@@ -27,7 +27,16 @@ function startClear(left, width, plan) {
   return start + width < plan.width + 8 ? start : left;
 }
 
+// A value by its name where a bar would have no true length: a dot, and a line that leads the eye to it.
+const DOT = 6;
+const dotShapes = (mark, key, area, { box }) => [
+  h("path", { key: `${key}g`, class: "il-guide", d: `M${box.left},${area.y + DOT}H${area.x}` }),
+  h("path", { key, class: `il-point c-${mark.colour ?? "ink"} ${mark.emphasis ? "il-emphasis" : ""} ${mark.pattern ? "il-hollow" : ""}`, d: shapePath("circle", area.x + DOT, area.y + DOT, DOT) }),
+];
+
 const MARKS = {
+  dot: (mark, key, plan) => MARKS.bar(mark, key, plan),
+
   bar(mark, key, plan) {
     const { x, y, rows, above, figure } = plan;
     const [scale, other] = rows ? [x, y] : [y, x];
@@ -46,12 +55,15 @@ const MARKS = {
       Object.assign(area, { y: middle - 1.5, height: 3 });
       if (!under) sample(plan.taken, [area.x, middle], [area.x + area.width, middle]);
     }
-    const shapes = [h("rect", { key, class: classOf(mark, plan, "bar"), rx: 2, ...area })];
-    if (mark.pattern) shapes.push(h("rect", { key: `${key}p`, class: "il-hatch", rx: 2, fill: `url(#${plan.hatch})`, ...area }));
+    if (mark.type === "dot") Object.assign(area, { x: to - DOT, y: start + thick / 2 - DOT, width: 2 * DOT, height: 2 * DOT });
+    else if (figure.stacked && rows && area.width > 4) area.width -= 1; // pieces that touch stay apart
+    else if (figure.stacked && !rows && area.height > 4) area.height -= 1;
+    const shapes = mark.type === "dot" ? dotShapes(mark, key, area, plan) : [h("rect", { key, class: classOf(mark, plan, "bar"), rx: 2, ...area })];
+    if (mark.pattern && mark.type === "bar") shapes.push(h("rect", { key: `${key}p`, class: "il-hatch", rx: 2, fill: `url(#${plan.hatch})`, ...area }));
     const words = barWords(mark);
     if (figure.stacked) {
       const name = mark.name ?? mark.label;
-      if (name && measure(name) < area.width - 8) shapes.push(h("text", { key: `${key}l`, class: `il-inside c-${mark.fail ? "fail" : mark.colour} ${plan.dimmed && !mark.emphasis ? "il-faded" : ""}`, x: area.x + area.width / 2, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
+      if (name && measure(name) < area.width - 8 && area.height >= SIZE + 3) shapes.push(h("text", { key: `${key}l`, class: `il-inside c-${mark.fail ? "fail" : mark.colour} ${plan.dimmed && !mark.emphasis ? "il-faded" : ""}`, x: area.x + area.width / 2, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
     } else if (words.length && rows) {
       const place = above ? { x: endClear(plan.width - 2, barWidth(mark), plan), y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { x: startClear(area.x + area.width + 7, barWidth(mark), plan), y: area.y + area.height / 2 + 4.5 };
       shapes.push(h("text", { key: `${key}l`, class: `il-value ${mark.emphasis ? "il-strong" : ""}`, ...place },
@@ -67,6 +79,8 @@ const MARKS = {
     const d = at.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)},${b.toFixed(1)}`).join("");
     const shapes = [h("path", { key, class: classOf(mark, plan, "line"), d, "stroke-dasharray": mark.dash === true ? "6 4" : mark.dash || null, "clip-path": `url(#${plan.clip})` })];
     for (let i = 1; i < at.length; i += 1) sample(plan.taken, at[i - 1], at[i]);
+    if (mark.arrow) shapes.push(headOf(mark, key, at, plan));
+    if (mark.end && plan.tails) plan.ending.push({ mark, key, at });
     const middle = at[Math.floor(at.length / 2)];
     if (mark.label) plan.later.push(() => lineLabel(mark, key, at, plan));
     return { shapes, target: { left: middle[0] - 12, right: middle[0] + 12, top: middle[1] - 12, bottom: middle[1] + 12, line: at } };
@@ -139,6 +153,13 @@ const MARKS = {
     return { shapes: [] };
   },
 };
+
+// The head of an arrow, a little beyond the middle of a line: which way things go.
+function headOf(mark, key, at, plan) {
+  const [[ax, ay], [bx, by]] = [at[0], at.at(-1)];
+  const angle = (Math.atan2(by - ay, bx - ax) * 180) / Math.PI;
+  return h("path", { key: `${key}h`, class: `${classOf(mark, plan, "line")} il-head`, d: "M-7,-6L5,0L-7,6", transform: `translate(${(ax + 0.58 * (bx - ax)).toFixed(1)},${(ay + 0.58 * (by - ay)).toFixed(1)}) rotate(${angle.toFixed(1)})` });
+}
 
 // An upright rule from top to bottom; where the names of bars stand over them, it lets those out that it would run through.
 function uprightPath(at, top, { box, y, rows, above, figure }) {

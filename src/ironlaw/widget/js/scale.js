@@ -2,10 +2,11 @@
 
 const finite = (values) => values.filter((v) => typeof v === "number" && Number.isFinite(v));
 
-// The next of 1, 2, 5, 10, 20 … that is not below.
-function upTo(high) {
+// The next round figure that is not below: near enough that no picture is half empty.
+const ROUND = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
+function upTo(high, digits = ROUND) {
   const size = 10 ** Math.floor(Math.log10(high));
-  return [1, 2, 5, 10].map((digit) => digit * size).find((end) => end >= high * (1 - 1e-9));
+  return digits.map((digit) => digit * size).find((end) => end >= high * (1 - 1e-9));
 }
 
 // Where an axis begins and ends if Python does not say: bars stand on a decade (or on zero), points get some room. The ends are round, so
@@ -23,8 +24,9 @@ function domainOf(axis, values, grounded) {
   const [low, high] = [Math.min(...good, grounded ? 0 : Infinity), Math.max(...good, grounded ? 0 : -Infinity)];
   if (grounded && low >= 0) return [0, high > 0 ? upTo(high * 1.02) : 1];
   const room = (high - low || Math.abs(high) || 1) * 0.05;
-  const step = upTo((high - low || Math.abs(high) || 1) / 5);
-  return [Math.floor((low - room) / step) * step, grounded && high <= 0 ? 0 : Math.ceil((high + room) / step) * step];
+  const step = upTo((high - low || Math.abs(high) || 1) / 10, [1, 2, 5, 10]);
+  const start = Math.floor((low - room) / step) * step;
+  return [low >= 0 ? Math.max(0, start) : start, grounded && high <= 0 ? 0 : Math.ceil((high + room) / step) * step];
 }
 
 // range: pixels from the axis' low end to its high end

@@ -62,7 +62,7 @@ function nearest(event, targets, root) {
   let best = { i: -1, cost: Infinity };
   targets.forEach(({ target: t, mark }, i) => {
     const far = t.line ? Math.min(...t.line.map(([a, b]) => Math.hypot(a - px, b - py))) : Math.hypot(Math.max(t.left - px, 0, px - t.right), Math.max(t.top - py, 0, py - t.bottom));
-    const rank = { point: 0, line: 4, rule: 6, bar: 8 }[mark.type] ?? 9;
+    const rank = { point: 0, line: 4, rule: 6, dot: 0, bar: 8 }[mark.type] ?? 9;
     if (far <= REACH && far + rank < best.cost) best = { i, cost: far + rank };
   });
   return best.i;

@@ -1,7 +1,7 @@
 // No two words of a picture lie on each other: what matters most is placed first; what is in its way moves a little, or goes. What a
 // label that went would have said is in its target, and in the table.
 
-const RANKS = [[/il-name|il-tick/, 0], [/il-value/, 1], [/il-strong/, 2], [/il-axis/, 3], [/il-over/, 4], [/il-inside/, 5], [/il-regime/, 7]];
+const RANKS = [[/il-name|il-tick|il-tail/, 0], [/il-value/, 1], [/il-strong/, 2], [/il-axis/, 3], [/il-over/, 4], [/il-inside/, 5], [/il-regime/, 7]];
 const SHIFTS = [[0, 0], [0, -15], [0, 15], [0, -30], [0, 30], [-24, 0], [24, 0], [-24, -15], [24, -15], [-24, 15], [24, 15], [0, -45], [0, 45], [-60, 0], [60, 0]];
 const wordsOf = (node) => (typeof node === "object" ? node.children.map(wordsOf).join("") : String(node));
 const isBold = (node) => /il-strong|il-regime|il-inside|il-tagged/.test(node.attributes?.class ?? "");

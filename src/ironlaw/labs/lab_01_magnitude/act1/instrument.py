@@ -12,11 +12,13 @@ from ironlaw.kit import settings
 from ironlaw.kit.context import Context, pick, the
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
 from ironlaw.labs.tables import scrolling_table
+from ironlaw.pictures import million
 from ironlaw.pictures.ladder import QUANTITIES, ladder, unit_of, value_of
 from ironlaw.pictures.reveal_picture import rules
+from ironlaw.pictures.theme import context_colour
 from ironlaw.systems.fields import among
 from ironlaw.units import show, significant
-from ironlaw.widget.figure import tabbed
+from ironlaw.widget.figure import Figure, tabbed
 
 HEADLINE, COMMON = "headline", "int8"
 LOG, LINEAR = "log", "linear"
@@ -50,7 +52,7 @@ class Setting:
     a: Context
     b: Context
     formats: str = among({HEADLINE: "each device's headline", COMMON: "INT8 for all"}, HEADLINE, "Number format of the rates")
-    scale: str = among({LOG: "log: equal factors", LINEAR: "linear: true lengths"}, LOG, "Scale of the bars")
+    scale: str = among({LOG: "log: equal factors", LINEAR: "linear: true lengths"}, LOG, "Scale")
 
 
 def dials(lab: kit.Lab) -> Any:
@@ -69,6 +71,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     return kit.View(
         figures=[
             ladder(rated, "compute", extra=marks, foot=felt(a, b, gaps["compute"]), **drawn),
+            *scaled(a, b, gaps["compute"]),
             *(
                 tabbed(ladder(lab.contexts, axis, width="third", **drawn), "Bandwidth, capacity, power")
                 for axis in QUANTITIES
@@ -78,7 +81,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         cards=[_card(axis, ratio) for axis, ratio in gaps.items()],
         formula=_formula(a, b, formats),
         note=_table(a, b, formats, gaps) + _notes(lab, formats),
-        seen={"multipliers": width(lab)["multipliers"]},
+        seen={"multipliers": width(lab)["multipliers"]} | _squares(lab, a, b, gaps["compute"]),
     )
 
 
@@ -109,8 +112,30 @@ def felt(a: Context, b: Context, ratio: float | None) -> str:
     """The gap as lengths: the shorter bar is a millimetre."""
     if ratio is None or a.slug == b.slug:
         return ""
-    small, large, factor = (b, a, ratio) if ratio >= 1 else (a, b, 1 / ratio)
+    large, small, factor = ordered(a, b, ratio)
     return f"If the bar of {the(small)} were 1 mm long, that of {the(large)} would be {length(1e-3 * factor)}."
+
+
+def ordered(a: Context, b: Context, ratio: float) -> tuple[Context, Context, float]:
+    """The larger one, the smaller one, and how often it goes into the larger."""
+    return (a, b, ratio) if ratio >= 1 else (b, a, 1 / ratio)
+
+
+def scaled(a: Context, b: Context, ratio: float | None) -> list[Figure]:
+    """The gap in compute as squares, where both have a rate."""
+    if ratio is None:
+        return []
+    large, small, factor = ordered(a, b, ratio)
+    sides = (million.Side(context.label, context_colour(context.regime)) for context in (large, small))
+    return [tabbed(million.to_scale(*sides, factor, f"{significant(factor)} to 1, to scale"), "To scale")]
+
+
+def _squares(lab: kit.Lab, a: Context, b: Context, ratio: float | None) -> dict[str, object]:
+    if ratio is None:
+        return {}
+    large, small, factor = ordered(a, b, ratio)
+    section = "act1.squares" if factor <= million.MANY else "act1.squares_of_squares"
+    return {"squares": lab.fill(section, large=the(large), small=the(small))}
 
 
 def length(metres: float) -> str:

@@ -21,9 +21,9 @@ def needs(case: Case) -> Figure:
     flash = {FLASH: case.facts.needs.weights} if case.from_flash else {}
     parts = {**flash, "live activations": memory.activations} if flash else _parts(memory)
     counted = list(parts)[-1]
-    bars = [
+    dots = [
         mark(
-            "bar", "ridge" if name in flash else "ink" if fits else "fail", x=size, y=name, id=name, label=format_quantity(size, "B"),
+            "dot", "ridge" if name in flash else "ink" if fits else "fail", x=size, y=name, id=name, label=format_quantity(size, "B"),
             name=name, emphasis=name == counted, pattern=name in flash, hover=[("exactly", exact(size, "B"))],
             tags=None if fits or name != counted else [{"text": "too much", "colour": "fail"}],
         )
@@ -39,7 +39,7 @@ def needs(case: Case) -> Figure:
         ("usable", capacity, exact(memory.usable, "B")),
     )
     return Figure(
-        "fit", "It fits" if fits else "It does not fit", Axis("log", "bytes", "B"), Axis("band", names=tuple(parts)), (*bars, limit),
+        "fit", "It fits" if fits else "It does not fit", Axis("log", "bytes", "B"), Axis("band", names=tuple(parts)), (*dots, limit),
         f"Memory at once: {summary}.", Table(("what", "size", "exactly"), rows), note=summary,
     )  # fmt: skip
 

@@ -15,13 +15,11 @@ from ironlaw.labs.lab_01_magnitude.act2 import figures, local_runs, slots
 from ironlaw.labs.lab_01_magnitude.act2.case import CONVENTIONS, EACH, LAUNCH, Case, models_by_fit, premise
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD
 from ironlaw.pictures.beside import beside as with_measured
-from ironlaw.pictures.reveal_picture import on_rows
-from ironlaw.pictures.terms import row_name
 from ironlaw.pictures.terms import terms as term_bars
 from ironlaw.registry.workloads import about
 from ironlaw.systems.limits import fail, good, hit, warn
 from ironlaw.units import show, significant
-from ironlaw.widget.figure import Figure, tabbed
+from ironlaw.widget.figure import tabbed
 
 NAMES = {"memory": "Memory, D/BW", "compute": "Compute, O/R", "overhead": "Overhead, L"}
 FITS = {"good": "fits", "middling": "tight", "bad": "does not fit"}
@@ -48,9 +46,10 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     at_premise = case == premise(CLOUD)
     option = lab.choice("act2")
     claim = str(option.value) if option else None
-    bars = with_measured(term_bars(case.prediction), local_runs.bars(lab, case))
+    said = (claim, str(premise(CLOUD).prediction.bound)) if claim else ()
+    bars = with_measured(term_bars(case.prediction, *said), local_runs.bars(lab, case))
     drawn = [
-        tabbed(_marked(bars, claim), "Three terms"), tabbed(figures.needs(case), "Memory"),
+        tabbed(bars, "Three terms"), tabbed(figures.needs(case), "Memory"),
         tabbed(figures.curves(case), "Intensity by batch"),
     ]  # fmt: skip
     return kit.View(
@@ -66,13 +65,6 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def _why(lab: kit.Lab, at_premise: bool) -> str:
     return lab.fill("act2.fetched", **slots.fetched()) if at_premise else lab.fill("act2.longest")
-
-
-def _marked(bars: Figure, claim: str | None) -> Figure:
-    """With the term that was claimed, and the one that it is at the question's own settings."""
-    if claim is None:
-        return bars
-    return on_rows(bars, [row_name(term) for term in NAMES if claim in (term, "equal")], row_name(str(premise(CLOUD).prediction.bound)))
 
 
 def readouts(case: Case) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def trip(walk: Walk) -> Figure:
         paid = colour == "compute" or walk.so_far >= value
         tags = None if colour == "compute" else [{"text": "paid for" if paid else "owed", "colour": "good" if paid else "warn"}]
         hover = [(UNIT, significant(value, 6))]
-        marks.append(mark("bar", colour, x=value, y=name, id=name, name=name, label=count(value), tags=tags, hover=hover,
+        marks.append(mark("dot", colour, x=value, y=name, id=name, name=name, label=count(value), tags=tags, hover=hover,
                           emphasis=colour == "compute"))  # fmt: skip
     words = "; ".join(f"{name}: {count(value)} {UNIT.removesuffix('s') if count(value) == '1' else UNIT}" for name, value, _ in rows)
     table = Table(("step", UNIT, "paid for"), tuple((n, count(v), "" if c == "compute" else _yes(walk.so_far >= v)) for n, v, c in rows))

@@ -39,7 +39,7 @@ def change(lab: kit.Lab, setting: Setting) -> Figure:
                             zip((case.low, case.high), ends, strict=True)]  # fmt: skip
         words = format_quantity(ends[0], "%") if ends[0] == ends[1] else f"{significant(ends[0])} to {format_quantity(ends[1], '%')}"
         if end - start > 1e-9:
-            marks.append(mark("bar", colour, x0=start, x1=end, y=name, id=f"band-{name}", name=name, hover=hover))
+            marks.append(mark("bar", colour, x0=start, x1=end, y=name, thin=True, id=f"band-{name}", name=name, hover=hover))
         marks.append(mark("point", colour, x=end, y=name, size=7, id=f"end-{name}", name=name, label=words, hover=hover,
                           shape="circle" if name == SET else "diamond"))  # fmt: skip
         cells.append((name, significant(case.low), format_quantity(ends[0], "%"), significant(case.high), format_quantity(ends[1], "%")))

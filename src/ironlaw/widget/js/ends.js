@@ -1,0 +1,34 @@
+// Lines carry their names at their ends: beside the plot where the picture is wide enough, moved apart where lines meet. On a phone the
+// legend names them.
+
+const WIDE = 560; // px
+const APART = 16; // px between two names
+
+// How much room the names take beside the plot; 0: none, so that the legend names the lines.
+function tailRoom(figure, width) {
+  const names = figure.marks.filter((mark) => mark.end).map((mark) => measure(mark.end));
+  if (!names.length || width < WIDE) return 0;
+  const room = Math.max(...names) + 14;
+  return room < 0.3 * width ? room : 0;
+}
+
+// What the legend still has to say.
+function legendOf(figure, width) {
+  if (!tailRoom(figure, width)) return figure.legend ?? [];
+  const named = new Set(figure.marks.map((mark) => mark.end));
+  return (figure.legend ?? []).filter((item) => !named.has(item.label));
+}
+
+// Names behind the ends of the lines, from the top; each as near its line as the one above it allows.
+function tailLabels({ ending, box, taken }) {
+  const sorted = ending.map(({ mark, key, at }) => ({ mark, key, px: at.at(-1)[0], y: at.at(-1)[1] })).sort((a, b) => a.y - b.y);
+  let last = -Infinity;
+  const places = sorted.map((item) => (last = Math.max(item.y, box.top + 4, last + APART)));
+  for (let i = places.length - 1, most = box.bottom - 2; i >= 0; i -= 1, most = places[i + 1] - APART) places[i] = Math.min(places[i], most);
+  return sorted.flatMap(({ mark, key, px, y }, i) => {
+    const [x, level] = [px + 9, places[i]];
+    taken.push(boxOf(x, level + 4.5, mark.end, "start", Boolean(mark.emphasis)));
+    const words = h("text", { key: `${key}e`, class: `il-over il-tail c-${mark.colour ?? "ink"} ${mark.emphasis ? "il-strong" : ""}`, x, y: level + 4.5 }, mark.end);
+    return Math.abs(level - y) > 5 ? [h("path", { key: `${key}el`, class: `il-leader c-${mark.colour ?? "ink"}`, d: `M${px.toFixed(1)},${y.toFixed(1)}L${x - 2},${level.toFixed(1)}` }), words] : [words];
+  });
+}
