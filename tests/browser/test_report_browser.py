@@ -63,7 +63,7 @@ def column(page: Page, place: str, at: int) -> list[str]:
 
 
 def test_pictures_are_drawn_and_tell_their_figures(opened: Page):
-    drawings = opened.locator("svg.il-drawing")
+    drawings = opened.locator("svg.il-drawing[role=img]")
     expect(drawings).to_have_count(8)  # all machines, each kind's modes, host and device, roofline, timeline, memory, saving
     for i in range(8):
         assert drawings.nth(i).get_attribute("aria-label")
@@ -158,6 +158,6 @@ def test_no_serious_axe_violation_and_nothing_scrolls_sideways(chromium: Browser
     with chromium.new_context(**looks) as context, watched(context.new_page()) as page:
         page.goto(report)
         page.locator("main > section > details").evaluate_all("folds => folds.forEach((fold) => { fold.open = true; })")
-        expect(page.locator("svg.il-drawing")).to_have_count(8)
+        expect(page.locator("svg.il-drawing[role=img]")).to_have_count(8)
         assert fits_across(page)
         assert serious(page) == []

@@ -3,6 +3,7 @@
 // for, and on paper, there is a strip of stills instead.
 
 const SPEEDS = [[0.25, "¼×"], [0.5, "½×"], [1, "1×"], [2, "2×"], [4, "4×"]];
+const READ = 90; // ms: figures that change more often can't be read
 const STOPS = 200; // of the scrubber
 const ONE_COLUMN = 480; // px: under this stills stand under each other
 const players = new WeakMap();
@@ -15,16 +16,18 @@ const motionView = (motion, ui) => h("section", { key: `motion:${motion.id}`, cl
 
 function makePlayer(root, ui) {
   const id = unique("motion");
-  const run = { motion: null, t: 0, speed: 1, playing: false, seen: false, width: 0, frame: 0, last: 0 };
+  const run = { motion: null, t: 0, speed: 1, playing: false, seen: false, width: 0, frame: 0, last: 0, told: 0 };
   let show = () => {};
   const parts = {};
   const still = () => stillness.matches || run.paper;
 
   // the picture, the scrubber and the counters; the words only when it rests, so that nobody is talked over
-  const draw = () => {
+  const draw = (now = Infinity) => {
     const { motion, t, playing } = run;
-    show(t);
-    if (!parts.scrub) return;
+    const counts = now - run.told > READ;
+    show(t, counts);
+    if (!parts.scrub || !counts) return;
+    run.told = Number.isFinite(now) ? now : 0;
     parts.scrub.value = Math.round((STOPS * t) / motion.end);
     for (const [node, counter] of parts.counters) node.textContent = counterText(["", ...counter.slice(1)], t);
     parts.clock.textContent = timeText(t, motion);
@@ -39,7 +42,7 @@ function makePlayer(root, ui) {
     run.t = Math.min(end, run.t + (((now - run.last) / 1000) * run.speed * end) / seconds);
     run.last = now;
     if (run.t >= end) return pause();
-    draw();
+    draw(now);
     run.frame = requestAnimationFrame(tick);
   };
   const go = () => {

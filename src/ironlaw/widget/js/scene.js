@@ -1,5 +1,5 @@
-// A moving picture at a moment. What stands still is drawn once; `at(t)` changes only what is different at that moment: the edge of what a
-// film has uncovered, what is lit, how high a level is, where a token is, what a counter says.
+// A moving picture at a moment. What stands still is drawn once; `at(t)` changes only what is different at that moment: the veil over what is
+// still to come, what is lit, how high a level is, where a token is, what a counter says.
 
 const AXIS = 26; // px under a film
 const EDGES = 6; // px left and right of a film: its first and last tick reach over its ends
@@ -50,7 +50,6 @@ function sceneView(motion, width, id, words, keep) {
     const d = points.map(([t, y], k) => `${k ? "L" : "M"}${when(t).toFixed(1)},${y.toFixed(1)}`).join("");
     return h("g", { key: `c${i}`, class: `c-${colour}` }, floor === null ? null : h("path", { class: "il-flood", d: `${d}V${floor}H${when(points[0][0]).toFixed(1)}z` }), h("path", { class: "il-line", d }));
   };
-  const uncovered = [...(motion.curves ?? []).map(curve), ...(motion.bars ?? []).map(bar)];
   const place = ([x0, x1, y, tall, label, colour, spans, plain], i) => {
     const area = { x: x(x0), y, width: x(x1) - x(x0), height: tall, rx: 3 };
     return h("g", { key: `p${i}`, class: `c-${colour}` }, plain ? null : h("rect", { class: "il-place", ...area }),
@@ -63,14 +62,15 @@ function sceneView(motion, width, id, words, keep) {
   const text = ([at, y, said, colour, anchor, strong], i) => h("text", { key: `w${i}`, class: `il-over c-${colour} ${strong ? "il-strong" : ""}`, x: at === 0 ? 0 : x(at), y, "text-anchor": anchor }, said);
   const counter = (made, i) => made[5] === null ? null : h("text", { key: `n${i}`, class: `il-over il-strong c-${made[6]}`, x: x(made[4]), y: made[5], "text-anchor": made[4] > 0.5 ? "end" : "start", ...kept("counters", i) });
   const lane = ([name, y, tall], i) => [h("rect", { key: `a${i}`, class: "il-lane", x: left, y, width: right - left, height: tall, rx: 2 }), h("text", { key: `an${i}`, class: "il-name", x: 0, y: motion.left ? y + tall / 2 + 4.5 : y - 5 }, name)];
-  return h("svg", { class: "il-drawing il-scene", role: "img", "aria-label": words, width, height: whole, viewBox: `0 0 ${width} ${whole}` },
-    h("defs", {}, h("clipPath", { id: `${id}-now` }, h("rect", { x: 0, y: 0, width: 0, height: whole, ...kept("edge") })), hatching(hatch)),
-    (motion.lanes ?? []).map(lane),
-    film ? [h("g", { key: "later", class: "il-later" }, uncovered), h("g", { key: "now", "clip-path": `url(#${id}-now)` }, uncovered)] : null,
-    (motion.levels ?? []).map(level), (motion.places ?? []).map(place),
-    film ? timeAxis(motion, when, right) : null,
-    film ? h("path", { key: "cursor", class: "il-cursor", d: `M0,0V${height + 4}`, ...kept("cursor") }) : null,
-    (motion.tokens ?? []).map(token), (motion.words ?? []).map(text), (motion.counters ?? []).map(counter));
+  const size = { width, height: whole, viewBox: `0 0 ${width} ${whole}` };
+  return [
+    h("svg", { key: "scene", class: "il-drawing il-scene", role: "img", "aria-label": words, ...size },
+      h("defs", {}, hatching(hatch)), (motion.lanes ?? []).map(lane), (motion.curves ?? []).map(curve), (motion.bars ?? []).map(bar),
+      (motion.levels ?? []).map(level), (motion.places ?? []).map(place), film ? timeAxis(motion, when, right) : null, (motion.tokens ?? []).map(token)),
+    // what is still to come lies under a veil, which moves by itself: nothing under it is painted again
+    film ? h("div", { key: "veil", class: "il-veil", style: `width:${width}px;height:${height + 4}px`, ...kept("veil") }) : null,
+    h("svg", { key: "words", class: "il-drawing il-scene il-on-top", "aria-hidden": "true", ...size }, (motion.words ?? []).map(text), (motion.counters ?? []).map(counter)),
+  ];
 }
 
 function timeAxis({ end, unit, height }, when, right) {
@@ -80,7 +80,7 @@ function timeAxis({ end, unit, height }, when, right) {
     h("text", { class: "il-tick", x: when(tick.value), y: height + 19, "text-anchor": anchor(tick) }, tick.text)));
 }
 
-// Draws it into `root` and returns what moves it: `at(t)`.
+// Draws it into `root` and returns what moves it: `at(t)`, or `at(t, false)` with the counters as they are.
 function stageScene(root, motion, width, id, words) {
   const nodes = { places: [], levels: [], tokens: [], counters: [] };
   root.replaceChildren();
@@ -96,11 +96,8 @@ function stageScene(root, motion, width, id, words) {
     if (name === "text") node.textContent = value;
     else node.setAttribute(name, value);
   };
-  return (t) => {
-    if (film) {
-      set(nodes.edge, "width", x(t / end).toFixed(1));
-      set(nodes.cursor, "transform", `translate(${x(t / end).toFixed(1)})`);
-    }
+  return (t, counts = true) => {
+    if (film) nodes.veil.style.transform = `translateX(${x(t / end).toFixed(1)}px)`;
     motion.places?.forEach(([, , , , , , spans], i) => spans.length && set(nodes.places[i], "visibility", spans.some(([from, to]) => t >= from && (t < to || to === end)) ? "visible" : "hidden"));
     motion.levels?.forEach(([, , y, tall, , points], i) => {
       const [share] = valueAt(points, t) ?? [0];
@@ -114,6 +111,6 @@ function stageScene(root, motion, width, id, words) {
       set(nodes.tokens[i], ...(place ? ["transform", `translate(${x(place[0]).toFixed(1)},${place[1].toFixed(1)})`] : ["visibility", "hidden"]));
       if (place) nodes.tokens[i].removeAttribute("visibility");
     });
-    motion.counters?.forEach((counter, i) => nodes.counters[i] && set(nodes.counters[i], "text", counterText(counter, t)));
+    if (counts) motion.counters?.forEach((counter, i) => nodes.counters[i] && set(nodes.counters[i], "text", counterText(counter, t)));
   };
 }
