@@ -6,6 +6,7 @@ import re
 
 NUMBERED = re.compile(r"lab_(?:v(?P<volume>\d+)_)?(?P<number>\d+)_?")
 VOLUMES = {1: "One machine", 2: "Many machines"}
+ACTS = {"act1": "Act I", "act2": "Act II"}
 # numbers of a volume whose labs hand their designs on in another order than they are counted in; those not listed follow
 PATHS = {2: (2, 3, 6, 5, 7, 10, 12, 13, 14, 15, 17)}
 
@@ -27,6 +28,11 @@ def name(slug: str) -> str:
 def subject(slug: str) -> str:
     """The slug without volume and number: `magnitude`."""
     return NUMBERED.sub("", slug, count=1)
+
+
+def act(step: str) -> str:
+    """`Act II` of act2, act2_reflection or act2.claims; any other name as it is."""
+    return ACTS.get(re.split(r"[._]", step, maxsplit=1)[0], step)
 
 
 def heading(number: int) -> str:

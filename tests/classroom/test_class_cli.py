@@ -45,7 +45,7 @@ def test_the_report_is_written_and_says_where(run, folder, tmp_path):
         assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "class-report").iterdir())
     assert run("report", "handed-in")[0] == 0  # a report replaces a report
     page = (tmp_path / "class-report" / "report.html").read_text(encoding="utf-8")
-    assert "Nothing can be said with 3 learners" in page and "read the shares below as stories" in page
+    assert "Nothing can be said with 3 learners" in page and "read the percentages below as anecdotes" in page
 
 
 def test_json_writes_no_file_unless_told_to(run, folder, tmp_path):

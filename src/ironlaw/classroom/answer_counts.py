@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ironlaw import lab_names
 from ironlaw.classroom.class_answers import Learner, learner
 from ironlaw.classroom.class_beliefs import Belief, count_beliefs
 from ironlaw.classroom.class_predictions import ItemFigures, figures
@@ -139,8 +140,8 @@ def _steps(learners: Sequence[Learner], labs: dict[str, LabSheet]) -> list[StepT
 
 
 def _label(lab: LabSheet, step: str) -> str:
-    act = step.partition(".")[0]
+    act = lab_names.act(step)
     if step in lab.places:
         return f"{lab.places[step]} ({act})" if "." in step else lab.places[step]
     kind = lab.items[step].kind if step in lab.items else ""
-    return f"{ {'reflection': 'Reflect', 'blank': 'Complete the sentence', 'number': 'Challenge'}.get(kind, 'Answer') } ({step})"
+    return f"{ {'reflection': 'Reflect', 'blank': 'Complete the sentence', 'number': 'Challenge'}.get(kind, 'Answer') } ({act})"

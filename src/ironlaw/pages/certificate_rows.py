@@ -11,7 +11,6 @@ from ironlaw.kit.question_texts import Asked, asked
 from ironlaw.pages.lab_catalogue import Lab
 from ironlaw.units import counted, joined, show, significant
 
-ACTS = {"act1": "Act I", "act2": "Act II"}
 MOST = 6  # fields of a design, and rows of a measurement, that the page shows; the file has all
 UNITS = {"_bytes_per_s": "B/s", "_bytes": "B", "_flops": "FLOP/s", "_s": "s"}  # how the name of a design's field says its unit
 OUTCOMES = ("_prediction", "_correct")  # of a design's fields: the table of predictions has them
@@ -35,9 +34,9 @@ def _lab(entry: Mapping[str, Any], lab: Lab | None) -> str:
 
 
 def _prediction(one: Mapping[str, Any], wording: Asked | None) -> str:
-    question = (wording and wording.line) or ACTS.get(one["question"], one["question"])
+    question = (wording and wording.line) or lab_names.act(one["question"])
     choice = wording.options.get(one["choice"], one["choice"]) if wording else one["choice"]
-    outcome = "as predicted" if one["correct"] else "otherwise"
+    outcome = "as predicted" if one["correct"] else "differently"
     return (
         f"<tr><td>{escape(question)}</td><td>{escape(choice)}</td>"
         f'<td class="sure">{one["confidence"]}<span class="unit"> of 5</span></td><td>{outcome}</td></tr>'

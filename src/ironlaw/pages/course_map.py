@@ -11,7 +11,7 @@ from ironlaw.pages.lab_catalogue import Lab
 from ironlaw.pages.records import STAGES, Records
 
 WIDTH, STEP, RADIUS = 360.0, 27.0, 10.5
-LINE, NAMES, MINUTES = 118.0, 138.0, WIDTH  # where the stops, the names and the minutes stand
+LINE, NAMES, MINUTES = 102.0, 121.0, WIDTH  # where the stops, the names and the minutes stand
 HEADING = 30.0  # what the name of a volume takes
 NEAREST, WIDER, WIDEST = 14.0, 9.0, LINE - 26.0  # how far an arc between neighbours bends, by how much more for each stop, and at most
 MARKS = {0: "fresh", len(STAGES) - 1: "done"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ironlaw.classroom.answer_counts import ClassFigures, finished
 from ironlaw.classroom.hand_ins import Refusal
+from ironlaw.classroom.sections.questions_section import place
 from ironlaw.classroom.sections.section_words import NONE, bar, of, people, percent
 from ironlaw.report.markup import items, pairs, paragraph, table, text
 
@@ -35,7 +36,7 @@ def overview(figures: ClassFigures) -> str:
         done += bar(complete / len(learners), f"{lab.name}: {lab.title}", of(complete, len(learners)), "", f"{begun:,} began it")
     finished_labs = f'<h3>Finished labs</h3><ul class="bars">{done}</ul>' if done else ""
     small = (
-        paragraph(f"With {people(len(learners))}, read the shares below as stories, not as statistics.", "il-quiet")
+        paragraph(f"With {people(len(learners))}, read the percentages below as anecdotes, not as statistics.", "il-quiet")
         if len(learners) < SMALL
         else ""
     )
@@ -50,22 +51,23 @@ def _agenda(figures: ClassFigures) -> str:
         hard = min(asked, key=lambda one: (one.share, one.item.lab, one.item.name))
         wrong = [option for option in hard.options if not option.right and option.chosen]
         favourite = max(wrong, key=lambda option: option.chosen, default=None)
-        most = f" The most frequent wrong answer: {favourite.label.rstrip('.')} ({of(favourite.chosen, hard.n)})." if favourite else ""
-        name = f"{figures.sheets[hard.item.lab].name}, {hard.item.name}"
+        most = f" The most common wrong answer is “{favourite.label.rstrip('.')}” ({of(favourite.chosen, hard.n)})." if favourite else ""
+        name = f"{figures.sheets[hard.item.lab].name}, {place(hard)}"
         title = f" ({hard.item.title})" if hard.item.text else ""
         lines.append(f"Hardest: {name}{title}. {percent(hard.share)} were right at first ({of(hard.right, hard.n)}).{most}")
     for belief in [b for b in figures.beliefs if b.met >= min(SMALL, len(figures.learners))][:1]:
         says = f"“{belief.says.rstrip('.')}”"
-        lines.append(f"Most frequent belief: {says}, chosen by {of(belief.chose, belief.met)} ({percent(belief.share)}).")
+        lines.append(f"Most common misconception: {says}, chosen by {of(belief.chose, belief.met)} ({percent(belief.share)}).")
     for one in figures.calibration[:1]:
         apart = one.stated - one.right
         if abs(apart) >= WIDE_OF_THE_MARK:
             side = "too sure of themselves" if apart > 0 else "less sure than they could be"
-            lines.append(f"On the whole they are {side}: they stated {percent(one.stated)}, and {percent(one.right)} were right.")
+            said = f"they said they were {percent(one.stated)} sure, and {percent(one.right)} of the answers were right"
+            lines.append(f"On the whole they are {side}: {said}.")
     poor = [one for one in figures.items if one.interval is not None and one.interval[1] < 0]
     for bad in poor[:1]:
         lines.append(
-            f"Look at the wording of {figures.sheets[bad.item.lab].name}, {bad.item.name}: learners who do well elsewhere get it wrong."
+            f"Look at the wording of {figures.sheets[bad.item.lab].name}, {place(bad)}: learners who do well elsewhere get it wrong."
         )
     return f"<h3>Worth discussing in class</h3>{items(lines)}" if lines else ""
 
@@ -85,7 +87,7 @@ def files(figures: ClassFigures) -> str:
     if not any(hidden):
         out = paragraph("Every file is a ledger with an intact chain of hashes, one per learner.")
     if figures.hand_ins.hidden:
-        out += paragraph(f"Not looked at: {figures.hand_ins.hidden:,} hidden files of the system.", "il-quiet")
+        out += paragraph(f"Ignored: {figures.hand_ins.hidden:,} hidden system files.", "il-quiet")
     return out
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textwrap import shorten
 
+from ironlaw import lab_names
 from ironlaw.classroom.answer_counts import ClassFigures
 from ironlaw.classroom.class_predictions import ItemFigures
 from ironlaw.classroom.sections.section_words import NONE, bar, factor, of, people, percent, signed
@@ -30,7 +31,6 @@ def questions(figures: ClassFigures) -> str:
 
 
 def _question(one: ItemFigures) -> str:
-    kind = KINDS.get(one.item.kind, "question")
     bars = "".join(
         bar(option.chosen / one.n, option.label, f"{percent(option.chosen / one.n)} ({option.chosen:,})", "right" if option.right else "",
             "right" if option.right else "")
@@ -38,7 +38,7 @@ def _question(one: ItemFigures) -> str:
     )  # fmt: skip
     facts = [f"{of(one.right, one.n)} right"]
     if one.off is not None and one.orders is not None:
-        wrong = f"; of those who were wrong {one.too_high:,} too high, {one.too_low:,} too low" if one.too_high + one.too_low else ""
+        wrong = f"; of the wrong ones, {one.too_high:,} were too high and {one.too_low:,} too low" if one.too_high + one.too_low else ""
         answer, unit = one.item.answer, one.item.unit or ""
         truth = f"truth {joined(significant(float(answer)), unit)}" if isinstance(answer, (int, float)) else ""
         facts += [truth, f"half of the answers are within a factor of {factor(one.off)} of it{wrong}"]
@@ -47,9 +47,14 @@ def _question(one: ItemFigures) -> str:
     if one.rejudged:
         facts.append(f"{one.rejudged:,} were judged with an older key")
     body = f'<ul class="bars">{bars}</ul>' if bars else ""
-    name = f'<span class="note">{text(one.item.name)}, {text(kind)}</span>'
+    name = f'<span class="note">{text(place(one))}</span>'
     said = text("; ".join(fact for fact in facts if fact))
     return f'<article class="question"><h4>{text(one.item.title)} {name}</h4>{body}<p class="il-quiet">{said}.</p></article>'
+
+
+def place(one: ItemFigures) -> str:
+    """`Act I, reflection`."""
+    return f"{lab_names.act(one.item.name)}, {KINDS.get(one.item.kind, 'question')}"
 
 
 def separating(figures: ClassFigures) -> str:
@@ -66,8 +71,8 @@ def separating(figures: ClassFigures) -> str:
         rows.append((_name(figures, one), f"{one.compared:,}", percent(one.share), value, interval, _verdict(one)))
     words = paragraph(
         "The correlation between being right here and the share of right answers to all other questions"
-        f" (corrected point-biserial, with a 95% interval). It is left out with fewer than {FEWEST} learners, or fewer than"
-        f" {FEWEST_EACH} who were right or wrong."
+        f" (corrected point-biserial, with a 95% interval). It is left out where fewer than {FEWEST} learners answered,"
+        f" or fewer than {FEWEST_EACH} were right or wrong."
     )
     return words + table(
         ["question", "learners", "right", "separates", "95% interval", "so"], rows, "How well questions separate", (1, 2, 3, 4)
@@ -76,12 +81,12 @@ def separating(figures: ClassFigures) -> str:
 
 def _name(figures: ClassFigures, one: ItemFigures) -> str:
     title = f": {shorten(one.item.title, LONGEST_TITLE, placeholder=' …')}" if one.item.text else ""
-    return f"{figures.sheets[one.item.lab].name}, {one.item.name}{title}"
+    return f"{figures.sheets[one.item.lab].name}, {place(one)}{title}"
 
 
 def _verdict(one: ItemFigures) -> Cell:
     if one.separates is None or one.interval is None:
-        return "too few to say" if one.compared < FEWEST else "almost everyone answers alike"
+        return "too few to say" if one.compared < FEWEST else "almost everyone gives the same answer"
     low, high = one.interval
     if high < 0:
         return "misleads stronger learners", "c-fail"

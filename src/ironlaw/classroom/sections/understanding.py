@@ -33,7 +33,7 @@ def calibration(figures: ClassFigures) -> str:
         return paragraph("No answer in these ledgers has a confidence.")
     words = paragraph(
         "A confidence of 1 to 5 stands for 25, 45, 65, 80 and 95%. A well-calibrated learner is right as often as stated. The Brier score"
-        f" is 0 for someone who is always sure and right, and {EVEN_ODDS} for someone who always says one half."
+        f" is 0 for someone who is always sure and right, and {EVEN_ODDS} for someone who always says 50%."
     )
     return words + "".join(map(_one, figures.calibration))
 

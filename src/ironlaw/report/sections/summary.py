@@ -109,7 +109,7 @@ def shares(p: Prediction) -> list[Part]:
     idle = max(0.0, float(p.seconds) - float(p.busy_s))
     return [
         Part("memory-bound kernels", work["memory"], "memory"), Part("compute-bound kernels", work["compute"], "compute"),
-        Part("kernel floors", floors, "overhead"), Part("device idle", idle, "muted", pattern=True),
+        Part("fixed cost of kernels", floors, "overhead"), Part("device idle", idle, "muted", pattern=True),
     ]  # fmt: skip
 
 
