@@ -386,3 +386,12 @@ def test_errata_1_to_3_and_28(bench):
 
 def test_erratum_5_nine_orders_is_no_gap_here(bench):
     assert not re.search(r"nine orders|one order[^s]", bench.text)
+
+
+def test_the_bytes_take_the_terms_of_the_dials(revealed):
+    view = revealed.piece("act2.instrument").view
+    (way,) = view["motions"]
+    fetched = next(counter for counter in way["counters"] if counter[0] == "fetched")
+    terms = {card["label"].partition(",")[0]: card for card in view["cards"]}
+    assert terms["Memory"]["value"] in next(text for _, text in way["events"] if "All is fetched" in text)
+    assert fetched[1][-1][1] == pytest.approx(51.5e6, rel=1e-2) and way["caption"]

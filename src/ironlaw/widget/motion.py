@@ -55,7 +55,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Of a stage: a box, lit in each of its `spans`."""
+    """Of a stage: a box, lit in each of its `spans`; one that lasts to the end is lit there, too."""
 
     x0: float
     x1: float
@@ -65,6 +65,7 @@ class Place:
     colour: str = "ink"
     spans: tuple[tuple[float, float], ...] = ()
     plain: bool = False  # no outline: only what is lit is seen
+    cells: tuple[int, int] = (1, 1)  # columns and rows that it is divided into
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +162,10 @@ class Motion:
 
     def to_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {
-            "id": self.id, "title": self.title, "end": self.end, "height": self.height, "unit": self.unit, "film": self.film,
-            "seconds": self.seconds, "text": spoken(self.text), "events": [[at, text] for at, text in self.events],
-            "stills": list(self.stills or spread(self.end)), "begins": self.end if self.begins is None else self.begins, **self.more,
+            "id": self.id, "title": self.title, "end": _short(self.end), "height": self.height, "unit": self.unit, "film": self.film,
+            "seconds": self.seconds, "text": spoken(self.text), "events": [[_short(at), text] for at, text in self.events],
+            "stills": _short(self.stills or spread(self.end)), "begins": _short(self.end if self.begins is None else self.begins),
+            **self.more,
         }  # fmt: skip
         out |= {name: value for name in ("note", "caption") if (value := getattr(self, name))}
         if self.legend:

@@ -50,11 +50,11 @@ function sceneView(motion, width, id, words, keep) {
     const d = points.map(([t, y], k) => `${k ? "L" : "M"}${when(t).toFixed(1)},${y.toFixed(1)}`).join("");
     return h("g", { key: `c${i}`, class: `c-${colour}` }, floor === null ? null : h("path", { class: "il-flood", d: `${d}V${floor}H${when(points[0][0]).toFixed(1)}z` }), h("path", { class: "il-line", d }));
   };
-  const place = ([x0, x1, y, tall, label, colour, spans, plain], i) => {
-    const area = { x: x(x0), y, width: x(x1) - x(x0), height: tall, rx: 3 };
-    return h("g", { key: `p${i}`, class: `c-${colour}` }, plain ? null : h("rect", { class: "il-place", ...area }),
-      spans.length ? h("rect", { class: "il-lit", visibility: "hidden", ...area, ...kept("places", i) }) : null,
-      label && h("text", { class: "il-over", x: area.x + 6, y: y + 16 }, label));
+  const place = ([x0, x1, y, tall, label, colour, spans, plain, cells], i) => {
+    const d = cellsPath(x(x0), y, x(x1) - x(x0), tall, cells);
+    return h("g", { key: `p${i}`, class: `c-${colour}` }, plain ? null : h("path", { class: "il-place", d }),
+      spans.length ? h("path", { class: "il-lit", visibility: "hidden", d, ...kept("places", i) }) : null,
+      label && h("text", { class: "il-name", x: x(x0), y: y - 6 }, label));
   };
   const level = ([x0, x1, y, tall, colour], i) => h("g", { key: `l${i}`, class: `c-${colour}` }, h("rect", { class: "il-place", x: x(x0), y, width: x(x1) - x(x0), height: tall, rx: 2 }),
     h("rect", { class: "il-lit", x: x(x0), y, width: x(x1) - x(x0), height: 0, ...kept("levels", i) }));
@@ -71,6 +71,14 @@ function sceneView(motion, width, id, words, keep) {
     film ? h("div", { key: "veil", class: "il-veil", style: `width:${width}px;height:${height + 4}px`, ...kept("veil") }) : null,
     h("svg", { key: "words", class: "il-drawing il-scene il-on-top", "aria-hidden": "true", ...size }, (motion.words ?? []).map(text), (motion.counters ?? []).map(counter)),
   ];
+}
+
+// A box, or one of columns and rows.
+function cellsPath(x, y, width, height, [columns, rows]) {
+  const gap = columns * rows > 1 ? 3 : 0;
+  const [w, t] = [(width - gap * (columns - 1)) / columns, (height - gap * (rows - 1)) / rows];
+  const corner = (k) => `M${(x + (k % columns) * (w + gap)).toFixed(1)},${(y + Math.floor(k / columns) * (t + gap)).toFixed(1)}`;
+  return Array.from({ length: columns * rows }, (_, k) => `${corner(k)}h${w.toFixed(1)}v${t.toFixed(1)}h${(-w).toFixed(1)}z`).join("");
 }
 
 function timeAxis({ end, unit, height }, when, right) {
@@ -98,7 +106,7 @@ function stageScene(root, motion, width, id, words) {
   };
   return (t, counts = true) => {
     if (film) nodes.veil.style.transform = `translateX(${x(t / end).toFixed(1)}px)`;
-    motion.places?.forEach(([, , , , , , spans], i) => spans.length && set(nodes.places[i], "visibility", spans.some(([from, to]) => t >= from && (t < to || to === end)) ? "visible" : "hidden"));
+    motion.places?.forEach(([, , , , , , spans], i) => spans.length && set(nodes.places[i], "visibility", spans.some(([from, to]) => t >= from && (t < to || to >= end)) ? "visible" : "hidden"));
     motion.levels?.forEach(([, , y, tall, , points], i) => {
       const [share] = valueAt(points, t) ?? [0];
       if (last.get(nodes.levels[i]) === share) return;
