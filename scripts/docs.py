@@ -49,10 +49,10 @@ TRANSFER = """# Machines that nobody measured
 
 <!-- Written by `scripts/docs.py` from `src/ironlaw/registry/transfer/constants.json`; run `benchmarks/transfer.py`, then it. -->
 
-How far off the laws of kernels are on a machine that was left out: constants were fitted to the others' rows, from where every fit begins,
-and its own rows were then predicted. *Two figures*: the same where the machine's own bandwidth and rate of products are known, as from
-`ironlaw measure --short`; – where they say nothing of the family. *Fitted*: with its rows among those fitted. Errors are means of
-|predicted / measured − 1| over rows of single kernels, not of models; what each law is, [the physics](physics.md) says.
+These tables say how far off a prediction is on a machine that nobody measured. Each machine was left out in turn: constants were fitted to
+the rows of the others, and its own rows were then predicted. *Two figures* is the same when the machine's own bandwidth and rate of matrix
+products are known, as from `ironlaw measure --short` (– where they do not help). *Fitted* includes its rows in the fit. Errors are means of
+|predicted / measured − 1| over single kernels, not whole models. [The physics](physics.md) describes each law.
 """
 
 LABS = """# The labs

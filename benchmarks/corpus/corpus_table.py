@@ -8,18 +8,17 @@ EARLIER = ", of an earlier run"
 LIBRARIES = ("timm", "torchvision", "transformers", "diffusers")
 HEAD = """# The corpus
 
-Every model that builds without weights from timm, torchvision, transformers and diffusers, chosen by rule
-([`benchmarks/corpus/catalogue.py`](../benchmarks/corpus/catalogue.py)) and captured without a change to it. Their distinct operators say
-what a prediction must cover: `ironlaw coverage` prints how much of their time lies near what was measured on a machine.
+The corpus is every model of timm, torchvision, transformers and diffusers that can be built without weights, chosen by rule
+([`benchmarks/corpus/catalogue.py`](../benchmarks/corpus/catalogue.py)) and captured unchanged. Its distinct operators are what a prediction
+must cover, and `ironlaw coverage` prints how much of their time lies near something that was measured on a machine.
 
-A model *does not build* where its default configuration can't be made into one. It *refuses the call* where it refuses every input that
-the rules make, in FP16, BF16 and FP32, and plain PyTorch on a processor refuses the usual one too: such models are not in the share that
-was captured. *Not checked* are refusals that plain PyTorch was not asked about: of an earlier run, or of a model too large for that; the
-share is given without them, and with each of them as a failure. Where plain PyTorch takes the call, a failure counts as *not captured*.
-Runs that have not been made yet are not in the tables. Tables of an earlier run were made by an earlier state of capture: what failed then
-fails there until it is run again.
+A model *does not build* if its default configuration raises an error. It *refuses the call* if it rejects every input that the rules make,
+in FP16, BF16 and FP32, and plain PyTorch on a CPU rejects the usual one too; such models do not count in the share captured. A refusal is
+*not checked* if plain PyTorch was not tried, because the run is an earlier one or the model is too large; the share is given without these, and
+then with each of them as a failure. If plain PyTorch accepts the call, a failure counts as *not captured*. The tables leave out runs that have
+not been made yet, and what failed in an earlier run stays a failure until it is run again.
 
-This page is written by `benchmarks/corpus/collect.py` from what `benchmarks/corpus/capture.py` left.
+`benchmarks/corpus/collect.py` writes this page from the results of `benchmarks/corpus/capture.py`.
 """
 
 
