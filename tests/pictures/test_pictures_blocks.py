@@ -13,14 +13,14 @@ from ironlaw.widget.quantities import THIN
 
 def drawn(figure, name):
     """(device, from, to) of the bars of a piece."""
-    names = figure.y.names
-    return [(names.index(dict(m.at)["y"]), dict(m.at)["x0"], dict(m.at)["x1"]) for m in figure.marks if m.name == name]
+    names = figure.x.names
+    return [(names.index(dict(m.at)["x"]), dict(m.at)["y0"], dict(m.at)["y1"]) for m in figure.marks if m.name == name]
 
 
 def test_every_device_holds_its_part_of_everything():
     pieces = [Piece("weights", 250.0, colour="overhead"), Piece("request 1", 100.0, 50.0, 0)]
     figure = blocks(pieces, 800.0, "Memory", devices=2)
-    assert figure.y.names == ("GPU 0", "GPU 1") and figure.x.domain == (0, 400)
+    assert figure.x.names == ("0", "1") and figure.x.label == "GPU" and figure.y.domain == (0, 400)
     assert drawn(figure, "weights") == [(0, 0, 125), (1, 0, 125)]
     assert drawn(figure, "request 1") == [(0, 125, 175), (1, 125, 175), (0, 175, 200), (1, 175, 200)]  # in use, then what is reserved
     assert [m.name for m in figure.marks if dict(m.more).get("pattern")] == [*["request 1"] * 2, *["free"] * 2]
@@ -33,9 +33,9 @@ def test_no_byte_is_lost_or_drawn_twice(sizes, devices, room):
     total = room * sum(p.size for p in pieces)
     figure = blocks(pieces, total, "Memory", devices=devices)
     bars = [dict(m.at) for m in figure.marks]
-    assert sum(bar["x1"] - bar["x0"] for bar in bars) == pytest.approx(total, rel=1e-6)
-    for name in figure.y.names:
-        along = sorted((bar["x0"], bar["x1"]) for bar in bars if bar["y"] == name)
+    assert sum(bar["y1"] - bar["y0"] for bar in bars) == pytest.approx(total, rel=1e-6)
+    for name in figure.x.names:
+        along = sorted((bar["y0"], bar["y1"]) for bar in bars if bar["x"] == name)
         assert all(a[1] <= b[0] + 1e-6 * total for a, b in pairwise(along))
 
 

@@ -28,6 +28,24 @@ def test_ports_take_the_colour_of_their_own_load() -> None:
     assert [marks[f"ports-{i}"]["colour"] for i in (0, 1)] == [colour(1.0), colour(0.25)]
 
 
+def test_the_ring_goes_through_every_host_and_over_the_top_once_a_leaf() -> None:
+    leaves = [Subtree(f"leaf {i}", 0.125, ports=1.0) for i in range(4)]
+    picture = tree([leaves], "A fabric", top="spine", text="Words.", ring="the ring").to_dict()
+    marks = {mark["id"]: mark for mark in picture["marks"]}
+    through = [tuple(point) for i in range(4) for point in marks[f"ring-{i}"]["points"]]
+    hosts = [(mark["x"], mark["y"]) for name, mark in marks.items() if name.startswith("host")]
+    assert sorted(hosts) == through and len(hosts) == 12
+    hops = [marks[f"hop-{i}"]["points"] for i in range(3)]
+    assert all((tuple(hop[0]), tuple(hop[-1])) == (through[3 * i + 2], through[3 * i + 3]) for i, hop in enumerate(hops))
+    assert max(y for _, y in hops[0]) > marks["switch-0-0"]["y"] and {tuple(p) for p in marks["back"]["points"]} >= {
+        through[0],
+        through[-1],
+    }
+    assert "over the top once for each leaf" in picture["text"] and "the ring" in [item["label"] for item in picture["legend"]]
+    bare = tree([leaves], "A fabric", top="spine", text="Words.").to_dict()
+    assert bare["text"] == "Words." and not [mark for mark in bare["marks"] if mark["colour"] == "accent"]
+
+
 def test_whose_hosts_they_are_stands_below_them() -> None:
     leaves = [Subtree(f"leaf {i}", 0.1) for i in range(4)]
     spans = (Span("one", 0.0, 0.5), Span("other", 0.5, 1.0))

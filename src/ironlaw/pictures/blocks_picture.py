@@ -1,4 +1,4 @@
-"""Memory of devices that share everything alike: one row per device, in it what it holds. What is reserved and not used is hatched."""
+"""Memory of devices that share everything alike: a column each, in it what it holds. What is reserved and not used is hatched."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity, share
 
 MOST = 60  # pieces that stay apart on a screen; more are drawn several in one
-COLOURS = ("memory", "compute", "ridge")  # neighbours differ, and a piece keeps its own when others come and go
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Bytes in use, and bytes that nobody else can use meanwhile. `place` chooses the colour of one of many; -1: `colour` does."""
+    """Bytes in use, and bytes that nobody else can use meanwhile. `place` numbers one of many; -1: it is none of them."""
 
     name: str
     used: float
@@ -39,11 +38,11 @@ def blocks(
     if total <= 0 or sum(piece.size for piece in pieces) > total * (1 + 1e-9):
         raise BadValue(f"{title}: {sum(p.size for p in pieces):.4g} B do not fit {total:.4g} B; give what fits")
     together = merged(pieces, of)
-    names = tuple(f"GPU {i}" for i in range(devices))
+    names = tuple(str(i) for i in range(devices))
     marks: list[Mark] = []
     at = 0.0
     for piece in together:
-        colour = COLOURS[piece.place % len(COLOURS)] if piece.place >= 0 else piece.colour
+        colour = "memory" if piece.place >= 0 else piece.colour
         hover: list[Row] = [
             ("on all devices", exact(piece.size, "B")),
             *((("of it unused", exact(piece.waste, "B")),) if piece.waste else ()),
@@ -70,8 +69,8 @@ def blocks(
     shown += [{"colour": "memory", "pattern": True, "label": "reserved and not used"}] if waste > 1e-3 * total else []
     shown += [{"colour": "muted", "pattern": True, "label": free}] if left > 1e-9 * total else []
     return Figure(
-        id, title, Axis("linear", "memory of a device", "B", (0.0, total / devices)), Axis("band", names=names), tuple(marks), text,
-        Table(("what", "in use", "unused", "of all"), rows), note, tuple(shown), {"stacked": True, "row": 42},
+        id, title, Axis("band", "GPU", names=names), Axis("linear", "memory of a GPU", "B", (0.0, total / devices)), tuple(marks), text,
+        Table(("what", "in use", "unused", "of all"), rows), note, tuple(shown), {"stacked": True, "height": 360},
     )  # fmt: skip
 
 
@@ -91,10 +90,10 @@ def merged(pieces: Sequence[Piece], of: str = "request") -> list[Piece]:
 
 def _on_each(piece: Piece, at: float, size: float, names: Sequence[str], colour: str, hatched: bool, hover: Sequence[Row]) -> list[Mark]:
     """A device's part of the piece, on every device."""
-    x0, x1 = at / len(names), (at + size) / len(names)
+    y0, y1 = at / len(names), (at + size) / len(names)
     return [
-        mark("bar", colour, x0=x0, x1=x1, y=name, id=f"{piece.name}-{row}-{'w' if hatched else 'u'}", name=piece.name, pattern=hatched,
+        mark("bar", colour, y0=y0, y1=y1, x=name, id=f"{piece.name}-{name}-{'w' if hatched else 'u'}", name=piece.name, pattern=hatched,
              hover=hover)
-        for row, name in enumerate(names)
-        if x1 > x0
+        for name in names
+        if y1 > y0
     ]  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ironlaw.errors import BadValue
 from ironlaw.units import percent
@@ -16,6 +17,7 @@ WIDTH, HEIGHT = 160.0, 80.0  # of the plane that switches are placed in
 MOST = 16  # subtrees of a tier that have room beside each other
 SLICE = 8  # chips along a side of a torus's slice
 SPANS = 8.0  # of the plane, for names under the hosts
+BESIDE = 2.8  # between two hosts of a leaf
 HALF, FULL = 0.5, 1.0 + 1e-9
 LEGEND = (
     {"colour": "muted", "shape": "line", "label": "idle"},
@@ -64,10 +66,11 @@ class Span:
 
 def tree(
     tiers: Sequence[Sequence[Subtree]], title: str, *, top: str, text: str, cut: str = "", note: str = "", id: str = "fabric",
-    spans: Sequence[Span] = (),
+    spans: Sequence[Span] = (), ring: str = "",
 ) -> Figure:  # fmt: skip
     """`tiers`: from the leaves up, those of each under equal parts of the next; `top` is the name of what joins the last. `spans`:
-    whose hosts they are, written below them."""
+    whose hosts they are, written below them. `ring`: what goes from host to host in the order of the racks;
+    three hosts of a leaf stand for all."""
     if not tiers or not all(tiers):
         raise BadValue(f"{title}: a tier has no subtree; give each at least one", "tiers")
     heights = [14.0 + 52.0 * (i + 1) / (len(tiers) + 1) for i in range(len(tiers))]
@@ -85,7 +88,12 @@ def tree(
             if not level:
                 down = [(x, heights[0]), (x, 6.0)]
                 marks.append(mark("line", colour(tier[i].ports), points=down, id=f"ports-{i}", name=f"ports of {tier[i].name}"))
-                marks.append(mark("point", "ink", x=x, y=6.0, shape="square", size=5, id=f"hosts-{i}", name=f"hosts of {tier[i].name}"))
+                marks.append(
+                    mark(
+                        "point", "ink", x=x, y=6.0, shape="square", size=4 if ring else 5, id=f"hosts-{i}", name=f"hosts of {tier[i].name}"
+                    )
+                )
+                marks += _more_hosts(tier[i], i, x, heights[0]) if ring else []
             marks.append(
                 mark("point", "ink", x=x, y=heights[level], size=6, id=f"switch-{level}-{i}", name=tier[i].name, hover=tier[i].hover)
             )
@@ -93,9 +101,39 @@ def tree(
     if cut:
         marks.append(mark("rule", "muted", x=WIDTH / 2, dash=True, id="cut", name="the middle", label=cut, hover=[cut]))
     marks += [item for span in spans for item in _span(span)]
+    marks += _ring(places[0], heights[0], ring) if ring else []
     left = "; ".join(f"{len(drawn(tier))} of {len(tier)} drawn" for tier in tiers if len(tier) > MOST)
     rows = tuple((one.name, percent(one.load)) for tier in tiers for one in tier)
-    return _figure(id, title, marks, text, rows, "; ".join(part for part in (note, left) if part), below=SPANS if spans else 0.0)
+    words = f"{text} {ring[:1].upper()}{ring[1:]} goes from host to host, and over the top once for each leaf." if ring else text
+    return _figure(
+        id, title, marks, words, rows, "; ".join(part for part in (note, left) if part), ring, below=SPANS if spans or ring else 0.0
+    )
+
+
+def _more_hosts(leaf: Subtree, i: int, x: float, height: float) -> list[Mark]:
+    """The neighbours of the host in the middle, each on its own port."""
+    marks = []
+    for side in (-BESIDE, BESIDE):
+        port = [(x, height), (x + side, 6.0)]
+        marks.append(mark("line", colour(leaf.ports), points=port, id=f"ports-{i}-{side:g}", name=f"ports of {leaf.name}"))
+        host = {"x": x + side, "y": 6.0, "id": f"host-{i}-{side:g}", "name": f"hosts of {leaf.name}"}
+        marks.append(mark("point", "ink", **host, shape="square", size=4))
+    return marks
+
+
+def _ring(leaves: Sequence[float], height: float, name: str) -> list[Mark]:
+    """Through the hosts from left to right, and back below them. To the next leaf it goes over the top: in full for the first two."""
+    marks = [
+        mark("line", "accent", points=[(x - BESIDE, 6.0), (x, 6.0), (x + BESIDE, 6.0)], id=f"ring-{i}", name=name)
+        for i, x in enumerate(leaves)
+    ]
+    for i, (one, other) in enumerate(pairwise(leaves)):
+        short = [(one + BESIDE, 6.0), (other - BESIDE, 6.0)]
+        over = [(one + BESIDE, 6.0), (one + 0.8, height), (WIDTH / 2, 73.0), (other - 0.8, height), (other - BESIDE, 6.0)]
+        marks.append(mark("line", "accent", points=over if i == 0 else short, dash="3 3", id=f"hop-{i}", name=f"{name}, over the top"))
+    back = [(leaves[-1] + BESIDE, 6.0), (leaves[-1] + BESIDE, -3.0), (leaves[0] - BESIDE, -3.0), (leaves[0] - BESIDE, 6.0)]
+    marks.append(mark("line", "accent", points=back, dash="3 3", id="back", name=f"{name}, back to the first"))
+    return marks
 
 
 def _span(span: Span) -> list[Mark]:
@@ -147,9 +185,18 @@ def torus(
 
 
 def _figure(
-    id: str, title: str, marks: Sequence[Mark], text: str, rows: tuple[tuple[str, ...], ...], note: str, below: float = 0.0
+    id: str, title: str, marks: Sequence[Mark], text: str, rows: tuple[tuple[str, ...], ...], note: str, ring: str = "", below: float = 0.0
 ) -> Figure:
     return Figure(
         id, title, Axis("linear", domain=(0.0, WIDTH)), Axis("linear", domain=(-below, HEIGHT)), tuple(marks), text,
-        Table(("link", "load"), rows), note, LEGEND, {"plain": True, "height": 320},
+        Table(("link", "load"), rows), note, (*LEGEND, *_legend(ring)), {"plain": True, "height": 320},
     )  # fmt: skip
+
+
+def _legend(ring: str) -> tuple[dict[str, object], ...]:
+    if not ring:
+        return ()
+    return (
+        {"colour": "accent", "shape": "line", "label": ring},
+        {"colour": "accent", "shape": "line", "dash": True, "label": "its hop to the next leaf, over the top"},
+    )

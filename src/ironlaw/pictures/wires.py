@@ -95,7 +95,7 @@ def _edge(edge: Edge, a: tuple[float, float], b: tuple[float, float]) -> list[Ma
     name = f"{edge.source} to {edge.target}"
     hover: tuple[Row, ...] = (("from, to", name), ("wire", edge.kind), ("carries", edge.rate), *edge.hover)
     middle = tuple((p + q) / 2 for p, q in zip(a, b, strict=True))
-    marks = [mark("line", edge.colour, points=[a, middle, b], name=name, id=f"edge-{name}", emphasis=edge.binding, hover=hover)]
+    marks = [mark("line", edge.colour, points=[a, middle, b], name=name, id=f"edge-{name}", emphasis=edge.binding, arrow=True, hover=hover)]
     if edge.label:
         marks.append(mark("label", edge.colour, x=middle[0], y=middle[1], id=f"label-{name}", label=edge.label))
     if edge.done is not None:

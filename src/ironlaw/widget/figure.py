@@ -21,7 +21,7 @@ from ironlaw.widget.colours import COLOURS
 
 SCALES = ("log", "linear", "band")
 MARKS = ("bar", "dot", "cells", "line", "point", "area", "rule", "label")
-SHAPES = ("circle", "square", "triangle", "diamond", "cross")
+SHAPES = ("circle", "square", "triangle", "diamond", "cross", "person")
 ROLES = ("prediction", "truth")
 
 Row = tuple[str, str] | str  # of the hover box: (what, value) pairs, then sources
@@ -133,9 +133,9 @@ class Figure:
     table: Table
     note: str = ""
     legend: tuple[dict[str, Any], ...] = ()
-    more: dict[str, Any] = field(
-        default_factory=dict
-    )  # height, ratio (height of width), width ("half"), stacked, plain (no axes), tab, alone (its tab on a phone), caption
+    # height, ratio (height of width), width ("half"), stacked, counted (things, so no ticks), plain (no axes), tab, alone (its tab on a
+    # phone), caption
+    more: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.text.strip() or not self.title.strip():

@@ -71,14 +71,14 @@ function axesView(plan) {
   const { figure, box, x, y, height, width } = plan;
   if (figure.plain) return [];
   const out = [];
-  if (!x.band) {
+  if (!x.band && !figure.counted) {
     const inside = (tick) => Math.min(Math.max(x.at(tick.value), measure(tick.text) / 2), width - measure(tick.text) / 2);
     for (const tick of ticksOf(x, (t) => measure(t.text), 12, inside)) {
       const at = x.at(tick.value);
       out.push(h("path", { key: `gx${tick.value}`, class: "il-grid", d: `M${at},${box.top}V${box.bottom}` }));
       out.push(h("text", { key: `tx${tick.value}`, class: "il-tick", x: inside(tick), y: box.bottom + 17, "text-anchor": "middle" }, tick.text));
     }
-  } else out.push(...figure.x.names.map((name) => h("text", { key: `nx${name}`, class: "il-name", x: x.at(name), y: box.bottom + 17, "text-anchor": "middle" }, shortened(name, x.step - 4))));
+  } else if (x.band) out.push(...figure.x.names.map((name) => h("text", { key: `nx${name}`, class: "il-name", x: x.at(name), y: box.bottom + 17, "text-anchor": "middle" }, shortened(name, x.step - 4))));
   if (!y.band) {
     for (const tick of ticksOf(y, () => SIZE, 14)) {
       const at = y.at(tick.value);

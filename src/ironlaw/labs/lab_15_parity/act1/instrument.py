@@ -73,7 +73,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
                     speech.kinds,
                     "A hundred people of each group",
                     rate=setting.side,
-                    note=f"beside each bar: {SIDES[setting.side].partition(',')[0]}, of those lit",
+                    note=f"beside each group: {SIDES[setting.side].partition(',')[0]}, of those lit",
                 ),
                 "A hundred people",
             ),

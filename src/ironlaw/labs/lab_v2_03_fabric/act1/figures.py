@@ -12,6 +12,7 @@ from ironlaw.units import percent
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
+RINGS = ("ring", "all_gather")  # each host sends to the next one
 TIERS = {"ports": "out of a host", "leaf": "out of a leaf", "pod": "out of a pod", "half": "across the middle"}
 
 
@@ -44,7 +45,8 @@ def fabric(setting: Setting) -> Figure:
     ]
     top = "one wire" if setting.shape == LOOPBACK else "top tier" if len(tiers) == 2 else "spine"
     note = "one plane of eight" if setting.shape == RAILS else ""
-    return drawing.tree(tiers, title, top=top, text=text, cut=cut, note=note)
+    ring = "the ring" if setting.kind in RINGS and not setting.scattered and setting.shape != LOOPBACK else ""
+    return drawing.tree(tiers, title, top=top, text=text, cut=cut, note=note, ring=ring)
 
 
 def _about(tier: Tier) -> tuple[tuple[str, str], ...]:

@@ -25,7 +25,7 @@ def place(setting: Setting) -> str:
 
 
 def memory(setting: Setting) -> Figure:
-    pieces = [Piece("weights", min(setting.weight_bytes, setting.share * setting.total), colour="overhead")]
+    pieces = [Piece("weights", min(setting.weight_bytes, setting.share * setting.total), colour="ridge")]
     lengths = setting.lengths
     each = max(1, -(-len(lengths) // MOST))
     for i in range(0, len(lengths), each):
@@ -37,7 +37,7 @@ def memory(setting: Setting) -> Figure:
     left = (1 - setting.share) * setting.total
     if left > 0:
         pieces.append(Piece("off limits to the engine", left, colour="ink"))
-    legend = (("overhead", "weights", False),) + ((("ink", "off limits to the engine", False),) if left > 0 else ())
+    legend = (("ridge", "weights", False),) + ((("ink", "off limits to the engine", False),) if left > 0 else ())
     title = "Every device holds its part of the weights and of every cache" if setting.devices > 1 else "What the device holds"
     return blocks(pieces, setting.total, title, devices=setting.devices, note=place(setting), id="memory", legend=legend)
 
