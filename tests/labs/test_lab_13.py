@@ -208,3 +208,10 @@ def test_memory_for_any_batch_comes_from_two(model):
 def test_the_reflection_quotes_the_law_not_a_short_run():
     said = act1_slots.reflection()
     assert (said["mean"], said["first"], said["last"], said["apart"]) == ("3", "11.4", "30.9", "2.7")
+
+
+def test_the_dots_are_the_run_of_the_staircases(bench):
+    """Two a second for 24 s each at 64 servers: after 60 s there are 48, and none waits."""
+    (line,) = bench.piece("act1.instrument").view["motions"]
+    last = {counter[0]: counter[1][-1][1] for counter in line["counters"]}
+    assert (last["waiting"], last["being served"]) == (0, 48) and "48 are being served" in line["title"] and line["caption"]

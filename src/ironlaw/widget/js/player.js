@@ -166,12 +166,15 @@ function toolsOfPlayer(run, parts, act) {
   ];
 }
 
+// Whether the event of this very moment says it all.
+const isTold = (motion, t) => Math.abs(eventAt(motion, t)[0] - t) < 1e-6 * motion.end;
+
 function drawStills(root, motion, width, id) {
   const columns = width > ONE_COLUMN ? 2 : 1;
   const wide = Math.floor((width - 20 * (columns - 1)) / columns);
   root.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
   root.replaceChildren();
   patch(root, motion.stills.map((t, i) => h("div", { key: i, class: "il-still" }, h("p", {}, h("strong", {}, timeText(t, motion)), ` ${eventAt(motion, t)[1]}`,
-    (motion.counters ?? []).filter((counter) => counter[5] === null).map((counter, k) => h("span", { key: k, class: "il-quiet" }, ` ${counterText(counter, t)}.`))),
+    (isTold(motion, t) ? [] : (motion.counters ?? []).filter((counter) => counter[5] === null)).map((counter, k) => h("span", { key: k, class: "il-quiet" }, ` ${counterText(counter, t)}.`))),
     h("div", { html: "", after: (node) => stageScene(node, motion, wide, `${id}-${i}`, eventAt(motion, t)[1])(t) }))));
 }

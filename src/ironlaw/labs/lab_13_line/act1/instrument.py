@@ -37,7 +37,7 @@ def dials(lab: kit.Lab) -> Any:
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     system = settings.read(System, values)
     run, edges = system.run, system.edges
-    end = _round_up(SHOWN / system.rate + 1.2 * system.mean)
+    end = shown_seconds(system)
     marks = figures.marks(lab, system.rate, end)
     drawn = staircase(run, system.cut, tick=TICK, end=end, window=(edges[0] * TICK, edges[1] * TICK) if edges else None, extra=marks)
     cut = run.within(run.arrive[0] + edges[0], run.arrive[0] + edges[1]) if edges else None
@@ -51,6 +51,11 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         note=kit.html(notes(lab, system, cut)),
         readouts={"in_flight": round(float(run.in_flight), 4), "rate": round(rate(run), 4), "seconds": round(float(run.mean) * TICK, 6)},
     )
+
+
+def shown_seconds(system: System) -> float:
+    """What is drawn: the first requests, from the first arrival until most of them have left."""
+    return _round_up(SHOWN / system.rate + 1.2 * system.mean)
 
 
 def _round_up(seconds: float) -> float:
