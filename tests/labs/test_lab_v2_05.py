@@ -160,3 +160,12 @@ def test_a_pipelines_words_have_the_axis_unit(bench):
     """It wrote "at 100 s" on an axis in percent."""
     text = figure(bench.piece("act1.instrument").view, "gantt")["text"]
     assert " s " not in text and "%" in text.split("at ")[-1]
+
+
+def test_the_film_waits_as_the_formula_and_takes_the_steps_own_seconds(bench):
+    view = bench.piece("act1.instrument").view
+    (film,) = view["motions"]
+    waited = next(counter for counter in film["counters"] if counter[2] == "%")
+    assert waited[1][-1][1] == pytest.approx(100 * 11 / 35, rel=1e-4)  # 12 stages, 24 microbatches
+    step = next(card for card in view["cards"] if card["label"] == "Step")
+    assert film["end"] < float(step["value"]) and film["caption"]
