@@ -9,21 +9,21 @@ from ironlaw.outputs.prediction_output import CostsJson, Interval, PredictionJso
 class ActionJson(TypedDict):
     """One change of a program; a part of verdict"""
 
-    changes: Annotated[Sequence[str], "compiled, graphs, fp16, batch …", {"minItems": 1}]
+    changes: Annotated[Sequence[str], "what the change does: compiled, graphs, fp16, batch …", {"minItems": 1}]
     title: str
-    how: Annotated[str | None, "what to write"]
-    gain: Annotated[float, "times as fast"]
+    how: Annotated[str | None, "the line of code to write"]
+    gain: Annotated[float, "how many times as fast it becomes"]
     interval: Annotated[Interval, "the range that should hold in four runs out of five; an open end is null, and so is that of a bound"]
     before_s: float
-    after_s: Annotated[float, "for as many items"]
+    after_s: Annotated[float, "time for the same number of items, after the change"]
     saved_s: float
-    call_s: Annotated[float, "a call of the changed program"]
-    per: Annotated[str, "call, or item where the batch changes"]
-    basis: Annotated[str, "bound, transferred or calibrated"]
+    call_s: Annotated[float, "time of one call of the changed program"]
+    per: Annotated[str, "what the time is for: a call, or an item where the batch changes"]
+    basis: Annotated[str, "what the times rest on: bound, transferred or calibrated"]
     hardware: str
     memory: Annotated[Sequence[float], "bytes before and after"]
-    build_s: Annotated[float | None, "what compiling should take"]
-    dollars_per_hour: Annotated[Sequence[float | None], "before and after, of another machine"]
+    build_s: Annotated[float | None, "how long compiling should take"]
+    dollars_per_hour: Annotated[Sequence[float | None], "before and after, where the change is to another machine"]
     costs: Sequence[str]
 
 
@@ -36,28 +36,28 @@ class VerdictJson(TypedDict):
     actions: Annotated[
         Sequence[ActionJson], "changes that surely help, each on top of those before it; another machine stands for itself", {"maxItems": 3}
     ]
-    together: Annotated[float, "times as fast with all of them, other machines left out"]
+    together: Annotated[float, "how many times as fast with all actions together, without changing the machine"]
     reason: Annotated[str | None, "why nothing is offered"]
-    slower: Annotated[Sequence[ActionJson], "changes that surely make it slower"]
+    slower: Annotated[Sequence[ActionJson], "changes that are certain to make it slower"]
     elsewhere: Annotated[Sequence[ActionJson], "every other machine that was tried"]
-    unsure: Annotated[Sequence[ActionJson], "changes whose interval holds no gain"]
+    unsure: Annotated[Sequence[ActionJson], "changes whose range includes no gain at all"]
 
 
 class UnmatchedJson(TypedDict):
     """Operators of one name without a partner; a part of trace"""
 
     name: str
-    count: Annotated[float, "a run"]
-    seconds: Annotated[float, "together"]
+    count: Annotated[float, "how many times it runs in one call"]
+    seconds: Annotated[float, "time of all of them together"]
 
 
 class TracePair(TypedDict):
     name: str
     kind: str
-    aten: Annotated[str, "as the trace names it"]
+    aten: Annotated[str, "the operator's name in the trace"]
     predicted_s: float
     measured_s: float
-    gap_s: Annotated[float, "measured less predicted"]
+    gap_s: Annotated[float, "measured time minus predicted time"]
     kernels: Sequence[str]
 
 
@@ -65,12 +65,12 @@ class TraceJson(TypedDict):
     """A profile joined with a prediction, operator by operator; a part of analyze and measure-model"""
 
     file: str
-    device: Annotated[str, "as the trace names it; empty where it does not"]
-    on_device: Annotated[bool, "whether it holds kernels of a device"]
-    runs: Annotated[int, "of the model in the trace"]
-    warning: Annotated[str | None, "where the trace is of another device than the prediction"]
-    hardware: Annotated[str, "of the prediction"]
-    predicted_s: Annotated[float, "of the device"]
+    device: Annotated[str, "the device's name in the trace; empty where the trace has none"]
+    on_device: Annotated[bool, "whether the trace contains a device's kernels"]
+    runs: Annotated[int, "how many runs of the model the trace contains"]
+    warning: Annotated[str | None, "set where trace and prediction are of different devices"]
+    hardware: Annotated[str, "the machine of the prediction"]
+    predicted_s: Annotated[float, "predicted device time"]
     measured_s: float
     pairs: Sequence[TracePair]
     missing: Annotated[Sequence[UnmatchedJson], "predicted, not in the trace"]
@@ -91,10 +91,10 @@ class StoredWeights(TypedDict):
 
 class LargestSize(TypedDict):
     hardware: str
-    what: Annotated[str, "batch or tokens"]
+    what: Annotated[str, "which size grows: batch or tokens"]
     now: int
     largest: int
-    model_limit: Annotated[int | None, "positions that the model has"]
+    model_limit: Annotated[int | None, "the longest sequence that the model allows"]
 
 
 class PhaseRow(TypedDict):
@@ -102,7 +102,7 @@ class PhaseRow(TypedDict):
     mode: str
     basis: str
     batch: int
-    devices: Annotated[int, "the fewest that hold it"]
+    devices: Annotated[int, "the smallest number of devices that hold it"]
     kv_bytes: float
     weight_bytes: float
     largest_batch: int | None
@@ -133,7 +133,7 @@ class Phases(TypedDict):
     kv_bytes_per_token: float
     rows: Annotated[Sequence[PhaseRow], "by batch, machine and mode"]
     operators: Annotated[dict[str, Sequence[PhaseOperator]], "by phase; the same op of all layers together"]
-    before: Annotated[Sequence[PredictionJson], "of the phase before the last"]
+    before: Annotated[Sequence[PredictionJson], "predictions of the phase before the last"]
 
 
 class CompilingPays(TypedDict):
@@ -142,19 +142,19 @@ class CompilingPays(TypedDict):
     saved_per_call_s: float
     compile_s: float | None
     compile_s_is_predicted: bool
-    calls: Annotated[float | Literal["never"] | None, "until it has paid"]
-    days: Annotated[float | Literal["never"] | None, "with --per-day"]
+    calls: Annotated[float | Literal["never"] | None, "calls until compiling has paid for itself"]
+    days: Annotated[float | Literal["never"] | None, "days until then; only with --per-day"]
 
 
 class AnalyzeJson(TypedDict):
     """What `ironlaw analyze --json` writes"""
 
-    target: Annotated[str, "as it was named"]
+    target: Annotated[str, "the target as it was given"]
     dtype: Annotated[str, "number format"]
     ops: Annotated[int, "how many operators were captured"]
     training: Annotated[bool, "whether it is a training step"]
     inputs: Annotated[Sequence[CapturedInput], "what the call was captured with"]
-    unknown: Annotated[dict[str, int], "operators that no table holds, and how often each occurs"]
+    unknown: Annotated[dict[str, int], "operators that ironlaw does not know, and how often each occurs"]
     notes: Annotated[Sequence[str], "what capturing had to assume"]
     predictions: Annotated[Sequence[PredictionJson], "by machine and mode"]
     verdict: VerdictJson
@@ -174,9 +174,9 @@ class DiffOperator(TypedDict):
     name: str
     kind: str
     count: Annotated[int, "of that name and kind"]
-    old_s: Annotated[float | None, "on the device; null where only the new one has it"]
-    new_s: Annotated[float | None, "null where only the old one has it"]
-    change_s: Annotated[float, "new less old"]
+    old_s: Annotated[float | None, "device time; null where only the new file has it"]
+    new_s: Annotated[float | None, "device time; null where only the old file has it"]
+    change_s: Annotated[float, "new minus old"]
 
 
 class DiffRow(TypedDict):
@@ -186,11 +186,11 @@ class DiffRow(TypedDict):
     weights: Annotated[str | None, "how they are stored, where several were asked for"]
     old_s: Annotated[float, "wall time of a call"]
     new_s: float
-    change: Annotated[float, "new over old, less 1"]
-    old_bytes: Annotated[float, "of memory"]
+    change: Annotated[float, "new / old − 1"]
+    old_bytes: Annotated[float, "peak of memory"]
     new_bytes: float
-    unfit: Annotated[bool, "whether it fitted and no longer does"]
-    over: Annotated[bool, "whether this row is why it failed"]
+    unfit: Annotated[bool, "true if it fitted before and no longer does"]
+    over: Annotated[bool, "true if this row makes the comparison fail"]
     operators: Annotated[Sequence[DiffOperator], "whose device time changed, the largest change first"]
 
 
@@ -199,9 +199,9 @@ class DiffJson(TypedDict):
 
     compares: Annotated[str, "the schema of both files"]
     model: Annotated[str, "the model's name"]
-    old: Annotated[str, "file"]
-    new: Annotated[str, "file"]
-    fail_over: Annotated[float | None, "the share by which a time may grow"]
-    failed: Annotated[bool, "whether a time grew by more, or what fitted no longer does; the exit code is then 1"]
+    old: Annotated[str, "the old file"]
+    new: Annotated[str, "the new file"]
+    fail_over: Annotated[float | None, "the share by which a time may grow before the comparison fails"]
+    failed: Annotated[bool, "true if a time grew by more, or something no longer fits; the exit code is then 1"]
     rows: Annotated[Sequence[DiffRow], "by machine, mode and batch; the largest change first"]
     notes: Annotated[Sequence[str], "what else differs, and what is missing"]

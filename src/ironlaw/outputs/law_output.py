@@ -8,15 +8,15 @@ from ironlaw.outputs.prediction_output import RefusalJson
 
 class RooflinePoint(TypedDict):
     hardware: str
-    level: Annotated[str, "of memory"]
+    level: Annotated[str, "the level of memory"]
     bound: Annotated[bool, "always true"]
     intensity: Annotated[float, "operations per byte"]
     ridge: float
     peak: float
-    attainable: Annotated[float, "per second"]
+    attainable: Annotated[float, "operations per second"]
     regime: str
     mfu: Annotated[float, "attainable over peak"]
-    seconds: Annotated[float, "at least"]
+    seconds: Annotated[float, "lower bound of the time"]
 
 
 class RooflineJson(TypedDict):
@@ -40,11 +40,11 @@ class BreakevenJson(TypedDict):
     """What `ironlaw breakeven --json` writes"""
 
     pays: bool
-    calls: Annotated[float | Literal["never"], "until compiling has paid"]
+    calls: Annotated[float | Literal["never"], "calls until compiling has paid for itself"]
     saved_per_call_s: float
-    days: NotRequired[Annotated[float | Literal["never"], "with --per-day"]]
-    net_saving_s: NotRequired[Annotated[float, "with --days"]]
-    sensitivity: Annotated[Sensitivity | None, "by how many percent calls change where an input grows by one"]
+    days: NotRequired[Annotated[float | Literal["never"], "days until then; only with --per-day"]]
+    net_saving_s: NotRequired[Annotated[float, "time saved after that many days; only with --days"]]
+    sensitivity: Annotated[Sensitivity | None, "by how many percent `calls` changes when an input grows by one percent"]
     strongest: Annotated[str | None, "the input that moves it most"]
 
 
@@ -67,7 +67,7 @@ class ScaleTarget(TypedDict):
     speedup: float
     workers: float | None
     at: float
-    halvings: Annotated[float | None, "of the serial work, until the target is reached"]
+    halvings: Annotated[float | None, "how often the serial work must be halved to reach the target"]
 
 
 class ScaleJson(TypedDict):
@@ -82,8 +82,8 @@ class ScaleJson(TypedDict):
     ceiling: Annotated[float | None, "the speed-up that no number of workers exceeds; null if there is no ceiling"]
     best_workers: float | None
     best_speedup: float | None
-    points: Annotated[Sequence[ScalePoint], "as measured"]
-    workers: Annotated[Sequence[ScaleRow], "those asked for"]
+    points: Annotated[Sequence[ScalePoint], "the measured points"]
+    workers: Annotated[Sequence[ScaleRow], "the numbers of workers that were asked for"]
     target: NotRequired[ScaleTarget]
 
 
@@ -105,11 +105,11 @@ DialFix = TypedDict("DialFix", {"dial": str, "from": float, "to": float})
 
 class LimitRow(TypedDict):
     readout: str
-    kind: Annotated[str, "most or least"]
+    kind: Annotated[str, "whether the limit is a maximum (most) or a minimum (least)"]
     limit: float
-    margin: Annotated[float, "room over the limit; below 0 it is broken"]
-    fix: Annotated[DialFix | None, "the cheapest single dial that also keeps what holds now"]
-    fix_alone: Annotated[DialFix | None, "the same with only this limit in view"]
+    margin: Annotated[float, "room to the limit, over the limit; below 0 it is broken"]
+    fix: Annotated[DialFix | None, "the cheapest change of a single dial that breaks no limit that holds now"]
+    fix_alone: Annotated[DialFix | None, "the same, ignoring the other limits"]
 
 
 class LeversJson(TypedDict):
@@ -119,13 +119,13 @@ class LeversJson(TypedDict):
     readouts: Sequence[Readout]
     limits: Sequence[LimitRow]
     met: Annotated[bool, "whether all limits hold"]
-    together: Annotated[DialFix | None, "a single dial with which all limits hold"]
+    together: Annotated[DialFix | None, "the change of a single dial with which all limits hold"]
 
 
 class QuantiseModel(TypedDict):
     name: str
     parameters: float
-    kept: Annotated[float, "in FP16"]
+    kept: Annotated[float, "parameters that stay in FP16"]
     fp16_bytes: float
 
 
@@ -144,10 +144,10 @@ class QuantiseRow(TypedDict):
     step: float
     noise: float
     sqnr_db: float
-    next_bit: Annotated[float | None, "by what one bit less multiplies the noise"]
-    stored_bits: Annotated[float, "a weight, with its share of scales"]
-    bytes: NotRequired[Annotated[float, "of the model"]]
-    pruned: NotRequired[Annotated[PrunedStorage, "shares of the dense bytes"]]
+    next_bit: Annotated[float | None, "the factor by which one bit fewer multiplies the noise"]
+    stored_bits: Annotated[float, "bits per weight, with its share of the scales"]
+    bytes: NotRequired[Annotated[float, "bytes of the model"]]
+    pruned: NotRequired[Annotated[PrunedStorage, "as shares of the dense bytes"]]
 
 
 class QuantiseJson(TypedDict):

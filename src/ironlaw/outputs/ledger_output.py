@@ -9,7 +9,7 @@ class EventJson(TypedDict):
 
     id: str
     learner: str
-    epoch: Annotated[int, "counts the resets, from 1"]
+    epoch: Annotated[int, "number of the epoch; each reset begins a new one"]
     lab: str
     attempt: int
     kind: str
@@ -50,7 +50,7 @@ class LedgerShowJson(TypedDict):
 
 class CertificateChain(TypedDict):
     since: str
-    events: Annotated[int, "how many of the ledger's events it rests on: its first"]
+    events: Annotated[int, "how many of the ledger's events it covers, counted from the first"]
     head: Annotated[str, "the hash of the last of them"]
 
 
@@ -59,7 +59,7 @@ class CertificatePrediction(TypedDict):
     choice: Annotated[str, "the option's id"]
     value: Annotated[Any, "the option's value, as the lab stored it"]
     confidence: Annotated[int, {"minimum": 1, "maximum": 5}]
-    correct: Annotated[bool, "what the lab said then"]
+    correct: Annotated[bool, "what the lab said at the time"]
     time: str
 
 
@@ -72,17 +72,17 @@ class CertificateLab(TypedDict):
     lab: str
     first: str
     saved: Annotated[str | None, "when the newest design was saved"]
-    predictions: Annotated[Sequence[CertificatePrediction], "each question's first"]
-    reflections: Annotated[AnswerCount, "those right at first"]
+    predictions: Annotated[Sequence[CertificatePrediction], "the first answer to each question"]
+    reflections: Annotated[AnswerCount, "how many were right at the first answer"]
     design: Annotated[dict[str, Any] | None, "as the lab saved it"]
 
 
 class CertificateLevel(TypedDict):
     confidence: int
-    stated: Annotated[float, "the probability that it stands for"]
+    stated: Annotated[float, "the probability that this level stands for"]
     predictions: int
     right: int
-    interval: Annotated[Sequence[float] | None, "of the share right, 95%, Wilson's"]
+    interval: Annotated[Sequence[float] | None, "Wilson's 95% interval of the share that was right"]
 
 
 class BrierParts(TypedDict):

@@ -25,7 +25,7 @@ class MeasureJson(TypedDict):
     machine: dict[str, Any]
     software: dict[str, Any]
     peaks: dict[str, float]
-    emulated: Annotated[Any, "formats without a unit of their own"]
+    emulated: Annotated[Any, "formats for which the machine has no hardware"]
     bandwidth: float
     levels: Sequence[MeasureLevel]
     curve: Annotated[Sequence[CurvePoint], "bandwidth over the working set"]
@@ -43,7 +43,7 @@ class MeasureJson(TypedDict):
 class MeasureHostJson(TypedDict):
     """What `ironlaw measure --host --json` writes"""
 
-    host: Annotated[dict[str, Any], "as it is stored"]
+    host: Annotated[dict[str, Any], "the host's figures as they are stored"]
     noise: Annotated[dict[str, Any], "how quiet the machine was"]
     stored: str
 
@@ -66,7 +66,7 @@ class MeasureModelJson(TypedDict):
     reason: Annotated[str | None, "why there is no prediction"]
     stored: str | None
     left_out: Annotated[Sequence[str], "what was not stored, and why"]
-    terms: NotRequired[Annotated[Sequence[MeasuredTerm], "of the eager run"]]
+    terms: NotRequired[Annotated[Sequence[MeasuredTerm], "the three terms of the eager run"]]
     operators: NotRequired[TraceJson]
 
 
@@ -74,16 +74,16 @@ class UncoveredShape(TypedDict):
     shape: str
     dtype: str
     share: float
-    distance: Annotated[float | None, "to the nearest that was measured; null where there is none"]
-    place: Annotated[str, "inside, near, outside or unknown"]
+    distance: Annotated[float | None, "distance to the nearest measured operator; null where there is none"]
+    place: Annotated[str, "relative to what was measured: inside, near, outside or unknown"]
 
 
 class UncoveredFamily(TypedDict):
     kind: str
-    family: Annotated[str, "or curve"]
-    share: Annotated[float, "of the device time"]
-    outside: Annotated[float, "of it, outside what was measured"]
-    count: Annotated[int, "shapes"]
+    family: Annotated[str, "name of the family or the curve"]
+    share: Annotated[float, "share of the device time"]
+    outside: Annotated[float, "part of that share that lies outside what was measured"]
+    count: Annotated[int, "number of shapes"]
     examples: Sequence[UncoveredShape]
 
 
@@ -91,7 +91,7 @@ class CoverageMachine(TypedDict):
     hardware: str
     mode: str
     batch: Annotated[int | None, "null where none was asked for"]
-    shares: Annotated[dict[str, float], "of the device time: inside, near, outside, unknown"]
+    shares: Annotated[dict[str, float], "shares of the device time: inside, near, outside, unknown"]
     operators: int
     unpredicted: Annotated[int, "operators without a prediction, not in the shares"]
     uncovered: Annotated[Sequence[UncoveredFamily], "families that are not inside, the heaviest first"]
@@ -100,7 +100,7 @@ class CoverageMachine(TypedDict):
 class CoverageJson(TypedDict):
     """What `ironlaw coverage --json` writes"""
 
-    target: Annotated[str, "as it was named, or corpus"]
+    target: Annotated[str, "the target as it was given, or corpus"]
     mode: Annotated[str, "as asked: several are joined by commas, and each of machines has its own"]
     machines: Sequence[CoverageMachine]
 
@@ -110,28 +110,28 @@ class ValidateRow(TypedDict):
     kind: str
     name: str
     mode: str
-    predicted: Annotated[float, "s"]
-    measured: Annotated[float, "s"]
-    bound: Annotated[float, "s"]
+    predicted: Annotated[float, "seconds"]
+    measured: Annotated[float, "seconds"]
+    bound: Annotated[float, "seconds"]
     kernels: float
     measured_kernels: float | None
     source: str
-    error: Annotated[float, "predicted over measured, less 1"]
+    error: Annotated[float, "predicted / measured − 1"]
     bound_error: float
 
 
 class ValidateGain(TypedDict):
     machine: str
-    timed: Annotated[str, "by turns, or apart"]
-    change: Annotated[str, "of a program; first action: what would be offered first"]
+    timed: Annotated[str, "how the two were timed: by turns, or apart"]
+    change: Annotated[str, "the change to the program; `first action` is what would be offered first"]
     count: int
-    mean: Annotated[float, "of the error's size, of the ratio of wall times"]
+    mean: Annotated[float, "mean absolute error of the ratio of wall times"]
     worst: float
     bias: float
-    device: Annotated[float | None, "mean of the error's size, of the ratio of device times"]
-    inside: Annotated[int, "of its interval"]
-    right: Annotated[int, "in sign"]
-    offered: Annotated[int, "that surely gain or lose"]
+    device: Annotated[float | None, "mean absolute error of the ratio of device times"]
+    inside: Annotated[int, "how many lie inside their interval"]
+    right: Annotated[int, "how many have the right sign"]
+    offered: Annotated[int, "how many are certain to gain or lose"]
     right_offered: int
 
 

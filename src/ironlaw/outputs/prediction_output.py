@@ -23,10 +23,10 @@ class PriceJson(TypedDict):
 
 
 class PredictionHost(TypedDict):
-    slug: Annotated[str | None, "of the registry, where it has one"]
-    name: Annotated[str, "in words"]
+    slug: Annotated[str | None, "its name in the registry, where it has one"]
+    name: Annotated[str, "full name"]
     estimate: Annotated[bool, "whether its figures are an estimate"]
-    launch_s: Annotated[float, "of an element-wise op; of every op where it was given"]
+    launch_s: Annotated[float, "time to launch an element-wise op; any op, where --launch gave it"]
     launch_is_given: Annotated[bool, "whether --launch gave it"]
     entry_s: Annotated[float, "what entering compiled code costs"]
     graph_start_s: Annotated[float, "what starting a CUDA graph costs"]
@@ -36,15 +36,15 @@ class PredictionHost(TypedDict):
 
 
 class OutsideShare(TypedDict):
-    operator: Annotated[str, "by kind"]
-    share: Annotated[float, "of the device time"]
+    operator: Annotated[str, "kind of operator"]
+    share: Annotated[float, "share of the device time"]
 
 
 class PredictionMemory(TypedDict):
     weights: float
     kv_cache: float
-    activations: Annotated[float, "at their peak"]
-    workspace: Annotated[float, "what the library of products keeps for itself"]
+    activations: Annotated[float, "activations at their peak"]
+    workspace: Annotated[float, "what cuBLAS keeps for itself"]
     total: float
     capacity: Annotated[float, "as the maker counts it"]
     reserved: Annotated[float, "what driver, runtime and system keep"]
@@ -53,21 +53,21 @@ class PredictionMemory(TypedDict):
 
 class Fp32Products(TypedDict):
     asked: str
-    in_tf32: Annotated[Sequence[str], "kinds of ops"]
+    in_tf32: Annotated[Sequence[str], "kinds of ops computed in TF32"]
 
 
 class PredictionOp(TypedDict):
-    name: Annotated[str, "where it stands in the model"]
+    name: Annotated[str, "its place in the model"]
     kind: Annotated[str, "what it is; parts of a fused one are joined by +"]
-    seconds: Annotated[float, "on the device"]
+    seconds: Annotated[float, "device time"]
     data_s: float
     compute_s: float
     floor_s: Annotated[float, "the least time of any kernel"]
-    launch_s: Annotated[float, "of the host"]
+    launch_s: Annotated[float, "time that the host takes to launch it"]
     kernels: float
     term: Annotated[Literal["memory", "compute", "overhead"], "the largest of its parts"]
     regime: Annotated[Literal["memory", "compute"], "its side of the ridge"]
-    interval: Annotated[Interval, "of seconds"]
+    interval: Annotated[Interval, "range of `seconds`"]
     measured: Annotated[Literal["inside", "near", "outside", "unknown"] | None, "its place among what was measured; null where nothing was"]
     flops: float
     bytes: float
@@ -90,7 +90,7 @@ class PredictionJson(TypedDict):
     overlap: Annotated[Sequence[float], "if data and compute overlapped fully, and if not at all; not an error bar"]
     data_s: Annotated[float, "moving data"]
     compute_s: Annotated[float, "arithmetic"]
-    overhead_s: Annotated[float, "launches that nothing covers, and kernel floors"]
+    overhead_s: Annotated[float, "launches that no kernel covers, and the fixed cost of kernels"]
     busy_s: Annotated[float, "time in which the device has work"]
     host_s: Annotated[float, "what the host spends on launches"]
     bound: Annotated[Literal["memory", "compute", "overhead"], "the largest of the three"]
@@ -98,21 +98,21 @@ class PredictionJson(TypedDict):
     mfu: Annotated[float, "the share of peak that the products reach"]
     kernels: Annotated[float, "how many are launched"]
     interval: Annotated[Interval, "the range of `seconds` in four runs out of five; an open end is null; null for a bound"]
-    device_interval: Annotated[Interval, "the same of busy_s"]
-    host_interval: Annotated[Interval, "the same of host_s"]
+    device_interval: Annotated[Interval, "the same for busy_s"]
+    host_interval: Annotated[Interval, "the same for host_s"]
     measured_shares: Annotated[
         dict[str, float] | None, "the shares of the device time inside, near and outside what was measured, and unknown"
     ]
     outside: Annotated[Sequence[OutsideShare], "operators beyond what was measured"]
     flops: Annotated[float, "matrix products, convolutions and attention"]
-    bytes: Annotated[float, "that cross memory"]
+    bytes: Annotated[float, "bytes that cross memory"]
     params: Annotated[float, "parameters"]
     memory: Annotated[PredictionMemory, "bytes"]
     fits: Annotated[bool, "whether total is at most usable"]
     energy_j: Annotated[float, "rated power over the whole time"]
     energy_is_estimate: bool
     sources: Annotated[Sequence[str], "where every figure comes from"]
-    fp32: Annotated[Fp32Products, "in what products of FP32 tensors are computed"]
+    fp32: Annotated[Fp32Products, "the format in which products of FP32 tensors are computed"]
     ops: NotRequired[Annotated[Sequence[PredictionOp], "the operators, those that take most device time first"]]
 
 
@@ -129,7 +129,7 @@ class VariantJson(TypedDict):
 
 
 class GroupStage(TypedDict):
-    ops: Annotated[Sequence[int], "first and last, by number"]
+    ops: Annotated[Sequence[int], "numbers of the first and the last operator"]
     bytes: float
     seconds: float
     sends_bytes: float
@@ -137,10 +137,10 @@ class GroupStage(TypedDict):
 
 class MachineGroup(TypedDict):
     devices: int
-    box: Annotated[str | None, "what holds them"]
-    seconds: Annotated[float, "one pass"]
-    transfer_s: Annotated[float, "of it between devices"]
-    interval_s: Annotated[float, "from the end of one pass to the next, with one under way in each stage"]
+    box: Annotated[str | None, "the server that holds them"]
+    seconds: Annotated[float, "time of one pass"]
+    transfer_s: Annotated[float, "part of it that goes to transfers between devices"]
+    interval_s: Annotated[float, "time between the ends of two passes when every stage is busy"]
     stages: Sequence[GroupStage]
 
 
@@ -162,10 +162,10 @@ class OfferJson(TypedDict):
     basis: str
     seconds: Annotated[float, "a call"]
     likely_within_s: Annotated[float | None, "the upper end of its interval"]
-    meets: Annotated[bool | None, "whether it is within the latency"]
+    meets: Annotated[bool | None, "whether it meets the latency"]
     dollars_per_million: float | None
     joules_per_million: float
-    over_s: NotRequired[Annotated[float, "by how much even the quickest misses the latency; 0 where it does not"]]
+    over_s: NotRequired[Annotated[float, "by how much even the quickest misses the latency; 0 if it does not"]]
 
 
 class CostsJson(TypedDict):
@@ -173,10 +173,10 @@ class CostsJson(TypedDict):
 
     per: Annotated[str, "token, prompt token, sample or call"]
     latency_s: Annotated[float | None, "what --latency asks for"]
-    basis: Annotated[str | None, "the grounds that all machines are compared on, where they differ"]
+    basis: Annotated[str | None, "what all times rest on, where machines differ in that"]
     rows: Annotated[Sequence[OfferJson], "every machine, mode and batch that fits"]
     best: Annotated[Sequence[OfferJson], "the cheapest of each machine"]
-    cheapest: Annotated[OfferJson | None, "of all"]
+    cheapest: Annotated[OfferJson | None, "the cheapest of all"]
     unpriced: Annotated[Sequence[str], "machines without a price"]
     prices: dict[str, PriceJson]
     energy: Annotated[str, "what the joules are"]

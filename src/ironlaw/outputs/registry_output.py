@@ -13,7 +13,7 @@ class HardwareFigure(TypedDict):
     date: str
     format: Annotated[str, "how the source writes it"]
     estimate: bool
-    why: Annotated[str, "of an estimate"]
+    why: Annotated[str, "the reason for an estimate"]
 
 
 class HardwareLevel(TypedDict):
@@ -29,7 +29,7 @@ class HardwareLevel(TypedDict):
 
 class HardwareLink(TypedDict):
     name: str
-    per_direction: Annotated[float, "B/s"]
+    per_direction: Annotated[float, "bytes per second in one direction"]
     source: str
     date: str
     estimate: bool
@@ -50,18 +50,18 @@ class HardwareJson(TypedDict):
     capacity: Annotated[float, "bytes, as the maker counts them"]
     reserved: Annotated[float, "what driver, runtime and system keep"]
     usable: Annotated[float, "what is left"]
-    power: Annotated[float, "W"]
-    launch: Annotated[float, "s"]
+    power: Annotated[float, "watts"]
+    launch: Annotated[float, "seconds to launch an operator"]
     peaks: Annotated[dict[str, float], "matrix products, by format"]
     sparse: Annotated[dict[str, float], "the same with 2:4 sparsity"]
     vector: Annotated[dict[str, float], "element-wise work, by format"]
     ridge: Annotated[dict[str, float], "operations per byte, by format"]
-    vector_ridge: Annotated[dict[str, float], "the same of element-wise work"]
+    vector_ridge: Annotated[dict[str, float], "the same for element-wise work"]
     units: Annotated[dict[str, float], "multiprocessors, clocks and the like"]
     calibrated: Annotated[bool, "whether it was measured"]
     figures: Annotated[dict[str, HardwareFigure], "every figure with its source"]
-    levels: Annotated[Sequence[HardwareLevel], "of memory"]
-    links: Annotated[Sequence[HardwareLink], "to other devices"]
+    levels: Annotated[Sequence[HardwareLevel], "levels of memory"]
+    links: Annotated[Sequence[HardwareLink], "links to other devices"]
     process: str
 
 
@@ -90,7 +90,7 @@ class WorkloadKind(TypedDict):
 
 
 class WorkloadOp(TypedDict):
-    name: Annotated[str, "the first of them, where several are alike"]
+    name: Annotated[str, "name of the first, where several are alike"]
     kind: str
     output: Sequence[float]
     flops: float
@@ -108,7 +108,7 @@ class WorkloadTotals(TypedDict):
     dtype: str
     params: int
     flops: Annotated[float, "matrix products, convolutions and attention"]
-    bytes: Annotated[float, "that cross memory, op by op"]
+    bytes: Annotated[float, "bytes that cross memory, operator by operator"]
     kernels: int
     intensity: Annotated[float, "operations per byte"]
 
@@ -124,7 +124,7 @@ class WorkloadJson(WorkloadTotals):
     source: str
     date: str
     settings: Annotated[dict[str, Any], "what it was built with"]
-    all_flops: Annotated[float, "element-wise work too"]
+    all_flops: Annotated[float, "with element-wise work"]
     read: float
     written: float
     weight_bytes: float
@@ -165,7 +165,7 @@ class ClaimJson(TypedDict):
     who: str
     source: str
     date: str
-    value: Annotated[Amount, "as claimed"]
+    value: Annotated[Amount, "the value as claimed"]
     upto: float | None
     unit: str
     relation: str

@@ -12,7 +12,7 @@ class ReviewCard(TypedDict):
     kind: str
     answers: int
     right: int
-    now: Annotated[str | None, "why it is to be answered now"]
+    now: Annotated[str | None, "why it is due now"]
     due: str | None
     retrievability: float | None
 
@@ -20,7 +20,7 @@ class ReviewCard(TypedDict):
 class ReviewListJson(TypedDict):
     """What `ironlaw review --list --json` writes"""
 
-    cards: Annotated[Sequence[ReviewCard], "first those that are to be answered now"]
+    cards: Annotated[Sequence[ReviewCard], "all cards, those due now first"]
 
 
 class ConfidenceLevel(TypedDict):

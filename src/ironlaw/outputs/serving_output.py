@@ -8,10 +8,10 @@ from ironlaw.outputs.prediction_output import PriceJson, RefusalJson
 
 class QueueRate(TypedDict):
     rate: float
-    load: Annotated[float, "rate over capacity"]
+    load: Annotated[float, "rate / capacity"]
     busy: float
-    batch: Annotated[float, "on average"]
-    mean_s: Annotated[float | None, "null where the line grows without end"]
+    batch: Annotated[float, "mean batch"]
+    mean_s: Annotated[float | None, "mean time; null where the queue grows without end"]
     p99_s: float | None
     in_flight: float | None
     growth_per_s: float
@@ -19,7 +19,7 @@ class QueueRate(TypedDict):
 
 class QueueTarget(TypedDict):
     p99_s: float
-    rate: Annotated[float, "the largest that keeps it"]
+    rate: Annotated[float, "the highest rate that meets the SLO"]
 
 
 class QueueJson(TypedDict):
@@ -29,7 +29,7 @@ class QueueJson(TypedDict):
     batch: int
     policy: str | None
     capacity: Annotated[float, "requests per second"]
-    method: Annotated[str, "the law that answers"]
+    method: Annotated[str, "the formula or simulation that was used"]
     rates: Sequence[QueueRate]
     target: NotRequired[QueueTarget]
     variants: Annotated[
@@ -44,14 +44,14 @@ class LatencyPromise(TypedDict):
 
 
 class ChoiceSpeculation(TypedDict):
-    tokens: Annotated[int, "proposed per step"]
+    tokens: Annotated[int, "tokens proposed per step"]
     acceptance: float
     draft: str | None
-    tokens_per_step: Annotated[float, "kept, on average"]
+    tokens_per_step: Annotated[float, "mean number of tokens accepted per step"]
 
 
 class ChoicePools(TypedDict):
-    prompts: Annotated[int, "replicas that only prefill"]
+    prompts: Annotated[int, "number of replicas that only prefill"]
     decoders: int
     wire: str
     move_s_per_token: float
@@ -86,7 +86,7 @@ class CapacityChoice(ChoicePolicy):
     busy: float
     requests: int
     preempted: int
-    reused_tokens: Annotated[int, "of prompts, that were in the cache already"]
+    reused_tokens: Annotated[int, "prompt tokens that were already in the cache"]
     ttft_s: Annotated[dict[str, float], "p50 and the SLO's percentile"]
     tbt_s: dict[str, float]
     tokens_per_s: float
@@ -128,7 +128,7 @@ class CapacityJson(TypedDict):
     model: str
     load: Annotated[dict[str, Any], "what arrives"]
     promise: LatencyPromise
-    choices: Annotated[Sequence[CapacityChoice], "that meet the SLO"]
+    choices: Annotated[Sequence[CapacityChoice], "deployments that meet the SLO"]
     refused: Sequence[RefusalJson]
     fewest: str | None
     cheapest: str | None
@@ -145,32 +145,32 @@ class ServiceRow(TypedDict):
     alone_s: Annotated[float | None, "its own quantile, with fan-out, copies and retries"]
     without_s: Annotated[float | None, "the quantile of the whole if it took no time"]
     hedge_load: Annotated[float, "copies per call"]
-    attempts: Annotated[float, "per call, on average"]
+    attempts: Annotated[float, "mean attempts per call"]
     availability: float
     fails: float
 
 
 class RetryStorm(TypedDict):
     load: float
-    retries: Annotated[int, "the most of any service"]
+    retries: Annotated[int, "the largest number of retries of any service"]
     budget: Annotated[float | None, "retries per request, at most; null for no limit"]
     stuck: Annotated[bool, "whether a retry storm can sustain itself"]
-    harmless_retries: Annotated[float, "per request, below which it always comes back"]
-    nested_attempts: Annotated[int, "of one request, if every service called the next and all failed"]
+    harmless_retries: Annotated[float, "retries per request below which the system always recovers"]
+    nested_attempts: Annotated[int, "attempts for one request if every service called the next and all failed"]
 
 
 class SloJson(TypedDict):
     """What `ironlaw slo --json` writes"""
 
-    within_s: Annotated[float, "at the SLO's percentile"]
-    quantile: Annotated[float, "at the SLO's percentile"]
+    within_s: Annotated[float, "the SLO's limit on latency, at its percentile"]
+    quantile: Annotated[float, "the SLO's percentile, as a share"]
     dependence: Annotated[float, "share of requests in which all services are slow together"]
-    latency_s: Annotated[float | None, "the quantile of the whole; null where that many are never answered"]
+    latency_s: Annotated[float | None, "the quantile of the whole; null if that share of requests is never answered"]
     over: Annotated[float, "share of requests slower than the SLO"]
     late: Annotated[bool, "whether the SLO on latency is missed"]
     sum_of_quantiles_s: float | None
-    independent_s: Annotated[float | None, "the quantile were the services independent"]
-    together_s: Annotated[float | None, "the same were they all slow together"]
+    independent_s: Annotated[float | None, "the quantile if the services were independent"]
+    together_s: Annotated[float | None, "the same if they were all slow together"]
     fails: Annotated[float, "share of requests whose retries all time out"]
     services: Sequence[ServiceRow]
     availability: float

@@ -21,7 +21,7 @@ class StudyJson(TypedDict):
     failed: int
     unfit: int
     needs: str | None
-    by: Annotated[str, "the result that ranks"]
+    by: Annotated[str, "the result that the points are ranked by"]
     better: str
     fixed: Annotated[dict[str, Any], "parameters that never vary"]
     usual: Sequence[str]
@@ -30,7 +30,7 @@ class StudyJson(TypedDict):
     results: Sequence[str]
     best: Sequence[dict[str, Any]]
     errors: Sequence[StudyError]
-    computed: Annotated[int, "in this run"]
+    computed: Annotated[int, "points computed in this run"]
 
 
 class StudyParameter(TypedDict):
@@ -75,4 +75,4 @@ class ErrorJson(TypedDict):
     """An error under --json"""
 
     error: Annotated[ErrorDetails, "what was refused"]
-    exit_code: Annotated[int, "as the command ends with: 1, 2 or 70"]
+    exit_code: Annotated[int, "the command's exit code: 1, 2 or 70"]

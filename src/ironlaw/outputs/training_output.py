@@ -24,7 +24,7 @@ class MemoryVariant(TypedDict):
     static_bytes: float
     kept_bytes: float
     peak_bytes: float
-    fits: Annotated[dict[str, bool], "by machine"]
+    fits: Annotated[dict[str, bool], "whether it fits, by machine"]
 
 
 class MemoryLever(TypedDict):
@@ -42,7 +42,7 @@ class MemoryJson(TypedDict):
     seq: int | None
     recipe: str
     optimiser: str
-    checkpoint: Annotated[int, "segments that are recomputed"]
+    checkpoint: Annotated[int, "number of segments that are recomputed"]
     loss_chunks: int
     accumulate: int
     attention: str
@@ -56,7 +56,7 @@ class MemoryJson(TypedDict):
     peak_phase: str
     peak_op: str
     rows: Sequence[MemoryRow]
-    phases: Annotated[dict[str, float], "the peak of each"]
+    phases: Annotated[dict[str, float], "the peak of each phase"]
     machines: Sequence[MemoryMachine]
     variants: Annotated[Sequence[MemoryVariant], "where several batches were asked for"]
     levers: Annotated[Sequence[MemoryLever], "what each change frees, most first"]
@@ -75,10 +75,10 @@ class ClusterLayout(TypedDict):
     label: str
     micro_batches: int
     step_s: float
-    parts_s: Annotated[dict[str, float], "of the step"]
+    parts_s: Annotated[dict[str, float], "parts of the step"]
     tokens_per_s: float
     mfu: float
-    hfu: Annotated[float, "recomputed work counted too"]
+    hfu: Annotated[float, "like mfu, with recomputed work"]
     memory_bytes: float
     fits: bool
     memory: dict[str, float]
@@ -107,11 +107,11 @@ class ClusterJson(TypedDict):
     usable_bytes: float
     layouts_that_fit: int
     layouts: Annotated[Sequence[ClusterLayout], "the fastest first"]
-    traffic: Annotated[Sequence[TrafficRow], "a step of the first layout"]
+    traffic: Annotated[Sequence[TrafficRow], "bytes sent in a step of the first layout"]
     failures: Annotated[dict[str, float], "of the whole run: mean times, checkpoints, goodput"]
-    costs: Annotated[dict[str, Any], "of a million tokens"]
+    costs: Annotated[dict[str, Any], "what a million tokens cost"]
     doubling: Annotated[dict[str, Any] | None, "the first layout on twice the devices"]
-    published_over_predicted: Annotated[Sequence[float], "how published runs came out"]
+    published_over_predicted: Annotated[Sequence[float], "lowest and highest published / predicted time over runs that others reported"]
     sources: Sequence[str]
 
 
@@ -123,16 +123,16 @@ class PrivacyAccountant(TypedDict):
 
 
 class PrivacyAttack(TypedDict):
-    advantage: Annotated[float, "at most, true alarms less false ones"]
-    accuracy: Annotated[float, "at most, right guesses where half were in the data"]
+    advantage: Annotated[float, "upper bound: true alarms minus false ones"]
+    accuracy: Annotated[float, "upper bound: share of right guesses when half of the records were in the data"]
 
 
 class EpsilonPromise(TypedDict):
     epsilon: float
     met: bool
-    spent: Annotated[float, "share of the budget"]
+    spent: Annotated[float, "share of the budget that is spent"]
     noise_needed: Annotated[float | None, "the least noise multiplier that meets it; null if none is proven to"]
-    steps_allowed: Annotated[int, "at the designed noise"]
+    steps_allowed: Annotated[int, "steps that the budget allows at the designed noise"]
 
 
 class PrivacyChange(TypedDict):
@@ -146,7 +146,7 @@ class PrivacyJson(TypedDict):
     records: int
     rate: Annotated[float, "share of the records that a step draws"]
     noise: Annotated[float, "noise multiplier: deviation over clip norm"]
-    steps: Annotated[int, "of all runs together"]
+    steps: Annotated[int, "steps of all runs together"]
     steps_of_one_run: int
     runs: int
     delta: float
@@ -155,4 +155,4 @@ class PrivacyJson(TypedDict):
     accountants: Sequence[PrivacyAccountant]
     attack: PrivacyAttack
     promise: EpsilonPromise | None
-    changes: Annotated[Sequence[PrivacyChange], "one at a time, all else as designed"]
+    changes: Annotated[Sequence[PrivacyChange], "each change alone, all else as designed"]
