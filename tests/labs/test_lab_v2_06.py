@@ -254,3 +254,13 @@ def test_a_ring_of_lab_v2_02_keeps_its_latency(page):
     )
     page.reload()
     assert wires_of_context._saved(page.lab).alpha == 1.0232e-5
+
+
+def test_the_chunks_take_what_the_steps_take(bench):
+    """On 8 of the ranks: a ring of 14 steps with an eighth of the message each, a tree of 6 with all of it."""
+    view = bench.piece("act1.instrument").view
+    (race,) = view["motions"]
+    dials = bench.piece("act1.instrument").state["dials"]
+    alpha, rate, size = 1e-6 * dials["alpha"], 1e9 * dials["beta"], 1e6 * dials["size"]
+    both = [14 * (alpha + size / 8 / rate), 6 * (alpha + size / rate)]
+    assert race["end"] == pytest.approx(max(both), rel=1e-5) and len(race["tokens"]) == 8 * 2 * 2 + 112 + 14 and race["caption"]

@@ -1,5 +1,7 @@
 """A pipeline as a film: it waits as much as the bubble's formula says, and each stage does one thing at a time."""
 
+from itertools import pairwise
+
 import pytest
 
 from ironlaw.engine.cluster.pipelines import bubble
@@ -24,7 +26,7 @@ def test_a_stage_does_one_thing_at_a_time():
         by_stage.setdefault(stage, []).append((start, end))
     for mine in by_stage.values():
         mine.sort()
-        assert len(mine) == 24 and all(one[1] <= two[0] + 1e-9 for one, two in zip(mine, mine[1:], strict=False))
+        assert len(mine) == 24 and all(one[1] <= two[0] + 1e-9 for one, two in pairwise(mine))
 
 
 def test_the_first_microbatch_goes_down_the_stages_and_back():

@@ -60,7 +60,7 @@ function sceneView(motion, width, id, words, keep) {
     h("rect", { class: "il-lit", x: x(x0), y, width: x(x1) - x(x0), height: 0, ...kept("levels", i) }));
   const token = ([, colour, shape, size], i) => h("path", { key: `t${i}`, class: `il-token c-${colour}`, visibility: "hidden", d: shapePath(shape, 0, 0, size), ...kept("tokens", i) });
   const text = ([at, y, said, colour, anchor, strong], i) => h("text", { key: `w${i}`, class: `il-over c-${colour} ${strong ? "il-strong" : ""}`, x: at === 0 ? 0 : x(at), y, "text-anchor": anchor }, said);
-  const counter = (made, i) => made[5] === null ? null : h("text", { key: `n${i}`, class: `il-over il-strong c-${made[6]}`, x: x(made[4]), y: made[5], "text-anchor": made[4] > 0.5 ? "end" : "start", ...kept("counters", i) });
+  const counter = (made, i) => made[5] === null ? null : h("text", { key: `n${i}`, class: `il-over il-strong c-${made[6]}`, x: x(made[4]), y: made[5], "text-anchor": made[4] === 1 ? "end" : "start", ...kept("counters", i) });
   const lane = ([name, y, tall], i) => [h("rect", { key: `a${i}`, class: "il-lane", x: left, y, width: right - left, height: tall, rx: 2 }), h("text", { key: `an${i}`, class: "il-name", x: 0, y: motion.left ? y + tall / 2 + 4.5 : y - 5 }, name)];
   const size = { width, height: whole, viewBox: `0 0 ${width} ${whole}` };
   return [
