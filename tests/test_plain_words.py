@@ -20,8 +20,8 @@ HEADING, SLOT, LINK = re.compile(r"^## .*$", re.MULTILINE), re.compile(r"\{\{.*?
 CODE = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
 READS = "recall/card_answers.py"  # how learners may write a unit
 COUNTED = (
-    "batches|bits?|bytes|calls|failures|FLOPs?|images|joules|operations|pages|parameters|ports|queries|requests|scales?|steps|tokens|"
-    "µs|ms|s|B|kB|MB|GB|W|g|USD|dollars"
+    "(?i:batches|bits?|bytes|calls|failures|FLOPs?|images|joules|operations|pages|parameters|ports|queries|requests|scales?|seconds|steps|"
+    "tokens)|µs|ms|s|B|kB|MB|GB|W|g|USD|dollars"
 )
 EACH = (
     "batch|box|byte|call|card|channel|day|device|element|GPU|host|hour|image|kWh|layer|message|minute|month|node|parameter|pass|replica|"

@@ -48,11 +48,11 @@ class Curve:
         return self.sd or NORMAL * self.error
 
     def deeper(self, kernel: Kernel) -> Any:
-        """Whether a kernel's inner loop is so much longer than those of the samples that its steps need not cost the same."""
+        """Whether a kernel's inner loop is so much longer than any sample's that its steps may cost something else."""
         return points(kernel.depth) > DEEPER * self.deepest if self.deepest else False
 
     def larger(self, kernel: Kernel) -> Any:
-        """Whether it moves so much more than any sample that its rates need not be the same."""
+        """Whether it moves so much more than any sample that its rates may differ."""
         return points(kernel.data) > LARGER * self.largest if self.largest else False
 
     def terms(self, kernel: Kernel, cache_bytes: float) -> tuple[Number, Number, Number]:

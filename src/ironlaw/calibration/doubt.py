@@ -42,7 +42,7 @@ def doubt(op: Op, model: Judged, kernels: Sequence[Kernel], signature: Signature
 
 
 def farther(distance: Number) -> Number:
-    """The share of a stand-in's variance that a curve takes on, so many length scales beyond its samples."""
+    """The share of a stand-in's variance that a curve takes on, `distance` length scales beyond its samples."""
     if isinstance(distance, SCALARS):
         return 1.0 - matern(distance) ** 2
     import numpy as np

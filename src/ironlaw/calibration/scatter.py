@@ -41,7 +41,7 @@ class Outcome:
     first: str = ""  # the day on which it came out so, if that is how it was when first judged; else it is how it comes out now
 
     def sd(self, common: float) -> float:
-        """The sd where a family has so much in common."""
+        """The standard deviation where members of a family share the part `common` of their error."""
         return math.sqrt((1.0 - common) * self.apart**2 + common * self.together**2)
 
 
@@ -119,7 +119,7 @@ def _middle(outcomes: Sequence[Outcome]) -> float:
 
 
 def quantile(weighed: Sequence[tuple[float, float]], weight: float) -> float:
-    """The value at which so much weight is reached, counted from the smallest; between two, on the line. Beyond the last, the last."""
+    """The value at which the cumulated weight, from the smallest value up, reaches `weight`; interpolated, and at most the last value."""
     reached, before = 0.0, 0.0
     for value, own in sorted(weighed):
         if reached + own >= weight:

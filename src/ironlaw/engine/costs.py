@@ -1,4 +1,4 @@
-"""What so much work costs on devices that are paid by the hour, and the energy that it takes at most.
+"""What a given amount of work costs on devices rented by the hour, and an upper bound of the energy it takes.
 
     dollars = devices · price · seconds / 3600        joules ≤ devices · board power · seconds
 

@@ -16,7 +16,7 @@ YEAR = 8766.0  # hours
 
 
 def per_token(power: float, tokens_per_s: float) -> float:
-    """Joules a token."""
+    """Joules per token."""
     return float(check_positive("power", power) / check_positive("tokens per second", tokens_per_s))
 
 

@@ -2,7 +2,7 @@
 
 Before and after are two servers. Energy and machine time of a token change together or apart; both move the price, and an elasticity says
 what demand makes of it (`rebound`). What idles draws power, what was built was paid for in carbon before the start (`energy`).
-Tokens a second, watts, joules, grams; dollars per hour and a kWh.
+Tokens per second, watts, joules, grams; dollars per hour and a kWh.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Server:
 
     @property
     def device_s(self) -> float:
-        """Device-seconds a token."""
+        """Device-seconds per token."""
         return self.devices / float(check_positive("rate", self.rate))
 
 
@@ -76,7 +76,7 @@ class Fleet:
 
     @property
     def gain(self) -> float:
-        """Joules a token at the meter, before over after."""
+        """Joules per token at the meter, before over after."""
         return self.before.joules * self.pue_before / (self.after.joules * self.pue)
 
     @property
@@ -101,7 +101,7 @@ class Fleet:
         return rebound.price(self.gain, self.share, self.pass_through, self.cost_change)
 
     def demand(self, elasticity: float) -> float:
-        """Tokens a second."""
+        """Tokens per second."""
         return self.tokens * rebound.demand(self.price, elasticity)
 
     def energy(self, elasticity: float) -> float:

@@ -32,7 +32,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Limit:
-    """A constraint on a readout: at `most` or at `least` so much."""
+    """A constraint on a readout: a maximum (`most`) or a minimum (`least`)."""
 
     readout: str
     kind: str

@@ -37,7 +37,7 @@ def as_json() -> str:
 
 
 def work(tokens: int) -> Work:
-    """One layer: so many tokens times a square matrix of weights."""
+    """One layer: `tokens` tokens times a square matrix of weights."""
     of = (Tensor("tokens", (tokens, WIDTH), FORMAT), Tensor("weights", (WIDTH, WIDTH), FORMAT))
     return op("matmul", "layer", of, (Tensor("out", (tokens, WIDTH), FORMAT),)).work
 

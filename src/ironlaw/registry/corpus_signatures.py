@@ -50,7 +50,7 @@ def path() -> Path:
 
 @cache
 def corpus(run: str = "eager", most: int | None = None) -> Corpus:
-    """`most`: only so many, the heaviest."""
+    """`most`: only that many signatures, the heaviest."""
     if run not in RUNS:
         raise unknown("kind of run", run, RUNS)
     data = json.loads(lzma.decompress(path().read_bytes()))

@@ -1,4 +1,4 @@
-"""α and β of boxes on which others timed a ring over many sizes: seconds a step, and bytes per second of the busiest wire."""
+"""α and β of boxes on which others timed a ring over many sizes: seconds per step, and bytes per second of the busiest wire."""
 
 from __future__ import annotations
 

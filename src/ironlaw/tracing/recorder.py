@@ -269,7 +269,7 @@ class Recorder(TorchDispatchMode):
 
 
 def sparse_elements(tensor: Tensor) -> int:
-    """Values and indices together, as so many values."""
+    """How many values its values and indices together are worth."""
     with as_plain():
         if tensor.layout == torch.sparse_coo:
             values, indices = tensor._values(), [tensor._indices()]

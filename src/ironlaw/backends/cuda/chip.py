@@ -42,7 +42,7 @@ def filled_tiles(machine: Hardware) -> float:
 
 
 def split_tiles(machine: Hardware) -> float:
-    """Up to so many tiles a deep product is shared out along its depth."""
+    """The most tiles that a deep product may have and still be split along its depth."""
     return SPLIT * processors(machine) / COUNTED_ON
 
 

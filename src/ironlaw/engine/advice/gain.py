@@ -97,7 +97,7 @@ def log_sd(before: Prediction, after: Prediction) -> float:
 
 
 def _host_sd(before: Prediction, after: Prediction, scatter: Mapping[str, Scatter]) -> float:
-    """A launch that was given is as sure as whoever gave it."""
+    """A launch time that the user gave is taken as exact."""
     if before.plan.launch is not None:
         return 0.0
     a, b = leaning(before)[1], leaning(after)[1]

@@ -18,7 +18,7 @@ class Timed(NamedTuple):
 
 
 class Wire(NamedTuple):
-    """Seconds a step, and bytes per second; inf where bytes made no difference."""
+    """Seconds per step, and bytes per second; inf where bytes made no difference."""
 
     alpha: float
     beta: float

@@ -173,7 +173,7 @@ def time(
     alpha_inner: Number | None = None,
     chunk: Number | str | None = None,
 ) -> Terms:
-    """Seconds of a collective over `n` ranks: α seconds a step, β bytes per second and direction. One rank takes no time.
+    """Seconds of a collective over `n` ranks: α seconds per step, β bytes per second and direction. One rank takes no time.
 
     `chunk`: bytes of the pieces of a pipeline, or BEST; None: so small that only their number of hops is felt.
     """

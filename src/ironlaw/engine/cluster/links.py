@@ -15,7 +15,7 @@ from ironlaw.errors import BadValue
 
 @dataclass(frozen=True, slots=True)
 class Interconnect:
-    """One direction of a wire: the rate it is built for, and what a long message is taken to reach. Bytes a second."""
+    """One direction of a wire: the rate it is built for, and what a long message is taken to reach. Bytes per second."""
 
     slug: str
     name: str
@@ -110,7 +110,7 @@ def binding_edge(box: Box, ranks: int, nics: int | None = None, order: Sequence[
 
 
 def ring_bandwidth(box: Box, ranks: int, nics: int | None = None, order: Sequence[int] | None = None) -> float:
-    """Bytes a second of the ring's slowest edge: the bus bandwidth of a long all-reduce."""
+    """Bytes per second of the ring's slowest edge: the bus bandwidth of a long all-reduce."""
     return binding_edge(box, ranks, nics, order).rate
 
 

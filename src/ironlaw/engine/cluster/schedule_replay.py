@@ -12,7 +12,7 @@ from ironlaw.engine.cluster.schedules import Schedule, Step
 
 
 class Inside(NamedTuple):
-    """Nodes of so many ranks with other wires inside: α seconds a step, β bytes per second."""
+    """Nodes of so many ranks with other wires inside: α seconds per step, β bytes per second."""
 
     per_node: int
     alpha: float

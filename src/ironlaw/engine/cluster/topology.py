@@ -41,7 +41,7 @@ class Fabric:
 
 
 def bisection(fabric: Fabric) -> float:
-    """Bytes a second, one way, between two halves."""
+    """Bytes per second, one way, between two halves."""
     return fabric.across
 
 
@@ -56,7 +56,7 @@ def leaf_spine(hosts: int, per_leaf: int, oversubscription: float, rate: float) 
 
 
 def three_tiers(hosts: int, per_leaf: int, per_pod: int, oversubscription: float, rate: float) -> Fabric:
-    """Leaves joined without loss into pods, and pods by a top tier that is as thin as told."""
+    """Leaves joined at full bandwidth into pods, and pods by a top tier with the given oversubscription."""
     pods = leaf_spine(hosts, per_pod, oversubscription, rate)
     inside = leaf_spine(per_pod, per_leaf, 1.0, rate)
     return Fabric("three tiers", hosts, rate, pods.across, (*inside.tiers, Tier("pod", per_pod, pods.tiers[0].uplink)), hops=6)

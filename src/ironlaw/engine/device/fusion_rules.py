@@ -97,7 +97,7 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
 
 
 def _in_memory(producer: Op, consumer: Op, rules: Rules) -> str:
-    """Why what it makes is read from memory, whoever reads it; empty if it need not be."""
+    """Why any consumer must read the producer's result from memory; empty if it need not."""
     if category(producer.kind) == "attention":
         return "a tiled attention kernel is taken from a library as it is"
     if producer.kind == "topk":

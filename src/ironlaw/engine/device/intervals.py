@@ -58,7 +58,7 @@ class Intervals:
 def intervals(
     rows: Sequence[Row], run: Run, model: Judged, kind: str, given: bool, other_host: bool = False, estimated: bool = False
 ) -> Intervals:
-    """`given`: the launch was given, so the host is as sure as whoever gave it. `other_host`: not the one that the models were run on,
+    """`given`: the user gave the launch time, so it is taken as exact. `other_host`: not the one that the models were run on,
     so that its launches scatter as theirs did, but to neither side. `estimated`: nobody measured it, or nobody said that it is theirs."""
     parts, unknown = parts_of(rows)
     sds = combined_sds(parts)

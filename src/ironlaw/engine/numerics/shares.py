@@ -36,7 +36,7 @@ def wilson(hits: float, trials: float, confidence: float = 0.95) -> Share:
 
 
 def trials_needed(share: float, floor: float, confidence: float = 0.95) -> float:
-    """Trials after which a share that stays as it is would be told from a floor; inf where they are equal."""
+    """Trials needed to tell a share from a floor with this confidence, if the share stays as it is; inf where they are equal."""
     if not (0 <= share <= 1 and 0 <= floor <= 1):
         raise BadValue(f"a share of {share} against {floor}; give both between 0 and 1")
     if share == floor:
@@ -73,7 +73,7 @@ def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Share:
 
 @lru_cache(4096)  # hundreds of steps each, and a table's rows are asked for with every turn of a dial
 def lower_bound(hits: int, trials: int, doubt: float) -> float:
-    """The share below which so many hits come with at most this probability: one side of the exact interval."""
+    """The share below which `hits` or more come with at most the probability `doubt`: one side of the exact interval."""
     if hits == 0:
         return 0.0
     if hits == trials:

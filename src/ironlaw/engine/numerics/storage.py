@@ -11,7 +11,7 @@ BYTE = 8.0
 
 
 def stored_bits(bits: float, group: float = 0, scale_bits: float = 16, zero_bits: float = 0) -> float:
-    """Bits a weight with what its group shares: b + (scale + zero) / group. A group of 0 shares one scale with so many that it is free."""
+    """Bits per weight, with its share of its group: b + (scale + zero) / group. A group of 0 means one scale for all, which is free."""
     if not (bits > 0 and group >= 0 and scale_bits >= 0 and zero_bits >= 0):
         raise BadValue(f"{bits} bits in groups of {group} with {scale_bits} + {zero_bits} bits each; give no negative figures")
     return bits + ((scale_bits + zero_bits) / group if group else 0.0)

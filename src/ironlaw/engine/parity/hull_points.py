@@ -1,4 +1,4 @@
-"""Places along the hulls of groups: where one selects so many, finds so many or is right so often, and the lowest of several hulls."""
+"""Points on the hulls of groups, looked up by selection rate, by hit rate or by precision; and the lowest of several hulls."""
 
 from __future__ import annotations
 

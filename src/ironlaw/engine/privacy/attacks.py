@@ -1,7 +1,7 @@
-"""What is left to whoever wants to know whether a record was in the data: by the promise (ε, δ) alone, and by normal noise itself.
+"""How well an attacker can tell whether a record was in the data: by the guarantee (ε, δ) alone, and with normal noise itself.
 
-The promise allows any mechanism that keeps it, randomised response among them, which gives away the most. Noise that keeps the same promise
-gives away less: against one release with noise 1/μ the best test is right in Φ(μ/2) of all cases.
+The guarantee holds for any mechanism that meets it, randomised response among them, which gives away the most. Noise that meets the same
+guarantee gives away less: against one release with noise 1/μ the best test is right in Φ(μ/2) of all cases.
 """
 
 from __future__ import annotations

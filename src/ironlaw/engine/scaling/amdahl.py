@@ -68,7 +68,7 @@ def workers_needed(serial: float, target: float) -> float:
 
 
 def check_share(what: str, value: Number) -> Number:
-    """Refuse what is no share: below 0, above 1, NaN."""
+    """Refuse a value that is not a share: below 0, above 1, or NaN."""
     if not (smallest(value) >= 0.0 and largest(value) <= 1.0):
         raise BadValue(f"{what} is {value!r}; give a share between 0 and 1")
     return value

@@ -17,7 +17,7 @@ class Clock(Protocol):
 
 
 class Fleet:
-    """Shards with a line each, in working time. A request is answered once; whoever else holds it lets go of it."""
+    """Shards with a queue each, in working time. A request is answered once, and every other shard that has it then drops it."""
 
     def __init__(self, shards: int, n: int) -> None:
         self.lines: list[deque[tuple[int, float]]] = [deque() for _ in range(shards)]

@@ -36,7 +36,7 @@ def size(row: str) -> float:
 
 
 def bits(row: str) -> float:
-    """Bits a weight, all files' other contents counted in."""
+    """Bits per weight, all files' other contents counted in."""
     return size(row) * 8 / parameters()
 
 

@@ -1,4 +1,4 @@
-"""What a context stands for: how many ranks, seconds a step and bytes per second; and the wires inside a node."""
+"""What a context stands for: how many ranks, seconds per step and bytes per second; and the wires inside a node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ironlaw.systems.fields import among, figure, times, whole
 
 PORTS, NVLINK, SAVED, HERE = "ports", "nvlink", "saved", "here"
 LAB_02 = "lab_v2_02_interconnect"
-ASKED, ALPHA = 256, 5e-6  # ranks and seconds a step of the question
+ASKED, ALPHA = 256, 5e-6  # ranks and seconds per step of the question
 BOX = "dgx_h100"
 ALPHAS, BETAS, RANKS = (1e-7, 1e-3), (1e7, 450e9), (2, 4096)  # what the dials hold
 

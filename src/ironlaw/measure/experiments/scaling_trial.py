@@ -179,7 +179,7 @@ def rows(bench: Bench) -> Iterator[Draft]:
 
 
 class Pair(NamedTuple):
-    """One batch: seconds a step on one process and on two, of them on the wire, and T₁/2 with a ring as α and β say."""
+    """One batch: seconds per step on one process and on two, of them on the wire, and T₁/2 with a ring as α and β say."""
 
     batch: int
     alone: float

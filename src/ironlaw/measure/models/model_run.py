@@ -26,7 +26,7 @@ from ironlaw.measure.noise import Noise, Watch
 from ironlaw.measure.progress_lines import Cancelled, Progress, Stop, quiet, within
 from ironlaw.measure.rows import Draft, model_row, rounded
 
-SLOW = 0.5  # seconds a call, from which fewer samples must do
+SLOW = 0.5  # seconds per call, from which fewer samples must do
 PIPED = 10  # calls queued back to back
 TRIES = 3  # how often a mode is timed when the machine is noisy
 METHOD = (

@@ -19,7 +19,7 @@ from ironlaw.measure.devices.torch_device import TorchDevice
 from ironlaw.measure.rows import rounded
 
 CALLS = 5  # in one profile
-LONG = 1.0  # seconds a call, from which one is enough
+LONG = 1.0  # seconds per call, from which one is enough
 STEP = "ProfilerStep#"  # what a trace's reader takes for one run
 ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 KEEP = 40  # names in a row's list

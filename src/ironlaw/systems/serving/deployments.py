@@ -78,7 +78,7 @@ class Deployment:
         )  # fmt: skip
 
     def way(self, replicas: int) -> tuple[float, str]:
-        """Bytes a second from a device of one replica to its like in another, and over which wire; a box's ports are shared."""
+        """Bytes per second from a device of one replica to its like in another, and over which wire; a box's ports are shared."""
         joint = box_of(self.hardware)
         if joint is None:
             host = min(self.hardware.links, key=lambda one: one.per_direction, default=None)

@@ -24,12 +24,12 @@ from ironlaw.systems.training.shard_times import compute
 
 TUNER = "tuner"  # whatever is fastest for the bucket
 SUMS = ("ring", "two_level", "double_tree", "rabenseifner")  # of an all-reduce between devices
-ALPHA = 5e-6  # seconds a step of the network, where none is given
+ALPHA = 5e-6  # seconds per step of the network, where none is given
 
 
 @dataclass(frozen=True)
 class Wires:
-    """Between nodes α seconds a step and β bytes per second of each device; inside them the links of a box."""
+    """Between nodes α seconds per step and β bytes per second of each device; inside them the links of a box."""
 
     alpha: float
     beta: float

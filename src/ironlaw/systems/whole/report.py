@@ -33,7 +33,7 @@ class Report:
 
     @property
     def useful(self) -> float:
-        """Tokens a second that were trained on, and lasted."""
+        """Tokens per second that were trained on, and lasted."""
         return self.values["useful"]
 
 

@@ -128,7 +128,7 @@ def factors(design: Design, one: Candidate, faster: Faster) -> tuple[Factor, ...
 
 
 def peak_tokens(design: Design, faster: Faster) -> float:
-    """Tokens a second if every device did nothing but the model's FLOPs at its peak."""
+    """Tokens per second if every device did nothing but the model's FLOPs at its peak."""
     job = training_job(MODEL, BOX, BATCH, SEQ)
     return design.layout.devices * faster.flops * job.peak / float(token_flops(job.shape, SEQ))
 

@@ -51,7 +51,7 @@ class Batch:
         return job.done + self.ticks - job.joined
 
     def join(self, job: Job, ticks: int) -> None:
-        """From the next tick on, for so many."""
+        """From the next tick on, for `ticks` ticks."""
         job.joined, job.last = self.ticks, self.ticks + ticks
         self.rows += 1
         self.live += 1

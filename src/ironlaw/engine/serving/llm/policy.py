@@ -35,7 +35,7 @@ class Speculation:
 
     @property
     def mean(self) -> float:
-        """Tokens a step, on average: (1 − aᵏ⁺¹) / (1 − a)."""
+        """Tokens per step, on average: (1 − aᵏ⁺¹) / (1 − a)."""
         a, k = self.acceptance, self.tokens
         return k + 1.0 if a == 1 else (1 - a ** (k + 1)) / (1 - a)
 

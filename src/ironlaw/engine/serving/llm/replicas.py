@@ -34,7 +34,7 @@ def apart(
     requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, *, prompts: int, decoders: int, move: float, seed: int = 0,
     swap: float = 0.0,
 ) -> Outcome:  # fmt: skip
-    """`prompts` replicas compute prompts and the first token, `decoders` the rest; `move`: seconds a token's cache takes between them."""
+    """`prompts` replicas compute prompts and the first token, `decoders` the rest; `move`: seconds to move a token's cache."""
     check_positive("move", move, zero=True)
     begun = first_tokens(requests, step, pool_blocks, policy, prompts, seed)
     ready = sorted((first + move * r.prompt, i) for i, (r, first) in enumerate(zip(requests, begun.first, strict=True)))

@@ -87,7 +87,7 @@ class Quantiles:
         return self.largest(1)
 
     def largest(self, count: int) -> float:
-        """The mean of the largest of so many: ∫ Q(u) · n·uⁿ⁻¹ du, with Q straight between the quantiles."""
+        """The mean of the largest of `count` draws: ∫ Q(u) · n·uⁿ⁻¹ du, with Q straight between the quantiles."""
         n, total = whole("count", count), 0.0
         for (p, a), (q, b) in pairwise(zip(self.shares, self.values, strict=True)):
             slope = (b - a) / (q - p)

@@ -95,7 +95,7 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def host_link(lab: kit.Lab) -> float:
-    """Bytes a second to the host's memory; 0 where the registry has none."""
+    """Bytes per second to the host's memory; 0 where the registry has none."""
     links = [link for link in lab.current_context.hardware.links if link.name.startswith("PCI")]
     return float(links[0].per_direction) if links else 0.0
 

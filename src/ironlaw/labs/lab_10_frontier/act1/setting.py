@@ -57,7 +57,7 @@ class Setting:
 
     @property
     def stored(self) -> float:
-        """Bits a weight of the drawn layer takes with its share of the scales."""
+        """Bits that a weight of the drawn layer takes with its share of the scales."""
         if not self.narrow:
             return float(self.bits)
         group = {"tensor": 0, "channel": ROW[self.net]}.get(self.scale, 0) or (int(self.scale) if self.scale.isdigit() else 0)

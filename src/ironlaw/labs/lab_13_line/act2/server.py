@@ -107,7 +107,7 @@ class Case:
 
     @property
     def growth(self) -> float:
-        """Requests a second that nobody serves."""
+        """Requests per second that nobody serves."""
         return max(0.0, self.rate - self.capacity)
 
     @property

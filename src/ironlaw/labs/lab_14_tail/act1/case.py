@@ -90,7 +90,7 @@ def _polite(rate: float, service: float, stalls: Stalls, n: int, connections: in
 
 @lru_cache(maxsize=8)
 def _filled(rate: float, service: float, stalls: Stalls, n: int, connections: int) -> Test:
-    """Filled in; where that would be too many, of every so many requests only."""
+    """The test with its missing requests filled in; where those would be too many, a regular sample of them."""
     seconds, interval = _polite(rate, service, stalls, n, connections).seconds, 1 / rate
     step = 1 + int(sum(value / interval for value in seconds if value > interval) / MOST_FILLED)
     return Test((), back_fill(seconds[::step], interval))

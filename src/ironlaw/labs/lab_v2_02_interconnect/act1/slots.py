@@ -37,7 +37,7 @@ def cliffs() -> list[tuple[str, float, float]]:
 
 
 def paced(at: Box, ranks: int, nics: int | None = None) -> float:
-    """Bytes a second of a ring's slowest edge; a fast link gives what was fitted to timed rows, not what it is planned with."""
+    """Bytes per second of a ring's slowest edge; a fast link gives what was fitted to timed rows, not what it is planned with."""
     return ring_pace(at, ranks, nics)[1]
 
 

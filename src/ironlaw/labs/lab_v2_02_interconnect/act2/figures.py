@@ -25,7 +25,7 @@ def row_name(case: Case) -> str:
 
 
 def step(lab: kit.Lab, case: Case) -> Figure:
-    """Seconds a sequence: a step over the sequences that all replicas take in it."""
+    """Seconds per sequence: a step over the sequences that all replicas take in it."""
     rows = {}
     for size in case.choices:
         each = case.with_tensor(size)

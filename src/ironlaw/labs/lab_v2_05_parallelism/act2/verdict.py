@@ -1,4 +1,4 @@
-"""Which limit a layout hits first, by how much, and what would do."""
+"""Which limit a layout hits first, by how much, and what fixes it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ PER_PARAMETER = 14.0  # bytes: weights in BF16, a master copy and Adam's two in 
 
 
 def storage_rate() -> float:
-    """Bytes a second that Llama 3's file system sustained."""
+    """Bytes per second that Llama 3's file system sustained."""
     return float(about(RUN)["storage"]["sustained"])
 
 

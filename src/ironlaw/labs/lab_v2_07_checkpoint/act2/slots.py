@@ -15,7 +15,7 @@ from ironlaw.units import percent
 
 NAMES = {"writing": "saving", "lost": "lost work", "restart": "detecting and restarting", "storage": "the file system"}
 SURVIVE = 0.9  # of failures, of the reflection
-AWAY, FEW, MANY = 24 * HOUR, 48, 80  # seconds a host is away, and spare hosts, in the maths
+AWAY, FEW, MANY = 24 * HOUR, 48, 80  # seconds that a host is away, and spare hosts, in the maths
 
 
 def _about(plan: Plan) -> dict[str, object]:

@@ -145,7 +145,7 @@ def before(plan: Plan) -> Plan:
 
 
 def earlier_rate(lab: kit.Lab) -> float | None:
-    """Requests a second of the server that Lab V2-10 saved."""
+    """Requests per second of the server that Lab V2-10 saved."""
     rate = (lab.ledger.design(SERVING) or {}).get("rate")
     return float(rate) if isinstance(rate, (int, float)) and not isinstance(rate, bool) and rate > 0 else None
 
