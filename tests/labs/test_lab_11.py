@@ -758,3 +758,11 @@ def test_fused_ops_are_called_by_what_they_hold(bench):
     names = figure(bench.turn("act2", device="h200_sxm", phase="decode", fusion="all", tiled=True), "times")["y"]["names"]
     assert {"input norm", "output projection → second norm", "gate projection → gate × up", "1 other"} <= set(names)
     assert not [name for name in names if set(name) & set("._…′")]  # no code, and none twice
+
+
+def test_the_tile_counts_up_to_the_intensity_of_the_card(bench):
+    view = bench.piece("act1.instrument").view
+    (tile,) = view["motions"]
+    card = next(card for card in view["cards"] if card["label"] == "Arithmetic intensity")
+    counted = next(counter for counter in tile["counters"] if counter[0] == "intensity so far")
+    assert significant(counted[1][-1][1]) == card["value"] and card["value"] in tile["title"] and tile["caption"]

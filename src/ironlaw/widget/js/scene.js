@@ -25,7 +25,8 @@ const timeText = (t, { unit, end }) => {
 
 const counterText = ([label, points, unit, steps], t) => {
   const [value] = valueAt(points, t, steps) ?? [0];
-  const shown = steps ? joined(grouped(String(Math.round(value))), unit) : written(value, unit, 2);
+  const bare = steps || unit.endsWith("/B"); // counts, and operations per byte: never in thousands of them
+  const shown = bare ? joined(steps ? grouped(String(Math.round(value))) : significant(value), unit) : written(value, unit, unit === "%" ? 2 : 3);
   return label.includes("#") ? label.replace("#", shown) : label ? `${label} ${shown}` : shown;
 };
 
