@@ -19,7 +19,7 @@ def test_every_change_has_a_title_and_a_way_to_do_it():
 
 
 def test_a_narrower_format_says_what_it_loses():
-    assert {change for change, one in change_words().items() if one.loses} == {"tf32", "fp16", "fp8", "int8", "int4"}
+    assert {change for change, one in change_words().items() if one.loses} == {"tf32", "fp16", "fp8", "int8", "int4", "autocast", "scaled"}
 
 
 def test_without_words_a_change_goes_by_its_id():

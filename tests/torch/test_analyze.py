@@ -132,7 +132,7 @@ def test_a_maker_and_a_function(file: str, capsys: pytest.CaptureFixture[str]):
 
 def test_a_training_step(file: str, capsys: pytest.CaptureFixture[str]):
     found = told(capsys, f"{file}:Net", "--on", "h200_sxm", "--training")
-    assert [p["mode"] for p in found["predictions"]] == ["eager"]
+    assert [p["mode"] for p in found["predictions"]] == ["eager", "compiled"]
     assert found["predictions"][0]["flops"] == 2 * (2 * 32 * 64 * 64)  # the input needs no gradient
 
 

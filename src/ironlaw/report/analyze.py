@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.advice.program import Sources
@@ -21,12 +22,14 @@ from ironlaw.systems.registry_names import known_prices, machines, read_mode
 from ironlaw.systems.value_readers import LARGEST, read_option
 from ironlaw.systems.workload_settings import Costs, Launching, Products, Sizes, fp32, launching
 from ironlaw.tracing import capture
+from ironlaw.tracing.step_choices import steps
 from ironlaw.units import show
 
 if TYPE_CHECKING:  # the report's pictures are imported only when there is one: `import ironlaw` stays light
     from ironlaw.report.analysis import Analysis
 
 MODES = ("eager", "compiled", "graphs")
+TRAINED = ("eager", "compiled")  # where none was asked for: an optimiser is not part of a graph that is replayed
 PHASES = "a language model's phases: one or both of them"
 CONTEXT = 512  # tokens in the cache where nothing is said
 
@@ -70,13 +73,24 @@ def analyze(
     asked = Analyze(graph.name, named, **said | {"training": training or bool(graph.settings.get("training"))})
     if not asked.on or not asked.mode:
         raise BadValue("no machine or no mode was named; give on='h200' and modes=['eager']")
-    return asked.of({"": _alone(graph, asked.weights)}, {})
+    changed = {}
+    if not isinstance(model, Graph) and graph.settings.get("training"):
+        changed = dict(steps(graph, partial(_again, model, args, kwargs, training)))
+    return asked.of({"": _alone(graph, asked.weights, changed)}, {})
 
 
-def _alone(graph: Graph, weights: Sequence[str]) -> Captures:
+def _again(
+    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None, training: bool, times: int, changes: Collection[str]
+) -> Graph:
+    if times > 1:
+        raise BadValue("what was handed in has one batch; the step can't be captured at another")
+    return capture(model, args, kwargs, training=training, changes=changes)
+
+
+def _alone(graph: Graph, weights: Sequence[str], changed: Mapping[frozenset[str], Graph]) -> Captures:
     """A graph that can't be built at another size."""
     graphs = {(graph.settings.get("batch"), fmt): stored(graph, fmt) for fmt in weights}
-    return Captures(graph, graphs, (), (), None, Sources(next(iter(graphs.values()))))
+    return Captures(graph, graphs, (), (), None, Sources(next(iter(graphs.values())), steps=changed))
 
 
 def read_storage(name: str) -> str:
@@ -120,7 +134,8 @@ class Analyze(Question):
     training: bool = switch(False, about="predict a training step: forward, backward and AdamW")
     mode: tuple[str, ...] = several(
         read_mode, MODES, metavar="MODE[,MODE]",
-        about="eager, compiled, graphs (CUDA graphs of compiled code), eager_graphs (of eager code); default: the first three",
+        about="eager, compiled, graphs (CUDA graphs of compiled code), eager_graphs (of eager code); default: the first three, two of a"
+        " training step",
     )  # fmt: skip
     trace: str | None = custom(
         str, None, metavar="FILE",
@@ -154,7 +169,7 @@ class Analyze(Question):
 
     @property
     def plans(self) -> list[Plan]:
-        return [Plan(mode, fp32=fp32(self), **launching(self)) for mode in (("eager",) if self.training else self.mode)]
+        return [Plan(mode, fp32=fp32(self), **launching(self)) for mode in (TRAINED if self.training and self.mode == MODES else self.mode)]
 
     @property
     def phases(self) -> dict[str, int]:

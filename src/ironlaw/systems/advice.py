@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 
+from ironlaw.backends.optimiser_rewrites import fused, in_lists
+from ironlaw.engine.advice.action_names import FLASH, FUSED, LISTS
 from ironlaw.engine.advice.advise import Advice
 from ironlaw.engine.advice.advise import advise as engine_advise
 from ironlaw.engine.advice.program import Sources
+from ironlaw.engine.advice.programs import unmasked
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry.machines import compile_cost, hardware
 from ironlaw.registry.prices import prices, prices_of
 from ironlaw.registry.program_changes import change_words
+from ironlaw.systems.training.device_advice import several_devices
 
+REWRITES = {FUSED: fused, LISTS: in_lists, FLASH: unmasked}
 OTHERS = 3  # machines that are tried where none are named: those that rent out the most bandwidth
 
 
@@ -35,7 +42,8 @@ def advice(sources: Sources, prediction: Prediction, machines: Iterable[Hardware
     others = [one for one in machines if one.slug != prediction.hardware.slug] or rented(prediction.hardware)
     known = prices_of([prediction.hardware.slug, *(one.slug for one in others)], given or {})
     per_hour = {slug: one.per_hour for slug, one in known.items()}
-    return engine_advise(sources, prediction, others, compile_cost(prediction.hardware)[0], per_hour, change_words())
+    per_kernel, more = compile_cost(prediction.hardware)[0], partial(several_devices, per_hour)
+    return engine_advise(replace(sources, rewrites=REWRITES), prediction, others, per_kernel, per_hour, change_words(), more)
 
 
 def rented(machine: Hardware) -> list[Hardware]:

@@ -17,7 +17,7 @@ from ironlaw.engine.device.stored_weights import OWN, quantised
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.systems.largest_sizes import Growth, growth
-from ironlaw.tracing.capture_job import ASKED, GROWN, HALF
+from ironlaw.tracing.capture_job import ASKED, GROWN, HALF, STEPS
 from ironlaw.tracing.graph_json import from_json
 from ironlaw.worker.json_values import encode
 
@@ -52,7 +52,7 @@ def capture_all(asked: Any) -> Captures:
 
 def capture_phases(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]:
     """Every phase, or the one call (as ""), in a process of its own, since it runs the user's file; PyTorch is imported there alone."""
-    captured: dict[str, dict[str, dict[int | None, Graph]]] = {}
+    captured: dict[str, dict[str, dict[Any, Graph]]] = {}
     reasons: dict[str, dict[str, str]] = {}
     with operator_count() as progress:
 
@@ -60,7 +60,8 @@ def capture_phases(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]
             if "ops" in part:
                 progress(part["ops"])
             elif "graph" in part:
-                captured.setdefault(part["phase"], {}).setdefault(part["what"], {})[part["size"]] = from_json(part["graph"])
+                key = frozenset(part["changes"]) if "changes" in part else part["size"]
+                captured.setdefault(part["phase"], {}).setdefault(part["what"], {})[key] = from_json(part["graph"])
             else:
                 reasons.setdefault(part["phase"], {}).setdefault(part["what"], part["reason"])
 
@@ -72,15 +73,15 @@ def capture_phases(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]
     return {phase: _captures(asked, graphs, reasons.get(phase, {}), sizes[phase]) for phase, graphs in captured.items()}
 
 
-def _captures(asked: Any, captured: dict[str, dict[int | None, Graph]], reasons: Mapping[str, str], sizes: Mapping[str, Any]) -> Captures:
-    plain, half = captured.pop(ASKED), captured.pop(HALF, {})
+def _captures(asked: Any, captured: dict[str, dict[Any, Graph]], reasons: Mapping[str, str], sizes: Mapping[str, Any]) -> Captures:
+    plain, half, steps = captured.pop(ASKED), captured.pop(HALF, {}), captured.pop(STEPS, {})
     if asked.dtype == NARROW:
         plain = {batch: replace(graph, dtype=NARROW) for batch, graph in plain.items()}
     grown, unsized = growths(next(iter(plain.values())), captured, reasons, sizes, asked.weights[0])
     graphs = {(batch, fmt): stored(graph, fmt) for batch, graph in plain.items() for fmt in asked.weights}
     larger = {size // (sizes["batch"] or 1): graph for size, graph in captured.get("batch", {}).items() if size}
     sources = sources_of(asked, graphs, larger, {times: graph for times, graph in half.items() if times})
-    return Captures(next(iter(plain.values())), graphs, grown, unsized, sizes["kept"], sources)
+    return Captures(next(iter(plain.values())), graphs, grown, unsized, sizes["kept"], replace(sources, steps=steps))
 
 
 def sources_of(asked: Any, graphs: Mapping[Any, Graph], larger: Mapping[int, Graph], half: Mapping[int, Graph]) -> Sources:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ironlaw.engine.device.types import Graph, Op
@@ -20,6 +20,7 @@ def capture(
     *,
     training: bool = False,
     progress: Callable[[int], None] | None = None,
+    changes: Collection[str] = (),
 ) -> Graph:
     """What `module_or_fn(*args, **kwargs)` would run, op by op, as a Graph for `predict`.
 
@@ -27,6 +28,7 @@ def capture(
     module's forward pass, its backward pass and a step of AdamW; the loss is `.loss` of what it returns, or else the sum of
     it. The module runs in the mode that it is in (`train()` or `eval()`). A function may be a training step of its own, with backward
     pass, autocast and optimiser: it is captured as it stands. `progress` is called with the number of ops so far.
+    `changes`: of a training step, as if it ran under "autocast" to BF16, or "kept" what it checkpoints.
 
     >>> import torch, ironlaw as il
     >>> with torch.device("meta"):  # no weights are made
@@ -64,9 +66,9 @@ def capture(
         fakes = Fakes(recorder)
         try:
             if training:
-                out = step(module_or_fn, fakes, tuple(args), dict(kwargs or {}))
+                out = step(module_or_fn, fakes, tuple(args), dict(kwargs or {}), changes)
             else:
-                out = run(module_or_fn, fakes, tuple(args), dict(kwargs or {}), graded)
+                out = run(module_or_fn, fakes, tuple(args), dict(kwargs or {}), graded, changes)
             break
         except IronlawError:
             raise
@@ -82,6 +84,8 @@ def capture(
     named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
     settings = {"captured": True, "training": trains, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
     settings |= recorder.lifetimes.settings(recorder.ops)
+    if trains:
+        settings |= {"backwards": tuple(recorder.backwards), "checkpoints": recorder.checkpoints}
     if recorder.notes:
         settings["notes"] = tuple(f"{place}: {note}" for place, note in recorder.notes.items())
     ops, settings["entries"] = as_compiled(recorder)
@@ -94,10 +98,13 @@ def as_compiled(recorder: Any) -> tuple[tuple[Op, ...], int]:
 
     found = graph_breaks.compiled(recorder.ways, [number for _, number in recorder.calls], recorder.breaks)
 
+    end = recorder.backwards[-1] if recorder.backwards else len(recorder.ops)  # the optimiser is not compiled with the model
+
     def left(one: Op) -> Op:
         return make_op(one.kind, one.name, one.inputs, one.outputs, recorder.memo, **{**one.attrs, UNCOMPILED: EAGER})
 
-    return tuple(one if inside else left(one) for one, inside in zip(recorder.ops, found.inside, strict=True)), found.entries
+    inside = (compiled and i < end for i, compiled in enumerate(found.inside))
+    return tuple(one if compiled else left(one) for one, compiled in zip(recorder.ops, inside, strict=True)), found.entries
 
 
 def unwrapped(call: Any) -> Any:

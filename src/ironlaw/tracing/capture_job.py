@@ -6,20 +6,23 @@ is sent as the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
+from ironlaw.engine.device.types import Graph
 from ironlaw.errors import IronlawError
 from ironlaw.tracing.capture import capture
 from ironlaw.tracing.decoding import DECODE, PREFILL, kept_bytes
 from ironlaw.tracing.graph_json import to_json
 from ironlaw.tracing.load_target import fitted, load
 from ironlaw.tracing.resize import batch_of, positions_of, resized, tokens_of
+from ironlaw.tracing.step_choices import steps
 from ironlaw.tracing.target import Target
 from ironlaw.worker.json_values import Json, decode
 
 EVERY = 50  # ops between two reports of progress
 ASKED = "asked"  # a graph at a batch that the user asked for; the others are named by what grows
+STEPS = "steps"  # the training step after changes of it
 HALF = "half"  # graphs of the same model in FP16, at the batch at hand and grown
 GROWN = {"batch": (4,), "tokens": (2, 3)}  # times the size at hand; memory is a line in the batch, at most a parabola in the tokens
 
@@ -46,8 +49,13 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
 
     formats: set[str] = set()
 
+    def captured(call: Target, changes: Collection[str] = ()) -> Graph:
+        return capture(call.call, call.args, call.kwargs, training=request["training"], progress=progress, changes=changes)
+
     def one(call: Target) -> Json:
-        graph = capture(call.call, call.args, call.kwargs, training=request["training"], progress=progress)
+        return told(call, captured(call))
+
+    def told(call: Target, graph: Graph) -> Json:
         formats.add(graph.dtype)
         more: dict[str, object] = {"notes": (*call.notes, *graph.settings.get("notes", ()))} if call.notes else {}
         if length is not None:
@@ -56,7 +64,10 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
 
     batch = batches[0] or batch_of(target)
     tokens = tokens_of(target) if request["target"].startswith("hf:") and phase != DECODE else None
-    send({"phase": phase, "what": ASKED, "size": batch, "graph": one(target)})
+    main = captured(target)
+    send({"phase": phase, "what": ASKED, "size": batch, "graph": told(target, main)})
+    for changes, graph in steps(main, lambda times, some: captured(resized(target, times * (batch or 1)) if times > 1 else target, some)):
+        send({"phase": phase, "what": STEPS, "size": None, "changes": sorted(changes), "graph": told(target, graph)})
     for size in batches[1:]:
         send({"phase": phase, "what": ASKED, "size": size, "graph": one(resized(target, size))})
     for what, now in (("batch", batch), ("tokens", tokens)):

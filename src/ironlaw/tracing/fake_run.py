@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ironlaw.errors import BadValue
-from ironlaw.tracing import fused_replacements, value_requests
+from ironlaw.tracing import changed_steps, fused_replacements, value_requests
 from ironlaw.tracing.encoder_layers import native_layers
 from ironlaw.tracing.fakes import Fakes
 from ironlaw.tracing.gpu_ops import AsOnGpu
@@ -23,8 +23,11 @@ from ironlaw.tracing.triton_launches import triton_launches
 
 
 @contextmanager
-def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool) -> Iterator[None]:
+def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes: Collection[str] = ()) -> Iterator[None]:
+    """`changes`: of `changed_steps`."""
     with ExitStack() as stack:
+        stack.enter_context(changed_steps.counted(fakes.recorder))
+        stack.enter_context(changed_steps.changed(changes))
         stack.enter_context(torch.set_grad_enabled(grad))
         stack.enter_context(fakes.mode)
         stack.enter_context(fakes.recorder)
@@ -37,8 +40,10 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool) -> Itera
 
         def backward(*args: Any, **kwargs: Any) -> Any:
             fakes.recorder.graph_break(GRADIENT)
-            with on_gpu:  # what is run again on the way back (checkpoints) is run as on a GPU too
-                return engine(*args, **kwargs)
+            with on_gpu, changed_steps.beyond_autocast(changes):  # what is run again (checkpoints) is run as on a GPU too
+                out = engine(*args, **kwargs)
+            fakes.recorder.backwards.append(len(fakes.recorder.ops))
+            return out
 
         stack.enter_context(replaced(torch.autograd, "_engine_run_backward", backward))
         stack.enter_context(on_gpu)
@@ -49,21 +54,24 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool) -> Itera
         yield
 
 
-def run(function: Any, fakes: Fakes, args: tuple[Any, ...], kwargs: dict[str, Any], grad: bool = False) -> Any:
+def run(
+    function: Any, fakes: Fakes, args: tuple[Any, ...], kwargs: dict[str, Any], grad: bool = False, changes: Collection[str] = ()
+) -> Any:
     """What the call returns. A function that holds an optimiser runs twice, since the first step makes the state; the second is kept."""
     modules, optimisers = fused_replacements.reachable(function, *args, *kwargs.values())
     with fused_replacements.as_fakes(fakes, modules, optimisers):
         args, kwargs = fakes.call_inputs(function, args, kwargs, grad)
         fakes.recorder.first = dict(fakes.recorder.names)
-        with recording(fakes, modules, grad):
+        with recording(fakes, modules, grad, changes):
+            call = changed_steps.cast(function, changes, fakes.recorder.path)
             if grad and optimisers:
-                function(*args, **kwargs)
+                call(*args, **kwargs)
                 fakes.recorder.begin_again()
                 fused_replacements.named_state(fakes, optimisers)
-            return function(*args, **kwargs)
+            return call(*args, **kwargs)
 
 
-def step(module: torch.nn.Module, fakes: Fakes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def step(module: torch.nn.Module, fakes: Fakes, args: tuple[Any, ...], kwargs: dict[str, Any], changes: Collection[str] = ()) -> Any:
     """Forward, backward, and AdamW as PyTorch runs it by default on a GPU; gives the loss."""
     weights = [w for w in fakes.state(module).values() if isinstance(w, torch.nn.Parameter) and w.requires_grad]
     weights = list({id(w): w for w in weights}.values())
@@ -71,8 +79,8 @@ def step(module: torch.nn.Module, fakes: Fakes, args: tuple[Any, ...], kwargs: d
         raise BadValue("no weight of the module needs a gradient, so there is nothing to train; set requires_grad")
     with fused_replacements.as_fakes(fakes, [module], []):
         args, kwargs = fakes.call_inputs(module, args, kwargs)
-        with recording(fakes, [module], grad=True):
-            loss = loss_of(module(*args, **kwargs))
+        with recording(fakes, [module], grad=True, changes=changes):
+            loss = loss_of(changed_steps.cast(module, changes, fakes.recorder.path)(*args, **kwargs))
             loss.backward()
     optimiser = torch.optim.AdamW([w for w in weights if w.grad is not None], foreach=True)
     with fakes.mode:

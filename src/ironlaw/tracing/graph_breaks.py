@@ -101,8 +101,8 @@ def compiled(ways: Sequence[Way], calls: Sequence[int], breaks: Sequence[Break])
 
     roots = [root(way, call) for way, call in zip(ways, calls, strict=True)]
     numbers = [sum(one.call < call for one in breaks) if at else -1 for at, call in zip(roots, calls, strict=True)]
-    graphs = list(zip(roots, numbers, strict=True))
-    entries = sum(now[0] is not None and now != before for before, now in zip([(None, -1), *graphs], graphs, strict=False))
+    graphs = [graph for graph in zip(roots, numbers, strict=True) if graph[0] is not None]  # gradients added up meanwhile end none
+    entries = sum(now != before for before, now in zip([(None, -1), *graphs], graphs, strict=False))
     return Compiled(tuple(at is not None for at in roots), entries)
 
 

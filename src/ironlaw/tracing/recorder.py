@@ -68,7 +68,9 @@ class Recorder(TorchDispatchMode):
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.fake: Callable[[Tensor, str, str], Tensor] | None = None
         self.memo: dict[Any, Any] = {}
-        self.places: dict[int, str] = {}  # number of an autograd node -> the module that made it
+        self.places: dict[int, tuple[str, graph_breaks.Way]] = {}  # number of an autograd node -> the module that made it, and where
+        self.backwards: list[int] = []  # how many ops there were after each backward pass
+        self.checkpoints = 0  # segments that run again on the way back
         self.results: FakeResultCache | None = None
         self.progress = progress
         self.thread = threading.get_ident()
@@ -80,7 +82,8 @@ class Recorder(TorchDispatchMode):
         """Forget the ops so far; tensors keep their values, and what was there at first its name."""
         self.names.update(self.first)
         self.ops, self.calls, self.unknown, self.used = [], [], {}, {}
-        self.ways, self.breaks = [], []
+        self.ways, self.breaks, self.backwards = [], [], []
+        self.checkpoints = 0
         self.lifetimes.begin_again()
 
     def graph_break(self, what: str) -> None:
@@ -146,7 +149,9 @@ class Recorder(TorchDispatchMode):
         if schema_info.name == "_local_scalar_dense" and getattr(args[0], "constant", None) is None:  # else it lies on the host anyway
             return value_requests.number(self, func, args[0])
         if graded:
-            self.places.setdefault(torch.autograd._get_sequence_nr() - 1, self.path[-1] if self.path else "")  # type: ignore[attr-defined]
+            number = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
+            if number not in self.places:
+                self.places[number] = self.path[-1] if self.path else "", graph_breaks.way_here(BEGIN)
         if schema_info.name in DYNAMIC and func.namespace == "quantized":
             return dynamic(self, schema_info.name, args)
         results = self.results if tensors_in and not schema_info.inplace and schema_info.name not in RANDOM else None
@@ -173,8 +178,12 @@ class Recorder(TorchDispatchMode):
         """The running module; in a backward pass the one whose forward op created the gradient's node."""
         if self.path:
             return self.path[-1]
+        return self.forward_place()[0]
+
+    def forward_place(self) -> tuple[str, graph_breaks.Way]:
+        """In a backward pass the module whose forward op created the gradient's node, and where it was called."""
         node = torch._C._current_autograd_node()  # type: ignore[attr-defined]
-        return self.places.get(node._sequence_nr(), "") if node is not None else ""
+        return self.places.get(node._sequence_nr(), ("", ())) if node is not None else ("", ())
 
     def record(self, func: Any, schema_info: Schema, args: Any, kwargs: Any, tensors_in: list[Tensor], tensors_out: list[Tensor]) -> None:
         name, inplace = schema_info.name, schema_info.inplace
@@ -260,7 +269,7 @@ class Recorder(TorchDispatchMode):
         if self.native:
             attrs = {**attrs, work.UNCOMPILED: work.LIBRARY}
         self.calls.append(self.call)
-        self.ways.append(graph_breaks.way_here(BEGIN))
+        self.ways.append(self.forward_place()[1] or graph_breaks.way_here(BEGIN))
         if kind == "recurrent":
             self.graph_break(graph_breaks.RECURRENT)
         self.ops.append(work.op(kind, label, tuple(inputs), tuple(outputs), self.memo, **attrs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ironlaw.backends.multi_tensor import list_launches
+from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import STAND_IN
 from ironlaw.tracing import aten_rules, linear_algebra_rules, loss_rules, movement_rules, product_rules, quantised_rules, registered_costs
 from ironlaw.tracing.aten import Call, OpDraft, Rule
@@ -44,11 +45,20 @@ def _translate(call: Call) -> list[OpDraft]:
         return [OpDraft(ROUTES[name], call.inputs, call.outputs)]
     if name.startswith(("_foreach_", "_fused_adam", "_fused_sgd", "_amp_foreach_")):
         inputs, outputs = ([t for t in tensors if t.size] for tensors in (call.inputs, call.outputs))  # a weight may be empty
+        if name.startswith("_fused_"):
+            return [fused_optimiser(call, inputs, outputs)]
         return [OpDraft("foreach", inputs, outputs, {"launches": list_launches(inputs, outputs)})] if outputs or inputs else []
     if name.endswith("_backward") and call.inputs and len(call.outputs) == 1:
         elementwise = all(t.size in (out[0].size, 1) for t in call.inputs)
         return [OpDraft("mul", call.inputs, out, {} if elementwise else {STAND_IN: name})]
     return [from_outside(call, f"aten::{name}")]
+
+
+def fused_optimiser(call: Call, inputs: list[Tensor], outputs: list[Tensor]) -> OpDraft:
+    """Lists side by side: weights, gradients, state. The gradients are among what may be written, for a scaler's sake, and are not."""
+    weights = len(call.arguments["self"])
+    kept = outputs[:weights] + outputs[2 * weights :]
+    return OpDraft("foreach", inputs, kept, {"launches": list_launches(inputs, outputs[:weights])})
 
 
 def from_outside(call: Call, name: str) -> OpDraft:

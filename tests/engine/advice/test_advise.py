@@ -74,12 +74,23 @@ def test_another_machine_is_compared_like_with_like():
     assert advice.steps == tuple(action for action in advice.actions if action is not elsewhere)
 
 
+def test_another_machine_comes_last_and_is_the_one_where_the_same_work_costs_least():
+    graph, machines = il.workload("vit_b16", batch=64, dtype="fp32"), [il.hardware(slug) for slug in ("b200", "b300", "h200", "mi300x")]
+    prices = {"a100_80gb_sxm": 1.6, "b200": 60.0, "b300": 90.0, "h200_sxm": 3.0, "mi300x": 50.0}
+    advice = advise(Sources(graph), il.predict(graph, il.hardware("a100")), machines, prices=prices)
+    assert len(advice.actions) > 1 and "machine" in advice.actions[-1].changes
+    ratios = {action.after.hardware.slug: action.money_ratio for action in advice.elsewhere if action.gain.sure}
+    assert advice.actions[-1].after.hardware.slug == min(ratios, key=ratios.get) != advice.elsewhere[0].after.hardware.slug
+    amd = next(action for action in advice.elsewhere if action.after.hardware.slug == "mi300x")
+    assert any("from NVIDIA to AMD" in words for words in amd.costs) and any("the same work costs" in words for words in amd.costs)
+
+
 def test_a_training_step_is_neither_replayed_nor_stored_in_integers():
     graph = il.workload("resnet50", batch=8, dtype="fp16")
     training = replace(graph, settings={**graph.settings, "training": True})
     tried = advise(Sources(training), il.predict(training, H200))
     changes = {change for action in (*tried.actions, *tried.slower, *tried.unsure) for change in action.changes}
-    assert changes == {"layout"}
+    assert changes == {"layout", "compiled"}
 
 
 def test_the_half_that_was_captured_is_taken():

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ironlaw.engine.advice.action_names import AUTOCAST, DEVICES, FLASH, FUSED, KEPT, LISTS, SCALED, SYNCS, TOGETHER
 from ironlaw.engine.advice.gain import Gain
 from ironlaw.engine.advice.program import Program
 from ironlaw.engine.device.compilation import compile_seconds
@@ -17,9 +18,12 @@ from ironlaw.units import show, significant
 # your own time
 GROUPS = {
     "layout": "layout", "tf32": "format", "fp16": "format", "fp8": "format", "eager_graphs": "launching", "compiled": "launching",
-    "graphs": "launching", "int8": "weights", "int4": "weights", "kernel": "kernel", "batch": "batch", "machine": "machine",
+    "graphs": "launching", "int8": "weights", "int4": "weights", "kernel": "kernel", "batch": "batch", SYNCS: "syncs", AUTOCAST: "format",
+    SCALED: "format", LISTS: "optimiser", FUSED: "optimiser", KEPT: "checkpoints", TOGETHER: "passes", FLASH: "attention",
+    DEVICES: "devices", "machine": "machine",
 }  # fmt: skip
 ORDER = list(GROUPS)
+SAME = 0.05  # within which two costs are called the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class Action:
     count: int = 0  # how often a fused kernel runs in a call
     per_kernel: float = 0.0  # seconds to compile one
     prices: tuple[float | None, float | None] = (None, None)
+    devices: int = 1
+    remark: str = ""  # what else the change takes, where that has figures
     words: Mapping[str, ChangeWords] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -66,6 +72,8 @@ class Action:
             return f"a kernel of your own for {' + '.join(self.program.kinds)} (×{self.count})"
         if change == "batch":
             return f"{self.program.times} times the batch"
+        if change == DEVICES:
+            return f"{self._words(change).title or change} over {self.devices} × {self.after.hardware.name}"
         return self.after.hardware.name if change == "machine" else self._words(change).title or change
 
     def _words(self, change: str) -> ChangeWords:
@@ -100,7 +108,8 @@ class Action:
         calls = [show(float(p.seconds), "s") for p in (self.after, self.before)]
         if "batch" in self.changes and calls[0] != calls[1]:
             said.append(f"a call takes {calls[0]} instead of {calls[1]}")
-        if "machine" in self.changes:
+        said += [self.remark] if self.remark else []
+        if {"machine", DEVICES} & set(self.changes):
             said += self._dollars
         return tuple(said) or ("nothing but the change",)
 
@@ -109,7 +118,22 @@ class Action:
         before, after = self.prices
         if after is None:
             return ["its price is not in the registry"]
-        return [f"${significant(after)} an hour" + (f" instead of ${significant(before)}" if before is not None else "")]
+        an_hour = f"${significant(after)} an hour" + (f" instead of ${significant(before)}" if before is not None else "")
+        ratio = self.money_ratio
+        of_work = "" if ratio is None else f", so the same work costs {_times(ratio)}"
+        return [an_hour + of_work, *self._vendors]
+
+    @property
+    def money_ratio(self) -> float | None:
+        """What the same work costs, in multiples of what it costs now; None without both prices."""
+        before, after = self.prices
+        return after / before / self.gain.ratio if after is not None and before else None
+
+    @property
+    def _vendors(self) -> list[str]:
+        """Another maker's device is another software."""
+        makers = [p.hardware.name.split()[0] for p in (self.before, self.after)]
+        return [f"from {makers[0]} to {makers[1]}: your kernels and libraries must exist there"] if makers[0] != makers[1] else []
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON takes it."""
@@ -120,3 +144,7 @@ class Action:
             "per": "item" if "batch" in self.changes else "call", "basis": self.after.basis, "hardware": self.after.hardware.slug,
             "memory": list(self.memory), "build_s": self.build_s, "dollars_per_hour": list(self.prices), "costs": list(self.costs),
         }  # fmt: skip
+
+
+def _times(ratio: float) -> str:
+    return "about as much as now" if abs(ratio - 1.0) < SAME else f"{significant(ratio)} times as much as now"

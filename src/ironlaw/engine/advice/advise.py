@@ -5,12 +5,14 @@ A change is offered where "no gain" lies outside its interval; one that would su
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from ironlaw.engine.advice import training_advice
 from ironlaw.engine.advice.action import GROUPS, Action, ChangeWords
+from ironlaw.engine.advice.action_names import DEVICES
 from ironlaw.engine.advice.finding import finding
 from ironlaw.engine.advice.gain import gain
 from ironlaw.engine.advice.program import EIGHT, HALF, KERNELS, Program, Sources
@@ -31,7 +33,7 @@ NOTHING = "None of the changes tried is sure to gain 5%."
 
 @dataclass(frozen=True)
 class Advice:
-    """`actions`: at most three, each on top of those before it, but another machine, which stands for itself. `slower`: changes that would
+    """`actions`: each on top of those before it, but another machine, which comes last and stands for itself. `slower`: changes that would
     slow the program down as it is. `unsure`: those of which nobody can say whether they help."""
 
     prediction: Prediction
@@ -48,7 +50,7 @@ class Advice:
     @property
     def steps(self) -> tuple[Action, ...]:
         """The actions that are taken one after another, on the machine at hand."""
-        return tuple(action for action in self.actions if "machine" not in action.changes)
+        return tuple(action for action in self.actions if not {"machine", DEVICES} & set(action.changes))
 
     @property
     def together(self) -> float:
@@ -100,13 +102,27 @@ def advise(
     per_kernel: float = 0.0,
     prices: Mapping[str, float] | None = None,
     words: Mapping[str, ChangeWords] | None = None,
+    more: Callable[[Prediction], Sequence[Action]] = lambda prediction: (),
 ) -> Advice:
     """`prediction`: of `sources.graph` as it is run now. `machines`: others that it could run on. `per_kernel`: seconds to compile one.
-    `words`: for each kind of change, as people put it."""
+    `words`: for each kind of change, as people put it. `more`: what money buys on top of the rest, such as more devices."""
+    trains = bool(sources.graph.settings.get("training"))
     program = Program(prediction.plan, prediction.hardware)
-    tried = list(_tried(program, prediction, sources))
+    tried = list(training_advice.tried(prediction, sources) if trains else _tried(program, prediction, sources))
     slower = [action for action in tried if action.gain.slower]
     unsure = [action for action in tried if not action.gain.sure and not action.gain.slower]
+    actions = training_advice.training_actions(prediction, sources) if trains else _actions(program, prediction, sources, tried)
+    tried_elsewhere = [_elsewhere(prediction, machine, sources, prices or {}) for machine in machines]
+    elsewhere = sorted((action for action in tried_elsewhere if action is not None), key=lambda action: -action.gain.ratio)
+    steps = actions if trains else actions[:MOST]
+    steps += more(steps[-1].after if steps else prediction)
+    offered = [replace(action, per_kernel=per_kernel) for action in (*steps, *filter(None, [_cheapest(elsewhere)]))]
+    groups = (tuple(replace(action, words=words or {}) for action in group) for group in (offered, slower, unsure, elsewhere))
+    return Advice(prediction, *groups)
+
+
+def _actions(program: Program, prediction: Prediction, sources: Sources, tried: Sequence[Action]) -> list[Action]:
+    """The one that gains most, then what gains most on top of it."""
     actions: list[Action] = []
     at_once = [action for action in tried if "batch" not in action.changes]
     best = _best(at_once) or _best(list(_pairs(program, prediction, sources))) or _best(tried)
@@ -114,13 +130,14 @@ def advise(
         actions.append(best)
         taken = {group for action in actions for group in action.groups}
         best = _best(list(_tried(best.program, best.after, sources, taken))) if len(actions) < MOST else None
-    tried_elsewhere = [_elsewhere(prediction, machine, sources, prices or {}) for machine in machines]
-    elsewhere = sorted((action for action in tried_elsewhere if action is not None), key=lambda action: -action.gain.ratio)
-    if (other := _best(elsewhere)) is not None:
-        actions.insert(next((i for i, step in enumerate(actions) if other.gain.ratio > step.gain.ratio), len(actions)), other)
-    offered = [replace(action, per_kernel=per_kernel) for action in actions[:MOST]]
-    groups = (tuple(replace(action, words=words or {}) for action in group) for group in (offered, slower, unsure, elsewhere))
-    return Advice(prediction, *groups)
+    return actions
+
+
+def _cheapest(elsewhere: Sequence[Action]) -> Action | None:
+    """Of the machines that surely gain, the one on which the same work costs least; the fastest where prices are not known."""
+    sure = [action for action in elsewhere if action.gain.sure and action.gain.ratio > LEAST and action.after.fits]
+    priced = [action for action in sure if action.money_ratio is not None]
+    return min(priced, key=lambda action: action.money_ratio or 0.0) if priced else next(iter(sure), None)
 
 
 def _best(candidates: Sequence[Action | None]) -> Action | None:
@@ -168,16 +185,16 @@ def _elsewhere(prediction: Prediction, machine: Hardware, sources: Sources, pric
 
 def changes(program: Program, sources: Sources) -> Iterator[tuple[str, Program, int]]:
     """Every program that differs in one thing, where that means something for this model and machine; and how often a fused kernel runs."""
-    graph, machine, training = sources.graph, program.machine, bool(sources.graph.settings.get("training"))
-    for mode in () if training else _modes(program):
+    graph, machine = sources.graph, program.machine
+    for mode in _modes(program):
         yield mode, replace(program, plan=replace(program.plan, mode=mode)), 0
     if not program.fmt:
         yield from ((fmt, replace(program, fmt=fmt), 0) for fmt in _formats(program, graph.dtype))
     if program.plan.lowering == "eager" and machine.dispatch == "queued" and not program.last:
         yield "layout", replace(program, last=True), 0
-    if not training and not program.weights and program.fmt != EIGHT:
+    if not program.weights and program.fmt != EIGHT:
         yield from ((fmt, replace(program, weights=fmt), 0) for fmt in ("int8", "int4"))
-    if not training and not program.kinds and program.plan.lowering == "eager" and (whole := program.graph(sources)) is not None:
+    if not program.kinds and program.plan.lowering == "eager" and (whole := program.graph(sources)) is not None:
         yield from (("kernel", replace(program, kinds=kinds), count) for kinds, count, _ in fused_kernels(whole, KERNELS))
     if program.times == 1:
         yield from (("batch", replace(program, times=times), 0) for times in sources.larger)

@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ironlaw.engine.advice.action_names import AUTOCAST, FLASH, FUSED, KEPT, LISTS, SCALED, SYNCS, TOGETHER
 from ironlaw.engine.device.intervals import BETWEEN_HOSTS, HOST, parts_of, scaled
 from ironlaw.engine.device.prediction import Prediction
 from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE, SURE, Doubt, Scatter, blend, variance
@@ -27,6 +28,8 @@ REPEATS = 0.04  # sd with which the same gain is measured again
 # κ by kind of change, fitted to gains measured on an H200, of unseen models where there are enough (registry/outcomes/h200_sxm_gains.json)
 FITTED: Mapping[str, float] = {"batch": 1.38, "compiled": 1.71, "eager_graphs": 2.02, "fp16": 1.92, "graphs": 1.0, "tf32": 1.0}
 OTHER = 2.0  # of a kind of change that was not measured often enough
+STEPS = (SYNCS, AUTOCAST, SCALED, LISTS, FUSED, KEPT, TOGETHER, FLASH)
+IN_STEPS = 1.0  # of changes of a training step, which nothing was fitted to: as far off as operators and launches say
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,12 @@ def gain(before: Prediction, after: Prediction, items: float = 1.0, kind: str = 
         return Gain(a, b, None)
     if before.hardware.slug != after.hardware.slug:
         return Gain(a, b, _apart(before, after, items))
-    reach = FOUR_IN_FIVE * math.hypot(FITTED.get(kind, OTHER) * log_sd(before, after), REPEATS)
+    reach = FOUR_IN_FIVE * math.hypot(_times(kind) * log_sd(before, after), REPEATS)
     return Gain(a, b, (a / b * math.exp(-reach), a / b * math.exp(reach) if math.isfinite(reach) else math.inf))
+
+
+def _times(kind: str) -> float:
+    return FITTED.get(kind, IN_STEPS if kind in STEPS else OTHER)
 
 
 def _apart(before: Prediction, after: Prediction, items: float) -> tuple[float, float]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ironlaw.engine.advice.programs import channels_last, fused_kernels, in_fp8, narrowed
+from ironlaw.engine.advice.action_names import AUTOCAST, KEPT, SCALED, TOGETHER
+from ironlaw.engine.advice.programs import channels_last, fused_kernels, in_fp8, narrowed, scaled
 from ironlaw.engine.device.machine import NARROW, Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.stored_weights import quantised
@@ -26,6 +27,8 @@ class Sources:
     graph: Graph
     larger: Mapping[int, Graph] = field(default_factory=dict)
     half: Mapping[int, Graph] = field(default_factory=dict)
+    steps: Mapping[frozenset[str], Graph] = field(default_factory=dict)  # a training step as captured after these changes
+    rewrites: Mapping[str, Callable[[Graph], Graph | None]] = field(default_factory=dict)  # changes that follow from a graph
     memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def whole(self, times: int, fmt: str) -> Graph | None:
@@ -36,6 +39,19 @@ class Sources:
             return in_fp8(graph)
         all_captured = {1, *self.larger} <= set(self.half)
         return self.half[times] if all_captured else narrowed(graph, fmt)
+
+    def changed(self, steps: frozenset[str]) -> Graph | None:
+        """A training step after these changes: as captured so, then rewritten."""
+        as_bf16 = frozenset(AUTOCAST if change == SCALED else change for change in steps)
+        captured = as_bf16 & {AUTOCAST, KEPT, TOGETHER}
+        graph = self.steps.get(captured) if captured else self.graph
+        if graph is not None and SCALED in steps:
+            graph = scaled(graph)
+        for change in steps - {AUTOCAST, SCALED, KEPT, TOGETHER}:
+            if graph is None or change not in self.rewrites:
+                return None
+            graph = self.rewrites[change](graph)
+        return graph
 
 
 @dataclass(frozen=True)
@@ -49,16 +65,17 @@ class Program:
     last: bool = False  # channels last
     weights: str = ""  # as the model has them, or int8, int4
     kinds: tuple[str, ...] = ()
+    steps: frozenset[str] = frozenset()  # changes of a training step
 
     def graph(self, sources: Sources) -> Graph | None:
         """The graph that it runs; None where the model has nothing that could be changed so."""
-        key = (self.times, "" if self.fmt == NARROW else self.fmt, self.last, self.weights, self.kinds)
+        key = (self.times, "" if self.fmt == NARROW else self.fmt, self.last, self.weights, self.kinds, self.steps)
         if key not in sources.memo:
             sources.memo[key] = self._graph(sources)
         return sources.memo[key]  # type: ignore[no-any-return]
 
     def _graph(self, sources: Sources) -> Graph | None:
-        graph = sources.whole(self.times, self.fmt)
+        graph = sources.changed(self.steps) if self.steps else sources.whole(self.times, self.fmt)
         if graph is not None and self.last:
             graph = channels_last(graph)
         if graph is not None and self.weights:

@@ -6,8 +6,9 @@ Each function takes a graph and returns another one, or None where there is noth
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from ironlaw.engine.device.fusion import FusionPlan, Group, fuse
 from ironlaw.engine.device.machine import NARROW
@@ -35,6 +36,41 @@ def narrowed(graph: Graph, fmt: str) -> Graph | None:
         attrs = {**one.attrs, **({"dtype": fmt} if one.attrs.get("dtype") in WIDE else {})}
         ops.append(make_op(one.kind, one.name, tuple(map(tensor, one.inputs)), tuple(map(tensor, one.outputs)), **attrs))
     return replace(graph, ops=tuple(ops), dtype=fmt)
+
+
+def scaled(graph: Graph) -> Graph:
+    """A step under autocast to BF16 as it would be in FP16: the loss is scaled, and a pass over the gradients scales them back."""
+
+    def tensor(t: Tensor) -> Tensor:
+        return replace(t, dtype="fp16") if t.dtype == "bf16" else t
+
+    ops = []
+    for one in graph.ops:
+        attrs = {**one.attrs, **({"dtype": "fp16"} if one.attrs.get("dtype") == "bf16" else {})}
+        ops.append(make_op(one.kind, one.name, tuple(map(tensor, one.inputs)), tuple(map(tensor, one.outputs)), **attrs))
+    weights = {t.name: t for one in graph.ops for t in one.inputs if t.role == "weight"}
+    gradients = [replace(t, name=f"gradient of {t.name}", role="buffer") for t in weights.values()]
+    back = [replace(t, name=f"{t.name}, scaled back", role="activation") for t in gradients]
+    end = graph.settings["backwards"][-1] if graph.settings.get("backwards") else len(ops)
+    ops.insert(end, make_op("foreach", "scale the gradients back", gradients, back, inplace=True))
+    return replace(graph, ops=tuple(ops), dtype="fp16", settings=_longer(graph.settings))
+
+
+def _longer(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The calls that ops came from no longer match them."""
+    return {name: value for name, value in settings.items() if name != "calls"}
+
+
+def unmasked(graph: Graph) -> Graph | None:
+    """Attention without a mask tensor, which keeps the fastest kernels away."""
+
+    def masked(one: Op) -> bool:
+        return one.kind == "attention" and len(one.inputs) > 3 and one.dtype in HALF
+
+    if not any(map(masked, graph.ops)):
+        return None
+    ops = [make_op(one.kind, one.name, one.inputs[:3], one.outputs, **one.attrs) if masked(one) else one for one in graph.ops]
+    return replace(graph, ops=tuple(ops))
 
 
 def in_fp8(graph: Graph) -> Graph | None:

@@ -1,0 +1,50 @@
+"""A training step over several devices of the box that this machine comes in: what summing up the gradients adds, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ironlaw.engine.advice.action import Action
+from ironlaw.engine.advice.action_names import DEVICES
+from ironlaw.engine.advice.gain import Gain
+from ironlaw.engine.advice.program import Program
+from ironlaw.engine.cluster.buckets import Queue
+from ironlaw.engine.cluster.library import collective
+from ironlaw.engine.cluster.links import Box
+from ironlaw.engine.device.prediction import Prediction
+from ironlaw.registry.boxes import box_with
+from ironlaw.units import show, significant
+
+COUNTS = (2, 4, 8)
+BUCKET = 25.0 * 2**20  # bytes, as DDP has it
+BACK = 0.6  # of a step, the backward pass: twice the forward pass, and the optimiser beside them
+
+
+def several_devices(per_hour: Mapping[str, float], prediction: Prediction) -> tuple[Action, ...]:
+    """DDP on as many devices as the box has, up to 8, each with a batch like this one; none where no box is known."""
+    box = box_with(prediction.hardware.slug) if prediction.graph.settings.get("training") else None
+    counts = [count for count in COUNTS if box is not None and count <= box.devices]
+    if box is None or not counts or prediction.interval is None or not prediction.fits:
+        return ()
+    gains = {count: _gain(prediction, box, count) for count in counts}
+    most = counts[-1]
+    listed = ", ".join(f"{significant(gains[count].ratio)}× with {count}" for count in counts[:-1])
+    added = most * gains[most].after - gains[most].before
+    price = per_hour.get(prediction.hardware.slug)
+    said = f"the gradients ({show(_gradients(prediction), 'B')}) are summed up over {box.name}, which adds {show(added, 's')} to a step"
+    remark = said + (f"; {listed}" if listed else "") + f"; {most} times the batch for each step of the optimiser"
+    program = Program(prediction.plan, prediction.hardware)
+    prices = (price, most * price) if price is not None else (None, None)
+    return (Action((DEVICES,), gains[most], program, prediction, prediction, prices=prices, devices=most, remark=remark),)
+
+
+def _gradients(prediction: Prediction) -> float:
+    return sum(float(t.bytes) for t in prediction.graph.tensors.values() if t.role == "weight")
+
+
+def _gain(prediction: Prediction, box: Box, count: int) -> Gain:
+    """The ends of the range: all of the sum hides behind the backward pass, or none of it."""
+    step = float(prediction.seconds)
+    queue = Queue(_gradients(prediction), BUCKET, BACK * step, lambda size: float(collective(box, "all_reduce", count, size)))
+    after = (step + queue.exposed) / count
+    return Gain(step, after, (count * step / (step + queue.seconds), float(count)))

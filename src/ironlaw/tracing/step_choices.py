@@ -1,0 +1,55 @@
+"""Which changes of a training step it is captured again for: autocast, nothing checkpointed, one micro-batch in place of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import combinations
+
+from ironlaw.engine.advice.action_names import AUTOCAST, KEPT, TOGETHER
+from ironlaw.engine.advice.programs import WIDE
+from ironlaw.engine.device.types import Graph
+from ironlaw.errors import IronlawError
+
+Captured = Callable[[int, Collection[str]], Graph]  # the step at so many times the batch, changed so
+
+
+def choices(graph: Graph) -> list[frozenset[str]]:
+    """The sets of changes that this step leaves room for."""
+    if not graph.settings.get("training"):
+        return []
+    single = [AUTOCAST] if graph.dtype in WIDE else []
+    single += [KEPT] if graph.settings.get("checkpoints") else []
+    single += [TOGETHER] if len(graph.settings.get("backwards", ())) > 1 else []
+    return [frozenset(some) for count in range(1, len(single) + 1) for some in combinations(single, count)]
+
+
+def steps(graph: Graph, capture: Captured) -> Iterator[tuple[frozenset[str], Graph]]:
+    """The step after each set of changes; one that can't be captured is left out, and not offered."""
+    for changes in choices(graph):
+        with suppress(IronlawError):
+            yield changes, captured(graph, changes, capture)
+
+
+def captured(graph: Graph, changes: Collection[str], capture: Captured) -> Graph:
+    parts = len(graph.settings["backwards"]) if TOGETHER in changes else 1
+    other = capture(parts, [change for change in changes if change != TOGETHER])
+    return one_pass(other) if TOGETHER in changes else other
+
+
+def one_pass(graph: Graph) -> Graph:
+    """The first micro-batch and the optimiser; the others would do the same."""
+    ends = graph.settings["backwards"]
+    first, last = ends[0], ends[-1]
+    ops, calls = (tuple(all_[:first]) + tuple(all_[last:]) for all_ in (graph.ops, graph.settings["calls"]))
+    named = _summed(graph, first)
+    ops = tuple(replace(one, inputs=tuple(replace(t, name=named.get(t.name, t.name)) for t in one.inputs)) for one in ops)
+    return replace(graph, ops=ops, settings={**graph.settings, "calls": calls, "backwards": (first,), "held": {}})
+
+
+def _summed(graph: Graph, first: int) -> dict[str, str]:
+    """What a later pass made of a gradient -> the gradient of the first pass."""
+    home = graph.settings.get("within", {})
+    made = {home.get(t.name, t.name): t.name for one in graph.ops[:first] for t in one.outputs}
+    return {t.name: made[home[t.name]] for one in graph.ops[first:] for t in one.outputs if home.get(t.name) in made}

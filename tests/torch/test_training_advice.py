@@ -1,0 +1,170 @@
+"""Advice for a training step: each change is the program that PyTorch would then run, and is offered in the order of what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
+import ironlaw as il  # noqa: E402
+from ironlaw.backends.optimiser_rewrites import fused, in_lists  # noqa: E402
+from ironlaw.engine.advice.training_advice import ORDER, spares  # noqa: E402
+from ironlaw.engine.device.work import UNCOMPILED  # noqa: E402
+from ironlaw.systems.advice import REWRITES  # noqa: E402
+from ironlaw.tracing.step_choices import captured, choices  # noqa: E402
+
+H200 = il.hardware("h200_sxm")
+
+
+class Net(nn.Module):
+    def __init__(self, width: int = 64, again: bool = False) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width)) for _ in range(3))
+        self.again = again
+
+    def forward(self, x: Any) -> Any:
+        for block in self.blocks:
+            x = checkpoint(block, x, use_reentrant=self.again == "reentrant") if self.again else block(x)
+        return x
+
+
+def stepped(net: nn.Module, parts: int = 1, autocast: bool = False, flag: bool | None = None, **options: Any) -> Any:
+    optimiser = torch.optim.AdamW(net.parameters(), **options)
+
+    def step(x: Any) -> None:
+        for part in x.chunk(parts):
+            with torch.autocast("cuda", torch.bfloat16, enabled=autocast if flag is None else flag):
+                loss = net(part).square().mean()
+            loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+
+    return step
+
+
+X = torch.empty(32, 64)
+
+
+def kinds(graph: Any) -> list[tuple[str, str]]:
+    return [(one.kind, one.outputs[0].dtype) for one in graph.ops]
+
+
+def test_autocast_is_the_step_that_the_user_would_write():
+    plain, written = il.capture(stepped(Net()), (X,)), il.capture(stepped(Net(), autocast=True), (X,))
+    assert kinds(il.capture(stepped(Net()), (X,), changes=["autocast"])) == kinds(written) != kinds(plain)
+
+
+def test_a_flag_that_switches_autocast_off_is_switched_on():
+    assert kinds(il.capture(stepped(Net(), flag=False), (X,), changes=["autocast"])) == kinds(il.capture(stepped(Net(), flag=True), (X,)))
+
+
+def test_a_module_that_switches_autocast_off_keeps_it_off():
+    class Careful(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(64, 64)
+
+        def forward(self, x: Any) -> Any:
+            with torch.autocast("cuda", enabled=False):
+                return self.inner(x)
+
+    graph = il.capture(stepped(Careful()), (X,), changes=["autocast"])
+    assert {one.outputs[0].dtype for one in graph.ops if one.kind in ("linear", "matmul")} == {"fp32"}
+
+
+@pytest.mark.parametrize("again", [True, "reentrant"])
+def test_without_checkpoints_nothing_runs_twice(again: Any):
+    x = X.clone().requires_grad_()
+    checkpointed = il.capture(stepped(Net(again=again)), (x,))
+    assert checkpointed.settings["checkpoints"] == 3 and frozenset({"kept"}) in choices(checkpointed)
+    assert kinds(il.capture(stepped(Net(again=again)), (x,), changes=["kept"])) == kinds(il.capture(stepped(Net()), (x,)))
+
+
+def test_one_micro_batch_is_the_step_with_the_whole_batch():
+    """Captured with four micro-batches of the size that all of them have now, and cut to one."""
+    accumulated = il.capture(stepped(Net(), parts=4), (X,))
+    assert len(accumulated.settings["backwards"]) == 4 and frozenset({"together"}) in choices(accumulated)
+    cut = captured(accumulated, ["together"], lambda times, changes: il.capture(stepped(Net(), parts=4), (torch.empty(times * 32, 64),)))
+    whole = il.capture(stepped(Net()), (X,))
+    assert kinds(cut) == kinds(whole) and cut.flops == whole.flops
+    assert il.predict(cut, H200).memory.total == pytest.approx(il.predict(whole, H200).memory.total, rel=0.02)
+
+
+@pytest.mark.parametrize("options", [{}, {"foreach": False}])
+def test_a_fused_optimiser_is_the_one_that_pytorch_runs(options: Any):
+    rewritten, real = fused(il.capture(stepped(Net(), **options), (X,))), il.capture(stepped(Net(), fused=True), (X,))
+    assert rewritten is not None
+    one, two = rewritten.ops[-1], real.ops[-1]
+    assert (one.work.bytes, one.work.launches, len(one.inputs)) == (two.work.bytes, two.work.launches, len(two.inputs))
+    assert il.predict(rewritten, H200).memory.total == pytest.approx(il.predict(real, H200).memory.total, rel=0.01)
+    assert fused(real) is None
+
+
+def test_lists_are_those_of_foreach():
+    looped, real = in_lists(il.capture(stepped(Net(), foreach=False), (X,))), il.capture(stepped(Net()), (X,))
+    assert looped is not None and in_lists(real) is None
+    ends = [[one.work.bytes for one in graph.ops if one.kind == "foreach" and one.work.bytes > 100] for graph in (looped, real)]
+    assert sorted(ends[0]) == sorted(ends[1])
+
+
+def test_the_model_is_compiled_with_its_backward_pass_and_the_optimiser_is_not():
+    """Also where the step calls backward in a loop, which torch.compile of the whole step would leave to Python."""
+    for parts in (1, 2):
+        graph = il.capture(stepped(Net(), parts=parts), (X,))
+        end = graph.settings["backwards"][-1]
+        layers = [one for one in graph.ops[:end] if one.name.startswith("blocks.") and one.kind != "add"]
+        assert not any(UNCOMPILED in one.attrs for one in layers) and len(layers) > 20
+        assert all(UNCOMPILED in one.attrs for one in graph.ops[end:])
+        assert graph.settings["entries"] <= 2 * parts
+
+
+def test_changes_are_offered_in_order_each_on_top_of_the_one_before():
+    found = il.analyze(stepped(Net(width=2048, again=True), foreach=False), (torch.empty(4096, 2048),), on="h200", modes=["eager"]).verdict
+    steps = [change for action in found.steps for change in action.changes]
+    assert {"autocast", "fused", "kept"} <= set(steps) and "fp16" not in steps
+    assert steps[0] == "autocast" and [action.place for action in found.actions[-2:]] == sorted(a.place for a in found.actions[-2:])
+    for before, after in zip(found.steps, found.steps[1:], strict=False):
+        assert after.before is before.after
+    assert all(action.gain.sure or spares(action) for action in found.steps)
+    assert "model.half()" not in " ".join(action.how for action in found.actions)
+    assert found.actions[-1].changes == ("machine",) and found.actions[-2].changes == ("devices",)
+
+
+def test_fp16_is_scaled_where_a_device_has_no_bf16():
+    found = il.analyze(Net(width=1024), (torch.empty(4096, 1024),), on="t4", training=True, modes=["eager"])
+    first = found.verdict.actions[0]
+    assert (
+        first.changes[0] == "scaled" and "GradScaler" in first.title and "bf16" not in {t.dtype for t in first.after.graph.tensors.values()}
+    )
+
+
+def test_more_devices_gain_no_more_than_their_number_and_say_what_they_cost():
+    found = il.analyze(Net(width=1024), (torch.empty(4096, 1024),), on="h100", training=True, modes=["eager"]).verdict
+    (several,) = [action for action in found.actions if action.changes == ("devices",)]
+    low, high = several.gain.interval
+    assert several.devices == 8 and 1 < low <= several.gain.ratio <= high == 8
+    assert several.before is found.steps[-1].after and any("$" in words for words in several.costs)
+
+
+def test_every_change_has_its_words():
+    from ironlaw.registry.program_changes import change_words
+
+    assert all(change_words()[change].title and change_words()[change].how for change in ORDER)
+    assert set(REWRITES) <= set(ORDER)
+
+
+def test_a_mask_is_left_out_where_it_keeps_the_fast_kernel_away():
+    def attended(q: Any, mask: Any) -> None:
+        q = q.requires_grad_()
+        nn.functional.scaled_dot_product_attention(q, q, q, attn_mask=mask).sum().backward()
+
+    q, mask = torch.empty(8, 8, 1024, 64, dtype=torch.bfloat16), torch.empty(1024, 1024, dtype=torch.bool)
+    graph = il.capture(attended, (q, mask))
+    plain = REWRITES["flash"](graph)
+    assert plain is not None and il.predict(plain, H200).busy_s < il.predict(graph, H200).busy_s
+    assert REWRITES["flash"](replace(plain)) is None
