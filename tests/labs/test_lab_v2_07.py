@@ -216,3 +216,13 @@ def test_the_reveal_says_that_restarts_are_left_out(bench):
     said = bench.slots("act1.reveal", bench.parts["act1_reveal"].text)
     best = interval.Setting(16384, clusters.llama().unit, 60.0, 300.0, slots.story().best)
     assert said["with_restart"] == f"{100 * best.wasted:.3g}%" and said["least"] != said["with_restart"]
+
+
+def test_the_sawtooth_is_the_day_of_the_other_picture(bench):
+    view = bench.piece("act1.instrument").view
+    (teeth,) = view["motions"]
+    table = dict(row[:2] for row in figure(view, "day")["table"]["rows"])
+    wasted = next(counter for counter in teeth["counters"] if counter[2] == "%")
+    shown = {row[0]: row[2] for row in figure(view, "day")["table"]["rows"]}
+    assert wasted[1][-1][1] == pytest.approx(100 - float(shown["useful work"].rstrip("%")), abs=0.06)
+    assert "useful work" in table and teeth["end"] == 24 and teeth["caption"]

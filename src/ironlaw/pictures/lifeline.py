@@ -30,7 +30,7 @@ def lifeline(
     each = span / rows
     names = tuple(f"{significant(i * each / HOUR)} to {significant((i + 1) * each / HOUR)} h" for i in range(rows))
     passed = list(_up_to(stretches, until))
-    drawn = passed if len(passed) <= BARS else list(_cells(passed, each / CELLS))
+    drawn = passed if len(passed) <= BARS else list(cells(passed, each / CELLS))
     marks: list[Mark] = []
     for stretch in drawn:
         for row, start, end in _lines(stretch, each, rows):
@@ -64,7 +64,7 @@ def _lines(stretch: Stretch, each: float, rows: int) -> Iterator[tuple[int, floa
             yield row, start, end
 
 
-def _cells(stretches: Sequence[Stretch], width: float) -> Iterator[Stretch]:
+def cells(stretches: Sequence[Stretch], width: float) -> Iterator[Stretch]:
     """Cells of one width, each of the kind that takes most of it; equal neighbours as one."""
     end = stretches[-1].end
     spent: list[dict[str, float]] = [{} for _ in range(int(end / width) + 1)]
