@@ -144,4 +144,6 @@ def _label(lab: LabSheet, step: str) -> str:
     if step in lab.places:
         return f"{lab.places[step]} ({act})" if "." in step else lab.places[step]
     kind = lab.items[step].kind if step in lab.items else ""
+    own = [word for word in step.split("_")[1:] if word not in ("reflection", "challenge")]
+    act = ", ".join([act, *own])
     return f"{ {'reflection': 'Reflect', 'blank': 'Complete the sentence', 'number': 'Challenge'}.get(kind, 'Answer') } ({act})"

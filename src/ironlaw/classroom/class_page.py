@@ -59,8 +59,8 @@ def _method(figures: ClassFigures) -> str:
     unverified = sum(not one.verified for one in figures.hand_ins.ledgers)
     lines = [
         "A file counts if each of its events carries the hash that follows from the one before it. This shows damage and changes made by"
-        " hand; it does not show who answered, and whoever computes the chain anew is not noticed. The last hash of each file is in"
-        " files.csv: keep it, and a later file of the same learner must still hold it.",
+        " hand; it does not show who answered, and it can’t show that somebody computed the chain again. The last hash of each file is"
+        " in files.csv: keep it, and a later file of the same learner must still hold it.",
         "If a learner handed in several files, the longest counts.",
         "A question’s first answer counts, even if the learner has started over since.",
         "Right or wrong is what the lab said at the time. The truth next to it is computed with today’s registry.",

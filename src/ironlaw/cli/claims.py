@@ -105,7 +105,7 @@ def in_full(claim: Claim) -> None:
     if measured:
         rows.append(("measured", f"{shown(measured.value, measured.unit)} ({measured.source})"))
         if measured.differs:
-            rows.append(("but", f"it judges nothing. {measured.differs}"))
+            rows.append(("but", f"it does not decide the verdict. {measured.differs}"))
     draw.pairs(
         [*rows, ("computed as", " ".join(claim.expression.split())), ("who", claim.who), ("source", f"{claim.source}, {claim.date}")]
     )
