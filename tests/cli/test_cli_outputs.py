@@ -35,8 +35,10 @@ def kinds(places):
         ("ledger", "export", "PLACE", "--force"),
         ("validate", "--history", "PLACE"),
         ("analyze", "model.py:net", "--on", "h100", "--html", "PLACE"),
+        ("analyze", "model.py:net", "--on", "h100", "--chrome-trace", "PLACE"),
+        ("predict", "mlp8_1024", "--on", "h100", "--chrome-trace", "PLACE"),
     ],
-    ids=lambda argv: argv[0],
+    ids=lambda argv: " ".join((argv[0], argv[-2])),
 )
 def test_only_into_regular_files(sh, odd, argv):
     before = kinds(odd)

@@ -311,3 +311,15 @@ def test_a_decoder_by_its_config(sh, tmp_path):
     assert [p["seconds"] for p in by_file] == [p["seconds"] for p in by_name]
     code, _, err = sh("predict", str(tmp_path), "--on", "h200", "--classes", "5")
     assert code == 2 and "takes no 'classes'" in err
+
+
+def test_the_timeline_goes_into_a_file(sh, tmp_path):
+    place = tmp_path / "trace.json"
+    out = json.loads(sh.out("predict", "resnet18", "--on", "h200_sxm", "--mode", "eager,graphs", "--chrome-trace", str(place), "--json"))
+    assert out["chrome_trace"] == str(place)
+    ends = {}
+    for e in json.loads(place.read_text())["traceEvents"]:
+        if e.get("cat") == "kernel":
+            ends[e["pid"]] = max(ends.get(e["pid"], 0.0), e["ts"] + e["dur"])
+    assert list(ends.values()) == [pytest.approx(1e6 * p["seconds"], rel=1e-6) for p in out["predictions"]]
+    assert f"trace: {place}" in sh.out("predict", "resnet18", "--on", "h200_sxm", "--chrome-trace", str(place))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ironlaw.cli.options import Parser, add_json, add_notes, add_parameters, ask, size
+from ironlaw.cli.options import Parser, add_chrome_trace, add_json, add_notes, add_parameters, ask, size
 from ironlaw.cli.show import analysis_text as terminal
 from ironlaw.cli.show import draw
 from ironlaw.report.analyze import Analyze
@@ -22,6 +22,7 @@ def add(parser: Parser) -> None:
     add_parameters(parser, Analyze)
     parser.add_argument("--ops", metavar="N", type=size, help="list the N operators that take longest (default 8; all with --json)")
     parser.add_argument("--html", metavar="FILE", help="also write a report with pictures and tables: one file that opens offline")
+    add_chrome_trace(parser)
     add_notes(parser)
     add_json(parser)
 
@@ -32,15 +33,24 @@ def run(args: argparse.Namespace) -> int:
         from ironlaw.report.report_page import place_of
 
         place_of(args.html, asked.sources)
+    if args.chrome_trace:
+        from ironlaw.report.chrome_trace import place_of as trace_place
+
+        trace_place(args.chrome_trace, asked.sources)
     analysis = asked.analysis()
+    if args.chrome_trace:
+        analysis.chrome_trace(args.chrome_trace, asked.sources)
     if args.html:
         from ironlaw.report.report_page import write
 
         write(analysis, args.html, asked.sources)
     if args.json:
-        draw.emit(analysis.to_dict(args.ops) | ({"html": args.html} if args.html else {}))
+        written = {"html": args.html, "chrome_trace": args.chrome_trace}
+        draw.emit(analysis.to_dict(args.ops) | {name: place for name, place in written.items() if place})
         return 0
     terminal.report(analysis, args.ops, args.notes)
     if args.html:
         draw.say(f"report: {args.html}", draw.GOOD)
+    if args.chrome_trace:
+        draw.say(f"trace: {args.chrome_trace}", draw.GOOD)
     return 0

@@ -95,6 +95,13 @@ def add_notes(parser: Any) -> None:
     parser.add_argument("--notes", action="store_true", help="explain every column, show what is left out, and name all sources")
 
 
+def add_chrome_trace(parser: Any) -> None:
+    parser.add_argument(
+        "--chrome-trace", metavar="FILE",
+        help="also write the predicted run over time, launches and kernels, as a trace that Perfetto and chrome://tracing open",
+    )  # fmt: skip
+
+
 def add_set(parser: Any) -> None:
     from ironlaw.systems.captures import read_setting
 

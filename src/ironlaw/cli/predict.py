@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ironlaw.cli.options import Parser, add_json, add_notes, add_parameters, ask
+from ironlaw.cli.options import Parser, add_chrome_trace, add_json, add_notes, add_parameters, ask
 from ironlaw.cli.show import comparison_text, draw
 from ironlaw.cli.show import costs_text as show_costs
 from ironlaw.cli.show.prediction_lines import report
@@ -21,14 +21,17 @@ ironlaw predict resnet50 --on h100_sxm,l40s,a10 --mode graphs --latency 5ms
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw predict WORKLOAD --on HW[,HW] [options]"
     add_parameters(parser, Predictions)
+    add_chrome_trace(parser)
     add_notes(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     asked = ask(Predictions, args)
+    if args.chrome_trace:
+        asked.chrome_trace(args.chrome_trace)
     if args.json:
-        draw.emit(asked.to_json())
+        draw.emit(asked.to_json() | ({"chrome_trace": args.chrome_trace} if args.chrome_trace else {}))
         return 0
     rows = asked.rows
     report(asked.graph, rows, [*(large["reason"] for large in too_large(rows)), *asked.refused.values()], args.ops or 0, args.notes)
@@ -36,4 +39,6 @@ def run(args: argparse.Namespace) -> int:
         comparison_text.variants(asked.variants, "batches")
     if asked.costs:
         show_costs.report(asked.costs)
+    if args.chrome_trace:
+        draw.say(f"trace: {args.chrome_trace}", draw.GOOD)
     return 0

@@ -167,6 +167,7 @@ class AnalyzeJson(TypedDict):
     breakeven: Annotated[Sequence[CompilingPays], "when compiling pays"]
     trace: NotRequired[Annotated[TraceJson, "with --trace"]]
     html: NotRequired[Annotated[str, "where the report was written"]]
+    chrome_trace: NotRequired[Annotated[str, "where the predicted timeline was written"]]
     costs: NotRequired[Annotated[CostsJson, "with --price or --latency"]]
 
 

@@ -193,3 +193,4 @@ class PredictJson(TypedDict):
     refused: Annotated[Sequence[RefusalJson], "machines that can't run it"]
     too_large: Annotated[Sequence[TooLargeJson], "machines whose memory is too small"]
     costs: NotRequired[Annotated[CostsJson, "with --price or --latency"]]
+    chrome_trace: NotRequired[Annotated[str, "where the predicted timeline was written"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.backends.inductor import INDUCTOR
@@ -113,6 +114,12 @@ class Analysis:
     def to_json(self, ops: int | None = None) -> dict[str, Any]:
         """What `ironlaw analyze --json` writes."""
         return document(self.to_dict(ops))
+
+    def chrome_trace(self, place: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
+        """Write the predicted runs over time to a file for Perfetto, a host's and a device's lane for each; not over `inputs`."""
+        from ironlaw.report.chrome_trace import write
+
+        return write(self.by_phase, place, inputs)
 
     def to_records(self) -> list[dict[str, Any]]:
         """A flat record for each machine and mode, as a DataFrame takes them; the operators of one are `predictions[0].to_records()`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.deployment import last_logits
@@ -134,6 +135,12 @@ class Predictions(Question):
         if self.price is None and self.latency is None:
             return None
         return costs(self.variants, known_prices(self.on, self.price or {}), self.latency)
+
+    def chrome_trace(self, place: str | Path) -> Path:
+        """Write the predicted runs over time to a file for Perfetto, a host's and a device's lane for each."""
+        from ironlaw.report.chrome_trace import write
+
+        return write(self.rows, place)
 
     @cached_property
     def answer(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ironlaw.engine.device.work import EAGER, UNCOMPILED
 from ironlaw.engine.device.work import op as make_op
 from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra
 from ironlaw.formats import computed_in, is_float
+from ironlaw.tracing import origins
 
 
 def capture(
@@ -83,7 +84,7 @@ def capture(
     outputs = tuple(dict.fromkeys(name for name in names if name in produced))
     named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
     settings = {"captured": True, "training": trains, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
-    settings |= recorder.lifetimes.settings(recorder.ops)
+    settings |= recorder.lifetimes.settings(recorder.ops) | origins.settings(recorder.ops, recorder.ways, recorder.phases.seen)
     if trains:
         settings |= {"backwards": tuple(recorder.backwards), "checkpoints": recorder.checkpoints}
     if recorder.notes:

@@ -32,6 +32,7 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes:
         stack.enter_context(fakes.mode)
         stack.enter_context(fakes.recorder)
         stack.enter_context(triton_launches(fakes.recorder))
+        stack.enter_context(fakes.recorder.phases.watching())
         if torch.backends.mha.get_fastpath_enabled():
             stack.enter_context(native_layers(fakes.recorder))
         library = stack.enter_context(as_if_real())

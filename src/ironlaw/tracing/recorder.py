@@ -25,6 +25,7 @@ from ironlaw.tracing.fake_results import FakeResultCache
 from ironlaw.tracing.libraries import LibraryBehaviour
 from ironlaw.tracing.lifetimes import Lifetimes
 from ironlaw.tracing.memory_layout import strided
+from ironlaw.tracing.origins import Phases
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
 from ironlaw.tracing.real_tensors import as_plain
 from ironlaw.tracing.schemas import Schema, schema, tensors
@@ -52,6 +53,7 @@ class Recorder(TorchDispatchMode):
         self.calls: list[tuple[str, int]] = []  # for each op the ATen call that it came from: its name and number
         self.call = ("", 0)
         self.ways: list[graph_breaks.Way] = []  # for each op the functions that it was called in
+        self.phases = Phases()
         self.breaks: list[graph_breaks.Break] = []
         self.unknown: dict[str, int] = {}
         self.names: dict[int, tuple[str, str]] = {}
@@ -82,7 +84,7 @@ class Recorder(TorchDispatchMode):
         """Forget the ops so far; tensors keep their values, and what was there at first its name."""
         self.names.update(self.first)
         self.ops, self.calls, self.unknown, self.used = [], [], {}, {}
-        self.ways, self.breaks, self.backwards = [], [], []
+        self.ways, self.breaks, self.backwards, self.phases.seen = [], [], [], []
         self.checkpoints = 0
         self.lifetimes.begin_again()
 
@@ -270,6 +272,7 @@ class Recorder(TorchDispatchMode):
             attrs = {**attrs, work.UNCOMPILED: work.LIBRARY}
         self.calls.append(self.call)
         self.ways.append(self.forward_place()[1] or graph_breaks.way_here(BEGIN))
+        self.phases.note()
         if kind == "recurrent":
             self.graph_break(graph_breaks.RECURRENT)
         self.ops.append(work.op(kind, label, tuple(inputs), tuple(outputs), self.memo, **attrs))

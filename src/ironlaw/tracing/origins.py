@@ -1,0 +1,64 @@
+"""Where an op of a captured model comes from: the line of the user's code, and the phase of a training step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ironlaw.engine.device.types import Op
+from ironlaw.tracing.graph_breaks import Place, Way
+
+FORWARD, BACKWARD, OPTIMISER = "forward", "backward", "optimiser"
+
+
+class Phases:
+    """Which phase of a training step is running."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []  # for each op
+        self.steps = 0  # of optimisers that are running: one may call another
+
+    def note(self) -> None:
+        """Of the op that is being written down."""
+        import torch
+
+        graded = torch._C._current_autograd_node() is not None  # type: ignore[attr-defined]
+        self.seen.append(OPTIMISER if self.steps else BACKWARD if graded else FORWARD)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Optimisers say when they step."""
+        from torch.optim import optimizer
+
+        def begun(*_: Any) -> None:
+            self.steps += 1
+
+        def ended(*_: Any) -> None:
+            self.steps -= 1
+
+        handles = optimizer.register_optimizer_step_pre_hook(begun), optimizer.register_optimizer_step_post_hook(ended)
+        try:
+            yield
+        finally:
+            self.steps = 0
+            for handle in handles:
+                handle.remove()
+
+
+@cache
+def line_of(place: Place) -> str:
+    """`net.py:12`."""
+    code, instruction = place
+    lines = list(code.co_positions())
+    line = lines[instruction // 2][0] if instruction // 2 < len(lines) else None
+    return f"{Path(code.co_filename).name}:{line or code.co_firstlineno}"
+
+
+def settings(ops: Sequence[Op], ways: Sequence[Way], phases: Sequence[str]) -> dict[str, Any]:
+    """What a graph keeps: by the op's name its line, and its phase where that is not the forward pass."""
+    lines = {op.name: line_of(way[-1]) for op, way in zip(ops, ways, strict=True) if way}
+    later = {op.name: phase for op, phase in zip(ops, phases, strict=True) if phase != FORWARD}
+    return {"lines": lines} | ({"phases": later} if later else {})
