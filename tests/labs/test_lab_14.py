@@ -303,3 +303,10 @@ def test_service_times_without_a_law_are_simulated_and_the_card_says_how_far_ano
     assert high is None and exactness(case).endswith("or more") and exactness(case).startswith("simulated")
     low, high = replace(case, k=1).spread
     assert low < replace(case, k=1).page_p99 < high
+
+
+def test_the_crowd_is_as_many_as_the_triangle_says(bench):
+    view = bench.piece("act1.instrument").view
+    (crowd,) = view["motions"]
+    assert crowd["title"].split(" users")[0] == figure(view, "triangle")["title"].split(" users")[0] and crowd["caption"]
+    assert bench.send("act1.instrument", dials={**bench.piece("act1.instrument").state["dials"], "stopped": 0})["motions"] == []

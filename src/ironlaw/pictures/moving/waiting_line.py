@@ -32,14 +32,12 @@ class Request:
 def requests(run: Run, servers: int, tick: float = 1.0, most: int = MOST) -> list[Request]:
     """The first so many, each with the lowest server that is free when it starts. `tick`: seconds in one unit of the run's times."""
     first = run.arrive[0]
-    seconds = [tuple((time - first) * tick for time in times) for times in zip(run.arrive, run.start, run.leave, strict=True)][: most + 1]
-    free = [0.0] * servers
-    taken: dict[int, int] = {}
-    for i in sorted(range(len(seconds)), key=lambda i: seconds[i][1]):
-        _, start, leave = seconds[i]
-        taken[i] = next((k for k in range(servers) if free[k] <= start * (1 + 1e-12)), 0)
-        free[taken[i]] = leave
-    return [Request(*times, taken[i]) for i, times in enumerate(seconds)]
+    arrive, start, leave = ([(time - first) * tick for time in times[: most + 1]] for times in (run.arrive, run.start, run.leave))
+    free, taken = [0.0] * servers, [0] * len(arrive)
+    for i in sorted(range(len(arrive)), key=start.__getitem__):
+        taken[i] = next((k for k in range(servers) if free[k] <= start[i] * (1 + 1e-12)), 0)
+        free[taken[i]] = leave[i]
+    return [Request(*times) for times in zip(arrive, start, leave, taken, strict=True)]
 
 
 def waiting_line(run: Run, servers: int, end: float, *, tick: float = 1.0, id: str = "line") -> Motion:
