@@ -23,6 +23,7 @@ import random
 import re
 import sys
 import warnings
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import mean, median, quantiles
@@ -279,11 +280,16 @@ def captured(job):
     key, model, row = job
     try:
         if model["library"] == "own":
-            return key, to_json(own_graph(row))
+            return key, to_json(without_lines(own_graph(row)))
         module, *call = built(model, row["mode"], row["dtype"], row["batch"], "meta")
-        return key, to_json(il.capture(module, *call, training=row["mode"] == "training"))
+        return key, to_json(without_lines(il.capture(module, *call, training=row["mode"] == "training")))
     except Exception as error:
         return key, {"error": f"{type(error).__name__}: {str(error)[:200]}"}
+
+
+def without_lines(graph):
+    """Which line of code an op comes from changes no prediction."""
+    return replace(graph, settings={name: value for name, value in graph.settings.items() if name != "lines"})
 
 
 def own_graph(row):
