@@ -10,9 +10,11 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+import ironlaw as il  # noqa: E402
 from ironlaw.cli import main  # noqa: E402
 from ironlaw.engine.device.compilation import compile_seconds  # noqa: E402
 from ironlaw.registry.machines import compile_cost, hardware  # noqa: E402
+from ironlaw.report import analysis_text  # noqa: E402
 
 FILE = """
 import torch
@@ -308,3 +310,9 @@ def test_a_call_that_takes_no_other_batch_says_so(file: str, capsys: pytest.Capt
         more.write("\n\ndef fixed(x):\n    return x.view(4, 8).exp()\n")
     assert main(["analyze", f"{file}:fixed", "--input", "4x8", "--on", "t4"]) == 0
     assert "the largest batch is not known, since the call can't be captured at 16" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_input_has_the_shape_of_the_call_even_where_the_first_op_reads_it_flattened():
+    graph = il.capture(torch.nn.Sequential(torch.nn.Flatten(0, 1), torch.nn.Linear(64, 8)), (torch.empty(8, 16, 64),))
+    assert [t.shape for t in graph.tensors.values() if t.role == "input"] == [(128, 64)]
+    assert analysis_text.inputs(graph) == [{"name": "input 0", "shape": [8, 16, 64], "dtype": "fp32"}]

@@ -60,12 +60,19 @@ def as_records(predictions: Iterable[Prediction]) -> list[dict[str, Any]]:
     return [p.to_record() for p in predictions]
 
 
+def inputs(graph: Graph) -> list[dict[str, Any]]:
+    """With the shapes that the call was given: the first operator may read a view of another shape."""
+    given = graph.settings.get("shapes", {})
+    read = [t for t in graph.tensors.values() if t.role == "input"]
+    return [{"name": t.name, "shape": list(given.get(t.name, t.shape)), "dtype": t.dtype} for t in read]
+
+
 def as_dict(a: Any, pays: Iterable[Any], ops: int | None = None) -> dict[str, Any]:
     """As JSON takes it. `ops`: the operators of each prediction that take most device time; all where None is given."""
     graph: Graph = a.graph
     out: dict[str, Any] = {"schema": SCHEMA, "target": a.target, "dtype": graph.dtype, "ops": len(graph.ops)}
     out["training"] = bool(graph.settings.get("training"))
-    out["inputs"] = [{"name": t.name, "shape": list(t.shape), "dtype": t.dtype} for t in graph.tensors.values() if t.role == "input"]
+    out["inputs"] = inputs(graph)
     out |= {"unknown": a.unknown, "notes": list(a.notes), "predictions": [p.to_dict(ops) for p in a.predictions]}
     out["verdict"] = a.verdict.to_dict()
     out["weights"] = stored_dict(graph)

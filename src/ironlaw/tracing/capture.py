@@ -84,6 +84,7 @@ def capture(
     outputs = tuple(dict.fromkeys(name for name in names if name in produced))
     named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
     settings = {"captured": True, "training": trains, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
+    settings["shapes"] = fakes.shapes
     settings |= recorder.lifetimes.settings(recorder.ops) | origins.settings(recorder.ops, recorder.ways, recorder.phases.seen)
     if trains:
         settings |= {"backwards": tuple(recorder.backwards), "checkpoints": recorder.checkpoints}

@@ -35,6 +35,7 @@ class Fakes:
         recorder.fake = self.fake
         recorder.results = FakeResultCache(self.mode)
         self.fakes: dict[int, Any] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}  # of each input, as it was given
 
     def fake(self, tensor: Any, name: str, role: str, hint: str = "") -> Any:
         """`hint`: what the call names it, which tells what it may hold."""
@@ -70,6 +71,8 @@ class Fakes:
             role = "cache" if any(word in f"{hint} {name}" for word in CACHES) else "input"
             if not isinstance(leaf, torch.Tensor):
                 return self.inside(leaf, f"input {name}", role)
+            if leaf.layout == torch.strided:
+                self.shapes[f"input {name}"] = tuple(map(int, leaf.shape))
             twin = self.fake(leaf, f"input {name}", role, f"{hint or top}.{inner}".strip("."))
             return twin.requires_grad_(leaf.requires_grad) if grad and leaf.is_leaf and leaf.requires_grad else twin
 
