@@ -1,4 +1,4 @@
-"""Which changes of a training step it is captured again for: autocast, nothing checkpointed, one micro-batch in place of several."""
+"""Which changes of a training step it is captured again for: autocast, nothing checkpointed, one microbatch in place of several."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def captured(graph: Graph, changes: Collection[str], capture: Captured) -> Graph
 
 
 def one_pass(graph: Graph) -> Graph:
-    """The first micro-batch and the optimiser; the others would do the same."""
+    """The first microbatch and the optimiser; the others would do the same."""
     ends = graph.settings["backwards"]
     first, last = ends[0], ends[-1]
     ops, calls = (tuple(all_[:first]) + tuple(all_[last:]) for all_ in (graph.ops, graph.settings["calls"]))

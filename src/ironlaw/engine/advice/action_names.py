@@ -1,5 +1,5 @@
 """What changes of a training step are called: waits for the device left out, BF16 under autocast, FP16 under autocast with scaled
-gradients, an optimiser that takes its tensors in lists or in one kernel, nothing checkpointed, one micro-batch in place of several,
+gradients, an optimiser that takes its tensors in lists or in one kernel, nothing checkpointed, one microbatch in place of several,
 attention without a mask tensor, several devices."""
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ MOVES = 0.15  # of a tile's time: on its way to the next
 
 @dataclass(frozen=True)
 class Product:
-    """M × K times K × N, so many bytes an element, on a machine of so many operations and bytes per second."""
+    """M × K times K × N, with bytes per element, on a machine with a rate of operations and bytes per second."""
 
     m: int
     n: int

@@ -16,7 +16,7 @@ LATE = 2  # services: who takes longer has waited
 def motion(lab: kit.Lab, values: Mapping[str, Any]) -> list[Motion]:
     case = case_of(lab, values)
     if not case.saw_a_stall or case.load >= 1 or case.users.sent[-1] < case.stalls.first + case.stall:
-        return []  # nobody waits, or everybody for ever, or what is counted ends before
+        return []  # nobody waits, or everybody forever, or what is counted ends before
     start, following = case.stalls.first, case.stalls.first + case.period
     users, tester = (
         [(at, took) for at, took in zip(test.sent, test.seconds, strict=False) if at < following] for test in (case.users, case.polite)
