@@ -239,3 +239,10 @@ def test_a_noisy_run_is_called_one(page, monkeypatch):
     page.reload().first_act()
     told = " ".join(item["result"] for item in page.piece("act1.measure").view["items"])
     assert page.shows("act1.here_kv_noisy", told)
+
+
+def test_the_conversations_are_those_of_the_run(bench):
+    view = bench.piece("act2.instrument").view
+    (film,) = view["motions"]
+    counted = next(counter for counter in film["counters"] if counter[0] == "in the cache")
+    assert f"{round(counted[1][-1][1]):,} conversations fill" in film["title"] and film["end"] == 40 and film["caption"]
