@@ -303,3 +303,13 @@ def test_the_formula_knows_the_dependence(bench):
     view = bench.turn("act1", **{**bench.start("act1"), "steps": 1, "calls": 100, "dependence": 100})
     assert "63.4" not in bare(view["formula"])
     bench.turn("act1", **bench.start("act1"))
+
+
+def test_the_loop_counts_what_the_spike_shows(bench):
+    view = bench.piece("act2.instrument").view
+    (loop,) = view["motions"]
+    drawn = {mark["name"]: mark["points"] for mark in figure(view, "spike")["marks"] if mark["type"] == "line"}
+    counted = {counter[0]: counter[1] for counter in loop["counters"]}
+    assert counted["in time"][-1][1] == pytest.approx(drawn["answered in time"][-1][1], abs=0.01) and loop["caption"]
+    sent = counted["new"][-1][1] + counted["retries"][-1][1]
+    assert min(400, sent) == pytest.approx(drawn["sent"][-1][1], rel=1e-3)
