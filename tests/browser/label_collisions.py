@@ -1,4 +1,5 @@
-"""What an instrument draws, and which words of it lie on each other: the pictures are laid out by the widget's own script in one page."""
+"""What an instrument draws, which words of it lie on each other or outside, and how much of a plot its data fill: the pictures are laid out
+by the widget's own script in one page."""
 
 import json
 import math
@@ -59,13 +60,36 @@ function struck(node) {
   const across = Math.min(Math.max(from, to), box.right) - Math.max(Math.min(from, to), box.left);
   return level > box.top && level < box.bottom && across > 1 ? [`the arrow × ${box.text}`] : [];
 }
-function collisions(figure, width) {
+// Words that a reader would find cut off, or beside the picture.
+function outside(boxes, width, height) {
+  const out = ([box]) => box.left < -3 || box.right > width + 3 || box.top < -3 || box.bottom > height + 3;
+  return boxes.filter(out).map(([box]) => `${box.text} is outside`);
+}
+// Along each axis: from the first thing that is drawn to the last, the words behind bars among them, over the length of the axis. An
+// axis that begins at zero is read from there, and a share of a whole is drawn on the whole.
+const LEAST_FILLED = 0.6;
+function emptiness(figure, width, texts) {
+  const plan = layout(figure, width);
+  if (figure.plain || figure.counted) return [];
+  const { box } = plan;
+  return [["x", plan.x, box.left, box.right], ["y", plan.y, box.top, box.bottom]].flatMap(([key, scale, first, last]) => {
+    if (scale.band || (scale.axis.unit === "%" && scale.domain[0] === 0 && scale.domain[1] <= 105)) return [];
+    const places = finite(valuesOn(figure, key)).map(scale.at);
+    if (scale.domain[0] === 0) places.push(scale.low);
+    const behind = plan.rows ? texts.filter((node) => /il-value|il-over/.test(node.attributes.class)).flatMap(textBox) : [];
+    places.push(...behind.flatMap((words) => [words.left, words.right]));
+    const share = (Math.min(last, Math.max(...places)) - Math.max(first, Math.min(...places))) / (last - first);
+    return share < LEAST_FILLED - 0.005 ? [`${Math.round(100 * share)}% of the ${key} axis is filled`] : [];
+  });
+}
+function collisions(figure, width, filled) {
   const ui = { id: "p", local: {}, widths: new Map(), drawn: new Map(), tall: new Set() };
   const texts = [];
   const drawn = plotView(figure, figure.id, width, { ui, spec: {}, line: {} });
   walk(drawn, texts);
   const boxes = texts.filter((node) => said(node).trim()).map(textBox);
-  const hits = struck(drawn);
+  const hits = [...struck(drawn), ...outside(boxes, width, layout(figure, width).height)];
+  if (filled) hits.push(...emptiness(figure, width, texts));
   boxes.forEach((some, i) => boxes.slice(i + 1).forEach((others) => {
     const shared = (a, b) => [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
     if (some.some((a) => others.some((b) => Math.min(...shared(a, b)) > 1))) hits.push(`${some[0].text} × ${others[0].text}`);
@@ -73,13 +97,14 @@ function collisions(figure, width) {
   // what names a bar or gives its value never goes, and neither does the learner's own mark or the truth
   const all = texts.map(said);
   const there = (words) => all.some((text) => text.includes(words) || (text.endsWith("…") && words.startsWith(text.slice(0, -1))));
-  const kept = figure.marks.filter((mark) => mark.label && ((mark.type === "bar" && !figure.stacked) || mark.role));
+  const kept = figure.marks.filter((mark) => mark.label && ((inRow(mark) && !figure.stacked) || mark.role));
   const wanted = [...(figure.y.names ?? []), ...kept.map((mark) => mark.label)];
   return [...hits, ...wanted.filter((words) => !there(words)).map((words) => `${words} is missing`)];
 }
-window.judge = (figures, widths) => figures.flatMap((text) => {
+window.judge = (figures, widths, filled = false) => figures.flatMap((text) => {
   const figure = JSON.parse(text);
-  return Object.entries(widths).flatMap(([screen, width]) => collisions(figure, width).map((hit) => `${screen}, ${figure.id}: ${hit}`));
+  const judged = (width) => collisions(figure, width, filled && !figure.width && width > 700);
+  return Object.entries(widths).flatMap(([screen, width]) => judged(width).map((hit) => `${screen}, ${figure.id}: ${hit}`));
 });
 window.ready = typeface;
 """
@@ -113,6 +138,11 @@ def ends(dial: dict[str, Any]) -> list[Any]:
     return {"switch": [False, True], "log": [dial.get("min"), dial.get("max")], "range": [dial.get("min"), dial.get("max")]}.get(
         dial["type"], []
     )
+
+
+def as_opened(instrument: Any) -> list[dict[str, Any]]:
+    """The settings that a learner meets first."""
+    return [{dial["id"]: dial["value"] for dial in instrument.dials({})}]
 
 
 def at_the_ends(instrument: Any, last: bool = False) -> list[dict[str, Any]]:
@@ -165,5 +195,6 @@ def drawing_page(chromium: Browser) -> Iterator[Page]:
         yield page
 
 
-def collisions(page: Page, drawn: list[str]) -> list[str]:
-    return page.evaluate("([figures, widths]) => window.judge(figures, widths)", [drawn, WIDTHS])
+def collisions(page: Page, drawn: list[str], filled: bool = False) -> list[str]:
+    """What is wrong with the pictures; `filled`: also with how little of a plot on a desk its data fill."""
+    return page.evaluate("([figures, widths, filled]) => window.judge(figures, widths, filled)", [drawn, WIDTHS, filled])

@@ -1,5 +1,6 @@
-"""No two words of a picture lie on each other: every picture of every instrument, with every second dial at its end, on a phone, a
-tablet and a desk. Nothing is clicked. All ends and options, and random settings of all dials, are tried before a release."""
+"""No two words of a picture lie on each other or outside it, and its data fill it as it opens: every picture of every instrument, with
+every second dial at its end, on a phone, a tablet and a desk. Nothing is clicked. All ends and options, and random settings of all
+dials, are tried before a release."""
 
 import json
 import random
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 from how_thorough import RELEASE
-from label_collisions import SLUGS, at_the_ends, collisions, completed, drawing_page, ends, pictures
+from label_collisions import SLUGS, as_opened, at_the_ends, collisions, completed, drawing_page, ends, pictures
 from playwright.sync_api import Browser, Page
 
 from ironlaw.labs.review import ladder, review, roof
@@ -56,8 +57,10 @@ def test_no_two_words_of_a_picture_lie_on_each_other(judge: Page, slug: str, tmp
             for instrument in lab.instruments.values()
             for text in pictures(instrument, every_second(at_the_ends(instrument, last=True)))
         ]
+        opened = [text for instrument in lab.instruments.values() for text in pictures(instrument, as_opened(instrument))]
     assert len(drawn) > 5
     assert collisions(judge, drawn) == []
+    assert collisions(judge, opened, filled=True) == [], "the data fill less than 60% of a plot at its opening"
 
 
 # --- the review

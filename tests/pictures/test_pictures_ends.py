@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from ironlaw.pictures.ends import decades, doubled_to, up_to
+from ironlaw.pictures.ends import decades, doubled_to, down_to, snug, up_to
 
 SIZES = some.floats(1e-12, 1e18)
 
@@ -16,6 +16,12 @@ def test_a_round_end_holds_its_value_and_is_near(high):
     end = up_to(high)
     assert high * (1 - 1e-9) <= end <= 4 / 3 * high * (1 + 1e-9)
     assert min(abs(end / 10 ** math.floor(math.log10(end) + 1e-9) - digit) for digit in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)) < 1e-6
+
+
+@given(SIZES)
+def test_a_round_start_is_near_and_not_above(low):
+    assert 3 / 4 * low * (1 - 1e-9) <= down_to(low) <= low * (1 + 1e-9)
+    assert snug(low, 2 * low) == (down_to(low), up_to(2 * low))
 
 
 @given(SIZES, SIZES)

@@ -27,6 +27,17 @@ def up_to(high: float) -> float:
     return next(digit * size for digit in ROUND if digit * size >= high * (1 - 1e-9))
 
 
+def down_to(low: float) -> float:
+    """The next round figure that is not above."""
+    size = 10.0 ** math.floor(math.log10(low))
+    return next(digit * size for digit in reversed(ROUND) if digit * size <= low * (1 + 1e-9))
+
+
+def snug(low: float, high: float) -> tuple[float, float]:
+    """Round figures just beyond both, for a log axis of less than two decades."""
+    return down_to(low), up_to(high)
+
+
 def doubled_to(unit: float, values: Iterable[float]) -> float:
     """A unit, doubled until it holds every value."""
     return float(unit * 2 ** max(0, math.ceil(math.log2(max(values) / unit) - 1e-9)))

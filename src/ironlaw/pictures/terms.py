@@ -12,7 +12,7 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import cite, exact, format_quantity, share
 
 ADDED, RUNS, FALL = "added up", "as it runs", "four runs in five"
-ROOM = 1.5  # of the longest bar, for its words
+ROOM = 1.4  # of the longest bar, for its words
 
 
 def row_name(term: str) -> str:

@@ -34,9 +34,10 @@ function layout(figure, width) {
     pad.left = above ? 2 : names + 12;
     pad.right = above ? 14 : Math.max(14, ends);
   } else {
-    const ticks = ticksOf(makeScale(figure.y, yDomain, [0, 300]), () => SIZE, 14);
-    pad.left = figure.y.scale === "band" ? 4 : Math.max(24, ...ticks.map((tick) => measure(tick.text) + 10));
     pad.top += LINE;
+    const room = heightOf(figure, width) - pad.top - pad.bottom; // and less where words stand over the plot
+    const ticks = Array.from({ length: 9 }).flatMap((_, lines) => ticksOf(makeScale(figure.y, yDomain, [0, room - lines * LINE]), () => SIZE, 14));
+    pad.left = Math.max(24, ...ticks.map((tick) => measure(tick.text) + 10));
   }
   const tails = rows ? 0 : tailRoom(figure, width);
   pad.right = Math.max(pad.right, tails);

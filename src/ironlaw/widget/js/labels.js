@@ -45,7 +45,7 @@ function bestAround(x, y, reach, text, bold, taken, bounds, beyond = 0) {
   sides.forEach(([dx, dy, anchor], i) => {
     const box = boxOf(x + dx, y + dy, text, anchor, bold);
     const outside = Math.max(0, bounds.left - box.left) + Math.max(0, box.right - bounds.right) + Math.max(0, bounds.top - box.top) + Math.max(0, box.bottom - bounds.bottom);
-    const cost = taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(box, other), 0) + 60 * outside + i;
+    const cost = taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(box, other), 0) + (outside > 0 ? 1e5 + 60 * outside : 0) + i;
     if (!best || cost < best.cost) best = { cost, x: x + dx, y: y + dy, anchor, box, far: i >= NEAR };
   });
   return best;

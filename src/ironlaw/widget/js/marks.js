@@ -24,7 +24,7 @@ function endClear(right, width, plan) {
 // Words behind a bar begin at its end, or beyond such a rule.
 function startClear(left, width, plan) {
   const start = Math.max(left, ...rulesOf(plan).filter((at) => at > left - 6 && at < left + width + 4).map((at) => at + 7));
-  return start + width < plan.width + 8 ? start : left;
+  return start + width < plan.width + 2 ? start : left;
 }
 
 // A value by its name where a bar would have no true length: a dot, and a line that leads the eye to it.
@@ -222,7 +222,7 @@ function headed(label, bold, { box }) {
 
 // A line as a row of small boxes, so that words keep off it.
 function sample(taken, [ax, ay], [bx, by]) {
-  const steps = Math.min(60, Math.ceil(Math.hypot(bx - ax, by - ay) / 10));
+  const steps = Math.min(60, Math.max(1, Math.ceil(Math.hypot(bx - ax, by - ay) / 10)));
   for (let i = 0; i <= steps; i += 1) {
     const [px, py] = [ax + ((bx - ax) * i) / steps, ay + ((by - ay) * i) / steps];
     taken.push({ left: px - 2, right: px + 2, top: py - 3, bottom: py + 3 });

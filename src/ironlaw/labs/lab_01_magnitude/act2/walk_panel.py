@@ -16,6 +16,7 @@ from ironlaw.kit.context import Context, pick, the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
 from ironlaw.labs.lab_01_magnitude.act2.reuse import Use
+from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.roofs import LEVELS
 from ironlaw.registry.workloads import about
@@ -25,7 +26,6 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark, tabbed
 
 FOLLOWS = ("device",)
 WHICH = {"mean": "an average one", "most": "the most used", "least": "the least used"}
-ACROSS = (0.1, 1e7)  # of the axis: it holds still while the dials move
 UNIT, USED = "multiply-adds", "used so far"
 
 
@@ -135,11 +135,17 @@ def trip(walk: Walk) -> Figure:
                           emphasis=colour == "compute"))  # fmt: skip
     words = "; ".join(f"{name}: {count(value)} {UNIT.removesuffix('s') if count(value) == '1' else UNIT}" for name, value, _ in rows)
     table = Table(("step", UNIT, "paid for"), tuple((n, count(v), "" if c == "compute" else _yes(walk.so_far >= v)) for n, v, c in rows))
-    across, down = Axis("log", UNIT, domain=ACROSS), Axis("band", names=tuple(name for name, *_ in rows))
+    across, down = Axis("log", UNIT, domain=_ends(walk)), Axis("band", names=tuple(name for name, *_ in rows))
     return Figure(
         "trip", "What a trip costs, and what it is used for", across, down, tuple(marks), f"{words}.", table,
         f"{walk.label}, {walk.fmt.upper()}; {_pass(walk.model)}, batch {walk.batch}",
     )  # fmt: skip
+
+
+def _ends(walk: Walk) -> tuple[float, float]:
+    """Of the axis: it holds still while the pass goes on."""
+    values = [1.0, walk.total, *(needed for _, needed in walk.steps)]
+    return decades(0.9 * min(values), 1.1 * max(values))
 
 
 def _yes(paid: bool) -> str:

@@ -15,7 +15,7 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_07_fusion import jobs
 from ironlaw.labs.lab_07_fusion.act2 import payback
 from ironlaw.labs.lab_07_fusion.act2.payback import COMPILE, STAY, Case
-from ironlaw.pictures.ends import decades, up_to
+from ironlaw.pictures.ends import snug
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.registry.textbooks import textbook
@@ -127,8 +127,8 @@ def counts(lab: kit.Lab, case: Case) -> Figure:
         if option
         else ()
     )
-    ends = [*rows.values(), *(float(dict(one.at)["x"]) for one in reveal)]  # and room for a label behind the last, on a phone too
-    across = Axis("log", "calls", "calls", (decades(0.5 * min(ends), 1.0)[0], up_to(5 * max(ends))))
+    ends = [*rows.values(), *(float(dict(one.at)["x"]) for one in reveal)]
+    across = Axis("log", "calls", "calls", snug(0.8 * min(ends), 1.25 * max(ends)))
     title = f"The deployment serves {'enough' if case.pays else 'too few'} calls"
     words = f"Break-even after {calls(case.breakeven_calls)}; the deployment serves {calls(case.served)}."
     table = Table(("what", "calls", "exactly"), tuple((name, calls(value), exact(value, "calls")) for name, value in rows.items()))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from ironlaw.labs.lab_11_roofline.act2 import target
 from ironlaw.labs.lab_11_roofline.act2.layer import Case
+from ironlaw.pictures.ends import up_to
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact
@@ -31,7 +31,7 @@ def picture(design: Case, answer: Sequence[Mark] = ()) -> Figure:
              hover=[("largest batch", exact(float(end)))]),
         *answer, _now(design),
     ]  # fmt: skip
-    high = 2_000.0 * math.ceil(target.top() * 1.05 / 2_000)
+    high = up_to(1.02 * target.top())
     rows = [(f"{batch:,}", significant(rate, 4), "fits" if batch <= end else "out of memory") for batch, rate in points]
     verdict = "reaches" if target.met(design) else "misses"
     words = (

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ironlaw.labs.lab_12_amdahl.passes import HOST, Pass
-from ironlaw.pictures.ends import up_to
+from ironlaw.pictures.ends import half_decades, up_to
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
@@ -36,8 +36,9 @@ def every_part(one: Pass, target: str, factor: float, overlap: bool) -> Figure:
     rows = tuple((names[name], exact(gains[name], "×"), _most(one, name, overlap)) for name in ranked)
     words = "; ".join(f"{names[name]} {format_quantity(gains[name], '×')}" for name in ranked)
     title = f"The whole pass, if one part gets {significant(factor)}× as fast"
+    far = max(2.0, half_decades(1.0, 1.1 * max(gains.values()))[1])
     return Figure(
-        "every_part", title, Axis("log", "speed-up of the whole pass", "×", (1.0, LARGEST)), Axis("band", names=tuple(names.values())),
+        "every_part", title, Axis("log", "speed-up of the whole pass", "×", (1.0, far)), Axis("band", names=tuple(names.values())),
         tuple(bars), f"{one.label}: {words}.", Table(("part", "the whole", "at most"), rows), more={"row": 30},
     )  # fmt: skip
 

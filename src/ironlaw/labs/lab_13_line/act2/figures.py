@@ -10,14 +10,14 @@ from ironlaw.engine.serving.batch_outcomes import Outcome
 from ironlaw.labs.lab_13_line.act2 import local_runs
 from ironlaw.labs.lab_13_line.act2.server import MODES, ONE, RATES, TIMEOUT, Case
 from ironlaw.labs.policies import POLICIES
-from ironlaw.pictures.ends import decades, half_decades
+from ironlaw.pictures.ends import half_decades
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.registry.workloads import about
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-SPAN, NARROW = 1000, 20  # the times on the axes go from one pass to so many, at the least
+SPAN = 1000  # the times on the axis go from one pass to so many, at the least
 CLOSE = 0.3  # two points so near, as logarithms, have no room for two labels
 AGAIN, NOW = 10_000.0, 1_000.0  # requests per second, of the question
 
@@ -125,7 +125,8 @@ def distribution(case: Case, outcome: Outcome) -> Figure | None:
     """The share of requests that take longer than a time; none where the line grows without end."""
     if not outcome.tail:
         return None
-    low, top = decades(0.9 * case.alone, max(NARROW * case.alone, outcome.tail[-1][0]))
+    times = [seconds for seconds, _ in outcome.tail]
+    low, top = half_decades(0.9 * min(times), 1.1 * max(case.target, outcome.p99, *times))
     points = [(seconds, 100 * share) for seconds, share in outcome.tail]
     title = f"One request in a hundred takes longer than {format_quantity(outcome.p99, 's', case.digits)}"
     return lines(
@@ -134,7 +135,7 @@ def distribution(case: Case, outcome: Outcome) -> Figure | None:
         Axis("log", "requests that take longer", "%", (0.1, 100.0)), title,
         extra=[
             upright(outcome.p99, "P99", "P99", "s"),
-            *([upright(case.target, "target", "the target", "s", "warn")] if low <= case.target <= top else []),
+            upright(case.target, "target", "the target", "s", "warn"),
         ],
         note=name_of(case), id="distribution",
     )  # fmt: skip

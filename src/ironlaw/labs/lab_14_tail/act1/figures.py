@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from ironlaw.labs.lab_14_tail.act1.case import PERCENTILES, Case
 from ironlaw.measure.experiments import omission
-from ironlaw.pictures.ends import up_to
+from ironlaw.pictures.ends import half_decades, up_to
 from ironlaw.pictures.histogram import bands, histogram
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-DOMAIN = (1e-5, 1e2)  # seconds: room for the names on a phone, and a wait that nobody sits out
 USERS, TESTER = "users", "tester"
 WAYS = {omission.OPEN: USERS, omission.CLOSED: TESTER}
 MOST = 400  # points of a line
@@ -26,14 +25,21 @@ def percentiles(case: Case, extra: Sequence[Mark], local: Mapping[tuple[float, s
              name=f"P{100 * p:g} here, {WAYS[way]}", hover=(f"{format_quantity(seconds, 's')}, {source}",))
         for (p, way), (seconds, source) in local.items()
     ]  # fmt: skip
-    drawn = bands(series, "One server, two ways of asking", domain=DOMAIN, percentiles=PERCENTILES, extra=[*extra, *own], id="percentiles")
+    drawn = bands(series, "One server, two ways of asking", domain=_times(case, [*extra, *own]), percentiles=PERCENTILES,
+                  extra=[*extra, *own], id="percentiles")  # fmt: skip
     told = "; ".join(f"P{100 * p:g} here, {WAYS[way]}: {format_quantity(seconds, 's')}" for (p, way), (seconds, _) in local.items())
     return replace(drawn, text=f"{drawn.text} {told}.") if own else drawn
 
 
+def _times(case: Case, marks: Sequence[Mark] = ()) -> tuple[float, float]:
+    """From the shortest to the longest, in round figures."""
+    asked = [each.ordered[i] for each in (case.users, case.tester) for i in (0, -1)] + [float(dict(one.at)["x"]) for one in marks]
+    return half_decades(0.9 * min(asked), 1.1 * max(asked))
+
+
 def requests(case: Case) -> Figure:
     series = {USERS: case.users.ordered, TESTER: case.tester.ordered}
-    return histogram(series, "All requests, by how long they took", domain=DOMAIN, left_out="never sent by the test", id="requests")
+    return histogram(series, "All requests, by how long they took", domain=_times(case), left_out="never sent by the test", id="requests")
 
 
 def levels(marks: Sequence[Mark]) -> list[Mark]:

@@ -10,7 +10,7 @@ from ironlaw.engine.serving.hedging import HedgedRun
 from ironlaw.engine.serving.queues import Wait
 from ironlaw.engine.serving.tails import at_least_one, joined_tail
 from ironlaw.labs.lab_14_tail.act2.fleet import OFF, Fleet
-from ironlaw.pictures.ends import decades, up_to
+from ironlaw.pictures.ends import decades, half_decades, up_to
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
@@ -26,10 +26,12 @@ def tails(fleet: Fleet) -> Figure:
     """Shares slower than t, log-log: a page's line is the shard's, moved up by the number of shards."""
     low, high = decades(fleet.service / 10, fleet.service * 500)
     page = f"page of {fleet.k:,}" if fleet.k > 1 else "page of one"
-    times = fleet.law or fleet.run
-    series = {"one shard": tail_of(times, fleet.service, 1), page: tail_of(times, fleet.service, fleet.k)}
+    drawn = fleet.law or fleet.run
+    series = {"one shard": tail_of(drawn, fleet.service, 1), page: tail_of(drawn, fleet.service, fleet.k)}
     if fleet.hedge != OFF:
         series["page without backups"] = tail_of(fleet.alone, fleet.service, fleet.k)
+    times = [t for points in series.values() for t, _ in points if low <= t <= high]
+    low, high = half_decades(0.9 * min(times), 1.1 * max(fleet.target, *times))
     series = {name: [(min(max(t, low), high), max(share, LEAST)) for t, share in points] for name, points in series.items()}
     p99, one = fleet.page_p99, f"P{significant(100 * fleet.leaf_quantile, 6)}"
     extra: list[Mark] = [

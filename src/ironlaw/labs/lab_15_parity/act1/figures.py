@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ironlaw.engine.parity.curves import Group
 from ironlaw.engine.parity.rates import Table, odds
+from ironlaw.pictures.ends import snug
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.figure import Table as Figures
 from ironlaw.widget.quantities import exact, format_quantity
@@ -50,12 +51,13 @@ def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark
         rows[HERE] = drawn.value
         bars += _whisker(drawn)
     said = "; ".join(f"{name} {format_quantity(value, '×') if math.isfinite(value) else 'undefined'}" for name, value in rows.items())
+    at = [1.0, *(value for one in (*bars, *marks) for key, value in one.at if key.startswith("x"))]  # a ratio is read from 1 on
     return Figure(
         "ratio",
         f"False alarms, {groups[0].name} compared with {groups[1].name}",
-        Axis("log", "ratio", "×", ENDS),
+        Axis("log", "ratio", "×", snug(0.9 * min(at), 1.1 * max(at))),
         Axis("band", names=tuple(rows)),
-        (*bars, *marks),
+        (mark("rule", "muted", x=1.0, dash=True, id="equal", name="equally often"), *bars, *marks),
         f"{said}.",
         Figures(("what", "ratio"), tuple((name, exact(value, "×") if math.isfinite(value) else "–") for name, value in rows.items())),
         "your mark and the answer are for the question's groups" if marks else "",

@@ -10,6 +10,7 @@ from ironlaw.engine.cluster.links import Box
 from ironlaw.labs.lab_v2_02_interconnect.act1 import local_runs
 from ironlaw.labs.lab_v2_02_interconnect.act1.ring import EXCHANGE, LARGEST, REDUCE, SEND, SENT, SMALLEST, WHAT, Setting
 from ironlaw.pictures import reveal_picture
+from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.wires import HEIGHT, WIDTH, Edge, Node, places, wires
 from ironlaw.registry.interconnects import BASES
@@ -116,8 +117,9 @@ def by_size(setting: Setting) -> Figure:
         hover=[("message", exact(setting.size, "B")), ("time", exact(setting.seconds, "s"))],
         drag={"dial": "size", "axis": "x", "stops": STOPS},
     )  # fmt: skip
+    times = [seconds for points in (*series.values(), dots) for _, seconds in points]
     return lines(
-        series, Axis("log", "message", "B", (SMALLEST, LARGEST)), Axis("log", "time", "s", (1e-6, 10.0)), "Time by size",
+        series, Axis("log", "message", "B", (SMALLEST, LARGEST)), Axis("log", "time", "s", decades(min(times), max(times))), "Time by size",
         measured={f"NCCL, {setting.ranks} ranks": dots} if dots else {}, measured_on=f"{setting.box.name}, Vidur", extra=[own],
         note=setting.box.name, id="by-size",
     )  # fmt: skip

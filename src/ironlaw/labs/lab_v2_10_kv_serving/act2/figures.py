@@ -7,7 +7,7 @@ from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.labs.lab_v2_10_kv_serving.act2.said import OTHER_DRAWS, P99
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE, STORY_BUDGET, WINDOW
 from ironlaw.pictures import reveal_picture
-from ironlaw.pictures.ends import doubled_to
+from ironlaw.pictures.ends import doubled_to, half_decades
 from ironlaw.pictures.lines import Points, lines, upright
 from ironlaw.registry.workloads import about
 from ironlaw.systems.serving.served_cases import ServedCase
@@ -103,8 +103,9 @@ def pieces(lab: kit.Lab, case: ServedCase, whole: Outcome, cut: Outcome) -> Figu
             float(option.value), cut.ttft(PROMISE.share) / before, "×", base=before, between=OTHER_DRAWS["first token"]
         )
     text = "; ".join(f"{row}: {words}" for row, words, _ in rows) + "."
+    at = [value for one in marks for key, value in one.at if key == "x"]
     return Figure(
-        "pieces", "Chunks shorten the gaps and delay the first token", Axis("log", "P99", "s", (0.01, 10.0)),
+        "pieces", "Chunks shorten the gaps and delay the first token", Axis("log", "P99", "s", half_decades(0.9 * min(at), 1.1 * max(at))),
         Axis("band", names=tuple(row for row, _, _ in rows)), tuple(marks), text, table=Table(("P99 of", "time", "exactly"), tuple(rows)),
         note=f"simulated, with chunks of {STORY_BUDGET} tokens",
     )  # fmt: skip

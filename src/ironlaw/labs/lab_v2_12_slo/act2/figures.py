@@ -139,9 +139,10 @@ def down(plan: Plan) -> Figure:
         mark("point", "accent", x=plan.replicas, y=max(100 * (1 - plan.layer_up), floor), size=8, id="now", name="as set",
              label=format_quantity(100 * (1 - plan.layer_up), "%"), drag={"dial": "replicas", "axis": "x"}),
     ]  # fmt: skip
-    low = decades(min(value for points in series.values() for _, value in points) * 1.0001, 100.0)[0]
+    shares = [allowed, *(value for points in series.values() for _, value in points)]
+    low, high = decades(min(shares) * 1.0001, max(shares))
     return lines(
-        series, Axis("linear", "replicas", "", (1.0, 5.0), ticks=(1.0, 2.0, 3.0, 4.0, 5.0)), Axis("log", "down", "%", (low, 100.0)),
+        series, Axis("linear", "replicas", "", (1.0, 5.0), ticks=(1.0, 2.0, 3.0, 4.0, 5.0)), Axis("log", "down", "%", (low, high)),
         "How often a layer is down", extra=extra, id="down", more={"height": 340},
         note=f"{plan.needed} of {plan.replicas} replicas must be up to carry the load" if plan.needed <= plan.replicas
         else f"the load needs {plan.needed} replicas per layer",

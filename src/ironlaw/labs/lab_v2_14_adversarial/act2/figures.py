@@ -11,6 +11,7 @@ from ironlaw.labs.lab_v2_14_adversarial.act2 import timed
 from ironlaw.labs.lab_v2_14_adversarial.act2.plan import MODES, Plan
 from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, NAMES, STANDARD, model, models
 from ironlaw.pictures import reveal_picture
+from ironlaw.pictures.ends import half_decades, up_to
 from ironlaw.pictures.front import Entry, front
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.stack import stack
@@ -19,7 +20,6 @@ from ironlaw.registry.machines import hardware
 from ironlaw.widget.figure import Axis, Figure, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-TIME = Axis("log", "time per batch", "s", (1e-4, 100.0))
 SHARE = Axis("linear", "right under attack", "%", (-6.0, 100.0), ticks=(0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
 QUESTION = 10  # steps of attack that were timed
 ASKED = Plan(model(CIFAR, STANDARD[CIFAR]))  # the ordinary network of the question
@@ -58,8 +58,10 @@ def places(lab: kit.Lab, plan: Plan) -> Figure:
     option = lab.choice("act2")
     if option and plan.model.data == CIFAR and all(getattr(plan, name) == getattr(ASKED, name) for name in SAME):
         limits += reveal_picture.rules(float(option.value), float(lab.question("act2").answer), "×", base=ASKED.seconds)
+    at = [entry.x for entry in entries] + [value for one in limits for key, value in one.at if key == "x"]
+    time = Axis("log", "time per batch", "s", half_decades(0.9 * min(at), 1.1 * max(at)))
     return front(
-        entries, TIME, SHARE, "Robust networks take longer", senses=(LESS, MORE), chosen=plan.model.name, extra=limits, id="places",
+        entries, time, SHARE, "Robust networks take longer", senses=(LESS, MORE), chosen=plan.model.name, extra=limits, id="places",
         note=f"{NAMES[plan.model.data]} on {hardware(plan.device).name}, batch {plan.batch}, {MODES[plan.mode]}; predicted",
     )  # fmt: skip
 
@@ -71,9 +73,8 @@ def step(plan: Plan) -> Figure:
     rows[f"{QUESTION} steps, timed"] = [
         Part("timed on an H200", timed.ratio(QUESTION), "accent", source="ResNet-18, batch 1,024, compiled")
     ]
-    figure = stack(rows, "×", "A training step", chosen=f"against {steps} steps", label="in plain steps", id="step",
+    return stack(rows, "×", "A training step", chosen=f"against {steps} steps", label="in plain steps", id="step",
                    note="counted in passes, and timed for ResNet-18")  # fmt: skip
-    return replace(figure, x=Axis("linear", "in plain steps", "×", (0.0, 24.0), ticks=(4.0, 8.0, 12.0, 16.0, 20.0, 24.0)))
 
 
 def passes(steps: int) -> list[Part]:
@@ -90,11 +91,12 @@ def certificate(plan: Plan) -> Figure:
     samples = float(plan.samples or 100)
     grid = sorted({*COUNTS, samples})
     curve = [(count, largest_radius(plan.sigma, round(count))) for count in grid]
+    farthest = max(plan.box, *(radius for _, radius in curve))
     corner = mark("rule", "good", y=plan.box, dash=True, label=f"the box's corner, {plan.box:.2f}", name="the box's corner", id="corner",
                   hover=[("distance", exact(plan.box))])  # fmt: skip
     return lines(
         {name: curve}, Axis("log", "noisy copies of each image, all read right", "", (10.0, 1e5)),
-        Axis("linear", "certified radius, at most", "", (0.0, 7.0)), "What noisy copies can prove", extra=[corner], now=(name, samples),
-        id="certificate",
+        Axis("linear", "certified radius, at most", "", (0.0, up_to(1.15 * farthest))), "What noisy copies can prove",
+        extra=[corner], now=(name, samples), id="certificate",
         note=f"at a doubt of one in a thousand; in the box every pixel of a {NAMES[plan.model.data]} image moves by ε",
     )  # fmt: skip

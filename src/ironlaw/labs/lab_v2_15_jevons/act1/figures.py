@@ -8,6 +8,7 @@ from ironlaw.labs.lab_v2_15_jevons import fleets
 from ironlaw.labs.lab_v2_15_jevons.act1 import local_runs
 from ironlaw.labs.lab_v2_15_jevons.act1.setting import Setting, finite
 from ironlaw.pictures import reveal_picture
+from ironlaw.pictures.ends import snug
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.region import Case, region
 from ironlaw.registry import evidence
@@ -46,11 +47,12 @@ def change(lab: kit.Lab, setting: Setting) -> Figure:
     option = lab.choice("act1")
     if option is not None:
         marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "%")
+    at = [100.0, *(value for one in marks for key, value in one.at if key.startswith("x"))]
     text = "; ".join(f"{name}: {low} at an elasticity of {first}, {high} at {last}" for name, first, low, last, high in cells)
     return Figure(
         "change",
         "Energy after the saving, compared with before",
-        Axis("log", "of the energy before", "%", OF_BEFORE, ticks=(10.0, 30.0, 100.0, 300.0, 1000.0)),
+        Axis("log", "of the energy before", "%", snug(0.9 * min(at), 1.1 * max(at))),
         Axis("band", names=tuple(rows)),
         tuple(marks),
         f"{text}.",

@@ -63,7 +63,7 @@ def hours(plan: Plan) -> Figure:
     mean = sum(fleet.hourly) / len(fleet.hourly)
     loads = fleet.loads(plan.most)
     series = {"grid's carbon": _steps([100 * each / mean for each in fleet.hourly]), "load": _steps([100 * each for each in loads])}
-    top = up_to(max(200.0, *(value for _, value in series["load"]), *(value for _, value in series["grid's carbon"])))
+    top = up_to(max(110.0, *(value for _, value in series["load"]), *(value for _, value in series["grid's carbon"])))
     grams = fleet.intensity(plan.most)
     return lines(
         series,
