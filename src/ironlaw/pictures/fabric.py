@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.units import percent
@@ -116,7 +117,7 @@ def _more_hosts(leaf: Subtree, i: int, x: float, height: float) -> list[Mark]:
     for side in (-BESIDE, BESIDE):
         port = [(x, height), (x + side, 6.0)]
         marks.append(mark("line", colour(leaf.ports), points=port, id=f"ports-{i}-{side:g}", name=f"ports of {leaf.name}"))
-        host = {"x": x + side, "y": 6.0, "id": f"host-{i}-{side:g}", "name": f"hosts of {leaf.name}"}
+        host: dict[str, Any] = {"x": x + side, "y": 6.0, "id": f"host-{i}-{side:g}", "name": f"hosts of {leaf.name}"}
         marks.append(mark("point", "ink", **host, shape="square", size=4))
     return marks
 

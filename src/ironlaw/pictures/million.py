@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.units import significant
@@ -52,7 +53,7 @@ def _columns(count: int) -> int:
 def _block(large: Side, small: Side | None, count: int, left: float) -> list[Mark]:
     """As many squares as there are. The one that matters is the first, or, where it is taken apart beside them, the last of the top row."""
     columns = _columns(count)
-    whole = {"x0": left, "x1": left + SIDE, "y0": TOP - SIDE, "y1": TOP, "grid": [columns, columns]}
+    whole: dict[str, Any] = {"x0": left, "x1": left + SIDE, "y0": TOP - SIDE, "y1": TOP, "grid": [columns, columns]}
     at = 0 if small else columns - 1
     rest = [(start, end) for start, end in ((0, at), (at + 1, count)) if end > start]
     marks = [

@@ -126,8 +126,8 @@ def scaled(a: Context, b: Context, ratio: float | None) -> list[Figure]:
     if ratio is None:
         return []
     large, small, factor = ordered(a, b, ratio)
-    sides = (million.Side(context.label, context_colour(context.regime)) for context in (large, small))
-    return [tabbed(million.to_scale(*sides, factor, f"{significant(factor)} to 1, to scale"), "To scale")]
+    one, other = (million.Side(context.label, context_colour(context.regime)) for context in (large, small))
+    return [tabbed(million.to_scale(one, other, factor, f"{significant(factor)} to 1, to scale"), "To scale")]
 
 
 def _squares(lab: kit.Lab, a: Context, b: Context, ratio: float | None) -> dict[str, object]:
