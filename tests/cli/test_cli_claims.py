@@ -45,7 +45,7 @@ def test_one_that_is_only_computed_says_so(sh):
 
 
 def test_rows_that_judge_nothing_say_why(sh):
-    assert "it does not decide the verdict. The real keyword spotter" in words(sh.out("claims", "kws_eager_utilization"))
+    assert "it does not decide the verdict. This is the real keyword spotter" in words(sh.out("claims", "kws_eager_utilization"))
 
 
 def test_json_has_the_readings_with_their_premises(sh):
