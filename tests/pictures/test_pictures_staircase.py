@@ -47,7 +47,7 @@ def test_a_long_run_shows_its_first_requests_and_says_so():
     assert steps["departures"][-1] == (40.0, 13.0) and steps["arrivals"][-1][0] == 40.0
     whole = {item.name: item.points for item in staircase(run_of([(1, 3)] * 500), "rows", end=900.0).marks if item.type == "line"}
     assert whole["arrivals"][-1] == (SHOWN - 1.0, SHOWN) and whole["departures"][-1] == (3.0 * SHOWN, SHOWN)  # and no further
-    assert len({item.to_dict().get("emphasis") for item in columns.marks if item.type == "area"}) == 2  # neighbours differ in shade
+    assert len({item.to_dict().get("deep") for item in columns.marks if item.type == "area"}) == 2  # neighbours differ in shade
 
 
 def test_a_window_is_drawn_where_it_opens_and_closes():

@@ -34,7 +34,9 @@ def staircase(
     gone = sorted(leave[:many])
     strips = _columns(arrive, gone, last, many) if cut == "columns" else _rows(arrive, leave, last, many)
     marks: list[Mark] = [
-        mark("area", "compute", points=strip, id=f"strip-{i}", emphasis=i % 2 == 0) for i, strip in enumerate(strips) if strip[0][0] < last
+        mark("area", "compute", points=strip, id=f"strip-{i}", emphasis=True, deep=i % 2 == 0)
+        for i, strip in enumerate(strips)
+        if strip[0][0] < last
     ]
     marks += [
         mark("line", "ink", points=_steps(arrive[:many], last), name="arrivals", emphasis=True, id="arrivals"),
@@ -110,5 +112,5 @@ def _legend(cut: str) -> tuple[dict[str, Any], ...]:
     return (
         {"colour": "ink", "shape": "line", "label": "arrivals"},
         {"colour": "memory", "shape": "line", "dash": True, "label": "departures"},
-        {"colour": "compute", "label": strip},
+        {"colour": "compute", "shape": "strips", "label": strip},
     )

@@ -114,7 +114,8 @@ def mark(
 
     Options: shape, size, dash, emphasis, pattern, hollow, role, distance (of a prediction), tags (words after a bar's
     value), thin (an interval over its bar), slot (i of n bars in one row), along (a line's words follow it), arrow (a head in a line's
-    middle), drag ({"dial", "axis"}), solid (an area that hides what is under it), opens (a page of this site that a click or Enter leads
+    middle), drag ({"dial", "axis"}), solid (an area that hides what is under it), deep (one of
+    two tones of neighbouring areas), opens (a page of this site that a click or Enter leads
     to), id (keeps the node).
     """
     options = {key: value for key, value in more.items() if value is not None and value is not False}

@@ -157,6 +157,7 @@ const legendView = (legend) => h("ul", { key: "legend", class: "il-legend", role
 
 function swatch(item) {
   if (item.shape === "line") return h("path", { class: "il-line", d: "M0,7H14", "stroke-dasharray": item.dash ? "4 3" : null });
+  if (item.shape === "strips") return [["M0,1H6V13H0z", "il-deep"], ["M7,1H13V13H7z", ""]].map(([d, depth]) => h("path", { class: `il-area il-emphasis ${depth}`, d }));
   if (item.shape === "person") return h("path", { class: `il-bar ${item.hollow ? "il-outline" : ""}`, d: thing("person", 3, 0.5, 8, 13) });
   if (item.shape) return h("path", { class: `il-point ${item.hollow ? "il-hollow" : ""}`, d: shapePath(item.shape, 7, 7, 5) });
   return [h("rect", { class: "il-bar", x: 1, y: 1, width: 12, height: 12, rx: 2 }), item.pattern && h("path", { class: "il-stripe", d: "M1,9L9,1M5,13L13,5" })];

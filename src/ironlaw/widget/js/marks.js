@@ -9,7 +9,7 @@ const shapePath = (shape, x, y, r) => {
 };
 
 const classOf = (mark, plan, kind) => [
-  `il-${kind}`, `c-${mark.colour ?? "ink"}`, mark.role && `il-${mark.role}`, mark.solid && "il-solid", mark.emphasis && "il-emphasis",
+  `il-${kind}`, `c-${mark.colour ?? "ink"}`, mark.role && `il-${mark.role}`, mark.solid && "il-solid", mark.deep && "il-deep", mark.emphasis && "il-emphasis",
   plan.dimmed && !mark.emphasis && "il-dim", mark.fail && "c-fail",
 ].filter(Boolean).join(" ");
 
