@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from ironlaw.backends.optimiser_rewrites import fused, in_lists
-from ironlaw.engine.advice.action_names import FLASH, FUSED, LISTS
+from ironlaw.engine.advice.action_names import FLASH, FUSED, LISTS, SYNCS
 from ironlaw.engine.advice.advise import Advice
 from ironlaw.engine.advice.advise import advise as engine_advise
 from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.advice.programs import unmasked
+from ironlaw.engine.device.host_links import without_waits
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import Graph
@@ -20,7 +21,7 @@ from ironlaw.registry.prices import prices, prices_of
 from ironlaw.registry.program_changes import change_words
 from ironlaw.systems.training.device_advice import several_devices
 
-REWRITES = {FUSED: fused, LISTS: in_lists, FLASH: unmasked}
+REWRITES = {SYNCS: without_waits, FUSED: fused, LISTS: in_lists, FLASH: unmasked}
 OTHERS = 3  # machines that are tried where none are named: those that rent out the most bandwidth
 
 

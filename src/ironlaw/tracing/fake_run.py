@@ -36,7 +36,8 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes:
         if torch.backends.mha.get_fastpath_enabled():
             stack.enter_context(native_layers(fakes.recorder))
         library = stack.enter_context(as_if_real())
-        on_gpu = AsOnGpu(library, partial(value_requests.leaving, fakes.recorder))
+        on_gpu = AsOnGpu(library, *(partial(call, fakes.recorder) for call in (value_requests.leaving, value_requests.moved)))
+        stack.enter_context(replaced(torch.cuda, "synchronize", partial(value_requests.drained, fakes.recorder)))
         engine: Any = torch.autograd.graph._engine_run_backward
 
         def backward(*args: Any, **kwargs: Any) -> Any:

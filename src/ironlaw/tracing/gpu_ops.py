@@ -94,6 +94,7 @@ rms_norm.register_autograd(_norm_gradients, setup_context=_keep_norm)
 
 
 MOVES = (Tensor.to, Tensor.cuda)
+GPUS = ("cuda", "xpu", "hip", "mps")
 LEAVING = (Tensor.numpy, Tensor.tolist, Tensor.__array__)
 
 
@@ -117,17 +118,33 @@ class ElsewhereIsHere(TorchFunctionMode):
         return func(*args, **keywords)
 
 
+def destination(func: Any, args: Any, keywords: Any) -> str:
+    """Where a call sends its tensor: to a GPU, or to the host by name; a device that was read off a tensor says nothing here."""
+    if func is Tensor.cuda:
+        return "cuda"
+    if func is Tensor.cpu:
+        return "cpu"
+    named = [value for value in (*args[1:2], keywords.get("device")) if isinstance(value, (str, torch.device))]
+    where = str(named[0]).split(":")[0] if named else ""
+    return "cuda" if where in GPUS else "cpu" if named and named[0] == "cpu" and isinstance(named[0], str) else ""
+
+
 class AsOnGpu(TorchFunctionMode):
     """Sends the calls that a GPU runs as one kernel to one op. `library`: what was seen of the one that calls. `read`: the values of a
-    tensor that leave PyTorch."""
+    tensor that leave PyTorch. `moved`: a tensor that is sent to the GPU or the host, and whether the call waits."""
 
-    def __init__(self, library: LibraryBehaviour, read: Callable[[Any, Tensor], Tensor]) -> None:
+    def __init__(
+        self, library: LibraryBehaviour, read: Callable[[Any, Tensor], Tensor], moved: Callable[[Tensor, str, bool], None]
+    ) -> None:
         super().__init__()
         self.library = library
         self.read = read
+        self.moved = moved
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         keywords = kwargs or {}
+        if func in (*MOVES, Tensor.cpu) and (where := destination(func, args, keywords)):
+            self.moved(args[0], where, not (keywords.get("non_blocking") or (func is Tensor.to and args[2:3] == (True,))))
         if "device" in keywords or func in MOVES:
             if func is Tensor.cuda:
                 return args[0]

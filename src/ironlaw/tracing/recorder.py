@@ -73,6 +73,7 @@ class Recorder(TorchDispatchMode):
         self.places: dict[int, tuple[str, graph_breaks.Way]] = {}  # number of an autograd node -> the module that made it, and where
         self.backwards: list[int] = []  # how many ops there were after each backward pass
         self.checkpoints = 0  # segments that run again on the way back
+        self.on_host: dict[int, bool] = {}  # where a tensor lies that code has moved
         self.results: FakeResultCache | None = None
         self.progress = progress
         self.thread = threading.get_ident()
@@ -85,7 +86,7 @@ class Recorder(TorchDispatchMode):
         self.names.update(self.first)
         self.ops, self.calls, self.unknown, self.used = [], [], {}, {}
         self.ways, self.breaks, self.backwards, self.phases.seen = [], [], [], []
-        self.checkpoints = 0
+        self.checkpoints, self.on_host = 0, {}
         self.lifetimes.begin_again()
 
     def graph_break(self, what: str) -> None:

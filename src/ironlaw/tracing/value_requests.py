@@ -10,6 +10,8 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicO
 from torch.utils import _pytree as pytree
 
 from ironlaw.engine.device import types
+from ironlaw.engine.device.host_links import LINE, LINK, PAGEABLE, PINNED, WAITS
+from ironlaw.engine.device.work import EAGER, UNCOMPILED
 from ironlaw.tracing import source_lines
 from ironlaw.tracing.graph_breaks import VALUE
 from ironlaw.tracing.real_tensors import as_plain, on_processor
@@ -35,6 +37,9 @@ class Asker(Protocol):
     mode: FakeTensorMode
     values: Values
     notes: dict[str, str]  # by line of code
+    on_host: dict[int, bool]  # where a tensor lies that code has moved
+
+    def place(self, tensor: Tensor) -> int: ...
 
     def tensor(self, tensor: Tensor) -> types.Tensor: ...
     def write(self, kind: str, label: str, inputs: list[Any], outputs: list[Any], attrs: dict[str, Any]) -> None: ...
@@ -57,13 +62,39 @@ def read(recorder: Asker, func: Any, tensor: Tensor, name: str = "read") -> Tens
     recorder.graph_break(VALUE)
     source = recorder.tensor(tensor)
     if tensor.numel():
-        recorder.write(
-            "copy", recorder.unique(name), [source], [types.Tensor(recorder.unique(name), source.shape or (1,), source.dtype)], {}
-        )
+        to_host(recorder, source, name)
     with as_plain():
         what = f"{answer.value.item()}" if answer.value.numel() == 1 else f"{'x'.join(map(str, answer.value.shape))} values"
     say(recorder, answer.drawn, what)
     return answer.value
+
+
+def to_host(recorder: Asker, source: types.Tensor, name: str) -> None:
+    """A copy that the host waits for."""
+    attrs = {LINK: PAGEABLE, WAITS: True, LINE: source_lines.of_now(), UNCOMPILED: EAGER}
+    recorder.write(
+        "copy", recorder.unique(name), [source], [types.Tensor(recorder.unique(name), source.shape or (1,), source.dtype)], attrs
+    )
+
+
+def drained(recorder: Asker, *_: Any) -> None:
+    """`torch.cuda.synchronize()`."""
+    name = recorder.unique("synchronize")
+    recorder.write("fill", name, [], [types.Tensor(name, (1,), "fp32")], {WAITS: True, LINE: source_lines.of_now(), UNCOMPILED: EAGER})
+
+
+def moved(recorder: Asker, tensor: Tensor, where: str, blocking: bool) -> None:
+    """A tensor that code sends to the GPU, where it is not there yet, or to the host."""
+    source, place = recorder.tensor(tensor), recorder.place(tensor)
+    if where == "cpu":
+        recorder.on_host[place] = True
+        to_host(recorder, source, "cpu")
+    elif recorder.on_host.get(place, source.role == "input"):
+        recorder.on_host[place] = False
+        name = recorder.unique("to_device")
+        attrs: dict[str, Any] = {LINK: PAGEABLE, WAITS: True} if blocking else {LINK: PINNED}
+        out = types.Tensor(name, source.shape or (1,), source.dtype)
+        recorder.write("copy", name, [source], [out], {**attrs, LINE: source_lines.of_now(), UNCOMPILED: EAGER})
 
 
 def leaving(recorder: Asker, func: Any, tensor: Tensor) -> Tensor:

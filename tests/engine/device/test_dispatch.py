@@ -198,3 +198,12 @@ def test_when_the_host_launches():
 def test_a_run_over_many_points_knows_its_schedule():
     run = queued([np.array([1.0, 2.0])], [np.array([3.0, 4.0])])
     assert run.schedule.dispatch == "queued" and len(run.schedule.launches) == len(run.kernels) == 1
+
+
+def test_an_op_that_the_host_waits_for_drains_the_queue():
+    """By hand: launches of 1 and kernels of 4; the host waits for the second, so the third starts one launch after it."""
+    schedule = Schedule("queued", [1.0, 1.0, 1.0], waits=[False, True, False])
+    run = simulate_schedule(schedule, [4.0, 4.0, 4.0])
+    assert run.wall == 14.0 and run.starts == (1.0, 5.0, 10.0) and run.launching == ((0.0, 1.0), (1.0, 2.0), (9.0, 10.0))
+    many = simulate_schedule(schedule, [np.array([4.0, 0.5])] * 3)
+    assert many.wall.tolist() == [14.0, 4.0]

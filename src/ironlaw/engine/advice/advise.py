@@ -12,7 +12,7 @@ from typing import Any
 
 from ironlaw.engine.advice import training_advice
 from ironlaw.engine.advice.action import GROUPS, Action, ChangeWords
-from ironlaw.engine.advice.action_names import DEVICES
+from ironlaw.engine.advice.action_names import DEVICES, SYNCS
 from ironlaw.engine.advice.finding import finding
 from ironlaw.engine.advice.gain import gain
 from ironlaw.engine.advice.program import EIGHT, HALF, KERNELS, Program, Sources
@@ -186,6 +186,8 @@ def _elsewhere(prediction: Prediction, machine: Hardware, sources: Sources, pric
 def changes(program: Program, sources: Sources) -> Iterator[tuple[str, Program, int]]:
     """Every program that differs in one thing, where that means something for this model and machine; and how often a fused kernel runs."""
     graph, machine = sources.graph, program.machine
+    if not program.steps:
+        yield SYNCS, replace(program, steps=frozenset({SYNCS})), 0
     for mode in _modes(program):
         yield mode, replace(program, plan=replace(program.plan, mode=mode)), 0
     if not program.fmt:

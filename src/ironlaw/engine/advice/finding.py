@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ironlaw.engine.device.host_links import waiting
 from ironlaw.engine.device.prediction import OpRow, Prediction
 from ironlaw.engine.device.work import category
 from ironlaw.units import show
@@ -14,6 +15,7 @@ NAMES = {
 }  # fmt: skip
 CONVOLUTIONS = ("conv2d", "conv_transpose2d", "conv_backward")
 WAITS, DECIDES = 0.1, 0.5  # shares of the time from which waiting is worth a word, and is what decides
+WORTH, MOST = 0.01, 3  # share of the time from which a line of code is named, and how many are
 BINDS = {"memory": "moving data", "compute": "arithmetic"}
 
 
@@ -33,12 +35,18 @@ def finding(p: Prediction) -> str:
     device = "GPU" if p.hardware.kind == "gpu" else "device"
     call = f"{show(seconds, 's')} on {p.hardware.name}, {p.plan.mode}"
     waits, kernels = max(0.0, 1.0 - busy / seconds), f"{float(p.kernels):,.0f} kernels"
-    work = f"{_work(p, busy)}."
+    work = f"{_work(p, busy)}.{_waits(p)}"
     if waits > DECIDES:
         return f"The {device} is idle for {waits:.0%} of each call: launching {kernels} is the bottleneck. A call takes {call}. {work}"
     if waits < WAITS:
         return f"The {device} is busy throughout a call of {call}. {work}"
     return f"The {device} is busy for {1 - waits:.0%} of a call of {call}; for the rest it waits for the host to launch {kernels}. {work}"
+
+
+def _waits(p: Prediction) -> str:
+    """The lines of code that make the host wait, where that takes time."""
+    lines = [pair for pair in waiting([row.op for row in p.ops], p.run) if pair[1] > WORTH][:MOST]
+    return "".join(f" {line} makes the host wait for the GPU: {share:.0%} of the call." for line, share in lines)
 
 
 def _work(p: Prediction, busy: float) -> str:

@@ -40,11 +40,11 @@ class Sources:
         all_captured = {1, *self.larger} <= set(self.half)
         return self.half[times] if all_captured else narrowed(graph, fmt)
 
-    def changed(self, steps: frozenset[str]) -> Graph | None:
-        """A training step after these changes: as captured so, then rewritten."""
+    def changed(self, steps: frozenset[str], times: int, fmt: str) -> Graph | None:
+        """After changes of a step: as captured so, then rewritten."""
         as_bf16 = frozenset(AUTOCAST if change == SCALED else change for change in steps)
         captured = as_bf16 & {AUTOCAST, KEPT, TOGETHER}
-        graph = self.steps.get(captured) if captured else self.graph
+        graph = self.steps.get(captured) if captured else self.whole(times, fmt)
         if graph is not None and SCALED in steps:
             graph = scaled(graph)
         for change in steps - {AUTOCAST, SCALED, KEPT, TOGETHER}:
@@ -75,7 +75,7 @@ class Program:
         return sources.memo[key]  # type: ignore[no-any-return]
 
     def _graph(self, sources: Sources) -> Graph | None:
-        graph = sources.changed(self.steps) if self.steps else sources.whole(self.times, self.fmt)
+        graph = sources.changed(self.steps, self.times, self.fmt)
         if graph is not None and self.last:
             graph = channels_last(graph)
         if graph is not None and self.weights:

@@ -2,7 +2,8 @@
 
 synchronous  wall = Σ (launch + kernel)             the CPU waits for each kernel
 queued       the CPU runs ahead; kernel i starts when it is launched and the device is free:
-             device = max(device, host) + kernel    (a scan over the ops is the truth)
+             device = max(device, host) + kernel    (a scan over the ops is the truth); where an op makes the CPU
+             wait (it reads a value), host = device
 replayed     wall = one launch + Σ (kernel + gap)
 
 `simulate` is the only place where this happens: a prediction takes its wall time from it, a timeline its starts.
@@ -10,10 +11,10 @@ replayed     wall = one launch + Σ (kernel + gap)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import repeat
 
 from ironlaw.engine.arrays import Number, is_array, maximum, ratio, total
 from ironlaw.engine.device.machine import SCHEDULES
@@ -30,6 +31,7 @@ class Schedule:
     start: Number = 0.0  # a replay's one launch
     gap: Number = 0.0  # before each kernel of a replay
     counts: Sequence[Number] = ()  # kernels behind each op of a replay
+    waits: Sequence[bool] = ()  # whether the host waits for each op of a queue; none of them where this is empty
 
     def __post_init__(self) -> None:
         if self.dispatch not in SCHEDULES:
@@ -68,7 +70,7 @@ class Run:
         if schedule.dispatch == "replayed":
             return ((0.0, float(schedule.start)),)
         costs = [float(launch) for launch in schedule.launches]
-        ends = accumulate(costs) if schedule.dispatch == "queued" else self.starts
+        ends = [end for end, _ in _scan(schedule, self.kernels)] if schedule.dispatch == "queued" else self.starts
         return tuple((end - cost, end) for cost, end in zip(costs, ends, strict=True))
 
 
@@ -79,12 +81,14 @@ def simulate(schedule: Schedule, kernels: Sequence[Number]) -> Run:
         work: Number = sum(kernels)
         return Run(waiting + work + schedule.gap * sum(schedule.counts), work, schedule, kernels)
     if is_array(*schedule.launches, *kernels):
-        return Run(*_queued_arrays(schedule.launches, kernels), schedule, kernels)
+        return Run(*_queued_arrays(schedule, kernels), schedule, kernels)
     host = device = busy = 0.0
-    for launch, kernel in zip(schedule.launches, kernels, strict=True):
+    for launch, kernel, wait in zip(schedule.launches, kernels, schedule.waits or repeat(False, len(kernels)), strict=True):
         host += launch
         device = (host if host > device else device) + kernel
         busy += kernel
+        if wait:
+            host = device
     return Run(device, busy, schedule, kernels)
 
 
@@ -101,10 +105,11 @@ def graph_replay(launch: Number, kernels: Sequence[Number], counts: Sequence[Num
     return simulate(Schedule("replayed", start=launch, gap=gap, counts=counts), kernels)
 
 
-def _queued_arrays(launches: Sequence[Number], kernels: Sequence[Number]) -> tuple[Number, Number]:
+def _queued_arrays(schedule: Schedule, kernels: Sequence[Number]) -> tuple[Number, Number]:
     """(wall, busy): the same scan over many points at once, in place."""
     import numpy as np
 
+    launches = schedule.launches
     shape = np.broadcast_shapes(*{value.shape for value in (*launches, *kernels) if hasattr(value, "shape")})
     kernels = list(kernels)  # rows of one array become objects that stay the same
     alike = {id(kernel): kernel for kernel in kernels}  # a model repeats its layers: equal kernels are one array
@@ -112,23 +117,31 @@ def _queued_arrays(launches: Sequence[Number], kernels: Sequence[Number]) -> tup
     device = np.zeros(shape)
     counts = dict.fromkeys(alike, 0)
     written = {key: points(kernel) for key, kernel in alike.items()}
-    for launch, kernel in zip(launches, kernels, strict=True):
+    for launch, kernel, wait in zip(launches, kernels, schedule.waits or repeat(False, len(kernels)), strict=True):
         host = host + launch
         np.maximum(device, host, out=device)
         device += written[id(kernel)]
         counts[id(kernel)] += 1
+        if wait:
+            host = device.copy()
     return device, np.zeros(shape) + total(counts[key] * kernel for key, kernel in alike.items())
 
 
 def _scan_starts(schedule: Schedule, kernels: Sequence[Number]) -> tuple[float, ...]:
     """A queued op starts when its launch is done and the device is free; a synchronous one when its own launch is done."""
-    starts = []
+    return tuple(start for _, start in _scan(schedule, kernels))
+
+
+def _scan(schedule: Schedule, kernels: Sequence[Number]) -> Iterator[tuple[float, float]]:
+    """For each op when its launch is done, and when its kernels begin."""
     host = device = 0.0
-    for launch, kernel in zip(schedule.launches, kernels, strict=True):
+    for launch, kernel, wait in zip(schedule.launches, kernels, schedule.waits or repeat(False, len(kernels)), strict=True):
         host = (host if schedule.dispatch == "queued" else device) + float(launch)
-        starts.append(max(host, device))
-        device = starts[-1] + float(kernel)
-    return tuple(starts)
+        start = max(host, device)
+        yield host, start
+        device = start + float(kernel)
+        if wait:
+            host = device
 
 
 def _replay_starts(schedule: Schedule, kernels: Sequence[Number]) -> tuple[float, ...]:

@@ -17,6 +17,7 @@ from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.dispatch import Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.host import entered, model_factor
+from ironlaw.engine.device.host_links import LINK, WAITS, link_cost
 from ironlaw.engine.device.machine import NARROW, CostModel, Hardware, Plan
 from ironlaw.engine.device.prediction import OpRow, Prediction, is_sweep
 from ironlaw.engine.device.roofline import arithmetic, transfer
@@ -119,6 +120,10 @@ def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None
     known: dict[Any, Cost] = {}
     costs = []
     for op in graph.ops:
+        if LINK in op.attrs and hardware.dispatch == "queued":
+            launch = float(hardware.launcher(plan).launch(op, plan.lowering, 1.0)) if plan.launch is None else plan.launch
+            costs.append(link_cost(op, launch, model is not None))
+            continue
         key = op.key
         cost = lasting.get(key) or known.get(key)
         if cost is None:
@@ -164,7 +169,9 @@ def _schedule(graph: Graph, plan: Plan, hardware: Hardware, model: CostModel | N
     launches = [c.launch for c in costs]
     if plan.mode == "compiled":
         launches[0] = launches[0] + (entered(host, graph.settings, hardware.dispatch) if plan.launch is None else host.entry)
-    return Schedule("queued" if plan.dispatch == hardware.dispatch == "queued" else "synchronous", launches)
+    waits = [bool(op.attrs.get(WAITS)) for op in graph.ops]
+    dispatch = "queued" if plan.dispatch == hardware.dispatch == "queued" else "synchronous"
+    return Schedule(dispatch, launches, waits=waits if any(waits) else ())
 
 
 def _sources(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> tuple[str, ...]:
