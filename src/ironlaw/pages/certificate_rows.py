@@ -18,7 +18,7 @@ OUTCOMES = ("_prediction", "_correct")  # of a design's fields: the table of pre
 
 def predictions(listed: Sequence[Mapping[str, Any]], here: Mapping[str, Lab]) -> str:
     bodies = "".join(_lab(entry, here.get(entry["lab"])) for entry in listed)
-    head = "<tr><th>Question</th><th>Predicted</th><th>Sure</th><th>It came out</th></tr>"
+    head = "<tr><th>Question</th><th>Predicted</th><th>Sure</th><th>Outcome</th></tr>"
     return f'<table class="predictions"><thead>{head}</thead>{bodies}</table>'
 
 
@@ -36,7 +36,7 @@ def _lab(entry: Mapping[str, Any], lab: Lab | None) -> str:
 def _prediction(one: Mapping[str, Any], wording: Asked | None) -> str:
     question = (wording and wording.line) or lab_names.act(one["question"])
     choice = wording.options.get(one["choice"], one["choice"]) if wording else one["choice"]
-    outcome = "as predicted" if one["correct"] else "differently"
+    outcome = "as predicted" if one["correct"] else "not as predicted"
     return (
         f"<tr><td>{escape(question)}</td><td>{escape(choice)}</td>"
         f'<td class="sure">{one["confidence"]}<span class="unit"> of 5</span></td><td>{outcome}</td></tr>'

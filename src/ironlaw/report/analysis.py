@@ -132,7 +132,7 @@ def compiling(predictions: Iterable[Prediction]) -> dict[str, Compiling]:
     for p in predictions:
         if p.plan.lowering == "compiled" and p.hardware.slug not in costs:
             per_kernel, host = compile_cost(p.hardware)
-            source = f"predicted, {show(per_kernel, 's')} for each of the compiled graph's kernels, as measured on the host of: {host}"
+            source = f"predicted, {show(per_kernel, 's')} for each of the compiled graph's kernels, as measured on the host of {host}"
             costs[p.hardware.slug] = Compiling(float(compile_seconds(p.kernels, per_kernel)), source, predicted=True)
     return costs
 

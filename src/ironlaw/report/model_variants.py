@@ -75,7 +75,7 @@ def names(variants: tuple[Variant, ...]) -> list[str]:
 
 
 def cell(variant: Variant, p: Prediction) -> str:
-    """The time of a call in its fastest mode, and samples a second."""
+    """The time of a call in its fastest mode, and samples per second."""
     if not p.fits:
         return DOES_NOT_FIT
     rate = significant((variant.batch or 1) / float(p.seconds))

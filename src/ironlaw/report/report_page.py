@@ -154,7 +154,7 @@ def _sections(analysis: Analysis, figures: dict[str, Figure], grids: dict[str, A
     sections.append(("memory", "Memory over time", _follows() + _detail("live") + holds))
     words, tables = fusion_section.section(analysis)
     grids |= tables
-    sections.append(("fusion", "What compiling joins", words))
+    sections.append(("fusion", "What compiling fuses", words))
     words, picture = breakeven_section.section(analysis)
     if picture is not None:
         figures["saving"] = picture

@@ -27,7 +27,7 @@ def section(analysis: Analysis) -> tuple[str, dict[str, Any]]:
     out, tables = "", {}
     for i, (name, rules) in enumerate(analysis.rules.items()):
         plan = fuse(analysis.graph, rules)
-        out += f"<h3>As {text(name)} would</h3>" + paragraph(_words(plan))
+        out += f"<h3>By {text(name)}</h3>" + paragraph(_words(plan))
         for what, grid in ((f"groups-{i}", _groups(plan)), (f"edges-{i}", _edges(plan))):
             if grid["rows"]:
                 out += f'<h4>{text(grid["label"])}</h4><div data-grid="{what}"></div>'
@@ -79,4 +79,4 @@ def _groups(plan: FusionPlan) -> dict[str, Any]:
 def _edges(plan: FusionPlan) -> dict[str, Any]:
     counts = Counter((every_layer(v.producer), every_layer(v.consumer), v.pattern, v.reason) for v in plan.verdicts if not v.fused)
     rows = [[producer, consumer, count, pattern, reason] for (producer, consumer, pattern, reason), count in counts.items()]
-    return {"label": "Refused edges", "columns": EDGES, "rows": rows, "kind": 3, "sort": None}
+    return {"label": "Pairs that are not fused", "columns": EDGES, "rows": rows, "kind": 3, "sort": None}

@@ -8,7 +8,7 @@ from ironlaw.widget.quantities import cite, format_quantity
 
 ALSO = {
     "memory": "capacity, for what fits",
-    "reserved": "kept of it by driver, runtime and system",
+    "reserved": "kept by driver, runtime and system",
     "power": "rated power, for the energy estimate",
 }
 

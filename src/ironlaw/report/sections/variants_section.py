@@ -25,5 +25,5 @@ def batches_and_weights(variants: tuple[Variant, ...]) -> str:
     columns, rows = lines(variants)
     out = table(columns, rows, "Batches and weights side by side", tuple(range(1, len(columns))))
     kinds = {p.basis for variant in variants for p in variant.predictions}
-    note = "The fastest mode of each machine: time of a call, and samples a second."
+    note = "The fastest mode of each machine: time per call, and samples per second."
     return out + paragraph(note + (" Times of different kinds are mixed: compare within a column." if len(kinds) > 1 else ""), "il-quiet")

@@ -58,7 +58,7 @@ class Call(Question):
     def overhead_s(self) -> float:
         return float(self.prediction.overhead_s)
 
-    @result("samples a second", "", "high")
+    @result("samples per second", "", "high")
     def samples_per_s(self) -> float:
         return float(self.prediction.graph.settings.get("batch", 1) / self.seconds)
 
