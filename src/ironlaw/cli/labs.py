@@ -66,5 +66,5 @@ def known(name: str) -> str:
     if lab is None:
         raise unknown("lab", name, [lab.slug for lab in labs])
     if not lab.ready:
-        raise BadValue(f"{lab.name}, {lab.title}, {lab.error}; open the gallery with: ironlaw labs")
+        raise BadValue(f"{lab.name}, {lab.title}, {lab.error}; open the start page with: ironlaw labs")
     return lab.slug
