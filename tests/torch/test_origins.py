@@ -94,3 +94,19 @@ def test_a_training_step_is_read_back_without_a_gap(step: il.Graph, tmp_path: Pa
     joined = join(p, kineto.read(chrome_trace.write([p], tmp_path / "trace.json")))
     assert not joined.missing and not joined.extra
     assert joined.measured == pytest.approx(p.busy_s, rel=1e-4)
+
+
+def test_the_host_waits_where_the_code_reads_a_value() -> None:
+    def clipped(x: torch.Tensor) -> torch.Tensor:
+        y = x @ x
+        return y / float(y.norm())
+
+    p = il.predict(il.capture(clipped, (torch.empty(2048, 2048),)), il.hardware("h200_sxm"), il.Plan("eager"))
+    found = json.loads(chrome_trace.text([p]))["traceEvents"]
+    (wait,) = (e for e in found if e["name"] == "wait for the device")
+    kernels, launches = ([e for e in found if e.get("cat") == cat] for cat in ("kernel", "cpu_op"))
+    last = launches[-1]
+    assert wait["ts"] + wait["dur"] <= last["ts"] and wait["dur"] > 0
+    before = [e for e in kernels if e["ts"] + e["dur"] <= last["ts"]]
+    assert len(before) == len(kernels) - 1  # all but the division's
+    assert wait["ts"] + wait["dur"] == max(e["ts"] + e["dur"] for e in before)

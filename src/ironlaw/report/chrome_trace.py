@@ -76,6 +76,7 @@ class _Run:
         self.host, self.device = 2 * number, 2 * number + 1
         self.first = 1 + APART * number
         self.leading = next((i for i in range(len(slots)) if self.runs(i)), 0)  # the first that is on the device
+        self.waits = prediction.run.schedule.waits
         settings = prediction.graph.settings
         self.lines: dict[str, str] = settings.get("lines", {})
         self.later: dict[str, str] = settings.get("phases", {})
@@ -108,6 +109,8 @@ class _Run:
             for i, start, stop in mine:
                 if stop > start or self.runs(i):
                     yield from self.launch("launch", i, start, stop)
+                if self.waits and self.waits[i]:
+                    yield self.slice("cuda_runtime", "wait for the device", self.host, LAUNCHES, stop, self.slots[i].end, {})
 
     def replay(self) -> Iterator[Event]:
         """One launch for all kernels."""
