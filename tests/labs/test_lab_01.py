@@ -145,10 +145,10 @@ def test_key_of_the_second_prediction_and_by_how_much(bench):
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("compute", "off by a factor of 1.86: your term takes 8.27 µs"),
+        ("compute", "off by a factor of 1.86, because your term takes 8.27 µs"),
         ("overhead", "off by a factor of 1.54"),
         ("equal", "largest is 1.86 times the smallest"),
-        ("memory", "right: it leads the next by a factor of 1.54"),
+        ("memory", "right, and it leads the next by a factor of 1.54"),
     ],
 )
 def test_distances_in_act_ii(half, option, told):

@@ -42,13 +42,12 @@ def distance(lab: kit.Lab) -> str:
     if option is None:
         return ""
     if lab.holds("act2"):
-        return f"right: it leads the next by a factor of {_factor(_lead())}"
+        return f"right, and it leads the next by a factor of {_factor(_lead())}"
     if option.value in values:
         mine = values[str(option.value)]
-        return (
-            f"off by a factor of {_factor(largest / mine)}: your term takes {kit.amount(mine, 's')}, the largest {kit.amount(largest, 's')}"
-        )
-    return f"off: the largest is {_factor(largest / min(values.values()))} times the smallest"
+        times = f"your term takes {kit.amount(mine, 's')} and the largest {kit.amount(largest, 's')}"
+        return f"off by a factor of {_factor(largest / mine)}, because {times}"
+    return f"off, because the largest is {_factor(largest / min(values.values()))} times the smallest"
 
 
 def _factor(ratio: float) -> str:

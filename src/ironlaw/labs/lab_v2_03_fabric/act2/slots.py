@@ -51,7 +51,7 @@ def distance(lab: kit.Lab) -> str:
     named = str(option.value)
     least = factors[named] if named in factors else min(factors.values())
     words = f"{'its' if named in factors else 'the shortest'} step takes {significant(least)}× as long"
-    return f"right: {words}" if lab.holds("act2") else f"off: {words}"
+    return f"right, because {words}" if lab.holds("act2") else f"off, because {words}"
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:

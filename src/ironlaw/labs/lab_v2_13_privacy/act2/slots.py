@@ -36,7 +36,7 @@ def distance(lab: kit.Lab) -> str:
     option = lab.choice("act2")
     if option is None or lab.correct("act2"):
         return "right" if option else ""
-    return f"off: that takes ε from {significant(premise().epsilon)} to {significant(changes(premise())[option.id])}"
+    return f"off, because that takes ε from {significant(premise().epsilon)} to {significant(changes(premise())[option.id])}"
 
 
 def reveal() -> dict[str, object]:

@@ -37,7 +37,7 @@ def distance(lab: kit.Lab) -> str:
     if option is None:
         return ""
     off = float(option.value) - float(lab.question("act1").answer)
-    return f"off: {significant(off)} points too high" if off else "right"
+    return f"{significant(off)} points too high" if off else "right"
 
 
 def _share(reader: str, attack: str, steps: int = 20, restarts: int = 1) -> str:

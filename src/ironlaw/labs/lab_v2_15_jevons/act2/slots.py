@@ -41,7 +41,7 @@ def distance(lab: kit.Lab) -> str:
     if option is None or lab.correct("act2"):
         return "right" if option else ""
     change = 100 * (changes(premise())[str(option.value)].tonnes / premise().tonnes - 1)
-    return f"off: that changes the year's carbon by {'+' if change > 0 else '−'}{significant(abs(change), 2)}%"
+    return f"off, because that changes the year's carbon by {'+' if change > 0 else '−'}{significant(abs(change), 2)}%"
 
 
 def tonnes() -> dict[str, object]:

@@ -58,7 +58,7 @@ def distance(lab: kit.Lab) -> str:
         return "right"
     days, bars = evaluate(starts.start_of(lab).design).values["days"], _bars(lab)
     mine, best = (days - bars[str(name)] for name in (option.value, lab.question("act2").answer))
-    return f"off: it saves {significant(mine, 2)} days, and the longest lever {significant(best, 2)}"
+    return f"off, because it saves {significant(mine, 2)} days and the longest lever {significant(best, 2)}"
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
