@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.registry.machines import compile_cost
 from ironlaw.report.analysis_text import as_dict, as_html, as_records, few_lines
 from ironlaw.report.language_report import Language
+from ironlaw.report.loader_words import fed
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.trace_join import TraceJoin
 from ironlaw.systems.advice import advice
@@ -57,12 +58,17 @@ class Analysis:
     sources: Sources | None = None  # what a changed program is made from; this graph alone where there are none
     prices: Mapping[str, float] = field(default_factory=dict)  # dollars per hour, where the reader asked for money
     costs: CostsJson | None = None  # of a million samples, where the reader asked for them: `report.report_costs`
+    loader: float | None = None  # samples per second that the reader's input pipeline gives
     own: Graph | None = None  # the model with its weights as they are, where this one stores them otherwise
 
     @cached_property
     def verdict(self) -> Advice:
         """Where the time goes on the first machine in the first mode, and what to do next."""
-        return advice(self.sources or Sources(self.graph), self.predictions[0], self.machines, self.prices)
+        found = advice(self.sources or Sources(self.graph), self.predictions[0], self.machines, self.prices)
+        if self.loader is None:
+            return found
+        batch = self.variants[0].batch if self.variants else None
+        return replace(found, beside=fed(self.predictions[0], batch, self.loader))
 
     @property
     def machines(self) -> tuple[Hardware, ...]:

@@ -14,6 +14,7 @@ from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.stored_weights import OWN, STORED
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue
+from ironlaw.report.loader_words import read_rate
 from ironlaw.systems.captures import CAPTURE_S, Captures, capture_phases, file_of, read_setting, stored
 from ironlaw.systems.fields import custom, figure, same, several, switch
 from ironlaw.systems.question import Question
@@ -148,6 +149,9 @@ class Analyze(Question):
     per_day: float | None = figure(
         None, most=LARGEST, metavar="N", about="calls per day, to say on which day compiling has paid for itself"
     )
+    loader: float | None = custom(
+        read_rate, None, metavar="RATE", about="samples per second that your input pipeline gives, such as 850/s: does it starve the GPU?"
+    )
     limit: float = figure(
         CAPTURE_S, unit="s", zero=True, metavar="TIME",
         about=f"time limit for running your file, such as '90 s'; 0 for none (default {show(CAPTURE_S, 's')})",
@@ -233,6 +237,7 @@ class Analyze(Question):
             capacities=capacities(captures.growths, self.on),
             unsized=captures.unsized,
             sources=captures.sources,
+            loader=self.loader,
             own=captures.own,
         )
         if lengths:

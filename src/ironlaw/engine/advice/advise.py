@@ -41,11 +41,12 @@ class Advice:
     slower: tuple[Action, ...]
     unsure: tuple[Action, ...]
     elsewhere: tuple[Action, ...] = ()  # every other machine that was tried, the fastest first
+    beside: str = ""  # what holds it up outside of the program
 
     @property
     def finding(self) -> str:
         """Where the time goes, in one sentence."""
-        return finding(self.prediction)
+        return " ".join(filter(None, (finding(self.prediction), self.beside)))
 
     @property
     def steps(self) -> tuple[Action, ...]:
