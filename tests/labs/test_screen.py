@@ -10,11 +10,13 @@ from acts import VOLUME_1, Lab
 from acts_v2 import VOLUME_2
 from headless import Page, bare
 
+from ironlaw.kit.lab import LABS
 from ironlaw.kit.picture_caption import LONGEST
 from ironlaw.ledger import open_ledger
 
 EVERY = (*VOLUME_1, *VOLUME_2)
 PICTURES, DIALS, ROWS, WORDS = 3, 6, 6, 60
+MOVES = sorted({path.parts[-3] for path in LABS.glob("lab_*/act*/__init__.py") if "import motion" in path.read_text()})
 STILLS = {"your answer", "your prediction", "asked", "your guess"}
 
 
@@ -65,9 +67,21 @@ def test_there_are_few_pictures_named_for_what_one_sees(wrong, lab: Lab):
 def test_every_picture_says_what_to_notice(wrong, lab: Lab):
     """One sentence, short; also of a picture that comes with another setting."""
     for name, piece in instruments(wrong(lab.slug)).items():
-        for figure in piece.view["figures"]:
+        for figure in (*piece.view["figures"], *piece.view.get("motions", ())):
             words = bare(figure.get("caption", "")).split()
             assert 4 <= len(words) <= LONGEST, f"{name}, {figure['id']}: {' '.join(words) or 'no sentence'}"
+
+
+@pytest.mark.parametrize("slug", MOVES)
+def test_what_moves_is_told_in_words_and_in_stills(wrong, slug: str):
+    """A handful of events, from the beginning to the end, each a sentence; and moments for those who want less motion."""
+    moving = [motion for piece in instruments(wrong(slug)).values() for motion in piece.view.get("motions", ())]
+    assert moving
+    for motion in moving:
+        times = [at for at, _ in motion["events"]]
+        assert times[0] == 0 and times[-1] >= 0.9 * motion["end"] and 4 <= len(times) <= 40, motion["id"]
+        assert all(text.strip().endswith(".") and "  " not in text for _, text in motion["events"]), motion["id"]
+        assert 2 <= len(motion["stills"]) <= 6 and motion["stills"] == sorted(motion["stills"]), motion["id"]
 
 
 @pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
