@@ -118,8 +118,11 @@ def advise(
     steps = actions if trains else actions[:MOST]
     steps += more(steps[-1].after if steps else prediction)
     offered = [replace(action, per_kernel=per_kernel) for action in (*steps, *filter(None, [_cheapest(elsewhere)]))]
-    groups = (tuple(replace(action, words=words or {}) for action in group) for group in (offered, slower, unsure, elsewhere))
-    return Advice(prediction, *groups)
+
+    def told(actions: Sequence[Action]) -> tuple[Action, ...]:
+        return tuple(replace(action, words=words or {}) for action in actions)
+
+    return Advice(prediction, told(offered), told(slower), told(unsure), told(elsewhere))
 
 
 def _actions(program: Program, prediction: Prediction, sources: Sources, tried: Sequence[Action]) -> list[Action]:
