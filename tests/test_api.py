@@ -42,7 +42,7 @@ def test_the_list():
         ("predict", ["graph", "hardware", "plan"]),
         ("roofline", ["flops", "bytes", "hardware", "fmt", "level", "work"]),
         ("fuse", ["graph", "rules"]),
-        ("capture", ["module_or_fn", "args", "kwargs", "training", "progress"]),
+        ("capture", ["module_or_fn", "args", "kwargs", "training", "progress", "changes"]),
         ("analyze", ["model", "args", "kwargs", "on", "modes", "training", "host", "launch", "per_day", "more"]),
         ("breakeven", ["compile_s", "eager_rate", "compiled_rate"]),
         ("kv_cache", ["name", "batch", "context", "dtype"]),

@@ -14,9 +14,8 @@ from ironlaw.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from ironlaw.engine.device.compilation import breakeven
-    from ironlaw.engine.device.fusion import fuse
     from ironlaw.engine.device.machine import Hardware, Plan
-    from ironlaw.engine.device.predict import Prediction, predict
+    from ironlaw.engine.device.prediction import Prediction
     from ironlaw.engine.device.roofline import roofline
     from ironlaw.engine.device.types import Graph
     from ironlaw.errors import IronlawError
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from ironlaw.study.study_outcome import run_study
     from ironlaw.systems.advice import advise
     from ironlaw.systems.launched_workloads import workload
+    from ironlaw.systems.named_calls import fuse, predict
     from ironlaw.systems.questions.capacity import Capacity as capacity
     from ironlaw.systems.questions.cluster import Cluster as cluster
     from ironlaw.systems.questions.levers import Levers as levers
@@ -46,9 +46,8 @@ __all__ = [
 ]  # fmt: skip
 HOMES = {
     "engine.device.compilation": ("breakeven",),
-    "engine.device.fusion": ("fuse",),
     "engine.device.machine": ("Hardware", "Plan"),
-    "engine.device.predict": ("Prediction", "predict"),
+    "engine.device.prediction": ("Prediction",),
     "engine.device.roofline": ("roofline",),
     "engine.device.types": ("Graph",),
     "errors": ("IronlawError",),
@@ -57,6 +56,7 @@ HOMES = {
     "registry.machines": ("hardware", "machines"),
     "registry.workloads": ("kv_cache", "workloads"),
     "systems.launched_workloads": ("workload",),
+    "systems.named_calls": ("fuse", "predict"),
     "report.analyze": ("analyze",),
     "study.study_outcome": ("run_study",),
     "tracing": ("capture", "register_cost"),

@@ -16,6 +16,7 @@ from ironlaw.engine.device.compiler_rules import TREE, Rules
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.types import Graph
+from ironlaw.errors import BadValue
 from ironlaw.registry.machines import compile_cost
 from ironlaw.report.analysis_text import as_dict, as_html, as_records, few_lines
 from ironlaw.report.language_report import Language
@@ -87,6 +88,8 @@ class Analysis:
         return tuple(p for p in self.predictions if p.hardware.slug == machine)
 
     def fastest(self, machine: str) -> Prediction:
+        if not self.on(machine):
+            raise BadValue(f"{machine!r} is not among the machines that were asked for: {', '.join(m.slug for m in self.machines)}")
         return min(self.on(machine), key=lambda p: float(p.seconds))
 
     @property

@@ -41,7 +41,7 @@ def analyze(
     kwargs: Mapping[str, Any] | None = None,
     *,
     on: str | Hardware | Iterable[str | Hardware],
-    modes: Sequence[str] = MODES,
+    modes: str | Sequence[str] = MODES,
     training: bool = False,
     host: Host | None = None,
     launch: float | None = None,
@@ -67,7 +67,14 @@ def analyze(
     ['batch']
     """
     named: Any = [on] if isinstance(on, Hardware) else on if isinstance(on, str) else list(on)
-    said: dict[str, Any] = {"mode": tuple(modes), "training": training, "host": host, "launch": launch, "per_day": per_day, **more}
+    said: dict[str, Any] = {
+        "mode": (modes,) if isinstance(modes, str) else tuple(modes),
+        "training": training,
+        "host": host,
+        "launch": launch,
+        "per_day": per_day,
+        **more,
+    }
     if isinstance(model, str):
         return Analyze(model, named, **said).analysis()
     graph = model if isinstance(model, Graph) else capture(model, args, kwargs, training=training)

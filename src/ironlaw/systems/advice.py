@@ -14,18 +14,21 @@ from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.advice.programs import unmasked
 from ironlaw.engine.device.host_links import without_waits
 from ironlaw.engine.device.machine import Hardware, Plan
-from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.prediction import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.registry.machines import compile_cost, hardware
 from ironlaw.registry.prices import prices, prices_of
 from ironlaw.registry.program_changes import change_words
+from ironlaw.systems.named_calls import as_graph, predict
 from ironlaw.systems.training.device_advice import several_devices
 
 REWRITES = {SYNCS: without_waits, FUSED: fused, LISTS: in_lists, FLASH: unmasked}
 OTHERS = 3  # machines that are tried where none are named: those that rent out the most bandwidth
 
 
-def advise(graph: Graph, machine: Hardware, plan: Plan | None = None, larger: Mapping[int, Graph] | None = None) -> Advice:
+def advise(
+    graph: Graph | str, machine: Hardware | str, plan: Plan | str | None = None, larger: Mapping[int, Graph] | None = None
+) -> Advice:
     """Where the time goes, and at most three changes that surely help, each with its gain, its interval and its costs.
 
     `larger`: the same call at so many times the batch, to see what that would gain.
@@ -35,7 +38,8 @@ def advise(graph: Graph, machine: Hardware, plan: Plan | None = None, larger: Ma
     >>> advice.actions[0].title
     'torch.compile with CUDA graphs'
     """
-    return advice(Sources(graph, larger or {}), predict(graph, machine, plan or Plan()))
+    graph = as_graph(graph)
+    return advice(Sources(graph, larger or {}), predict(graph, machine, plan))
 
 
 def advice(sources: Sources, prediction: Prediction, machines: Iterable[Hardware] = (), given: Mapping[str, float] | None = None) -> Advice:

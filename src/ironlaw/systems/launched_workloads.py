@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.engine.device.types import Graph
+from ironlaw.formats import spelled
 from ironlaw.registry import workloads as registered
 
 
@@ -24,4 +25,6 @@ def sizes(graph: Graph) -> dict[str, Any]:
 
 def workload(name: str, **settings: Any) -> Graph:
     """A model of the registry by name, with its sizes: batch, seq, dtype, phase, context, classes."""
+    if "dtype" in settings:  # PyTorch's dtypes and their names, too
+        settings["dtype"] = spelled(str(settings["dtype"]))
     return as_launched(registered.workload(name, **settings))
