@@ -204,7 +204,7 @@ def test_a_certificate_is_written_and_verified(run, worked, tmp_path, monkeypatc
     assert run("certificate", file)[:2] == (0, f"the certificate of 4 events written to {file}\n")
     assert run("certificate", file)[0] == 2  # it is there already
     code, out, _ = run("verify", file)
-    assert code == 0 and "follows from the first 4 events" in out
+    assert code == 0 and "follows from all 4 events" in out and "can't prove" in out
     run("export", backup)
     forged = json.loads(file.read_text())
     forged["calibration"]["right"] = 1
@@ -214,6 +214,18 @@ def test_a_certificate_is_written_and_verified(run, worked, tmp_path, monkeypatc
     monkeypatch.setenv("IRONLAW_HOME", str(tmp_path / "elsewhere"))
     code, _, err = run("verify", file)
     assert code == 2 and "older copy, or another ledger" in err and "--against" in err
-    assert run("verify", file, "--against", backup)[0] == 0
+    code, out, _ = run("verify", file, "--against", backup)
+    assert code == 0
+    for odd in ("[]", "null", '{"events": 5}'):
+        (tmp_path / "odd.json").write_text(odd)
+        assert "is not an export of a ledger" in run("verify", file, "--against", tmp_path / "odd.json")[2]
+    assert run("import", backup)[0] == 0  # another ledger, which then has a friend's events
+    run("certificate", tmp_path / "friend.json")
+    code, out, _ = run("verify", tmp_path / "friend.json")
+    assert code == 0 and f"Imported from the ledger {worked[0].learner}: 4 events, with" in out
+    if os.name == "posix":
+        assert backup.stat().st_mode & 0o077 == 0 == file.stat().st_mode & 0o077
+    (tmp_path / "twice.json").write_text(file.read_text().replace('"labs":', '"labs": "all right", "labs":', 1))
+    assert "'labs' is written twice" in run("verify", tmp_path / "twice.json", "--against", backup)[2]
     assert "is for a certificate" in run("verify", backup, "--against", backup)[2]
     assert "name one" in run("verify", "--against", backup)[2] and "takes no --against" in run("show", "--against", backup)[2]

@@ -9,7 +9,8 @@ from described import check
 from ironlaw.errors import BadExport, EditedExport
 from ironlaw.ledger import Ledger
 from ironlaw.ledger.memory_store import MemoryStore
-from ironlaw.recall.certificate_facts import differences, facts, issue
+from ironlaw.recall.certificate_check import differences
+from ironlaw.recall.certificate_facts import facts, issue
 
 ME, OTHER = "01234567-89ab-4def-8123-456789abcdef", "11234567-89ab-4def-8123-456789abcdef"
 TIMING = {"wall_s": 1.2e-5, "low_s": 1e-5, "high_s": 2e-5, "samples": 100, "sync_s": 1e-5, "sync_low_s": 1e-5, "sync_high_s": 1e-5}

@@ -8,7 +8,7 @@ import pytest
 from ironlaw.ledger import open_ledger
 from ironlaw.measure import software_host
 from ironlaw.measure.experiments import experiment_list
-from ironlaw.recall.certificate_facts import differences
+from ironlaw.recall.certificate_check import differences
 from ironlaw.site.addresses import relative
 from ironlaw.site.desk import Desk, new_learner
 

@@ -14,6 +14,7 @@ from typing import Any
 from ironlaw.errors import BadExport, BadValue, EditedExport
 from ironlaw.ledger import Event, export_format
 from ironlaw.ledger.events import payload_fault
+from ironlaw.ledger.export_text import parse
 
 LARGEST = 50_000_000  # bytes; a whole course is under one million
 MOST = 10_000  # files; a class has hundreds
@@ -142,7 +143,7 @@ def _parse(content: bytes) -> Any:
     if not text.strip():
         return "empty", "there are only blanks in it; ask for it again"
     try:
-        return json.loads(text)
+        return parse(text)
     except json.JSONDecodeError as error:
         if export_format.FORMAT[:-1] not in text[:1000]:
             return "foreign", "it is not a ledger: it is not JSON"

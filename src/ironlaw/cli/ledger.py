@@ -14,6 +14,7 @@ from ironlaw.cli.options import Parser, add_json
 from ironlaw.cli.show import draw
 from ironlaw.errors import BadExport, BadValue, EditedExport, LedgerDamaged, unknown
 from ironlaw.files import output, replace_text
+from ironlaw.units import counted
 from ironlaw.version import __version__
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _write(target: Path | None, data: dict[str, Any], message: str) -> None:
     if target is None:
         sys.stdout.write(text)
         return
-    replace_text(target, text)
+    replace_text(target, text, private=not target.exists())  # a name and every answer: the owner's alone, unless the file was there
     print(message)
 
 
@@ -162,7 +163,7 @@ def verify(args: argparse.Namespace) -> None:
 
 
 def _verify_certificate(name: str, data: dict[str, Any], against: str | None) -> None:
-    from ironlaw.recall.certificate_facts import differences
+    from ironlaw.recall.certificate_check import differences
 
     if against is None:
         with _open() as ledger:
@@ -176,7 +177,16 @@ def _verify_certificate(name: str, data: dict[str, Any], against: str | None) ->
             " Issue it again, or name the export of its own ledger with --against"
         )
     chain = data["chain"]
-    print(f"Everything in {name} follows from the first {chain['events']:,} events of {where}; their chain ends with {chain['head']}")
+    covered = _first(chain["events"], len(export["events"]))
+    print(f"Every figure in {name} follows from {covered} of {where}; the chain there ends with {chain['head']}")
+    for each in data["imported"]:
+        what = f"{counted(each['events'], 'event')}, with {counted(each['predictions'], 'prediction')}"
+        print(f"Imported from the ledger {each['learner']}: {what}. Whose that is, no file can say.")
+    print("Who answered, and when, it can't prove; the file says what else, under does_not_prove.")
+
+
+def _first(events: int, of: int) -> str:
+    return f"all {of:,} events" if events == of else f"the first {events:,} of {of:,} events"
 
 
 def repair(args: argparse.Namespace) -> None:
@@ -255,13 +265,15 @@ def _open() -> Ledger:
 
 def _read(name: str) -> Any:
     """An export as JSON."""
+    from ironlaw.ledger.export_text import parse
+
     try:
         content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        return json.loads(content.decode("utf-8-sig"))
+        return parse(content.decode("utf-8-sig"))
     except OSError as error:
         raise BadExport(f"{name} can't be read ({error.strerror or error}); give a file that `ironlaw ledger export` wrote") from None
     except (ValueError, RecursionError) as error:
-        raise BadExport(f"{name} is not JSON ({error}); give a file that `ironlaw ledger export` wrote") from None
+        raise BadExport(f"{name} is not JSON that can be read ({error}); give a file that `ironlaw ledger export` wrote") from None
 
 
 def _target(name: str, force: bool) -> Path:

@@ -54,6 +54,12 @@ class CertificateChain(TypedDict):
     head: Annotated[str, "the hash of the last of them"]
 
 
+class ImportedEvents(TypedDict):
+    learner: Annotated[str, "the id of the ledger that they were made in"]
+    events: int
+    predictions: int
+
+
 class CertificatePrediction(TypedDict):
     question: str
     choice: Annotated[str, "the option's id"]
@@ -120,10 +126,13 @@ class CertificateJson(TypedDict):
     """What the certificate page and `ironlaw ledger certificate` write"""
 
     issued: Annotated[str, "by the computer's clock, UTC; no event proves it"]
+    proves: Annotated[Sequence[str], "what the file proves, the same words in every certificate"]
+    does_not_prove: Annotated[Sequence[str], "what no file on the learner's own computer can prove"]
     learner: LearnerName
     chain: CertificateChain
     first: Annotated[str | None, "time of the first event"]
     last: str | None
+    imported: Annotated[Sequence[ImportedEvents], "events that carry another ledger's id"]
     resets: int
     labs: Sequence[CertificateLab]
     calibration: CertificateCalibration

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -18,6 +19,7 @@ from ironlaw.units import counted
 ADDRESS, FILE = "/certificate", "/certificate.json"
 READING = "<p>Reading the ledger in this browser …</p>"
 NAMELESS = "An unnamed learner"
+CODE, MARKED = re.compile("`([^`]*)`"), r"<code>\1</code>"
 FEW = 20  # predictions under which the page says so
 
 
@@ -84,6 +86,8 @@ def lead(certificate: Mapping[str, Any], labs: Sequence[Lab]) -> str:
     when = f"on {first}" if first == last else f"from {first} to {last}"
     curve, resets = certificate["calibration"], certificate["resets"]
     again = f" Started over {'once' if resets == 1 else f'{resets} times'}; the first answer to each question counts." if resets else ""
+    came = sum(each["events"] for each in certificate["imported"])
+    again += f" {counted(came, 'event')} of {certificate['chain']['events']:,} came from other ledgers." if came else ""
     held = [each for entry in saved for each in goals(entry["design"])]
     met = f" Designs that meet their goal: {sum(each.get('meets') is True for each in held)} of {len(held)}." if held else ""
     return (
@@ -116,5 +120,23 @@ def chain(certificate: Mapping[str, Any]) -> str:
         f'<p><code class="head">{escape(stated["head"])}</code></p>'
         '<p class="hint">To check it, download the JSON and run <code>ironlaw ledger verify certificate.json</code> where the ledger is,'
         " or with <code>--against export.json</code> anywhere. It computes every figure again from the events, whose last hash must be this"
-        " one. The owner of a ledger can rewrite all of it, but anyone who noted this hash before would notice.</p>"
+        f" one.</p>{imported(certificate['imported'])}<h3>What this proves</h3>{_list(certificate['proves'])}"
+        f"<h3>What it does not prove</h3>{_list(certificate['does_not_prove'])}"
     )
+
+
+def imported(entries: Sequence[Mapping[str, Any]]) -> str:
+    """What came from other ledgers, above everything that it counts in."""
+    if not entries:
+        return ""
+    rows = "".join(
+        f"<li>{counted(each['events'], 'event')}, {counted(each['predictions'], 'prediction')} among them, from the ledger"
+        f" <code>{escape(each['learner'])}</code></li>"
+        for each in entries
+    )
+    return f"<p>Part of this was imported, and whose ledger it was can’t be checked:</p><ul>{rows}</ul>"
+
+
+def _list(sentences: Sequence[str]) -> str:
+    """Sentences with `code` in them."""
+    return f"<ul>{''.join(f'<li>{CODE.sub(MARKED, escape(each))}</li>' for each in sentences)}</ul>"

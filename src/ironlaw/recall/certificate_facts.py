@@ -1,12 +1,11 @@
-"""`ironlaw-certificate/1`: what a ledger says of its learner, and whether such a file follows from a ledger.
+"""`ironlaw-certificate/1`: what a ledger says of its learner. Every fact is computed from the events of an export with its chain.
 
-Every fact is computed from the events of an export with its chain, all epochs of it. To verify a certificate is to compute it again from
-the same events: the first so many that it names, which end with the hash that it names.
+All epochs count. Whether such a file follows from a ledger: certificate_check.py.
 """
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -15,19 +14,17 @@ from ironlaw.errors import BadExport
 from ironlaw.ledger import KINDS, Event, export_format
 from ironlaw.ledger.chain import genesis
 from ironlaw.ledger.events import now, payload_fault
+from ironlaw.recall.certificate_words import statement
 from ironlaw.recall.confidence import predictions
 from ironlaw.recall.learner_calibration import brier, calibration
 from ironlaw.recall.record import REVIEW, answers
 
 SCHEMA = "ironlaw-certificate/1"
-ABOUT = ("schema", "ironlaw", "issued")  # no event says them
-KEYS = ("lab", "question", "experiment", "confidence")  # by which an entry of a list is named
-NEXT = "give one that the certificate page or `ironlaw ledger certificate` wrote"
 
 
 def issue(export: dict[str, Any], version: str) -> dict[str, Any]:
     """The certificate of a ledger as it stands. `version`: of ironlaw."""
-    return {"schema": SCHEMA, "ironlaw": version, "issued": now(), **facts(export)}
+    return {"schema": SCHEMA, "ironlaw": version, "issued": now(), **statement(), **facts(export)}
 
 
 def facts(export: dict[str, Any], count: int | None = None) -> dict[str, Any]:
@@ -46,6 +43,7 @@ def facts(export: dict[str, Any], count: int | None = None) -> dict[str, Any]:
         "chain": {"since": since, "events": count, "head": head},
         "first": events[0].time if events else None,
         "last": events[-1].time if events else None,
+        "imported": _imported(every[:count], learner),
         "resets": sum(event.kind == "reset" and event.learner == learner for event in events),
         "labs": [_lab(lab, events) for lab in dict.fromkeys(event.lab for event in events if event.lab not in ("", REVIEW))],
         "calibration": _calibration(events),
@@ -54,23 +52,11 @@ def facts(export: dict[str, Any], count: int | None = None) -> dict[str, Any]:
     }
 
 
-def differences(certificate: Any, export: dict[str, Any]) -> list[str]:
-    """What of a certificate does not follow from an export's events, each by its place; empty if all of it does."""
-    chain = _chain(certificate)
-    have = len(export.get("events", ()))
-    if chain["events"] > have:
-        return [f"it was issued after {chain['events']:,} events, and the ledger has {have:,}: an older copy, or another ledger"]
-    stated = {name: value for name, value in certificate.items() if name not in ABOUT}
-    return list(_compare(stated, facts(export, chain["events"]), ""))
-
-
-def _chain(certificate: Any) -> dict[str, Any]:
-    if not isinstance(certificate, dict) or certificate.get("schema") != SCHEMA:
-        raise BadExport(f"this is not a certificate ({SCHEMA}); {NEXT}")
-    if fault := export_format.CHAIN.fault(certificate.get("chain"), "chain"):
-        raise BadExport(f"the certificate can't be read: {fault}; {NEXT}")
-    chain: dict[str, Any] = certificate["chain"]
-    return chain
+def _imported(events: Sequence[Event], owner: str) -> list[dict[str, Any]]:
+    """What came from other ledgers, which may be the learner's own or a friend's."""
+    others = Counter(event.learner for event in events if event.learner != owner)
+    committed = Counter(event.learner for event in events if event.kind == "prediction")
+    return [{"learner": learner, "events": many, "predictions": committed[learner]} for learner, many in others.items()]
 
 
 def _lab(lab: str, events: Sequence[Event]) -> dict[str, Any]:
@@ -129,37 +115,3 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     params = [str(value) for value in row.get("params", {}).values() if isinstance(value, (int, float, str))]
     name = row.get("label") or " ".join([str(row.get("op") or row.get("mode") or row["kind"]), *params])
     return {"name": str(name), "value": row.get("value", row.get("wall_s")), "unit": str(row.get("unit", "s"))}
-
-
-def _compare(stated: Any, true: Any, place: str) -> Iterator[str]:
-    if isinstance(stated, dict) and isinstance(true, dict):
-        for name in dict.fromkeys((*true, *stated)):
-            where = f"{place}.{name}" if place else name
-            if name not in true:
-                yield f"{where}: nothing in the ledger says so"
-            elif name not in stated:
-                yield f"{where}: missing from the certificate"
-            else:
-                yield from _compare(stated[name], true[name], where)
-    elif isinstance(stated, list) and isinstance(true, list):
-        if len(stated) != len(true):
-            yield f"{place}: the certificate has {len(stated)} entries, the ledger {len(true)}"
-        for index, (one, other) in enumerate(zip(stated, true, strict=False), 1):
-            yield from _compare(one, other, f"{place}[{_key(other, index)}]")
-    elif not _same(stated, true):
-        yield f"{place}: the certificate says {_show(stated)}, the ledger {_show(true)}"
-
-
-def _key(entry: Any, index: int) -> Any:
-    return next((entry[key] for key in KEYS if key in entry), index) if isinstance(entry, dict) else index
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Floats to nine digits: a browser's square root may differ in the last one."""
-    numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (one, other))
-    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) if numbers else type(one) is type(other) and one == other
-
-
-def _show(value: Any) -> str:
-    text = "nothing" if value is None else "yes" if value is True else "no" if value is False else repr(value)
-    return text if len(text) <= 80 else f"{text[:79]}…"

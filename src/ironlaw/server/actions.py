@@ -24,10 +24,10 @@ from ironlaw.pages.records import Keeper
 from ironlaw.server import pages
 
 LONGEST_NAME = 80
-LARGEST = 200 * 2**20  # bytes of an import
+LARGEST = 20 * 2**20  # bytes of an import: a whole course is under one million, and JSON takes thirty times its size while it is read
 STALE = "ironlaw was restarted since this page was opened. The page is up to date now; please try again."
 
-TOO_LARGE = f"That is more than {LARGEST >> 20} MiB; choose an export of ironlaw."
+TOO_LARGE = f"That is more than {LARGEST >> 20} MiB; choose an export of ironlaw, or import it with `ironlaw ledger import FILE`."
 
 Show = Callable[..., Response]
 
@@ -81,13 +81,15 @@ class Actions:
         return Response(json.dumps(data, ensure_ascii=False, indent=1), media_type="application/json", headers=headers)
 
     def take_in(self, form: dict[str, Any]) -> Response:
+        from ironlaw.ledger.export_text import parse  # the ledger is not imported before it is needed
+
         content = form.get("file") or b""
         if not content:
             raise BadValue("choose a file first: the JSON that export gave you")
         try:
-            data = json.loads(content)
-        except (ValueError, RecursionError):
-            raise BadValue("that file is not JSON; choose one that export gave you") from None
+            data = parse(content)
+        except (ValueError, RecursionError) as error:
+            raise BadValue(f"that file is not JSON that can be read ({str(error)[:200]}); choose one that export gave you") from None
         return back("imported", self.keeper.open().import_(data))
 
     def reset(self, form: dict[str, Any]) -> Response:

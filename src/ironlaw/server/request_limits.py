@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 HEADERS_S = 10.0  # for the headers of a request, from the first byte or the connection's start
 MOST_CONNECTIONS = 256
 BODY = 2 * 2**20  # bytes, of what a page sends
-UPLOADS = {"/do/import": 200 * 2**20}
+UPLOADS = {"/do/import": 20 * 2**20}  # a whole course is under one
 SOCKET_MESSAGE = 2**20  # bytes of one WebSocket message
 
 

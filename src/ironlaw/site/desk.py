@@ -17,6 +17,7 @@ from ironlaw.kit.missing_ledger import AbsentLedger
 from ironlaw.kit.page import Page
 from ironlaw.ledger import Ledger
 from ironlaw.ledger.events import now
+from ironlaw.ledger.export_text import parse
 from ironlaw.ledger.memory_store import MemoryStore
 from ironlaw.pages import certificate_page, gallery
 from ironlaw.pages.lab_catalogue import LABS, catalogue
@@ -168,9 +169,9 @@ class Desk:
 
         def read() -> None:
             try:
-                data = json.loads(asked["text"])
-            except (ValueError, RecursionError):
-                raise BadValue("that file is not JSON; choose one that export gave you") from None
+                data = parse(asked["text"])
+            except (ValueError, RecursionError) as error:
+                raise BadValue(f"that file is not JSON that can be read ({str(error)[:200]}); choose one that export gave you") from None
             fresh.append(self._writable().import_(data))
 
         return self._try("import", asked, read, lambda: gallery.imported(fresh[0]))
