@@ -14,6 +14,7 @@ from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.errors import BadValue
+from ironlaw.pictures.moving.launches import HAIR
 from ironlaw.registry.machines import compile_cost, hardware
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.kineto import read
@@ -121,7 +122,8 @@ def test_host_and_device_run_as_predicted(analysed):
     lanes = sorted({bar[2] for bar in film["bars"]})[1::2]
     for y, p in zip(lanes, whole.on("h200_sxm"), strict=True):
         drawn = sum(bar[1] - bar[0] for bar in film["bars"] if bar[2] == y)
-        assert drawn == pytest.approx(p.busy_s, rel=0.02), p.plan.mode  # gaps that nobody could see are drawn over
+        unseen = HAIR * film["end"] * (p.kernels - 1)  # gaps that nobody could see are drawn over
+        assert p.busy_s * (1 - 1e-3) <= drawn <= p.busy_s + unseen, p.plan.mode
         assert max(bar[1] for bar in film["bars"] if bar[2] == y) == pytest.approx(p.seconds, rel=1e-4)
 
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.kit.instrument import Values, View
 from ironlaw.kit.lab_words import Words
 from ironlaw.kit.prose import inline
 from ironlaw.widget.figure import captioned
-from ironlaw.widget.motion import Motion
+
+if TYPE_CHECKING:
+    from ironlaw.widget.motion import Motion
 
 LONGEST = 30  # words of a caption
 

@@ -17,7 +17,7 @@ def read_rate(value: str | float) -> float:
 def fed(p: Prediction, batch: int | None, rate: float) -> str:
     """`The loader gives 850 samples per second and the step could take 2,350: the GPU starves for 64% of the time.`"""
     if not batch:
-        raise BadValue("how many samples a call takes is not known, so `loader` says nothing; give --batch")
+        raise BadValue("`loader` needs the batch size, which this model does not show; give --batch")
     needs = batch / float(p.seconds)
     given = f"The loader gives {significant(rate)} samples per second, and {p.hardware.slug} could take {significant(needs)}"
     if rate >= needs:

@@ -12,7 +12,6 @@ from ironlaw.kit import settings
 from ironlaw.kit.context import Context, pick, the
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, TINY
 from ironlaw.labs.tables import scrolling_table
-from ironlaw.pictures import million
 from ironlaw.pictures.ladder import QUANTITIES, ladder, unit_of, value_of
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.pictures.theme import context_colour
@@ -125,6 +124,8 @@ def scaled(a: Context, b: Context, ratio: float | None) -> list[Figure]:
     """The gap in compute as squares, where both have a rate."""
     if ratio is None:
         return []
+    from ironlaw.pictures import million  # not before the commit
+
     large, small, factor = ordered(a, b, ratio)
     one, other = (million.Side(context.label, context_colour(context.regime)) for context in (large, small))
     return [tabbed(million.to_scale(one, other, factor, f"{significant(factor)} to 1, to scale"), "To scale")]
@@ -133,6 +134,8 @@ def scaled(a: Context, b: Context, ratio: float | None) -> list[Figure]:
 def _squares(lab: kit.Lab, a: Context, b: Context, ratio: float | None) -> dict[str, object]:
     if ratio is None:
         return {}
+    from ironlaw.pictures import million
+
     large, small, factor = ordered(a, b, ratio)
     section = "act1.squares" if factor <= million.MANY else "act1.squares_of_squares"
     return {"squares": lab.fill(section, large=the(large), small=the(small))}
