@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,8 +42,9 @@ def figures(every):
 IN_NODE = """
 import { readFileSync } from "node:fs";
 const { loadPyodide } = await import(process.argv[2] + "/pyodide.mjs");
+const { unpack, unzipped } = await import(process.argv[2] + "/packed.mjs");
 const python = await loadPyodide({ indexURL: process.argv[2] });
-python.unpackArchive(new Uint8Array(readFileSync(process.argv[2] + "/ironlaw.zip")), "zip", { extractDir: "/home/pyodide" });
+unpack(python.FS, "/home/pyodide", await unzipped(new Uint8Array(readFileSync(process.argv[2] + "/ironlaw.pack")).buffer));
 python.runPython('import sys; sys.path.insert(0, "/home/pyodide")');
 process.stdout.write(python.runPython(readFileSync(0, "utf-8")));
 """
@@ -60,7 +62,8 @@ def in_browser(every: int, given: Path | None) -> Figures:
     with tempfile.TemporaryDirectory() as place:
         for name, data in runtime.files(given).items():
             (Path(place) / name).write_bytes(data)
-        (Path(place) / "ironlaw.zip").write_bytes(bundle.archive())
+        (Path(place) / bundle.NAME).write_bytes(bundle.archive())
+        shutil.copy(Path(bundle.__file__).parent / "js" / "packed.js", Path(place) / "packed.mjs")
         program = Path(place) / "run.mjs"
         program.write_text(IN_NODE, "utf-8")
         node = str(compute_driver_executable()[0])

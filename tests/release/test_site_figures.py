@@ -1,4 +1,5 @@
-"""A browser's Python predicts what this one does: a sample of the registry, each workload and half of the machines in it."""
+"""The site as learners get it: a browser's Python predicts what this one does, in a sample of the registry, each workload and half of the
+machines in it; and the whole is small."""
 
 import sys
 from pathlib import Path
@@ -6,6 +7,7 @@ from pathlib import Path
 from site_runtime import release
 
 import ironlaw as il
+from ironlaw.site.build_site import build
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import site_figures
@@ -18,3 +20,7 @@ def test_predictions_are_equal_to_the_last_digits():
     assert {name.split()[0] for name in ours} == set(il.workloads())
     assert len({name.split(" on ")[1].split(",")[0] for name in ours}) >= len(il.machines()) // 2
     assert site_figures.different(ours, site_figures.in_browser(EVERY, release())) == []
+
+
+def test_a_host_sends_at_most_8_5_megabytes(tmp_path):
+    assert 7e6 < build(tmp_path / "site", release()).gzipped <= 8.5e6

@@ -57,6 +57,10 @@ def site(tmp_path_factory):
         return build(place / "out", place / "pyodide.tgz")
 
 
+SENT = 8.5e6  # bytes that a host sends, gzipped, of the whole site
+PYODIDE = 5.45e6  # of those, which the release in these tests lacks
+
+
 def pages(site):
     return {path.relative_to(site.folder).as_posix(): path.read_text("utf-8") for path in site.folder.rglob("*.html")}
 
@@ -73,6 +77,11 @@ def test_every_lab_has_a_page_and_every_address_leads_to_a_file_of_the_site(site
             assert not address.startswith("/"), f"{name}: {address}"
             target = (site.folder / name).parent / address
             assert (target / "index.html" if target.is_dir() else target).is_file(), f"{name}: {address}"
+
+
+def test_the_site_is_small(site):
+    """Before a release it is weighed with Pyodide in it (tests/release/test_site_figures.py)."""
+    assert 2e6 < site.gzipped <= SENT - PYODIDE, f"{site.gzipped / 1e6:.2f} MB beside Pyodide; bundle.LEFT_OUT says what stays at home"
 
 
 def test_nothing_is_loaded_from_elsewhere(site):

@@ -76,14 +76,14 @@ def _assets(given: Path | None) -> dict[str, bytes]:
         "roofline.json": first_picture.as_json(),
         "certificate.js": f"{desk}\n{_script('certificate')}",
         "worker.js": _script("worker"),
-        **{f"{name}.js": _script(name) for name in ("store", "python", "image")},
+        **{f"{name}.js": _script(name) for name in ("store", "python", "packed", "image")},
         "glossary.js": f"{{\n{glossary_page.script('GLOSSARY')}\n}}".replace('"GLOSSARY"', "new URL('./glossary.json', HERE)"),
         "glossary.json": json.dumps(explanations(), ensure_ascii=False, separators=(",", ":")),
         "piece.css": assets.style(),
     }
     texts["glossary.js"] = f"const HERE = document.currentScript.src;\n{texts['glossary.js']}"
     python = {f"pyodide/{name}": data for name, data in runtime.files(given).items()}
-    return {**{name: text.encode() for name, text in texts.items()}, **python, "ironlaw.zip": bundle.archive()}
+    return {**{name: text.encode() for name, text in texts.items()}, **python, bundle.NAME: bundle.archive()}
 
 
 def _script(name: str) -> str:

@@ -1,10 +1,15 @@
-"""What of ironlaw runs in the browser, and the libraries it needs there, as one archive."""
+"""What of ironlaw runs in the browser, and the libraries it needs there, as one archive.
+
+It is a list of names and sizes, then what is in the files one after the other, gzipped as a whole: a thousand small files that are
+alike take a quarter less than in a zip, which packs each alone. `js/packed.js` reads it.
+"""
 
 from __future__ import annotations
 
+import gzip
 import importlib.metadata
-import io
-import zipfile
+import json
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,21 +23,20 @@ LEFT_OUT = (
     "ledger/migrations", "pages/static", "measure/suites", "measure/kernels", "measure/models", "measure/machine", "site/js",
     "site/build_site.py", "site/bundle.py", "site/folder.py", "site/listing.py", "site/runtime.py", "site/serve.py", "site/shells.py",
     "measure/squeeze", "measure/attacked", "registry/trained/digits.npz", "registry/trained/digits_hardened.npz",
+    "registry/trained/digits_training.txt", "registry/trained/digits_readers.csv", "measure/adversarial", "measure/compression",
+    "measure/dp_training", "tracing", "worker", "study", "outputs", "labs/_template", "__main__.py", "py.typed",
 )  # fmt: skip
-KEPT = ("report/__init__.py", "report/accuracy.py", "report/analyze.py")  # of those
+KEPT = ("report/__init__.py", "report/accuracy.py", "tracing/capture_spectrum.py")  # of those
 LEFT_OUT_OF_LIBRARIES = ("fsrs/optimizer.py", "markdown/test_tools.py", "markdown/__main__.py")
-SINCE = (1980, 1, 1, 0, 0, 0)  # every file's date, so that the same files are the same archive
+NAME = "ironlaw.pack"  # of the archive, in the site's folder
 
 
 def archive() -> bytes:
     """The archive; the same files give the same bytes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-        for name, path in sorted(_files()):
-            info = zipfile.ZipInfo(name, SINCE)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            packed.writestr(info, path.read_bytes())
-    return buffer.getvalue()
+    files = sorted(_files(), key=lambda file: (file[1].suffix, file[0]))  # what is alike lies together
+    contents = [path.read_bytes() for _, path in files]
+    head = json.dumps([[name, len(data)] for (name, _), data in zip(files, contents, strict=True)], separators=(",", ":")).encode()
+    return gzip.compress(b"".join((struct.pack("<I", len(head)), head, *contents)), 9, mtime=0)
 
 
 def _files() -> Iterator[tuple[str, Path]]:

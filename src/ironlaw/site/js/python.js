@@ -1,9 +1,10 @@
 // Python in a worker: from an image of its memory, which an earlier visit left in the browser's cache, or else from the start.
 
+import { pack, unpack, unzipped } from "./packed.js";
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
 const HOME = "/home/pyodide";
-const CODE = new URL("./ironlaw.zip", import.meta.url);
+const CODE = new URL("./ironlaw.pack", import.meta.url);
 const RUNTIME = new URL("./pyodide/", import.meta.url).href;
 const IMAGE = new URL("./image", import.meta.url).href; // the version is in the address
 const FILES = new URL("./files", import.meta.url).href;
@@ -16,9 +17,9 @@ from ironlaw.site.desk import Desk, new_learner
 const AGAIN = "import random; random.seed()"; // each page draws its own figures
 
 async function fromStart(options) {
-  const code = fetch(CODE).then((answer) => answer.arrayBuffer());
+  const code = fetch(CODE).then((answer) => answer.arrayBuffer()).then(unzipped);
   const python = await loadPyodide({ indexURL: RUNTIME, ...options });
-  python.unpackArchive(await code, "zip", { extractDir: HOME });
+  unpack(python.FS, HOME, await code);
   python.runPython(BEGIN);
   return python;
 }
@@ -29,7 +30,7 @@ async function fromImage() {
   if (!image || !files) return null;
   const [memory, packed] = await Promise.all([image.arrayBuffer(), files.arrayBuffer()]);
   const python = await inRoom(memory.byteLength, () => loadPyodide({ indexURL: RUNTIME, _loadSnapshot: memory }));
-  unpack(python.FS, packed);
+  unpack(python.FS, HOME, packed);
   python.runPython(AGAIN);
   return python;
 }
@@ -68,41 +69,10 @@ export async function startPython() {
 export async function keepImage(warm) {
   const python = await fromStart({ _makeSnapshot: true });
   python.runPython(warm);
-  const files = pack(python.FS); // before the image: a list of names would be in it
+  const files = pack(python.FS, HOME); // before the image: a list of names would be in it
   const image = python.makeMemorySnapshot();
   await caches.delete(IMAGES); // of an earlier version
   const cache = await caches.open(IMAGES);
   await cache.put(FILES, new Response(files));
   await cache.put(IMAGE, new Response(image));
-}
-
-// The files of ironlaw as one: a list of names and sizes, then what is in them. The image has Python's memory, not its files.
-function pack(FS) {
-  const names = [];
-  const walk = (folder) => {
-    for (const name of FS.readdir(folder)) {
-      if (name === "." || name === "..") continue;
-      const path = `${folder}/${name}`;
-      if (FS.isDir(FS.stat(path).mode)) walk(path);
-      else names.push(path);
-    }
-  };
-  walk(HOME);
-  const contents = names.map((name) => FS.readFile(name));
-  const head = new TextEncoder().encode(JSON.stringify(names.map((name, i) => [name, contents[i].length])));
-  return new Blob([new Uint32Array([head.length]), head, ...contents]);
-}
-
-function unpack(FS, packed) {
-  const [length] = new Uint32Array(packed, 0, 1);
-  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(packed, 4, length)));
-  let at = 4 + length;
-  const folders = new Set();
-  for (const [name, size] of head) {
-    const folder = name.slice(0, name.lastIndexOf("/"));
-    if (!folders.has(folder)) FS.mkdirTree(folder);
-    folders.add(folder);
-    FS.writeFile(name, new Uint8Array(packed, at, size));
-    at += size;
-  }
 }
