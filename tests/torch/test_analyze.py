@@ -160,7 +160,7 @@ def test_the_table(file: str, capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("my.py", "--on", "h200_sxm"), "'my.py' does not say what to analyze; write FILE.py:NAME"),
+        (("my.py", "--on", "h200_sxm"), "nothing to analyze; name a function in it instead: my.py:NAME"),
         (("none.py:x", "--on", "h200_sxm"), "there is no file none.py"),
         (("my.py:modell", "--on", "h200_sxm"), "no name in my.py 'modell'; did you mean model"),
         (("my.py:number", "--on", "h200_sxm"), "number is of type int; name an nn.Module"),

@@ -10,6 +10,7 @@ from ironlaw.cli.show import draw
 from ironlaw.report.analyze import Analyze
 
 EXAMPLE = """
+ironlaw analyze train.py --on h100_sxm -- --batch-size 64
 ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm
 ironlaw analyze my.py:model --input 8x3x224x224 --on h100_sxm,a100_80gb_sxm --html report.html --per-day 10000 --compile-s 45
 ironlaw analyze llama3_8b --prefill 2048 --decode --context 4096 --batch 1,16,64 --on h200_sxm,h100_sxm
@@ -18,8 +19,9 @@ ironlaw analyze hf:LlamaConfig --set num_hidden_layers=16 --seq 512 --dtype bf16
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw analyze TARGET --on HW[,HW] [options]"
-    add_parameters(parser, Analyze)
+    parser.usage = "ironlaw analyze TARGET --on HW[,HW] [options] [-- ARGUMENTS OF A SCRIPT]"
+    parser.after = "arguments"
+    add_parameters(parser, Analyze, leave=("arguments",))
     parser.add_argument("--ops", metavar="N", type=size, help="list the N operators that take longest (default 8; all with --json)")
     parser.add_argument("--html", metavar="FILE", help="also write a report with pictures and tables: one file that opens offline")
     add_chrome_trace(parser)

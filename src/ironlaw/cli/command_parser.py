@@ -14,6 +14,8 @@ from ironlaw.errors import BadValue, IronlawError, unknown
 class Parser(argparse.ArgumentParser):
     """argparse, but a bad argument is an IronlawError: one paragraph, and where to read on."""
 
+    after = ""  # the name under which what follows -- is kept; empty where nothing may follow
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
 
@@ -28,7 +30,12 @@ class Parser(argparse.ArgumentParser):
 
 def parse(parser: Parser, args: Sequence[str]) -> argparse.Namespace:
     """Parse; an option that does not exist gets its nearest matches."""
-    options, rest = parser.parse_known_args(args)
+    own, after = list(args), []
+    if parser.after and "--" in own:
+        own, after = own[: own.index("--")], own[own.index("--") + 1 :]
+    options, rest = parser.parse_known_args(own)
+    if parser.after:
+        setattr(options, parser.after, tuple(after))
     for extra in rest:
         if extra.startswith("--"):
             known = [text for action in parser._actions for text in action.option_strings if text.startswith("--")]

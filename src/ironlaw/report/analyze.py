@@ -16,13 +16,15 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue
 from ironlaw.report.loader_words import read_rate
 from ironlaw.systems.captures import CAPTURE_S, Captures, capture_phases, file_of, read_setting, stored
-from ironlaw.systems.fields import custom, figure, same, several, switch
+from ironlaw.systems.fields import custom, figure, same, several, switch, whole
 from ironlaw.systems.question import Question
 from ironlaw.systems.registry_graphs import as_captured, build_all, is_ours
 from ironlaw.systems.registry_names import known_prices, machines, read_mode
+from ironlaw.systems.script_captures import capture_script, is_script
 from ironlaw.systems.value_readers import LARGEST, read_option
 from ironlaw.systems.workload_settings import Costs, Launching, Products, Sizes, fp32, launching
 from ironlaw.tracing import capture
+from ironlaw.tracing.scripts.run_script import STEPS
 from ironlaw.tracing.step_choices import steps
 from ironlaw.units import show
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:  # the report's pictures are imported only when there is one: 
 MODES = ("eager", "compiled", "graphs")
 TRAINED = ("eager", "compiled")  # where none was asked for: an optimiser is not part of a graph that is replayed
 PHASES = "a language model's phases: one or both of them"
+SCRIPTS = "a script, as it is"
 CONTEXT = 512  # tokens in the cache where nothing is said
 
 
@@ -111,7 +114,8 @@ class Analyze(Question):
 
     target: str = custom(
         str, flag="TARGET", metavar="TARGET",
-        about="FILE.py:NAME, which may be a module, a class or factory, a function (also your own training step) or an exported program;"
+        about="FILE.py or PACKAGE.MODULE, a script, whose own arguments go after --; FILE.py:NAME or PACKAGE.MODULE:NAME, which may be a"
+        " module, a class or factory, a function (also your own training step) or an exported program;"
         " FILE.pt2; hf:CONFIG, such as hf:LlamaConfig, or hf:FOLDER with a config.json; or, without PyTorch, a model of the registry or"
         " FOLDER",
     )  # fmt: skip
@@ -163,6 +167,8 @@ class Analyze(Question):
         CAPTURE_S, unit="s", zero=True, metavar="TIME",
         about=f"time limit for running your file, such as '90 s'; 0 for none (default {show(CAPTURE_S, 's')})",
     )  # fmt: skip
+    arguments: tuple[str, ...] = several(str, (), again=True, metavar="ARG", group=SCRIPTS, about="what the script itself is called with")
+    steps: int = whole(STEPS, metavar="N", group=SCRIPTS, about=f"look at the Nth optimiser step, or call (default {STEPS})")
     host: Host | None = same(Launching, "host")  # noqa: RUF009  a field, as all of them
     launch: float | None = same(Launching, "launch")
     price: Mapping[str, float] | None = same(Costs, "price")
@@ -205,6 +211,10 @@ class Analyze(Question):
         known_prices(self.on, self.price or {})
         profile = self._profile()  # these first: a bad file is reported before a large model is captured
         lengths = self.phases
+        if is_script(self.target) and not is_ours(self.target):
+            script = capture_script(self)
+            asked = replace(self, training=True) if script.main.settings.get("training") else self
+            return asked.of({"": script}, {}, profile)
         captured = build_all(self, lengths) if is_ours(self.target) else capture_phases(self, lengths)
         return self.of(captured, lengths, profile)
 

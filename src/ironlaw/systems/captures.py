@@ -70,10 +70,11 @@ def capture_phases(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]
             request["dtype"] = "fp32"
         request |= {"set": encode(dict(asked.set)), "progress": progress is not None, "phases": dict(phases)}
         sizes = worker.run("ironlaw.tracing.capture_job:job", request, name=file_of(asked.target), limit_s=asked.limit, on_part=keep)
-    return {phase: _captures(asked, graphs, reasons.get(phase, {}), sizes[phase]) for phase, graphs in captured.items()}
+    return {phase: captures_of(asked, graphs, reasons.get(phase, {}), sizes[phase]) for phase, graphs in captured.items()}
 
 
-def _captures(asked: Any, captured: dict[str, dict[Any, Graph]], reasons: Mapping[str, str], sizes: Mapping[str, Any]) -> Captures:
+def captures_of(asked: Any, captured: dict[str, dict[Any, Graph]], reasons: Mapping[str, str], sizes: Mapping[str, Any]) -> Captures:
+    """From graphs by what they were captured for, and the sizes at hand."""
     plain, half, steps = captured.pop(ASKED), captured.pop(HALF, {}), captured.pop(STEPS, {})
     if asked.dtype == NARROW:
         plain = {batch: replace(graph, dtype=NARROW) for batch, graph in plain.items()}

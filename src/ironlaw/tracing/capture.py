@@ -79,19 +79,26 @@ def capture(
             trains = graded = True  # a function with a backward pass of its own
     if not recorder.ops:
         raise BadValue("the call ran no operator on a tensor, so there is nothing to predict; check the function and its arguments")
-    produced = {t.name for op in recorder.ops for t in op.outputs}
     names = [recorder.tensor(t).name for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.numel()]
-    outputs = tuple(dict.fromkeys(name for name in names if name in produced))
     named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
+    return graph_of(recorder, named.__name__, trains, names, fakes.shapes)
+
+
+def graph_of(
+    recorder: Any, name: str, trains: bool, names: Sequence[str] = (), shapes: Mapping[str, tuple[int, ...]] | None = None
+) -> Graph:
+    """What the recorder has written down. `names`: of the tensors that come out; `shapes`: of the inputs."""
+    produced = {t.name for op in recorder.ops for t in op.outputs}
+    outputs = tuple(dict.fromkeys(name for name in names if name in produced))
     settings = {"captured": True, "training": trains, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
-    settings["shapes"] = fakes.shapes
+    settings["shapes"] = dict(shapes or {})
     settings |= recorder.lifetimes.settings(recorder.ops) | origins.settings(recorder.ops, recorder.ways, recorder.phases.seen)
     if trains:
         settings |= {"backwards": tuple(recorder.backwards), "checkpoints": recorder.checkpoints}
     if recorder.notes:
         settings["notes"] = tuple(f"{place}: {note}" for place, note in recorder.notes.items())
     ops, settings["entries"] = as_compiled(recorder)
-    return Graph(named.__name__, ops, main_format(recorder), settings, outputs)
+    return Graph(name, ops, main_format(recorder), settings, outputs)
 
 
 def as_compiled(recorder: Any) -> tuple[tuple[Op, ...], int]:

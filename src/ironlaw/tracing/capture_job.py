@@ -45,7 +45,7 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
         training=request["training"],
         phase=(phase, length) if length is not None else None,
     )
-    progress = _counter(send) if request["progress"] else None
+    progress = counter(send) if request["progress"] else None
 
     formats: set[str] = set()
 
@@ -100,7 +100,7 @@ def _halves(target: Target, batch: int | None, one: Callable[[Target], Json]) ->
         return
 
 
-def _counter(send: Callable[[Json], None]) -> Callable[[int], None]:
+def counter(send: Callable[[Json], None]) -> Callable[[int], None]:
     seen = 0
 
     def count(_: int) -> None:

@@ -105,3 +105,9 @@ def loss_of(out: Any) -> Any:
             "nothing that the module returns depends on its weights, so there is no loss to train on; return an output of a layer"
         )
     return sum(sums[1:], sums[0])
+
+
+def script(go: Any, fakes: Fakes, changes: Collection[str] = ()) -> None:
+    """A whole script, whose models and optimisers are made on the way."""
+    with recording(fakes, [], True, changes):
+        changed_steps.cast(go, changes, fakes.recorder.path)()

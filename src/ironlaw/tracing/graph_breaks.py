@@ -26,6 +26,7 @@ from ironlaw.tracing.source_lines import is_own
 VALUE, RECURRENT, GRADIENT = "value", "recurrent", "gradient"
 UNASKED = ("transformers/masking_utils.py", "transformers/modeling_attn_mask_utils.py")  # files that read no value while Dynamo traces them
 BACK = ("JUMP_BACKWARD", "POP_JUMP_BACKWARD")  # but not _NO_INTERRUPT, which waits
+BEGINS = ("run", "step", "script")  # functions of tracing/fake_run.py that call the user's code
 Place = tuple[CodeType, int]  # a function's code, and the instruction that it is at
 Way = tuple[Place, ...]  # from the compiled function down to the one that runs
 Function = tuple[Way, CodeType]
@@ -52,7 +53,7 @@ def way_here(end: str) -> Way:
     """The functions that are running, without PyTorch's and ours, from the one that a file called `end` calls."""
     frame: FrameType | None = sys._getframe(1)
     places: list[Place] = []
-    while frame is not None and not (frame.f_code.co_filename == end and frame.f_code.co_name in ("run", "step")):
+    while frame is not None and not (frame.f_code.co_filename == end and frame.f_code.co_name in BEGINS):
         if is_own(frame.f_code.co_filename):
             places.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back

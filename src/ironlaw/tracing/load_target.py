@@ -1,4 +1,5 @@
-"""What to capture, named as text: `model.py:net`, or `hf:LlamaConfig` for a model of transformers built from its configuration.
+"""What to capture, named as text: `model.py:net`, `package.module:net`, or `hf:LlamaConfig` for a model of transformers built from its
+configuration.
 
 A name in a file may be an nn.Module, a class of one (called without arguments), a function that returns one, or the function to
 capture itself. Its inputs come from the caller as shapes, or from `NAME_inputs` or `example_inputs` beside it: a tensor, a
@@ -8,19 +9,18 @@ tuple of arguments, a dictionary of keywords, or a function that gives one of th
 from __future__ import annotations
 
 import inspect
-import runpy
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from ironlaw.errors import BadValue, IronlawError, MissingExtra, unknown
+from ironlaw.errors import BadValue, MissingExtra, unknown
 from ironlaw.formats import FORMATS, MODEL_FORMATS
 from ironlaw.tracing.decoding import in_phase
 from ironlaw.tracing.hugging_face import hugging_face
 from ironlaw.tracing.suggest import check_inputs
 from ironlaw.tracing.target import Target, changed, described, empty, tensor
+from ironlaw.tracing.user_modules import names_of, on_any_machine
 
 
 def load(
@@ -100,21 +100,10 @@ def from_file(text: str, settings: dict[str, Any], device: str = "meta") -> Targ
         return exported(text)
     place, _, name = text.rpartition(":")
     if not place or not name:
-        raise BadValue(f"{text!r} does not say what to analyze; write FILE.py:NAME, or hf:CONFIG such as hf:LlamaConfig")
-    path = Path(place)
-    if not path.is_file():
-        raise BadValue(f"there is no file {place}; give the path of a Python file and a name in it, such as model.py:net")
-    sys.path.insert(0, str(path.parent.resolve()))
-    try:
-        with on_any_machine() if device == "meta" else ExitStack():
-            names = runpy.run_path(str(path), run_name="__ironlaw__")
-    except IronlawError:
-        raise
-    except Exception as error:
-        line = error.lineno if isinstance(error, SyntaxError) else _line(error, path)
-        raise BadValue(f"{place} does not run (line {line}): {described(error)}; fix it first") from error
-    finally:
-        sys.path.pop(0)
+        raise BadValue(
+            f"{text!r} does not say what to analyze; write FILE.py:NAME, PACKAGE.MODULE:NAME, or hf:CONFIG such as hf:LlamaConfig"
+        )
+    names = names_of(place, device)
     if name not in names:
         raise unknown(f"name in {place}", name, [key for key, value in names.items() if not key.startswith("_") and callable(value)])
     if isinstance(names[name], torch.export.ExportedProgram):
@@ -123,16 +112,6 @@ def from_file(text: str, settings: dict[str, Any], device: str = "meta") -> Targ
     call = instantiate(names[name], name, settings, device, notes)
     args, kwargs = call[1:] if len(call) > 1 else inputs(names, name)
     return Target(name, call[0], args, kwargs, notes)
-
-
-@contextmanager
-def on_any_machine() -> Iterator[None]:
-    """A file that was written for a GPU runs here too: what it moves there stays where it is."""
-    from ironlaw.tracing.gpu_ops import ElsewhereIsHere
-    from ironlaw.tracing.libraries import scaled_gradients
-
-    with scaled_gradients(), ElsewhereIsHere():
-        yield
 
 
 def exported(text: str) -> Target:
@@ -152,13 +131,6 @@ def program(exported: Any, name: str, given: tuple[tuple[Any, ...], dict[str, An
     return Target(name, exported.module(check_guards=False), tuple(args), dict(kwargs))
 
 
-def _line(error: Exception, path: Path) -> int | str:
-    import traceback
-
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
-    return lines[-1] if lines and lines[-1] is not None else "?"
-
-
 def instantiate(value: Any, name: str, settings: dict[str, Any], device: str, notes: list[str]) -> tuple[Any, ...]:
     """(module or function,) or (module, args, kwargs) from whatever stands under the name. What can't be built on the meta device is built
     for real, with a note."""
@@ -172,7 +144,10 @@ def instantiate(value: Any, name: str, settings: dict[str, Any], device: str, no
     if not is_class and not _makes(value):
         return (value,)
     try:
-        module = build(value, settings, device, notes, name)
+        with no_training(name):
+            module = build(value, settings, device, notes, name)
+    except Trains as error:
+        raise BadValue(str(error)) from None
     except Exception as error:
         raise BadValue(f"{name}() fails: {described(error)}; it is called without arguments, or with those of --set") from error
     if isinstance(module, tuple) and module and isinstance(module[0], torch.nn.Module):
@@ -208,6 +183,27 @@ def build(value: Any, settings: dict[str, Any], device: str, notes: list[str], n
         reason = described(error).splitlines()[0].split(", but")[0]
         notes.append(f"{name}() can't run on the meta device ({reason}); it was built for real, weights and all")
         return module
+
+
+class Trains(BaseException):
+    """A function that was taken for one that makes a model trains it."""
+
+
+@contextmanager
+def no_training(name: str) -> Iterator[None]:
+    from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+    def refuse(*_: Any) -> None:
+        raise Trains(
+            f"{name}() trains a model, and a function without arguments should make one; analyze the script instead (FILE.py without"
+            f" :{name}), which trains nothing for real"
+        )
+
+    handle = register_optimizer_step_pre_hook(refuse)
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
 def _makes(function: Any) -> bool:

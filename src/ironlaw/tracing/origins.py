@@ -28,13 +28,28 @@ class Phases:
         graded = torch._C._current_autograd_node() is not None  # type: ignore[attr-defined]
         self.seen.append(OPTIMISER if self.steps else BACKWARD if graded else FORWARD)
 
+    def within(self, value: Any) -> Any:
+        """A closure that an optimiser is handed computes the loss: that is no part of the optimiser."""
+        if not callable(value):
+            return value
+
+        def closure(*args: Any, **kwargs: Any) -> Any:
+            before, self.steps = self.steps, 0
+            try:
+                return value(*args, **kwargs)
+            finally:
+                self.steps = before
+
+        return closure
+
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Optimisers say when they step."""
         from torch.optim import optimizer
 
-        def begun(*_: Any) -> None:
+        def begun(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             self.steps += 1
+            return tuple(map(self.within, args)), {name: self.within(value) for name, value in kwargs.items()}
 
         def ended(*_: Any) -> None:
             self.steps -= 1

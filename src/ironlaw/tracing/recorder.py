@@ -25,7 +25,7 @@ from ironlaw.tracing.fake_results import FakeResultCache
 from ironlaw.tracing.libraries import LibraryBehaviour
 from ironlaw.tracing.lifetimes import Lifetimes
 from ironlaw.tracing.memory_layout import strided
-from ironlaw.tracing.origins import Phases
+from ironlaw.tracing.origins import FORWARD, Phases
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
 from ironlaw.tracing.real_tensors import as_plain
 from ironlaw.tracing.schemas import Schema, schema, tensors
@@ -65,6 +65,7 @@ class Recorder(TorchDispatchMode):
         self.values = Values(self.place, self.names)
         self.autocast = False  # whether products ran in another format than the weights have
         self.native = False  # within a call that torch.compile leaves to a library
+        self.idle = False  # while a script has not come to its model yet, nothing is written down
         self.empty: set[int] = set()  # storages that nothing was written to yet
         self.notes: dict[str, str] = {}  # line of code -> which way was taken where that depends on values
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
@@ -72,6 +73,7 @@ class Recorder(TorchDispatchMode):
         self.memo: dict[Any, Any] = {}
         self.places: dict[int, tuple[str, graph_breaks.Way]] = {}  # number of an autograd node -> the module that made it, and where
         self.backwards: list[int] = []  # how many ops there were after each backward pass
+        self.outside = 0  # ops of the forward pass that no module ran
         self.checkpoints = 0  # segments that run again on the way back
         self.on_host: dict[int, bool] = {}  # where a tensor lies that code has moved
         self.results: FakeResultCache | None = None
@@ -86,7 +88,7 @@ class Recorder(TorchDispatchMode):
         self.names.update(self.first)
         self.ops, self.calls, self.unknown, self.used = [], [], {}, {}
         self.ways, self.breaks, self.backwards, self.phases.seen = [], [], [], []
-        self.checkpoints, self.on_host = 0, {}
+        self.checkpoints, self.outside, self.on_host = 0, 0, {}
         self.lifetimes.begin_again()
 
     def graph_break(self, what: str) -> None:
@@ -165,9 +167,11 @@ class Recorder(TorchDispatchMode):
             out, fresh = value_requests.measured(self, func, args, kwargs, error), True
         tensors_out = tensors(out)
         written = self.changed(schema_info, args, kwargs)
-        if (tensors_out or written) and not fresh and not (schema_info.view and all(isinstance(t, FakeTensor) for t in tensors_in)):
+        trained = self.phases.steps and any(t.requires_grad for t in written)  # weights stay typical ones
+        seen = fresh or trained or (schema_info.view and all(isinstance(t, FakeTensor) for t in tensors_in))
+        if (tensors_out or written) and not seen:
             self.values.note(func, args, kwargs, tensors_out, tuple(map(self.place, written)))
-        if not schema_info.view:
+        if not schema_info.view and not self.idle:
             self.record(func, schema_info, args, kwargs, tensors_in, tensors_out)
         return out
 
@@ -269,11 +273,14 @@ class Recorder(TorchDispatchMode):
     def write(self, kind: str, label: str, inputs: list[Any], outputs: list[Any], attrs: dict[str, Any]) -> None:
         if not inputs:
             attrs = {**attrs, "dtype": outputs[0].dtype}
+        if self.idle:
+            return
         if self.native:
             attrs = {**attrs, work.UNCOMPILED: work.LIBRARY}
         self.calls.append(self.call)
         self.ways.append(self.forward_place()[1] or graph_breaks.way_here(BEGIN))
         self.phases.note()
+        self.outside += not self.path and self.phases.seen[-1] == FORWARD
         if kind == "recurrent":
             self.graph_break(graph_breaks.RECURRENT)
         self.ops.append(work.op(kind, label, tuple(inputs), tuple(outputs), self.memo, **attrs))

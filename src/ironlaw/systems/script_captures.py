@@ -1,0 +1,69 @@
+"""What `ironlaw analyze train.py` captures: the script's own step, and the same step after changes of it, each in a process of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ironlaw import worker
+from ironlaw.engine.device.types import Graph
+from ironlaw.errors import BadValue, IronlawError
+from ironlaw.systems.captures import Captures, captures_of, operator_count
+from ironlaw.tracing.capture_job import ASKED, GROWN
+from ironlaw.tracing.capture_job import STEPS as CHANGED
+from ironlaw.tracing.graph_json import from_json
+from ironlaw.tracing.step_choices import steps
+
+JOB = "ironlaw.tracing.scripts.script_job:job"
+DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+FILES = (".pt2", ".pt", ".json", ".toml")  # endings of files that are no scripts
+IDLE = ("input", "batch", "dtype", "seq", "set", "training", "prefill", "decode", "context")  # what a script says itself
+
+
+def is_script(target: str) -> bool:
+    """`train.py`, or `package.train` as after `python -m`."""
+    return target.endswith(".py") or (DOTTED.fullmatch(target) is not None and not target.endswith(FILES) and not Path(target).exists())
+
+
+def capture_script(asked: Any) -> Captures:
+    for name in IDLE:
+        if getattr(asked, name):
+            raise BadValue(f"{asked.target} is a script and says itself what goes in; give it its own arguments after --, not `{name}`")
+    if asked.target.endswith(".py") and not Path(asked.target).is_file():
+        raise BadValue(f"there is no file {asked.target}; give the path of a script, or FILE.py:NAME for a model in a file")
+    main, sizes = _run(asked)
+    captured: dict[str, dict[Any, Graph]] = {ASKED: {sizes["batch"]: main}, CHANGED: {}}
+    reasons: dict[str, str] = {}
+    captured[CHANGED] = dict(steps(main, lambda times, changes: _run(asked, changes, times)[0]))
+    for size in GROWN["batch"] if sizes["batch"] else ():
+        try:
+            captured.setdefault("batch", {})[size * sizes["batch"]] = _run(asked, (), size)[0]
+        except IronlawError as error:
+            reasons["batch"] = str(error)
+    return captures_of(asked, captured, reasons, sizes)
+
+
+def _run(asked: Any, changes: Collection[str] = (), times: int = 1) -> tuple[Graph, dict[str, Any]]:
+    graphs: list[Graph] = []
+    again = bool(changes) or times > 1
+    with operator_count() as progress:
+
+        def keep(part: Any) -> None:
+            if "ops" in part:
+                progress(part["ops"])
+            else:
+                graphs.append(from_json(part["graph"]))
+
+        request = {"place": asked.target, "module": not asked.target.endswith(".py"), "changes": sorted(changes), "times": times}
+        request |= {"arguments": list(asked.arguments), "steps": asked.steps, "real": False, "world": 1}
+        request |= {"progress": progress is not None, "quiet": again}
+        sizes = worker.run(JOB, request, name=asked.target, limit_s=asked.limit, on_part=keep)[""]
+    graph = graphs[-1]
+    if again:
+        with suppress(KeyError):  # said of the first
+            graph = replace(graph, settings={**graph.settings, "notes": ()})
+    return graph, sizes

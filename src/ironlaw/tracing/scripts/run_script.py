@@ -1,0 +1,152 @@
+"""Runs a script up to the end of a step, and gives the graph of that step with what was found and what was assumed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import runpy
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ironlaw.engine.device.types import Graph
+from ironlaw.errors import BadValue, IronlawError, MissingExtra
+from ironlaw.tracing.user_modules import RELATIVE, absent, found_from, in_package
+
+STEPS = 3  # the optimiser's state is there from the second step on, and the third is like all that follow
+LIBRARIES = {"transformers": "transformers.masking_utils", "torchvision": "torchvision.ops.boxes"}  # which capture changes while it runs
+MOST_FILES = 300  # to look through for what is imported
+
+
+@dataclass(frozen=True)
+class Script:
+    """`place`: a file, or with `module` a module's name as after `python -m`."""
+
+    place: str
+    arguments: Sequence[str] = ()
+    module: bool = False
+    steps: int = STEPS
+    real: bool = False
+    world: int = 1
+    changes: Collection[str] = field(default_factory=tuple)
+    times: int = 1  # as many times the batch
+
+
+def run_script(asked: Script, progress: Any = None) -> Graph:
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("analyze needs PyTorch to run a script; install it with: pip install torch") from None
+    from ironlaw.tracing import fake_run
+    from ironlaw.tracing.fakes import Fakes
+    from ironlaw.tracing.recorder import Recorder
+    from ironlaw.tracing.scripts.found import graph_of_unit
+    from ironlaw.tracing.scripts.loaders import Loaders, loaded
+    from ironlaw.tracing.scripts.moved_modules import moving
+    from ironlaw.tracing.scripts.pretended_gpu import Pinned, gpu
+    from ironlaw.tracing.scripts.units import Ended, Units
+    from ironlaw.tracing.scripts.written_files import kept_from_writing
+
+    recorder = Recorder(progress)
+    fakes = Fakes(recorder)
+    units = Units(recorder, asked.steps)
+    loaders = Loaders(fakes, asked.times, asked.real, lambda: bool(units.optimisers), asked.steps + 1)
+    with ExitStack() as stack:
+        stack.enter_context(as_main(asked))
+        stack.enter_context(gpu(asked.world))
+        known(asked)
+        written = stack.enter_context(kept_from_writing())
+        stack.enter_context(moving())
+        stack.enter_context(loaded(loaders))
+        stack.enter_context(units.watching())
+        stack.enter_context(Pinned())
+        stack.enter_context(torch.random.fork_rng(devices=[]))
+        with suppress(Ended):
+            try:
+                fake_run.script(lambda: start(asked), fakes, asked.changes)
+            except SystemExit as ended:
+                if ended.code not in (None, 0) and units.kept is None:
+                    raise BadValue(stopped(asked, ended)) from None
+            except IronlawError:
+                raise
+            except Exception as error:
+                if units.kept is None or not isinstance(error, FileNotFoundError):
+                    raise failed(asked, error) from error
+    graph = graph_of_unit(asked, units, loaders, written)
+    return replace(graph, settings={**graph.settings, "script": True})
+
+
+@contextmanager
+def as_main(asked: Script) -> Iterator[None]:
+    """Python's own state as a script finds it."""
+    before, path, environment = sys.argv, list(sys.path), dict(os.environ)
+    sys.argv = [asked.place, *asked.arguments]
+    sys.path.insert(0, os.getcwd() if asked.module else str(Path(asked.place).parent.resolve()))
+    os.environ |= {"WANDB_MODE": "disabled", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "TQDM_DISABLE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    try:
+        yield
+    finally:
+        sys.argv, sys.path[:] = before, path
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+def start(asked: Script) -> None:
+    if asked.module:
+        try:
+            runpy.run_module(asked.place, run_name="__main__", alter_sys=True)
+        except ModuleNotFoundError as error:
+            raise absent(asked.place, error) from error
+        return
+    try:
+        runpy.run_path(asked.place, run_name="__main__")
+    except ImportError as error:
+        if RELATIVE not in str(error):
+            raise
+        folder, name = in_package(Path(asked.place))
+        with found_from(folder):
+            runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def known(asked: Script) -> None:
+    """Libraries that the script seems to use, imported before their functions are replaced."""
+    text = source(asked)
+    for name, module in LIBRARIES.items():
+        if name in text:
+            with suppress(Exception):
+                importlib.import_module(module)
+
+
+def source(asked: Script) -> str:
+    """The script's text, and that of the files beside it."""
+    if asked.module:
+        with suppress(ImportError, ValueError):
+            spec = importlib.util.find_spec(asked.place)
+            return _texts(Path(spec.origin)) if spec is not None and spec.origin else ""
+        return ""
+    return _texts(Path(asked.place))
+
+
+def _texts(file: Path) -> str:
+    beside = [f for f in sorted(file.parent.glob("*.py"))[:MOST_FILES] if f != file]
+    texts = []
+    for one in (file, *beside):
+        with suppress(OSError, UnicodeDecodeError):
+            texts.append(one.read_text(encoding="utf-8"))
+    return "\n".join(texts)
+
+
+def stopped(asked: Script, ended: SystemExit) -> str:
+    hint = "; give its arguments after --" if ended.code == 2 and not asked.arguments else ""
+    return f"{asked.place} ended with exit code {ended.code!r} before its first step{hint or '; the lines above say why'}"
+
+
+def failed(asked: Script, error: Exception) -> Exception:
+    from ironlaw.tracing.capture import broken
+
+    said = broken(error)
+    words = str(said).replace("the call fails at", f"{asked.place} fails at").replace("fix the model or its arguments", "fix it first")
+    return type(said)(words)

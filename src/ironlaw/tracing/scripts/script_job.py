@@ -1,0 +1,26 @@
+"""What a worker does for `ironlaw analyze train.py`: the script's step, captured once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+
+from ironlaw.tracing.capture_job import ASKED, counter
+from ironlaw.tracing.graph_json import to_json
+from ironlaw.tracing.scripts.run_script import Script, run_script
+from ironlaw.worker.json_values import Json
+
+
+def job(request: Json, send: Callable[[Json], None]) -> Json:
+    """The sizes at hand, as `capture_job.job` gives them."""
+    settings = {name: request[name] for name in ("place", "arguments", "module", "steps", "real", "world", "changes", "times")}
+    with ExitStack() as stack:
+        if request["quiet"]:  # what it prints was shown the first time
+            nowhere = stack.enter_context(open(os.devnull, "w"))
+            stack.enter_context(redirect_stdout(nowhere))
+            stack.enter_context(redirect_stderr(nowhere))
+        graph = run_script(Script(**settings), counter(send) if request["progress"] else None)
+    batch = graph.settings.get("batch")
+    send({"phase": "", "what": ASKED, "size": batch, "graph": to_json(graph)})
+    return {"": {"batch": batch, "tokens": None, "positions": None, "kept": None}}
