@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: labs docs site test test-release check attack bench mutants wheel release clean help python3
+.PHONY: labs docs site test test-release check attack audit bench mutants wheel release clean help python3
 
 # where it is set, every program that a test starts would compile all modules again
 unexport PYTHONDONTWRITEBYTECODE
@@ -64,6 +64,9 @@ attack: python3 ## the attacks at full length, with their figures: misbehaving f
 	@$(SETUP) torch
 	@IRONLAW_ATTACK=full; export IRONLAW_ATTACK; $(ATTACK) -rP $(ARGS)
 	@IRONLAW_ATTACK=full; export IRONLAW_ATTACK PYTEST_ADDOPTS='-rP -k "soak or integrity"'; $(POSTGRES)
+
+audit: python3 ## known holes in the packages that the locks hold; asks PyPI (docs/release.md)
+	@program="$$($(SETUP) audit)" && python3 scripts/audit.py "$$program"
 
 bench: python3 ## speed and accuracy, as tables
 	@$(SETUP) venv bench

@@ -1,11 +1,12 @@
 """Prepares what the Makefile's targets need, each thing once. Standard library only.
 
-    python3 scripts/setup.py venv [EXTRA ...]   .venv with ironlaw (editable) and the extras of pyproject.toml
+    python3 scripts/setup.py venv [EXTRA ...]   .venv with ironlaw (editable) and the extras of pyproject.toml, in the versions of locks/
     python3 scripts/setup.py torch              PyTorch and transformers, added to .venv
     python3 scripts/setup.py browser            finds or installs Chromium; prints its path
     python3 scripts/setup.py postgres           finds or installs PostgreSQL; prints the folder of its programs
     python3 scripts/setup.py counters           other FLOP counters for benchmarks/capture.py, those that can be installed here
     python3 scripts/setup.py pinned             build/pinned with the versions of benchmarks/pinned.txt; prints its Python
+    python3 scripts/setup.py audit              build/audit with pip-audit; prints its path
     python3 scripts/setup.py wheel              builds a wheel into dist/
 
 Progress goes to stderr. What is missing and cannot be installed from here ends in a message with the command to run.
@@ -25,14 +26,19 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 PYTHON = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin", "python")
-STAMP = os.path.join(VENV, ".ironlaw.json")  # what .venv holds: for which folder, which pyproject.toml, which extras
+STAMP = os.path.join(VENV, ".ironlaw.json")  # what .venv holds: for which folder, which pyproject.toml, which extras and locks
 PINNED = os.path.join(ROOT, "build", "pinned")
+AUDIT = os.path.join(ROOT, "build", "audit")
 TORCH_STAMP = os.path.join(VENV, ".ironlaw-torch.json")
 
 OLDEST_PYTHON = (3, 11)
 TORCH = "torch==2.13.0"
 TRANSFORMERS = "transformers>=5.17,<5.23"  # the tests follow op by op what it runs, and that changes between versions
 TRITON = "triton>=3.6,<4"  # our kernels run in its interpreter where there is no GPU; it exists for Linux alone
+
+# Which lock holds all that an extra needs, with hashes (scripts/lock.py writes them). Other extras get what pyproject.toml allows.
+LOCKS = {"": "labs", "docs": "docs", "test": "test", "release": "test"}
+TORCH_LOCK = "torch"  # what PyTorch and transformers need; not PyTorch itself, since each of its indexes has its own build
 
 # what benchmarks/capture.py compares us with: name, and pip's arguments for it; DeepSpeed looks for torch while it is built
 COUNTERS = {
@@ -64,6 +70,9 @@ POSTGRES_PACKAGE = {"apt-get": "postgresql", "dnf": "postgresql-server", "brew":
 
 # A phrase in pip's output, and what to do about it; the first that fits is printed.
 PIP_ADVICE = {
+    "DO NOT MATCH THE HASHES": """\
+The index sent another file than the one that was locked. If you trust your index more than the lock, such as a mirror that builds
+packages itself, install what pyproject.toml allows: export IRONLAW_LOCK=off""",
     "No space left": "Free some disk space (1 GB; 4 GB with PyTorch), then run make again.",
     "Permission denied|Read-only file system": "This folder must be yours to write: " + ROOT,
     "onnection|resolution|timed out|SSL|CERTIFICATE|roxy|No matching distribution|Could not find a version": """\
@@ -149,6 +158,33 @@ def pip(*arguments, python=PYTHON):
         fail("packages could not be installed", next(advice for phrase, advice in PIP_ADVICE.items() if re.search(phrase, output)))
 
 
+def lock_path(name):
+    return os.path.join(ROOT, "locks", name + ".txt")
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def install_locked(name):
+    """The versions of a lock, each file checked by its hash; whether they could be installed. A file that is not the locked one ends it all."""
+    path = lock_path(name)
+    if os.environ.get("IRONLAW_LOCK") == "off" or not os.path.isfile(path):
+        return False
+    code, output = run(PYTHON, "-m", "pip", "install", "--quiet", "--require-hashes", "--requirement", path)
+    if code == 0:
+        return True
+    broken = next((advice for phrase, advice in list(PIP_ADVICE.items())[:3] if re.search(phrase, output)), None)
+    if broken:
+        say("", *last_lines(output))
+        fail("locks/" + name + ".txt could not be installed", broken)
+    reason = [line for line in last_lines(output) if line.startswith("ERROR")] or ["pip failed"]
+    say(f"locks/{name}.txt does not fit this machine or its index; installing the newest versions that pyproject.toml allows instead")
+    say("  " + reason[-1])
+    return False
+
+
 def read(stamp):
     try:
         with open(stamp, encoding="utf-8") as file:
@@ -164,13 +200,14 @@ def write(stamp, content):
 
 def prepare_venv(*extras):
     """Makes .venv hold ironlaw and the extras; returns at once if it does."""
-    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
-        project = hashlib.sha256(file.read()).hexdigest()
+    project = digest(os.path.join(ROOT, "pyproject.toml"))
+    wanted = {lock: digest(lock_path(lock)) for lock in {LOCKS.get(extra, "") for extra in extras or ("",)} if lock}
     stamp = read(STAMP)
     # Scripts in .venv/bin name the folder they were made in, so a tree that was moved or copied needs a new one.
     usable = works(PYTHON, "-c", "import pip") and stamp.get("root", ROOT) == ROOT
     have = stamp.get("extras", []) if usable and stamp.get("project") == project else None
-    if have is not None and set(extras) <= set(have):
+    locks = stamp.get("locks", {}) if usable else {}
+    if have is not None and set(extras) <= set(have) and all(locks.get(lock, wanted[lock]) == wanted[lock] for lock in wanted):
         return
     if not usable:
         say("creating .venv …")
@@ -180,24 +217,29 @@ def prepare_venv(*extras):
         if code:
             fail("the virtual environment could not be made", *last_lines(output))
     say("installing packages …")
-    pip("install", "--quiet", "--editable", f".[{','.join(extras)}]" if extras else ".")
-    write(STAMP, {"root": ROOT, "project": project, "extras": sorted({*extras, *(have or [])})})
+    locked = [install_locked(lock) for lock in sorted(wanted)]
+    if all(locked) and set(extras) <= set(LOCKS):  # what builds ironlaw is in the lock, too: nothing else is fetched
+        pip("install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", ".")
+    else:
+        pip("install", "--quiet", "--editable", f".[{','.join(extras)}]" if extras else ".")
+    write(STAMP, {"root": ROOT, "project": project, "extras": sorted({*extras, *(have or [])}), "locks": {**locks, **wanted}})
 
 
 def prepare_torch():
     prepare_venv("test")
     linux = platform.system() == "Linux"
     wanted = [TORCH, TRANSFORMERS, *([TRITON] if linux else [])]
-    if read(TORCH_STAMP) == wanted:
+    if read(TORCH_STAMP) == [*wanted, digest(lock_path(TORCH_LOCK))]:
         return
     index = os.environ.get("IRONLAW_TORCH_INDEX")
     say(f"installing {TORCH} and transformers (about a minute) …")
     if not index and linux and platform.machine() == "x86_64":
         say("  note: on x86 Linux PyPI's torch brings gigabytes of CUDA; for the CPU build stop here and type")
         say("  IRONLAW_TORCH_INDEX=https://download.pytorch.org/whl/cpu make test")
+    install_locked(TORCH_LOCK)  # without it, what is missing comes with the next two
     pip("install", "--quiet", TORCH, *(["--index-url", index] if index else []))
     pip("install", "--quiet", *wanted[1:])
-    write(TORCH_STAMP, wanted)
+    write(TORCH_STAMP, [*wanted, digest(lock_path(TORCH_LOCK))])
 
 
 def prepare_pinned():
@@ -215,6 +257,20 @@ def prepare_pinned():
         pip("install", "--quiet", "--editable", ".", python=python)
         write(stamp, wanted)
     print(python)
+
+
+def prepare_audit():
+    """Apart from .venv, since it needs a newer pip than Python brings."""
+    folder = os.path.join(AUDIT, "Scripts" if os.name == "nt" else "bin")
+    stamp, wanted = os.path.join(AUDIT, ".ironlaw.json"), {"root": ROOT, "lock": digest(lock_path("audit"))}
+    if read(stamp) != wanted:
+        say("creating build/audit …")
+        code, output = run(find_python(), "-m", "venv", "--clear", AUDIT)
+        if code:
+            fail("the virtual environment could not be made", *last_lines(output))
+        pip("install", "--quiet", "--require-hashes", "--requirement", lock_path("audit"), python=os.path.join(folder, "python"))
+        write(stamp, wanted)
+    print(os.path.join(folder, "pip-audit"))
 
 
 def prepare_counters():
@@ -289,6 +345,7 @@ def main(command="", *extras):
         "postgres": prepare_postgres,
         "counters": prepare_counters,
         "pinned": prepare_pinned,
+        "audit": prepare_audit,
         "wheel": build_wheel,
     }
     if command not in commands or (extras and command != "venv"):

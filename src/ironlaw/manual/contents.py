@@ -14,7 +14,7 @@ GROUPS = {
     "How far to trust it": ("physics.md", "cluster.md", "accuracy.md", "corpus.md", "transfer.md", "mutants.md", "security.md"),
 }
 GUIDES = "Use"
-PROJECT = ("CONTRIBUTING.md", "map.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "release.md")
+PROJECT = ("CONTRIBUTING.md", "map.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "release.md", "dependencies.md")
 
 
 def navigation(pages: Iterable[str], reference: Iterable[str]) -> list[dict[str, str | list[str]]]:
