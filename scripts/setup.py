@@ -168,7 +168,7 @@ def digest(path):
 
 
 def install_locked(name):
-    """The versions of a lock, each file checked by its hash; whether they could be installed. A file that is not the locked one ends it all."""
+    """The versions of a lock, each file checked by its hash; whether they could be installed. A file with another hash ends the set-up."""
     path = lock_path(name)
     if os.environ.get("IRONLAW_LOCK") == "off" or not os.path.isfile(path):
         return False
