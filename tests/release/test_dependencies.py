@@ -44,9 +44,14 @@ with soak.serving() as server:
 print(len(labs), "labs")
 """
 COMMANDS = (
-    ("predict", "resnet50", "--on", "h100_sxm,t4"), ("hardware",), ("validate",), ("ledger", "verify"),
-    ("capacity", "--example"), ("claims",), ("review", "--json"),
-)  # fmt: skip
+    ("predict", "resnet50", "--on", "h100_sxm,t4"),
+    ("hardware",),
+    ("validate",),
+    ("ledger", "show"),
+    ("capacity", "llama3_8b", "--on", "h100_sxm", "--rate", "5"),
+    ("claims",),
+    ("review", "--list"),
+)
 
 
 def alone() -> list[str]:
@@ -87,7 +92,7 @@ def test_no_lab_asks_another_machine(cut_off):
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_command_asks_another_machine(cut_off, command: tuple[str, ...]):
     done, asked = cut_off("-m", "ironlaw", *command)
-    assert done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stderr[-2000:]
+    assert done.returncode == 0 and done.stdout, done.stderr[-2000:]
     assert asked == ""
 
 
