@@ -8,7 +8,7 @@ import pytest
 from described import json_is_described  # noqa: F401
 from made_class import Plan, events, export, hand_in, plan, renamed, text
 
-from ironlaw.classroom import hand_ins
+from ironlaw.classroom import hand_in_file, hand_ins
 from ironlaw.classroom.class_tables import TABLES, safe
 from ironlaw.cli import main
 
@@ -95,10 +95,10 @@ def test_bad_input_is_refused_with_a_next_step(run, folder, tmp_path, argv, word
 
 
 def test_a_huge_file_and_a_huge_folder_are_refused(run, folder, monkeypatch):
-    monkeypatch.setattr(hand_ins, "LARGEST", 1000)
+    monkeypatch.setattr(hand_in_file, "LARGEST", 1000)
     error = json.loads(run("report", "handed-in", "--json")[1])["error"]["message"]
     assert error.startswith("none of the 24 files in handed-in is a ledger that can be counted")  # every one is larger
-    monkeypatch.setattr(hand_ins, "LARGEST", 50_000_000)
+    monkeypatch.setattr(hand_in_file, "LARGEST", 20_000_000)
     monkeypatch.setattr(hand_ins, "MOST", 20)
     assert "more than 20 files" in run("report", "handed-in")[2]
 

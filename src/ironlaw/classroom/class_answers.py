@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ironlaw.classroom.hand_ins import HandIn
+from ironlaw.classroom.hand_in_file import HandIn, printable
 from ironlaw.ledger import Event
 from ironlaw.recall.record import Review, answers
 
@@ -93,10 +93,11 @@ def first_answers(events: Sequence[Event]) -> dict[tuple[str, str], Answer]:
 def _answer(event: Event, attempts: int, place: int) -> Answer:
     payload = event.payload
     value = payload.get("value")
+    value = printable(value) if isinstance(value, str) else value
     usable = isinstance(value, (int, float, str)) and not isinstance(value, bool)
     choice = payload.get("choice")
     return Answer(
-        event.lab, str(event.question), event.kind, "" if choice is None else str(choice), value if usable else None,
+        event.lab, str(event.question), event.kind, "" if choice is None else printable(str(choice)), value if usable else None,
         bool(payload["correct"]), payload.get("confidence"), payload.get("estimate"), attempts, event.time, place,
     )  # fmt: skip
 

@@ -65,10 +65,11 @@ def count_beliefs(learners: Sequence[Learner], sheets: dict[str, LabSheet]) -> l
                 if sure:
                     belief.sure.add(number)
     known = beliefs()
+    offered_here = {choice.misconception for sheet in sheets.values() for item in sheet.items.values() for choice in item.choices.values()}
     listed = [
         Belief(name, known.get(name, name), len(b.met), len(b.chose), len(b.sure), len(b.given_up), tuple(b.where))
         for name, b in seen.items()
-        if b.chose
+        if b.chose and (name in known or name in offered_here)  # a file may name any
     ]
     return sorted(listed, key=lambda one: (-one.share, -one.met, one.name))
 

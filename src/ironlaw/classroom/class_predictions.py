@@ -11,6 +11,7 @@ from ironlaw.classroom.sheets import Item, LabSheet
 from ironlaw.classroom.stats import fisher, point_biserial
 from ironlaw.recall import learner_calibration
 
+MOST_UNKNOWN, OTHERS = 10, "other answers"  # options that a question does not have
 FEWEST_OTHERS = 3  # other answers that a learner's score has to rest on
 
 
@@ -66,10 +67,12 @@ def figures(learners: Sequence[Learner], sheets: dict[str, LabSheet]) -> list[It
     rank = {(lab, name): (i, j) for i, (lab, sheet) in enumerate(sheets.items()) for j, name in enumerate(sheet.items)}
     place = {lab: i for i, lab in enumerate(sheets)}
     ordered = sorted(keys, key=lambda key: (*rank.get(key, (place[key[0]], 10**6)), key))
-    return [_figures(key, keys[key], learners) for key in ordered]
+    scores = [(len(one.answers), sum(answer.correct for answer in one.answers.values())) for one in learners]
+    return [_figures(key, keys[key], learners, scores) for key in ordered]
 
 
-def _figures(key: tuple[str, str], item: Item, learners: Sequence[Learner]) -> ItemFigures:
+def _figures(key: tuple[str, str], item: Item, learners: Sequence[Learner], scores: Sequence[tuple[int, int]]) -> ItemFigures:
+    """`scores`: of each learner, how many answers and how many right."""
     answers = [(one, one.answers[key]) for one in learners if key in one.answers]
     distances = [d for _, answer in answers if (d := orders(item, answer)) is not None]
     chosen: dict[str, int] = dict.fromkeys(item.choices, 0)
@@ -77,13 +80,13 @@ def _figures(key: tuple[str, str], item: Item, learners: Sequence[Learner]) -> I
         if answer.choice:
             chosen[answer.choice] = chosen.get(answer.choice, 0) + 1
     options = []
-    for choice, many in chosen.items():
+    for choice, many in _few(chosen, item).items():
         known = item.choices.get(choice)
         is_right = choice == item.right if item.right else any(a.correct for _, a in answers if a.choice == choice)
         options.append(Share(choice, known.label if known else choice, many, is_right, known.misconception if known else ""))
     rejudged = sum(answer.correct != (answer.choice == item.right) for _, answer in answers) if item.right else 0
-    right, scores = separation(key, learners)
-    r = point_biserial(right, scores)
+    right, shares = separation(key, learners, scores)
+    r = point_biserial(right, shares)
     return ItemFigures(
         item, len(answers), sum(answer.correct for _, answer in answers), tuple(options),
         median(distances) if distances else None, median(map(abs, distances)) if distances else None,
@@ -94,16 +97,24 @@ def _figures(key: tuple[str, str], item: Item, learners: Sequence[Learner]) -> I
     )  # fmt: skip
 
 
+def _few(chosen: dict[str, int], item: Item) -> dict[str, int]:
+    """The question's own options, and those that it does not have: the most frequent, then all others as one."""
+    unknown = sorted((choice for choice in chosen if choice not in item.choices), key=lambda choice: (-chosen[choice], choice))
+    listed = {choice: chosen[choice] for choice in (*item.choices, *unknown[:MOST_UNKNOWN])}
+    rest = sum(chosen[choice] for choice in unknown[MOST_UNKNOWN:])
+    return {**listed, OTHERS: rest} if rest else listed
+
+
 def _with_distance(item: Item, answers: Sequence[tuple[Learner, Answer]]) -> list[tuple[float, Answer]]:
     return [(distance, answer) for _, answer in answers if (distance := orders(item, answer)) is not None]
 
 
-def separation(key: tuple[str, str], learners: Sequence[Learner]) -> tuple[list[bool], list[float]]:
+def separation(key: tuple[str, str], learners: Sequence[Learner], scores: Sequence[tuple[int, int]]) -> tuple[list[bool], list[float]]:
     """Who was right here, and each one's share of right answers to the other questions: this one may not vouch for itself."""
-    right, scores = [], []
-    for one in learners:
-        others = [answer.correct for other, answer in one.answers.items() if other != key]
-        if key in one.answers and len(others) >= FEWEST_OTHERS:
-            right.append(one.answers[key].correct)
-            scores.append(sum(others) / len(others))
-    return right, scores
+    right, shares = [], []
+    for one, (answered, correct) in zip(learners, scores, strict=True):
+        if key in one.answers and answered > FEWEST_OTHERS:
+            own = one.answers[key].correct
+            right.append(own)
+            shares.append((correct - own) / (answered - 1))
+    return right, shares

@@ -15,6 +15,8 @@ Cell = str | int | float | bool | None
 MARK = "\ufeff"
 # What a spreadsheet takes for a formula, also after blanks, and as full-width characters
 FORMULA = re.compile(r"\s*[=+\-@\t\r\n＝＋－＠|]")
+# a spreadsheet whose separator is the semicolon begins a cell after it, whatever the quotes say
+AFTER = re.compile(r"([;|\t][\s\"']*)(?=[=+\-@＝＋－＠|])")
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def safe(cell: Cell) -> str:
         return "1" if cell else "0"
     if isinstance(cell, (int, float)):
         return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
-    text = "".join(c if c.isprintable() else " " for c in cell)
+    text = AFTER.sub(r"\1'", "".join(c if c.isprintable() else " " for c in cell))
     return f"'{text}" if FORMULA.match(text) else text
 
 
@@ -57,6 +59,8 @@ def _files(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
         for one in listed:
             name = "" if figures.naming.pseudonyms else one.name
             rows.append((call(one.file), name, f"{prefix}{one.kind}", one.words(call), None, ""))
+    if not figures.naming.pseudonyms:  # their names may say whose they are
+        rows += [(file, "", "hidden", "a file or folder of the system, not read", None, "") for file in hand_ins.hidden]
     return sorted(rows, key=lambda row: row[:4])
 
 

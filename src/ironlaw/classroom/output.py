@@ -46,6 +46,7 @@ def summary(figures: ClassFigures) -> ClassReportJson:
     return {
         "files": figures.files,
         "refused": [{"file": call(r.file), "kind": r.kind, "reason": r.words(call)} for r in figures.hand_ins.refused],
+        "hidden": [] if figures.naming.pseudonyms else list(figures.hand_ins.hidden),
         "notes": [{"file": call(r.file), "kind": r.kind, "reason": r.words(call)} for r in figures.hand_ins.notes],
         "learners": [
             {

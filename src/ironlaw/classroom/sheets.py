@@ -5,7 +5,6 @@ A ledger may hold labs that are not installed here, or questions as they once we
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,8 +14,6 @@ from ironlaw.errors import IronlawError
 from ironlaw.kit import journey, lab_words, question_sheet
 from ironlaw.kit.question_texts import plain, text_of
 from ironlaw.recall.beliefs import LABS
-
-SLUG = re.compile(r"[A-Za-z0-9_]{1,100}")  # a name from a file may not be the name of a folder
 
 
 @dataclass(frozen=True)
@@ -72,10 +69,18 @@ def sheets(slugs: Iterable[str]) -> dict[str, LabSheet]:
 
 
 @cache
+def installed() -> frozenset[str]:
+    """A name from a file is compared with these before anything is looked up by it."""
+    return frozenset(path.parent.name for path in LABS.glob("[!_]*/questions.toml"))
+
+
 def sheet(slug: str) -> LabSheet:
+    return _sheet(slug) if slug in installed() else LabSheet(slug, slug)
+
+
+@cache
+def _sheet(slug: str) -> LabSheet:
     folder = LABS / slug
-    if not SLUG.fullmatch(slug) or slug.startswith("_") or not (folder / "questions.toml").is_file():
-        return LabSheet(slug, slug)
     try:
         asked = question_sheet.load(folder / "questions.toml")
         text = lab_words.load(folder / "words.md", asked.premises)

@@ -11,6 +11,7 @@ from ironlaw.errors import BadValue, unknown
 
 ACTS = ("report",)
 OUT = "class-report"
+MOST_ROWS = 200  # in the terminal, of each table
 EXAMPLE = """ironlaw class report handed-in
 ironlaw class report handed-in --pseudonyms --out shared
 ironlaw class report handed-in --json"""
@@ -62,6 +63,9 @@ def run(args: argparse.Namespace) -> int:
     draw.heading("Class report", f"{len(figures.learners):,} learners in {figures.files:,} files")
     for title, listed in (("not counted", hand_ins.refused), ("counted, and worth a look", hand_ins.notes)):
         if listed:
-            draw.table([title, "what", "why"], [(one.file, one.kind, one.words()) for one in listed], left=(title, "what"), text=("why",))
+            rows = [(one.file, one.kind, one.words()) for one in listed[:MOST_ROWS]]
+            draw.table([title, "what", "why"], rows, left=(title, "what"), text=("why",))
+            if len(listed) > MOST_ROWS:
+                draw.say(f"… and {len(listed) - MOST_ROWS:,} more; files.csv has all {len(listed):,}.")
     draw.say(f"{paths[0]}, and {len(paths) - 1} CSV files beside it.")
     return 0

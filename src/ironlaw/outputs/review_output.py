@@ -144,6 +144,7 @@ class ClassReportJson(TypedDict):
 
     files: int
     refused: Annotated[Sequence[FileNote], "files that were not counted"]
+    hidden: Annotated[Sequence[str], "files and folders of the system, not read; none with pseudonyms"]
     notes: Annotated[Sequence[FileNote], "files that were counted, and are worth a look"]
     learners: Sequence[ClassLearner]
     questions: Sequence[ClassQuestion]

@@ -7,6 +7,7 @@ from ironlaw.classroom.hand_ins import Refusal
 from ironlaw.classroom.sections.questions_section import place
 from ironlaw.classroom.sections.section_words import NONE, bar, of, people, percent
 from ironlaw.report.markup import items, pairs, paragraph, table, text
+from ironlaw.units import counted
 
 SMALL = 20  # learners under whom shares are hardly more than stories
 WIDE_OF_THE_MARK = 0.1  # between stated and right, as a share
@@ -87,7 +88,8 @@ def files(figures: ClassFigures) -> str:
     if not any(hidden):
         out = paragraph("Every file is a ledger with an intact chain of hashes, one per learner.")
     if figures.hand_ins.hidden:
-        out += paragraph(f"Ignored: {figures.hand_ins.hidden:,} hidden system files.", "il-quiet")
+        where = "" if figures.naming.pseudonyms else "; files.csv has their names"
+        out += paragraph(f"Not read: {counted(len(figures.hand_ins.hidden), 'hidden system file')}{where}.", "il-quiet")
     return out
 
 

@@ -16,14 +16,13 @@ def times(figures: ClassFigures) -> str:
         " These are times between clicks; what a learner did in between is not known."
     )
     out = ""
+    steps: dict[str, list[tuple[str, ...]]] = {}
+    for one in figures.steps:
+        low, middle, high = one.quartiles or (0.0, 0.0, 0.0)
+        median, half = (minutes(middle), f"{minutes(low)} to {minutes(high)}") if one.quartiles else (NONE, NONE)
+        steps.setdefault(one.lab, []).append((one.label, median, half, f"{one.n:,}", f"{one.left_out:,}"))
     for slug, lab in figures.sheets.items():
-        rows = []
-        for one in figures.steps:
-            if one.lab == slug:
-                low, middle, high = one.quartiles or (0.0, 0.0, 0.0)
-                median, half = (minutes(middle), f"{minutes(low)} to {minutes(high)}") if one.quartiles else (NONE, NONE)
-                rows.append((one.label, median, half, f"{one.n:,}", f"{one.left_out:,}"))
-        if rows:
+        if rows := steps.get(slug):
             title = f"{lab.name}: {lab.title}" if lab.known else slug
             columns = ["step", "median", "half of them", "learners", "left out"]
             out += f"<h3>{text(title)}</h3>" + table(columns, rows, f"Time per step, {title}", (1, 2, 3, 4))
