@@ -70,7 +70,7 @@ ERRATA = """## Claims of the drafts
 
 <!-- Written by `scripts/docs.py` from the claims whose source is a draft (`src/ironlaw/claims/`); change those, then run it again. -->
 
-What the drafts of the labs said and no lab shows any more, with what is computed or measured today. `ironlaw claims ID` says why.
+What the drafts of the labs said and the labs no longer show, with what is computed or measured today. `ironlaw claims ID` says why.
 
 | written | claimed | today | verdict | |
 |---|---|---|---|---|

@@ -161,7 +161,7 @@ VOLUME_2 = (
         ),
     ),
     Lab(
-        "lab_v2_13_privacy", "slightly neither clip tenth", ("1.04", "16.8", "0.947", "0.942", "Right guesses"),
+        "lab_v2_13_privacy", "slightly neither clip tenth", ("1.04", "16.8", "0.947", "0.942", "Correct guesses"),
         (
             Act(
                 "act1", where="digits", seen=("figures",),

@@ -393,5 +393,5 @@ def test_the_bytes_take_the_terms_of_the_dials(revealed):
     (way,) = view["motions"]
     fetched = next(counter for counter in way["counters"] if counter[0] == "fetched")
     terms = {card["label"].partition(",")[0]: card for card in view["cards"]}
-    assert terms["Memory"]["value"] in next(text for _, text in way["events"] if "All is fetched" in text)
+    assert terms["Memory"]["value"] in next(text for _, text in way["events"] if "Everything has arrived" in text)
     assert fetched[1][-1][1] == pytest.approx(51.5e6, rel=1e-2) and way["caption"]

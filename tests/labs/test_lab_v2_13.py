@@ -31,7 +31,7 @@ def test_the_story(bench):
     view = bench.piece("act1.instrument").view
     shown = cards(view)
     assert shown["ε"] == "1.04" and shown["Steps"] == "10,000" and shown["Sampling rate"] == "1%"
-    assert shown["Right guesses, at most"] == "73.8%"
+    assert shown["Correct guesses, at most"] == "73.8%"
     budgets = figure(view, "budgets")
     points = {mark["name"]: mark["x"] for mark in budgets["marks"] if mark["type"] == "point"}
     assert [points[runs.ACCOUNTANTS[name]] for name in ACCOUNTANTS] == pytest.approx(FIVE, rel=1e-4)
@@ -193,6 +193,6 @@ def test_the_learners_own_training(page, run):
 def test_the_attack_on_this_noise_stands_beside_what_the_promise_allows(bench):
     view = bench.piece("act1.instrument").view
     attack = figure(view, "attack")
-    assert "55" in next(card for card in view["cards"] if card["label"] == "Right guesses, at most")["note"]
+    assert "55" in next(card for card in view["cards"] if card["label"] == "Correct guesses, at most")["note"]
     lines = {mark["id"]: dict(map(tuple, mark["points"])) for mark in attack["marks"] if mark["id"] in ("bound", "noise")}
     assert lines["noise"][10.0] == pytest.approx(84.8, abs=0.1) and lines["bound"][10.0] == pytest.approx(71.8, abs=0.1)

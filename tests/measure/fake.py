@@ -47,7 +47,7 @@ class FakeDevice(Device):
 
     def gemm(self, fmt: str, n: int):
         if fmt not in RATES:
-            raise Unsupported(f"no {fmt} product here")
+            raise Unsupported(f"this device can't multiply matrices in {fmt}")
         return self.takes(CALL + 2 * n**3 / RATES[fmt])
 
     def stream(self, op: str, numel: int):

@@ -45,7 +45,7 @@ def shifted(hourly: Sequence[float], deferrable: float = 0.0, headroom: float = 
     if not 0 <= deferrable <= 1:
         raise BadValue(f"a deferrable share of {deferrable!r}; give a number from 0 to 1", "deferrable")
     if not headroom >= 1:
-        raise BadValue(f"a headroom of {headroom!r}; give 1 or more: an hour takes at least its even share", "headroom")
+        raise BadValue(f"headroom is {headroom!r}; give 1 or more, because capacity must cover at least the average hour", "headroom")
     loads, left = [1 - deferrable] * len(hourly), deferrable * len(hourly)
     for grams in sorted(set(hourly)):
         alike = [hour for hour, each in enumerate(hourly) if each == grams]

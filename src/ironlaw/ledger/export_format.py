@@ -72,8 +72,8 @@ def _check_chain(data: dict[str, Any], events: Sequence[Event]) -> None:
         digest = link(digest, stored(event))
         if item.get("hash") != digest:
             raise _edited(
-                f"event {number} ({event.kind}, {event.time}) was changed after it was exported, or one before it was removed:"
-                " its hash does not fit"
+                f"event {number} ({event.kind}, {event.time}) was changed after it was exported, or an earlier one was removed:"
+                " its hash does not match"
             )
     if (chain["events"], chain["head"]) != (len(events), digest):
         raise _edited(f"the file has {len(events):,} events of {chain['events']:,}")

@@ -124,7 +124,7 @@ class PrivacyAccountant(TypedDict):
 
 class PrivacyAttack(TypedDict):
     advantage: Annotated[float, "upper bound: true alarms minus false ones"]
-    accuracy: Annotated[float, "upper bound: share of right guesses when half of the records were in the data"]
+    accuracy: Annotated[float, "upper bound: share of correct guesses when half of the records were in the data"]
 
 
 class EpsilonPromise(TypedDict):

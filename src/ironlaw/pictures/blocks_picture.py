@@ -69,7 +69,7 @@ def blocks(
     shown += [{"colour": "memory", "pattern": True, "label": "reserved and not used"}] if waste > 1e-3 * total else []
     shown += [{"colour": "muted", "pattern": True, "label": free}] if left > 1e-9 * total else []
     return Figure(
-        id, title, Axis("band", "GPU", names=names), Axis("linear", "memory of a GPU", "B", (0.0, total / devices)), tuple(marks), text,
+        id, title, Axis("band", "GPU", names=names), Axis("linear", "memory per GPU", "B", (0.0, total / devices)), tuple(marks), text,
         Table(("what", "in use", "unused", "of all"), rows), note, tuple(shown), {"stacked": True, "height": 360},
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ def devices(layout: Layout, per_box: int, rank: int = 0, *, title: str = "The la
     ]
     used = [kind for kind in COLOURS if kind in kin.values()]
     beyond = wide - len(columns)
-    more = f"{wide:,} devices a stage, {len(columns)} of them drawn" if beyond else f"{wide:,} devices a stage"
+    more = f"{wide:,} devices per stage, {len(columns)} of them drawn" if beyond else f"{wide:,} devices per stage"
     return Figure(
         id, title, Axis("linear", "devices of a stage, in order", "", (0.0, float(len(columns)))),
         Axis("band", names=tuple(name(stage) for stage in rows)), tuple(marks), _words(layout, per_box, rank),

@@ -23,7 +23,7 @@ HALF, FULL = 0.5, 1.0 + 1e-9
 LEGEND = (
     {"colour": "muted", "shape": "line", "label": "idle"},
     {"colour": "good", "shape": "line", "label": "at most half full"},
-    {"colour": "warn", "shape": "line", "label": "up to full"},
+    {"colour": "warn", "shape": "line", "label": "more than half full"},
     {"colour": "fail", "shape": "line", "label": "overloaded, so the ports wait"},
 )
 

@@ -88,7 +88,7 @@ def _dot(entry: Entry, x: Axis, y: Axis, here: bool, on: bool, named: bool) -> M
     at = f"{AT_LEAST} {exact(entry.x, x.unit)}" if entry.partly else exact(entry.x, x.unit)
     hover: list[Row] = [(x.label, at), (y.label, exact(entry.y, y.unit))]
     if entry.low is not None and entry.high is not None:
-        hover.append(("surely", f"{exact(entry.low, '')} to {exact(entry.high, y.unit)}"))
+        hover.append(("95% sure", f"{exact(entry.low, '')} to {exact(entry.high, y.unit)}"))
     return mark(
         "point", "accent" if here else "ink" if on else "ridge", x=entry.x, y=entry.y, size=8 if here else 5 if on else 4,
         shape="diamond" if entry.partly else "circle", hollow=not on and not here, emphasis=here, id="now" if here else f"dot-{entry.name}",
@@ -116,7 +116,7 @@ def _table(entries: Sequence[Entry], best: set[str], x: Axis, y: Axis) -> Table:
         claimed = format_quantity(e.claimed, y.unit) if e.claimed is not None else "–"
         first = f"{AT_LEAST} {format_quantity(e.x, x.unit)}" if e.partly else format_quantity(e.x, x.unit)
         rows.append((e.name, first, format_quantity(e.y, y.unit), sure, claimed, ON if e.name in best else OFF))
-    return Table(("model", x.label, y.label, "surely", "claimed", "verdict"), tuple(rows))
+    return Table(("model", x.label, y.label, "95% sure", "claimed", "verdict"), tuple(rows))
 
 
 def _legend(entries: Sequence[Entry], arrows: bool, best: set[str]) -> tuple[dict[str, Any], ...]:

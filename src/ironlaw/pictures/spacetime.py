@@ -60,6 +60,6 @@ def spacetime(
     return Figure(
         id, title, Axis("linear", "time", "%", (0.0, 100.0)),
         Axis("linear", "rank", domain=(-0.6, len(ranks) - 0.4), ticks=tuple(float(i) for i in range(len(ranks)))), tuple(marks), text,
-        Table(("step", "from, to", "each", "on the wires at once", "takes", "over at"), tuple(rows)), note,
+        Table(("step", "from, to", "each", "on the wires at once", "takes", "ends at"), tuple(rows)), note,
         LEGEND, {"height": 340},
     )  # fmt: skip

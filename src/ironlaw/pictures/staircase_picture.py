@@ -108,7 +108,7 @@ def _words(run: Run, cut: str, tick: float, total: str) -> str:
 
 
 def _legend(cut: str) -> tuple[dict[str, Any], ...]:
-    strip = "a column: so many in the system, for so long" if cut == "columns" else "a row: one request, for its own time"
+    strip = "a column: how many are in the system, and for how long" if cut == "columns" else "a row: one request, and how long it takes"
     return (
         {"colour": "ink", "shape": "line", "label": "arrivals"},
         {"colour": "memory", "shape": "line", "dash": True, "label": "departures"},

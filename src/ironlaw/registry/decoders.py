@@ -117,7 +117,7 @@ def steps(
     """
     share = model.shard(devices)
     if devices > 1 and reduce is None:
-        raise BadValue(f"{devices} devices add up what each has after every part of a layer; say how long that takes (reduce)", "reduce")
+        raise BadValue(f"{devices} devices need an all-reduce after every part of a layer; say how long one takes (reduce)", "reduce")
 
     def build(batch: int, context: int, chunk: int, past: int, layers: int) -> Graph:
         return step(

@@ -161,7 +161,7 @@ class Analyze(Question):
         None, most=LARGEST, metavar="N", about="calls per day, to say on which day compiling has paid for itself"
     )
     loader: float | None = custom(
-        read_rate, None, metavar="RATE", about="samples per second that your input pipeline gives, such as 850/s: does it starve the GPU?"
+        read_rate, None, metavar="RATE", about="samples per second your input pipeline delivers, such as 850/s: does it starve the GPU?"
     )
     limit: float = figure(
         CAPTURE_S, unit="s", zero=True, metavar="TIME",

@@ -26,7 +26,7 @@ class Share:
 def wilson(hits: float, trials: float, confidence: float = 0.95) -> Share:
     """Wilson's score interval: unlike ±z·√(p(1−p)/n) it stays within 0 … 1 and has a width at 0 and at 1."""
     if not (trials > 0 and 0 <= hits <= trials):
-        raise BadValue(f"{hits} hits of {trials} trials; give at least one trial, and no more hits than trials")
+        raise BadValue(f"{hits} hits in {trials} trials; give at least one trial, and no more hits than trials")
     z = _z(confidence)
     share = hits / trials
     middle = (share + z * z / (2 * trials)) / (1 + z * z / trials)
@@ -64,7 +64,7 @@ def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Share:
         or not 0 <= hits <= trials
         or trials < 1
     ):
-        raise BadValue(f"{hits} hits of {trials} trials; give whole numbers, at least one trial, and no more hits than trials")
+        raise BadValue(f"{hits} hits in {trials} trials; give whole numbers, at least one trial, and no more hits than trials")
     if not 0 < confidence < 1:
         raise BadValue(f"a confidence of {confidence}; give one between 0 and 1, such as 0.95", "confidence")
     half = (1 - confidence) / 2

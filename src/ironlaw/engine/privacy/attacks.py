@@ -29,7 +29,7 @@ def accuracy(epsilon: float, delta: float = 0.0) -> float:
 def missed(false_alarms: float, epsilon: float, delta: float = 0.0) -> float:
     """The least share of members that a test with this share of false alarms misses: max(0, 1 − δ − e^ε·f, e^−ε·(1 − δ − f))."""
     if not 0 <= false_alarms <= 1:
-        raise BadValue(f"a share of false alarms of {false_alarms!r}; give a number from 0 to 1", "false_alarms")
+        raise BadValue(f"the false alarm rate is {false_alarms!r}; give a number from 0 to 1", "false_alarms")
     check_positive("epsilon", epsilon, zero=True)
     steep = math.exp(min(epsilon, 700.0)) * false_alarms
     return max(0.0, 1 - delta - steep, math.exp(-epsilon) * (1 - delta - false_alarms))
@@ -48,7 +48,7 @@ def noise_accuracy(mu: float) -> float:
 def noise_missed(false_alarms: float, mu: float) -> float:
     """The share of members that this test misses at a share of false alarms: Φ(Φ⁻¹(1 − f) − μ)."""
     if not 0 <= false_alarms <= 1:
-        raise BadValue(f"a share of false alarms of {false_alarms!r}; give a number from 0 to 1", "false_alarms")
+        raise BadValue(f"the false alarm rate is {false_alarms!r}; give a number from 0 to 1", "false_alarms")
     check_positive("mu", mu, zero=True)
     if false_alarms in (0.0, 1.0):
         return 1.0 - false_alarms

@@ -31,7 +31,7 @@ def host_rate(slug: str | None) -> float | None:
 def measured(lab: kit.Lab) -> dict[str, str]:
     """For the receipt: what was measured of the same quantity."""
     _, four = first.timed(first.PAIRS, first.RANKS)
-    return {"act1": f"{show(four, 'B/s')}, NCCL on four A100 in pairs (Vidur); the wire's rate here was fitted to it"}
+    return {"act1": f"{show(four, 'B/s')}, NCCL on four A100s in pairs (Vidur); the wire's rate here was fitted to it"}
 
 
 def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:

@@ -22,10 +22,10 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     rows = [("ε of the run", significant(one["run_epsilon"]) if one else "open", "")]
     if not two:
-        return [*rows, ("ε of all runs", "open", ""), ("Read right", "open", "")]
+        return [*rows, ("ε of all runs", "open", ""), ("Accuracy", "open", "")]
     hit = two["constraint_hit"]
     return [
         *rows,
         ("ε of all runs", significant(two["epsilon"]), "fail" if hit in ("delta", "unproven", "overspent") else ""),
-        ("Read right", percent(two["accuracy"]), "fail" if hit in ("noise_only", "clipped", "floor") else ""),
+        ("Accuracy", percent(two["accuracy"]), "fail" if hit in ("noise_only", "clipped", "floor") else ""),
     ]

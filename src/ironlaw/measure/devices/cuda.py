@@ -101,7 +101,7 @@ class Cuda(TorchDevice):
         if fmt != "tf32":
             return super().gemm(fmt, n)
         if torch.cuda.get_device_capability()[0] < 8 and not torch.version.hip:
-            raise Unsupported("no tf32 product here (it came with compute capability 8.0)")
+            raise Unsupported("this device can't multiply matrices in tf32 (it came with compute capability 8.0)")
         plain = super().gemm("fp32", n)
 
         def call() -> None:
@@ -122,7 +122,7 @@ class Cuda(TorchDevice):
             a, b = (torch.randn(n, n, device=self.NAME).to(self.dtype("fp8")) for _ in "ab")
             one = torch.ones((), device=self.NAME)
         except (AttributeError, RuntimeError) as error:
-            raise Unsupported(f"no fp8 product here ({first_line(error)})") from None
+            raise Unsupported(f"this device can't multiply matrices in fp8 ({first_line(error)})") from None
         return tried(lambda: torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16), "fp8")
 
     def fused_modes(self) -> tuple[str, ...]:

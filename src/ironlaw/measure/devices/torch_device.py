@@ -74,7 +74,7 @@ class TorchDevice(Device):
             left, right = self.integers(n)
             return tried(lambda: torch._int_mm(left, right), fmt)
         if fmt not in PRODUCTS:
-            raise Unsupported(f"no {fmt} product here")
+            raise Unsupported(f"this device can't multiply matrices in {fmt}")
         try:
             a, b = self.tensor(n, n, fmt=fmt), self.tensor(n, n, fmt=fmt)
             out = torch.empty_like(a)
@@ -139,7 +139,7 @@ def tried(call: Call, fmt: str) -> Call:
     try:
         call()
     except (RuntimeError, NotImplementedError, TypeError, AttributeError) as error:
-        raise Unsupported(f"no {fmt} product here ({first_line(error)})") from None
+        raise Unsupported(f"this device can't multiply matrices in {fmt} ({first_line(error)})") from None
     return call
 
 

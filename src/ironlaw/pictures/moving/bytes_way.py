@@ -125,5 +125,5 @@ def _events(run: list[Part], data_s: float, compute_s: float, overhead_s: float)
         yield second.came, "The second part arrives before the multipliers are done with the first. From now on bytes wait on the chip."
     if data_s <= compute_s and run[AHEAD].sent > run[AHEAD - 1].came:
         yield run[AHEAD - 1].came, "The chip is full. Memory waits."
-    yield last.came, f"All is fetched. That took memory {format_quantity(data_s, 's')} at full rate."
-    yield last.done, f"All is done. The multipliers worked {format_quantity(compute_s, 's')} of {format_quantity(last.done, 's')}."
+    yield last.came, f"Everything has arrived. That took memory {format_quantity(data_s, 's')} at full rate."
+    yield last.done, f"All done. The multipliers worked {format_quantity(compute_s, 's')} of {format_quantity(last.done, 's')}."

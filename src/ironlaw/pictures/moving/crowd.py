@@ -78,7 +78,7 @@ def _events(held: Sequence[Asked], polite: Sequence[Asked], stall: tuple[float, 
         return sum(came <= at < came + took for came, took in held)
 
     start, stop = stall
-    told = [(0.0, "Every request is answered at once."), (start, "The server stands still. Who asks now, waits.")]
+    told = [(0.0, "Every request is answered at once."), (start, "The server stalls. Anyone who asks now has to wait.")]
     if polite:
         told.append((min(polite[0][0], end), "The tester has sent one request, and sends no more until the answer comes."))
     told += [(start + (stop - start) * part, f"{_are_waiting(waiting(start + (stop - start) * part))}.") for part in (0.25, 0.5, 0.75)]

@@ -50,7 +50,7 @@ def retry_loop(points: Sequence[Point], storm: Storm, id: str = "loop") -> Motio
         stills=(storm.begins / 2, storm.begins + storm.lasts / 2, min(end, over + 5), end - 2 * window),
         note=f"a dot is {significant(each * storm.capacity, 2)} requests of one replica",
         legend=tuple({"colour": colour, "shape": shape, "label": label} for (colour, shape), label in (
-            (NEW, "new requests"), (RETRY, "retries"), (GOOD, "answered in time"), (LATE, "answered when nobody waits any more"))),
+            (NEW, "new requests"), (RETRY, "retries"), (GOOD, "answered in time"), (LATE, "answered after the client gave up"))),
     )  # fmt: skip
 
 
@@ -109,10 +109,10 @@ def _events(found: Sequence[tuple[float, float, float, float, float]], storm: St
 
     over = storm.begins + storm.lasts
     told = [
-        (0.0, f"A calm day: {_percent(storm.load)} of what the server can do."),
-        (storm.begins, f"The spike begins, and lasts {format_quantity(storm.lasts, 's')}. More comes than the server can do."),
+        (0.0, f"A calm day, at {_percent(storm.load)} of the server's capacity."),
+        (storm.begins, f"The spike begins and lasts {format_quantity(storm.lasts, 's')}. More arrives than the server can handle."),
         (storm.begins + storm.lasts / 2, at(storm.begins + storm.lasts / 2)),
-        (over, "The spike is over. As many come as before it, and the retries of those who were late."),
+        (over, "The spike is over. New requests are back to normal, but the late ones are being retried."),
     ]
     told += [(t, at(t)) for t in (over + 5, over + 20, over + 40) if t < end]
     return sorted([*told, (end, at(end))], key=lambda event: event[0])

@@ -44,7 +44,7 @@ def _reader(case: DigitCase) -> tuple[Axis, Axis, str, Budget]:
     if case.cost == BYTES:
         x, cost, name = Axis("log", "file", "B", (1e3, 1e6)), case.room, "room"
     else:
-        x, cost, name = Axis("log", "time per image", "s", _times(case)), case.plain_s, "full reader"
+        x, cost, name = Axis("log", "time per image", "s", _times(case)), case.plain_s, "full classifier"
     if case.harm == ERRORS:
         y, limit = Axis("log", "wrong answers", "%", (1.0, 100.0)), 100 * (1 - case.floor)
     else:

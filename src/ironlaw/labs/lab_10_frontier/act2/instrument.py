@@ -82,9 +82,9 @@ def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
     share = answers.accuracy
     interval = f"95%: {significant(100 * share.low)} to {significant(100 * share.high)}%"
     return [
-        kit.card("File", case.setting.bytes, "B", note=f"{kit.share(case.setting.bytes, Setting().bytes)} of the full reader"),
+        kit.card("File", case.setting.bytes, "B", note=f"{kit.share(case.setting.bytes, Setting().bytes)} of the full classifier"),
         kit.card("Right answers", 100 * share.value, "%", note=interval),
-        kit.text_card("Flipped", str(answers.flips), note=f"of {tested()} answers, against the full reader"),
+        kit.text_card("Flipped", str(answers.flips), note=f"of {tested()} answers, compared with the full classifier"),
         time, place,
     ]  # fmt: skip
 

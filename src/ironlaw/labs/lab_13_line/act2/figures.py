@@ -88,8 +88,8 @@ def _said(lab: kit.Lab, premise: Case, high: float) -> list[Mark]:
         mark("point", "accent", x=AGAIN, y=min(max(said, 0.0), high), role="prediction", id="prediction", name="your prediction",
              label=f"you said {significant(float(option.value))}×{above}" if float(option.value) < 1e6 else "you said no limit",
              hover=[("your prediction", exact(float(option.value), "×"))]),
-        mark("point", "ridge", x=NOW, y=min(now, high), id="now", name="at the rate of today",
-             label=f"today {format_quantity(now, 's', premise.digits)}", hover=[("at the rate of today", exact(now, "s"))]),
+        mark("point", "ridge", x=NOW, y=min(now, high), id="now", name="at today's rate",
+             label=f"today {format_quantity(now, 's', premise.digits)}", hover=[("at today's rate", exact(now, "s"))]),
     ]  # fmt: skip
     if said > 1.5 * again:
         marks.append(mark("point", "ink", x=AGAIN, y=min(again, high), shape="diamond", role="truth", id="truth", name="computed",
@@ -103,7 +103,7 @@ def meters(case: Case, outcome: Outcome) -> Figure:
     busy, load = 100 * outcome.busy, 100 * case.load
     rows = {
         "busy: share of the time it works": (busy, "ridge"),
-        "loaded: share of what it can do": (load, "fail" if load >= 100 else "compute"),
+        "loaded: share of its capacity": (load, "fail" if load >= 100 else "compute"),
     }
     marks = [
         mark("bar", colour, x=min(value, 150.0), y=name, id=name.partition(":")[0], name=name,

@@ -44,7 +44,7 @@ def truth(lab: kit.Lab) -> str:
 
 
 def distance(lab: kit.Lab) -> str:
-    worst = f"all requests sent twice are {_percent(2 * asked().rho)} of what the shards can do"
+    worst = f"all requests sent twice are {_percent(2 * asked().rho)} of the shards' capacity"
     return f"right, because {worst}" if lab.holds("act2") else worst
 
 

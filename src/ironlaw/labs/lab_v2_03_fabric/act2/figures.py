@@ -144,10 +144,10 @@ def holds(case: Case) -> Figure:
         )
     )
     words = "; ".join(f"{name} {count:,}" for name, count in rows.items())
-    title = f"Such a tree holds {rows[chosen]:,} hosts, and {HOSTS:,} want a port"
+    title = f"Such a tree holds {rows[chosen]:,} hosts, and {HOSTS:,} need a port"
     return Figure(
         "holds", title, Axis("log", "hosts", "", (100.0, 1e7)), Axis("band", names=tuple(rows)), tuple(marks),
-        f"{words}; {HOSTS:,} hosts want a port.",
+        f"{words}; {HOSTS:,} hosts need a port.",
         table=Table(("tree", "hosts"), tuple((name, f"{count:,}") for name, count in rows.items())),
         note=f"{case.radix} ports per switch",
     )  # fmt: skip

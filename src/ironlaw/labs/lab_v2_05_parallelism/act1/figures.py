@@ -101,13 +101,13 @@ def more_gpus(setting: Setting, here: Mapping[str, float]) -> Figure:
             words.append(f"published at {one.devices:,}: {significant(stated)}%")
     for name, value in here.items():
         names.append(name)
-        marks.append(mark("bar", "here", x0=0.0, x1=value, y=name, id=name, name=name, hover=[("of what two could do", exact(value, "%"))]))
+        marks.append(mark("bar", "here", x0=0.0, x1=value, y=name, id=name, name=name, hover=[("of the ideal for two", exact(value, "%"))]))
         marks.append(mark("label", "here", x=100.0, y=name, id=f"{name}-share", label=f"{significant(value)}%"))
-        table.append((name, "of what two could do", f"{significant(value)}%"))
-        words.append(f"{name}: {significant(value)}% of what they could do")
+        table.append((name, "of the ideal for two", f"{significant(value)}%"))
+        words.append(f"{name}: {significant(value)}% of their ideal")
     legend = [{"colour": colour, "pattern": pattern, "label": part} for part, (colour, pattern) in PARTS.items()]
     if here:
-        legend.append({"colour": "here", "label": "your two processes, of what they could do"})
+        legend.append({"colour": "here", "label": "your two processes, as a share of the ideal"})
     if any(m.name == "published MFU" for m in marks):
         legend.append({"colour": "accent", "shape": "diamond", "label": "published MFU, Megatron-Core"})
     return Figure(

@@ -56,14 +56,14 @@ def over_time(case: Case) -> Figure:
         for first, last in groups
     )  # fmt: skip
     legend = (
-        {"colour": "compute", "label": "gradients are made"}, {"colour": "memory", "label": "hidden behind the pass"},
+        {"colour": "compute", "label": "gradients become ready"}, {"colour": "memory", "label": "hidden behind the pass"},
         {"colour": "overhead", "pattern": True, "label": "exposed after it"},
     )  # fmt: skip
     return Figure(
         "timeline", f"{format_quantity(queue.exposed, 's')} stick out after the backward pass",
         Axis("linear", "time, of the pass and its all-reduces", "%", (0.0, 100.0)),
         Axis("band", names=(PASS, SUM)), (*marks, ends), text,
-        table=Table(("buckets", "made by", "first sum starts", "last one ends"), table),
+        table=Table(("buckets", "ready at", "first sum starts", "last one ends"), table),
         note=f"{name_of(case)}, {queue.count:,} buckets, {each}; 100% is {format_quantity(whole, 's')}", legend=legend,
         more={"stacked": True, "row": 48},
     )  # fmt: skip
@@ -93,7 +93,7 @@ def by_bucket(case: Case) -> Figure:
     least = replace(case, bucket=best).step.queue.exposed
     shown = case.step.queue.exposed
     extra = [
-        mark("point", "good", x=best, y=_held(least), shape="diamond", size=7, id="least", name="least shows",
+        mark("point", "good", x=best, y=_held(least), shape="diamond", size=7, id="least", name="least exposed",
              label=format_quantity(best, "B"),
              hover=[("bucket", exact(best, "B")), ("after the pass", exact(least, "s"))]),
         mark("point", "accent", x=case.bucket, y=_held(shown), size=8, id="point", name="as set",

@@ -89,7 +89,7 @@ def killed(run: kit.Measured) -> Figure:
     grid = [job.intervals[0] * (job.intervals[-1] / job.intervals[0]) ** (i / 24) for i in range(25)]
     law = [(tau, 100 * float(goodput(tau, job.save, job.restart, job.between).goodput)) for tau in grid]
     return lines(
-        {"the law, with these times": law}, Axis("log", "between saves", "s"), Axis("linear", "useful work", "%", (0.0, 100.0)),
+        {"the formula, with these times": law}, Axis("log", "between saves", "s"), Axis("linear", "useful work", "%", (0.0, 100.0)),
         "The job that was killed here", local={run.source: list(zip(job.intervals, job.values, strict=True))}, id="killed",
         note=f"{job.kills} kills at each interval, {format_quantity(job.between, 's')} apart on average",
     )  # fmt: skip

@@ -44,7 +44,7 @@ def time(lab: kit.Lab, plan: Plan) -> Figure:
     estimate = lab.sealed("act2", "estimate")
     said = [] if estimate is None else [mark("rule", "accent", x=float(estimate), role="prediction", id="estimate", name="your estimate",
             label=f"you said {estimate:g}% lasts", hover=[("your estimate", exact(float(estimate), "%"))])]  # fmt: skip
-    title = f"Your plan keeps {format_quantity(100 * plan.goodput, '%')} of its time"
+    title = f"Your plan does useful work {format_quantity(100 * plan.goodput, '%')} of the time"
     figure = stack(
         rows, "%", title, chosen=OWN, label="of the time", id="time", extra=[target, *said],
         note=f"{plan.gpus:,} GPUs, {format_quantity(plan.between, 's')} between failures; the others at their best intervals",
@@ -72,7 +72,7 @@ def by_gpus(plan: Plan) -> Figure:
     ticks = tuple(float(FEWEST * 8**k) for k in range(4))
     return lines(
         series, Axis("log", "GPUs", "", (float(FEWEST), float(MOST)), ticks=ticks), Axis("linear", "useful work", "%", (0.0, 100.0)),
-        f"{plan.gpus:,} GPUs keep {format_quantity(100 * plan.goodput, '%')} of their time", extra=[goal, own], id="by-gpus",
+        f"{plan.gpus:,} GPUs do useful work {format_quantity(100 * plan.goodput, '%')} of the time", extra=[goal, own], id="by-gpus",
         note=f"one GPU fails every {format_quantity(plan.unit, 's')}; {spares}",
     )  # fmt: skip
 

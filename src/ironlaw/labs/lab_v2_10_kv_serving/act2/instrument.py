@@ -81,7 +81,7 @@ def cards(case: ServedCase) -> list[dict[str, Any]]:
         kit.simulated_card("First token, P99", *P99["first token"](out), "s", tone="bad" if late else "good", note="simulated"),
         kit.simulated_card("Between tokens, P99", *P99["between tokens"](out), "s", tone="bad" if stutters else "good", note="simulated"),
         kit.card("Throughput", case.tokens_per_s, "/s", note="new tokens, all replicas"),
-        kit.card("Cost of a million tokens", case.device_seconds, "s", note="of device time"),
+        kit.card("Cost per million tokens", case.device_seconds, "s", note="of device time"),
         kit.card("Cache in use, on average", 100 * out.cache_use, "%", digits=1, note=f"{out.preempted:,} evictions"),
     ]
 

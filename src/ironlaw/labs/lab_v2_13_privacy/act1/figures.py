@@ -47,7 +47,7 @@ def guesses(lab: kit.Lab, run: Run) -> Figure:
     rows[OWN] = 100 * run.noise_attack
     marks: list[Mark] = [
         mark("point", "accent" if name == OWN else "ink", x=share, y=name, size=8 if name == OWN else 6, id=f"guesses-{name}", name=name,
-             label=percent(share / 100), hover=[("right guesses, at most", exact(share, "%"))])
+             label=percent(share / 100), hover=[("correct guesses, at most", exact(share, "%"))])
         for name, share in rows.items()
     ]  # fmt: skip
     option = lab.choice("act1")
@@ -56,9 +56,9 @@ def guesses(lab: kit.Lab, run: Run) -> Figure:
         marks += percent_marks(said, true, f"{significant(abs(said - true))} points too {'high' if said > true else 'low'}")
     text = "; ".join(f"{name}: {percent(share / 100)}" for name, share in rows.items())
     return Figure(
-        "guesses", "What each proof allows, and what the noise allows", Axis("linear", "right guesses", "%", (50.0, 100.0)),
+        "guesses", "What each proof allows, and what the noise allows", Axis("linear", "correct guesses", "%", (50.0, 100.0)),
         Axis("band", names=tuple(rows)), tuple(marks), f"{text}. A coin gets half of them right.",
-        table=Table(("according to", "right guesses, at most"), tuple((name, exact(share, "%")) for name, share in rows.items())),
+        table=Table(("according to", "correct guesses, at most"), tuple((name, exact(share, "%")) for name, share in rows.items())),
         note=about(run),
     )  # fmt: skip
 
@@ -98,7 +98,7 @@ def attack(run: Run) -> Figure:
              name="best attack on this noise"),
         mark("line", "ridge", points=[(0.0, 100.0), (100.0, 0.0)], dash="7 4", id="guess", name="guessing"),
         mark("point", "good", x=100 * _corner(run), y=100 * missed(_corner(run), run.epsilon, run.delta), shape="diamond", size=7,
-             id="corner", name="most right guesses", hover=[("right guesses", exact(100 * run.attack, "%"))]),
+             id="corner", name="most correct guesses", hover=[("correct guesses", exact(100 * run.attack, "%"))]),
         mark("point", "accent", x=100 * run.alarms, y=100 * run.missed, size=8, id="now", name="as set",
              label=percent(run.missed), drag={"dial": "alarms", "axis": "x"},
              hover=[("false alarms", exact(100 * run.alarms, "%")), ("missed at least", exact(100 * run.missed, "%"))]),
@@ -118,7 +118,7 @@ def attack(run: Run) -> Figure:
         legend=({"colour": "ink", "shape": "line", "label": "what ε allows"},
          {"colour": "compute", "shape": "line", "label": "best attack on this noise"},
          {"colour": "ridge", "shape": "line", "dash": True, "label": "guessing"},
-         {"colour": "good", "shape": "diamond", "label": "most right guesses"}),
+         {"colour": "good", "shape": "diamond", "label": "most correct guesses"}),
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     run, here = settings.read(Run, values), lab.local_run(local_runs.NAME)
     return kit.View(
         figures=[
-            tabbed(figures.guesses(lab, run), "Right guesses"), tabbed(figures.budgets(run), "Budgets"),
+            tabbed(figures.guesses(lab, run), "Correct guesses"), tabbed(figures.budgets(run), "Budgets"),
             tabbed(figures.attack(run), "The attack"),
             *([tabbed(figures.here(here), "Trained here")] if here else []),
         ],
@@ -53,7 +53,7 @@ def cards(run: Run) -> list[dict[str, Any]]:
         kit.card("ε", run.epsilon, note=f"by {ACCOUNTANTS[run.accountant]}"),
         kit.card("Sampling rate", 100 * run.rate, "%", note="of the records per step"),
         kit.text_card("Steps", f"{run.steps:,.0f}"),
-        kit.card("Right guesses, at most", 100 * run.attack, "%", note=f"allowed by ε; by the noise itself {percent(run.noise_attack)}"),
+        kit.card("Correct guesses, at most", 100 * run.attack, "%", note=f"allowed by ε; by the noise itself {percent(run.noise_attack)}"),
     ]  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def designs(plan: Plan, kept: Kept, moving: bool) -> Figure:
     marks += [_spread(plan, "accent", "own"), _dot(plan, "accent", "now", own, 8, "circle")]
     within = [accuracy for epsilon, accuracy in best if epsilon <= BUDGET]
     most = f"The best trained design within ε = {BUDGET:g} has {percent(max(within, default=0.0))}."
-    text = f"As set: ε = {significant(plan.epsilon)}, accuracy {own}. " + (most if within else f"No trained design keeps ε = {BUDGET:g}.")
+    text = f"As set: ε = {significant(plan.epsilon)}, accuracy {own}. " + (most if within else f"No trained design meets ε = {BUDGET:g}.")
     rows = tuple(
         (name, significant(one.epsilon), percent(one.trained.accuracy),
          f"{significant(200 * one.trained.error, 2)} points", _words(one))
@@ -84,7 +84,7 @@ def designs(plan: Plan, kept: Kept, moving: bool) -> Figure:
     )  # fmt: skip
     return Figure(
         "designs", "Accuracy against ε", Axis("log", "ε of all runs", "", EPSILONS, ticks=(0.1, 1.0, 10.0, 100.0)),
-        Axis("linear", "read right", "%", ACCURACIES), tuple(marks), text,
+        Axis("linear", "classified correctly", "%", ACCURACIES), tuple(marks), text,
         table=Table(("design", "ε", "accuracy", "± two standard errors", "settings"), rows),
         note=f"{_data(plan)}, {_runs(plan)}, δ = {tiny(plan.delta)}, by {ACCOUNTANTS[plan.accountant]}",
         legend=({"colour": "ink", "shape": "line", "label": "best of all trained designs"},
@@ -122,8 +122,8 @@ def by_noise(plan: Plan) -> Figure:
     )
     return Figure(
         "by-noise", "Accuracy by noise", Axis("log", "noise multiplier", "", (NOISES[0], NOISES[-1]), ticks=(0.5, 1.0, 2.0, 4.0, 8.0)),
-        Axis("linear", "read right", "%", (0.0, 100.0)), tuple(marks),
-        f"Without noise and clipping {significant(plain)}% are read right. {means}.",
+        Axis("linear", "classified correctly", "%", (0.0, 100.0)), tuple(marks),
+        f"Without noise and clipping {significant(plain)}% are classified correctly. {means}.",
         table=Table(("noise", *(f"seed {seed}" for seed in SEEDS), "ε of all runs"), rows),
         note=f"{_data(plan)}, {plan.trained.tested:,} to test; clip norm {plan.clip:g}, learning rate {plan.speed:g}, epochs {plan.epochs}",
         legend=({"colour": "ink", "shape": "line", "label": "mean of three"}, {"colour": "ridge", "shape": "circle", "label": "one seed"},

@@ -60,12 +60,12 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
     over, short = plan.epsilon > verdict.BUDGET, plan.surely < verdict.LEAST
     return [
         kit.card("ε of all runs", plan.epsilon, tone="bad" if over else "good", note=f"budget {verdict.BUDGET:g}"),
-        kit.card("Read right", 100 * plan.trained.accuracy, "%", tone="bad" if short else "good",
+        kit.card("Accuracy", 100 * plan.trained.accuracy, "%", tone="bad" if short else "good",
                  note=f"± {significant(200 * plan.trained.error, 2)}, two standard errors"),
         kit.card("Without noise", 100 * plan.plain.accuracy, "%", note="or clipping"),
         kit.card("Signal over noise", plan.ratio, tone="bad" if plan.ratio < verdict.FAINT else "", note="of the first mean gradient"),
         kit.card("Gradients clipped", 100 * plan.trained.clipped, "%"),
-        kit.card("Right guesses, at most", 100 * plan.attack, "%", note="allowed by ε"),
+        kit.card("Correct guesses, at most", 100 * plan.attack, "%", note="allowed by ε"),
     ]  # fmt: skip
 
 

@@ -54,7 +54,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
             "Digits under this attack",
             left,
             "%",
-            note=f"surely {significant(100 * setting.left.low)} to {percent(setting.left.high)}",
+            note=f"95% sure: {significant(100 * setting.left.low)} to {percent(setting.left.high)}",
         ),
         kit.card("Digits under the worst attack", worst, "%", tone="bad" if left - worst > NARROW else ""),
         kit.card("Cost of the attack", setting.passes, "passes", note="per image"),
@@ -64,7 +64,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
 def formula(setting: Setting) -> str:
     left = setting.left
     share = line(
-        "right =", fraction(f"{left.hits:,}", f"{left.trials:,}"), "=", kit.amount(100 * left.value, "%"), "; surely (95%)",
+        "right =", fraction(f"{left.hits:,}", f"{left.trials:,}"), "=", kit.amount(100 * left.value, "%"), "; 95% sure:",
         kit.amount(100 * left.low, "%"), "to", kit.amount(100 * left.high, "%"),
     )  # fmt: skip
     steps, starts = (1, 1) if setting.attack == FGSM else (setting.steps, setting.restarts)

@@ -95,8 +95,8 @@ def certificate(plan: Plan) -> Figure:
     corner = mark("rule", "good", y=plan.box, dash=True, label=f"the box's corner, {plan.box:.2f}", name="the box's corner", id="corner",
                   hover=[("distance", exact(plan.box))])  # fmt: skip
     return lines(
-        {name: curve}, Axis("log", "noisy copies of each image, all read right", "", (10.0, 1e5)),
+        {name: curve}, Axis("log", "noisy copies of each image, all classified correctly", "", (10.0, 1e5)),
         Axis("linear", "certified radius, at most", "", (0.0, up_to(1.15 * farthest))), "What noisy copies can prove",
         extra=[corner], now=(name, samples), id="certificate",
-        note=f"at a doubt of one in a thousand; in the box every pixel of a {NAMES[plan.model.data]} image moves by ε",
+        note=f"with one chance in a thousand of being wrong; in the box every pixel of a {NAMES[plan.model.data]} image moves by ε",
     )  # fmt: skip

@@ -97,7 +97,7 @@ LIMITS = (
     fail("unproven", "Its claim fell", lambda plan: plan.model.lost > FELL, _unproven),
     fail("noisy", "Nobody measured it with noise", lambda plan: plan.samples > 0, _noisy),
     fail(THIN, "The recipe is too weak", _trained_on_little, _thin),
-    fail("below", "Not surely accurate enough", lambda plan: short(plan) is not None, _below),
+    fail("below", "May not be accurate enough", lambda plan: short(plan) is not None, _below),
     warn("dominated", "Another costs less", lambda plan: bool(plan.dominators), _dominated),
     fail(LATE, "Too slow", lambda plan: plan.seconds > plan.slo, _late),
     fail(DEAR, "Training costs too much", lambda plan: plan.hours > plan.goal.hours, _dear),

@@ -94,7 +94,7 @@ def themes(record: Record) -> Figure | None:
     )
     return Figure(
         "themes", "How far off you were, by lab",
-        Axis("linear", "stated minus right, points", "", (-100.0, 130.0), ticks=(-100.0, -50.0, 0.0, 50.0, 100.0)),
+        Axis("linear", "stated minus correct, points", "", (-100.0, 130.0), ticks=(-100.0, -50.0, 0.0, 50.0, 100.0)),
         Axis("band", names=tuple(row[0] for row in rows)), tuple(marks), text,
         table=Table(("lab", "stated", "right", "Brier score"), rows), note="",
         legend=({"colour": "warn", "label": "too sure"}, {"colour": "accent", "label": "not sure enough"}), more={"row": 34},

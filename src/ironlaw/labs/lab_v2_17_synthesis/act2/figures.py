@@ -48,7 +48,7 @@ def levers(lab: kit.Lab, design: Design) -> Figure:
         bars, now, "", f"{longest[0].upper()}{longest[1:]} is the longest lever on the days", names=LEVERS, change=CHANGE,
         label="days to train", domain=(low - 0.1 * room, high + 0.75 * room),
     )  # fmt: skip
-    drawn = replace(drawn, note="next to each bar: change of the days in % for 1% more")
+    drawn = replace(drawn, note="next to each bar: change in the days, in %, for 1% more")
     return on_rows(drawn, [LEVERS[str(option.value)]], LEVERS[str(lab.question("act2").right.value)]) if option else drawn
 
 

@@ -115,7 +115,7 @@ class Demand(Question):
         SCHEDULES, "continuous", group=WAY, about="continuous (default), or static: a batch starts when the one before is done"
     )
     prompts: str = among(
-        ("pieces", "whole"), "pieces", group=WAY, about="chunked beside decoding (pieces, the default), or whole, while decoding waits"
+        ("pieces", "whole"), "pieces", group=WAY, about="pieces (the default): chunked, alongside decoding; whole: decoding waits meanwhile"
     )
     preemption: str = among(
         PREEMPTIONS, "recompute", group=WAY, about="what happens to the youngest request when the cache is full (default recompute)"
