@@ -52,7 +52,7 @@ def test_a_figure_that_is_not_a_number_is_refused_where_it_stands(name, value):
 
 @pytest.mark.parametrize("name", TEXTS[1:])
 def test_a_text_that_is_not_one_is_refused_where_it_stands(name):
-    with pytest.raises(BadRegistry, match=rf"^here: {name} is 7, not a text; see evidence/FORMAT\.md$"):
+    with pytest.raises(BadRegistry, match=rf"^here: {name} is 7, not text; see evidence/FORMAT\.md$"):
         Row.from_json({"kind": "op", name: 7}, "here")
 
 

@@ -103,7 +103,7 @@ def test_any_model_of_the_registry(sh):
         ("add --decode", ("llama3_8b", "--context", "10")),
         ("--seq does not go with", ("llama3_8b", "--decode", "--seq", "10")),
         ("--training does not go with", ("llama3_8b", "--decode", "--training")),
-        ("says itself what goes into it", ("model.py:net", "--prefill", "10")),
+        ("defines its own inputs", ("model.py:net", "--prefill", "10")),
         ("takes no --set", ("llama3_8b", "--set", "a=1")),
         ("takes no 'phase'", ("resnet50", "--decode")),
         ("at most that", ("gpt2", "--decode", "--context", "5000")),

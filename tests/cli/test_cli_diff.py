@@ -117,7 +117,7 @@ def test_batches_are_rows_of_their_own(sh, kept):
         (lambda d: d | {"settings": {"batch": 8}}, "settings differ: batch 1"),
         (lambda d: d | {"predictions": d["predictions"][:2]}, "the new file has nothing for t4 eager; write both with the same --on"),
         (lambda d: d | {"predictions": d["predictions"][:2], "refused": [{"hardware": "t4", "reason": "no bf16"}]}, "t4 eager (no bf16)"),
-        (lambda d: d | {"predictions": [{**p, "basis": "bound"} for p in d["predictions"]]}, "on different grounds can't be compared"),
+        (lambda d: d | {"predictions": [{**p, "basis": "bound"} for p in d["predictions"]]}, "on different evidence can't be compared"),
         (lambda d: d | {"predictions": [{**p, "host": {**p["host"], "launch_s": 1.0}} for p in d["predictions"]]}, "the same --host and"),
         (lambda d: {"schema": "ironlaw-error/1", "error": {"message": "no workload 'x'"}}, "an error and no figures: no workload 'x'"),
         (lambda d: "[]", "new.json is JSON, but not an object"),

@@ -96,7 +96,7 @@ BOX = 'name = "b"\ndevice = "h100_sxm"\nsource = "s"\ndate = "2026"\ndevices = 4
         ('link = "nvlink4"', "", "a group of 4 devices without a link"),
         ("nvlink4", "nvlink9", "link: no interconnect 'nvlink9'"),
         ("nics = 4\n", f"nics = 4\nbus = {SOURCED % '451 GB/s'}\n", r"\[bus\] is above what nvlink4 is built for"),
-        ("nics = 4\n", f"nics = 4\nsums = {SOURCED % '451 GB/s'}\n", r"\[sums\] needs a link that is built for as much"),
+        ("nics = 4\n", f"nics = 4\nsums = {SOURCED % '451 GB/s'}\n", r"\[sums\] needs a link rated for as much"),
     ],
 )
 def test_a_bad_box_is_refused(tmp_path, old: str, new: str, message: str) -> None:

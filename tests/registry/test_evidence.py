@@ -144,7 +144,7 @@ def test_a_row_read_and_written_again_has_lost_nothing(path):
         ({"kind": "op", "busy_s": "fast"}, "busy_s is 'fast', not a finite number"),
         ({"kind": "op", "busy_s": -1.0}, "busy_s is -1.0, not a finite number"),
         ({"kind": "op", "busy_s": True}, "busy_s is True, not a finite number"),
-        ({"kind": "op", "op": 7}, "op is 7, not a text"), ({"kind": "op", "params": [1]}, "params is"),
+        ({"kind": "op", "op": 7}, "op is 7, not text"), ({"kind": "op", "params": [1]}, "params is"),
         ({"kind": "op", "list": [{"seconds": 1.0}]}, "list must hold objects with name"),
     ],
 )  # fmt: skip

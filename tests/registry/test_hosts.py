@@ -82,7 +82,7 @@ SCALED = (folder("host") / "dgx_h100.toml").read_text()
         (GOOD.replace("[launches]", "[other]"), r"give either \[launches\], or the host it is `like`"),
         (GOOD.replace("default =", "usual ="), "there is no default launch"),
         (GOOD.replace("\nadd = ", "\nadd = -"), "the launch of add is -.*; write seconds"),
-        (GOOD.replace("\nadd = ", '\nadd = "quick" # '), "the launch of add is 'quick', and not a figure; write seconds"),
+        (GOOD.replace("\nadd = ", '\nadd = "quick" # '), "the launch of add is 'quick', not a valid number; write seconds"),
         (SCALED.replace('like = "xeon_vm"', 'like = "h"'), "like is 'h'; name another file of registry/host: dgx_h100, typical, xeon_vm"),
         (SCALED.replace("estimate = true", ""), "it is an estimate; add `estimate = true`"),
         (SCALED.replace("why =", "because ="), r"h\.toml is an estimate without a reason"),

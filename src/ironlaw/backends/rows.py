@@ -125,7 +125,7 @@ def _kernel_times(value: Any, where: str) -> tuple[KernelTime, ...]:
 
 def _text(value: Any, where: str) -> None:
     if not isinstance(value, str):
-        raise BadRegistry(f"{where} is {value!r}, not a text; see evidence/FORMAT.md")
+        raise BadRegistry(f"{where} is {value!r}, not text; see evidence/FORMAT.md")
 
 
 def _number(value: Any, where: str) -> None:

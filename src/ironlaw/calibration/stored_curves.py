@@ -61,7 +61,7 @@ def family(name: str, values: Mapping[str, Any]) -> Family:
             raise ValueError(f"{key} of {name} is 0")
     numbers = [*values["scales"], *values["residuals"], *values.get("extras", ()), *(v for place in values["places"] for v in place)]
     if not all(isinstance(v, (int, float)) and abs(v) <= LARGEST for v in numbers) or min(values["scales"]) <= 0:
-        raise ValueError(f"{name} has what is not a figure")
+        raise ValueError(f"{name} has a value that is not a valid number")
     if len(values["places"]) != len(values["residuals"]) or not values["residuals"]:
         raise ValueError(f"{name} has {len(values['places'])} places and {len(values['residuals'])} residuals")
     return Family.from_json(values)
@@ -71,7 +71,7 @@ def figure(where: str, value: Any, key: str = "") -> float:
     """A number, finite and not negative; above 0 where it divides."""
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= LARGEST
     if not good or (value == 0 and (key or where) in DIVISORS):
-        raise ValueError(f"{where} is {value!r:.60}, and not a figure")
+        raise ValueError(f"{where} is {value!r:.60}, not a valid number")
     number: float = value  # a whole number stays one
     return number
 
@@ -84,5 +84,5 @@ def signed(where: str, value: Any) -> float:
 
 def text(where: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{where} is {value!r:.60}, and not a text")
+        raise ValueError(f"{where} is {value!r:.60}, not text")
     return value

@@ -29,7 +29,7 @@ def values(spectrum: Sequence[complex]) -> list[float]:
 
 def _length(n: int) -> int:
     if n < 2 or n & (n - 1):
-        raise BadValue(f"{n} values to transform; give as many as a power of two")
+        raise BadValue(f"{n} values to transform; give a power of two")
     return n
 
 

@@ -32,9 +32,9 @@ def radius(sigma: float, hits: int, samples: int, doubt: float = 0.001) -> float
     `hits` of `samples` noisy copies had the top class (Cohen, Rosenfeld, Kolter 2019)."""
     check_positive("sigma", sigma)
     if not 0 < doubt < 1:
-        raise BadValue(f"a doubt of {doubt!r}; give a share between 0 and 1, such as 0.001", "doubt")
+        raise BadValue(f"doubt is {doubt!r}; give a share between 0 and 1, such as 0.001", "doubt")
     if not 0 <= hits <= _count("samples", samples, 1):
-        raise BadValue(f"{hits} hits of {samples} samples; give no more hits than samples", "hits")
+        raise BadValue(f"{hits} hits in {samples} samples; give no more hits than samples", "hits")
     least = lower_bound(hits, samples, doubt)
     return sigma * normal_quantile(min(least, ALMOST_ONE)) if least > 0.5 else 0.0
 

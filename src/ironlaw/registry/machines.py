@@ -183,7 +183,7 @@ def _table(path: Path, data: dict[str, Any], key: str) -> dict[str, Any]:
 def _text(where: str, table: dict[str, Any], key: str, usual: str = "") -> str:
     value = table.get(key, usual)
     if not isinstance(value, str):
-        raise BadRegistry(f"{where}: {key} is {value!r:.60}; write a text")
+        raise BadRegistry(f"{where}: {key} is {value!r:.60}; write text")
     return value
 
 

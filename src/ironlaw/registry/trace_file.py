@@ -45,7 +45,7 @@ def read_trace(path: Path, columns: Mapping[str, str] | None = None) -> tuple[Re
         cells = {name: row[place].strip() if place < len(row) else "" for name, place in places.items()}
         for name, cell in cells.items():
             if not cell:
-                raise BadValue(f"{where}: no {name}; fill the hole or leave the line out", "trace")
+                raise BadValue(f"{where}: no {name}; fill it in, or leave the line out", "trace")
         at = _moment(where, cells["arrival"])
         begin, first = (begin, first) if requests else (at, cells["arrival"])
         if _is_number(first) != _is_number(cells["arrival"]):
@@ -54,7 +54,7 @@ def read_trace(path: Path, columns: Mapping[str, str] | None = None) -> tuple[Re
             raise BadValue(f"{where}: arrives at {cells['arrival']}, before the line above it; sort the file by arrival", "trace")
         requests.append(Request(at - begin, _tokens(where, "prompt", cells["prompt"]), _tokens(where, "output", cells["output"])))
     if not requests:
-        raise BadValue(f"{path.name} has a head and no requests; give at least one line", "trace")
+        raise BadValue(f"{path.name} has a header but no requests; give at least one line", "trace")
     return tuple(requests)
 
 

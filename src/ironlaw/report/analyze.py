@@ -146,8 +146,8 @@ class Analyze(Question):
     training: bool = switch(False, about="predict a training step: forward, backward and AdamW")
     mode: tuple[str, ...] = several(
         read_mode, MODES, metavar="MODE[,MODE]",
-        about="eager, compiled, graphs (CUDA graphs of compiled code), eager_graphs (of eager code); default: the first three, two of a"
-        " training step",
+        about="eager, compiled, graphs (CUDA graphs of compiled code), eager_graphs (of eager code); default: the first three, or"
+        " the first two for a training step",
     )  # fmt: skip
     trace: str | None = custom(
         str, None, metavar="FILE",
@@ -200,7 +200,7 @@ class Analyze(Question):
                 raise BadValue(f"`{name}` does not go with `prefill` and `decode`, which say what goes in; leave it out")
         if not self.target.startswith("hf:") and not is_ours(self.target):
             raise BadValue(
-                f"{self.target} says itself what goes into it; `prefill` and `decode` are for a model of the registry, hf:CONFIG such as"
+                f"{self.target} defines its own inputs; `prefill` and `decode` are for a model of the registry, hf:CONFIG such as"
                 " hf:LlamaConfig, or a folder with a config.json. Give your own step its cache as an input"
             )
         lengths = {"prefill": self.prefill} if self.prefill is not None else {}

@@ -127,12 +127,12 @@ def _same_rows(before: Mapping[Key, Any], after: Mapping[Key, Any], new: Documen
         other = after[key]
         if one.get("basis") != other.get("basis"):
             raise BadValue(
-                f"{label(key)} is {one['basis']} in the old file and {other['basis']} in the new one: times on different grounds can't be"
-                " compared; write both with the same measurements at hand"
+                f"{label(key)} is {one['basis']} in the old file and {other['basis']} in the new one: times that rest on"
+                " different evidence can't be compared; write both with the same measurements available"
             )
         hosts = [{name: side.get("host", {}).get(name) for name in ("slug", "launch_s")} for side in (one, other)]
         if hosts[0] != hosts[1]:
-            raise BadValue(f"{label(key)} has another host in each file; write both with the same --host and --launch")
+            raise BadValue(f"{label(key)} has a different host in each file; write both with the same --host and --launch")
 
 
 def label(key: Key) -> str:

@@ -61,5 +61,5 @@ def as_plan(given: Any) -> Plan:
     if not isinstance(plan, Plan):
         raise BadValue(f"a plan is needed, and this is a {type(given).__name__}; write il.Plan(mode='compiled') or 'compiled'")
     if plan.host is not None and not isinstance(plan.host, Host):
-        raise BadValue(f"{plan.host!r} is no host; write il.Plan(host=il.host({str(plan.host)!r}))")
+        raise BadValue(f"{plan.host!r} is not a host; write il.Plan(host=il.host({str(plan.host)!r}))")
     return plan

@@ -32,7 +32,7 @@ def is_script(target: str) -> bool:
 def capture_script(asked: Any) -> Captures:
     for name in IDLE:
         if getattr(asked, name):
-            raise BadValue(f"{asked.target} is a script and says itself what goes in; give it its own arguments after --, not `{name}`")
+            raise BadValue(f"{asked.target} is a script and defines its own inputs; give it its own arguments after --, not `{name}`")
     if asked.target.endswith(".py") and not Path(asked.target).is_file():
         raise BadValue(f"there is no file {asked.target}; give the path of a script, or FILE.py:NAME for a model in a file")
     main, sizes = _run(asked)

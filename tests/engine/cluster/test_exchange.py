@@ -56,5 +56,5 @@ def test_too_few_ranks_and_too_many_ports_are_refused() -> None:
     for call in (lambda: loads(box("dgx_h100"), 1, 1.0), lambda: ring_pace(box("dgx_h100"), 1)):
         with pytest.raises(BadValue, match="give at least 2"):
             call()
-    with pytest.raises(BadValue, match="9 NICs a box; dgx_h100 has 8: give 1 to 8"):
+    with pytest.raises(BadValue, match="9 NICs per box; dgx_h100 has 8: give 1 to 8"):
         loads(box("dgx_h100"), 16, 1.0, nics=9)

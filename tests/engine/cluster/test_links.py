@@ -82,7 +82,7 @@ def test_a_message_takes_its_start_and_its_bytes() -> None:
 def test_a_box_without_the_wire_says_which_to_add() -> None:
     with pytest.raises(BadValue, match=r"a100_pairs has no nic between boxes; add `nic = …` to registry/box/a100_pairs\.toml"):
         ring_bandwidth(box("a100_pairs"), 8)
-    with pytest.raises(BadValue, match="9 NICs a box; dgx_h100 has 8: give 1 to 8"):
+    with pytest.raises(BadValue, match="9 NICs per box; dgx_h100 has 8: give 1 to 8"):
         ring_bandwidth(box("dgx_h100"), 16, nics=9)
     with pytest.raises(BadValue, match="does not name each of 4 ranks once"):
         ring_bandwidth(PAIRS, 4, order=(0, 1, 2, 2))

@@ -67,7 +67,7 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
         (lambda: steps("ring", 0), "n", "^0 ranks; give at least 1$"),
         (lambda: steps("rabenseifner", 6), "n", "^rabenseifner over 6 ranks; it needs a power of two$"),
         (lambda: steps("two_level", 6, 4), "n", "^6 ranks do not fill nodes of 4; give a multiple of 4$"),
-        (lambda: gantt(4, 6, 2), "micro_batches", "^6 microbatches are not a multiple of 4 stages, which pieces of a stage need$"),
+        (lambda: gantt(4, 6, 2), "micro_batches", "^6 microbatches are not a multiple of 4 stages, which interleaving needs$"),
         (lambda: fit([Timed(1, 1, 1)]), "rows", "^these rows differ .*; time at least two sizes far apart$"),
         (lambda: binding_edge(BARE, 1), "ranks", "^a ring of 1 rank has no edge; give at least 2$"),
         (
@@ -77,11 +77,11 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
         ),
         (lambda: ring_bandwidth(BARE, 5, order=(0, 4, 1, 2, 3)), "box", "^box bare has no nic between boxes;"),
         (lambda: ring_bandwidth(Box("b", "b", "x", 2, 2), 2), "box", "^box b has no link between its devices;"),
-        (lambda: ring_bandwidth(PORTS, 8, nics=0), "nics", "^0 NICs a box; ports has 2: give 1 to 2$"),
-        (lambda: ring_bandwidth(PORTS, 8, nics=3), "nics", "^3 NICs a box;"),
+        (lambda: ring_bandwidth(PORTS, 8, nics=0), "nics", "^0 NICs per box; ports has 2: give 1 to 2$"),
+        (lambda: ring_bandwidth(PORTS, 8, nics=3), "nics", "^3 NICs per box;"),
         (lambda: ring_bandwidth(BARE, 2, order=(0, 2)), "order", r"^the order \[0, 2\] does not name each of 2 ranks once; list 0 to 1$"),
         (lambda: loads(PORTS, 1, 1.0), "ranks", "^1 rank has nobody to send to; give at least 2$"),
-        (lambda: loads(PORTS, 8, 1.0, nics=3), "nics", "^3 NICs a box; ports has 2: give 1 to 2$"),
+        (lambda: loads(PORTS, 8, 1.0, nics=3), "nics", "^3 NICs per box; ports has 2: give 1 to 2$"),
         (lambda: ring_pace(PORTS, 1), "ranks", "^a ring of 1 rank has no edge; give at least 2$"),
         (lambda: collective(BARE, "all_reduce", 0, 1.0), "ranks", "^0 ranks; give at least 1$"),
         (

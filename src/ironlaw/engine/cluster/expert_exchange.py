@@ -41,7 +41,7 @@ def loads(box: Box, ranks: int, size: float, nics: int | None = None) -> tuple[L
     if ranks > box.devices:
         used = box.nics if nics is None else nics
         if not 1 <= used <= box.nics:
-            raise BadValue(f"{used!r} NICs a box; {box.slug} has {box.nics}: give 1 to {box.nics}", "nics")
+            raise BadValue(f"{used!r} NICs per box; {box.slug} has {box.nics}: give 1 to {box.nics}", "nics")
         leaving = max(count * (ranks - count) for count in _boxes(box, ranks))
         wires.append(Load("nic", leaving * part, used * box.edge(0, box.devices)[1].achieved))
     return tuple(wires)

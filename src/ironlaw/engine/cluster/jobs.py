@@ -108,7 +108,7 @@ def uplinks(tree: Tree, jobs: Sequence[FabricJob], order: Sequence[int], collisi
         raise BadValue(f"a share of {collisions!r} of the flows; give one from 0 to below 1", "collisions")
     needed = sum(job.nodes for job in jobs)
     if needed > len(order) or len(order) * NODE != tree.hosts:
-        raise BadValue(f"jobs of {needed} nodes on {len(order)}, and {tree.hosts} hosts of {NODE} a node; give a place to each", "jobs")
+        raise BadValue(f"jobs of {needed} nodes on {len(order)}, and {tree.hosts} hosts at {NODE} per node; give each job a place", "jobs")
     nics = NODE // tree.planes
     found: dict[str, list[Uplink]] = {}
     for name, hosts, rates in tree.tiers:

@@ -125,5 +125,5 @@ def _places(ranks: int, order: Sequence[int] | None) -> tuple[int, ...]:
 def _nics(box: Box, nics: int | None) -> int:
     used = box.nics if nics is None else nics
     if not 1 <= used <= box.nics:
-        raise BadValue(f"{used!r} NICs a box; {box.slug} has {box.nics}: give 1 to {box.nics}", "nics")
+        raise BadValue(f"{used!r} NICs per box; {box.slug} has {box.nics}: give 1 to {box.nics}", "nics")
     return used

@@ -38,7 +38,7 @@ Task = tuple[bool, int, int]  # backward, microbatch, piece
 def gantt(stages: int, micro_batches: int, virtual: int = 1, forward: float = 1.0, backward: float = 2.0) -> tuple[Slot, ...]:
     """The schedule as it runs: each stage in its order, each task once what it needs is there. Times are of a whole stage."""
     if virtual > 1 and micro_batches % stages:
-        raise BadValue(f"{micro_batches} microbatches are not a multiple of {stages} stages, which pieces of a stage need", "micro_batches")
+        raise BadValue(f"{micro_batches} microbatches are not a multiple of {stages} stages, which interleaving needs", "micro_batches")
     orders = [_order(stage, stages, micro_batches, virtual) for stage in range(stages)]
     done: dict[tuple[int, bool, int, int], float] = {}
     free, at, slots = [0.0] * stages, [0] * stages, []

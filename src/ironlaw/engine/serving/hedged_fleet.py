@@ -122,4 +122,4 @@ def _check(load: float, delay: float, budget: float | None) -> None:
     if budget is not None:
         check_positive("budget", budget, zero=True)
     if not 0 < load < 1:
-        raise BadValue(f"a fleet at a utilisation of {load!r}; give a share between 0 and 1: from 1 on its line grows without copies too")
+        raise BadValue(f"a fleet at a utilisation of {load!r}; give a share between 0 and 1: at 1 the queue grows even without copies")

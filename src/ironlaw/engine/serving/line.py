@@ -151,4 +151,4 @@ def _check(arrivals: Sequence[Time], services: Sequence[Time], servers: int, ord
     if any(not before <= after for before, after in pairwise(arrivals)):
         raise BadValue("arrivals go back in time; sort them", "arrivals")
     if not all(0 <= service < math.inf for service in services):
-        raise BadValue("a service is negative or has no end; give finite times of at least 0", "services")
+        raise BadValue("a service time is negative or infinite; give finite times of at least 0", "services")

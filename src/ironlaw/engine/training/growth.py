@@ -21,7 +21,7 @@ class Growth:
 
     def __post_init__(self) -> None:
         if not _alike(self.one.run, self.two.run):
-            raise BadValue(f"{self.one.model} runs other ops at a batch of two than at one; ask for each batch by itself")
+            raise BadValue(f"{self.one.model} runs different ops at a batch of two than at one; ask for each batch by itself")
 
     @cached_property
     def lines(self) -> tuple[tuple[float, float], ...]:

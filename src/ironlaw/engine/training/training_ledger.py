@@ -111,7 +111,7 @@ def training_ledger(
     """
     plan = recipe_named(recipe)
     if accumulate < 1:
-        raise BadValue(f"accumulate is {accumulate!r}; give at least 1 microbatch an update", "accumulate")
+        raise BadValue(f"accumulate is {accumulate!r}; give at least 1 microbatch per update", "accumulate")
     held = _held(graph, recipe, optimiser, zero_stage, devices, offload)
     persistent = accumulate > 1 or plan.buffers
     share = None if persistent else held.gradients / (plan.gradient * _size(graph))  # what ZeRO leaves of the gradients here

@@ -46,7 +46,7 @@ class NumpyCpu(Device):
 
     def gemm(self, fmt: str, n: int) -> Call:
         if fmt not in self.formats:
-            raise Unsupported(f"NumPy multiplies no {fmt} matrices with a BLAS")
+            raise Unsupported(f"NumPy has no BLAS for {fmt} matrices")
         a, b, out = (self.np.full((n, n), 0.5, FORMATS[fmt].numpy) for _ in range(3))
         return lambda: self.np.matmul(a, b, out=out)
 

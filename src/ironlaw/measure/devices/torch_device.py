@@ -79,7 +79,7 @@ class TorchDevice(Device):
             a, b = self.tensor(n, n, fmt=fmt), self.tensor(n, n, fmt=fmt)
             out = torch.empty_like(a)
         except (RuntimeError, TypeError) as error:
-            raise Unsupported(f"no {fmt} tensors here ({first_line(error)})") from None
+            raise Unsupported(f"this device has no {fmt} tensors ({first_line(error)})") from None
         return tried(lambda: torch.mm(a, b, out=out), fmt)
 
     def stream(self, op: str, numel: int) -> Call:

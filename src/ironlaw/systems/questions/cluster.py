@@ -67,7 +67,7 @@ def read_layout(given: str | Mapping[str, Any]) -> dict[str, Any]:
         if key != "recompute" and not value.isdigit():
             raise BadValue(f"{entry!r} has no whole number; write it as {key}=8")
         if KEYS[key] in found:
-            raise BadValue(f"{key} is there twice; give it once")
+            raise BadValue(f"{key} appears twice; give it once")
         found[KEYS[key]] = value if key == "recompute" else int(value)
     if not found:
         raise BadValue("the layout is empty; write one such as tp=8,pp=4, or leave `layout` out to try all")

@@ -65,7 +65,7 @@ def _points(table: str) -> list[Point]:
         raise BadValue(f"{table} has no configurations; add lines of {','.join(COLUMNS)}")
     names = [point.name for point in points]
     if len(set(names)) < len(names):
-        raise BadValue(f"{table}: {next(n for n in names if names.count(n) > 1)!r} is there twice; give each configuration its own name")
+        raise BadValue(f"{table}: {next(n for n in names if names.count(n) > 1)!r} appears twice; give each configuration its own name")
     return points
 
 

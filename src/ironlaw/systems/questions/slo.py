@@ -91,7 +91,7 @@ class Slo(Design):
         """The whole chain, each service's part in it, and which SLOs hold."""
         within, p, services = self.within, self.quantile, [_link(one) for one in self.service]
         if not 0 < p < 1:
-            raise BadValue(f"a promise at the quantile {p!r}; give a share between 0 and 1, such as 0.99", "quantile")
+            raise BadValue(f"the SLO's quantile is {p!r}; give a share between 0 and 1, such as 0.99", "quantile")
         if sum(one.calls for one in services) > MOST:
             raise BadValue(f"more than {MOST} calls in a row; give fewer", "calls")
         dependence = self.dependence

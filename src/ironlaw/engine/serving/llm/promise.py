@@ -25,7 +25,7 @@ class Promise:
         check_positive("promised time to first token", self.ttft)
         check_positive("promised time between tokens", self.tbt)
         if not 0 < self.share < 1:
-            raise BadValue(f"a promise to a share of {self.share!r}; give one between 0 and 1, such as 0.99", "share")
+            raise BadValue(f"the SLO's share is {self.share!r}; give one between 0 and 1, such as 0.99", "share")
 
     def broken(self, outcome: Outcome) -> tuple[str, ...]:
         """Which of "ttft" and "tbt" is not kept."""
