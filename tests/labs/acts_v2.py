@@ -166,7 +166,7 @@ VOLUME_2 = (
             Act(
                 "act1", where="digits", seen=("figures",),
                 still=(
-                    ("budgets", "attack"),
+                    ("attack",),  # the budgets lie up to eight decades apart: their axis follows them
                     (
                         {"batch": 100_000, "noise": 0.3, "epochs": 1_000, "one_in": 10**9},
                         {"records": 1_000_000, "noise": 16, "epochs": 1, "one_in": 100},
@@ -203,7 +203,7 @@ VOLUME_2 = (
                 },
                 ({"noise": "on"},), "cifar10",
                 still=(
-                    ("places", "certificate"),
+                    ("certificate",),  # the places follow the machine and the batch, five decades in all
                     (
                         {"model": "JinRinard2020Manifold", "batch": 1, "mode": "compiled"},
                         {**BEST, "device": "agx_orin_64gb", "batch": 256, "dtype": "fp32", "members": 5, "noise": "on", "samples": 100_000},
@@ -220,7 +220,7 @@ VOLUME_2 = (
                 {"less": ({}, {"share": 100}), "depends": ({"share": 100}, {}), "backfires": both({"share": 100, "low": 1.2}, "low")},
                 ({}, {"by": "bill"}), "own", ("figures",),
                 still=(
-                    ("change", "plane", "by-batch"),
+                    ("plane", "by-batch"),  # the change follows its data, or it would fill a fifth of the plot
                     (
                         {"gain": 1.1, "low": 0, "high": 0, "share": 0, "passed": 0, "cost": 150},
                         {"gain": 100, "low": 5, "high": 5, "share": 100, "cost": 1}, {"gain": 100, "low": 0, "high": 5, "share": 0},
