@@ -34,7 +34,7 @@ class VerdictJson(TypedDict):
     hardware: str
     mode: str
     actions: Annotated[
-        Sequence[ActionJson], "changes that surely help, each on top of those before it; another machine stands for itself", {"maxItems": 3}
+        Sequence[ActionJson], "changes that surely help, each on top of those before it; then more devices, or another machine by itself"
     ]
     together: Annotated[float, "how many times as fast with all actions together, without changing the machine"]
     reason: Annotated[str | None, "why nothing is offered"]

@@ -29,7 +29,9 @@ OTHERS = 3  # machines that are tried where none are named: those that rent out 
 def advise(
     graph: Graph | str, machine: Hardware | str, plan: Plan | str | None = None, larger: Mapping[int, Graph] | None = None
 ) -> Advice:
-    """Where the time goes, and at most three changes that surely help, each with its gain, its interval and its costs.
+    """Where the time goes, and what surely helps: at most three changes (of a training step, all that help) and another machine.
+
+    Each has its gain, its interval and its costs.
 
     `larger`: the same call at so many times the batch, to see what that would gain.
 
