@@ -65,7 +65,7 @@ def test_bad_input_says_what_to_do(sh, args, says):
         ("name,cost,harm\n", "no configurations"),
         ("name,cost,harm\na,1,x\n", "line 2"),
         ("name,cost,harm\na,1,nan\n", "line 2"),
-        ("name,cost,harm\na,1,2\na,2,1\n", "there twice"),
+        ("name,cost,harm\na,1,2\na,2,1\n", "appears twice"),
         ("", "no column 'name'"),
     ],
 )

@@ -74,7 +74,7 @@ def test_the_file_to_begin_with_is_one(sh, name):
         (("study.toml", "--by", "basis"), "no result of the question predict to rank by 'basis'"),
         (("study.toml", "--most", "5"), "12 points, more than 5"),
         (("study.toml", "--jobs", "2", "--dask", "tcp://x:1"), "not allowed with argument"),
-        (("--show", "nowhere"), "is not a folder of a study"),
+        (("--show", "nowhere"), "is not a study's folder"),
         (("--questions", "lay_out"), "did you mean layout"),
         (("nowhere.toml",), "there is no file nowhere.toml"),
     ],

@@ -539,7 +539,7 @@ EDITS = [
     (("events", 1, "payload", "batch"), 5, "event 2 .* was changed"),
     (("events", 1, "hash"), ..., "event 2 .* was changed"),
     (("events", 1, "more"), 1, "event 2 .* was changed"),
-    (("events", 1), ..., "event 2 .* one before it was removed"),
+    (("events", 1), ..., "event 2 .* an earlier one was removed"),
     (("events", 2), ..., "2 events of 3"),
     (("learner", "id"), str(uuid4()), "event 1 .* was changed"),
     (("chain",), ..., "chain is None"),

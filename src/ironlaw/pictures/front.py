@@ -39,7 +39,7 @@ def front(
     if not entries:
         raise BadValue(f"{title}: there is nothing to show; give at least one entry")
     if x.domain is None or y.domain is None:
-        raise BadValue(f"{title}: give both axes a domain, so that they stand still")
+        raise BadValue(f"{title}: give both axes a domain, so that they don't move")
     by = dict(zip(("x", "y"), senses, strict=True))
     best = {one.name for one in pareto([Candidate(e.name, {"x": e.x, "y": e.y}) for e in entries], by)}
     marks: list[Mark] = [*extra, _line([e for e in entries if e.name in best], senses)]

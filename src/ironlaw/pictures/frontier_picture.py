@@ -34,7 +34,7 @@ def scatter(
 ) -> Figure:  # fmt: skip
     """Less is better on both axes, which need a domain: they stand still while dials move. `more`: rows of a point's hover box, by name."""
     if x.domain is None or y.domain is None:
-        raise BadValue(f"{title}: give both axes a domain, so that they stand still")
+        raise BadValue(f"{title}: give both axes a domain, so that they don't move")
     if not points:
         raise BadValue(f"{title}: there are no configurations; give at least one")
     best = frontier(points)

@@ -22,7 +22,7 @@ class Margin:
     limit: str
 
 
-def margins(rows: Sequence[Margin], title: str = "Room to each limit", id: str = "margins", note: str = "") -> Figure:
+def margins(rows: Sequence[Margin], title: str = "Room under each limit", id: str = "margins", note: str = "") -> Figure:
     if not rows:
         raise BadValue(f"{title}: no constraint; give at least one")
     marks: list[Mark] = []

@@ -38,9 +38,9 @@ def region(
 ) -> Figure:  # fmt: skip
     """`boundary`: its places from left to right; what leaves the axes is cut off. `others`: further boundaries, as lines alone."""
     if x.domain is None or y.domain is None:
-        raise BadValue(f"{title}: give both axes a domain, so that they stand still")
+        raise BadValue(f"{title}: give both axes a domain, so that they don't move")
     if len(boundary) < 2:
-        raise BadValue(f"{title}: the boundary has {len(boundary)} places; give at least two")
+        raise BadValue(f"{title}: the boundary has {len(boundary)} points; give at least two")
     low, high = y.domain
     edge = [(at, min(max(value, low), high)) for at, value in boundary]
     marks: list[Mark] = [

@@ -90,7 +90,7 @@ def prepare(folder: Path, asked: Question) -> Store:
                 f"{folder} holds results of the question {found.question.name}, not {asked.name}; name another folder with --out"
             )
     elif folder.exists() and (not folder.is_dir() or any(path.name not in (LOCK, PARTS) for path in folder.iterdir())):
-        raise BadValue(f"{folder} exists and is not a folder of a study; name another with --out")
+        raise BadValue(f"{folder} exists and is not a study's folder; name another with --out")
     (folder / PARTS).mkdir(parents=True, exist_ok=True)
     return Store(folder, asked)
 
@@ -114,7 +114,7 @@ def open_store(folder: Path) -> Store:
         about: Any = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         name, version = about["question"], about["version"]
     except (FileNotFoundError, NotADirectoryError):
-        raise BadValue(f"{folder} is not a folder of a study: it has no {ABOUT}; `ironlaw study FILE --out {folder}` makes one") from None
+        raise BadValue(f"{folder} is not a study's folder: it has no {ABOUT}; `ironlaw study FILE --out {folder}` makes one") from None
     except (ValueError, KeyError, TypeError):
         raise BadValue(f"{folder / ABOUT} can't be read; move the folder away and run the study again") from None
     asked = question(name)

@@ -139,7 +139,7 @@ def test_jobs_that_can_not_be_are_refused() -> None:
         FabricJob("x", 8, EXCHANGE, 1.0, 1.0, 3)
     with pytest.raises(BadValue, match="from 0 to below 1"):
         waiting(Tree(64, 64, (1,), RATE), [], range(8), 1.0)
-    with pytest.raises(BadValue, match="give a place to each"):
+    with pytest.raises(BadValue, match="give each job a place"):
         waiting(Tree(64, 64, (1,), RATE), [FabricJob("x", 9, RING, 1.0, 1.0)], range(8))
 
 

@@ -36,7 +36,7 @@ def test_the_setting_that_is_refused_is_named(ask, field):
         (lambda: kingman(1, 0.5, -1, 0), "^ca2 is -1;"),
         (lambda: kingman(1, 0.5, 0, -1), "^cs2 is -1;"),
         (lambda: simulate([1, 0], [1, 1]), "^arrivals go back in time; sort them$"),
-        (lambda: simulate([0], [-1]), "^a service is negative.* at least 0$"),
+        (lambda: simulate([0], [-1]), "^a service time is negative.* at least 0$"),
     ],
 )  # fmt: skip
 def test_what_a_refusal_says(ask, words):

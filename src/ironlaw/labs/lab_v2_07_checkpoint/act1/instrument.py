@@ -77,7 +77,7 @@ def formula(setting: Setting) -> str:
     exact = line(
         "wall time per second of work =", fraction("<i>M</i>", "<i>τ</i>"),
         "e<sup><i>R</i>/<i>M</i></sup> (e<sup>(<i>τ</i>+<i>δ</i>)/<i>M</i></sup> − 1) =",
-        f"{show(1 / (1 - setting.wasted), '') if setting.wasted < 1 else 'without end'}",
+        f"{show(1 / (1 - setting.wasted), '') if setting.wasted < 1 else 'infinite'}",
     )  # fmt: skip
     terms = " + ".join(
         (
