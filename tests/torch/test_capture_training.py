@@ -170,3 +170,31 @@ def test_an_empty_weight_costs_the_optimiser_nothing() -> None:
         return [(op.kind, len(op.inputs)) for op in graph.ops if op.kind == "foreach"]
 
     assert steps(0) == steps(None) and steps(0) != steps(2)
+
+
+def test_a_step_captured_again_is_the_same_without_a_rehearsal():
+    from ironlaw.tracing.capture import captured
+    from ironlaw.tracing.rehearsal import Rehearsal
+
+    net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+    optimiser = torch.optim.AdamW(net.parameters())
+    runs = []
+
+    def step(x):
+        runs.append(1)
+        net(x).sum().backward()
+        optimiser.step()
+        optimiser.zero_grad()
+
+    def leaves_gradients(x):
+        optimiser.zero_grad(set_to_none=False)
+        net(x).sum().backward()
+        optimiser.step()
+
+    for function in (step, leaves_gradients):
+        before = Rehearsal()
+        first = captured(function, (torch.empty(2, 8),), before=before)
+        assert before.graded and (before.states is not None) == (function is step)
+        again = captured(function, (torch.empty(2, 8),), before=before)
+        assert again.ops == first.ops and again.settings["held"] == first.settings["held"]
+    assert len(runs) == 4  # one that asks for gradients, one that makes the state, one that is kept; then one more

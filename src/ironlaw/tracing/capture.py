@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.device.work import EAGER, UNCOMPILED
@@ -12,6 +12,9 @@ from ironlaw.engine.device.work import op as make_op
 from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra
 from ironlaw.formats import computed_in, is_float
 from ironlaw.tracing import origins
+
+if TYPE_CHECKING:
+    from ironlaw.tracing.rehearsal import Rehearsal
 
 
 def capture(
@@ -40,6 +43,20 @@ def capture(
     >>> il.predict(graph, il.hardware("h200"), il.Plan(mode="graphs")).bound
     'overhead'
     """
+    return captured(module_or_fn, args, kwargs, training=training, progress=progress, changes=changes)
+
+
+def captured(
+    module_or_fn: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    training: bool = False,
+    progress: Callable[[int], None] | None = None,
+    changes: Collection[str] = (),
+    before: Rehearsal | None = None,
+) -> Graph:
+    """`capture`, and the same again: `before` holds what an earlier capture of the same step has found out."""
     try:
         import torch
     except ImportError:
@@ -49,6 +66,7 @@ def capture(
     from ironlaw.tracing.fake_run import run, step
     from ironlaw.tracing.fakes import Fakes
     from ironlaw.tracing.recorder import Recorder
+    from ironlaw.tracing.rehearsal import Rehearsal
 
     if isinstance(module_or_fn, torch.export.ExportedProgram):
         if not args and not kwargs:
@@ -61,7 +79,7 @@ def capture(
     if training and not isinstance(module_or_fn, torch.nn.Module):
         raise BadValue("a training step needs an nn.Module, whose weights it changes; this is a function")
     module_or_fn = unwrapped(module_or_fn)
-    trains, graded = training, False
+    before = before or Rehearsal()
     while True:
         recorder = Recorder(progress)
         fakes = Fakes(recorder)
@@ -69,14 +87,15 @@ def capture(
             if training:
                 out = step(module_or_fn, fakes, tuple(args), dict(kwargs or {}), changes)
             else:
-                out = run(module_or_fn, fakes, tuple(args), dict(kwargs or {}), graded, changes)
+                out = run(module_or_fn, fakes, tuple(args), dict(kwargs or {}), before, changes)
             break
         except IronlawError:
             raise
         except Exception as error:
-            if graded or training or not asks_gradients(error):
+            if before.graded or training or not asks_gradients(error):
                 raise broken(error) from error
-            trains = graded = True  # a function with a backward pass of its own
+            before.graded = True  # a function with a backward pass of its own
+    trains = training or before.graded
     if not recorder.ops:
         raise BadValue("the call ran no operator on a tensor, so there is nothing to predict; check the function and its arguments")
     names = [recorder.tensor(t).name for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.numel()]

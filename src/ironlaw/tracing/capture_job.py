@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import IronlawError
-from ironlaw.tracing.capture import capture
+from ironlaw.tracing.capture import captured
 from ironlaw.tracing.decoding import DECODE, PREFILL, kept_bytes
 from ironlaw.tracing.graph_json import to_json
 from ironlaw.tracing.load_target import fitted, load
+from ironlaw.tracing.rehearsal import Rehearsal
 from ironlaw.tracing.resize import batch_of, positions_of, resized, tokens_of
 from ironlaw.tracing.step_choices import steps
 from ironlaw.tracing.target import Target
@@ -48,12 +49,19 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
     progress = counter(send) if request["progress"] else None
 
     formats: set[str] = set()
+    before, larger = Rehearsal(), dict[int, Graph]()  # the call at so many times the batch, where that was captured for a change
 
-    def captured(call: Target, changes: Collection[str] = ()) -> Graph:
-        return capture(call.call, call.args, call.kwargs, training=request["training"], progress=progress, changes=changes)
+    def of(call: Target, changes: Collection[str] = ()) -> Graph:
+        return captured(call.call, call.args, call.kwargs, training=request["training"], progress=progress, changes=changes, before=before)
+
+    def changed(times: int, changes: Collection[str]) -> Graph:
+        if times == 1:
+            return of(target, changes)
+        graph = of(resized(target, times * (batch or 1)), changes)
+        return graph if changes else larger.setdefault(times * (batch or 1), graph)
 
     def one(call: Target) -> Json:
-        return told(call, captured(call))
+        return told(call, of(call))
 
     def told(call: Target, graph: Graph) -> Json:
         formats.add(graph.dtype)
@@ -64,9 +72,9 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
 
     batch = batches[0] or batch_of(target)
     tokens = tokens_of(target) if request["target"].startswith("hf:") and phase != DECODE else None
-    main = captured(target)
+    main = of(target)
     send({"phase": phase, "what": ASKED, "size": batch, "graph": told(target, main)})
-    for changes, graph in steps(main, lambda times, some: captured(resized(target, times * (batch or 1)) if times > 1 else target, some)):
+    for changes, graph in steps(main, changed):
         send({"phase": phase, "what": STEPS, "size": None, "changes": sorted(changes), "graph": told(target, graph)})
     for size in batches[1:]:
         send({"phase": phase, "what": ASKED, "size": size, "graph": one(resized(target, size))})
@@ -74,7 +82,8 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
         for size in [times * now for times in GROWN[what]] if now is not None else ():
             part: dict[str, Json] = {"phase": phase, "what": what, "size": size}
             try:
-                part["graph"] = one(resized(target, **{what: size}))
+                known = larger.get(size) if what == "batch" else None
+                part["graph"] = told(target, known) if known is not None else one(resized(target, **{what: size}))
             except IronlawError as error:
                 part["reason"] = str(error)
             send(part)

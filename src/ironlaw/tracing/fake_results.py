@@ -13,6 +13,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._mode_utils import no_dispatch
 
+CPU = torch.device("cpu")
 PLAIN = (int, float, bool, str, type(None), torch.dtype, torch.device, torch.memory_format, torch.layout)
 
 
@@ -45,6 +46,9 @@ class FakeResultCache:
     def __init__(self, mode: FakeTensorMode) -> None:
         self.mode = mode
         self.known: dict[Any, FakeResult] = {}
+        with no_dispatch():
+            first = FakeTensor(mode, torch.empty(0, device="meta"), CPU)
+        self.attributes = dict(vars(first))  # of every fake tensor of this mode that nothing is known of
 
     def __call__(self, func: Any, args: Any, kwargs: Any, tensors_in: list[Tensor]) -> Any:
         try:
@@ -66,4 +70,7 @@ class FakeResultCache:
             bare = torch.empty_strided(result.shape, result.stride, dtype=result.dtype, device="meta")
             if result.view_of >= 0:
                 bare.set_(tensors_in[result.view_of].untyped_storage(), result.offset, result.shape, result.stride)
-        return FakeTensor(self.mode, bare, torch.device("cpu"))
+            fake = Tensor._make_subclass(FakeTensor, bare, False, dispatch_device=True, device_for_backend_keys=CPU)  # type: ignore
+        torch._C._set_throw_on_mutable_data_ptr(fake)  # type: ignore[attr-defined]  # as FakeTensor's constructor does, which is slow
+        vars(fake).update(self.attributes)
+        return fake

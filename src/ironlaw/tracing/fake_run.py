@@ -18,6 +18,8 @@ from ironlaw.tracing.gpu_ops import AsOnGpu
 from ironlaw.tracing.graph_breaks import GRADIENT
 from ironlaw.tracing.libraries import as_if_real, replaced
 from ironlaw.tracing.paths import module_paths
+from ironlaw.tracing.real_tensors import as_plain
+from ironlaw.tracing.rehearsal import Rehearsal
 from ironlaw.tracing.stand_ins import vocabulary_of
 from ironlaw.tracing.triton_launches import triton_launches
 
@@ -57,19 +59,24 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes:
 
 
 def run(
-    function: Any, fakes: Fakes, args: tuple[Any, ...], kwargs: dict[str, Any], grad: bool = False, changes: Collection[str] = ()
+    function: Any, fakes: Fakes, args: tuple[Any, ...], kwargs: dict[str, Any], before: Rehearsal, changes: Collection[str] = ()
 ) -> Any:
     """What the call returns. A function that holds an optimiser runs twice, since the first step makes the state; the second is kept."""
+    grad = before.graded
     modules, optimisers = fused_replacements.reachable(function, *args, *kwargs.values())
     with fused_replacements.as_fakes(fakes, modules, optimisers):
         args, kwargs = fakes.call_inputs(function, args, kwargs, grad)
+        resumed = grad and before.resumed(fakes, optimisers)
         fakes.recorder.first = dict(fakes.recorder.names)
         with recording(fakes, modules, grad, changes):
             call = changed_steps.cast(function, changes, fakes.recorder.path)
-            if grad and optimisers:
+            if grad and optimisers and not resumed:
+                fakes.recorder.rehearsing = True
                 call(*args, **kwargs)
                 fakes.recorder.begin_again()
                 fused_replacements.named_state(fakes, optimisers)
+                with as_plain():
+                    before.note(optimisers)
             return call(*args, **kwargs)
 
 

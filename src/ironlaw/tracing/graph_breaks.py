@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dis
 import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -101,7 +102,8 @@ def compiled(ways: Sequence[Way], calls: Sequence[int], breaks: Sequence[Break])
         return None if way else ((), root.__code__)  # called by us: the optimiser's step
 
     roots = [root(way, call) for way, call in zip(ways, calls, strict=True)]
-    numbers = [sum(one.call < call for one in breaks) if at else -1 for at, call in zip(roots, calls, strict=True)]
+    ends = sorted(one.call for one in breaks)
+    numbers = [bisect_left(ends, call) if at else -1 for at, call in zip(roots, calls, strict=True)]
     graphs = [graph for graph in zip(roots, numbers, strict=True) if graph[0] is not None]  # gradients added up meanwhile end none
     entries = sum(now != before for before, now in zip([(None, -1), *graphs], graphs, strict=False))
     return Compiled(tuple(at is not None for at in roots), entries)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ironlaw.engine.device import types, work
 from ironlaw.engine.device.types import Op
-from ironlaw.formats import is_float, of_torch
+from ironlaw.formats import is_float
 from ironlaw.tracing import graph_breaks, higher_order, value_requests
 from ironlaw.tracing.aten import Call
 from ironlaw.tracing.aten_tables import FREE
@@ -27,14 +26,14 @@ from ironlaw.tracing.lifetimes import Lifetimes
 from ironlaw.tracing.memory_layout import strided
 from ironlaw.tracing.origins import FORWARD, Phases
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
-from ironlaw.tracing.real_tensors import as_plain
 from ironlaw.tracing.schemas import Schema, schema, tensors
+from ironlaw.tracing.tensor_forms import format_of, in_place, rule_of, sparse_elements, stored_once, unknown
 from ironlaw.tracing.traced_values import Values
 from ironlaw.tracing.translate import translate
 
 SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fake tensor does not mind, a real one does
-OURS = ("aten", "prims", "ironlaw", "quantized", "quantized_decomposed", "_c10d_functional", "c10d")  # whose names the tables hold
 BEGIN = str(Path(__file__).with_name("fake_run.py"))  # whose functions run the model
+DEVICE = torch.ops.prim.device.default
 RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "native_dropout", "exponential")
 
 
@@ -46,6 +45,10 @@ class Recorder(TorchDispatchMode):
     """
 
     supports_higher_order_operators = True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # Dynamo's guard around every call of ours costs as much as the call; `as_if_real` keeps Dynamo away
 
     def __init__(self, progress: Callable[[int], None] | None = None) -> None:
         super().__init__()
@@ -64,6 +67,7 @@ class Recorder(TorchDispatchMode):
         self.lifetimes = Lifetimes()
         self.values = Values(self.place, self.names)
         self.autocast = False  # whether products ran in another format than the weights have
+        self.rehearsing = False  # a first run, of which nothing but names and values is kept
         self.native = False  # within a call that torch.compile leaves to a library
         self.idle = False  # while a script has not come to its model yet, nothing is written down
         self.empty: set[int] = set()  # storages that nothing was written to yet
@@ -88,7 +92,7 @@ class Recorder(TorchDispatchMode):
         self.names.update(self.first)
         self.ops, self.calls, self.unknown, self.used = [], [], {}, {}
         self.ways, self.breaks, self.backwards, self.phases.seen = [], [], [], []
-        self.checkpoints, self.outside, self.on_host = 0, 0, {}
+        self.checkpoints, self.outside, self.on_host, self.rehearsing = 0, 0, {}, False
         self.lifetimes.begin_again()
 
     def graph_break(self, what: str) -> None:
@@ -123,13 +127,6 @@ class Recorder(TorchDispatchMode):
         shape = tuple(map(int, tensor.shape)) if tensor.layout == torch.strided else (sparse_elements(tensor),)
         return types.Tensor(name, shape, format_of(tensor.dtype), role)
 
-    def stored(self, tensor: Tensor, plain: types.Tensor) -> types.Tensor:
-        """An expanded axis is stored once."""
-        if tensor.layout != torch.strided or 0 not in tensor.stride():
-            return plain
-        shape = tuple(1 if stride == 0 else size for size, stride in zip(plain.shape, tensor.stride(), strict=True))
-        return types.Tensor(plain.name, shape, plain.dtype, plain.role)
-
     def unique(self, name: str) -> str:
         count = self.used[name] = self.used.get(name, 0) + 1
         return name if count == 1 else f"{name}.{count}"
@@ -138,6 +135,10 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if torch.is_grad_enabled():
+            self.note_node()
+        if func is DEVICE and isinstance(args[0], FakeTensor):  # two of three calls: autograd asks for each tensor that it touches
+            return args[0].device
         if isinstance(func, HigherOrderOperator):
             return higher_order.run(self, func, args, kwargs)
         # in a backward pass AsOnGpu would see every shape and stride that is looked at from here on, ten for each op
@@ -147,19 +148,18 @@ class Recorder(TorchDispatchMode):
     def run(self, func: Any, args: Any, kwargs: Any) -> Any:
         schema_info = schema(func)
         self.call = (schema_info.name, self.call[1] + 1)
-        tensors_in, graded = tensors((args, kwargs)), torch.is_grad_enabled()
-        if any(t.device.type == "meta" and not isinstance(t, FakeTensor) for t in tensors_in):
+        tensors_in = tensors((args, kwargs))
+        if any(not isinstance(t, FakeTensor) and t.device.type == "meta" for t in tensors_in):
             args, kwargs = pytree.tree_map(self.adopt, (args, kwargs))
             tensors_in = tensors((args, kwargs))
         if schema_info.name == "_local_scalar_dense" and getattr(args[0], "constant", None) is None:  # else it lies on the host anyway
             return value_requests.number(self, func, args[0])
-        if graded:
-            number = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
-            if number not in self.places:
-                self.places[number] = self.path[-1] if self.path else "", graph_breaks.way_here(BEGIN)
         if schema_info.name in DYNAMIC and func.namespace == "quantized":
             return dynamic(self, schema_info.name, args)
-        results = self.results if tensors_in and not schema_info.inplace and schema_info.name not in RANDOM else None
+        if schema_info.name.startswith("_foreach_") and schema_info.inplace and all(map(unknown, tensors_in)):
+            results: Any = in_place  # an optimiser's lists: PyTorch would ask for the shape of each
+        else:
+            results = self.results if tensors_in and not schema_info.inplace and schema_info.name not in RANDOM else None
         fresh = False
         try:
             out = results(func, args, kwargs, tensors_in) if results is not None else func(*args, **kwargs)
@@ -174,6 +174,12 @@ class Recorder(TorchDispatchMode):
         if not schema_info.view and not self.idle:
             self.record(func, schema_info, args, kwargs, tensors_in, tensors_out)
         return out
+
+    def note_node(self) -> None:
+        """Which module made the newest node of autograd's graph, and where."""
+        number = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
+        if number not in self.places:
+            self.places[number] = self.path[-1] if self.path else "", graph_breaks.way_here(BEGIN)
 
     def adopt(self, leaf: Any) -> Any:
         """A tensor on the meta device that the model keeps outside of its weights and buffers: a fake one for it."""
@@ -196,7 +202,8 @@ class Recorder(TorchDispatchMode):
         name, inplace = schema_info.name, schema_info.inplace
         if self.costs_nothing(name, tensors_in, tensors_out) or (tensors_out and not any(t.numel() for t in tensors_out)):
             return
-        self.lifetimes.freed(len(self.ops))
+        if not self.rehearsing:
+            self.lifetimes.freed(len(self.ops))
         counted = [t for t in tensors_in if t.numel() and (t.dim() or len(tensors_in) == 1)]
         label = self.unique(".".join(filter(None, (self.module(), name))))
         targets = [t for t in tensors_out if t.numel()] or [t for t in self.changed(schema_info, args, kwargs) if t.dim()]
@@ -205,26 +212,28 @@ class Recorder(TorchDispatchMode):
         inputs = [self.tensor(t) for t in counted]
         if name in SAME_FORMAT and len({t.dtype for t in inputs[:3] if is_float(t.dtype)}) > 1:
             raise RuntimeError(f"{name} of {' and '.join(dict.fromkeys(t.dtype for t in inputs[:3]))}: both must have one number format")
-        stored = {id(plain): self.stored(t, plain) for t, plain in zip(counted, inputs, strict=True)}
+        stored = {id(plain): stored_once(t, plain) for t, plain in zip(counted, inputs, strict=True)}
         for i, t in enumerate(targets):
             self.empty.discard(self.place(t))
             cached = self.names.get(self.place(t), ("", ""))[1] == "cache"  # a cache that is written to stays one
             self.made(t, label if i == 0 else f"{label}:{i}", "cache" if cached else "activation")
         outputs = [self.tensor(t) for t in targets]
-        arguments = self.arguments(func, schema_info, args, kwargs)
-        if tensors_in and not any(t.numel() for t in tensors_in):
-            name = "full"  # a sum over nothing, say
-        if any(t.layout != torch.strided for t in (*tensors_in, *tensors_out)):
-            name = f"sparse::{name}"
-        elif func.namespace not in OURS:
-            name = f"{func.namespace}::{name}"
-        for i, draft in enumerate(translate(Call(name, inputs, outputs, arguments, self.tensor, inplace))):
+        if not self.rehearsing:
+            named = self.arguments(func, schema_info, args, kwargs)
+            call = Call(rule_of(func, name, tensors_in, tensors_out), inputs, outputs, named, self.tensor, inplace)
+            self.write_all(label, call, tensors_in, tensors_out, stored)
+        elif self.progress is not None:
+            self.progress(0)
+
+    def write_all(self, label: str, call: Call, tensors_in: list[Tensor], tensors_out: list[Tensor], stored: dict[int, Any]) -> None:
+        """The ops that a call comes to."""
+        for i, draft in enumerate(translate(call)):
             if not draft.outputs:
                 continue
             if draft.kind == "unknown":
-                self.unknown[name] = self.unknown.get(name, 0) + 1
+                self.unknown[call.name] = self.unknown.get(call.name, 0) + 1
             attrs = dict(draft.attrs)
-            if inplace:
+            if call.inplace:
                 attrs["inplace"] = True
             known = work.traits(draft.kind)
             group = known.category
@@ -286,21 +295,3 @@ class Recorder(TorchDispatchMode):
         self.ops.append(work.op(kind, label, tuple(inputs), tuple(outputs), self.memo, **attrs))
         if self.progress is not None:
             self.progress(len(self.ops))
-
-
-def sparse_elements(tensor: Tensor) -> int:
-    """How many values its values and indices together are worth."""
-    with as_plain():
-        if tensor.layout == torch.sparse_coo:
-            values, indices = tensor._values(), [tensor._indices()]
-        else:
-            by_row = tensor.layout in (torch.sparse_csr, torch.sparse_bsr)
-            indices = [tensor.crow_indices(), tensor.col_indices()] if by_row else [tensor.ccol_indices(), tensor.row_indices()]
-            values = tensor.values()
-        moved = values.nbytes + sum(i.nbytes for i in indices)
-        return max(1, -(-moved // tensor.dtype.itemsize))
-
-
-@cache
-def format_of(dtype: torch.dtype) -> str:
-    return of_torch(str(dtype).removeprefix("torch."), dtype.itemsize)

@@ -44,11 +44,15 @@ class Step(NamedTuple):
     outline: tuple[Weight | None, list[Tensor]] | None  # the weight, and what is read
 
 
+class Calls(Protocol):
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int) -> Call: ...
+
+
 class Notes(Protocol):
     """What was noted down of a run, and what is left of the work that may be done to answer questions about it."""
 
     names: Mapping[int, tuple[str, str]]
-    calls: list[Call]
     writers: dict[int, list[int]]
     origin: dict[int, tuple[Tensor | None, str, str]]
     twins: dict[int, Tensor]
@@ -58,6 +62,8 @@ class Notes(Protocol):
     attended: float
     outlined: float
 
+    @property
+    def calls(self) -> Calls: ...
     @property
     def place(self) -> Callable[[Tensor], int]: ...
     def remember(self, place: int, calls: int, real: Any, drawn: tuple[str, ...]) -> None: ...

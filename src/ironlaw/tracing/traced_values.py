@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -29,6 +29,37 @@ class Answer:
     drawn: tuple[str, ...]  # what had no value of its own, in words
 
 
+class Form(NamedTuple):
+    """What a fake tensor is, without one: tensors are made of it only when somebody asks, and hardly anybody does."""
+
+    place: int
+    bytes: int  # of the storage
+    dtype: torch.dtype
+    offset: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    conjugated: bool
+
+
+class Calls:
+    """What was noted down, as calls on tensors without memory."""
+
+    def __init__(self, made: Callable[[Any], Any]) -> None:
+        self.noted: list[Call] = []
+        self.opened: dict[int, Call] = {}
+        self.made = made
+
+    def __len__(self) -> int:
+        return len(self.noted)
+
+    def __getitem__(self, number: int) -> Call:
+        if number not in self.opened:
+            func, args, kwargs, outputs, written = self.noted[number]
+            with no_dispatch():
+                self.opened[number] = Call(func, self.made(args), self.made(kwargs), self.made(outputs), written)
+        return self.opened[number]
+
+
 class Values:
     """`place`: the storage of a tensor. `names`: storage -> name and role. `origin`: the storage of what was there before the first call
     -> (tensor with its values or None, name, role)."""
@@ -37,7 +68,7 @@ class Values:
         self.storage_of, self.names = place, names
         self.shadows: dict[int, Any] = {}  # storage -> one without memory that stands for it, so that the first can be freed
         self.shadowed: dict[int, int] = {}  # and back
-        self.calls: list[Call] = []
+        self.calls = Calls(self.tensors_of)
         self.writers: dict[int, list[int]] = {}
         self.origin: dict[int, tuple[Tensor | None, str, str]] = {}
         self.twins: dict[int, Tensor] = {}  # the fake tensor that stands for the origin
@@ -53,31 +84,43 @@ class Values:
         number = len(self.calls)
         for place in {*map(self.place, outputs), *written}:
             self.writers.setdefault(place, []).append(number)
-        with no_dispatch():
-            self.calls.append(Call(func, self.shadow(args), self.shadow(kwargs), self.shadow(outputs), written))
+        self.calls.noted.append(Call(func, self.shadow(args), self.shadow(kwargs), self.shadow(outputs), written))
 
     def place(self, tensor: Tensor) -> int:
         place = self.storage_of(tensor)
         return self.shadowed.get(place, place)
 
     def shadow(self, value: Any) -> Any:
-        """Fake tensors in the arguments of a call, as others of the same form: those that a run makes live no longer than it holds them."""
+        """Fake tensors in the arguments of a call, as their forms: those that a run makes live no longer than it holds them."""
         if isinstance(value, FakeTensor):
             place = self.storage_of(value)
-            return value if place in self.twins else self.twin_of(value, place)
+            if place in self.twins:
+                return value
+            size, offset = int(value.untyped_storage().nbytes()), int(value.storage_offset())
+            return Form(place, size, value.dtype, offset, tuple(value.shape), value.stride(), value.is_conj())
         if isinstance(value, (list, tuple)):
             return [self.shadow(each) for each in value]
         if isinstance(value, dict):
             return {name: self.shadow(each) for name, each in value.items()}
         return value
 
-    def twin_of(self, fake: Tensor, place: int) -> Tensor:
-        if place not in self.shadows:
-            self.shadows[place] = torch.UntypedStorage(int(fake.untyped_storage().nbytes()), device="meta")
-            self.shadowed[self.shadows[place]._cdata] = place
-        bare = torch.empty(0, dtype=fake.dtype, device="meta")
-        bare.set_(self.shadows[place], int(fake.storage_offset()), tuple(fake.shape), fake.stride())
-        return bare.conj() if fake.is_conj() else bare
+    def tensors_of(self, value: Any) -> Any:
+        """Back: a tensor for each form."""
+        if isinstance(value, Form):
+            return self.twin_of(value)
+        if isinstance(value, list):
+            return [self.tensors_of(each) for each in value]
+        if isinstance(value, dict):
+            return {name: self.tensors_of(each) for name, each in value.items()}
+        return value
+
+    def twin_of(self, form: Form) -> Tensor:
+        if form.place not in self.shadows:
+            self.shadows[form.place] = torch.UntypedStorage(form.bytes, device="meta")
+            self.shadowed[self.shadows[form.place]._cdata] = form.place
+        bare = torch.empty(0, dtype=form.dtype, device="meta")
+        bare.set_(self.shadows[form.place], form.offset, form.shape, form.stride)
+        return bare.conj() if form.conjugated else bare
 
     def begin(self, twin: Tensor, origin: Tensor, name: str, role: str) -> None:
         """What is there before the first call."""
