@@ -65,7 +65,7 @@ class Seen:
     kept: Counter[tuple[str, str]] = field(default_factory=Counter)  # lab and kind of event -> how many were acknowledged
     errors: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)  # in words, as a page would show them
-    open_now: int = 0
+    skipped: int = 0  # places that were asked for in advance, and not computed since others waited
 
 
 class Server:
@@ -138,7 +138,7 @@ class Learner:
     async def ask(self, line: ClientConnection, message: dict[str, Any]) -> tuple[str, float]:
         """The answer, and how long it took."""
         began = time.perf_counter()
-        await line.send(json.dumps(message))
+        await line.send(json.dumps(message, separators=(",", ":")))  # as a page writes it
         answer = await asyncio.wait_for(line.recv(), ANSWER_S)
         return str(answer), time.perf_counter() - began
 
@@ -161,7 +161,6 @@ class Learner:
                     return
                 self.seen.opening.append(time.perf_counter() - began)
                 self.pieces = shown["pieces"]
-                self.seen.open_now += 1
                 await self.work(page, short, until)
         except Exception as error:  # whatever a page would have met
             self.seen.errors[f"{type(error).__name__}: {error}"[:160]] += 1
@@ -203,6 +202,7 @@ class Learner:
             answer, seconds = await self.ask(short, {"piece": token, "state": {**state, "moving": True, "seq": number}})
             self.count(answer, self.seen.dials, seconds)
             answer, _ = await self.ask(short, {"piece": token, "state": {**state, "dials": ahead, "ahead": True, "seq": number}})
+            self.seen.skipped += '"skipped"' in answer
             self.count(answer, [], 0.0)
             await asyncio.sleep(REST_S)
         answer, seconds = await self.ask(page, {"piece": name, "state": {**state, "seq": next(self.seq)}})
@@ -283,7 +283,7 @@ async def deaf(server: Server, slug: str, until: float) -> None:
     body = json.dumps({"piece": "p4", "state": {"dials": {}, "seq": 1}}).encode()
     frame = bytes([0x81, 0x80 | len(body), 0, 0, 0, 0]) + body  # masked with zeros
     with suppress(OSError):
-        while time.monotonic() < until:
+        while time.monotonic() < until and not raw_transport.is_closing():
             if not raw_transport.get_write_buffer_size():
                 writer.write(frame)
             await asyncio.sleep(0.1)
@@ -358,6 +358,7 @@ def figures(seen: Seen, used: dict[str, float], missing: int, args: argparse.Nam
         "write p95, ms": 1e3 * share(seen.writes, 0.95), "CPU per dial, ms": used["CPU ms per dial"],
         "learners per core by CPU": 1 / (used["CPU ms per dial"] / 1e3 / TURN_S), "MiB": used["MiB"],
         "descriptors": used["descriptors"], "threads": used["threads"], "acknowledged": sum(seen.kept.values()), "lost": missing,
+        "skipped in advance": seen.skipped,
         "errors": dict(seen.errors), "refused in words": dict(seen.refused), "load average": used["load average"],
     }  # fmt: skip
 

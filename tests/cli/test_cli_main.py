@@ -99,7 +99,7 @@ def test_labs_hand_over_port_and_browser(sh, monkeypatch):
     asked = {}
     monkeypatch.setattr("ironlaw.server.serve", lambda **options: asked.update(options))
     assert sh("labs", "--port", "8080", "--no-browser")[0] == 0
-    assert asked == {"port": 8080, "open_browser": False, "token": None}
+    assert asked == {"port": 8080, "open_browser": False, "token": None, "pages": None}
     assert sh("labs", "--no-token")[0] == 0 and asked["token"] == ""
     assert sh("labs", "--token", "a-long-enough-token")[0] == 0 and asked["token"] == "a-long-enough-token"
     assert sh("labs", "--token", "")[0] == 2

@@ -142,10 +142,10 @@ def test_an_act_is_answered_with_what_it_changed(site: TestClient):
 def test_a_lab_that_is_not_there_and_one_too_many_say_so(site: TestClient, monkeypatch: pytest.MonkeyPatch):
     with site.websocket_connect("ws://127.0.0.1:2718/lab/lab_99_none/ws", headers=OURS) as socket:
         assert "lab_99_none" in socket.receive_json()["error"]
-    monkeypatch.setattr(lab_socket, "MOST", 1)
+    monkeypatch.setattr(site.app.state.labs.sockets, "most", 1)
     with connect(site, OURS) as first, connect(site, OURS) as second:
         assert "cells" in first.receive_json()
-        assert second.receive_json() == {"error": lab_socket.CROWDED}
+        assert second.receive_json() == {"error": lab_socket.crowded(1)}
         with pytest.raises(WebSocketDisconnect) as closed:
             second.receive_text()
     assert closed.value.code == lab_socket.REFUSED

@@ -16,6 +16,7 @@ ironlaw labs --port 8080 --no-browser
 
 
 DEFAULT = 2718
+PAGES, MOST_PAGES = 250, 5000
 
 
 @checked
@@ -25,8 +26,15 @@ def port(text: str) -> int:
     return int(text)
 
 
+@checked
+def pages(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_PAGES:
+        raise BadValue(f"{text!r} is not a number of labs; give a whole number from 1 to {MOST_PAGES:,}, such as {PAGES}")
+    return int(text)
+
+
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw labs [NAME] [--port N] [--no-browser] [--token VALUE | --no-token]"
+    parser.usage = "ironlaw labs [NAME] [--port N] [--pages N] [--no-browser] [--token VALUE | --no-token]"
     parser.add_argument(
         "name", metavar="NAME", nargs="?", help="the lab to open, such as 01 or lab_01_magnitude; without it, the start page"
     )
@@ -36,6 +44,9 @@ def add(parser: Parser) -> None:
         type=port,
         default=DEFAULT,
         help=f"port to listen on (default {DEFAULT}); the next free one if it is taken",
+    )
+    parser.add_argument(
+        "--pages", metavar="N", type=pages, help=f"how many labs may be open at once (default {PAGES}); one more is told so, in words"
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
     who = parser.add_mutually_exclusive_group()
@@ -53,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.token == "":
         raise BadValue("--token is empty; give a value, or --no-token to let in every user of this machine")
-    serve(port=args.port, open_browser=not args.no_browser, token="" if args.no_token else args.token, **chosen)
+    serve(port=args.port, pages=args.pages, open_browser=not args.no_browser, token="" if args.no_token else args.token, **chosen)
     return 0
 
 

@@ -101,26 +101,16 @@ class Aim:
         except IronlawError:
             return None
         name, title = (limit.name, limit.title) if limit else ("", "")
-        return Design(limit is None, name, title, ", ".join(self.words(values, name) for name in self._shown(values)))
-
-    def _shown(self, values: Values) -> list[str]:
-        hidden = {dial["id"] for dial in self.dials(values) if dial.get("hidden")}
-        return [name for name in self.goal.turns if name in values and name not in hidden]
+        dials = {dial["id"]: dial for dial in self.dials(values)}  # built once: a page asks for this with every dial that rests
+        shown = [dials[name] for name in self.goal.turns if name in values and not dials.get(name, {"hidden": True}).get("hidden")]
+        return Design(limit is None, name, title, ", ".join(as_words(dial, values[dial["id"]]) for dial in shown))
 
     def label(self, name: str) -> str:
         return next(str(dial["label"]) for dial in self.dials(self.values) if dial["id"] == name)
 
     def words(self, values: Values, name: str) -> str:
         """`ZeRO stage: 3`, as the dial shows it."""
-        dial = next(dial for dial in self.dials(values) if dial["id"] == name)
-        value, unit = values[name], dial.get("unit", "")
-        if dial["type"] == "switch":
-            return f"{dial['label']}: {'on' if value else 'off'}"
-        if "options" in dial:
-            shown = next((option["label"] for option in dial["options"] if option["value"] == value), str(value))
-            return f"{dial['label']}: {shown}"
-        shown = f"{value:,.0f}" if float(value).is_integer() else significant(float(value))
-        return f"{dial['label']}: {joined(shown, unit)}"
+        return as_words(next(dial for dial in self.dials(values) if dial["id"] == name), values[name])
 
     def judging(self, compute: Callable[[Values], View], act: str) -> Callable[[Values], View]:
         """What the instrument shows, with a banner that never calls a design good which the goal does not."""
@@ -162,3 +152,14 @@ class Aim:
         if turns is None:
             return None
         return {**start, **turns} if self.goal.tight else search.fewest(start, {**start, **turns})
+
+
+def as_words(dial: Dial, value: Any) -> str:
+    """`ZeRO stage: 3`."""
+    if dial["type"] == "switch":
+        return f"{dial['label']}: {'on' if value else 'off'}"
+    if "options" in dial:
+        shown = next((option["label"] for option in dial["options"] if option["value"] == value), str(value))
+        return f"{dial['label']}: {shown}"
+    shown = f"{value:,.0f}" if float(value).is_integer() else significant(float(value))
+    return f"{dial['label']}: {joined(shown, dial.get('unit', ''))}"

@@ -31,7 +31,7 @@ from ironlaw.server.direct_socket import direct
 from ironlaw.server.door import Door
 from ironlaw.server.guard import SECURITY, Guard
 from ironlaw.server.lab_routes import Labs, ahead
-from ironlaw.server.request_limits import Bodies
+from ironlaw.server.request_limits import PAGES, Bodies
 from ironlaw.server.static_files import Immutable
 from ironlaw.widget.assets import CSS
 from ironlaw.widget.direct_answers import HOSTED
@@ -40,10 +40,12 @@ FIRST_PICTURE = "/roofline.json"
 COUNT = re.compile(r"[0-9]{1,9}")
 
 
-def create_app(stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS, door_token: str = "") -> Starlette:
-    """`stop` ends the server; `door_token` is its secret, and without one everybody on this machine is let in."""
+def create_app(
+    stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS, door_token: str = "", most_pages: int = PAGES
+) -> Starlette:
+    """`stop` ends the server; `door_token` is its secret, and without one everybody on this machine is let in; `most_pages` may be open."""
     keeper, token, first_visit = Keeper(), secrets.token_urlsafe(24), threading.Event()
-    labs, door = Labs(labs_folder), Door(door_token)
+    labs, door = Labs(labs_folder, most_pages), Door(door_token)
     HOSTED["explore"] = explored
 
     def show(message: str = "", wrong: dict[str, str] | None = None) -> Response:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from starlette.concurrency import run_in_threadpool
+import json
+
 from starlette.websockets import WebSocket
+
+from ironlaw.server.work_queue import AHEAD, LOOK, WORK
 
 LONGEST = 65536  # characters of a question
 NO_TEXT = 1003  # WebSocket's code for a kind of data that is not taken
+SKIPPED = json.dumps({"skipped": "others wait"})  # a page ignores it, and asks again when the next dial is turned
 
 
 async def direct(socket: WebSocket) -> None:
@@ -19,5 +23,10 @@ async def direct(socket: WebSocket) -> None:
         if text is None:
             await socket.close(NO_TEXT, "send text, not bytes")
             return
-        answer = await run_in_threadpool(reply, text) if len(text) <= LONGEST else refusal(f"more than {LONGEST} characters")
+        if len(text) > LONGEST:
+            answer = refusal(f"more than {LONGEST} characters")
+        elif '"ahead":true' in text:  # as a page writes it; nobody waits for this one
+            answer = SKIPPED if WORK.is_busy else await WORK.run(AHEAD, reply, text)
+        else:
+            answer = await WORK.run(LOOK, reply, text)
         await socket.send_text(answer)

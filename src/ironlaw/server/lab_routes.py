@@ -28,6 +28,7 @@ from ironlaw.pages.page_templates import static
 from ironlaw.server import glossary_routes, pages
 from ironlaw.server.form_parsing import one_at_a_time
 from ironlaw.server.lab_socket import Sockets
+from ironlaw.server.request_limits import PAGES
 
 QUIET_S = 1.5  # without a request, get the other labs ready
 # No script but the server's own files: one that is smuggled in, in a text of the ledger say, does not run.
@@ -40,8 +41,8 @@ POLICY = (
 class Labs:
     """An ASGI app for everything under /lab/."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.sockets = folder, Sockets()
+    def __init__(self, folder: Path, pages: int = PAGES) -> None:
+        self.folder, self.sockets = folder, Sockets(pages)
         self.last_request = -QUIET_S  # when a lab last had a request
         one_at_a_time()
         offer_direct()

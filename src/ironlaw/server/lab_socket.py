@@ -14,29 +14,28 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocket
 
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.pages.lab_catalogue import Lab
 from ironlaw.server.direct_socket import NO_TEXT
+from ironlaw.server.request_limits import PAGES
+from ironlaw.server.work_queue import ACT, OPEN, WORK
 
 LOG = logging.getLogger(__name__)
-MOST = 48  # pages that are open at once, of all labs
-CROWDED = f"{MOST} labs are open; close one, then load this page again"
 FAULT = "this is a bug in ironlaw, and what you committed is kept; load the page again"
 REFUSED = 4000  # the socket's code for a page that need not try again
 
 
 class Sockets:
-    """The pages that are open."""
+    """The pages that are open, of all labs: `most` at once."""
 
-    def __init__(self) -> None:
-        self.count = 0
+    def __init__(self, most: int = PAGES) -> None:
+        self.count, self.most = 0, most
 
     async def serve(self, socket: WebSocket, lab: Lab | None, slug: str) -> None:
         await socket.accept()
-        reason = CROWDED if self.count >= MOST else self.trouble(lab, slug)
+        reason = crowded(self.most) if self.count >= self.most else self.trouble(lab, slug)
         if reason or lab is None:
             await socket.send_text(text({"error": reason}))
             await socket.close(REFUSED, "this lab did not open")
@@ -44,20 +43,24 @@ class Sockets:
         self.count += 1
         desk = LabDesk(lab)
         try:
-            await socket.send_text(await run_in_threadpool(answer, desk.open))
+            await socket.send_text(await WORK.run(OPEN, answer, desk.open))
             while (message := await socket.receive())["type"] == "websocket.receive":
                 if message.get("text") is None:
                     await socket.close(NO_TEXT, "send text, not bytes")
                     return
-                await socket.send_text(await run_in_threadpool(answer, desk.act, message["text"]))
+                await socket.send_text(await WORK.run(ACT, answer, desk.act, message["text"]))
         finally:
             self.count -= 1
-            await run_in_threadpool(desk.close)
+            await WORK.run(ACT, desk.close)
 
     def trouble(self, lab: Lab | None, slug: str) -> str:
         if lab is None:
             return f"there is no lab {slug!r}; choose one from the list"
         return "" if lab.ready else lab.error
+
+
+def crowded(most: int) -> str:
+    return f"{most} labs are open, and this server takes no more. Close one, or start it with a larger --pages, then load this page again"
 
 
 class LabDesk:

@@ -1,7 +1,8 @@
-"""How much one request may bring, and how long a connection may take to say what it wants.
+"""How many pages and connections there may be, how much one request may bring, and how long a connection may take to say what it wants.
 
 uvicorn has no time limit for the headers of a first request, and holds any number of connections. Here a connection that has not
-sent a whole request in time is closed; where there are too many, the one that has kept us waiting longest makes room.
+sent a whole request in time is closed; where too many are about to, the one that has kept us waiting longest makes room. There are enough
+connections for the pages that may be open, so that a page too many is told so by its lab; a connection too many gets 503 and a sentence.
 Behind the door, so for those who are let in: a body is counted while it is read, whatever its Content-Length says.
 """
 
@@ -14,7 +15,10 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS_S = 10.0  # for the headers of a request, from the first byte or the connection's start
-MOST_CONNECTIONS = 256
+PAGES = 250  # labs that may be open at once, unless `ironlaw labs --pages` says otherwise
+PER_PAGE, BESIDE = 4, 64  # connections: a page's two sockets and what it fetches; the start page, strangers
+MOST_WAITING = 256  # connections without a whole request
+FILES = 64  # descriptors for everything else
 BODY = 2 * 2**20  # bytes, of what a page sends
 UPLOADS = {"/do/import": 20 * 2**20}  # a whole course is under one
 SOCKET_MESSAGE = 2**20  # bytes of one WebSocket message
@@ -25,8 +29,10 @@ class Patient(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
-            next(iter(WAITING), self).give_up()
+        if self.limit_concurrency and len(self.connections) > self.limit_concurrency + BESIDE:
+            self.give_up()  # from `limit_concurrency` on uvicorn answers 503
+        elif len(WAITING) >= MOST_WAITING:
+            next(iter(WAITING)).give_up()
         self.wait()
 
     def data_received(self, data: bytes) -> None:
@@ -54,6 +60,29 @@ class Patient(H11Protocol):
 
 
 WAITING: dict[Patient, asyncio.TimerHandle] = {}  # connections without a whole request, the oldest first
+
+
+def connections(pages: int) -> int:
+    """How many, for so many open pages."""
+    return PER_PAGE * pages + BESIDE
+
+
+def allow_descriptors(pages: int) -> int:
+    """Lets this process have as many descriptors as that takes, where the system does; returns for how many pages they are enough."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return pages
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections(pages) + BESIDE + FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        new = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (new, hard))
+            soft = new
+        except (OSError, ValueError):
+            pass
+    return pages if soft == resource.RLIM_INFINITY else max(1, min(pages, (soft - 2 * BESIDE - FILES) // PER_PAGE))
 
 
 class TooLarge(Exception):

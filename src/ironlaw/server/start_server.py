@@ -36,12 +36,12 @@ LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
 
 def serve(
     port: int = PORT, open_browser: bool = True, host: str = "127.0.0.1", lab: str = "", folder: Path | None = None,
-    token: str | None = None,
+    token: str | None = None, pages: int | None = None,
 ) -> None:  # fmt: skip
     """Serve gallery and labs until Ctrl-C. A port that is taken gives way to the next free one; 0 takes any; `lab` is opened.
 
     `folder` holds the labs, if it is not the one of this package. `token` must be in the address that is opened first; None
-    chooses one, and an empty one asks for none.
+    chooses one, and an empty one asks for none. `pages`: how many labs may be open at once.
     """
     try:
         import uvicorn
@@ -79,12 +79,16 @@ def serve(
         say(OPEN)
     config: dict[str, Any] = {"log_level": "warning", "access_log": False, "proxy_headers": False, "server_header": False}
     config |= {"http": request_limits.Patient, "ws_max_size": request_limits.SOCKET_MESSAGE, "ws_max_queue": 8}
+    most = request_limits.allow_descriptors(pages or request_limits.PAGES)
+    if pages and most < pages:
+        say(f"this system allows ironlaw too few open files for {pages} labs at once; {most} may be open (ulimit -n raises it)")
+    config["limit_concurrency"] = request_limits.connections(most)
     config["ws_per_message_deflate"] = False  # nothing leaves this machine: packing and unpacking would only cost time
 
     def stop() -> None:
         server.should_exit = True
 
-    app = create_app(stop, folder or LABS, token)
+    app = create_app(stop, folder or LABS, token, most)
     ledger = threading.Thread(target=app.state.keeper.records, daemon=True)
     ledger.start()
     ledger.join(LEDGER_S)  # or the first page would wait for it; a database that does not answer holds up nothing
