@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from itertools import accumulate
 
 LINE = 480  # characters of names that a message lists at most
+LONGEST, HEAD, TAIL = 5_000, 3_500, 1_000  # characters of a message: a value in it may have any length; the next step is at its end
 
 
 class IronlawError(Exception):
@@ -19,7 +20,7 @@ class IronlawError(Exception):
     field: str = ""
 
     def __init__(self, message: str = "", field: str = "") -> None:
-        super().__init__(message)
+        super().__init__(message if len(message) <= LONGEST else f"{message[:HEAD]} … {message[-TAIL:]}")
         if field:
             self.field = field
 

@@ -53,17 +53,24 @@ def _scale(unit: str) -> tuple[str, float] | None:
     return None
 
 
+def _float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.inf
+
+
 def parse(text: str | float, unit: str | None = None) -> float:
     """A figure in SI. `unit` is what it must be (`"B/s"`); a bare number is taken to be in that unit."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        value, written = float(text), ""
+        value, written = _float(text), ""
     else:
         match = _TEXT.match(str(text))
         if match is None:
-            raise BadValue(f"cannot read {text!r} as a figure; write a number and a unit, such as '3.35 TB/s' or '10 us'")
+            raise BadValue(f"cannot read {text!r:.200} as a figure; write a number and a unit, such as '3.35 TB/s' or '10 us'")
         value, written = float(match[1].replace(",", "").replace("_", "")), match[2]
     if not math.isfinite(value):
-        raise BadValue(f"{text!r} is not a finite number; give a finite one")
+        raise BadValue(f"{text!r:.80} is not a finite number; give a finite one")
     if not written:
         if unit is None and not isinstance(text, (int, float)):
             raise BadValue(f"{text!r} has no unit; write one of {', '.join(UNITS)} after it, optionally with a prefix")

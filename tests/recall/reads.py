@@ -47,6 +47,8 @@ class Log:
 class Machine(Hardware):
     """A machine that says what is read of it."""
 
+    __module__ = "ironlaw.test"  # expressions read attributes of our own values alone
+
     def __getattribute__(self, name: str) -> Any:
         data = object.__getattribute__(self, "__dict__")
         if name in PLAIN and "log" in data:
@@ -72,6 +74,8 @@ class Machine(Hardware):
 
 
 class Level:
+    __module__ = "ironlaw.test"  # expressions read attributes of our own values alone
+
     def __init__(self, log: Log, slug: str, level: Any, names: Mapping[str, str]) -> None:
         self.log, self.slug, self.whole, self.names, self.name, self.label = log, slug, level, names, level.name, level.label
 
@@ -86,6 +90,8 @@ class Level:
 
 class Figures:
     """A graph, its work, or a row of evidence: attributes that are figures are noted, the others passed on."""
+
+    __module__ = "ironlaw.test"  # expressions read attributes of our own values alone
 
     def __init__(self, log: Log, owner: str, whole: Any, units: Mapping[str, str]) -> None:
         self.log, self.owner, self.whole, self.units = log, owner, whole, units

@@ -1,23 +1,24 @@
 """Expressions of claims, keys and cards: Python over `NAMESPACE` and nothing else.
 
-No builtins, no names or attributes with a leading underscore, no way from a value to the frame or the function that made it. They come with
-the package, and a file of data must not be able to run code all the same.
+They come with the package or with a lab of one's own, and a file of data must not be able to run code all the same: `expression_tree` says
+what an expression may be, `expression_limits` how large and how long it may become.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Mapping
 from functools import cache
 from types import CodeType
 from typing import Any
 
+from ironlaw.claims.expression_limits import Limits
+from ironlaw.claims.expression_tree import guarded, tree
 from ironlaw.claims.names import NAMESPACE
 from ironlaw.errors import BadRegistry
 
-INNER = ("gi_", "f_", "cr_", "ag_", "tb_", "co_", "func_")  # attributes that lead from a value to the code behind it
-WRITES = ("format", "format_map")  # a text's own way to attributes
-REFUSED = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+LONGEST_QUOTE = 800  # characters of an expression in a message
 
 
 def compute(expression: str, where: str, more: Mapping[str, Any] | None = None) -> Any:
@@ -26,9 +27,17 @@ def compute(expression: str, where: str, more: Mapping[str, Any] | None = None) 
         code, names = _compiled(expression)
         given = more or {}
         used = {name: NAMESPACE[name] for name in names if name in NAMESPACE and name not in given}
-        return eval(code, {"__builtins__": {}, **used, **given})
+        return eval(code, {"__builtins__": {}, **Limits().names(), **used, **given})
     except Exception as error:
-        raise BadRegistry(f"{where}: cannot compute {expression!r}: {error}; fix the expression there") from error
+        raise BadRegistry(f"{where}: cannot compute {_brief(expression)}: {_reason(error)}; fix the expression there") from error
+
+
+def _reason(error: Exception) -> str:
+    return "it calls itself without end" if isinstance(error, RecursionError) else str(error)[:500]
+
+
+def _brief(expression: str) -> str:
+    return repr(expression if len(expression) <= LONGEST_QUOTE else f"{expression[:LONGEST_QUOTE]}…")
 
 
 def evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None) -> float:
@@ -36,15 +45,15 @@ def evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None)
     result = compute(expression, where, more)
     try:
         return float(result)
-    except (TypeError, ValueError) as error:
-        raise BadRegistry(f"{where}: cannot compute {expression!r}: {error}; fix the expression there") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadRegistry(f"{where}: cannot compute {_brief(expression)}: {_reason(error)}; fix the expression there") from error
 
 
 def figure(expression: str, where: str, case: Mapping[str, Any]) -> float:
     """The same for a claim under one of its premises, kept for as long as the names that it uses stay as they are."""
     try:
         used = tuple(id(NAMESPACE[name]) for name in _compiled(expression)[1] if name in NAMESPACE)
-    except (SyntaxError, ValueError):
+    except ValueError:
         used = ()  # `evaluate` says what is wrong with it
     key = (expression, tuple(sorted(case.items())), used)
     if key not in _figures:
@@ -59,7 +68,7 @@ def kept(expression: str, where: str, more: Mapping[str, Any]) -> Any:
     """What `compute` says with the same `more` every time, kept for as long as the names that the expression uses stay as they are."""
     try:
         key = (expression, tuple(NAMESPACE[name] for name in _compiled(expression)[1] if name in NAMESPACE))
-    except (SyntaxError, ValueError):
+    except ValueError:
         return compute(expression, where, more)  # which says what is wrong with it
     if key not in _kept:
         _kept[key] = compute(expression, where, more)
@@ -71,9 +80,9 @@ _kept: dict[tuple[Any, ...], Any] = {}
 
 def literals(expression: str) -> list[float]:
     """The numbers that are written in an expression."""
-    tree = ast.parse(f"({expression.strip()})", mode="eval")
-    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-    return [float(value) for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    values = [node.value for node in ast.walk(tree(expression)) if isinstance(node, ast.Constant)]
+    numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    return [float(number) for number in numbers if abs(number) <= sys.float_info.max]
 
 
 def names(expression: str) -> set[str]:
@@ -84,16 +93,6 @@ def names(expression: str) -> set[str]:
 @cache
 def _compiled(expression: str) -> tuple[CodeType, tuple[str, ...]]:
     """The code, and the names that it uses."""
-    tree = ast.parse(f"({expression.strip()})", mode="eval")
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, REFUSED):
-            raise ValueError(f"{type(node).__name__} is not allowed in an expression")
-        if isinstance(node, ast.Attribute) and (node.attr.startswith(INNER) or node.attr in WRITES):
-            raise ValueError(f"the attribute {node.attr!r} is not allowed in an expression")
-        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-        if name.startswith("_"):
-            raise ValueError(f"{name!r} has a leading underscore")
-        if isinstance(node, ast.Name):
-            names.add(node.id)
-    return compile(tree, "<claim>", "eval"), tuple(sorted(names))
+    parsed = tree(expression)
+    names = {node.id for node in ast.walk(parsed) if isinstance(node, ast.Name)}
+    return compile(guarded(parsed), "<claim>", "eval"), tuple(sorted(names))

@@ -17,6 +17,16 @@ def add(parser: Parser, command: str) -> None:
     add_json(parser)
 
 
+def example(args: Any, design: str) -> bool:
+    """Whether a design to start from was asked for; then it is printed."""
+    if args.example and args.json:
+        raise BadValue("--example prints TOML, so it can't be combined with --json; leave one of them out")
+    if args.example and not args.file:
+        print(design, end="")
+        return True
+    return False
+
+
 def tables(args: Any, command: str) -> dict[str, Any]:
     """As they stand in the file."""
     if not args.file:

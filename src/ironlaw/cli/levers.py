@@ -50,8 +50,7 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.example and not args.file:
-        print(DESIGN, end="")
+    if design_file.example(args, DESIGN):
         return 0
     asked = Levers.read(design_file.tables(args, "levers"))
     draw.emit(asked.to_json()) if args.json else tornado_text.report(asked.answer)

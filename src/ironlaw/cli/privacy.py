@@ -34,8 +34,7 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.example and not args.file:
-        print(DESIGN, end="")
+    if design_file.example(args, DESIGN):
         return 0
     asked = Privacy.read(design_file.tables(args, "privacy"))
     draw.emit(asked.to_json()) if args.json else private.report(asked.answer)

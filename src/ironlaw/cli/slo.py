@@ -57,8 +57,7 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.example and not args.file:
-        print(DESIGN, end="")
+    if design_file.example(args, DESIGN):
         return 0
     asked = Slo.read(design_file.tables(args, "slo"))
     draw.emit(asked.to_json()) if args.json else promises.report(asked.answer)

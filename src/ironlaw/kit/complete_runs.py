@@ -5,7 +5,7 @@ Apart from local_runs.py, since it brings every experiment, and a learner who ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ironlaw.kit.measured_run import Measured
@@ -14,15 +14,19 @@ from ironlaw.measure.experiments import (
     checkpointing,
     collectives_trial,
     compression,
+    dp_sgd,
     energy_trial,
     fan_out,
     kv_decode,
     line_trial,
     memory_trial,
     omission,
+    pgd,
     resample,
+    scaling_trial,
     stages_trial,
     staircase_trial,
+    tails_trial,
     train_here,
     workers,
 )
@@ -44,16 +48,31 @@ NEEDED: dict[str, tuple[dict[str, Any], ...]] = {
         *({"kind": "case", "name": name} for name in (checkpointing.SAVE, checkpointing.RESTART)),
         *({"kind": "figure", "name": checkpointing.GOODPUT, "factor": factor} for factor in checkpointing.FACTORS),
     ),
+    "tails": tuple(
+        {"kind": "case", "name": name, "neighbours": n} for name in ("one", "chain", "independent") for n in (0, tails_trial.NEIGHBOURS)
+    ),
+    "dp_sgd": tuple({"kind": "figure", "name": "accuracy", "records": records, "noise": noise} for records, noise in dp_sgd.CASES),
+    "pgd": (
+        *({"kind": "case", "name": name} for name in ("step", "forward")),
+        *({"kind": "figure", "name": "attacked", "attack": attack, "epsilon": e} for attack in pgd.ATTACKS for e in pgd.EPSILONS),
+    ),
     "energy": tuple({"kind": "case", "name": energy_trial.TIME, "batch": batch} for batch in energy_trial.BATCHES),
     "bits": tuple({"kind": "figure", "bits": b, "scale": str(scale)} for b in compression.BITS for scale, _ in compression.SCALES),
     "formats": tuple({"kind": "case", "name": name, "batch": 1} for name in (compression.PLAIN, "fp16", "int8", "zeros_90", "csr_90")),
 }
 
 
+# experiment -> figures that the parameters of these rows must hold
+FIGURES = {"tails": ("p99_s",), "dp_sgd": ("epsilon",)}
+
+
 def complete(run: Measured) -> bool:
     """Whether the rows are there that the labs speak of."""
     if run.experiment in NEEDED:
-        return all(run.row(**wanted) for wanted in NEEDED[run.experiment])
+        rows = [run.row(**wanted) for wanted in NEEDED[run.experiment]]
+        return all(row is not None and _has_figures(row, FIGURES.get(run.experiment, ()), zero=True) for row in rows)
+    if run.experiment == "scaling":
+        return _computes(lambda: scaling_trial.compare(run.rows))
     if run.experiment == "fan_out":
         leaf, last = run.row(kind="case", name=fan_out.LEAF), fan_out.JOINED[-1]
         pages = all(run.row(kind="case", name=name, k=last) for name in (fan_out.PAGE, fan_out.INDEPENDENT))
@@ -77,9 +96,20 @@ def complete(run: Measured) -> bool:
     return "eager" in modes and len(modes) > 1
 
 
-def _has_figures(row: Mapping[str, Any] | None, names: Sequence[str]) -> bool:
-    """Whether a row's parameters hold these figures, above 0; a ledger may come from anywhere."""
-    return row is not None and all(isinstance(row["params"].get(n), (int, float)) and 0 < row["params"][n] < 1e9 for n in names)
+def _computes(act: Callable[[], object]) -> bool:
+    try:
+        act()
+    except Exception:  # whatever rows from elsewhere lack
+        return False
+    return True
+
+
+def _has_figures(row: Mapping[str, Any] | None, names: Sequence[str], zero: bool = False) -> bool:
+    """Whether a row's parameters hold these figures, above 0 or from 0 on; a ledger may come from anywhere."""
+    if row is None:
+        return False
+    params = row.get("params", {})
+    return all(isinstance(params.get(n), (int, float)) and (0 < params[n] < 1e9 or (zero and params[n] == 0)) for n in names)
 
 
 def is_curve(values: Any) -> bool:

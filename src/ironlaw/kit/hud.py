@@ -9,6 +9,7 @@ from html import escape, unescape
 
 from ironlaw.kit.prose import inline
 from ironlaw.kit.save import Receipt
+from ironlaw.ledger.events import local_time
 
 MEETS, FAILS = "meets the goal", "does not meet the goal yet"
 
@@ -42,7 +43,7 @@ def design(meets: bool) -> Item:
 def clock(time: str, now: datetime | None = None) -> str:
     """A time of the ledger on the learner's own clock, and of another day its date. `now`: the present, in the learner's zone."""
     now = now or datetime.now().astimezone()
-    local = datetime.fromisoformat(time).astimezone(now.tzinfo)
+    local = local_time(time, now.tzinfo)
     return f"{local:%H:%M}" if local.date() == now.date() else f"{local:%Y-%m-%d}"
 
 

@@ -30,8 +30,12 @@ LATEX = re.compile(r"\$\$(.+?)\$\$|\$(?!\s)([^$\n]+?)(?<!\s)\$", re.DOTALL)
 RAISED = re.compile('(?<!aria-hidden="true">)(?<![\\w\u202f])10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+')  # not what `dress` has written already
 DISGUISE = 0xE100  # private-use characters, one for each of ASCII
 DISGUISED = re.compile("[\ue100-\ue17f]")
+OWN = re.compile("[\ue000\ue001\ue100-\ue17f]")  # characters that mean something here, and nothing in a text from elsewhere
 SPECIAL = re.compile(r"[<>&\"'`*_\[\]!$|\\]")  # what begins a tag, an entity, emphasis, code, a link, a picture, a formula or a cell
 PLACEHOLDER = re.compile("(\\(?)\ue000(\\d+)\ue001([).,;:]*)")  # private-use characters: Markdown reserves the control characters
+
+
+HELD = re.compile("[\ue000\ue001]")
 
 
 class Markup(str):
@@ -42,7 +46,7 @@ class Markup(str):
 
 def plain(text: str) -> Markup:
     """A text that will be shown as it stands. What means something to Markdown or HTML passes Markdown in disguise, code spans too."""
-    return Markup(SPECIAL.sub(lambda match: chr(DISGUISE + ord(match[0])), text))
+    return Markup(SPECIAL.sub(lambda match: chr(DISGUISE + ord(match[0])), OWN.sub("", text)))
 
 
 def html(markdown: str) -> Markup:
@@ -59,12 +63,12 @@ def _html(markdown: str) -> Markup:
         formulas.append(formula(match))
         return f"\ue000{len(formulas) - 1}\ue001"
 
-    text = Markdown(extensions=[TableExtension(), SaneListExtension()]).convert(LATEX.sub(hold, markdown)).strip()
+    text = Markdown(extensions=[TableExtension(), SaneListExtension()]).convert(LATEX.sub(hold, HELD.sub("", markdown))).strip()
     text = SETTING.sub(BUTTON, text)
     text = RAISED.sub(lambda match: _read_out(match[0], spoken(match[0])), text)
     for symbol, term in TERMS:
         text = text.replace(symbol, f'<span class="il-term il-{term}">{symbol}</span>')
-    text = PLACEHOLDER.sub(lambda match: _together(match[1], formulas[int(match[2])], match[3]), text)
+    text = PLACEHOLDER.sub(lambda match: _together(match[1], formulas[int(match[2])], match[3]), text)  # `hold` wrote every one of them
     return Markup(DISGUISED.sub(lambda match: escape(chr(ord(match[0]) - DISGUISE)), text))
 
 

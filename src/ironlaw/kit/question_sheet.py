@@ -176,4 +176,9 @@ def evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None)
 @cache
 def is_hard_coded(expression: str) -> bool:
     """Whether a key calls nothing, and so is hard-coded rather than computed."""
-    return not any(isinstance(node, ast.Call) for node in ast.walk(ast.parse(f"({expression.strip()})", mode="eval")))
+    from ironlaw.claims.expression_tree import tree
+
+    try:
+        return not any(isinstance(node, ast.Call) for node in ast.walk(tree(expression)))
+    except ValueError:
+        return False  # `evaluate` says what is wrong, and where

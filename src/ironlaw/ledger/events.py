@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from typing import Any
 from uuid import uuid4
@@ -66,6 +66,15 @@ def now() -> str:
 
 def utc(time: datetime) -> str:
     return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def local_time(time: str, zone: tzinfo | None = None) -> datetime:
+    """A time of the ledger on the clock of `zone`, else of this machine. One at the end of the calendar stays in UTC."""
+    moment = datetime.fromisoformat(time)
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment
 
 
 def encode(payload: dict[str, Any]) -> str:

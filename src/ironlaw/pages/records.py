@@ -12,17 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import IronlawError, LedgerDamaged, LedgerUnavailable
+from ironlaw.ledger.events import local_time
 from ironlaw.units import counted
 
 STAGES = ("not started", "Act I", "Act II", "complete")
 REVIEW = "review"  # it has cards instead of acts
 FAULT = "{} while it was read. This is a bug in ironlaw. Everything is still there; download the export below and report it."
 RECENT = 50  # events after which a notice about the ledger has been read
-
-
-def local_time(time: str) -> datetime:
-    """On the clock of the machine, which is the learner's."""
-    return datetime.fromisoformat(time).astimezone()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ironlaw.backends.rows import Row
 from ironlaw.claims import claim, compute, row
+from ironlaw.claims.expression_tree import tree
 from ironlaw.engine.device.chains import chain
 from ironlaw.engine.device.compilation import sensitivity
 from ironlaw.engine.device.fusion import fuse
@@ -138,13 +139,16 @@ def clear_caches() -> None:
 def names(expression: str) -> frozenset[str]:
     """The names that an expression reads."""
     try:
-        tree = ast.parse(f"({expression.strip()})", mode="eval")
-    except SyntaxError:
+        parsed = tree(expression)
+    except ValueError:
         return frozenset()  # `evaluate` says what is wrong, and where
-    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in ast.walk(parsed) if isinstance(node, ast.Name))
 
 
 def is_hardcoded(expression: str, drawn: Iterable[str] = ()) -> bool:
     """Whether an expression uses neither the engine, the registries nor a drawn value."""
-    tree = ast.parse(f"({expression.strip()})", mode="eval")
-    return not names(expression) & set(drawn) and not any(isinstance(node, ast.Call) for node in ast.walk(tree))
+    try:
+        calls = any(isinstance(node, ast.Call) for node in ast.walk(tree(expression)))
+    except ValueError:
+        return False  # `evaluate` says what is wrong, and where
+    return not names(expression) & set(drawn) and not calls

@@ -152,7 +152,7 @@ def read_setting(text: str | tuple[str, Any]) -> tuple[str, Any]:
         raise BadValue(f"{text!r} is not a setting; write KEY=VALUE, such as num_hidden_layers=4")
     try:
         return key, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return key, value
 
 

@@ -27,7 +27,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 def compiled(name: str, text: Any) -> ast.expr:
     """The formula's tree; refused where it is anything but arithmetic."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        return ast.Constant(float(text))
+        return ast.Constant(_finite(name, text))
     if not isinstance(text, str) or len(text) > LONGEST:
         raise BadValue(f'{name} is {text!r:.80}; write a formula as text, such as "work / rate"', name)
     try:
@@ -37,6 +37,15 @@ def compiled(name: str, text: Any) -> ast.expr:
     for node in ast.walk(tree):
         _check(name, node)
     return tree
+
+
+def _finite(name: str, number: float) -> float:
+    try:
+        if math.isfinite(number):
+            return float(number)
+    except OverflowError:  # a whole number of hundreds of digits
+        pass
+    raise BadValue(f"{name} is {number!r:.80}; give a finite number, or a formula", name)
 
 
 def _check(name: str, node: ast.AST) -> None:
@@ -62,6 +71,8 @@ def evaluate(name: str, tree: ast.expr, values: Mapping[str, float]) -> float:
     """The number; a division by zero or a power that has none is refused by name."""
     try:
         return float(_value(tree, values))
+    except RecursionError:
+        raise BadValue(f"{name} is nested too deeply; split it into several formulas", name) from None
     except (ZeroDivisionError, OverflowError, ValueError, TypeError) as error:
         if isinstance(error, BadValue):
             raise BadValue(f"{name}: {error}", name) from None

@@ -47,8 +47,8 @@ EXAMPLES = {"s": "10 us", "B": "51 MB", "B/s": "2 TB/s", "FLOP": "8.2 GFLOP"}
 def _bare(value: float | str, example: str) -> float:
     try:
         return float(value.replace(",", "") if isinstance(value, str) else value)  # commas may separate thousands
-    except ValueError:
-        raise BadValue(f"{value!r} is not a number; write one such as {example or 1450}") from None
+    except (ValueError, OverflowError):  # a whole number of hundreds of digits
+        raise BadValue(f"{value!r:.200} is not a number; write one such as {example or 1450}") from None
 
 
 def read_share(value: Any, above: bool = False, below: bool = False) -> float:

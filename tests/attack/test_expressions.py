@@ -1,0 +1,190 @@
+"""Every place that computes what a text says: nothing runs code, opens a file other than the package's, recurses without end or takes long.
+What is refused is refused with a message.
+
+`IRONLAW_ATTACK=full`: 2,000 texts at each place.
+"""
+
+import json
+import random
+import sys
+import time
+import tomllib
+from collections import Counter
+from contextlib import suppress
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+
+import hostile_expressions as hostile
+import pytest
+from attack_length import length
+
+import ironlaw
+from ironlaw.claims import compute
+from ironlaw.claims.expressions import evaluate, literals, names
+from ironlaw.claims.expressions import figure as claim_figure
+from ironlaw.claims.names import NAMESPACE
+from ironlaw.errors import IronlawError
+from ironlaw.kit import question_sheet
+from ironlaw.recall import card_expressions
+from ironlaw.study.axis import axis
+from ironlaw.systems.captures import read_setting
+from ironlaw.systems.fields import parameters
+from ironlaw.systems.questions.call import Call
+from ironlaw.systems.questions.levers import Levers
+from ironlaw.systems.questions.privacy import Privacy
+from ironlaw.systems.questions.serving import Serving
+from ironlaw.systems.questions.slo import Slo
+from ironlaw.systems.questions.training_layout import TrainingLayout
+from ironlaw.systems.questions.training_memory import TrainingMemory
+
+TRIES = length(150, 2_000)
+LONGEST_S = 0.2  # of processor time
+PACKAGE = Path(ironlaw.__file__).parent
+ALLOWED = (str(PACKAGE), sys.prefix, sys.base_prefix, *(path for path in sys.path if path.endswith(("site-packages", "dist-packages"))))
+RUNS = (
+    "os.system",
+    "subprocess.Popen",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "socket.connect",
+    "os.remove",
+    "os.rename",
+    "shutil.rmtree",
+    "ctypes.dlopen",
+)
+watching: list[list[str]] = []
+
+
+def _hook(event: str, args: tuple) -> None:
+    """An audit hook can't be taken off again; it looks on only while an attack runs."""
+    if watching and (event in RUNS or (event == "open" and isinstance(args[0], str) and not args[0].startswith(ALLOWED))):
+        watching[-1].append(f"{event} {args[0]}")
+
+
+sys.addaudithook(_hook)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def everything_is_imported():
+    """What a first use imports is neither slow nor a file that an expression opened."""
+    for name in NAMESPACE:
+        NAMESPACE[name]
+
+
+def attack(place, use, inputs, canary, figure, most_s=LONGEST_S):
+    """`use(text)` computes; IronlawError is a refusal."""
+    outcomes, slowest, longest = Counter(), 0.0, 0
+    for text in inputs:
+        watching.append([])
+        begun = time.thread_time()
+        try:
+            use(text)
+            outcomes["computed"] += 1
+        except IronlawError as error:
+            outcomes["refused"] += 1
+            longest = max(longest, len(str(error)))
+            assert str(error).strip() and "Traceback" not in str(error)
+        finally:
+            took, seen = time.thread_time() - begun, watching.pop()
+        assert not seen and not canary.exists(), (text, seen)
+        assert took < most_s, (took, text)
+        slowest = max(slowest, took)
+    assert longest <= 5_000
+    total = sum(outcomes.values())
+    figure(f"{place}: {total:,} texts, {outcomes['refused']:,} refused, {outcomes['computed']:,} computed; slowest {slowest * 1e3:.0f} ms")
+    return outcomes
+
+
+def levers(text):
+    answer = Levers({"a": 2.0, "x": 3.0}, {"y": text, "z": "y + a"}).answer
+    assert answer["values"]
+
+
+QUESTION = """
+[act1]
+kind = "number"
+key = {key}
+tolerance = 0.1
+"""
+
+
+def key_of_a_lab(text, folder):
+    """As an instructor's own lab has it: through the file."""
+    place = folder / "questions.toml"
+    watching.append([])  # the file itself may be opened
+    try:
+        place.write_text(QUESTION.format(key=json.dumps(text)), encoding="utf-8")
+        sheet = question_sheet.load(place)
+    finally:
+        watching.pop()
+    question = sheet.questions["act1"]
+    question_sheet.is_hard_coded(question.key)
+    _ = question.answer
+
+
+PLACES = {
+    "claims": lambda text, folder: (names_or_none(text), compute(text, "here", {"x": 2.0})),
+    "claims' figures": lambda text, folder: (evaluate(text, "here", {"x": 2.0}), claim_figure(text, "here", {"x": 2.0})),
+    "cards": lambda text, folder: (card_expressions.is_hardcoded(text, ["x"]), card_expressions.evaluate(text, "here", {"x": 2.0})),
+    "keys of labs": lambda text, folder: question_sheet.evaluate(text, "here", {"x": 2.0}),
+    "a lab's own questions.toml": key_of_a_lab,
+    "levers": lambda text, folder: levers(text),
+    "settings of a model": lambda text, folder: read_setting(f"layers={text}"),
+}
+
+
+def names_or_none(text):
+    for read in (names, literals):
+        with suppress(ValueError):
+            read(text)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_texts(place, tmp_path, figure):
+    canary = tmp_path / "canary"
+    inputs = islice(hostile.texts(sum(map(ord, place)), canary), TRIES)
+    PLACES[place]("1 + 1", tmp_path)
+    outcomes = attack(place, lambda text: PLACES[place](text, tmp_path), inputs, canary, figure)
+    assert outcomes["refused"] or place == "settings of a model"
+
+
+# --- values of design files and of a study's axes
+
+
+def odd_values(seed):
+    chance = random.Random(seed)
+    given = hostile.texts(seed, Path("canary"))
+    while True:
+        yield chance.choice(hostile.ODD_VALUES) if chance.random() < 0.7 else next(given)
+
+
+@pytest.mark.parametrize("question", [Levers, Slo, Privacy])
+def test_design_files(question, tmp_path, figure):
+    """One value of a valid design replaced, wherever it is."""
+    base = tomllib.loads(import_module(f"ironlaw.cli.{question.__name__.lower()}").DESIGN)
+    chance, given = random.Random(4), odd_values(5)
+    begun = time.thread_time()
+    question.read(base).answer  # noqa: B018 - what the design takes as it stands
+    own_s = time.thread_time() - begun
+
+    def replaced(node):
+        if isinstance(node, dict) and node and chance.random() < 0.9:
+            key = chance.choice(list(node))
+            return {**node, key: replaced(node[key])}
+        if isinstance(node, list) and node and chance.random() < 0.9:
+            place = chance.randrange(len(node))
+            return [*node[:place], replaced(node[place]), *node[place + 1 :]]
+        return next(given)
+
+    inputs = (replaced(base) for _ in range(TRIES))
+    attack(f"design files, {question.__name__}", lambda tables: question.read(tables).answer if isinstance(tables, dict) else None,
+           inputs, tmp_path / "canary", figure, LONGEST_S + 3 * own_s)  # fmt: skip
+
+
+def test_axes_of_a_study(tmp_path, figure):
+    fields = [one for question in (Call, TrainingMemory, TrainingLayout, Serving) for one in parameters(question).values()]
+    given, chance = odd_values(6), random.Random(7)
+    inputs = ((chance.choice(fields), next(given)) for _ in range(TRIES))
+    attack("axes of a study", lambda pair: axis(*pair), inputs, tmp_path / "canary", figure)
