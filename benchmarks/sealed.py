@@ -36,7 +36,7 @@ COUNT, LANGUAGE_MODELS = 40, 10  # of the whole corpus; and decoders beside them
 MOST_PARAMETERS = 2.5e9  # ten processes keep theirs on one GPU, and train them
 MOST_INFERRED = 9e9
 COMPILED = ("compiled", "fp16")
-TOO_LOW = 0.05  # by which a predicted peak of memory may be under the measured one
+TOO_LOW = 0.05  # by which a predicted memory peak may be under the measured one
 LONGEST_CAPTURE = 90  # seconds without a graph
 SHARED = 1.02  # busy seconds for each second of a call, from which on another process must have used the GPU
 WAITING, ALIKE = 2.0, 0.07  # wall over device time from which on the host decides; how near two numbers of kernels are
@@ -414,9 +414,9 @@ def leading(sets):
 
 
 def brief(sets):
-    """What the README says: mean errors of the device time, of the gain on the wall, and of the peak of memory."""
+    """What the README says: mean errors of the device time, of the gain on the wall, and of peak memory."""
     lines = [
-        f"| mean error | {' | '.join(name for name, _ in COLUMNS)} | gain from compiling, on the wall | peak of memory, not compiled |",
+        f"| mean error | {' | '.join(name for name, _ in COLUMNS)} | gain from compiling, wall time | peak memory, not compiled |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for words, mine, _ in sets:
@@ -472,13 +472,13 @@ def by_default_line(found):
 
 
 def memory_line(found):
-    """The peak of memory, as the allocator counts it."""
+    """Peak memory, as the allocator counts it."""
     parts = []
     for mode in dict.fromkeys(one.mode for one in found):
         errors = [one.memory for one in found if one.mode == mode and one.memory is not None]
         low = sum(error < -TOO_LOW for error in errors)
         parts += [f"{mode} {mean(map(abs, errors)):.0%}, bias {mean(errors):+.0%}, too low {low} of {len(errors)}"] if errors else []
-    return f"peak of memory: {'; '.join(parts)}" if parts else ""
+    return f"peak memory: {'; '.join(parts)}" if parts else ""
 
 
 def repeats(found):

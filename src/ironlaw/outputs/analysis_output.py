@@ -188,7 +188,7 @@ class DiffRow(TypedDict):
     old_s: Annotated[float, "wall time of a call"]
     new_s: float
     change: Annotated[float, "new / old − 1"]
-    old_bytes: Annotated[float, "peak of memory"]
+    old_bytes: Annotated[float, "peak memory"]
     new_bytes: float
     unfit: Annotated[bool, "true if it fitted before and no longer does"]
     over: Annotated[bool, "true if this row makes the comparison fail"]
