@@ -13,6 +13,7 @@ from ironlaw.registry.machines import hardware
 from ironlaw.report.kineto import parse, read
 from ironlaw.report.sections.trace_section import section
 from ironlaw.report.trace_join import calls_predicted, family, join
+from ironlaw.report.trace_reasons import reason
 
 DATA = Path(__file__).parent / "data"
 CPU = ("conv.convolution", "bn.native_batch_norm", "relu", "fc.addmm", "norm.native_layer_norm", "_softmax")
@@ -167,3 +168,27 @@ def test_a_trace_from_elsewhere_is_marked_wherever_it_is_shown(named, capsys):
         show_trace.report(found, 3)
         assert ("! the trace is of a processor" in " ".join(capsys.readouterr().out.split())) is marked
         assert ("c-warn" in section(found)[0]) is marked
+
+
+def test_a_compiled_run_is_compared_by_its_totals_and_has_its_reasons(named, capsys):
+    kernels = (("triton_poi_fused_relu_0", 4.0), ("sm90_xmma_gemm", 12.0), ("triton_red_fused_1", 6.0))
+    events = [
+        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 20.0 * i, "dur": dur, "args": {}}
+        for i, (name, dur) in enumerate(kernels)
+    ]
+    prediction = predict(named("fc.addmm", "act.relu"), hardware("h200_sxm"), Plan("compiled"))
+    found = join(prediction, parse(events), [parse(events)])
+    assert [(left.name, left.count, round(left.seconds * 1e6)) for left in found.extra] == [
+        ("generated kernels", 2, 10), ("library kernels", 1, 12)]  # fmt: skip
+    assert found.predicted == pytest.approx(sum(row.seconds for row in prediction.ops))
+    show_trace.report(found, 10)
+    told = capsys.readouterr().out
+    assert "rank 0" in told and "rank 1" in told and "the host launches too slowly" in told
+
+
+def test_a_gap_has_a_reason_and_agreement_has_none(named):
+    pair = joined(named("x._to_copy", "conv.convolution", "fc.addmm", "gelu", "act.relu"), "cuda.json").pairs[1]
+    predicted = pair.predicted
+    assert reason(replace(pair, measured=1.05 * predicted, kernels=("k",))) == ""
+    assert reason(replace(pair, measured=3 * predicted, kernels=("k", "k"))) == "2 kernels instead of 1"
+    assert "memory layout" in reason(replace(pair, measured=3 * predicted, kernels=("nchwToNhwcKernel", "k")))

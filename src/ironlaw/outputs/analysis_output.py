@@ -58,7 +58,22 @@ class TracePair(TypedDict):
     predicted_s: float
     measured_s: float
     gap_s: Annotated[float, "measured time minus predicted time"]
+    why: Annotated[str, "what may explain the gap; empty where the two agree"]
     kernels: Sequence[str]
+
+
+class TraceRank(TypedDict):
+    """Where the time of one rank of a traced run went; a part of trace"""
+
+    rank: int | None
+    total_s: float
+    computing_s: float
+    communicating_s: Annotated[float, "between devices, while nothing computes"]
+    other_rank_s: Annotated[float, "waiting in a collective for a rank that has not come yet; known where several traces are given"]
+    data_s: Annotated[float, "idle until the input pipeline gave the next batch"]
+    synchronising_s: Annotated[float, "idle because the host waited for the device and had nothing queued"]
+    launching_s: Annotated[float, "idle until the host launched the next kernel"]
+    hidden_s: Annotated[float, "communication behind computing"]
 
 
 class TraceJson(TypedDict):
@@ -75,6 +90,7 @@ class TraceJson(TypedDict):
     pairs: Sequence[TracePair]
     missing: Annotated[Sequence[UnmatchedJson], "predicted, not in the trace"]
     extra: Annotated[Sequence[UnmatchedJson], "in the trace, not predicted"]
+    ranks: Annotated[Sequence[TraceRank], "where the time went; empty for a trace without kernels"]
 
 
 class CapturedInput(TypedDict):

@@ -14,11 +14,13 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.formats import operation
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.too_large import too_large
+from ironlaw.report.trace_idle import Whereabouts
 from ironlaw.report.trace_join import TraceJoin, Unmatched
+from ironlaw.report.trace_reasons import reason
 from ironlaw.units import show
 
 if TYPE_CHECKING:
-    from ironlaw.outputs.analysis_output import StoredWeights, TraceJson, TracePair, UnmatchedJson
+    from ironlaw.outputs.analysis_output import StoredWeights, TraceJson, TracePair, TraceRank, UnmatchedJson
     from ironlaw.outputs.prediction_output import RefusalJson, VariantJson
 
 SCHEMA = "ironlaw-analyze/1"  # of `to_dict`, and of what `analyze --json` writes
@@ -130,7 +132,7 @@ def trace_dict(joined: TraceJoin) -> TraceJson:
     pairs: list[TracePair] = [
         {
             "name": p.name, "kind": p.kind, "aten": p.aten, "predicted_s": p.predicted, "measured_s": p.measured, "gap_s": p.gap,
-            "kernels": list(p.kernels),
+            "why": reason(p), "kernels": list(p.kernels),
         }
         for p in joined.pairs
     ]  # fmt: skip
@@ -138,5 +140,13 @@ def trace_dict(joined: TraceJoin) -> TraceJson:
         "file": joined.trace.name, "device": joined.trace.device, "on_device": joined.on_device, "runs": joined.runs,
         "warning": joined.elsewhere or None,
         "hardware": joined.prediction.hardware.slug, "predicted_s": joined.predicted, "measured_s": joined.measured,
-        "pairs": pairs, "missing": rest(joined.missing), "extra": rest(joined.extra),
+        "pairs": pairs, "missing": rest(joined.missing), "extra": rest(joined.extra), "ranks": [_rank(one) for one in joined.ranks],
+    }  # fmt: skip
+
+
+def _rank(one: Whereabouts) -> TraceRank:
+    return {
+        "rank": one.rank, "total_s": one.total, "computing_s": one.computing, "communicating_s": one.communicating,
+        "other_rank_s": one.other_rank, "data_s": one.data, "synchronising_s": one.synchronising, "launching_s": one.launching,
+        "hidden_s": one.hidden,
     }  # fmt: skip

@@ -149,10 +149,10 @@ class Analyze(Question):
         about="eager, compiled, graphs (CUDA graphs of compiled code), eager_graphs (of eager code); default: the first three, or"
         " the first two for a training step",
     )  # fmt: skip
-    trace: str | None = custom(
-        str, None, metavar="FILE",
-        about="a torch.profiler trace (.json or .json.gz) of one or more eager runs, to compare with the prediction operator by"
-        " operator",
+    trace: tuple[str, ...] = several(
+        str, (), metavar="FILE[,FILE]",
+        about="a torch.profiler trace (.json or .json.gz) of one or more runs, to compare with the prediction operator by operator"
+        " and to see what the device waits for; several are ranks of one run",
     )  # fmt: skip
     compile_s: float | None = figure(
         None, unit="s", zero=True, metavar="TIME", about="compile time, such as 30 (seconds) or '2 min'; predicted if you leave it out"
@@ -182,7 +182,7 @@ class Analyze(Question):
     def sources(self) -> list[str]:
         """The files that are read, and may not be written over."""
         own = [] if self.target.startswith("hf:") or is_ours(self.target) else [file_of(self.target)]
-        return [*own, *([self.trace] if self.trace else [])]
+        return [*own, *self.trace]
 
     @property
     def plans(self) -> list[Plan]:
@@ -224,7 +224,7 @@ class Analyze(Question):
         from ironlaw.report.model_variants import Variant
         from ironlaw.report.predictions import predict_all
         from ironlaw.report.report_costs import costs
-        from ironlaw.report.trace_join import join
+        from ironlaw.report.trace_join import is_compiled, join
         from ironlaw.systems.largest_sizes import capacities
 
         profile = profile or self._profile()
@@ -241,6 +241,7 @@ class Analyze(Question):
             )
             for (batch, fmt), graph in captures.graphs.items()
         )
+        traced = "compiled" if profile and is_compiled(profile[0]) else "eager"
         made = Analysis(
             captures.main,
             tuple(runs),
@@ -248,8 +249,9 @@ class Analyze(Question):
             refused,
             compiling(runs) if given is None else {p.hardware.slug: given for p in runs},
             self.per_day,
-            # a trace is of an eager run: kernels of a compiled one have no names that an operator has
-            joined=join(predict(captures.main, first.hardware, replace(first.plan, mode="eager")), profile) if profile else None,
+            joined=join(predict(captures.main, first.hardware, replace(first.plan, mode=traced)), profile[0], profile[1:])
+            if profile
+            else None,
             variants=variants,
             capacities=capacities(captures.growths, self.on),
             unsized=captures.unsized,
@@ -268,7 +270,7 @@ class Analyze(Question):
     def _profile(self) -> Any:
         from ironlaw.report.kineto import read
 
-        return read(self.trace) if self.trace else None
+        return [read(place) for place in self.trace]
 
 
 def _language(captured: Mapping[str, Captures], lengths: Mapping[str, int], plans: list[Plan], made: Analysis) -> Any:

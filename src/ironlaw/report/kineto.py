@@ -14,7 +14,7 @@ import zlib
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,9 @@ OPS = ("cpu_op", "operator")
 KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
 LAUNCHES = ("cuda_runtime", "cuda_driver", "runtime", "hip_runtime", "xpu_runtime")
 STEP = "ProfilerStep#"
+SYNC, DATA = "sync", "data"
+SYNCHRONISES = ("devicesynchronize", "streamsynchronize", "eventsynchronize", "ctxsynchronize")  # of CUDA's and HIP's calls
+LOADER = ("enumerate(dataloader)", "dataloader")  # how PyTorch names the wait for the next batch
 GZIP = b"\x1f\x8b"
 LATEST = 1e18  # microseconds: 30,000 years
 
@@ -46,6 +49,17 @@ class Kernel:
     name: str
     seconds: float
     op: int
+    start: float = 0.0  # on the device
+    launched: float = 0.0  # on the host
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Time in which the host launches nothing. `what`: SYNC, it waits for the device; DATA, for the next batch."""
+
+    what: str
+    start: float
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,8 @@ class Trace:
     kernels: tuple[Kernel, ...]
     steps: tuple[tuple[float, float], ...]
     device: str
+    waits: tuple[Wait, ...] = ()
+    rank: int | None = None
 
     def chain(self, op: int) -> list[int]:
         """The op and those that called it, outermost first."""
@@ -84,10 +100,17 @@ def read(place: str | Path) -> Trace:
     events = data.get("traceEvents") if isinstance(data, dict) else data
     if not isinstance(events, list):
         raise BadValue(f"{path} has no traceEvents; give a file of torch.profiler's prof.export_chrome_trace")
-    trace = parse(events, path.name, _device(data))
+    trace = replace(parse(events, path.name, _device(data)), rank=_rank(data))
     if not trace.ops:
         raise BadValue(f"{path} contains no PyTorch operators; profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]")
     return trace
+
+
+def _rank(data: Any) -> int | None:
+    """Which process of a distributed run wrote the file."""
+    told = data.get("distributedInfo") if isinstance(data, dict) else None
+    rank = told.get("rank") if isinstance(told, dict) else None
+    return rank if isinstance(rank, int) else None
 
 
 def _device(data: Any) -> str:
@@ -115,10 +138,21 @@ def parse(events: Iterable[Any], name: str = "trace", device: str = "") -> Trace
     return Trace(
         name,
         ops,
-        tuple(Kernel(str(e.get("name")), e["dur"] / 1e6, op) for op, e in on_device),
+        tuple(
+            Kernel(str(e.get("name")), e["dur"] / 1e6, op, (e["ts"] - begin) / 1e6, (owner.launched(e) - begin) / 1e6)
+            for op, e in on_device
+        ),
         tuple(sorted({((e["ts"] - begin) / 1e6, (e["ts"] + e["dur"] - begin) / 1e6) for e in steps})),
         device,
+        tuple(Wait(what, (e["ts"] - begin) / 1e6, e["dur"] / 1e6) for e in whole if (what := _wait(e))),
     )
+
+
+def _wait(event: dict[str, Any]) -> str:
+    name = str(event.get("name", "")).lower()
+    if str(event.get("cat", "")).lower() in LAUNCHES:
+        return SYNC if name.endswith(SYNCHRONISES) else ""
+    return DATA if name.startswith(LOADER) and "#" in name else ""
 
 
 def _number(value: Any) -> bool:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.work import KINDS
 from ironlaw.report.align import align
 from ironlaw.report.kineto import Trace
+from ironlaw.report.trace_idle import Whereabouts, is_collective, whereabouts
 
 # one computation under the names that its versions have
 FAMILIES = (
@@ -25,6 +26,8 @@ FAMILIES = (
     ("convolution", "convolution"), ("conv2d", "convolution"), ("conv1d", "convolution"), ("conv3d", "convolution"),
     ("dropout", "dropout"), ("log_softmax", "log_softmax"), ("softmax", "softmax"), ("max_pool", "max_pool"), ("avg_pool", "avg_pool"),
 )  # fmt: skip
+GENERATED = "triton_"
+LIBRARY = ("contraction", "attention")  # what torch.compile leaves to a library
 PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "_addmm_activation")
 
 
@@ -91,6 +94,7 @@ class TraceJoin:
     missing: tuple[Unmatched, ...]  # predicted, not in the trace
     extra: tuple[Unmatched, ...]  # in the trace, not predicted
     runs: int
+    ranks: tuple[Whereabouts, ...] = ()  # where the time went, of each trace that was given
 
     @property
     def on_device(self) -> bool:
@@ -126,8 +130,36 @@ def _words(text: str) -> list[str]:
     return re.split("[^a-z0-9]+", text.lower())
 
 
-def join(prediction: Prediction, trace: Trace) -> TraceJoin:
-    """`prediction` is of an eager run of a captured graph, op by op as PyTorch calls them."""
+def is_compiled(trace: Trace) -> bool:
+    """Whether torch.compile generated kernels of it: those have no operator's name."""
+    return any(kernel.name.startswith(GENERATED) for kernel in trace.kernels)
+
+
+def join(prediction: Prediction, trace: Trace, others: Sequence[Trace] = ()) -> TraceJoin:
+    """`prediction` is of an eager run of a captured graph, op by op as PyTorch calls them; or of a compiled one, where the trace is.
+    `others`: traces of the run's other ranks."""
+    joined = _totals(prediction, trace) if is_compiled(trace) else _by_op(prediction, trace)
+    return replace(joined, ranks=whereabouts((trace, *others)))
+
+
+def _totals(prediction: Prediction, trace: Trace) -> TraceJoin:
+    """Generated kernels together, and those of libraries: which operator is in which is not in the trace."""
+    runs = max(1, len(trace.steps))
+
+    def sums(each: Iterable[tuple[bool, float, float]], runs: int) -> tuple[Unmatched, ...]:
+        found = [*each]
+        names = ((True, "generated kernels"), (False, "library kernels"))
+        return tuple(
+            Unmatched(name, sum(n for g, n, _ in found if g == made) / runs, sum(s for g, _, s in found if g == made) / runs)
+            for made, name in names
+        )
+
+    rows = ((KINDS[row.kind].category not in LIBRARY, float(row.kernels), float(row.seconds)) for row in prediction.ops)
+    kernels = ((k.name.startswith(GENERATED), 1.0, k.seconds) for k in trace.kernels if not is_collective(k))
+    return TraceJoin(prediction, trace, (), sums(rows, 1), sums(kernels, runs), runs)
+
+
+def _by_op(prediction: Prediction, trace: Trace) -> TraceJoin:
     predicted = calls_predicted(prediction)
     names = [family(call.aten) for call in predicted]
     calls, strangers = _calls_measured(trace, set(names))

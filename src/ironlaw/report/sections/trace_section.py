@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ironlaw.report import trace_idle
 from ironlaw.report.markup import Cell, paragraph, table
 from ironlaw.report.trace_join import TraceJoin, Unmatched
+from ironlaw.report.trace_reasons import reason
 from ironlaw.units import significant
 from ironlaw.widget.quantities import format_quantity
 
 COLUMNS: list[dict[str, Any]] = [
     {"label": "operator"}, {"label": "kind"}, {"label": "in the trace"}, {"label": "predicted", "unit": "s"},
     {"label": "measured", "unit": "s"}, {"label": "gap", "unit": "s"}, {"label": "measured / predicted", "unit": "×"},
-    {"label": "kernels", "unit": ""}, {"label": "their names"},
+    {"label": "kernels", "unit": ""}, {"label": "their names"}, {"label": "why"},
 ]  # fmt: skip
 
 
@@ -44,11 +46,23 @@ def section(joined: TraceJoin) -> tuple[str, dict[str, Any]]:
     for pair in joined.pairs:
         ratio = pair.measured / pair.predicted if pair.predicted > 0 else None
         names = ", ".join(dict.fromkeys(map(plain, pair.kernels)))
-        rows.append([pair.name, pair.kind, pair.aten, pair.predicted, pair.measured, pair.gap, ratio, len(pair.kernels), names])
-    out = (paragraph(joined.elsewhere, "c-warn") if joined.elsewhere else "") + paragraph(words(joined))
+        rows.append(
+            [pair.name, pair.kind, pair.aten, pair.predicted, pair.measured, pair.gap, ratio, len(pair.kernels), names, reason(pair)]
+        )
+    out = (paragraph(joined.elsewhere, "c-warn") if joined.elsewhere else "") + paragraph(words(joined)) + _ranks(joined)
     out += '<div data-grid="trace"></div>'
     out += _leftovers("Predicted, not in the trace", joined.missing) + _leftovers("In the trace, not predicted", joined.extra)
     return out, {"label": "Predicted beside measured", "columns": COLUMNS, "rows": rows, "kind": 1, "sort": [5, 0]}
+
+
+def _ranks(joined: TraceJoin) -> str:
+    """Where the time of the traced run went."""
+    if not joined.ranks:
+        return ""
+    heads = [one.name(place) for place, one in enumerate(joined.ranks)] if len(joined.ranks) > 1 else ["time"]
+    rows: list[list[Cell]] = [[name, *(format_quantity(s, "s") for s in each)] for name, each in trace_idle.table(joined.ranks)]
+    rows.append(["total", *(format_quantity(one.total, "s") for one in joined.ranks)])
+    return table(("of the traced run", *heads), rows, "Where the time of the traced run went", tuple(range(1, len(heads) + 1)))
 
 
 def plain(kernel: str) -> str:
