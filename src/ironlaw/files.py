@@ -72,6 +72,8 @@ def read_toml(place: Place, what: str, start: str) -> dict[str, Any]:
         raise BadValue(f"{path} is a folder; name a TOML file with {what}") from None
     except (FileNotFoundError, NotADirectoryError):
         raise BadValue(f"there is no file {path}; {start}") from None
+    except RecursionError:
+        raise BadValue(f"{path.name}: its lists or tables are nested too deeply; write them flat") from None
     except ValueError as error:  # TOML, UTF-8, or a name that can't be one
         raise BadValue(f"{path.name}: {error}; fix the TOML there") from None
 

@@ -9,6 +9,7 @@ import pytest
 from ironlaw.errors import AlreadyCommitted, BadExport, LedgerDamaged
 from ironlaw.ledger import Ledger, open_ledger
 from ironlaw.ledger import chain as chains
+from ironlaw.ledger.export_format import MOST_LEARNERS
 from ironlaw.ledger.memory_store import MemoryStore
 
 LAB = "lab_01_magnitude"
@@ -126,3 +127,20 @@ def test_rows_that_were_changed_where_they_are_stored_are_noticed(column):
     with pytest.raises(LedgerDamaged, match="was changed after it was written") as damage:
         memory(rows)
     assert damage.value.reason.startswith("event ")
+
+
+def test_a_ledger_holds_the_events_of_few_other_ledgers():
+    """A reset writes an event for each of them."""
+    ledger = Ledger(MemoryStore(ME, SINCE), ME)
+
+    def export(many):
+        made = [str(UUID(int=number, version=4)) for number in range(1, many + 1)]
+        event = {"epoch": 1, "lab": "x", "attempt": 1, "kind": "opened", "payload": {}, "time": "2026-01-05T12:00:00Z"}
+        listed = [{**event, "id": each, "learner": each} for each in made]
+        head = {"format": "ironlaw-ledger/1", "exported": event["time"], "learner": {"id": made[0], "name": None}}
+        return {**head, "events": listed}
+
+    assert ledger.import_(export(MOST_LEARNERS)) == MOST_LEARNERS
+    with pytest.raises(BadExport, match="is the most"):
+        ledger.import_(export(MOST_LEARNERS + 1))
+    ledger.reset()

@@ -45,7 +45,16 @@ def test_two_hosts_are_refused():
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://127.0.0.1:8080", "file://127.0.0.1:2718", "http://127.0.0.1:2718.evil.example", ""]
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1:8080",
+        "file://127.0.0.1:2718",
+        "http://127.0.0.1:2718.evil.example",
+        "http://[::1]:2718",
+        "",
+    ],
 )
 def test_other_origins_are_refused(origin: str):
     assert "another page" in (refusal(scope(origin=origin)) or "")

@@ -210,3 +210,32 @@ def test_addresses_begin_where_the_site_begins():
 def test_in_a_browser_measuring_says_how_to_get_it_and_runs_of_an_import_are_shown(monkeypatch):
     monkeypatch.setattr(software_host.sys, "platform", "emscripten")
     assert "pip install ironlaw" in experiment_list.why_not("tiny_ops") and "import" in experiment_list.why_not(experiment_list.MACHINE)
+
+
+def test_a_missing_end_is_noticed_and_what_is_left_goes_on(browser):
+    desk = browser.page("./")
+    for name in ("Ada", "Grace", "Mary"):
+        browser.ask(desk, do="name", name=name)
+    head = json.dumps({"events": 3, "hash": browser.rows[-1][-1]})
+    whole = json.dumps(browser.rows)
+    assert not Desk(browser.owner, whole, "./", "", head).trouble
+    assert not Desk(browser.owner, whole, "./", "", "").trouble  # as an earlier version left it
+    early = json.dumps({"events": 2, "hash": browser.rows[1][-1]})
+    assert not Desk(browser.owner, whole, "./", "", early).trouble  # an earlier version wrote the third
+    other = json.dumps({"events": 2, "hash": browser.rows[0][-1]})
+    assert "event 2 is not the one" in Desk(browser.owner, whole, "./", "", other).trouble
+    cut = Desk(browser.owner, json.dumps(browser.rows[:2]), "./", "", head)
+    assert "2 of 3 events are there: the end is missing" in cut.trouble
+    cut.ask(json.dumps({"do": "repair", "total": 2}))
+    carried = json.loads(json.loads(cut.unsaved())[-1][6])
+    assert (carried["kept"], carried["lost"]) == (2, 1)
+
+
+def test_a_place_beyond_all_counting_can_be_repaired(browser):
+    desk = browser.page("./")
+    browser.ask(desk, do="name", name="Ada")
+    browser.rows[0][3] = "lab_99"
+    damaged = browser.page("./")
+    assert damaged.trouble
+    answer = json.loads(damaged.ask(json.dumps({"do": "repair", "total": 10**15})))
+    assert "html" in answer and json.loads(json.loads(damaged.unsaved())[-1][6])["lost"] == 10**9

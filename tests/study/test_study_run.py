@@ -122,6 +122,13 @@ def test_a_damaged_part_is_named(tmp_path):
     (tmp_path / "parts" / "part-000001.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(BadValue, match=r"part-000001\.parquet is damaged"):
         run(grid(1), tmp_path, jobs=1)
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"x": [1]}), tmp_path / "parts" / "part-000001.parquet")
+    with pytest.raises(BadValue, match="a study did not write it"):
+        run(grid(1), tmp_path, jobs=1)
+    (tmp_path / "study.json").write_text("[" * 100_000)
+    with pytest.raises(BadValue, match="can't be read"):
+        open_store(tmp_path)
 
 
 def test_processes_that_are_killed_again_and_again_end_the_run(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ironlaw.errors import BadValue, CaptureBreak
+from ironlaw.errors import BadValue, CaptureBreak, IronlawError
 from ironlaw.worker import process_group, worker_session
 from ironlaw.worker.json_values import decode, encode
 
@@ -272,3 +272,11 @@ def test_only_its_own_processes_are_ended():
         assert own.poll() is not None and other.poll() is None
     finally:
         process_group.end(other, "other")
+
+
+@pytest.mark.parametrize(
+    "message", [{}, {"error": 5}, {"error": {"kind": "x"}}, {"error": {"kind": "annotations", "message": "m", "field": ""}}]
+)
+def test_what_the_file_writes_into_the_channel_is_no_fault_of_ours(message):
+    error = worker_session._error(message)
+    assert isinstance(error, IronlawError) and str(error)

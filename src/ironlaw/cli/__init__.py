@@ -9,6 +9,8 @@ Exit codes: 0 success, 1 a failed validation or a file that can't be written, 2 
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -65,6 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without µ shows ?, and does not end the run
+    if sys.stdout is None:  # closed by whoever started us: what can't be written is not done
+        sys.stdout = _Closed()
     complain = _complain_in_json if "--json" in args else _complain
     try:
         code = _run(args)
@@ -140,7 +144,9 @@ def _run(args: list[str]) -> int:
 
 def _complain(message: str, code: int, error: Exception) -> int:
     if sys.stderr is not None:
-        print("ironlaw:", " ".join(message.split()), file=sys.stderr)
+        from ironlaw.cli.show.plain import clean
+
+        print("ironlaw:", clean(" ".join(message.split())), file=sys.stderr)
     return code
 
 
@@ -153,6 +159,13 @@ def _complain_in_json(message: str, code: int, error: Exception) -> int:
         draw.emit({"error": about, "exit_code": code}, ERROR)
         sys.stdout.flush()
     return _complain(message, code, error)
+
+
+class _Closed(io.TextIOBase):
+    """Standard output that is not there."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EBADF, "standard output is closed")
 
 
 def _drop_output() -> None:

@@ -40,7 +40,12 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    delta = changes(read(args.old), read(args.new))
+    try:
+        delta = changes(read(args.old), read(args.new))
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise BadValue(
+            f"{args.old} or {args.new} lacks {error} that ironlaw writes; give files of `predict --json` or `analyze --json`"
+        ) from None
     if args.json:
         draw.emit(as_json(delta, args), "ironlaw-diff/1")
     elif args.markdown:

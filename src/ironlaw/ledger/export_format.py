@@ -20,6 +20,7 @@ FIELDS = ("id", "learner", "epoch", "lab", "attempt", "kind", "payload", "time")
 OURS = (*FIELDS, "hash")
 OUR_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 NEXT = "import a file that `ironlaw ledger export` wrote"
+MOST_LEARNERS = 200  # whose events one ledger holds; a reset writes an event for each
 LEARNER = Record({"id": Id(), "name": Maybe(Text())})
 CHAIN = Record({"since": Text(), "events": Whole(0, HIGHEST), "head": Text()})
 
@@ -115,6 +116,8 @@ def new_events(incoming: Sequence[Event], existing: Iterable[Event]) -> list[Eve
             )
         known[event.id] = event
         fresh.append(event)
+    if len(learners := {event.learner for event in known.values()}) > MOST_LEARNERS and fresh:
+        raise BadExport(f"the ledger would hold events of {len(learners):,} ledgers, and {MOST_LEARNERS} is the most; {NEXT}")
     return fresh
 
 

@@ -14,6 +14,8 @@ from ironlaw.ledger import chain, export_format
 from ironlaw.ledger.events import Event, check, new, payload_fault
 from ironlaw.ledger.payload_fields import Id
 
+MOST_LOST = 10**9  # as the event holds it: a damaged number may say anything
+
 
 @dataclass(frozen=True)
 class Salvage:
@@ -73,7 +75,7 @@ def _event(row: chain.Row) -> Event | None:
 def record(salvage: Salvage, reason: str, old_name: str) -> Event:
     """The event that says so in the new ledger, and in every export of it."""
     epoch = max((event.epoch for event in salvage.events if event.learner == salvage.owner), default=1)
-    payload = {"from": old_name, "reason": reason[:1000], "kept": len(salvage.events), "lost": salvage.lost}
+    payload = {"from": old_name, "reason": reason[:1000], "kept": len(salvage.events), "lost": min(salvage.lost, MOST_LOST)}
     return new(salvage.owner, epoch, "", 1, "carried", payload)
 
 

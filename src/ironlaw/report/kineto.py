@@ -8,6 +8,7 @@ Times are microseconds in the file and seconds here.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import stat
 import zlib
@@ -28,6 +29,7 @@ SYNC, DATA = "sync", "data"
 SYNCHRONISES = ("devicesynchronize", "streamsynchronize", "eventsynchronize", "ctxsynchronize")  # of CUDA's and HIP's calls
 LOADER = ("enumerate(dataloader)", "dataloader")  # how PyTorch names the wait for the next batch
 GZIP = b"\x1f\x8b"
+MOST_PACKED, SMALL = 100, 10_000_000  # times its size, and bytes on top, that an archive may unpack to
 LATEST = 1e18  # microseconds: 30,000 years
 
 
@@ -89,7 +91,7 @@ def read(place: str | Path) -> Trace:
         if stat.S_ISCHR(path.stat().st_mode):  # /dev/zero has no end
             raise BadValue(f"{path} is a device; give a file of prof.export_chrome_trace")
         content = path.read_bytes()
-        text = gzip.decompress(content) if content.startswith(GZIP) else content
+        text = _unpacked(content, path) if content.startswith(GZIP) else content
         data = json.loads(text)
     except OSError as error:
         raise BadValue(f"the trace {path} can't be read: {error.strerror or error}; give a file of prof.export_chrome_trace") from None
@@ -111,6 +113,18 @@ def _rank(data: Any) -> int | None:
     told = data.get("distributedInfo") if isinstance(data, dict) else None
     rank = told.get("rank") if isinstance(told, dict) else None
     return rank if isinstance(rank, int) else None
+
+
+def _unpacked(content: bytes, path: Path) -> bytes:
+    """gzip makes a trace ten or twenty times smaller; a file that promises more is there to fill the memory."""
+    most = MOST_PACKED * len(content) + SMALL
+    with gzip.open(io.BytesIO(content)) as file:
+        text = file.read(most + 1)
+    if len(text) > most:
+        raise BadValue(
+            f"{path} unpacks to more than {MOST_PACKED} times its size, which no trace does; give a file of prof.export_chrome_trace"
+        )
+    return text
 
 
 def _device(data: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
@@ -51,10 +51,13 @@ class Actions:
         async def endpoint(request: Request) -> Response:
             if int(request.headers.get("content-length") or 0) > LARGEST:
                 return await run_in_threadpool(self.show, wrong={place: TOO_LARGE})
-            async with request.form(max_files=1, max_fields=8) as form:
-                if not hmac.compare_digest(str(form.get("token", "")).encode(), self.token.encode()):
-                    return await run_in_threadpool(self.show, wrong={"general": STALE})
-                fields = {key: await value.read() if hasattr(value, "read") else value for key, value in form.items()}
+            try:
+                async with request.form(max_files=1, max_fields=8) as form:
+                    if not hmac.compare_digest(str(form.get("token", "")).encode(), self.token.encode()):
+                        return await run_in_threadpool(self.show, wrong={"general": STALE})
+                    fields = {key: await value.read() if hasattr(value, "read") else value for key, value in form.items()}
+            except ClientDisconnect:
+                return Response(status_code=400)  # the upload broke off, and nobody is there to read this
             try:
                 return await run_in_threadpool(act, fields)
             except IronlawError as error:

@@ -82,11 +82,12 @@ def wrong_host(scope: Any) -> str | None:
 def wrong_page(scope: Any) -> str | None:
     """Why the page that started this request is not one of ours, or None."""
     origins, allowed = values(scope, b"origin"), ours(scope)
+    host = values(scope, b"host")[0].lower()  # one of ours; another of our names may be somebody else's server
     if not origins and scope.get("method") not in READING:
         return f"a request that can change something must say which page it comes from (Origin); open http://{min(allowed)}/"
     for origin in origins:
         scheme, _, place = origin.lower().partition("://")
-        if scheme not in ("http", "https") or place not in allowed:
+        if scheme not in ("http", "https") or place != host:
             return f"Origin {origin[:100]!r} is another page, and only this server's own pages may ask; open http://{min(allowed)}/"
     if not from_our_page(scope):
         return f"another page started this request, and only this server's own pages may ask; open http://{min(allowed)}/"

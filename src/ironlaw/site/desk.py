@@ -24,7 +24,7 @@ from ironlaw.pages.lab_catalogue import LABS, catalogue
 from ironlaw.pages.records import Records, records
 from ironlaw.recall.certificate_facts import issue
 from ironlaw.site.addresses import relative
-from ironlaw.site.ledger_damage import Damage, owner_of
+from ironlaw.site.ledger_damage import Damage, head_of, missing_end, owner_of
 from ironlaw.version import __version__
 from ironlaw.widget import direct_answers
 
@@ -39,9 +39,10 @@ def new_learner() -> str:
 
 
 class Desk:
-    """`owner`: what `new_learner` gave when the ledger began; `rows`: what is stored, in order; `root`: where the site begins."""
+    """`owner`: what `new_learner` gave when the ledger began; `rows`: what is stored, in order; `root`: where the site begins; `head`: how
+    many rows there were after the last write, and the hash of the last; empty where an earlier version wrote them."""
 
-    def __init__(self, owner: str, rows: str, root: str, trouble: str = "") -> None:
+    def __init__(self, owner: str, rows: str, root: str, trouble: str = "", head: str = "") -> None:
         about = owner_of(owner)
         self.root, self.page, self.slug, self.message = root, None, "", ""
         self.owner, self.trouble = owner, trouble
@@ -55,6 +56,9 @@ class Desk:
             "certificate": self._certificate, "certificate.json": self._certificate_file,
         }  # fmt: skip
         self.hear(rows)
+        self.counted, _ = head_of(head)
+        if head and not self.damage and (reason := missing_end(head, self.store.rows)):
+            self._damaged_by(reason, [])
         direct_answers.OFFERED.set()
         direct_answers.HOSTED["explore"] = explored
 
@@ -73,10 +77,14 @@ class Desk:
         try:
             self.store.hear(heard)
         except LedgerDamaged as error:
-            self.damage = Damage(error.reason, self.owner, [*(list(row) for row in self.store.rows), *heard])
-            self.trouble = f"{self.damage.words}; set it aside on the start page"
+            self._damaged_by(error.reason, heard)
         if self.trouble:
             self.ledger = AbsentLedger(self.trouble)
+
+    def _damaged_by(self, reason: str, more: list[Any]) -> None:
+        self.damage = Damage(reason, self.owner, [*(list(row) for row in self.store.rows), *more])
+        self.trouble = f"{self.damage.words}; set it aside on the start page"
+        self.ledger = AbsentLedger(self.trouble)
 
     def set_aside(self) -> str:
         """The old ledger as it was, and whose the new one is: to be stored together with the new one's events. Empty: there is none."""
@@ -179,7 +187,7 @@ class Desk:
     def _repair(self, asked: dict[str, Any]) -> dict[str, Any]:
         """A new ledger in place of a damaged one. `total`: how many events the browser has counted."""
         if self.damage:
-            self.store = self.damage.carry(PLACE, int(asked.get("total") or 0), str(uuid.uuid4()))
+            self.store = self.damage.carry(PLACE, max(self.counted, int(asked.get("total") or 0)), str(uuid.uuid4()))
             self.aside, self.damage, self.trouble = self.damage, None, ""
             self.ledger = Ledger(self.store, self.store.learner)
             self.owner = _text({"learner": self.store.learner, "since": self.store.since})

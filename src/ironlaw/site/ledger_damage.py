@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ironlaw.ledger.chain import LINK
 from ironlaw.ledger.events import now
 from ironlaw.ledger.memory_store import MemoryStore
-from ironlaw.ledger.salvage import Salvage, record, select
+from ironlaw.ledger.salvage import MOST_LOST, Salvage, record, select
 
 FORMAT = "ironlaw-damaged-ledger/1"
 UNKNOWN = {"learner": "", "since": ""}
@@ -22,6 +23,23 @@ def owner_of(text: str) -> dict[str, str]:
         return {name: str(about[name]) for name in UNKNOWN}
     except (ValueError, KeyError, TypeError):
         return UNKNOWN
+
+
+def head_of(text: str) -> tuple[int, str]:
+    """How many rows were stored, and the hash of the last; none where that can't be read."""
+    try:
+        about = json.loads(text)
+        return min(int(about["events"]), MOST_LOST), str(about["hash"])
+    except (ValueError, KeyError, TypeError, OverflowError):
+        return 0, ""
+
+
+def missing_end(head: str, rows: Sequence[Sequence[Any]]) -> str:
+    """What is wrong where rows that were stored are gone or others; empty if nothing is. An earlier version may have added some since."""
+    events, digest = head_of(head)
+    if events > len(rows):
+        return f"{len(rows):,} of {events:,} events are there: the end is missing"
+    return "" if events < 1 or rows[events - 1][-1] == digest else f"event {events:,} is not the one that was stored"
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,19 @@ class Store:
         """By key, each once."""
         for left in reversed(range(TRIES)):
             try:
-                return {row["key"]: row for path in self._files() for row in _load(path)}
+                return {row["key"]: row for path in self._files() for row in self._checked(path)}
             except FileNotFoundError:  # merged into the file between the listing and the reading
                 if not left:
                     raise
         return {}
+
+    def _checked(self, path: Path) -> list[Row]:
+        """The rows of a file that has the study's own columns."""
+        rows = _load(path)
+        wanted = {"key", *columns(self.question)}
+        if rows and (missing := sorted(wanted - rows[0].keys())):
+            raise BadValue(f"{path} has no column {missing[0]!r}: a study did not write it; remove it, and run the study again")
+        return rows
 
     def add(self, rows: Iterable[Row]) -> Path:
         newest = "" if self.last else next((path.stem for path in reversed(self.parts())), "")
@@ -115,7 +123,7 @@ def open_store(folder: Path) -> Store:
         name, version = about["question"], about["version"]
     except (FileNotFoundError, NotADirectoryError):
         raise BadValue(f"{folder} is not a study's folder: it has no {ABOUT}; `ironlaw study FILE --out {folder}` makes one") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise BadValue(f"{folder / ABOUT} can't be read; move the folder away and run the study again") from None
     asked = question(name)
     if version != asked.version:

@@ -70,7 +70,10 @@ def names(tree: ast.expr) -> set[str]:
 def evaluate(name: str, tree: ast.expr, values: Mapping[str, float]) -> float:
     """The number; a division by zero or a power that has none is refused by name."""
     try:
-        return float(_value(tree, values))
+        value = float(_value(tree, values))
+        if not math.isfinite(value):
+            raise OverflowError("it is too large")
+        return value
     except RecursionError:
         raise BadValue(f"{name} is nested too deeply; split it into several formulas", name) from None
     except (ZeroDivisionError, OverflowError, ValueError, TypeError) as error:

@@ -77,7 +77,9 @@ class Session:
         for line in self._answers():
             try:
                 message = json.loads(line)
-            except ValueError:
+                if not isinstance(message, dict):  # the file may write to every descriptor that it finds
+                    raise ValueError
+            except (ValueError, RecursionError):
                 self.stacks.append(line.decode("utf-8", "replace"))
                 continue
             if "begun" in message:
@@ -159,9 +161,12 @@ def _print(text: str) -> None:
 
 
 def _error(message: dict[str, Any]) -> Exception:
-    if "error" not in message:
-        return RuntimeError(message.get("internal", "no answer"))
-    refusal = message["error"]
+    refusal = message.get("error")
+    if "internal" in message:
+        return RuntimeError(message["internal"])
+    if not isinstance(refusal, dict) or not all(isinstance(refusal.get(key), str) for key in ("kind", "message", "field")):
+        return BadValue("the process of your file sent what ironlaw never sends; a file must not write to descriptors that it did not open")
     kind = getattr(errors, refusal["kind"], IronlawError)
-    error: Exception = kind(refusal["message"], refusal["field"])
+    known = isinstance(kind, type) and issubclass(kind, IronlawError)
+    error: Exception = (kind if known else IronlawError)(refusal["message"], refusal["field"])
     return error

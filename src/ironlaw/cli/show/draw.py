@@ -52,7 +52,8 @@ def say(text: str = "", style: str = "", indent: int = 0) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    console().print(Padding(Text(text, style), (0, 0, 0, indent), expand=False) if indent else Text(text, style))
+    shown = Text(plain.clean(text), style)
+    console().print(Padding(shown, (0, 0, 0, indent), expand=False) if indent else shown)
 
 
 def heading(text: str, more: str = "") -> None:
@@ -60,7 +61,7 @@ def heading(text: str, more: str = "") -> None:
         return plain.heading(text, more)
     from rich.text import Text
 
-    console().print(Text.assemble("\n", (text, STRONG), (f"  {more}" if more else "", DIM)))
+    console().print(Text.assemble("\n", (plain.clean(text), STRONG), (f"  {plain.clean(more)}" if more else "", DIM)))
 
 
 def table(
@@ -129,7 +130,7 @@ def _cell(value: Any) -> Any:
 
     if isinstance(value, Text):
         return value
-    return Text(value) if isinstance(value, str) else Text(value[0], value[1])
+    return Text(plain.clean(value)) if isinstance(value, str) else Text(plain.clean(value[0]), value[1])
 
 
 def term(name: str) -> Cell:

@@ -7,18 +7,27 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+# names and messages come from files of others: no character of theirs moves the cursor, recolours the terminal or hides a line
+CONTROL = {
+    code: "\ufffd" for code in (*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)) if chr(code) not in "\n\t"
+}
+
+
+def clean(text: str) -> str:
+    return text if text.isprintable() else text.translate(CONTROL)
+
 
 def width() -> int:
     return shutil.get_terminal_size().columns
 
 
 def say(text: str = "", indent: int = 0) -> None:
-    start = " " * indent
+    start, text = " " * indent, clean(text)
     print("\n".join(textwrap.wrap(text, max(width(), 40), initial_indent=start, subsequent_indent=start)) if text else "")
 
 
 def heading(text: str, more: str = "") -> None:
-    print(f"\n{text}" + (f"  {more}" if more else ""))
+    print(f"\n{clean(text)}" + (f"  {clean(more)}" if more else ""))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Sequence[str] = (), sections: Iterable[int] = ()) -> None:
@@ -50,4 +59,4 @@ def pairs(rows: Iterable[tuple[str, Any]]) -> None:
 
 def cell(value: Any) -> str:
     """Text, or the text of a (text, style) pair: there are no styles here."""
-    return value if isinstance(value, str) else str(value[0])
+    return clean(value if isinstance(value, str) else str(value[0]))

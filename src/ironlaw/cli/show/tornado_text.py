@@ -53,6 +53,6 @@ def _fix(fix: Mapping[str, Any] | None) -> str:
 
 
 def _figure(value: float) -> str:
-    if value == int(value) and abs(value) < 1e6:
+    if abs(value) < 1e6 and value == int(value):
         return f"{value:,.0f}"
     return significant(value) if 1e-3 <= abs(value) < 1e6 else f"{value:.3g}"

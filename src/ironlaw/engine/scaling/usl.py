@@ -85,9 +85,14 @@ def fit_usl(points: Iterable[Sequence[float]]) -> UslFit:
             f"σ and κ need speed-ups at two numbers of workers above 1, given {len(sizes)}; measure one more, say at twice as many workers"
         )
     rows = [_row(n, speedup) for n, speedup in pairs if n > 1.0]
-    sigma, kappa = _within_bounds(rows)
-    worst = max(abs(usl(n, sigma, kappa) / speedup - 1.0) for n, speedup in pairs)
-    return UslFit(sigma, kappa, *_intervals(rows, sigma, kappa), worst, pairs)
+    try:
+        sigma, kappa = _within_bounds(rows)
+        worst = max(abs(usl(n, sigma, kappa) / speedup - 1.0) for n, speedup in pairs)
+        intervals = _intervals(rows, sigma, kappa)
+    except (OverflowError, ZeroDivisionError, ValueError):
+        listed = ", ".join(f"{speedup:.3g} on {n:g}" for n, speedup in pairs[:5])
+        raise BadValue(f"no curve fits these speed-ups ({listed}): they are too far apart; check the figures and their units") from None
+    return UslFit(sigma, kappa, *intervals, worst, pairs)
 
 
 def _row(n: float, speedup: float) -> tuple[float, float, float]:

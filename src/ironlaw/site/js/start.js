@@ -15,8 +15,12 @@ document.addEventListener("submit", async (event) => {
   const question = { do: what };
   if (what === "name") question.name = form.elements.name.value;
   if (what === "import") question.text = (await form.elements.file.files[0]?.text()) ?? "";
-  draw(await desk.ask(question));
-  askToKeep();
+  try {
+    draw(await desk.ask(question));
+    askToKeep();
+  } catch (error) {
+    tellFailure(document.querySelector("main"), error);
+  }
 });
 
 desk.ask({ do: "start" }).then((answer) => {

@@ -9,27 +9,45 @@ const kept = (request) => new Promise((done, fail) => {
   request.onerror = () => fail(request.error);
 });
 
-export async function openStore() {
+function openDatabase() {
   const request = indexedDB.open(NAME, 1);
   request.onupgradeneeded = () => {
     request.result.createObjectStore("events"); // key: its place in the ledger, from 1
     request.result.createObjectStore("about");
   };
-  const database = await kept(request);
-  const read = (store, ask) => kept(ask(database.transaction(store).objectStore(store)));
-  const write = (stores, put) => new Promise((done, fail) => {
-    const change = database.transaction(stores, "readwrite", { durability: "strict" });
+  return kept(request);
+}
+
+export async function openStore() {
+  let database = await openDatabase();
+  // a browser closes it when the disk is full: then it is opened again
+  const begin = async (...how) => {
+    try {
+      return database.transaction(...how);
+    } catch (error) {
+      if (error.name !== "InvalidStateError") throw error;
+      database = await openDatabase();
+      return database.transaction(...how);
+    }
+  };
+  const read = async (store, ask) => kept(ask((await begin(store)).objectStore(store)));
+  const write = (stores, put) => begin(stores, "readwrite", { durability: "strict" }).then((change) => new Promise((done, fail) => {
     change.oncomplete = () => done();
     change.onabort = () => fail(change.error ?? new Error("the browser broke it off"));
     put(...stores.map((store) => change.objectStore(store)));
-  });
-  const append = (events, rows, count) => rows.forEach((row, i) => events.add(row, count + i + 1));
+  }));
+  // how many there are and the hash of the last: in the same write, so that a missing end shows
+  const append = (events, about, rows, count) => {
+    rows.forEach((row, i) => events.add(row, count + i + 1));
+    about.put(JSON.stringify({ events: count + rows.length, hash: rows.at(-1).at(-1) }), "head");
+  };
   return {
     owner: () => read("about", (about) => about.get("owner")),
     own: (owner) => write(["about"], (about) => about.add(owner, "owner")),
     after: (count) => read("events", (events) => events.getAll(IDBKeyRange.lowerBound(count, true))),
     // a place that is taken breaks the whole write off: no window overwrites what another has written
-    add: (rows, count) => write(["events"], (events) => append(events, rows, count)),
+    add: (rows, count) => write(["events", "about"], (events, about) => append(events, about, rows, count)),
+    head: () => read("about", (about) => about.get("head")),
     // the place of the last event: how many there were
     last: async () => (await read("events", (events) => events.openKeyCursor(null, "prev")))?.key ?? 0,
     // a damaged ledger is kept whole, and a new one takes its place: both or neither
@@ -37,7 +55,7 @@ export async function openStore() {
       about.add(damaged, `${ASIDE} ${new Date().toISOString()}`);
       about.put(owner, "owner");
       events.clear();
-      append(events, rows, 0);
+      append(events, about, rows, 0);
     }),
     aside: async () => (await read("about", (about) => about.getAll(IDBKeyRange.bound(ASIDE, `${ASIDE}\uffff`)))).at(-1),
   };

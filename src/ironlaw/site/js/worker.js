@@ -22,7 +22,8 @@ async function begin(root) {
       owner = runtime.globals.get("new_learner")();
       await store?.own(owner).catch((error) => (trouble = `nothing can be written (${error?.message ?? error})`));
     }
-    desk = make(owner, JSON.stringify((await store?.after(0)) ?? []), root, trouble);
+    const head = (await store?.head()) ?? ""; // before the rows: another window may add some in between
+    desk = make(owner, JSON.stringify((await store?.after(0)) ?? []), root, trouble, head);
   };
   await inTurn(read);
   if (!imaged) postMessage({ imageless: true });
