@@ -81,7 +81,7 @@ def test_operators_that_came_and_went(kept, document):
     new = copy.deepcopy(document)
     ops = new["predictions"][0]["ops"]
     gone = ops.pop(0)
-    ops.append({**gone, "name": "stem.a|b"})
+    ops.append({**gone, "name": "stem.a|b", "bytes": 2 * gone["bytes"]})
     code, out, _ = kept(document, new, more=("--json",))
     rows = {op["name"]: op for op in json.loads(out)["rows"][0]["operators"]}
     assert code == 0 and rows[gone["name"]]["new_s"] is None and rows["stem.a|b"]["old_s"] is None
@@ -141,3 +141,32 @@ def test_what_else_differs_is_said(kept, document):
 def test_a_missing_file_names_itself(sh):
     code, _, err = sh("diff", "none.json", "none.json")
     assert code == 2 and "none.json can't be read" in err
+
+
+def test_on_the_device_a_change_is_not_hidden_behind_the_host(kept, document):
+    new = copy.deepcopy(document)
+    for p in new["predictions"]:
+        p["busy_s"] *= 1.2  # and the call takes no longer: its host is slower still
+    assert kept(document, new, more=("--fail-over", "5%"))[0] == 0
+    code, out, _ = kept(document, new, more=("--fail-over", "5%", "--on", "device", "--json"))
+    told = json.loads(out)
+    assert code == 1 and told["on"] == "device"
+    assert [row["change"] for row in told["rows"]] == [pytest.approx(0.2)] * 4
+
+
+def test_memory_has_a_limit_of_its_own(kept, document):
+    most = max(p["memory"]["total"] for p in document["predictions"])
+    assert kept(document, document, more=("--max-memory", f"{most / 1e6 + 1:.0f}MB"))[0] == 0
+    code, out, _ = kept(document, document, more=("--max-memory", "1MB"))
+    assert code == 1 and "4 of 4 rows need more than 1 MB" in out
+
+
+def test_a_renamed_module_is_the_same_module(kept, document):
+    new = slower(document, 2.0, ("layer1.0.conv1",))
+    for p in new["predictions"]:
+        for op in p["ops"]:
+            op["name"] = op["name"].replace("layer1.", "stage1.")
+    told = json.loads(kept(document, new, more=("--json",))[1])
+    changed = [op for row in told["rows"] for op in row["operators"]]
+    assert [(op["name"], op["count"]) for op in changed] == [("stage1.0.conv1 (was layer1.0.conv1)", 1)]
+    assert any("another name" in note for note in told["notes"])

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.cli.options import Parser, add_json, checked, size
+from ironlaw.cli.options import Parser, add_json, checked, figure, size
 from ironlaw.cli.show import differences, draw
 from ironlaw.errors import BadValue
-from ironlaw.report.report_changes import Changes, Row, changes
+from ironlaw.report.report_changes import DEVICE, WALL, Changes, Limit, Row, changes
 from ironlaw.systems.value_readers import read_share
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = """
 ironlaw diff old.json new.json --fail-over 5%
+ironlaw diff old.json new.json --on device --fail-over 2% --max-memory 24GB
 ironlaw diff old.json new.json --fail-over 5% --markdown >> "$GITHUB_STEP_SUMMARY"
 """
 OPS = 8
@@ -33,6 +34,11 @@ def add(parser: Parser) -> None:
         type=checked(lambda text: read_share(text, below=True)),
         help="exit with 1 if a time grows by more than this (5%% or 0.05), or a model no longer fits",
     )
+    parser.add_argument(
+        "--on", choices=(WALL, DEVICE), default=WALL,
+        help="which time is compared: a whole call's (default), or its kernels' alone, where a slow host would hide a change",
+    )  # fmt: skip
+    parser.add_argument("--max-memory", metavar="BYTES", type=figure("B"), help="exit with 1 if a call needs more, such as 24GB")
     parser.add_argument("--ops", metavar="N", type=size, default=OPS, help=f"operators to list for each row (default {OPS}; JSON has all)")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="print Markdown, for a pull request")
@@ -40,19 +46,20 @@ def add(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    limit = Limit(args.fail_over, args.max_memory)
     try:
-        delta = changes(read(args.old), read(args.new))
+        delta = changes(read(args.old), read(args.new), args.on)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise BadValue(
             f"{args.old} or {args.new} lacks {error} that ironlaw writes; give files of `predict --json` or `analyze --json`"
         ) from None
     if args.json:
-        draw.emit(as_json(delta, args), "ironlaw-diff/1")
+        draw.emit(as_json(delta, limit, args), "ironlaw-diff/1")
     elif args.markdown:
-        print(differences.markdown(delta, args.fail_over, args.ops))
+        print(differences.markdown(delta, limit, args.ops))
     else:
-        differences.report(delta, args.fail_over, args.ops)
-    return 1 if delta.failed(args.fail_over) else 0
+        differences.report(delta, limit, args.ops)
+    return 1 if delta.failed(limit) else 0
 
 
 def read(name: str) -> dict[str, Any]:
@@ -69,14 +76,15 @@ def read(name: str) -> dict[str, Any]:
     return content
 
 
-def as_json(delta: Changes, args: argparse.Namespace) -> DiffJson:
+def as_json(delta: Changes, limit: Limit, args: argparse.Namespace) -> DiffJson:
     return {
-        "compares": delta.schema, "model": delta.model, "old": args.old, "new": args.new, "fail_over": args.fail_over,
-        "failed": delta.failed(args.fail_over), "rows": [_row(row, args.fail_over) for row in delta.rows], "notes": list(delta.notes),
+        "compares": delta.schema, "model": delta.model, "old": args.old, "new": args.new, "on": args.on,
+        "fail_over": args.fail_over, "max_memory_bytes": args.max_memory, "failed": delta.failed(limit),
+        "rows": [_row(row, limit) for row in delta.rows], "notes": list(delta.notes),
     }  # fmt: skip
 
 
-def _row(row: Row, limit: float | None) -> DiffRow:
+def _row(row: Row, limit: Limit) -> DiffRow:
     hardware, mode, batch, weights = row.key
     return {
         "hardware": hardware, "mode": mode, "batch": batch, "weights": weights,

@@ -201,7 +201,7 @@ class DiffRow(TypedDict):
     mode: str
     batch: Annotated[int | None, "where several were asked for"]
     weights: Annotated[str | None, "how they are stored, where several were asked for"]
-    old_s: Annotated[float, "wall time of a call"]
+    old_s: Annotated[float, "time of a call, as `on` says"]
     new_s: float
     change: Annotated[float, "new / old − 1"]
     old_bytes: Annotated[float, "peak memory"]
@@ -218,7 +218,9 @@ class DiffJson(TypedDict):
     model: Annotated[str, "the model's name"]
     old: Annotated[str, "the old file"]
     new: Annotated[str, "the new file"]
+    on: Annotated[str, "which time is compared: wall, of a call, or device, of its kernels"]
+    max_memory_bytes: Annotated[float | None, "what a call may need before the comparison fails"]
     fail_over: Annotated[float | None, "the share by which a time may grow before the comparison fails"]
-    failed: Annotated[bool, "true if a time grew by more, or something no longer fits; the exit code is then 1"]
+    failed: Annotated[bool, "true if a time grew by more, or something needs too much memory; the exit code is then 1"]
     rows: Annotated[Sequence[DiffRow], "by machine, mode and batch; the largest change first"]
     notes: Annotated[Sequence[str], "what else differs, and what is missing"]

@@ -10,31 +10,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ironlaw.errors import BadValue
+from ironlaw.report.operator_changes import Operator, operators_of
 
 KINDS = ("ironlaw-predict/1", "ironlaw-analyze/1")
 Document = Mapping[str, Any]
 Key = tuple[str, str, int | None, str | None]  # machine, mode, batch, storage of weights
-SAME = 1e-9  # the share under which two times are one
+WALL, DEVICE = "wall", "device"  # which time is compared
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
-    """All operators of one name and kind, in seconds on the device; None where one side has none."""
+class Limit:
+    """What a comparison may not pass: the share that a time grows by, and the bytes that a call needs."""
 
-    name: str
-    kind: str
-    count: int
-    old: float | None
-    new: float | None
-
-    @property
-    def change(self) -> float:
-        return (self.new or 0.0) - (self.old or 0.0)
+    growth: float | None = None
+    memory: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One machine, mode and batch: wall time of a call, memory, and whether it fits."""
+    """One machine, mode and batch: the time of a call (wall clock, or on the device alone), memory, and whether it fits."""
 
     key: Key
     old: float
@@ -43,13 +37,17 @@ class Row:
     new_bytes: float
     unfit: bool  # it fitted, and no longer does
     operators: tuple[Operator, ...] = ()
+    renamed: int = 0  # operators of another name that do the same work
 
     @property
     def change(self) -> float:
         return self.new / self.old - 1.0 if self.old else 0.0
 
-    def over(self, limit: float | None) -> bool:
-        return limit is not None and (self.change > limit or self.unfit)
+    def over(self, limit: Limit) -> bool:
+        return self.too_large(limit) or (limit.growth is not None and (self.change > limit.growth or self.unfit))
+
+    def too_large(self, limit: Limit) -> bool:
+        return limit.memory is not None and self.new_bytes > limit.memory
 
 
 @dataclass(frozen=True)
@@ -59,12 +57,12 @@ class Changes:
     rows: tuple[Row, ...]  # the largest change first
     notes: tuple[str, ...] = field(default=())
 
-    def failed(self, limit: float | None) -> bool:
+    def failed(self, limit: Limit) -> bool:
         return any(row.over(limit) for row in self.rows)
 
 
-def changes(old: Document, new: Document) -> Changes:
-    """Refuses what can't be compared, and says why."""
+def changes(old: Document, new: Document, on: str = WALL) -> Changes:
+    """Refuses what can't be compared, and says why. `on`: WALL, what a call takes; DEVICE, what its kernels take, the host left out."""
     for name, file in (("the old file", old), ("the new file", new)):
         if "error" in file:
             raise BadValue(f"{name} holds an error and no figures: {file['error']['message']}")
@@ -75,8 +73,15 @@ def changes(old: Document, new: Document) -> Changes:
     _same_model(old, new)
     before, after = _rows(old), _rows(new)
     _same_rows(before, after, new)
-    rows = [_row(key, before[key], after[key]) for key in before]
-    return Changes(old["schema"], name_of(old), tuple(sorted(rows, key=lambda row: -abs(row.change))), tuple(_notes(old, new)))
+    name = {WALL: "seconds", DEVICE: "busy_s"}[on]
+    rows = [_row(key, before[key], after[key], name) for key in before if name in before[key] and name in after[key]]
+    notes = _notes(old, new)
+    if len(rows) < len(before):
+        notes.append("batches and weights side by side have no device time in the files; give each a file of its own")
+    renamed = max(row.renamed for row in rows)
+    if renamed:
+        notes.append(f"{renamed} operators have another name and do the same work; each is compared with its like")
+    return Changes(old["schema"], name_of(old), tuple(sorted(rows, key=lambda row: -abs(row.change))), tuple(notes))
 
 
 def name_of(file: Document) -> str:
@@ -141,35 +146,16 @@ def label(key: Key) -> str:
     return f"{machine} {mode}" + (f", batch {batch}" if batch else "") + (f", {weights} weights" if weights not in (None, "own") else "")
 
 
-def _row(key: Key, old: Mapping[str, Any], new: Mapping[str, Any]) -> Row:
+def _row(key: Key, old: Mapping[str, Any], new: Mapping[str, Any], time: str) -> Row:
+    operators, renamed = operators_of(old, new)
     return Row(
-        key, old["seconds"], new["seconds"], _bytes(old["memory"]), _bytes(new["memory"]), old["fits"] and not new["fits"],
-        _operators(old, new),
+        key, old[time], new[time], _bytes(old["memory"]), _bytes(new["memory"]), old["fits"] and not new["fits"], operators, renamed,
     )  # fmt: skip
 
 
 def _bytes(memory: Any) -> float:
     """A prediction has parts, a variant only the total."""
     return float(memory["total"] if isinstance(memory, Mapping) else memory)
-
-
-def _operators(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Operator, ...]:
-    """Those that changed. Operators of one name and kind, a loop's, count together."""
-    sides = [_times(one.get("ops", ())) for one in (old, new)]
-    every = [
-        Operator(*name, max(side[name][0] for side in sides if name in side), *(side[name][1] if name in side else None for side in sides))
-        for name in dict.fromkeys((*sides[0], *sides[1]))
-    ]
-    moved = [op for op in every if abs(op.change) > SAME * max(op.old or 0.0, op.new or 0.0) or (op.old is None) != (op.new is None)]
-    return tuple(sorted(moved, key=lambda op: -abs(op.change)))
-
-
-def _times(ops: Any) -> dict[tuple[str, str], tuple[int, float]]:
-    times: dict[tuple[str, str], tuple[int, float]] = {}
-    for op in ops:
-        count, seconds = times.get((op["name"], op["kind"]), (0, 0.0))
-        times[op["name"], op["kind"]] = (count + 1, seconds + op["seconds"])
-    return times
 
 
 def _notes(old: Document, new: Document) -> list[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ironlaw.cli.show import draw
-from ironlaw.report.report_changes import Changes, Operator, Row, label
+from ironlaw.report.operator_changes import Operator
+from ironlaw.report.report_changes import Changes, Limit, Row, label
 from ironlaw.units import show
 
 COLUMNS = ("machine and mode", "before", "after", "change", "memory")
 OPERATORS = ("operator", "kind", "before", "after", "change")
 
 
-def report(found: Changes, limit: float | None, ops: int) -> None:
+def report(found: Changes, limit: Limit, ops: int) -> None:
     draw.heading(found.model, verdict(found, limit))
     rows = []
     for row in found.rows:
@@ -28,7 +29,7 @@ def report(found: Changes, limit: float | None, ops: int) -> None:
         draw.say(f"! {note}", draw.BAD)
 
 
-def markdown(found: Changes, limit: float | None, ops: int) -> str:
+def markdown(found: Changes, limit: Limit, ops: int) -> str:
     """Tables as GitHub draws them, operators folded."""
     parts = [f"### {_escape(found.model)}: {verdict(found, limit)}", ""]
     marked = {True: " ❌", False: ""}
@@ -46,18 +47,23 @@ def markdown(found: Changes, limit: float | None, ops: int) -> str:
     return "\n".join([*parts, *(f"\n> {_escape(note)}" for note in found.notes)])
 
 
-def verdict(found: Changes, limit: float | None) -> str:
+def verdict(found: Changes, limit: Limit) -> str:
     """`1 of 3 times grew by more than 5%`."""
-    if limit is None:
+    large = sum(row.too_large(limit) for row in found.rows)
+    memory = (
+        f"{large} of {draw.plural(len(found.rows), 'row')} need{'s' if large == 1 else ''} more than {show(limit.memory, 'B')}"
+        if limit.memory and large
+        else ""
+    )
+    if limit.growth is None:
         changed = sum(bool(row.change) for row in found.rows)
-        return f"{changed} of {draw.plural(len(found.rows), 'time')} changed" if changed else "no time changed"
-    over = sum(row.over(limit) for row in found.rows)
-    if not over:
-        return f"no time grew by more than {draw.percent(limit)}"
-    unfit = sum(row.unfit for row in found.rows)
+        times = f"{changed} of {draw.plural(len(found.rows), 'time')} changed" if changed else "no time changed"
+        return "; ".join(filter(None, (times, memory)))
+    share, unfit = draw.percent(limit.growth), sum(row.unfit for row in found.rows)
+    grew = sum(row.change > limit.growth for row in found.rows)
     more = f", and {unfit} no longer fit{'s' if unfit == 1 else ''}" if unfit else ""
-    grew = sum(row.change > limit for row in found.rows)
-    return f"{grew} of {draw.plural(len(found.rows), 'time')} grew by more than {draw.percent(limit)}{more}"
+    times = f"{grew} of {draw.plural(len(found.rows), 'time')} grew by more than {share}{more}" if grew or unfit else ""
+    return "; ".join(filter(None, (times or f"no time grew by more than {share}", memory)))
 
 
 def change(row: Row) -> str:
