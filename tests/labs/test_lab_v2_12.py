@@ -13,6 +13,7 @@ from ironlaw.engine.serving.laws import law
 from ironlaw.engine.serving.sums import total
 from ironlaw.labs.lab_v2_12_slo import services
 from ironlaw.labs.lab_v2_12_slo.act1 import composition, figures
+from ironlaw.labs.lab_v2_12_slo.act2 import figures as figures_of_act2
 from ironlaw.labs.lab_v2_12_slo.act2 import instrument, plan, verdict
 from ironlaw.measure.rows import case_row
 from ironlaw.systems.limits import hit
@@ -102,6 +103,15 @@ def test_contexts_are_services(bench):
 # --- Act II
 
 
+def test_it_opens_on_the_question_s_case(bench):
+    """One service's callers retry three times: four attempts at 80% of capacity. The run is the question's, second by second."""
+    opened = plan.plan_of(bench.start("act2"))
+    assert opened.storm == plan.PREMISE.storm and (opened.amplified, opened.late_load) == (4, pytest.approx(3.2))
+    spike = figure(bench.piece("act2.instrument").view, "spike")
+    sent = next(mark["points"] for mark in spike["marks"] if mark["name"] == "sent")
+    assert 600 < max(y for _, y in sent) < figures_of_act2.MOST and "drawn there" not in spike["note"]
+
+
 def test_the_goal_is_kept_in_more_than_one_way():
     ways = ({"budget": 0.1}, {"limit": 40}, {"order": "lifo"}, {"breaker": 0.5}, {"retries": 0})
     for way in ways:
@@ -110,9 +120,9 @@ def test_the_goal_is_kept_in_more_than_one_way():
 
 def test_retries_that_are_not_simulated_change_nothing():
     """From a load of a tenth on, those of the run keep a late line late as surely as a thousand."""
-    assert plan.Plan(10.0, retries=5).amplified == 6**5 and plan.Plan(where=plan.ONE).storm.retries == 3
+    assert plan.Plan(10.0, retries=5, where=plan.EVERY).amplified == 6**5 and plan.Plan().storm.retries == 3
     for rate in range(40, 501, 20):
-        one = plan.Plan(float(rate), retries=5)
+        one = plan.Plan(float(rate), retries=5, where=plan.EVERY)
         assert plan.stuck(one.share, one.storm.retries)
     assert plan.PREMISE.storm.retries == 3 and plan.PREMISE.course.last == 0
 

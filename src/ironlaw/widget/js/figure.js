@@ -29,13 +29,14 @@ function plotView(figure, id, width, ctx) {
   const { ui } = ctx;
   const plan = layout(figure, width);
   ui.tall?.[plan.height > TALL ? "add" : "delete"](id);
-  Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], later: [], sides: [], ending: [], dimmed: figure.marks.some((mark) => mark.emphasis) });
+  Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], first: [], later: [], sides: [], ending: [], dimmed: figure.marks.some((mark) => mark.emphasis) });
   const { box, height } = plan;
   for (const { left, right, lane } of plan.over.placed.values()) plan.taken.push({ left, right, top: box.top - 9 - LINE * lane - SIZE, bottom: box.top - 4 - LINE * lane });
   const drawn = figure.marks.map((mark, i) => ({ mark, key: `${mark.type}:${mark.id ?? mark.name ?? i}`, i })).map((item) => ({ ...item, ...MARKS[item.mark.type](item.mark, item.key, plan) }));
   const order = { area: 0, rule: 1, bar: 2, dot: 2, cells: 2, line: 3, point: 4, label: 5 };
   const shapes = [...drawn].sort((a, b) => order[a.mark.type] - order[b.mark.type]).flatMap((item) => item.shapes);
-  const words = [...tailLabels(plan), ...sideLabels(plan), ...plan.later.flatMap((make) => make() ?? [])];
+  const made = (list) => list.flatMap((make) => make() ?? []);
+  const words = [...tailLabels(plan), ...made(plan.first), ...sideLabels(plan), ...made(plan.later)]; // a truth's words have the first choice
   const size = { width, height, viewBox: `0 0 ${width} ${height}` };
   const targets = drawn.filter((item) => item.target && (item.mark.hover?.length || item.mark.drag));
   const layers = clearWords([h("g", { key: "axes" }, axesView(plan)), h("g", { key: "marks" }, shapes), h("g", { key: "words" }, rowNames(plan), words, bracket(plan))], width, height);
@@ -49,16 +50,26 @@ function plotView(figure, id, width, ctx) {
 
 const hatching = (id) => h("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, h("path", { d: "M0,0V6", class: "il-stripe" }));
 
-// Words at a level line: over or under it, at its right or left end, where they cover the least.
+// Words at a level line: over or under it, at its right or left end, where they cover the least; where that is a mark of the picture,
+// off the line in a place that is free, and a leader says whose they are.
+const ALOFT = [-24, -42, -60, -80, -104, 34, 52];
 function sideLabels(plan) {
   const { box, taken } = plan;
-  return plan.sides.map(({ mark, key, y }) => {
+  return plan.sides.flatMap(({ mark, key, y }) => {
     const text = ruleText(mark);
-    const ends = [[box.right - 2, y - 5, "end"], [box.right - 2, y + 15, "end"], [box.left + 4, y - 5, "start"], [box.left + 4, y + 15, "start"]];
-    const cost = ([px, py, anchor]) => taken.reduce((sum, other) => sum + overlap(boxOf(px, py, text, anchor, false), other), py > box.bottom - 2 || py < box.top + 8 ? 500 : 0);
-    const [px, py, anchor] = ends.reduce((best, end) => (cost(end) < cost(best) ? end : best));
-    taken.push(boxOf(px, py, text, anchor, false));
-    return h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: px, y: py, "text-anchor": anchor }, text);
+    const bold = Boolean(mark.role);
+    const covers = ([px, py, anchor]) => taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(boxOf(px, py, text, anchor, bold), other), py > box.bottom - 2 || py < box.top + 8 ? 500 : 0);
+    const least = (places) => places.reduce((best, place) => (covers(place) < covers(best) ? place : best));
+    const ends = (dy) => [[box.right - 2, y + dy, "end"], [box.left + 4, y + dy, "start"]];
+    const along = (dy) => [0.25, 0.5, 0.75].map((share) => [box.left + share * (box.right - box.left), y + dy, "middle"]);
+    const near = least([...[-5, 15].flatMap(ends), ...(mark.role ? [-5, 15].flatMap(along) : [])]);
+    const far = mark.role && covers(near) > CROWDED ? least(ALOFT.flatMap((dy) => [...ends(dy), ...along(dy)])) : near;
+    const off = covers(far) < covers(near) / 2;
+    const [px, py, anchor] = off ? far : near;
+    const room = boxOf(px, py, text, anchor, bold);
+    taken.push(room);
+    const words = h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${bold ? "il-strong" : ""}`, x: px, y: py, "text-anchor": anchor }, text);
+    return off ? [h("path", { key: `${key}-leader`, class: "il-leader", d: `M${room.left + 10},${py < y ? room.bottom : room.top}V${y}` }), words] : [words];
   });
 }
 
@@ -129,8 +140,15 @@ function distanceWords(text, low, high, width) {
   return { text, x: Math.min(Math.max((low + high) / 2, half), width - half), clear: false };
 }
 
+// The same beside an upright arrow: in its middle or higher, all of it or its head, where it covers the least.
+function besideUpright(text, x, from, to, taken) {
+  const places = [text, text.split(", ")[0]].flatMap((words) => [0.5, 0.3, 0.7].map((share) => ({ text: words, y: from + (to - from) * share + 4.5 })));
+  const covers = ({ text: words, y }) => taken.reduce((sum, other) => sum + overlap(boxOf(x, y, words, "start", true), other), 0);
+  return places.reduce((best, place) => (covers(place) < covers(best) - 8 ? place : best));
+}
+
 // From what was predicted to what is so, with the distance in words.
-function bracket({ pair, x, y, box, over, width }) {
+function bracket({ pair, x, y, box, over, width, taken }) {
   if (!pair?.prediction.distance) return null;
   const text = pair.prediction.distance;
   if (isNumber(pair.prediction.x) && isNumber(pair.truth.x) && !x.band) {
@@ -143,8 +161,9 @@ function bracket({ pair, x, y, box, over, width }) {
   if (!isNumber(pair.prediction.y) || !isNumber(pair.truth.y) || y.band) return null;
   const [from, to] = [y.at(pair.prediction.y), y.at(pair.truth.y)];
   const level = isNumber(pair.prediction.x) ? x.at(pair.prediction.x) : box.left + 14;
+  const words = besideUpright(text, level + 8, from, to, taken);
   return h("g", { key: "bracket", class: "il-bracket c-accent" }, h("path", { d: `M${level},${from}V${to}` }),
-    h("text", { x: level + 8, y: (from + to) / 2 + 4.5, class: "il-over il-strong c-accent" }, text));
+    h("text", { x: level + 8, y: words.y, class: "il-over il-strong c-accent" }, words.text));
 }
 
 function arrow(from, to, level) {

@@ -132,7 +132,7 @@ const MARKS = {
     const r = mark.size ?? 6;
     const shape = mark.shape ?? (mark.role === "prediction" ? "diamond" : "circle");
     plan.taken.push({ left: px - r, right: px + r, top: py - r, bottom: py + r, weight: 4 }); // words over a point hide it; over a line they do not
-    if (mark.label) plan.later.push(() => {
+    if (mark.label) plan[mark.role === "truth" ? "first" : "later"].push(() => {
       const bold = Boolean(mark.emphasis || mark.role);
       const text = headed(mark.label, bold, plan);
       const right = px + r + 5;

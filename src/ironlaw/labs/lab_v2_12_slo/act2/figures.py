@@ -27,7 +27,7 @@ from ironlaw.units import counted, percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
-MOST = 400.0  # percent of what can be done; what is sent beyond is drawn there
+MOST = 700.0  # percent of capacity: all of the question's run; what is sent beyond is drawn there
 SENT, GOOD, BARE_SENT, BARE_GOOD = "sent", "answered in time", "sent, without your changes", "in time, without your changes"
 DOMAIN = (0.001, 10.0)  # seconds
 LEAST = 1e-3  # percent
@@ -60,12 +60,13 @@ def spike(lab: kit.Lab, plan: Plan, moment: float) -> Figure:
             mark("rule", "accent", y=said, role="prediction", id="prediction", label=f"you said {said:g}%", name="your prediction",
                  hover=[("your prediction", exact(said, "%"))]),
             mark("point", "ink", x=TRUTH_AT, y=last, role="truth", size=7, id="truth", name="a minute later",
-                 label=f"as asked, it is {truth}", hover=[("in time", exact(last, "%"))]),
+                 label=f"it is {truth}" if plan.storm == PREMISE.storm else f"as asked, it is {truth}", hover=[("in time", exact(last, "%"))]),
         ]  # fmt: skip
+    beyond = f"; more than {MOST:.0f}% is drawn there" if max(y for line in series.values() for _, y in line) >= MOST else ""
     return lines(
         series, Axis("linear", "time", "s", (0.0, UNTIL)), Axis("linear", "of capacity", "%", (0.0, MOST)),
         "What is sent, and what is answered in time", extra=extra, id="spike", more={"height": 340},
-        note=f"{percent(SPIKE * plan.share)} of capacity for {significant(LASTS)} s; anything above {MOST:.0f}% is drawn there",
+        note=f"{percent(SPIKE * plan.share)} of capacity for {significant(LASTS)} s{beyond}",
     )  # fmt: skip
 
 

@@ -41,12 +41,13 @@ def _share_or_none(percents: float) -> float | None:
 @dataclass(frozen=True)
 class Plan:
     """Where the dials of Act II stand; seconds and shares. `load`: requests per second, which every layer gets. `growth`: each caller's
-    timeout over that of the one it calls. `together`: requests in which one cause makes all layers equally slow."""
+    timeout over that of the one it calls. `together`: requests in which one cause makes all layers equally slow. It opens as asked: the
+    last layer's callers retry three times, at 80% of capacity."""
 
     load: float = figure(320, "Traffic", "/s", low=10, high=500, dial="span", step=5)
     layers: int = whole(5, "Layers", most=6, dial="span")
     retries: int = whole(3, "Retries per call", least=0, most=5, dial="span")
-    where: str = among(WHERE, EVERY, "Who retries")
+    where: str = among(WHERE, ONE, "Who retries")
     budget: float | None = among(BUDGETS, NONE, "Retry budget, of the requests", dial="select", means=_share_or_none, shows="spike")
     backoff: float = figure(0, "Backoff before the first retry", "s", low=0, high=2, dial="span", step=0.1, shows="spike")
     timeout: float = figure(0.5, "Timeout of the last layer", "s", low=0.05, high=2, dial="span", log=True)
