@@ -53,7 +53,7 @@ def test_keys_are_the_engine_s_and_move_with_their_premises(page, monkeypatch):
 def test_act_i_puts_the_prediction_on_the_same_axis(bench):
     start = bench.turn("act1")
     said, now = marks(start, "accuracy")["guess"], cards(start)["Right answers"]
-    assert (said["x"], said["y"], said["label"]) == (8.0, 98.0, "you said 98%") and now.startswith("10.2")
+    assert (said["x"], said["label"], said["distance"]) == (98.0, "you said 98%", "87.8 points too high") and now.startswith("10.2")
     view = bench.turn("act1", bits=4, spread=1, scale="channel")
     lines = {mark["name"]: mark["points"] for mark in figure(view, "divergence")["marks"] if mark["type"] == "line"}
     mine, theory = lines["fully connected"], lines["rounding noise alone"]
@@ -65,13 +65,17 @@ def test_act_i_puts_the_prediction_on_the_same_axis(bench):
     assert len(grid) == 15 and marks(bench.turn("act1", bits=5, spread=1), "weights").keys() == {"weights"}
 
 
-def test_a_rescaled_network_stands_beside_the_one_as_trained(bench):
+def test_every_answer_is_a_square(bench):
     asked = figure(bench.turn("act1", bits=8, spread=100, scale="tensor"), "accuracy")
-    lines = {mark["name"]: dict(mark["points"]) for mark in asked["marks"] if mark["id"].startswith("line-")}
-    assert lines["fully connected"][8.0] == pytest.approx(100 * 81 / 797) and lines["the same, not rescaled"][8.0] > 98
-    assert asked["title"] == "8 bits, one scale per tensor: 10.2% right" and asked["tab"] == "Right answers"
-    plain = figure(bench.turn("act1", bits=8, spread=1, scale="tensor"), "accuracy")
-    assert [mark["name"] for mark in plain["marks"] if mark["id"].startswith("line-")] == ["fully connected"]
+    squares = {mark["id"]: (mark["start"], mark["count"]) for mark in asked["marks"] if mark["type"] == "cells"}
+    full = at_bits("mlp", 100, 32).hits
+    assert squares == {
+        "FP32-right": (0, full), "FP32-wrong": (full, 797 - full), "8 bits-right": (0, 81), "8 bits-wrong": (81, 716),
+    }  # fmt: skip
+    assert asked["title"] == "8 bits, one scale per tensor: 10.2% right"
+    truth = {bits: marks(bench.turn("act1", bits=bits, spread=100, scale="tensor"), "accuracy")["truth"]["label"] for bits in (8, 4)}
+    assert truth == {8: "it is 10.2%", 4: "as asked, it is 10.2%"}
+    assert {mark["y"] for mark in figure(bench.turn("act1", bits=32), "accuracy")["marks"] if mark["type"] == "cells"} == {"FP32"}
 
 
 def test_reader_sizes_are_the_nets_own_and_formats_pay_for_places():

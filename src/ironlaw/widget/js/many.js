@@ -12,7 +12,8 @@ function thing(shape, x, y, w, t) {
   return shapePath("circle", middle, top + head, head) + body;
 }
 
-// `grid`: columns and rows between x0 and x1, and y0 and y1 or in the row y; `count` of them from `start` on, line by line.
+// `grid`: columns and rows between x0 and x1, and y0 and y1 or in the row y; `count` of them from `start` on, line by line, or `down`
+// column by column.
 MARKS.cells = (mark, key, plan) => {
   const { x, y, rows, box } = plan;
   const [columns, lines] = mark.grid;
@@ -24,13 +25,15 @@ MARKS.cells = (mark, key, plan) => {
   const gap = Math.min(w, t) * (mark.shape === "person" ? 0.16 : 0.18);
   let d = "";
   for (let i = mark.start ?? 0; i < (mark.start ?? 0) + mark.count; i += 1) {
-    d += thing(mark.shape, left + w * (i % columns) + gap / 2, top + t * Math.floor(i / columns) + gap / 2, w - gap, t - gap);
+    const [column, line] = mark.down ? [Math.floor(i / lines), i % lines] : [i % columns, Math.floor(i / columns)];
+    d += thing(mark.shape, left + w * column + gap / 2, top + t * line + gap / 2, w - gap, t - gap);
   }
   const shapes = [h("path", { key, class: `${classOf(mark, plan, "bar")} ${mark.hollow ? "il-outline" : ""}`, d })];
   if (mark.label) plan.later.push(() => cellsLabel(mark, key, left, right, top, bottom, plan));
   plan.taken.push({ left, right, top, bottom });
-  const first = Math.floor((mark.start ?? 0) / columns);
-  const last = Math.floor(((mark.start ?? 0) + mark.count - 1) / columns);
+  const each = mark.down ? lines : columns;
+  const [first, last] = [mark.start ?? 0, (mark.start ?? 0) + mark.count - 1].map((i) => Math.floor(i / each));
+  if (mark.down) return { shapes, target: { left: left + w * first, right: left + w * (last + 1), top, bottom } };
   return { shapes, target: { left, right, top: top + t * first, bottom: Math.min(top + t * (last + 1), box.bottom) } };
 };
 

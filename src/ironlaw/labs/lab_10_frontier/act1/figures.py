@@ -1,4 +1,4 @@
-"""Act I's pictures: right answers and divergence by bits, the weights with their levels, and the images whose answer flipped."""
+"""Act I's pictures: every answer, divergence by bits, the weights with their levels, and the images whose answer flipped."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ironlaw.engine.numerics.grids import levels, noise_power, step
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import ASKED, FIRST, NETS, SCALES, Setting, tested
 from ironlaw.pictures.lines import Points, lines
+from ironlaw.pictures.wall import wall
 from ironlaw.registry.compression_tables import BINS, BITS, Squeezed, image, weights_seen
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
@@ -17,7 +18,6 @@ from ironlaw.widget.quantities import exact, format_quantity
 
 KL_MOST = 100.0
 KL = Axis("log", "divergence", "nats", (1e-7, KL_MOST))
-ACCURACY = Axis("linear", "right answers", "%", (0.0, 100.0))
 X = Axis("linear", "bits per weight", "", (2.0, 8.0), ticks=tuple(float(b) for b in BITS))
 THEORY = "rounding noise alone"
 MOST_LINES = 15  # levels of a grid that are drawn one by one
@@ -50,29 +50,23 @@ def divergence(setting: Setting, local: Mapping[str, Points] | None = None) -> F
 
 
 def accuracy(setting: Setting, said: float | None, true: float) -> Figure:
-    """The same run as the share of right answers, on a linear axis, with what was predicted for the question's own case."""
-    name = NETS[setting.net]
-    shares = [(float(b), 100 * setting.at(b).accuracy.value) for b in BITS]
-    full = 100 * setting.at(32).accuracy.value
-    extra = [mark("rule", "ridge", y=full, dash=True, name="FP32", id="full", hover=[("FP32", exact(full, "%"))])]
-    extra += [
-        mark("line", "muted", points=[(float(b), 100 * share.low), (float(b), 100 * share.high)], name="95% interval", id=f"interval-{b}")
-        for b in BITS
-        for share in [setting.at(b).accuracy]
-    ]
+    """Every answer a square, in FP32 and as set, the wrong ones lit; what was predicted stands where so many squares would be right."""
+    full, count = setting.at(32), tested()
+    extra = []
     if said is not None:
-        extra += [
-            mark("point", colour, x=float(FIRST), y=y, shape="diamond", size=8, label=f"{words} {format_quantity(y, '%')}", name=words,
-                 id=id, role=role, hover=[(words, exact(y, "%"))])
-            for colour, y, words, id, role in (
-                ("accent", said, "you said", "guess", "prediction"), ("ink", true, "it is", "truth", "truth"))
+        off = "" if said == true else f"{significant(abs(said - true))} points too {'high' if said > true else 'low'}"
+        asked = "it is" if setting == ASKED else "as asked, it is"
+        extra = [
+            mark("rule", "accent", x=said, role="prediction", id="guess", name="you said", label=f"you said {format_quantity(said, '%')}",
+                 distance=off, hover=[("you said", exact(said, "%"))]),
+            mark("rule", "ink", x=true, role="truth", id="truth", name="it is", label=f"{asked} {format_quantity(true, '%')}",
+                 hover=[("it is", exact(true, "%"))]),
         ]  # fmt: skip
-    now = (name, float(setting.bits)) if setting.narrow and (said is None or setting != ASKED) else None  # the truth stands there
-    series = {name: shares, **_as_trained(setting, lambda squeezed: 100 * squeezed.accuracy.value)}
     right = format_quantity(100 * setting.answers.accuracy.value, "%")
     title = f"{setting.format}, {scale_words(setting)}: {right} right" if setting.narrow else f"{setting.format}: {right} right"
-    figure = lines(series, X, ACCURACY, title, extra=extra, now=now, note=f"FP32: {format_quantity(full, '%')}", id="accuracy")
-    return replace(figure, more={"tab": "Right answers", "height": 330})
+    rows = {"FP32": full.hits} | ({} if setting.bits == 32 else {setting.format: setting.answers.hits})
+    figure = wall(rows, count, title, extra=extra, id="accuracy")
+    return replace(figure, more={**figure.more, "tab": "Every answer"})
 
 
 def _as_trained(setting: Setting, figure: Callable[[Squeezed], float]) -> dict[str, Points]:

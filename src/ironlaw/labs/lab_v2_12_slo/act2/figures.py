@@ -55,12 +55,12 @@ def spike(lab: kit.Lab, plan: Plan, moment: float) -> Figure:
              hover=[("in time", exact(100 * now[1], "%")), ("sent", exact(100 * now[0], "%"))]),
     ]  # fmt: skip
     if option is not None:
-        said = float(option.value)
+        said, asked = float(option.value), "it is" if plan.storm == PREMISE.storm else "as asked, it is"
         extra += [
             mark("rule", "accent", y=said, role="prediction", id="prediction", label=f"you said {said:g}%", name="your prediction",
                  hover=[("your prediction", exact(said, "%"))]),
             mark("point", "ink", x=TRUTH_AT, y=last, role="truth", size=7, id="truth", name="a minute later",
-                 label=f"it is {truth}" if plan.storm == PREMISE.storm else f"as asked, it is {truth}", hover=[("in time", exact(last, "%"))]),
+                 label=f"{asked} {truth}", hover=[("in time", exact(last, "%"))]),
         ]  # fmt: skip
     beyond = f"; more than {MOST:.0f}% is drawn there" if max(y for line in series.values() for _, y in line) >= MOST else ""
     return lines(
