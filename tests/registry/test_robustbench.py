@@ -30,3 +30,16 @@ def test_many_models_are_accurate_and_robust():
     """21 of 99 are right on 90% of plain and on half of attacked images: the trade is bought off."""
     counts = {row["dataset"]: (row["models"], row["strong"], row["robust"], row["fell"]) for row in published("robustbench_counts").rows}
     assert counts == {"cifar10": (99, 21, 74, 15), "imagenet": (30, 0, 15, 0)}
+
+
+def test_every_model_is_a_row_or_in_a_box():
+    rows, boxes = published("robustbench_linf"), published("robustbench_boxes")
+    for data, (total, robust) in {"cifar10": (99, 74), "imagenet": (30, 15)}.items():
+        counted = boxes.where(dataset=data)
+        assert sum(row["models"] for row in counted) + len(rows.where(dataset=data)) == total
+        assert all(row["clean"] % 2 == 0 and row["attacked"] % 5 == 0 for row in counted)
+        # over half right under attack: the boxes from 50 on, and the rows. By the strongest attack known it is the same count
+        held = sum(row["models"] for row in counted if row["attacked"] >= 50) + sum(
+            row["autoattack"] > 50 for row in rows.where(dataset=data)
+        )
+        assert held == robust

@@ -13,7 +13,8 @@ from ironlaw.engine.numerics.shares import Share, clopper_pearson
 from ironlaw.registry.publications import published
 
 CIFAR, IMAGENET = "cifar10", "imagenet"
-TABLE, COUNTS = "robustbench_linf", "robustbench_counts"
+TABLE, COUNTS, BOXES = "robustbench_linf", "robustbench_counts", "robustbench_boxes"
+BOX = (2.0, 5.0)  # points of a box: of right answers on unchanged images, and under attack
 # images of RobustBench's evaluation: all of CIFAR-10's test set; of ImageNet's the 5,000 that its data.py loads
 TESTED = {CIFAR: 10_000, IMAGENET: 5_000}
 SIDE = {CIFAR: 32, IMAGENET: 224}  # pixels
@@ -100,6 +101,14 @@ def model(data: str, slug: str) -> Model:
 def count(data: str, column: str) -> int:
     """Of the whole table, from which the rows were taken."""
     return int(published(COUNTS).value(column, dataset=data))
+
+
+@cache
+def others(data: str) -> tuple[tuple[float, float, int], ...]:
+    """The models without a row, counted: where their box begins on both axes, and how many are in it."""
+    return tuple(
+        (float(row["clean"]), float(row["attacked"]), int(row["models"])) for row in published(BOXES).where(dataset=data)
+    )  # fmt: skip
 
 
 def data_of(lab: kit.Lab) -> str:

@@ -3,6 +3,7 @@
 const PERSON = 1.9; // a person's height, of the width
 
 function thing(shape, x, y, w, t) {
+  if (shape === "circle") return shapePath("circle", x + w / 2, y + t / 2, Math.min(w, t, 6) / 2);
   if (shape !== "person") return `M${x.toFixed(1)},${y.toFixed(1)}h${w.toFixed(1)}v${t.toFixed(1)}h${(-w).toFixed(1)}z`;
   const wide = Math.min(w, t / PERSON);
   const [tall, middle] = [wide * PERSON, x + w / 2];

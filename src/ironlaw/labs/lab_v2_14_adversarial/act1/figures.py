@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 from ironlaw import kit
 from ironlaw.labs.lab_v2_14_adversarial.act1 import local_runs
 from ironlaw.labs.lab_v2_14_adversarial.act1.setting import ATTACKS, READERS, Setting
-from ironlaw.labs.lab_v2_14_adversarial.models import NAMES, STANDARD, count, models
+from ironlaw.labs.lab_v2_14_adversarial.models import BOX, NAMES, STANDARD, count, models, others
 from ironlaw.pictures.front import Entry, front
 from ironlaw.pictures.lines import lines
 from ironlaw.registry.adversarial_tables import EPSILONS, drawn
@@ -16,7 +17,8 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.quantities import exact
 
-CLEAN = {"cifar10": (89.5, 96.0), "imagenet": (60.0, 85.0)}
+CLEAN = {"cifar10": (78.0, 96.0), "imagenet": (52.0, 84.0)}
+ACROSS = 5  # dots in a line of a box, of models that are only counted
 SHARE = Axis("linear", "right under attack", "%", (-6.0, 100.0), ticks=(0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
 EPSILON = Axis("linear", "largest change of a pixel, of its range", "", (0.0, EPSILONS[-1]), ticks=(0.0, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24))
 NAMED = ("Bai2024MixedNUTS", "Bartoldson2024Adversarial_WRN-94-16", "Salman2020Do_R50")  # the front's ends, and ImageNet's robust one
@@ -31,11 +33,27 @@ def table(lab: kit.Lab, setting: Setting) -> Figure:
         more = ((f"{one.slug}, {one.architecture}", str(one.year) if one.year else "no paper"),)
         entries.append(Entry(one.name, one.clean, one.attacked, 100 * sure.low, 100 * sure.high, one.reported, more=more))
     labels = [one.name for one in setting.shown if one.lost > 20 or one.slug in STANDARD.values() or one.slug in NAMED]
-    return front(
+    figure = front(
         entries, Axis("linear", "right on unchanged images", "%", CLEAN[setting.data]), SHARE,
         f"{NAMES[setting.data]}, as claimed and as attacked",
-        labels=labels, extra=answer(lab), id="table", note=counted(setting),
+        labels=labels, extra=[*boxes(setting), *answer(lab)], id="table", note=counted(setting),
     )  # fmt: skip
+    dots = {"colour": "ridge", "shape": "circle", "label": "any other model, somewhere in its box of 2 × 5 points"}
+    return replace(figure, legend=(*figure.legend, dots)) if setting.whole else figure
+
+
+def boxes(setting: Setting) -> list[Mark]:
+    """The models without a row, a small dot each, in the box that they were counted in."""
+    low, high = CLEAN[setting.data]
+    return [
+        mark(
+            "cells", "ridge", x0=clean, x1=clean + BOX[0], y0=attacked, y1=attacked + BOX[1], grid=(min(many, ACROSS), -(-many // ACROSS)), count=many, shape="circle",
+            id=f"box-{clean:g}-{attacked:g}", name=number_of(many, "model"),
+            hover=[("unchanged", f"{clean:g} to {clean + BOX[0]:g}%"), ("under attack", f"{attacked:g} to {attacked + BOX[1]:g}%")],
+        )
+        for clean, attacked, many in (others(setting.data) if setting.whole else ())
+        if low <= clean < high
+    ]  # fmt: skip
 
 
 def answer(lab: kit.Lab) -> list[Mark]:
@@ -56,10 +74,10 @@ def answer(lab: kit.Lab) -> list[Mark]:
 def counted(setting: Setting) -> str:
     """How much of the whole table is here."""
     data = setting.data
-    every = count(data, "models")
-    here = f"{len(models(data))} of {every} models in RobustBench"
-    shown = here if len(setting.shown) == len(models(data)) else f"{len(setting.shown)} shown of {here}"
-    return shown
+    every, beyond = count(data, "models"), sum(many for clean, _, many in others(data) if clean < CLEAN[data][0])
+    if setting.whole:
+        return f"all {every} models in RobustBench" + (f", {beyond} of them left of the picture" if beyond else "")
+    return f"{len(setting.shown)} of the {len(models(data))} that are named, of {every} models in RobustBench"
 
 
 def readers(lab: kit.Lab, setting: Setting) -> Figure:

@@ -42,6 +42,11 @@ class Setting:
         kept = {EVERY: (True, False), HELD: (False,), FALLEN: (True,)}[self.rows]  # whether the claim fell
         return tuple(one for one in models(self.data) if not one.year or (one.year <= self.until and (one.lost > FELL) in kept))
 
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is filtered out: of models that are only counted, neither year nor claim is known here."""
+        return self.rows == EVERY and self.until == LAST_YEAR
+
     def withstood(self, epsilon: float, attack: str = "", reader: str = "") -> Share:
         return attacked(reader or self.reader, attack or self.attack, self.steps, self.restarts, epsilon)
 
