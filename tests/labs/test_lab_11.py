@@ -421,7 +421,8 @@ def test_out_of_memory_names_the_parts_and_what_fits(bench, phase, way_out):
     view = bench.turn("act2", phase=phase, batch=256, context=32768)
     said = bench.slots("act2.oom", view["banner"]["text"])
     assert view["banner"]["tone"] == "fail" and (said["weights"], said["cache"], said["available"]) == ("16.1 GB", "1.1 TB", "84.4 GB")
-    assert {m["colour"] for m in marks(view, "budget", "bar")} == {"fail"}
+    assert {m["colour"] for m in marks(view, "budget", "bar")} == {"ridge", "memory", "muted"}  # a part keeps its colour
+    assert marks(view, "budget", "rule")[0]["colour"] == "fail"
     assert bench.lab.readouts["act2"]["oom_triggered"] is True and cards(view)["Tokens/s"] == "–"
     context = int(bench.slots(way_out, view["banner"]["text"])["context"].replace(",", ""))
     case = layer.Case(hardware("h100_sxm"), phase=phase, batch=256)

@@ -11,7 +11,7 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity, share
 
 STAGES = 16  # rows that a screen has room for
-COLOURS = {FORWARD: "compute", BACKWARD: "memory", IN_TURN: "ridge", IDLE: "overhead"}
+COLOURS = {FORWARD: "compute", BACKWARD: "memory", IN_TURN: "ridge", IDLE: "muted"}  # waiting is what is not there: work stands out
 WORDS = {FORWARD: "forward", BACKWARD: "backward", IN_TURN: "forward and backward in turn", IDLE: "waits"}
 
 

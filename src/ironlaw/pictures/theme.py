@@ -7,6 +7,8 @@ from ironlaw.widget.colours import CONTEXTS
 
 TERM_NAMES = {"memory": "memory", "compute": "compute", "overhead": "overhead"}
 SYMBOLS = {"memory": "D/BW", "compute": "O/R", "overhead": "L"}
+# what lies in a device's memory has one colour in every lab; a copy of it is hatched
+HELD = {"weights": "ridge", "optimiser": "overhead", "gradients": "compute", "activations": "memory", "cache": "memory"}
 # a binding term also has a shape, for those who do not see the colour
 SHAPES = {"memory": "circle", "compute": "square", "overhead": "triangle"}
 

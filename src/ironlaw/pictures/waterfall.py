@@ -10,7 +10,8 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.memory import Memory
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.errors import BadValue
-from ironlaw.pictures.theme import TERM_NAMES
+from ironlaw.pictures.ends import up_to
+from ironlaw.pictures.theme import HELD, TERM_NAMES
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import cite, exact, format_quantity, share
@@ -37,26 +38,30 @@ class Limit:
 def waterfall(
     parts: Sequence[Part], unit: str, title: str, row: str = "", limit: Limit | None = None, label: str = "", id: str = "waterfall"
 ) -> Figure:
-    """`row` names the bar. Over the limit the whole bar takes the colour of failure, and the text states the factor."""
+    """`row` names the bar. What is over the limit lies on red ground, and the text states the factor."""
     positive = [part for part in parts if part.value > 0]
     if not positive:
         raise BadValue(f"{title}: no part is above 0; give at least one")
     total = sum(part.value for part in positive)
     over = limit is not None and total > limit.value
-    marks = _bars(positive, total, unit, row or title, over)
+    marks = _bars(positive, total, unit, row or title)
     rows = [(part.name, format_quantity(part.value, unit), exact(part.value, unit), share(part.value, total)) for part in positive]
     rows.append(("together", format_quantity(total, unit), exact(total, unit), share(total, total)))
     if limit is not None:
         words = f"{limit.name} {format_quantity(limit.value, unit)}"
         hover: list[Row] = [("exactly", exact(limit.value, unit)), limit.source]
+        if over:
+            marks.append(mark("area", "fail", x0=limit.value, x1=total, id="over", name="too much"))
+            beyond = f"{format_quantity(total - limit.value, unit)} too much"
+            marks.append(mark("label", "fail", x=total, y=row or title, id="beyond", label=beyond))
         marks.append(mark("rule", "fail" if over else "ink", x=limit.value, label=words, name=limit.name, id="limit", hover=hover))
         rows.append((limit.name, format_quantity(limit.value, unit), exact(limit.value, unit), share(limit.value, total)))
     legend = tuple(
-        {"colour": "fail" if over else part.colour, "pattern": pattern, "label": f"{part.name} {format_quantity(part.value, unit)}"}
-        for part, pattern in zip(positive, _patterns(positive, over), strict=True)
+        {"colour": part.colour, "pattern": part.pattern, "label": f"{part.name} {format_quantity(part.value, unit)}"} for part in positive
     )
     return Figure(
-        id, title, Axis("linear", label or title.lower(), unit), Axis("band", names=(row or title,)), tuple(marks),
+        id, title, Axis("linear", label or title.lower(), unit, (0.0, up_to(1.35 * total)) if over else None),
+        Axis("band", names=(row or title,)), tuple(marks),
         _words(positive, total, unit, limit),
         Table(("part", "value", "exactly", "of the whole"), tuple(rows)), note=_verdict(total, unit, limit),
         legend=legend,
@@ -64,19 +69,14 @@ def waterfall(
     )  # fmt: skip
 
 
-def _bars(parts: Sequence[Part], total: float, unit: str, row: str, over: bool) -> list[Mark]:
+def _bars(parts: Sequence[Part], total: float, unit: str, row: str) -> list[Mark]:
     marks, at = [], 0.0
-    for part, pattern in zip(parts, _patterns(parts, over), strict=True):
+    for part in parts:
         hover: list[Row] = [("exactly", exact(part.value, unit)), ("of the whole", share(part.value, total)), part.source]
         ends: dict[str, Any] = {"x0": at, "x1": at + part.value, "y": row}
-        marks.append(mark("bar", part.colour, **ends, id=part.name, name=part.name, pattern=pattern, fail=over, hover=hover))
+        marks.append(mark("bar", part.colour, **ends, id=part.name, name=part.name, pattern=part.pattern, hover=hover))
         at += part.value
     return marks
-
-
-def _patterns(parts: Sequence[Part], over: bool) -> list[bool]:
-    """Every second part is hatched when they all share one colour."""
-    return [i % 2 == 1 if over else part.pattern for i, part in enumerate(parts)]
 
 
 def _verdict(total: float, unit: str, limit: Limit | None) -> str:
@@ -96,9 +96,9 @@ def _words(parts: Sequence[Part], total: float, unit: str, limit: Limit | None) 
 def footprint(memory: Memory, hardware: Hardware, id: str = "memory") -> Figure:
     """What must be in memory at once, against what the machine has."""
     parts = (
-        *(() if memory.flash else (Part("weights", float(memory.weights), "memory"),)),  # flash keeps a microcontroller's
-        Part("KV cache", float(memory.kv_cache), "memory", pattern=True),
-        Part("activations", float(memory.activations), "ridge"),
+        *(() if memory.flash else (Part("weights", float(memory.weights), HELD["weights"]),)),  # flash keeps a microcontroller's
+        Part("KV cache", float(memory.kv_cache), HELD["cache"], pattern=True),
+        Part("activations", float(memory.activations), HELD["activations"]),
     )
     limit = Limit("usable memory", float(memory.usable), cite(hardware.figures.get("memory")))
     return waterfall(parts, "B", "Memory needed at once", hardware.name, limit, "bytes held at once", id)

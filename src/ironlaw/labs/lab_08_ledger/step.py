@@ -12,6 +12,7 @@ from ironlaw.engine.training.training_layers import layer_of, layers
 from ironlaw.engine.training.training_ledger import ROWS
 from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.mountain import NEAR, Layer, Step, mountain
+from ironlaw.pictures.theme import HELD
 from ironlaw.pictures.waterfall import Limit, Part, waterfall
 from ironlaw.registry.workloads import about
 from ironlaw.systems.fields import among, whole
@@ -30,8 +31,8 @@ BATCHES = [2**k for k in range(9)]
 CHUNKS = [1, 2, 4, 8, 16, 32]
 ATTENTION = {"fused": "one fused kernel", "three_kernels": "unfused, scores stored"}
 LAYERS = {
-    "weights": Layer("weights", "ridge"), "master": Layer("FP32 master copy", "ridge", pattern=True),
-    "optimiser": Layer("optimiser state", "overhead"), "gradients": Layer("gradients", "compute"),
+    "weights": Layer("weights", HELD["weights"]), "master": Layer("FP32 master copy", HELD["weights"], pattern=True),
+    "optimiser": Layer("optimiser state", HELD["optimiser"]), "gradients": Layer("gradients", HELD["gradients"]),
     "kept": Layer("saved by the layers", "memory"), "head": Layer("output head and loss", "memory", pattern=True),
     "passing": Layer("temporaries", "muted"),
 }  # fmt: skip

@@ -145,7 +145,7 @@ def trip(walk: Walk) -> Figure:
 def _ends(walk: Walk) -> tuple[float, float]:
     """Of the axis: it holds still while the pass goes on."""
     values = [1.0, walk.total, *(needed for _, needed in walk.steps)]
-    return decades(0.9 * min(values), 1.1 * max(values))
+    return decades(min(values), 1.1 * max(values))
 
 
 def _yes(paid: bool) -> str:

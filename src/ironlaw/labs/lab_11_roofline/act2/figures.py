@@ -13,7 +13,7 @@ from ironlaw.labs.lab_11_roofline.act2.op_names import plain
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name
 from ironlaw.pictures.ends import doubled_to
 from ironlaw.pictures.roofs import Dot, Roof, distinct, roofs, roofs_by_work
-from ironlaw.pictures.theme import SHAPES
+from ironlaw.pictures.theme import HELD, SHAPES
 from ironlaw.units import counted
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity, in_one_unit, share
@@ -22,7 +22,7 @@ ACROSS = (0.01, 1e4)
 BARS = 12  # ops with a bar of their own; the others share one
 LABELS = {"projection": "projection", "norm": "norm", "softmax": "softmax", "attention": "attention"}
 BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-PARTS = (("weights", "ink"), ("KV cache", "accent"), ("live activations", "ridge"))
+PARTS = (("weights", HELD["weights"]), ("KV cache", HELD["cache"]), ("live activations", "muted"))
 
 
 def picture(case: Case) -> Figure:
@@ -122,15 +122,17 @@ def budget(case: Case) -> Figure:
     fits, at, marks, row = bool(need.fits), 0.0, list[Mark](), "needed"
     for (name, colour), size in zip(PARTS, sizes, strict=True):
         hover = [("size", size_text(size)), ("exactly", exact(size, "B")), ("of the memory", share(size, float(need.usable)))]
-        marks.append(mark("bar", colour if fits else "fail", x0=at, x1=at + size, y=row, id=name, name=name, hover=hover))
+        marks.append(mark("bar", colour, x0=at, x1=at + size, y=row, id=name, name=name, hover=hover))
         at += size
     capacity_text = capacity(float(need.usable))
-    marks.append(mark("rule", "ridge", x=float(need.usable), label=f"{capacity_text} usable", name="memory", id="capacity"))
+    marks.append(
+        mark("rule", "ink" if fits else "fail", x=float(need.usable), label=f"{capacity_text} usable", name="memory", id="capacity")
+    )
     marks.append(mark("label", "fail" if not fits else "ink", x=at, y=row, label=size_text(at), id="total"))
     entries = [*zip((name for name, _ in PARTS), sizes, strict=True), ("needed", at), ("usable", float(need.usable))]
     table = tuple((name, size_text(size), exact(size, "B")) for name, size in entries)
     words = ", ".join(f"{name} {size_text(size)}" for name, size in entries)
-    legend = tuple({"colour": colour if fits else "fail", "label": f"{name} {size_text(size)}"}
+    legend = tuple({"colour": colour, "label": f"{name} {size_text(size)}"}
                    for (name, colour), size in zip(PARTS, sizes, strict=True))  # fmt: skip
     end = doubled_to(1.25 * float(need.usable), [1.12 * at])
     return Figure(

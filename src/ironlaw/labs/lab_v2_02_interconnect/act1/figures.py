@@ -44,9 +44,8 @@ def on_the_wires(setting: Setting, into: float) -> Figure:
         if setting.boxes == 1
         else {"box 1": (1.0, half - 12.0, 1.0, HEIGHT - 1.0), "box 2": (half + 12.0, WIDTH - 1.0, 1.0, HEIGHT - 1.0)}
     )
-    others = [each for each in dict.fromkeys(_kinds(setting)) if each != kind]
-    legend = tuple({"colour": COLOURS[each], "shape": "line", "label": setting.wire(each).name} for each in others)
-    legend += ({"colour": "overhead", "shape": "line", "label": f"{setting.wire(kind).name}: everything waits for it"},)
+    waits = {each: ", which everything waits for" if each == kind else "" for each in dict.fromkeys((*_kinds(setting), kind))}
+    legend = tuple({"colour": COLOURS[each], "shape": "line", "label": setting.wire(each).name + more} for each, more in waits.items())
     title = f"Every step waits for {setting.awaited}"
     return wires(nodes, edges, title, frames=frames, text=text, note=f"{100 * into:.0f}% into a step", legend=legend)
 
@@ -93,10 +92,7 @@ def _edges(setting: Setting, into: float) -> list[Edge]:
             ("printed, both ways" if wire.directions == 2 else "by its specification", format_quantity(wire.advertised, "B/s")),
             wire.name,
         )
-        colour = "overhead" if binding else COLOURS[kind]
-        found.append(
-            Edge(str(a), str(b), setting.name(kind), text, colour=colour, label=label, binding=binding, done=min(1.0, done), hover=hover)
-        )
+        found.append(Edge(str(a), str(b), setting.name(kind), text, COLOURS[kind], label, binding, done=min(1.0, done), hover=hover))
     return found
 
 
@@ -134,14 +130,14 @@ def staircase(lab: kit.Lab, setting: Setting) -> Figure:
         wire = getattr(box, kind)
         if wire is not None and not (kind == "link" and box.group == 1):
             name = "one NIC" if kind == "nic" else setting.name(kind)
-            colour = "overhead" if kind == setting.binding[0] else COLOURS[kind]
-            rows[name] = (min(wire.achieved, box.bus or wire.achieved) if kind == "link" else wire.achieved, colour)
+            rows[name] = (min(wire.achieved, box.bus or wire.achieved) if kind == "link" else wire.achieved, COLOURS[kind])
             known[name] = _basis(setting, kind)
-    rows[f"this {SENT[setting.what]}"] = (setting.bus, "overhead")
+    own = f"this {SENT[setting.what]}"
+    rows[own] = (setting.bus, COLOURS[setting.binding[0]])  # it has the pace of the wire that it waits for, and its colour
     rows |= {name: (rate, "here") for name, rate in local_runs.steps(lab).items()}
     marks: list[Mark] = [
         mark("bar", colour, x=rate, y=name, id=name, name=name, label=format_quantity(rate, "B/s"),
-             hover=[("one direction", exact(rate, "B/s"))])
+             emphasis=name == own, hover=[("one direction", exact(rate, "B/s"))])
         for name, (rate, colour) in rows.items()
     ]  # fmt: skip
     option, far = lab.choice("act1"), max(rate for rate, _ in rows.values())

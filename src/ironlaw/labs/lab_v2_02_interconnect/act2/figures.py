@@ -6,6 +6,7 @@ from ironlaw import kit
 from ironlaw.labs.lab_v2_02_interconnect.act2.groups import Case
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.pictures.stack import stack
+from ironlaw.pictures.theme import HELD
 from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.workloads import about
 from ironlaw.units import percent
@@ -44,10 +45,8 @@ def memory(case: Case) -> Figure:
     rows = {}
     for size in case.choices:
         parts = case.with_tensor(size).placed.memory
-        rows[row_name(case.with_tensor(size))] = [
-            Part("weights", float(parts.weights), "compute"), Part("gradients", float(parts.gradients), "overhead"),
-            Part("optimiser", float(parts.optimiser), "ridge"), Part("activations", float(parts.activations), "memory"),
-        ]  # fmt: skip
+        held = ("weights", "gradients", "optimiser", "activations")
+        rows[row_name(case.with_tensor(size))] = [Part(name, float(getattr(parts, name)), HELD[name]) for name in held]
     usable = case.placed.usable
     limit = mark("rule", "fail", x=usable, dash=True, label=f"holds {format_quantity(usable, 'B')}", name="holds", id="limit",
                  hover=[("usable", exact(usable, "B"))])  # fmt: skip

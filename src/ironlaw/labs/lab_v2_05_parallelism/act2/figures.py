@@ -10,6 +10,7 @@ from ironlaw.engine.cluster.steps import StepTime
 from ironlaw.labs.lab_v2_05_parallelism.act2.spread import DEEP, MODELS, Case, premise
 from ironlaw.pictures.devices import devices
 from ironlaw.pictures.stack import stack
+from ironlaw.pictures.theme import HELD
 from ironlaw.pictures.waterfall import Part
 from ironlaw.units import percent
 from ironlaw.widget.figure import Figure, Mark, mark
@@ -87,12 +88,11 @@ def _broken(case: Case) -> bool:
 
 
 def _weights(case: Case) -> Part:
-    return Part("weights", 2.0 * case.job.shape.parameters / (case.tensor * case.pipeline), "compute")
+    return Part("weights", 2.0 * case.job.shape.parameters / (case.tensor * case.pipeline), HELD["weights"])
 
 
 def _held(parts: Parts) -> list[Part]:
-    colours = {"weights": "compute", "gradients": "overhead", "optimiser": "ridge", "activations": "memory"}
-    return [Part(name, float(getattr(parts, name)), colour) for name, colour in colours.items()]
+    return [Part(name, float(getattr(parts, name)), HELD[name]) for name in ("weights", "gradients", "optimiser", "activations")]
 
 
 def step(case: Case) -> Figure | None:

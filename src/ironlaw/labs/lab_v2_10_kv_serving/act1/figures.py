@@ -8,6 +8,7 @@ from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import ASKED, CONTEXTS, Setti
 from ironlaw.measure.experiments import kv_decode
 from ironlaw.pictures.blocks_picture import MOST, Piece, blocks
 from ironlaw.pictures.lines import Points, lines, upright
+from ironlaw.pictures.theme import HELD
 from ironlaw.registry.publications import published
 from ironlaw.registry.workloads import about
 from ironlaw.systems.serving.deployments import arithmetic
@@ -25,7 +26,7 @@ def place(setting: Setting) -> str:
 
 
 def memory(setting: Setting) -> Figure:
-    pieces = [Piece("weights", min(setting.weight_bytes, setting.share * setting.total), colour="ridge")]
+    pieces = [Piece("weights", min(setting.weight_bytes, setting.share * setting.total), colour=HELD["weights"])]
     lengths = setting.lengths
     each = max(1, -(-len(lengths) // MOST))
     for i in range(0, len(lengths), each):
@@ -37,7 +38,7 @@ def memory(setting: Setting) -> Figure:
     left = (1 - setting.share) * setting.total
     if left > 0:
         pieces.append(Piece("off limits to the engine", left, colour="ink"))
-    legend = (("ridge", "weights", False),) + ((("ink", "off limits to the engine", False),) if left > 0 else ())
+    legend = ((HELD["weights"], "weights", False),) + ((("ink", "off limits to the engine", False),) if left > 0 else ())
     title = "Every device holds its part of the weights and of every cache" if setting.devices > 1 else "What the device holds"
     return blocks(pieces, setting.total, title, devices=setting.devices, note=place(setting), id="memory", legend=legend)
 

@@ -47,7 +47,8 @@ def boxes(setting: Setting) -> list[Mark]:
     low, high = CLEAN[setting.data]
     return [
         mark(
-            "cells", "ridge", x0=clean, x1=clean + BOX[0], y0=attacked, y1=attacked + BOX[1], grid=(min(many, ACROSS), -(-many // ACROSS)), count=many, shape="circle",
+            "cells", "ridge", x0=clean, x1=clean + BOX[0], y0=attacked, y1=attacked + BOX[1], count=many, shape="circle",
+            grid=(min(many, ACROSS), -(-many // ACROSS)),
             id=f"box-{clean:g}-{attacked:g}", name=number_of(many, "model"),
             hover=[("unchanged", f"{clean:g} to {clean + BOX[0]:g}%"), ("under attack", f"{attacked:g} to {attacked + BOX[1]:g}%")],
         )
