@@ -1,7 +1,7 @@
 """The pictures of the docs, taken again: `python scripts/screenshots.py [--only NAME] [--out FOLDER]`.
 
-Starts the labs with an empty home, walks a made-up learner through them, and writes docs/images/*.webp. Needs the packages of
-`python3 scripts/setup.py browser`. Each picture is what stands on the screen; nothing is drawn over it.
+Starts the labs with an empty home, walks a made-up learner through them, writes a report, and from both docs/images/*.webp. Needs the
+packages of `python3 scripts/setup.py browser`. Each picture is what stands on the screen; nothing is drawn over it.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import argparse
 import base64
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -27,14 +28,15 @@ from ironlaw import kit  # noqa: E402
 from ironlaw.kit.lab_check import complete  # noqa: E402
 from ironlaw.ledger import open_ledger  # noqa: E402
 
-LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_11_roofline")
+LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_10_frontier", "lab_11_roofline", "lab_v2_05_parallelism")
+REPORT = "report.html"  # of GPT-2 on an H200, in the home
 DESK, PHONE = (1280, 800), (390, 844)
 QUALITY = 0.82  # of WebP: text stays sharp, ten pictures stay under a megabyte
 
 
 @dataclass(frozen=True)
 class Shot:
-    """`place` is brought to the top of the screen; `prepare` turns dials and opens tabs before."""
+    """`path`: of the server, or REPORT. `place` is brought to the top of the screen; `prepare` turns dials and opens tabs before."""
 
     name: str
     path: str
@@ -48,8 +50,8 @@ def tab(place: str, name: str) -> Callable[[Page], None]:
     return lambda page: page.locator(f"#{place}").get_by_role("tab", name=name).click()
 
 
-def option(place: str, name: str) -> Callable[[Page], None]:
-    return lambda page: page.locator(f"#{place} .il-dials").get_by_text(name, exact=True).click()
+def all_sections(page: Page) -> None:
+    page.locator("main > section > details").evaluate_all("folds => folds.forEach((fold) => { fold.open = true; })")
 
 
 def unfold(page: Page) -> None:
@@ -58,23 +60,33 @@ def unfold(page: Page) -> None:
 
 SHOTS = (
     Shot("map", "/"),
-    Shot("lab-01-gap", "/lab/lab_01_magnitude/", "act1-instrument", prepare=option("act1-instrument", "linear: true lengths")),
+    Shot("lab-01-gap", "/lab/lab_01_magnitude/", "act1-instrument", prepare=tab("act1-instrument", "To scale")),
     Shot("lab-01-terms-dark", "/lab/lab_01_magnitude/", "act2-instrument", "dark"),
     Shot("lab-01-phone", "/lab/lab_01_magnitude/", "act1-instrument", "light", PHONE, unfold),
     Shot("lab-01-byte", "/lab/lab_01_magnitude/", "act2-walk"),
     Shot("lab-07-dispatch", "/lab/lab_07_fusion/", "act1-instrument"),
+    Shot("lab-10-answers-dark", "/lab/lab_10_frontier/", "act1-instrument", "dark"),
     Shot("lab-11-roofline-dark", "/lab/lab_11_roofline/", "act1-instrument", "dark", prepare=tab("act1-instrument", "Roofs")),
+    Shot("lab-v2-05-pipeline", "/lab/lab_v2_05_parallelism/", "act1-instrument", prepare=tab("act1-instrument", "The pipeline")),
     Shot("explore", "/explore"),
+    Shot("report", REPORT),
+    Shot("report-time", REPORT, "details", prepare=all_sections),
     Shot("review-dark", "/lab/review/", "cards", "dark"),
     Shot("receipt", "/lab/lab_01_magnitude/", "end"),
 )
 
 
 def seed(home: Path) -> None:
-    """A learner who has done all three labs."""
+    """A learner who has done the labs that are seen."""
     with open_ledger(home / "ledger.db") as ledger:
         for slug in LABS:
             complete(kit.open(slug, ledger))
+
+
+def report(path: Path) -> None:
+    """What `ironlaw analyze --html` writes of GPT-2."""
+    command = ["analyze", "gpt2", "--on", "h200_sxm,h100_sxm,a100_80gb_sxm", "--per-day", "50000", "--compile-s", "40", "--html", str(path)]
+    subprocess.run([sys.executable, "-m", "ironlaw", *command], env={**os.environ, "IRONLAW_HOME": str(path.parent)}, check=True)
 
 
 def still(page: Page) -> None:
@@ -88,7 +100,7 @@ def still(page: Page) -> None:
 def take(page: Page, url: str, shot: Shot, out: Path) -> None:
     page.emulate_media(color_scheme=shot.scheme, reduced_motion="reduce")
     page.set_viewport_size({"width": shot.size[0], "height": shot.size[1]})
-    page.goto(url + shot.path)
+    page.goto(shot.path if "://" in shot.path else url + shot.path)
     if shot.path.startswith("/lab/"):
         expect(page.locator(".il-hud")).to_be_visible(timeout=60_000)
     still(page)
@@ -123,12 +135,14 @@ def main() -> None:
         home = Path(folder)
         seed(home)
         with serving([sys.executable, "-m", "ironlaw", "labs", "--no-browser", "--port", "0"], home) as server:
+            report(home / REPORT)
             context = browser.new_context()
             context.request.get(server.address)  # its cookie is the context's
             for shot in SHOTS:
                 if args.only in (None, shot.name):
                     page = context.new_page()
-                    take(page, server.url, shot, args.out)
+                    path = (home / REPORT).as_uri() if shot.path == REPORT else shot.path
+                    take(page, server.url, replace(shot, path=path), args.out)
                     page.close()
 
 

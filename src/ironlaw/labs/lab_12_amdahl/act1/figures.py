@@ -40,7 +40,8 @@ def every_part(one: Pass, target: str, factor: float, overlap: bool) -> Figure:
     far = max(2.0, half_decades(1.0, 1.1 * max(gains.values()))[1])
     across = Axis("log", "speed-up of the whole pass", "×", (0.9, far), ticks=tuple(tick for tick in TICKS if tick <= far))
     return Figure(
-        "every_part", title, across, Axis("band", names=tuple(names.values())), tuple(bars), f"{one.label}: {words}.", Table(("part", "the whole", "at most"), rows), more={"row": 30},
+        "every_part", title, across, Axis("band", names=tuple(names.values())), tuple(bars),
+        f"{one.label}: {words}.", Table(("part", "the whole", "at most"), rows), more={"row": 30},
     )  # fmt: skip
 
 
