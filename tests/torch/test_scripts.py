@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ torch = pytest.importorskip("torch")
 import ironlaw as il  # noqa: E402
 from ironlaw.engine.device.host_links import LINK, PAGEABLE, WAITS  # noqa: E402
 from ironlaw.engine.device.types import Graph  # noqa: E402
+from ironlaw.engine.device.work import BYTES, COLLECTIVE, RANKS  # noqa: E402
 from ironlaw.errors import BadValue, IronlawError, MissingExtra  # noqa: E402
 from ironlaw.systems.script_captures import is_script  # noqa: E402
+from ironlaw.tracing import replay  # noqa: E402
 from ironlaw.tracing.scripts.run_script import Script, run_script  # noqa: E402
 
 TRAIN = """
@@ -262,3 +265,122 @@ def main():
 def test_which_targets_are_scripts():
     assert is_script("train.py") and is_script("package.train")
     assert not any(map(is_script, ("train.py:net", "resnet50", "hf:GPT2Config", "model.pt2:x")))
+
+
+DDP = """
+import os, torch, torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+assert dist.get_world_size() == 8 and torch.cuda.device_count() == 8
+model = DistributedDataParallel(nn.Sequential(*[nn.Linear(1024, 1024, bias=False) for _ in range(3)]).to(rank), device_ids=[rank])
+optimizer = torch.optim.SGD(model.parameters())
+while True:
+    loss = model(torch.randn(16, 1024, device=rank)).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+FSDP = """
+import torch
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+mesh = init_device_mesh("cuda", (8,))
+model = nn.Sequential(*[nn.Linear(1024, 1024, bias=False) for _ in range(2)])
+for layer in model:
+    fully_shard(layer, mesh=mesh)
+fully_shard(model, mesh=mesh)
+optimizer = torch.optim.AdamW(model.parameters())
+while True:
+    model(torch.randn(16, 1024, device="cuda")).mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+LAYER = 4 * 1024 * 1024
+
+
+def collectives(graph: Graph) -> list[tuple[str, int, float]]:
+    return [(op.attrs[COLLECTIVE], op.attrs[RANKS], op.attrs[BYTES]) for op in graph.ops if COLLECTIVE in op.attrs]
+
+
+def test_gradients_are_summed_up_in_buckets(tmp_path):
+    """The first bucket is full with the last layer, of 4 MiB; both others share one of 25 MiB."""
+    graph = captured(tmp_path, DDP, world=8)
+    assert collectives(graph) == [("all_reduce", 8, LAYER), ("all_reduce", 8, 2 * LAYER)]
+    assert not graph.settings["unknown"] and steps_of(graph) == (3, 1, True)
+
+
+def test_weights_are_gathered_and_gradients_scattered(tmp_path):
+    graph = captured(tmp_path, FSDP, world=8)
+    found = Counter(collectives(graph))
+    assert found[("all_gather", 8, LAYER)] in (3, 4) and found[("reduce_scatter", 8, LAYER)] == 2  # the last layer may stay gathered
+    assert not graph.settings["unknown"]
+    kept = {t.name: t.shape for op in graph.ops for t in op.inputs if t.role == "weight"}
+    assert set(kept.values()) == {(1024 * 1024 // 8,)} or (128, 1024) in kept.values()
+
+
+def test_without_a_world_the_option_is_named(tmp_path):
+    for text in (DDP, FSDP):
+        with pytest.raises(BadValue, match="--world 8"):
+            captured(tmp_path, text)
+    assert not torch.distributed.is_initialized()
+
+
+def test_a_scaler_and_a_loss_that_is_read_take_no_gradients(tmp_path):
+    """Neither replays the backward pass: a step of ResNet-50 took minutes so."""
+    text = """
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.Linear(512, 512)).cuda()
+optimizer, scaler = torch.optim.AdamW(net.parameters()), torch.amp.GradScaler("cuda")
+while True:
+    with torch.autocast("cuda", torch.float16):
+        loss = net(torch.randn(64, 512, device="cuda")).square().mean()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    optimizer.zero_grad()
+    assert loss.item() > 0
+"""
+    ran: list[str] = []
+    before = replay.Replay.computed
+
+    def computed(self: Any, call: Any, name: str) -> bool:
+        ran.append(name)
+        return before(self, call, name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replay.Replay, "computed", computed)
+        graph = captured(tmp_path, text)
+    assert graph.dtype == "fp16" and steps_of(graph)[1:] == (1, True)
+    assert "aten::addmm" in ran and "aten::mm" not in ran  # those of the forward pass, none of the backward pass
+
+
+def test_large_tensors_are_not_worked_out_for_a_loss(tmp_path):
+    text = """
+import torch
+net = torch.nn.Linear(64, 64)
+optimizer = torch.optim.SGD(net.parameters())
+x = torch.randn(2_000_000, 64)
+for _ in range(20):
+    y = net(x)
+    for _ in range(10):
+        y = y.relu()
+    loss = y.mean()
+    loss.backward()
+    optimizer.step()
+    print(loss.item())
+"""
+    ran: list[int] = []
+    before = replay.Replay.computed
+
+    def computed(self: Any, call: Any, name: str) -> bool:
+        ran.append(sum(t.numel() for t in call.outputs))
+        return before(self, call, name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replay.Replay, "computed", computed)
+        captured(tmp_path, text)
+    assert sum(ran) <= 2 * replay.MOVED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
@@ -10,13 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw import worker
+from ironlaw.engine.cluster.library import collective
+from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph
+from ironlaw.engine.device.work import BYTES, COLLECTIVE, RANKS
 from ironlaw.errors import BadValue, IronlawError
+from ironlaw.registry.boxes import box_with
 from ironlaw.systems.captures import Captures, captures_of, operator_count
 from ironlaw.tracing.capture_job import ASKED, GROWN
 from ironlaw.tracing.capture_job import STEPS as CHANGED
 from ironlaw.tracing.graph_json import from_json
 from ironlaw.tracing.step_choices import steps
+from ironlaw.units import show
 
 JOB = "ironlaw.tracing.scripts.script_job:job"
 DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
@@ -44,7 +50,30 @@ def capture_script(asked: Any) -> Captures:
             captured.setdefault("batch", {})[size * sizes["batch"]] = _run(asked, (), size)[0]
         except IronlawError as error:
             reasons["batch"] = str(error)
-    return captures_of(asked, captured, reasons, sizes)
+    return with_wires(captures_of(asked, captured, reasons, sizes), asked.on)
+
+
+def with_wires(captures: Captures, machines: Collection[Hardware]) -> Captures:
+    """Notes of what collectives take on the wires of each machine's box."""
+    found = [op.attrs for op in captures.main.ops if COLLECTIVE in op.attrs]
+    calls = [(str(attrs[COLLECTIVE]), int(attrs[RANKS]), float(attrs[BYTES])) for attrs in found]
+    if not calls:
+        return captures
+    kinds = Counter(kind for kind, _, _ in calls)
+    listed = ", ".join(f"{kind} ×{count}" for kind, count in kinds.items())
+    moved = show(sum(size for _, _, size in calls), "B")
+    notes = [f"{calls[0][1]} ranks work together in a step: {listed}, {moved} in all; the times above hold no wire"]
+    for machine in machines:
+        box = box_with(machine.slug)
+        if box is None:
+            notes.append(f"{machine.slug}: the registry knows no box, so the wires can't be predicted")
+            continue
+        seconds = sum(float(collective(box, kind, ranks, size)) for kind, ranks, size in calls)
+        hidden = "what hides behind the passes costs nothing"
+        notes.append(f"{machine.slug}: over {box.name} the wires take {show(seconds, 's')} per step; {hidden}")
+    said = (*notes, *captures.main.settings.get("notes", ()))
+    graphs = {key: replace(graph, settings={**graph.settings, "notes": said}) for key, graph in captures.graphs.items()}
+    return replace(captures, graphs=graphs)
 
 
 def _run(asked: Any, changes: Collection[str] = (), times: int = 1) -> tuple[Graph, dict[str, Any]]:
@@ -59,7 +88,7 @@ def _run(asked: Any, changes: Collection[str] = (), times: int = 1) -> tuple[Gra
                 graphs.append(from_json(part["graph"]))
 
         request = {"place": asked.target, "module": not asked.target.endswith(".py"), "changes": sorted(changes), "times": times}
-        request |= {"arguments": list(asked.arguments), "steps": asked.steps, "real": False, "world": 1}
+        request |= {"arguments": list(asked.arguments), "steps": asked.steps, "real": False, "world": asked.world}
         request |= {"progress": progress is not None, "quiet": again}
         sizes = worker.run(JOB, request, name=asked.target, limit_s=asked.limit, on_part=keep)[""]
     graph = graphs[-1]

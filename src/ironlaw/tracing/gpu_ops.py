@@ -104,6 +104,11 @@ def on_one_device(value: Any) -> Any:
     return torch.device("cpu") if named and str(value) != "meta" else value
 
 
+def by_number(value: Any) -> Any:
+    """The same for a device that may be given by its number."""
+    return torch.device("cpu") if type(value) is int else on_one_device(value)
+
+
 class ElsewhereIsHere(TorchFunctionMode):
     """Code that names a GPU gets tensors on this machine's processor."""
 
@@ -112,9 +117,9 @@ class ElsewhereIsHere(TorchFunctionMode):
         if func is Tensor.cuda:
             return args[0]
         if func in MOVES:
-            args = tuple(map(on_one_device, args))
+            args = tuple(map(by_number, args))
         if "device" in keywords:
-            keywords = {**keywords, "device": on_one_device(keywords["device"])}
+            keywords = {**keywords, "device": by_number(keywords["device"])}
         return func(*args, **keywords)
 
 
@@ -124,7 +129,9 @@ def destination(func: Any, args: Any, keywords: Any) -> str:
         return "cuda"
     if func is Tensor.cpu:
         return "cpu"
-    named = [value for value in (*args[1:2], keywords.get("device")) if isinstance(value, (str, torch.device))]
+    named = [value for value in (*args[1:2], keywords.get("device")) if isinstance(value, (str, torch.device)) or type(value) is int]
+    if named and type(named[0]) is int:
+        return "cuda"
     where = str(named[0]).split(":")[0] if named else ""
     return "cuda" if where in GPUS else "cpu" if named and named[0] == "cpu" and isinstance(named[0], str) else ""
 
@@ -149,8 +156,8 @@ class AsOnGpu(TorchFunctionMode):
             if func is Tensor.cuda:
                 return args[0]
             args, keywords = (
-                tuple(map(on_one_device, args)),
-                {name: on_one_device(value) if name == "device" else value for name, value in keywords.items()},
+                tuple(map(by_number if func in MOVES else on_one_device, args)),
+                {name: by_number(value) if name == "device" else value for name, value in keywords.items()},
             )
         if getattr(func, "__name__", "").startswith("fft_") and args[0].dtype in (torch.half, torch.bfloat16):
             args = (args[0].float(), *args[1:])  # a GPU transforms half precision as it is, a processor does not

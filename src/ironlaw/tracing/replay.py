@@ -21,6 +21,7 @@ from ironlaw.tracing.real_tensors import has_values, laid_out, leaves_of, name_o
 
 FLOPS = 2e10  # of matrix products for one question, and ten times as many for a whole capture
 OUTLINED = 4e9  # elements of products in outline, for a whole capture
+MOVED, FEW = 4e8, 1 << 18  # elements that calls read and write for one question, and ten times as many for a whole capture; few always may
 UNCHANGED = ("aten::_amp_foreach_non_finite_check_and_unscale",)  # gradients are taken to be finite
 ATTENTION = "ironlaw::attention"
 COPIES = ("aten::_to_copy", "aten::clone")
@@ -61,6 +62,7 @@ class Notes(Protocol):
     flops: float
     attended: float
     outlined: float
+    moved: float
 
     @property
     def calls(self) -> Calls: ...
@@ -80,7 +82,7 @@ class Replay:
         self.queued: set[int] = set()
         self.leaves: dict[int, tuple[Tensor, int]] = {}
         self.uses: dict[int, int] = {}  # storage -> the last call of the plan that touches it
-        self.flops = FLOPS
+        self.flops, self.moved = FLOPS, MOVED
 
     def of(self, tensor: Tensor) -> tuple[Tensor, tuple[str, ...]]:
         """The values, and what was drawn for them."""
@@ -128,11 +130,21 @@ class Replay:
     def add(self, number: int) -> None:
         call = self.values.calls[number]
         read = leaves_of((call.args, call.kwargs))
+        if name_of(call.func) in UNCHANGED:  # what it would write stays as it is
+            self.plan.append(Step(number, False, None))
+            for tensor in [t for t in read if self.values.place(t) in self.uses]:
+                self.need(tensor, number)
+            return
         flops = flops_of(call)
+        elements = sum(t.numel() for t in (*read, *call.outputs))
+        affordable = elements <= max(FEW, min(self.moved, self.values.moved))
         room = self.values.attended if name_of(call.func) == ATTENTION else min(self.flops, self.values.flops)
-        runs = call.func is not None and flops <= min(FLOPS, room) and all(map(small, (*read, *call.outputs)))
-        outline = None if runs else self.outline(call)
+        runs = affordable and call.func is not None and flops <= min(FLOPS, room) and all(map(small, (*read, *call.outputs)))
+        outline = self.outline(call) if affordable and not runs else None
         self.plan.append(Step(number, runs, outline))
+        if (runs or outline is not None) and elements > FEW:
+            self.moved -= elements
+            self.values.moved -= elements
         if runs and name_of(call.func) == ATTENTION:
             self.values.attended -= flops
         elif runs:

@@ -18,7 +18,7 @@ from torch.utils._mode_utils import no_dispatch
 
 from ironlaw.tracing import stand_ins
 from ironlaw.tracing.real_tensors import as_plain, laid_out, small
-from ironlaw.tracing.replay import FLOPS, OUTLINED, Call, Replay
+from ironlaw.tracing.replay import FLOPS, MOVED, OUTLINED, Call, Replay
 
 KEPT, KEPT_IN_ALL = 1 << 26, 1 << 30  # bytes of a result that is kept for the next question
 
@@ -75,7 +75,7 @@ class Values:
         self.results: dict[int, tuple[int, Any, tuple[str, ...]]] = {}  # storage -> (calls before it, real storage, what was drawn)
         self.passing: dict[int, None] = {}  # storages of results that may be forgotten, oldest first
         self.room = KEPT_IN_ALL
-        self.flops, self.attended, self.outlined = 10 * FLOPS, 15 * FLOPS, OUTLINED
+        self.flops, self.attended, self.outlined, self.moved = 10 * FLOPS, 15 * FLOPS, OUTLINED, 10 * MOVED
         self.vocabulary = stand_ins.Vocabulary()
 
     # ---- noting down

@@ -5,12 +5,21 @@ from __future__ import annotations
 from ironlaw.backends.multi_tensor import list_launches
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import STAND_IN
-from ironlaw.tracing import aten_rules, linear_algebra_rules, loss_rules, movement_rules, product_rules, quantised_rules, registered_costs
+from ironlaw.tracing import (
+    aten_rules,
+    collective_rules,
+    linear_algebra_rules,
+    loss_rules,
+    movement_rules,
+    product_rules,
+    quantised_rules,
+    registered_costs,
+)
 from ironlaw.tracing.aten import Call, OpDraft, Rule
 from ironlaw.tracing.aten_tables import BINARY, COUNTED, FILLS, LOOKUPS, MOVES, ROUTES, STAND_INS, UNARY
 
 RULES: dict[str, Rule] = product_rules.RULES | aten_rules.RULES | movement_rules.RULES | quantised_rules.RULES | loss_rules.RULES
-RULES |= linear_algebra_rules.RULES
+RULES |= linear_algebra_rules.RULES | collective_rules.RULES
 
 
 def translate(call: Call) -> list[OpDraft]:

@@ -17,16 +17,17 @@ NO_UNIT = (
 )
 
 
-def graph_of_unit(asked: Any, units: Units, loaders: Loaders, written: list[str]) -> Graph:
+def graph_of_unit(asked: Any, units: Units, loaders: Loaders, more: list[str]) -> Graph:
     kept = units.kept
     if kept is None and units.recorder.ops:  # a loop inside a library, or one that was never left: all of it
         kept = units.recorder
     if kept is None or not kept.ops:
         raise BadValue(NO_UNIT.format(place=asked.place))
+    kept.autocast = units.recorder.autocast
     model = max(units.models.values(), key=weights_of, default=None)
     name = type(model).__name__ if model is not None else asked.place
     graph = graph_of(kept, name, units.trains or bool(kept.backwards))
-    notes = (*found(asked, units, loaders, model), *assumed(asked, units, loaders, written), *graph.settings.get("notes", ()))
+    notes = (*found(asked, units, loaders, model), *assumed(asked, units, loaders), *more, *graph.settings.get("notes", ()))
     settings: dict[str, Any] = {"notes": notes}
     if loaders.batches:
         settings["batch"] = loaders.batches[0]
@@ -53,7 +54,7 @@ def found(asked: Any, units: Units, loaders: Loaders, model: Any) -> list[str]:
     return lines
 
 
-def assumed(asked: Any, units: Units, loaders: Loaders, written: list[str]) -> list[str]:
+def assumed(asked: Any, units: Units, loaders: Loaders) -> list[str]:
     lines = []
     if not asked.real:
         lines.append(
@@ -63,6 +64,4 @@ def assumed(asked: Any, units: Units, loaders: Loaders, written: list[str]) -> l
         )
     if loaders.cut:
         lines.append("assumed: an evaluation on the way is one batch long")
-    if written:
-        lines.append(f"not written: {', '.join(dict.fromkeys(written))}")
     return lines

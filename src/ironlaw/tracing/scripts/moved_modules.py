@@ -1,4 +1,5 @@
-"""`model.to(…)` of weights that hold no data: PyTorch would swap the tensors, which it refuses once anything refers to them."""
+"""`model.to(…)` and `deepcopy(model)` of weights that hold no data. PyTorch would swap the tensors, which it refuses once anything refers
+to them, and copies no tensor of this kind."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor
 
 from ironlaw.tracing.libraries import replaced
 
@@ -35,7 +37,30 @@ def _apply(self: nn.Module, fn: Callable[[Any], Any], recurse: bool = True) -> n
     return self
 
 
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    """Of a model, for an average of its weights, say."""
+    if id(self) not in memo:
+        with torch.no_grad():
+            other = self.detach().clone()
+        memo[id(self)] = nn.Parameter(other, self.requires_grad) if isinstance(self, nn.Parameter) else other
+    return memo[id(self)]
+
+
 @contextmanager
 def moving() -> Iterator[None]:
-    with replaced(nn.Module, "_apply", _apply):
+    start = nn.Module.to
+
+    def to(self: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
+        return start(self, *map(named, args), **{name: named(value) for name, value in kwargs.items()})
+
+    with (
+        replaced(nn.Module, "_apply", _apply),
+        replaced(nn.Module, "to", to),
+        replaced(FakeTensor, "__deepcopy__", _deepcopy),
+    ):
         yield
+
+
+def named(value: Any) -> Any:
+    """A GPU that is given by its number."""
+    return torch.device("cuda", value) if type(value) is int else value

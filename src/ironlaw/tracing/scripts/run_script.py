@@ -17,7 +17,11 @@ from ironlaw.errors import BadValue, IronlawError, MissingExtra
 from ironlaw.tracing.user_modules import RELATIVE, absent, found_from, in_package
 
 STEPS = 3  # the optimiser's state is there from the second step on, and the third is like all that follow
-LIBRARIES = {"transformers": "transformers.masking_utils", "torchvision": "torchvision.ops.boxes"}  # which capture changes while it runs
+LIBRARIES = {  # which capture changes while it runs
+    "transformers": ("transformers.masking_utils", "transformers.models.auto", "transformers"),
+    "torchvision": ("torchvision.ops.boxes", "torchvision.datasets"),
+    "datasets": ("datasets",),
+}
 MOST_FILES = 300  # to look through for what is imported
 
 
@@ -30,7 +34,7 @@ class Script:
     module: bool = False
     steps: int = STEPS
     real: bool = False
-    world: int = 1
+    world: int | None = None  # ranks that are pretended
     changes: Collection[str] = field(default_factory=tuple)
     times: int = 1  # as many times the batch
 
@@ -43,12 +47,15 @@ def run_script(asked: Script, progress: Any = None) -> Graph:
     from ironlaw.tracing import fake_run
     from ironlaw.tracing.fakes import Fakes
     from ironlaw.tracing.recorder import Recorder
+    from ironlaw.tracing.scripts.absent_data import made_up
     from ironlaw.tracing.scripts.found import graph_of_unit
     from ironlaw.tracing.scripts.loaders import Loaders, loaded
     from ironlaw.tracing.scripts.moved_modules import moving
+    from ironlaw.tracing.scripts.picture_sets import pictures
     from ironlaw.tracing.scripts.pretended_gpu import Pinned, gpu
+    from ironlaw.tracing.scripts.pretended_world import world
     from ironlaw.tracing.scripts.units import Ended, Units
-    from ironlaw.tracing.scripts.written_files import kept_from_writing
+    from ironlaw.tracing.scripts.written_files import kept_from_writing, unwritten
 
     recorder = Recorder(progress)
     fakes = Fakes(recorder)
@@ -56,9 +63,12 @@ def run_script(asked: Script, progress: Any = None) -> Graph:
     loaders = Loaders(fakes, asked.times, asked.real, lambda: bool(units.optimisers), asked.steps + 1)
     with ExitStack() as stack:
         stack.enter_context(as_main(asked))
-        stack.enter_context(gpu(asked.world))
+        stack.enter_context(gpu(asked.world or 1))
         known(asked)
+        absent = stack.enter_context(made_up())
+        stack.enter_context(pictures(absent))
         written = stack.enter_context(kept_from_writing())
+        stack.enter_context(world(asked.world))
         stack.enter_context(moving())
         stack.enter_context(loaded(loaders))
         stack.enter_context(units.watching())
@@ -75,7 +85,7 @@ def run_script(asked: Script, progress: Any = None) -> Graph:
             except Exception as error:
                 if units.kept is None or not isinstance(error, FileNotFoundError):
                     raise failed(asked, error) from error
-    graph = graph_of_unit(asked, units, loaders, written)
+    graph = graph_of_unit(asked, units, loaders, [*absent.notes, *unwritten(written)])
     return replace(graph, settings={**graph.settings, "script": True})
 
 
@@ -85,7 +95,8 @@ def as_main(asked: Script) -> Iterator[None]:
     before, path, environment = sys.argv, list(sys.path), dict(os.environ)
     sys.argv = [asked.place, *asked.arguments]
     sys.path.insert(0, os.getcwd() if asked.module else str(Path(asked.place).parent.resolve()))
-    os.environ |= {"WANDB_MODE": "disabled", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "TQDM_DISABLE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    os.environ |= {"WANDB_MODE": "disabled", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "TQDM_DISABLE": "1"}
+    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}  # nothing is fetched; what is in a cache is read
     try:
         yield
     finally:
@@ -114,10 +125,10 @@ def start(asked: Script) -> None:
 def known(asked: Script) -> None:
     """Libraries that the script seems to use, imported before their functions are replaced."""
     text = source(asked)
-    for name, module in LIBRARIES.items():
-        if name in text:
+    for name, libraries in LIBRARIES.items():
+        for library in libraries if name in text else ():
             with suppress(Exception):
-                importlib.import_module(module)
+                importlib.import_module(library)
 
 
 def source(asked: Script) -> str:

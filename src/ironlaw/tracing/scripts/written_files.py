@@ -28,3 +28,8 @@ def kept_from_writing() -> Iterator[list[str]]:
             for name in functions:
                 stack.enter_context(replaced(sys.modules.get(module), name, left_out))
         yield names
+
+
+def unwritten(names: list[str]) -> list[str]:
+    """A note of them."""
+    return [f"not written: {', '.join(dict.fromkeys(names))}"] if names else []

@@ -32,6 +32,7 @@ __all__ = [
 STAND_IN = "stand_in"  # an attribute: the name of the op for which this kind stands in, because it has none of its own
 UNCOMPILED = "uncompiled"  # an attribute of what a compiler does not write: whose kernels it takes then, and who calls them
 UNROLLED = "unrolled"  # an attribute of a reduction over so few elements that a compiler writes them out
+COLLECTIVE, BYTES, RANKS = "collective", "message", "ranks"  # attributes of what ranks do together: its kind, its bytes, how many they are
 EAGER, LIBRARY = "eager", "library"  # Python, op by op; the compiled code itself
 MOST_PIECES = 8  # tensors that torch.compile puts together in one kernel
 

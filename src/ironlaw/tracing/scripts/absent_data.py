@@ -1,0 +1,213 @@
+"""Data sets, tokenizers and configurations that can't be had here (no network, not in a cache): others of the same form, and a note.
+
+What is there is read as it is; only the weights of a pretrained model are never read, since no tensor holds any.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from ironlaw.errors import BadValue
+from ironlaw.tracing.real_tensors import as_plain
+
+WORDS = 128  # of a text that is made up; each is a token
+ROWS = {"train": 5000, "validation": 1000, "test": 1000, "unsupervised": 1000}
+IMAGES = 200  # rows of a data set of images, which are larger
+EMPTY = 300  # tokens of a tokenizer that knows no words
+SIDE = 256  # of an image, in pixels
+COLUMNS: dict[str, tuple[str, ...]] = {  # by what a data set's name holds: its columns; the others have a text and a label
+    "mrpc": ("sentence1", "sentence2", "label", "idx"), "glue": ("sentence", "label", "idx"), "squad": ("id", "question", "context"),
+    "wikitext": ("text",), "food101": ("image", "label"), "cifar": ("img", "label"), "mnist": ("image", "label"),
+    "imagenet": ("image", "label"), "beans": ("image", "labels"), "eli5": ("text",), "tiny_shakespeare": ("text",),
+}  # fmt: skip
+PICTURES, LABELS, NUMBERS = ("image", "img"), ("label", "labels"), ("idx",)
+CLASSES = {"yelp": 5, "food101": 101, "cifar100": 100, "cifar10": 10, "mnist": 10, "imagenet": 1000, "ag_news": 4}  # else 2
+HUB = (
+    "return_unused_kwargs",
+    "revision",
+    "code_revision",
+    "token",
+    "cache_dir",
+    "trust_remote_code",
+    "subfolder",
+    "local_files_only",
+    "force_download",
+    "proxies",
+    "_from_auto",
+    "_commit_hash",
+    "use_auth_token",
+    "user_agent",
+    "resume_download",
+)  # fmt: skip - what only says where a file lies
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+class Absent:
+    """`notes`: what was put in the place of what."""
+
+    def __init__(self) -> None:
+        self.notes: dict[str, None] = {}
+        self.vocabulary = 30_522
+        self.kinds: dict[str, str] = {}  # name of a checkpoint -> kind of model
+
+    def note(self, words: str) -> None:
+        self.notes[f"assumed: {words}"] = None
+
+    # ---- transformers
+
+    def config(self, real: Callable[..., Any], name: Any, *args: Any, **kwargs: Any) -> Any:
+        transformers = sys.modules["transformers"]
+        try:
+            with as_plain():
+                found = real(name, *args, **kwargs)
+        except Exception as error:
+            mapping = transformers.models.auto.configuration_auto.CONFIG_MAPPING
+            plain = re.sub(r"[^a-z0-9]", "", str(name).rpartition("/")[2].lower())
+            kinds = [key for key in mapping if re.sub(r"[^a-z0-9]", "", key) in plain]
+            if not kinds:
+                raise BadValue(
+                    f"the configuration of {name} can't be fetched here ({str(error).splitlines()[0][:120]}); put its config.json into a"
+                    " folder and name that, or run once where there is a network"
+                ) from None
+            kind = max(kinds, key=len)
+            changes = {key: value for key, value in kwargs.items() if key in ("num_labels", "id2label", "label2id", "problem_type")}
+            found = mapping[kind](**changes)
+            self.note(f"{name} can't be fetched here; a {type(found).__name__} with its default sizes stands for it")
+            if kwargs.get("return_unused_kwargs"):
+                unused = {key: value for key, value in kwargs.items() if key not in (*changes, *HUB)}
+                found = found, unused
+        made = found[0] if isinstance(found, tuple) else found
+        self.kinds[str(name)] = getattr(made, "model_type", "")
+        self.vocabulary = int(getattr(made, "vocab_size", 0) or self.vocabulary)
+        return found
+
+    def model(self, kind: type, name: Any, **kwargs: Any) -> Any:
+        transformers = sys.modules["transformers"]
+        config = kwargs.pop("config", None)
+        if config is None or isinstance(config, str):
+            config = transformers.AutoConfig.from_pretrained(config or name)
+        for key, value in kwargs.items():
+            if key in ("num_labels", "id2label", "label2id", "attn_implementation") or hasattr(config, key):
+                with suppress(AttributeError, ValueError):
+                    setattr(config, key if key != "attn_implementation" else "_attn_implementation", value)
+        dtype = kwargs.get("dtype", kwargs.get("torch_dtype"))
+        more = {"dtype": dtype} if dtype is not None and dtype != "auto" else {}
+        return kind.from_config(config, **more) if hasattr(kind, "from_config") else kind._from_config(config, **more)  # type: ignore[attr-defined]
+
+    def tokenizer(self, real: Callable[..., Any], name: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            with as_plain():
+                found = real(name, *args, **kwargs)
+                if len(found) < EMPTY:  # without its files some come without words
+                    raise OSError
+                return found
+        except Exception:
+            self.note(f"the tokenizer of {name} can't be fetched here; one that takes a word for a token stands for it")
+            with suppress(Exception):
+                sys.modules["transformers"].AutoConfig.from_pretrained(name)
+            return words_tokenizer(self.vocabulary)
+
+    def images(self, real: Callable[..., Any], name: Any, *args: Any, **kwargs: Any) -> Any:
+        transformers = sys.modules["transformers"]
+        try:
+            with as_plain():
+                return real(name, *args, **kwargs)
+        except Exception:
+            self.note(f"the image processor of {name} can't be fetched here; a ViTImageProcessor stands for it")
+            return transformers.ViTImageProcessor()
+
+    # ---- datasets
+
+    def dataset(self, real: Callable[..., Any], name: Any, *args: Any, **kwargs: Any) -> Any:
+        with as_plain():
+            try:
+                return real(name, *args, **kwargs)
+            except Exception:
+                return self.made(name, *args, **kwargs)
+
+    def made(self, name: Any, *args: Any, split: Any = None, **kwargs: Any) -> Any:
+        datasets = sys.modules["datasets"]
+        called = "/".join(str(part) for part in (name, *args, kwargs.get("name")) if part)
+        columns = next((columns for key, columns in COLUMNS.items() if key in called), ("text", "label"))
+        classes = next((count for key, count in CLASSES.items() if key in called), 2)
+        pictures = any(column in PICTURES for column in columns)
+        what = f"pictures of {SIDE}x{SIDE}" if pictures else f"texts of {WORDS} words"
+        self.note(f"the data set {called} can't be fetched here; {what} stand for it")
+
+        def part(rows: int) -> Any:
+            rows = min(rows, IMAGES) if pictures else rows
+            values = {column: [value(column, classes)] * rows for column in columns}
+            features = {column: feature(datasets, column, classes) for column in columns}
+            return datasets.Dataset.from_dict(values, datasets.Features(features))
+
+        if split is not None:
+            return part(ROWS["train"])
+        return datasets.DatasetDict({key: part(rows) for key, rows in ROWS.items()})
+
+
+def value(column: str, classes: int) -> Any:
+    if column in PICTURES:
+        image: Any = import_module("PIL.Image")
+
+        return image.new("RGB", (SIDE, SIDE))
+    return classes - 1 if column in LABELS else 0 if column in NUMBERS else " ".join(["word"] * WORDS)
+
+
+def feature(datasets: Any, column: str, classes: int) -> Any:
+    if column in PICTURES:
+        return datasets.Image()
+    if column in LABELS:
+        return datasets.ClassLabel(names=[f"class {i}" for i in range(classes)])
+    return datasets.Value("int64" if column in NUMBERS else "string")
+
+
+def words_tokenizer(size: int) -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {token: i for i, token in enumerate(SPECIAL)} | {f"word{i}": i for i in range(len(SPECIAL), size)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    ends = [("[CLS]", 2), ("[SEP]", 3)]
+    tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", ends)
+    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=512, eos_token="[SEP]", **names)
+
+
+@contextmanager
+def set_to(place: Any, name: str, value: Any) -> Iterator[None]:
+    """As `replaced`, for what a class holds as a class method."""
+    before = vars(place)[name]
+    setattr(place, name, value)
+    try:
+        yield
+    finally:
+        setattr(place, name, before)
+
+
+@contextmanager
+def made_up() -> Iterator[Absent]:
+    absent = Absent()
+    with ExitStack() as stack:
+
+        def instead(place: Any, name: str, answer: Callable[..., Any]) -> None:
+            real = getattr(place, name, None)
+            if real is not None:
+                stand_in = partial(answer, real)
+                stack.enter_context(set_to(place, name, staticmethod(stand_in) if isinstance(place, type) else stand_in))
+
+        transformers = sys.modules.get("transformers")
+        if transformers is not None:
+            instead(transformers.AutoConfig, "from_pretrained", absent.config)
+            instead(transformers.AutoTokenizer, "from_pretrained", absent.tokenizer)
+            instead(transformers.AutoImageProcessor, "from_pretrained", absent.images)
+            model = classmethod(lambda cls, name=None, *a, **k: absent.model(cls, name, **k))
+            stack.enter_context(set_to(transformers.PreTrainedModel, "from_pretrained", model))
+        instead(sys.modules.get("datasets"), "load_dataset", absent.dataset)
+        yield absent
