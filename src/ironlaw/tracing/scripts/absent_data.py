@@ -197,8 +197,8 @@ def made_up() -> Iterator[Absent]:
     with ExitStack() as stack:
 
         def instead(place: Any, name: str, answer: Callable[..., Any]) -> None:
-            real = getattr(place, name, None)
-            if real is not None:
+            if place is not None and name in vars(place):
+                real = getattr(place, name)
                 stand_in = partial(answer, real)
                 stack.enter_context(set_to(place, name, staticmethod(stand_in) if isinstance(place, type) else stand_in))
 
