@@ -1,4 +1,4 @@
-"""Data sets, tokenizers and configurations that can't be had here (no network, not in a cache): others of the same form, and a note.
+"""Data sets, tokenizers and configurations that are in no cache here are replaced by others of the same form, with a note.
 
 What is there is read as it is; only the weights of a pretrained model are never read, since no tensor holds any.
 """
@@ -168,11 +168,13 @@ def feature(datasets: Any, column: str, classes: int) -> Any:
 
 
 def words_tokenizer(size: int) -> Any:
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
+    tokenizers: Any = import_module("tokenizers")
+    models, pre_tokenizers, processors = tokenizers.models, tokenizers.pre_tokenizers, tokenizers.processors
+
     vocabulary = {token: i for i, token in enumerate(SPECIAL)} | {f"word{i}": i for i in range(len(SPECIAL), size)}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     ends = [("[CLS]", 2), ("[SEP]", 3)]
     tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", ends)
