@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Thread
+from threading import Event as Flag
 from uuid import uuid4
 
 import psycopg
@@ -736,6 +737,37 @@ def test_an_older_ledger_is_brought_up_to_date(ledger, url, tmp_path):
         copied = f"{url}.0002"
         assert raw(copied, "SELECT id FROM ironlaw_events") == [(event.id,)]
         assert raw(copied, "SELECT version_num FROM ironlaw_version") == [("0002",)]
+
+
+def test_a_ledger_that_is_migrated_while_others_write_loses_nothing(ledger, url, tmp_path):
+    """One of an older version goes on writing until the migration, and is then refused; what it was told is written is there."""
+    written, refused, migrated = [], [], Flag()
+
+    def write() -> None:
+        while not refused:
+            try:
+                written.append(ledger.append("lab_01", "context", {"context": f"{len(written)}"}).id)
+                if len(written) == 5:
+                    migrated.set()
+            except LedgerNewer as error:
+                refused.append(str(error))
+
+    writer = Thread(target=write)
+    writer.start()
+    try:
+        assert migrated.wait(60)
+        with next_version(tmp_path / "next", NEXT), open_ledger(url) as newer:
+            writer.join(60)
+            newer.append("lab_01", "context", {"context": "new"})
+            events = newer.events()
+    finally:
+        refused.append("never refused")  # ends the writer in any case
+        writer.join(60)
+    assert [event.id for event in events][:-1] == written and len(written) >= 5
+    assert "ironlaw labs" in refused[0] and "nothing is lost" in refused[0]
+    assert ledger.events() == events  # it may still be read, and exported
+    with pytest.raises(LedgerNewer):
+        ledger.reset()
 
 
 def test_a_migration_that_fails_changes_nothing(ledger, url, tmp_path):

@@ -86,6 +86,13 @@ def newer(place: Place, revision: str, head: str) -> LedgerNewer:
     )
 
 
+def migrated(place: Place) -> LedgerNewer:
+    return LedgerNewer(
+        f"a newer ironlaw has updated the ledger {place} while this one was running, so this one writes nothing more into it,"
+        " and nothing is lost; stop this one, then start the newer one with `ironlaw labs`"
+    )
+
+
 def file_replaced(place: Place) -> LedgerUnavailable:
     return LedgerUnavailable(
         f"the ledger {place} was moved, deleted or replaced while ironlaw was using it: nothing was written;"

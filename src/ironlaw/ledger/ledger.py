@@ -27,12 +27,13 @@ class Progress:
 
 def open_ledger(url: str | os.PathLike[str] | None = None) -> Ledger:
     """Open the ledger at a path or a URL, or create it. None: IRONLAW_LEDGER, or else `ledger.db` in ironlaw's home folder."""
+    from ironlaw.ledger import opening
     from ironlaw.ledger.place import place  # SQLAlchemy is slow to import, and a page in a browser has none
     from ironlaw.ledger.restore import open_database
     from ironlaw.ledger.sql_store import SqlStore
 
     database, learner, notice = open_database(place(url))
-    return Ledger(SqlStore(database), learner, notice)
+    return Ledger(SqlStore(database, opening.HEAD), learner, notice)
 
 
 class Ledger:

@@ -17,15 +17,19 @@ from ironlaw.ledger.database import Database
 from ironlaw.ledger.events import Event
 from ironlaw.ledger.export_format import Chain
 from ironlaw.ledger.place import Place
+from ironlaw.ledger.sql_tables import VERSION
 from ironlaw.ledger.sql_tables import events as table
 from ironlaw.ledger.sql_tables import learner as owner
 
+CURRENT = f"SELECT version_num FROM {VERSION}"
 COLUMNS = [table.c[field] for field in CONTENT]
 
 
 class SqlStore:
-    def __init__(self, database: Database) -> None:
-        self.database = database
+    """`revision`: of the tables that this version of ironlaw writes."""
+
+    def __init__(self, database: Database, revision: str) -> None:
+        self.database, self.revision = database, revision
 
     def where(self) -> str:
         return str(self.database.place)
@@ -38,6 +42,8 @@ class SqlStore:
     @contextmanager
     def writing(self) -> Iterator[SqlRows]:
         with self.database.writing() as connection:
+            if connection.exec_driver_sql(CURRENT).scalar() != self.revision:  # a newer ironlaw has migrated it since it was opened
+                raise faults.migrated(self.database.place)
             yield SqlRows(connection, self.database.place)
 
     def close(self) -> None:

@@ -73,7 +73,7 @@ def create_app(
         *glossary_routes.routes(),
         *certificate_routes.routes(keeper, labs_folder),
         Mount("/lab", labs),
-        Mount("/widget/{digest}", Immutable(texts=widget.texts())),
+        Mount(widget.address(), Immutable(texts=widget.texts())),  # at another version's address there is nothing: no page mixes two
         WebSocketRoute("/direct", direct),
         Mount(static(), Immutable(STATIC)),
         Mount(theme(), Immutable(CSS)),

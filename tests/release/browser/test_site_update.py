@@ -149,3 +149,53 @@ def test_while_the_host_is_halfway_the_earlier_version_stays(course, late):
     course.put("second")
     assert course.update(course.open(page=page)) == "activated"
     assert version_of(course.open("", page)) in course.script("second")
+
+
+def test_a_lab_of_a_newer_version_says_so_once(course):
+    page = course.open("lab/lab_01_magnitude/")
+    assert page.locator("#il-updated").count() == 0  # the first visit
+    course.update(page)  # without the worker the browser's own cache would show the old page for ten minutes
+    course.put("second")
+    course.open("lab/lab_01_magnitude/", page)
+    assert "updated" in page.locator("#il-updated").inner_text()
+    course.open("lab/lab_12_amdahl/", page)
+    assert page.locator("#il-updated").count() == 0
+
+
+def test_a_page_that_is_open_during_the_update_says_so_and_keeps_its_files(course):
+    """Two tabs on two versions: each has the scripts of its own, before and after the host is gone."""
+    old = course.open("lab/lab_01_magnitude/")
+    course.update(old)
+    old.reload()  # now the worker has it
+    course.put("second")
+    new = course.open("lab/lab_01_magnitude/")
+    assert course.update(new) == "activated"
+    old.wait_for_selector("#il-updated")
+    assert "load it again" in old.locator("#il-updated").inner_text()
+    course.go_offline()
+    for page, version in ((old, "first"), (new, "second")):
+        assert version_of(page) in course.script(version) and page.evaluate(MISSING) == []
+    old.reload()
+    assert version_of(old) in course.script("second") and old.evaluate(MISSING) == []
+
+
+STORE = """async ([folder, version]) => {
+  const { openStore } = await import(folder + "store.js");
+  if (version === 0) return openStore().then((store) => (window.store = store, "opened"), ({ message }) => message);
+  if (version === 1) return window.store.add([["another event"]], 0).then(() => "written", ({ message }) => message);
+  const request = indexedDB.open("ironlaw", 2);
+  return new Promise((done) => {
+    request.onblocked = () => done("blocked");
+    request.onsuccess = () => { request.result.close(); done("upgraded"); };
+  });
+}"""
+
+
+def test_a_later_version_may_change_the_browser_s_tables_under_an_open_page(course):
+    """The page that is open makes way, and says what to do instead of writing into what it does not know; nothing hangs."""
+    old, new = course.open("lab/lab_01_magnitude/"), course.open("lab/lab_01_magnitude/")
+    folder = course.script("first").removesuffix("worker.js")
+    assert old.evaluate(STORE, [folder, 0]) == "opened"
+    assert new.evaluate(STORE, [folder, 2]) == "upgraded"
+    assert "load this page again" in old.evaluate(STORE, [folder, 1])
+    assert "load this page again" in new.evaluate(STORE, [folder, 0])

@@ -46,6 +46,30 @@
     document.documentElement.classList.add("il-is-lost");
   }
 
+  // --- another version than at the last visit: said once. What a page is made of has its version in its address.
+
+  const BUILD = "ironlaw:build";
+  const UPDATED = "ironlaw was updated since you last opened a lab. Everything you committed and saved is here.";
+  function tellUpdated() {
+    const parts = [...document.querySelectorAll("script[src], link[rel=stylesheet]")].map((part) => part.src || part.href);
+    const named = parts.flatMap((address) => address.match(/[a-z]+[-/][0-9a-f]{12}(?=\/)/) ?? []);
+    const build = [document.querySelector("meta[name=ironlaw-version]")?.content, ...new Set(named)].join(" ");
+    try {
+      const before = localStorage.getItem(BUILD);
+      localStorage.setItem(BUILD, build);
+      if (before && before !== build) sayOnce(UPDATED);
+    } catch {
+      // forbidden: then nobody knows what was here before
+    }
+  }
+
+  function sayOnce(text) {
+    const line = Object.assign(document.createElement("p"), { id: "il-updated", textContent: text });
+    line.setAttribute("role", "status");
+    document.body.prepend(line);
+  }
+  document.addEventListener("ironlaw:newer", ({ detail }) => document.getElementById("il-updated") || sayOnce(detail));
+
   // --- places: the rail follows the scroll; a reload, Back and "continue" land where the learner was
 
   const everyPlace = () => [...document.querySelectorAll(".il-rail [data-place]")].map((item) => ({ item, place: document.getElementById(item.dataset.place) }));
@@ -158,6 +182,7 @@
   }
 
   addEventListener("DOMContentLoaded", () => {
+    tellUpdated();
     arrive();
     new MutationObserver(eventually).observe(document.body, { childList: true, subtree: true });
   });

@@ -89,6 +89,12 @@ async function keepOffline() {
   }
 }
 
+// The host has a newer version, and this browser has it by now. An open page goes on with its own files, which stay until it is closed.
+const NEWER = "This site was updated. This page goes on as it is; load it again for the new version. Everything you committed and saved stays.";
+if (navigator.serviceWorker?.controller) {
+  navigator.serviceWorker.addEventListener("controllerchange", () => document.dispatchEvent(new CustomEvent("ironlaw:newer", { detail: NEWER })), { once: true });
+}
+
 // Asked for when something was committed: a browser that is short of room then spares it.
 function askToKeep() {
   navigator.storage?.persist?.().catch(() => {});

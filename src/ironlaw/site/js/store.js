@@ -4,6 +4,8 @@ const NAME = "ironlaw";
 const LOCK = "ironlaw-ledger";
 const ASIDE = "aside"; // before when, the key of a ledger that was damaged
 
+const OUTDATED = "a newer version of this site is open in another window; load this page again";
+
 const kept = (request) => new Promise((done, fail) => {
   request.onsuccess = () => done(request.result);
   request.onerror = () => fail(request.error);
@@ -15,12 +17,17 @@ function openDatabase() {
     request.result.createObjectStore("events"); // key: its place in the ledger, from 1
     request.result.createObjectStore("about");
   };
-  return kept(request);
+  return kept(request).then((database) => {
+    database.onversionchange = () => database.close(); // a newer version in another window waits for this
+    return database;
+  }, (error) => {
+    throw error?.name === "VersionError" ? new Error(OUTDATED) : error;
+  });
 }
 
 export async function openStore() {
   let database = await openDatabase();
-  // a browser closes it when the disk is full: then it is opened again
+  // a browser closes it when the disk is full, and we make way for a newer version: then it is opened again, if it is still ours
   const begin = async (...how) => {
     try {
       return database.transaction(...how);
