@@ -46,3 +46,47 @@ def test_the_batch_is_the_inputs_own_even_where_the_first_op_reads_it_flattened(
     assert told["batch"] == 8
     assert told["phases"]["backward"] == told["peak_bytes"]  # activations, not the optimiser, are most of it
     assert 0.4 < half["frees_bytes"] / told["peak_bytes"] < 0.5
+
+
+FROZEN = """
+import torch
+from torch import nn
+
+
+class Adapted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.base, self.down, self.up = (nn.Linear(a, b, bias=False) for a, b in ((256, 256), (256, 4), (4, 256)))
+        self.base.weight.requires_grad_(False)
+
+    def forward(self, x):
+        return self.base(x) + self.up(self.down(x))
+
+
+adapters = nn.Sequential(*(Adapted() for _ in range(4))).to(torch.bfloat16)
+head = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 10))
+head[0].requires_grad_(False)
+"""
+
+
+def test_frozen_weights_have_no_gradient_and_no_state_and_keep_their_format(tmp_path, capsys):
+    path = tmp_path / "frozen.py"
+    path.write_text(FROZEN)
+    assert main(["memory", f"{path}:adapters", "--input", "8x256:bf16", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    base, adapters = 4 * 256 * 256, 4 * 2 * 256 * 4
+    assert (told["recipe"], told["weight_bytes"]) == ("pure", 2 * (base + adapters))
+    assert told["static_bytes"] == 2 * base + (2 + 2 + 4) * adapters
+    freed = {one["lever"]: one["frees_bytes"] for one in told["levers"]}
+    assert freed["offload"] >= 4 * adapters and freed["zero"] > 2 * base / 2
+
+
+def test_as_analyze_counts_the_same_step(tmp_path, capsys):
+    path = tmp_path / "frozen.py"
+    path.write_text(FROZEN)
+    assert main(["memory", f"{path}:head", "--input", "64x256", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert main(["analyze", f"{path}:head", "--input", "64x256", "--training", "--on", "t4", "--mode", "eager", "--json"]) == 0
+    memory = json.loads(capsys.readouterr().out)["predictions"][0]["memory"]
+    labels = 64 * 8  # of the loss that `memory` adds; `analyze` sums what comes out
+    assert told["peak_bytes"] - labels == memory["weights"] + memory["activations"]

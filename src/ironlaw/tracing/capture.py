@@ -114,6 +114,8 @@ def graph_of(
     settings |= recorder.lifetimes.settings(recorder.ops) | origins.settings(recorder.ops, recorder.ways, recorder.phases.seen)
     if trains:
         settings |= {"backwards": tuple(recorder.backwards), "checkpoints": recorder.checkpoints}
+    if recorder.frozen:
+        settings["frozen"] = tuple(recorder.frozen)
     if recorder.notes:
         settings["notes"] = tuple(f"{place}: {note}" for place, note in recorder.notes.items())
     ops, settings["entries"] = as_compiled(recorder)

@@ -51,6 +51,8 @@ class Fakes:
             twin: Any = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
         if isinstance(tensor, torch.nn.Parameter):
             twin = torch.nn.Parameter(twin, tensor.requires_grad)
+            if role == "weight" and name and not tensor.requires_grad:
+                self.recorder.frozen.append(name)
         self.recorder.known(twin, name, role)
         self.recorder.values.begin(twin, tensor, hint or name, role)
         self.fakes[id(tensor)] = twin

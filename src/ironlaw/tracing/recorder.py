@@ -77,6 +77,7 @@ class Recorder(TorchDispatchMode):
         self.memo: dict[Any, Any] = {}
         self.places: dict[int, tuple[str, graph_breaks.Way]] = {}  # number of an autograd node -> the module that made it, and where
         self.backwards: list[int] = []  # how many ops there were after each backward pass
+        self.frozen: list[str] = []  # weights that need no gradient
         self.outside = 0  # ops of the forward pass that no module ran
         self.checkpoints = 0  # segments that run again on the way back
         self.on_host: dict[int, bool] = {}  # where a tensor lies that code has moved

@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
-from ironlaw.engine.training.setup import LABELS
+from ironlaw.engine.training.setup import ELSEWHERE, LABELS
 from ironlaw.units import show, significant
 
 NAMES = {
@@ -92,8 +92,14 @@ def levers(result: Mapping[str, Any]) -> None:
     if not result["levers"]:
         return
     draw.heading("what each change would free", "on its own, from this setup")
-    rows = [(LABELS[one["lever"]], show(one["peak_bytes"], "B"), _freed(one["frees_bytes"])) for one in result["levers"]]
+    rows = [(_label(result, one["lever"]), show(one["peak_bytes"], "B"), _freed(one["frees_bytes"])) for one in result["levers"]]
     draw.table(["change", "peak", "frees"], rows, left=("change",))
+
+
+def _label(result: Mapping[str, Any], lever: str) -> str:
+    if lever == "zero" and result["devices"] > 1:
+        return f"ZeRO 3 over the {result['devices']} devices (--zero 3)"
+    return (LABELS | ELSEWHERE)[lever]
 
 
 def _freed(count: float) -> draw.Cell:

@@ -10,6 +10,7 @@ from ironlaw.engine.device.memory import homes
 from ironlaw.engine.device.saving import ON_GPU, Saving
 from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.device.work import traits
+from ironlaw.engine.training.recipes import parameters
 from ironlaw.engine.training.training_layers import layer_of
 from ironlaw.formats import is_float
 
@@ -44,8 +45,8 @@ class Kept:
 
 
 def trains(graph: Graph) -> set[str]:
-    """The tensors that a gradient flows through: weights, and what is computed from them in floating point."""
-    names = {t.name for t in graph.tensors.values() if t.role == "weight"}
+    """The tensors that a gradient flows through: weights that are not frozen, and what is computed from them in floating point."""
+    names = {t.name for t in parameters(graph)}
     for op in graph.ops:
         if any(t.name in names for t in op.inputs):
             names.update(t.name for t in op.outputs if is_float(t.dtype))

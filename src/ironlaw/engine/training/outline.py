@@ -60,7 +60,7 @@ def outline(graph: Graph) -> Outline:
         return Place(
             op.name, in_head(op.name, top), op.kind, outputs,
             tuple((name, t.bytes) for name, t in reads if t.name in trained and t.role == "activation"),
-            tuple((t.name, t.size, t.bytes) for _, t in reads if t.role == "weight"),
+            tuple((t.name, t.size, t.bytes) for _, t in reads if t.role == "weight" and t.name in trained),
             tuple(home.get(t.name, t.name) for t in op.outputs if t.name in trained) if needs else (),
             tuple(extra.get(i, ())), tuple(leaves.get(i, ())), not any(name in outputs for name, _ in reads),
         )  # fmt: skip

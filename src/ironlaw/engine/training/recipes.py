@@ -103,10 +103,17 @@ def optimiser_named(name: str) -> Optimiser:
     return OPTIMISERS[name]
 
 
+def frozen(graph: Graph) -> tuple[Tensor, ...]:
+    """Weights that need no gradient, in the formats that they are stored in."""
+    names = frozenset(graph.settings.get("frozen", ()))
+    return tuple(t for t in graph.tensors.values() if t.role == "weight" and t.name in names)
+
+
 def parameters(graph: Graph) -> tuple[Tensor, ...]:
     """The trained tensors, tied ones once."""
     if "parameters" not in graph.plans:
-        graph.plans["parameters"] = tuple(t for t in graph.tensors.values() if t.role == "weight")
+        names = frozenset(graph.settings.get("frozen", ()))
+        graph.plans["parameters"] = tuple(t for t in graph.tensors.values() if t.role == "weight" and t.name not in names)
     tensors: tuple[Tensor, ...] = graph.plans["parameters"]
     return tensors
 

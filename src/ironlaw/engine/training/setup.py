@@ -17,6 +17,7 @@ from ironlaw.errors import unknown
 
 ATTENTION = ("fused", "three_kernels")
 CHUNKS = 8  # of the loss, as a lever
+SHARDED = 8  # devices of one box, where none are named
 Build = Callable[[int, str], Graph]  # microbatch, format -> the forward pass
 
 
@@ -98,4 +99,19 @@ LABELS = {
     "half_batch": "half the microbatch",
     "adam8bit": f"{OPTIMISERS['adam8bit'].label}",
     "mixed": "BF16 with an FP32 master copy",
+}
+
+
+def elsewhere(setup: Setup) -> Iterator[tuple[str, Setup]]:
+    """Changes that free this device's memory by using another's: the host's, or that of more devices."""
+    if not setup.offload and OPTIMISERS[setup.optimiser].state is not OPTIMISERS["sgd"].state:
+        yield "offload", replace(setup, offload=True)
+    if setup.zero_stage < 3:
+        devices = setup.devices if setup.devices > 1 else SHARDED
+        yield "zero", replace(setup, zero_stage=3, devices=devices)
+
+
+ELSEWHERE = {
+    "offload": "optimiser state in the host's memory (--offload)",
+    "zero": f"ZeRO 3 over {SHARDED} devices (--zero 3 --devices {SHARDED})",
 }

@@ -12,7 +12,7 @@ from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.training.loss import chunked, with_loss
 from ironlaw.engine.training.outline import Outline, in_chunks, outline
-from ironlaw.engine.training.recipes import Recipe, Static, optimiser_named, parameters, recipe_named, static, zero
+from ironlaw.engine.training.recipes import Recipe, Static, frozen, optimiser_named, parameters, recipe_named, static, zero
 from ironlaw.engine.training.rewrites import autocast
 from ironlaw.engine.training.training_layers import segments
 from ironlaw.engine.training.training_step import BETWEEN, Load, loads
@@ -122,14 +122,17 @@ def training_ledger(
 def _held(graph: Graph, recipe: str, optimiser: str, zero_stage: int, devices: int, offload: bool) -> Static:
     """What lies in the device's memory throughout."""
     plan = recipe_named(recipe)
-    if graph.dtype not in ((plan.dtype, "tf32") if plan.dtype == "fp32" else (plan.dtype, "fp16")):
-        raise BadValue(
-            f"{graph.name} is in {graph.dtype}, and the recipe {recipe} trains it in {plan.dtype}; ask for dtype={plan.dtype!r}", "recipe"
-        )
+    still = frozen(graph)
     weights = parameters(graph)
+    main = weights[0].dtype if still and weights else graph.dtype  # frozen weights have formats of their own
+    if main not in ((plan.dtype, "tf32") if plan.dtype == "fp32" else (plan.dtype, "fp16")):
+        raise BadValue(
+            f"{graph.name} is in {main}, and the recipe {recipe} trains it in {plan.dtype}; ask for dtype={plan.dtype!r}", "recipe"
+        )
     if not weights:
         raise BadValue(f"{graph.name} has no trained weights: there is nothing to train")
-    held = zero(static(weights, recipe, optimiser), zero_stage, devices)
+    held = static(weights, recipe, optimiser)
+    held = zero(replace(held, weights=held.weights + sum(t.bytes for t in still)), zero_stage, devices)
     held = replace(held, weights=held.weights + graph.total("buffer")[1])
     return replace(held, master=0.0, optimiser=0.0) if offload else held
 
@@ -166,7 +169,7 @@ def _outlined(graph: Graph, casts: bool, chunks: int, checkpoint: int) -> tuple[
 
 def static_bytes(graph: Graph, recipe: str = "fp32", optimiser: str = "adamw") -> Number:
     """Weights, gradients, master copy and optimiser state of a model."""
-    return static(parameters(graph), recipe, optimiser).total
+    return static(parameters(graph), recipe, optimiser).total + sum(t.bytes for t in frozen(graph))
 
 
 def update(

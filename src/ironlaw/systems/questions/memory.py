@@ -12,8 +12,8 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.training.growth import Growth
-from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
-from ironlaw.engine.training.setup import ATTENTION, Setup, growth, ledger, levers
+from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES, parameters
+from ironlaw.engine.training.setup import ATTENTION, Setup, elsewhere, growth, ledger, levers
 from ironlaw.engine.training.training_layers import layers
 from ironlaw.engine.training.training_ledger import ROWS, Ledger
 from ironlaw.errors import BadValue, IronlawError
@@ -57,7 +57,10 @@ class Memory(Question):
         about="a model (see `ironlaw workload`), or FILE.py:NAME or hf:CONFIG as for `ironlaw analyze`",
     )  # fmt: skip
     on: tuple[Hardware, ...] = machines((), "machines that it should fit; see `ironlaw hardware`")
-    recipe: str = same(TrainingMemory, "recipe", metavar="NAME", about=f"number formats: {', '.join(RECIPES)}")
+    recipe: str | None = among(
+        tuple(RECIPES), None, metavar="NAME",
+        about=f"number formats: {', '.join(RECIPES)} (default: fp32; for FILE.py:NAME, those that its weights have)",
+    )  # fmt: skip
     optimiser: str = same(TrainingMemory, "optimiser", metavar="NAME", about=f"one of {', '.join(OPTIMISERS)}")
     batch: tuple[int, ...] = several(
         read_whole, (), what="number", metavar="N[,N]",
@@ -86,11 +89,11 @@ class Memory(Question):
     def answer(self) -> MemoryJson:
         if self.devices > 1 and not self.zero:
             raise BadValue("at ZeRO stage 0 `devices` share nothing; add `zero=1`, 2 or 3")
-        build, batch = _source(self)
-        graph = build(batch, RECIPES[self.recipe].dtype)
+        build, batch, recipe = _source(self)
+        graph = build(batch, RECIPES[recipe].dtype)
         count = len(layers(graph)) if self.checkpoint == "all" else int(self.checkpoint)
         setup = Setup(
-            self.recipe, self.optimiser, batch, self.accumulate, count, self.loss_chunks, self.attention, self.zero, self.devices,
+            recipe, self.optimiser, batch, self.accumulate, count, self.loss_chunks, self.attention, self.zero, self.devices,
             self.offload,
         )  # fmt: skip
         variants = [_at(build, replace(setup, batch=n), self.on) for n in self.batch] if len(self.batch) > 1 else []
@@ -118,20 +121,20 @@ class Memory(Question):
         return Table(title, ("row", "at the peak", "at most"), rows)
 
 
-def _source(asked: Memory) -> tuple[Build, int]:
-    """How to build the forward pass at any batch, and the batch that is asked for."""
+def _source(asked: Memory) -> tuple[Build, int, str]:
+    """How to build the forward pass at any batch, the batch that is asked for, and the recipe."""
     if ":" in asked.target or asked.target.endswith(".pt2"):
         return _captured(asked)
     if asked.input or asked.set:
         raise BadValue("`input` and `set` are for FILE.py:NAME; a model of the registry takes `batch` and `seq`")
     settings = {"seq": asked.seq} if asked.seq else {}
     batch = asked.batch[0] if asked.batch else workload(asked.target, **settings).settings["batch"]
-    return lambda n, dtype: workload(asked.target, batch=n, dtype=dtype, **settings), batch
+    return lambda n, dtype: workload(asked.target, batch=n, dtype=dtype, **settings), batch, asked.recipe or "fp32"
 
 
-def _captured(asked: Memory) -> tuple[Build, int]:
-    """A module of the user's, at its own batch (and others, as they are asked for), in the recipe's format."""
-    own_format = RECIPES[asked.recipe].dtype
+def _captured(asked: Memory) -> tuple[Build, int, str]:
+    """A module of the user's, at its own batch (and others, as they are asked for): in the recipe's format, or else as it is."""
+    own_format = RECIPES[asked.recipe].dtype if asked.recipe else None
     graphs: dict[int, Graph] = {}
 
     def capture(batch: int | None) -> tuple[int, Graph]:
@@ -146,15 +149,23 @@ def _captured(asked: Memory) -> tuple[Build, int]:
 
     batch, own = capture(asked.batch[0] if asked.batch else None)
     graphs[batch] = own
+    recipe = asked.recipe or _own_recipe(own)
 
     def build(n: int, dtype: str) -> Graph:
-        if dtype != own_format:
-            raise BadValue(f"{asked.target} was captured in {own_format}; choose another recipe with `recipe`")
+        if dtype != RECIPES[recipe].dtype:
+            raise BadValue(f"{asked.target} was captured in {RECIPES[recipe].dtype}; choose another recipe with `recipe`")
         if n not in graphs:
             graphs[n] = capture(n)[1]
         return graphs[n]
 
-    return build, batch
+    return build, batch, recipe
+
+
+def _own_recipe(graph: Graph) -> str:
+    """Gradients and optimiser state in the format of the trained weights, as PyTorch makes them."""
+    trained = parameters(graph)
+    wide = sum(float(t.size) for t in trained if t.dtype == "fp32")
+    return "fp32" if not trained or wide >= sum(float(t.size) for t in trained) / 2 else "pure"
 
 
 def _answer(asked: Memory, build: Build, graph: Graph, setup: Setup, variants: list[MemoryVariant]) -> MemoryJson:
@@ -200,7 +211,7 @@ def _fit(machine: Any, now: Ledger, grown: Growth | None) -> MemoryMachine:
 
 def _levers(build: Build, graph: Graph, setup: Setup, now: Ledger) -> list[MemoryLever]:
     rows: list[MemoryLever] = []
-    for name, other in levers(graph, setup):
+    for name, other in (*levers(graph, setup), *elsewhere(setup)):
         try:
             peak = ledger(build, replace(other)).peak
         except IronlawError:  # a captured model is in one format, and may refuse another batch
