@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Page
+from touch_marks import TOUCH
 
 from ironlaw import kit
 from ironlaw.kit import page as plain_page
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_check import complete
 from ironlaw.ledger import open_ledger
-from ironlaw.widget.assets import DRAWING, script, typeface
+from ironlaw.widget.assets import SCRIPTS, script, style, typeface
 from ironlaw.widget.dials import settle
 from ironlaw.widget.piece import plain
 
 SLUGS = sorted(path.parent.name for path in LABS.glob("lab_*/lab.py"))
+DRAWN = SCRIPTS[: SCRIPTS.index("grid")]  # dials, and pictures with what turns them
 WIDTHS = {"phone": 336, "tablet": 482, "desk": 763}  # px that a picture has on screens of 390, 820 and 1280
 # Words as the script means to draw them, each a box; two boxes that share more than a pixel each way are a collision.
 COLLISIONS = """
@@ -189,8 +191,8 @@ def completed(slug: str, folder: Path) -> Iterator[Any]:
 def drawing_page(chromium: Browser) -> Iterator[Page]:
     with chromium.new_context() as context:
         page = context.new_page()
-        page.set_content(f"<style>{typeface()}</style><p style='font-family:Inter'>a <b>b</b></p>")
-        page.evaluate(f"{{{script(DRAWING)}\n{COLLISIONS}}}")
+        page.set_content(f"<style>{style()} {typeface()}</style><p style='font-family:Inter'>a <b>b</b></p>")
+        page.evaluate(f"{{{script(DRAWN)}\n{TOUCH}\n{COLLISIONS}}}")
         page.evaluate("() => window.ready")
         yield page
 

@@ -1,6 +1,6 @@
-"""No two words of a picture lie on each other or outside it, and its data fill it as it opens: every picture of every instrument, with
-every second dial at its end, on a phone, a tablet and a desk. Nothing is clicked. All ends and options, and random settings of all
-dials, are tried before a release."""
+"""No two words of a picture lie on each other or outside it, its data fill it as it opens, and its marks that stand for a dial move: every
+picture of every instrument, with every second dial at its end, on a phone, a tablet and a desk. No lab is walked. All ends and options, and
+random settings of all dials, are tried before a release."""
 
 import json
 import random
@@ -13,6 +13,7 @@ import pytest
 from how_thorough import RELEASE
 from label_collisions import SLUGS, as_opened, at_the_ends, collisions, completed, drawing_page, ends, pictures
 from playwright.sync_api import Browser, Page
+from touch_marks import stiff
 
 from ironlaw.labs.review import ladder, review, roof
 from ironlaw.labs.review.conceptmap import conceptmap
@@ -50,14 +51,20 @@ def every_second(settings: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("slug", SLUGS)
-def test_no_two_words_of_a_picture_lie_on_each_other(judge: Page, slug: str, tmp_path: Path) -> None:
+def test_the_pictures_of_a_lab(judge: Page, slug: str, tmp_path: Path) -> None:
     with completed(slug, tmp_path) as lab:
         drawn = [
             text
             for instrument in lab.instruments.values()
             for text in pictures(instrument, every_second(at_the_ends(instrument, last=True)))
         ]
-        opened = [text for instrument in lab.instruments.values() for text in pictures(instrument, as_opened(instrument))]
+        opened, immovable = [], []
+        for instrument in lab.instruments.values():
+            [start] = as_opened(instrument)
+            mine = list(pictures(instrument, [start]))
+            immovable += [fault for text in mine for fault in stiff(judge, text, instrument.dials(start))]
+            opened += mine
+    assert immovable == []
     assert len(drawn) > 5
     assert collisions(judge, drawn) == []
     assert collisions(judge, opened, filled=True) == [], "the data fill less than 60% of a plot at its opening"

@@ -355,8 +355,15 @@ def test_dragging_the_point_turns_the_dial(lab: Page):
     lab.mouse.move(box["x"] + 180, box["y"] - 10, steps=4)
     lab.mouse.up()
     expect(lab.locator("#seen")).not_to_have_text("batch 1")
-    expect(dial(lab, "batch").locator("input[role=spinbutton]")).not_to_have_value("1")
+    number = dial(lab, "batch").locator("input[role=spinbutton]")
+    expect(number).not_to_have_value("1")
     assert min(box["width"], box["height"]) >= 24
+    expect(point).to_be_focused()
+    reached = int(number.input_value())
+    lab.keyboard.press("ArrowRight")  # keys go on from where it was let go
+    expect(number).not_to_have_value(str(reached))
+    assert int(number.input_value()) > reached
+    expect(point).to_have_attribute("aria-valuenow", number.input_value())
 
 
 def test_a_held_key_makes_no_backlog_and_few_questions(page: Page, served: tuple[str, Start]):

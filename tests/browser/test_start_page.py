@@ -192,7 +192,7 @@ def test_the_roofline_can_be_dragged_and_says_what_one_sees(start: Page):
     start.mouse.move(x + 420, y, steps=6)
     start.mouse.up()
     expect(picture).to_contain_text("memory keeps up")
-    slider = picture.get_by_role("slider", name="Tokens at a time")
+    slider = picture.get_by_role("slider", name="Tokens at a time", exact=True)
     slider.focus()
     start.keyboard.press("Home")
     expect(picture).to_contain_text("One token at a time")

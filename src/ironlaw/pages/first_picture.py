@@ -15,6 +15,7 @@ from ironlaw.pictures.roofs import Dot, Roof, roofs
 from ironlaw.registry.machines import hardware
 from ironlaw.widget.dials import span
 from ironlaw.widget.figure import Figure
+from ironlaw.widget.hold import hold
 from ironlaw.widget.piece import plain, wire
 from ironlaw.widget.quantities import share
 
@@ -57,7 +58,7 @@ def _dot(tokens: int, **more: Any) -> Dot:
 
 def _picture(tokens: int) -> Figure:
     stops = [(_dot(each).intensity, each) for each in TOKENS]
-    drag = (("drag", {"dial": "tokens", "axis": "x", "stops": stops}), ("emphasis", True))
+    drag = (("drag", hold("tokens", stops=stops)), ("emphasis", True))
     dot = _dot(tokens, label=f"{tokens:,} token{'' if tokens == 1 else 's'}", size=10, drop=True, more=drag)
     return roofs([_roof()], [dot], ACROSS, "roofline", "Drag the point", height=360, export=False)
 

@@ -11,6 +11,7 @@ from ironlaw.errors import BadValue
 from ironlaw.formats import intensity_unit, operation
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import cite, exact, format_quantity, share
 
 # lines differ in dash and in the shape of their points; the accent is for the one that the dials stand at
@@ -83,7 +84,7 @@ def _line(
                 "point", colour, x=batch, y=intensity, shape=shape, size=8 if now else 4, emphasis=now,
                 id="now" if now else f"{name}-{batch:g}", name=f"{name}, batch {significant(batch, 6)}",
                 label=format_quantity(intensity, intensity_unit(fmt)) if now else "", hover=hover,
-                drag={"dial": drag, "axis": "x"} if now and drag else None,
+                drag=hold(drag) if now and drag else None,
             )
         )  # fmt: skip
     return marks

@@ -9,6 +9,7 @@ from typing import Any
 from ironlaw.engine.numerics.pareto_2d import Point, dominated_by, frontier
 from ironlaw.errors import BadValue
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.hold import Hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 ON, OFF = "on the frontier", "dominated"
@@ -23,6 +24,8 @@ class Budget:
     cost_name: str = "budget"
     harm_name: str = "floor"
     harm_words: str = ""  # in place of the name and its figure, where the axis shows another quantity than the limit is set in
+    cost_drag: Hold | None = None  # the dials of the two limits
+    harm_drag: Hold | None = None
 
     def holds(self, point: Point) -> bool:
         return (self.cost is None or point.cost <= self.cost) and (self.harm is None or point.harm <= self.harm)
@@ -64,10 +67,10 @@ def _box(budget: Budget | None, x: Axis, y: Axis) -> list[Mark]:
         marks.append(mark("area", "good", x0=x.domain[0], x1=right, y0=y.domain[0], y1=top, name="what the budget allows", id="box"))
     if budget.cost is not None and x.domain[0] <= budget.cost <= x.domain[1]:
         words = f"{budget.cost_name} {format_quantity(budget.cost, x.unit)}"
-        marks.append(mark("rule", "ridge", x=budget.cost, dash=True, label=words, name=words, id="cost-limit"))
+        marks.append(mark("rule", "ridge", x=budget.cost, dash=True, label=words, name=words, id="cost-limit", drag=budget.cost_drag))
     if budget.harm is not None and y.domain[0] <= budget.harm <= y.domain[1]:
         words = budget.harm_words or f"{budget.harm_name} {format_quantity(budget.harm, y.unit)}"
-        marks.append(mark("rule", "ridge", y=budget.harm, dash=True, label=words, name=words, id="harm-limit"))
+        marks.append(mark("rule", "ridge", y=budget.harm, dash=True, label=words, name=words, id="harm-limit", drag=budget.harm_drag))
     return marks
 
 

@@ -8,6 +8,7 @@ from ironlaw.engine.cluster.pipeline_timeline import BACKWARD, FORWARD, IDLE, IN
 from ironlaw.errors import BadValue
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import Hold
 from ironlaw.widget.quantities import exact, format_quantity, share
 
 STAGES = 16  # rows that a screen has room for
@@ -16,9 +17,11 @@ WORDS = {FORWARD: "forward", BACKWARD: "backward", IN_TURN: "forward and backwar
 
 
 def gantt(
-    rows: Sequence[Stretch], title: str, *, now: float = 1.0, unit: str = "s", label: str = "time", note: str = "", id: str = "gantt"
+    rows: Sequence[Stretch], title: str, *, now: float = 1.0, unit: str = "s", label: str = "time", note: str = "", id: str = "gantt",
+    drag: Hold | None = None, stages_drag: Hold | None = None,
 ) -> Figure:  # fmt: skip
-    """`rows`: of every stage from 0 to the end, in `unit`. `now`: the share of the step that has passed; later work is not drawn."""
+    """`rows`: of every stage from 0 to the end, in `unit`. `now`: the share of the step that has passed; later work is not drawn.
+    `drag`: the dial of the moment, `stages_drag`: that of the number of stages, which the foot of the last one then stands for."""
     if not rows:
         raise BadValue(f"{title}: there is no stretch to draw; give the schedule of at least one stage")
     end, stages = round(max(row.end for row in rows), 9), 1 + max(row.stage for row in rows)
@@ -26,7 +29,9 @@ def gantt(
     until = max(0.0, min(1.0, now)) * end
     marks = [_bar(row, until, i, unit) for i, row in enumerate(rows) if row.stage in shown and row.start < until]
     if now < 1.0:
-        marks.append(mark("rule", "ink", x=until, dash=True, id="now", name="now", label=format_quantity(until, unit)))
+        marks.append(mark("rule", "ink", x=until, dash=True, id="now", name="now", label=format_quantity(until, unit), drag=drag))
+    if stages_drag and len(shown) == stages:
+        marks.append(mark("rule", "muted", y=name(stages - 1), edge=True, id="stages", name="the last stage", drag=stages_drag))
     kinds = dict.fromkeys(row.kind for row in sorted(rows, key=lambda row: list(COLOURS).index(row.kind)))
     legend = tuple({"colour": COLOURS[kind], "pattern": kind == IDLE, "label": WORDS[kind]} for kind in kinds)
     left_out = f"; {stages - len(shown)} stages between them are not drawn" if len(shown) < stages else ""

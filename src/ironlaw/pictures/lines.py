@@ -8,6 +8,7 @@ from typing import Any
 from ironlaw.errors import BadValue
 from ironlaw.pictures.curve_picture import DASHES
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.hold import Hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 Points = Sequence[tuple[float, float]]
@@ -20,10 +21,12 @@ def lines(
     series: Mapping[str, Points], x: Axis, y: Axis, title: str, *, measured: Mapping[str, Points] | None = None,
     measured_on: str = "", extra: Sequence[Mark] = (),
     now: tuple[str, float] | None = None, note: str = "", id: str = "lines", more: dict[str, Any] | None = None,
-    local: Mapping[str, Points] | None = None,
+    local: Mapping[str, Points] | None = None, drag: Hold | None = None, told: bool = False,
 ) -> Figure:  # fmt: skip
     """`measured`: series of points alone, of the machine `measured_on`. `now`: (series, x) where the dials stand; its point is
-    emphasised. `local`: series of points that were measured on the learner's own machine; their name says with what."""
+    emphasised, and stands for the dial of `drag`;
+    where the truth stands there already (`told`) it is a ring round that.
+    `local`: series of points that were measured on the learner's own machine; their name says with what."""
     measured, local = measured or {}, local or {}
     if not series or not all(series.values()):
         raise BadValue(f"{title}: a series has no points; give each at least one")
@@ -40,7 +43,8 @@ def lines(
                 end=name if len(series) > 1 else None,
             )
         )
-        marks += [_point(name, at, value, x, y) for at, value in points if now and now == (name, at)]
+        chosen = [_point(name, at, value, x, y, drag, told) for at, value in points if now and now == (name, at)]
+        marks = [*chosen, *marks] if told else [*marks, *chosen]
     for i, (name, points) in enumerate(measured.items()):
         marks += [_measured(name, at, value, x, y, measured_on, RECORDED[i % 2]) for at, value in points]
     for i, (name, points) in enumerate(local.items()):
@@ -80,19 +84,21 @@ def _place(at: float, x: Axis) -> str:
     return format_quantity(at, x.unit) if x.unit else exact(at)
 
 
-def _point(name: str, at: float, value: float, x: Axis, y: Axis) -> Mark:
+def _point(name: str, at: float, value: float, x: Axis, y: Axis, drag: Hold | None, told: bool) -> Mark:
     hover = [(x.label, exact(at, x.unit)), (y.label, exact(value, y.unit))]
     return mark(
         "point",
         "accent",
         x=at,
         y=value,
-        size=7,
+        size=12 if told else 7,
+        hollow=told,
         emphasis=False,
         id=f"now-{name}",
         name=f"{name}, as set",
-        label=format_quantity(value, y.unit),
+        label="" if told else format_quantity(value, y.unit),
         hover=hover,
+        drag=drag,
     )
 
 
@@ -106,6 +112,6 @@ def _local(name: str, at: float, value: float, x: Axis, y: Axis, shape: str) -> 
     return mark("point", "here", x=at, y=value, shape=shape, size=6, emphasis=True, id=f"here-{name}-{at:g}", name=name, hover=hover)
 
 
-def upright(at: float, label: str, name: str, unit: str, colour: str = "ridge", id: str = "") -> Mark:
+def upright(at: float, label: str, name: str, unit: str, colour: str = "ridge", id: str = "", drag: Hold | None = None) -> Mark:
     """A rule at a notable place on the x axis."""
-    return mark("rule", colour, x=at, dash=True, label=label, name=name, id=id or name, hover=[(name, exact(at, unit))])
+    return mark("rule", colour, x=at, dash=True, label=label, name=name, id=id or name, hover=[(name, exact(at, unit))], drag=drag)

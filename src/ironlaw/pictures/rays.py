@@ -7,15 +7,15 @@ nobody is flagged, and nowhere else.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ironlaw.engine.parity.rates import ray
 from ironlaw.errors import BadValue
 from ironlaw.pictures.curve_picture import DASHES
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import Hold
 from ironlaw.widget.quantities import percent
 
 COLOURS = ("cloud", "edge", "mobile", "tiny")
@@ -31,7 +31,7 @@ class Line:
     curve: Sequence[Point]
     base: float
     point: Point
-    drag: Mapping[str, Any] | None = None  # the dial that its point turns, with stops along x
+    drag: Hold | None = None  # the dial that its point turns, with stops along x
 
 
 def rays(
@@ -72,7 +72,7 @@ def _group(i: int, group: Line, ppv: float | None, axes: tuple[str, str], named:
     marks.append(
         mark("point", colour, x=100 * x, y=100 * y, shape=shape, size=8 if named else 6, emphasis=True, id=f"at-{group.name}",
              name=f"{group.name}, as set",
-             label=group.name if named else "", hover=hover, drag=dict(group.drag) if group.drag else None)
+             label=group.name if named else "", hover=hover, drag=group.drag)
     )  # fmt: skip
     return marks
 

@@ -9,6 +9,7 @@ from typing import Any
 from ironlaw.errors import BadValue
 from ironlaw.pictures.lines import Points
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.hold import Hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 
@@ -23,7 +24,7 @@ class Case:
     low: float | None = None
     source: str = ""
     chosen: bool = False
-    drag: Mapping[str, Any] | None = None
+    drag: Hold | tuple[Hold, ...] | None = None
 
     def side(self, above: str, below: str) -> str:
         """Above, below, or between the two: the end at `low` is below and the other is not."""
@@ -87,7 +88,7 @@ def _case(case: Case, x: Axis, y: Axis, above: str, below: str) -> list[Mark]:
     marks.append(
         mark("point", colour, x=case.x, y=top, size=8 if case.chosen else 5, shape="circle" if case.chosen else "diamond", label=case.name,
              emphasis=case.chosen, id="now" if case.chosen else f"case-{case.name}", name=case.name, hover=[row for row in hover if row],
-             drag=dict(case.drag) if case.drag else None)
+             drag=case.drag)
     )  # fmt: skip
     return marks
 

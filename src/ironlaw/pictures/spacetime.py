@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ironlaw.engine.cluster.schedules import Schedule
 from ironlaw.errors import BadValue
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import Hold
 from ironlaw.widget.quantities import format_quantity, share
 
 ADDED, KEPT = "overhead", "memory"  # what arrives is added to the receiver's own, or kept in its place
@@ -21,6 +22,7 @@ LEGEND = (
 
 def spacetime(
     schedule: Schedule, ends: Sequence[float], ranks: Sequence[str], size: float, title: str, *, whole: float, now: float | None = None,
+    drag: Hold | None = None,
     note: str = "", id: str = "spacetime",
 ) -> Figure:  # fmt: skip
     """`ends`: seconds at which each step is over; `ranks`: their names, in order; `size`: bytes of the buffer; `whole`: seconds that the
@@ -51,7 +53,7 @@ def spacetime(
         )  # fmt: skip
     if now is not None:
         hover = [("now", format_quantity(now, "s"))]
-        marks.append(mark("rule", "accent", x=100 * now / whole, id="now", label="now", name="now", hover=hover))
+        marks.append(mark("rule", "accent", x=100 * now / whole, id="now", label="now", name="now", hover=hover, drag=drag))
     largest = max(len(send.parts) for step in schedule.steps for send in step) * part
     text = (
         f"{len(ends)} steps over {len(ranks)} ranks in {format_quantity(ends[-1], 's')}, {share(ends[-1], whole)} of the axis;"

@@ -13,6 +13,7 @@ from ironlaw.engine.serving.line import Run
 from ironlaw.errors import unknown
 from ironlaw.pictures.ends import up_to
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import Hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 CUTS = ("columns", "rows")
@@ -22,9 +23,11 @@ AREA = "s"  # request-seconds are written as seconds: the sum of everybody's
 
 def staircase(
     run: Run, cut: str, *, tick: float = 1.0, end: float | None = None, window: tuple[float, float] | None = None, shown: int = SHOWN,
+    drags: Sequence[Hold] = (),
     extra: Sequence[Mark] = (), note: str = "", id: str = "staircase", more: dict[str, Any] | None = None,
 ) -> Figure:  # fmt: skip
-    """`tick`: seconds in one unit of the run's times. `end`: where the time axis ends, in seconds. `window`: its two edges, in seconds."""
+    """`tick`: seconds in one unit of the run's times. `end`: where the time axis ends, in seconds. `window`: its two edges, in seconds,
+    and `drags` their dials."""
     if cut not in CUTS:
         raise unknown("cut", cut, CUTS)
     first = run.arrive[0]
@@ -52,8 +55,8 @@ def staircase(
     ]
     marks += [
         mark("rule", "overhead", x=edge, dash=True, label=name, name=f"the window {name}", id=f"window-{name}",
-             hover=[(f"window {name}", exact(edge, "s"))])
-        for name, edge in zip(("opens", "closes"), window or (), strict=False)
+             hover=[(f"window {name}", exact(edge, "s"))], drag=drag)
+        for name, edge, drag in zip(("opens", "closes"), window or (), drags or (None, None), strict=False)
         if 0 <= edge <= last
     ]  # fmt: skip
     total = f"{len(arrive):,} requests" if many == len(arrive) else f"the first {many} of {len(arrive):,} requests"

@@ -18,6 +18,7 @@ from typing import Any
 from ironlaw.errors import BadValue, unknown
 from ironlaw.units import spoken
 from ironlaw.widget.colours import COLOURS
+from ironlaw.widget.hold import MOVABLE, holds
 
 SCALES = ("log", "linear", "band")
 MARKS = ("bar", "dot", "cells", "line", "point", "area", "rule", "label")
@@ -114,7 +115,8 @@ def mark(
 
     Options: shape, size, dash, emphasis, pattern, hollow, role, distance (of a prediction), tags (words after a bar's
     value), thin (an interval over its bar), slot (i of n bars in one row), along (a line's words follow it), arrow (a head in a line's
-    middle), drag ({"dial", "axis"}), solid (an area that hides what is under it), deep (one of
+    middle), drag (the dial it stands for: `widget.hold`), edge (a rule at the foot of its row),
+    solid (an area that hides what is under it), deep (one of
     two tones of neighbouring areas), opens (a page of this site that a click or Enter leads
     to), id (keeps the node).
     """
@@ -147,6 +149,7 @@ class Figure:
         for item in self.marks:
             if item.type == "bar":
                 self._check_bar(item)
+            self._check_holds(item)
             for key, value in item.at:
                 axis = self.x if key.startswith("x") else self.y
                 if not axis.holds(value):
@@ -154,6 +157,17 @@ class Figure:
             for point in item.points:
                 if not (self.x.holds(point[0]) and all(self.y.holds(v) for v in point[1:])):
                     raise BadValue(f"figure {self.id!r}: a {item.type} goes through {point!r}, which its axes do not hold")
+
+    def _check_holds(self, item: Mark) -> None:
+        """What turns a dial stands at one place of the dial's axis: a row's foot counts as one."""
+        for one in holds(dict(item.more).get("drag")):
+            axis = self.x if one["axis"] == "x" else self.y
+            at_place = any(key == one["axis"] for key, _ in item.at) and (axis.scale != "band" or dict(item.more).get("edge"))
+            if item.type not in MOVABLE or not at_place:
+                raise BadValue(
+                    f"figure {self.id!r}: a {item.type} stands for the dial {one['dial']!r} along {one['axis']}, "
+                    f"where it has no single place; let a {' or a '.join(MOVABLE)} on that axis stand for it"
+                )
 
     def _check_bar(self, bar: Mark) -> None:
         """Its length must mean something: no log axis, and zero on it unless the bar says where it begins. An interval is no length."""

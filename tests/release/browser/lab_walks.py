@@ -171,7 +171,7 @@ def the_page_of_shards(page: Page, second: Locator) -> None:
 
 def tail_controls(page: Page, first: Locator, second: Locator) -> None:
     expect(page.locator("#act1-measure")).to_contain_text("on schedule")
-    changes(page, second, lambda: second.get_by_role("slider", name="Utilisation").press("Home"))
+    changes(page, second, lambda: second.get_by_role("slider", name="Utilisation", exact=True).press("Home"))
     expect(banner(second)).not_to_contain_text("stuck")
 
 
@@ -211,7 +211,7 @@ def parity_controls(page: Page, first: Locator, second: Locator) -> None:
 
 def the_ring(page: Page, first: Locator) -> None:
     expect(page.locator("#act1-reveal")).to_contain_text("23.6")
-    into = first.get_by_role("slider", name="Progress of the step")
+    into = first.get_by_role("slider", name="Progress of the step", exact=True)
     first.get_by_role("button", name="Progress of the step: one step on").click()
     expect(into).to_have_value("21")
     first.get_by_role("button", name="Progress of the step: play").click()
@@ -302,7 +302,7 @@ def the_slots(page: Page, first: Locator) -> None:
 
 def the_promise(page: Page, second: Locator) -> None:
     expect(banner(second)).to_contain_text("Answers stutter")
-    moment = second.get_by_role("slider", name="Moment")
+    moment = second.get_by_role("slider", name="Moment", exact=True)
     second.get_by_role("button", name="Moment: one step on").click()
     expect(moment).to_have_value("25")
     second.locator('[data-dial="prompts"]').get_by_text("in chunks, beside decoding").click()
@@ -333,7 +333,7 @@ def the_interval(page: Page, first: Locator) -> None:
     number(first, "Save every", "19")
     expect(hud(page)).to_contain_text("19 min")
     first.get_by_role("tab", name="A day").click()
-    into = first.get_by_role("slider", name="Hour of the day")
+    into = first.get_by_role("slider", name="Hour of the day", exact=True)
     page.get_by_role("button", name="play it").click()
     expect(into).to_have_value("0")
     first.get_by_role("button", name="Hour of the day: one step on").click()
@@ -493,7 +493,7 @@ def budget_controls(page: Page, first: Locator, second: Locator) -> None:
 def the_pipeline(page: Page, first: Locator) -> None:
     expect(page.locator("#act1-reveal")).to_contain_text("31.4")
     page.get_by_role("button", name="Play the step").click()
-    into = first.get_by_role("slider", name="Progress of the step")
+    into = first.get_by_role("slider", name="Progress of the step", exact=True)
     expect(into).to_have_value("20")
     first.get_by_role("button", name="Progress of the step: one step on").click()
     expect(into).to_have_value("21")
@@ -586,7 +586,7 @@ def the_spike(page: Page, second: Locator) -> None:
     number(second, "Timeout of each caller, relative to the one it calls", "1")
     expect(banner(second)).to_contain_text("gives up before")
     number(second, "Timeout of each caller, relative to the one it calls", "1.2")
-    moment = second.get_by_role("slider", name="Moment")
+    moment = second.get_by_role("slider", name="Moment", exact=True)
     page.get_by_role("button", name="play the spike").click()
     expect(moment).to_have_value("0")
     second.get_by_role("button", name="Moment: one step on").click()

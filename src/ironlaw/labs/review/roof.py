@@ -11,6 +11,7 @@ from ironlaw.kit.formula import line, term
 from ironlaw.labs.review.review import Review
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware, machines
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import format_quantity
 
 NO_GUESS, FIRST = "unsaid", "a100_80gb_sxm"
@@ -49,7 +50,7 @@ def view(lab: Review, values: Any) -> kit.View:
     roof, intensity = Roof(machine, values["format"], machine.name, work=values["work"]), float(values["intensity"])
     attainable, side = roof.attainable(intensity), roof.side(intensity)
     dot = Dot("kernel", "a kernel", intensity, 1.0, roof, label=format_quantity(attainable, roof.rate_unit), drop=True,
-              more=(("drag", {"dial": "intensity", "axis": "x"}),))  # fmt: skip
+              more=(("drag", hold("intensity")),))  # fmt: skip
     right = side == values["guess"]
     verdict = f"{per_byte(intensity, roof.fmt)} against a ridge of {per_byte(roof.ridge, roof.fmt)}: {side}."
     return kit.View(

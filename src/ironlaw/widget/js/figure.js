@@ -7,7 +7,7 @@ function figureView(figure, ctx, i) {
   const { ui, spec } = ctx;
   const id = figure.id ?? `figure-${i}`;
   const width = ui.widths.get(id) ?? ui.widths.get(roomOf(figure)) ?? 0;
-  const from = [figure, width, spec, ui.local[`at:${id}`], ui.local[`table:${id}`]];
+  const from = [figure, width, spec, ui.local[`at:${id}`], ui.local[`table:${id}`], holdState(figure, ctx)];
   return memoize(ui.drawn, id, from, () => freshFigure(figure, id, width, ctx));
 }
 
@@ -29,7 +29,7 @@ function plotView(figure, id, width, ctx) {
   const { ui } = ctx;
   const plan = layout(figure, width);
   ui.tall?.[plan.height > TALL ? "add" : "delete"](id);
-  Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], first: [], later: [], sides: [], ending: [], dimmed: figure.marks.some((mark) => mark.emphasis) });
+  Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], first: [], later: [], sides: [], ending: [], dimmed: figure.marks.some((mark) => mark.emphasis), holds: (mark) => holdsOf(mark, ctx).map(({ hold }) => hold.axis) });
   const { box, height } = plan;
   for (const { left, right, lane } of plan.over.placed.values()) plan.taken.push({ left, right, top: box.top - 9 - LINE * lane - SIZE, bottom: box.top - 4 - LINE * lane });
   const drawn = figure.marks.map((mark, i) => ({ mark, key: `${mark.type}:${mark.id ?? mark.name ?? i}`, i })).map((item) => ({ ...item, ...MARKS[item.mark.type](item.mark, item.key, plan) }));

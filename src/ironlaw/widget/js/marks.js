@@ -34,6 +34,21 @@ const dotShapes = (mark, key, area, { box }) => [
   h("path", { key, class: `il-point c-${mark.colour ?? "ink"} ${mark.emphasis ? "il-emphasis" : ""} ${mark.pattern ? "il-hollow" : ""}`, d: shapePath("circle", area.x + DOT, area.y + DOT, DOT) }),
 ];
 
+// That a mark can be moved, and which way: arrow heads beside a point, on a rule a knob. `plan.holds`: the axes along which it can.
+const GRIP = 9; // px that they take beside a point
+const heads = (x, y, r, axis) => (axis === "x"
+  ? `M${x - r - 3},${y - 4}l-4,4l4,4M${x + r + 3},${y - 4}l4,4l-4,4`
+  : `M${x - 4},${y - r - 3}l4,-4l4,4M${x - 4},${y + r + 3}l4,4l4,-4`);
+
+function gripView(mark, key, x, y, r, plan) {
+  return (plan.holds?.(mark) ?? []).map((axis) => h("path", { key: `${key}-grip-${axis}`, class: "il-grip", d: heads(x, y, r, axis) }));
+}
+
+function knobView(mark, key, x, y, plan) {
+  const grips = gripView(mark, key, x, y, 5, plan);
+  return grips.length ? [h("path", { key: `${key}-knob`, class: `il-knob-mark c-${mark.colour ?? "ink"}`, d: shapePath("circle", x, y, 5) }), ...grips] : [];
+}
+
 const MARKS = {
   dot: (mark, key, plan) => MARKS.bar(mark, key, plan),
 
@@ -114,7 +129,7 @@ const MARKS = {
   rule(mark, key, plan) {
     const { x, y, box, over } = plan;
     const upright = isNumber(mark.x);
-    const at = upright ? x.at(mark.x) : y.at(mark.y);
+    const at = upright ? x.at(mark.x) : y.at(mark.y) + (mark.edge ? y.step / 2 : 0);
     const lane = over.placed.get(mark);
     const covered = lane && [...over.placed.values()].some((other) => other.lane < lane.lane && at > other.left - 3 && at < other.right + 3);
     const words = lane ? box.top - 7 - LINE * lane.lane : 0;
@@ -124,24 +139,26 @@ const MARKS = {
     const shapes = [h("path", { key, class: classOf(mark, plan, "rule"), d, "stroke-dasharray": mark.dash === true ? "5 4" : mark.dash || null })];
     if (lane) shapes.push(h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: lane.x, y: words, "text-anchor": "middle" }, ruleText(mark)));
     else if (mark.label) plan.sides.push({ mark, key, y: at });
+    shapes.push(...(upright ? knobView(mark, key, at, box.bottom - 9, plan) : knobView(mark, key, box.right - 14, at, plan)));
     return { shapes, target: upright ? { left: at - 12, right: at + 12, top: top - LINE, bottom: box.bottom, thin: true } : { left: box.left, right: box.right, top: at - 12, bottom: at + 12, thin: true } };
   },
 
   point(mark, key, plan) {
     const [px, py] = [plan.x.at(mark.x), plan.rows ? barLevel(mark, plan) : plan.y.at(mark.y)];
     const r = mark.size ?? 6;
+    const reach = r + (mark.drag ? GRIP : 0);
     const shape = mark.shape ?? (mark.role === "prediction" ? "diamond" : "circle");
-    plan.taken.push({ left: px - r, right: px + r, top: py - r, bottom: py + r, weight: 4 }); // words over a point hide it; over a line they do not
+    plan.taken.push({ left: px - reach, right: px + reach, top: py - r, bottom: py + r, weight: 4 }); // words over a point hide it; over a line they do not
     if (mark.label) plan[mark.role === "truth" ? "first" : "later"].push(() => {
       const bold = Boolean(mark.emphasis || mark.role);
       const text = headed(mark.label, bold, plan);
-      const right = px + r + 5;
+      const right = px + reach + 5;
       const beyond = plan.rows ? startClear(right, measure(text, bold), plan) - right : 0;
-      const at = placeAround(px, py, r, text, bold, plan.taken, { left: plan.box.left, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom }, beyond);
+      const at = placeAround(px, py, reach, text, bold, plan.taken, { left: plan.box.left, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom }, beyond);
       const words = h("text", { key: `${key}l`, class: `il-over c-${mark.role ? mark.colour : "ink"} ${bold ? "il-strong" : ""}`, x: at.x, y: at.y, "text-anchor": at.anchor }, text);
       return at.far ? [leader(`${key}-leader`, px, py, r, at.box), words] : words;
     });
-    return { shapes: [h("path", { key, class: `${classOf(mark, plan, "point")} ${mark.hollow ? "il-hollow" : ""}`, d: shapePath(shape, px, py, r) })], target: { left: px - r, right: px + r, top: py - r, bottom: py + r } };
+    return { shapes: [h("path", { key, class: `${classOf(mark, plan, "point")} ${mark.hollow ? "il-hollow" : ""}`, d: shapePath(shape, px, py, r) }), ...gripView(mark, key, px, py, r, plan)], target: { left: px - r, right: px + r, top: py - r, bottom: py + r } };
   },
 
   label(mark, key, plan) {

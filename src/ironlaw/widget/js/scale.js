@@ -34,7 +34,7 @@ function makeScale(axis, domain, [from, to]) {
   if (axis.scale === "band") {
     const step = (to - from) / axis.names.length;
     const at = (name) => from + step * (axis.names.indexOf(name) + 0.5);
-    return { axis, band: true, step: Math.abs(step), at, low: from, high: to };
+    return { axis, band: true, step: Math.abs(step), at, invert: (px) => (px - from) / step, low: from, high: to }; // so many places on
   }
   const log = axis.scale === "log";
   const place = log ? (v) => Math.log10(v) : (v) => v;

@@ -12,6 +12,7 @@ from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.machines import hardware
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import format_quantity
 
 FUSED, UNFUSED = "fused", "unfused"
@@ -64,7 +65,9 @@ def sizes(lab: kit.Lab, case: Case) -> list[Figure]:
         "time, with the L2": [(c.tensor_bytes, c.cached_speedup) for c in at],
     } if case.cache else {}  # fmt: skip
     points = {**cached, "time, if all crosses memory": [(c.tensor_bytes, c.speedup) for c in at]}
-    marks = [upright(case.tensor_bytes, "as set", "the tensor as set", "B", "accent", "now")]
+    marks = [
+        upright(case.tensor_bytes, "as set", "the tensor as set", "B", "accent", "now", hold("rows", per=case.tensor_bytes / case.shape[0]))
+    ]
     limit = case.crossover_bytes
     if limit:
         label = f"leaves the L2 at {format_quantity(limit, 'B')}"
@@ -86,7 +89,7 @@ def attention_bytes(seq: int, head: int) -> Figure:
     naive, tiled = traffic[seq]
     return lines(
         series, Axis("log", "sequence length", ticks=tuple(map(float, fusion.SEQUENCES))), Axis("log", "bytes across memory", "B"),
-        "Bytes that attention moves", now=("naive", float(seq)), note=f"{significant(naive / tiled)}× less at {seq:,}",
+        "Bytes that attention moves", now=("naive", float(seq)), drag=hold("seq"), note=f"{significant(naive / tiled)}× less at {seq:,}",
         id="attention-bytes",
     )  # fmt: skip
 
@@ -98,5 +101,5 @@ def attention_times(seq: int) -> Figure:
     note = f"{significant(times[0] / times[1])}× faster at {seq:,}" if times else f"not measured at {seq:,}"
     return lines(
         series, Axis("log", "sequence length", ticks=tuple(map(float, runs))), Axis("log", "time", "s"),
-        "Time that attention takes, measured on an H200", now=("naive", float(seq)), note=note, id="attention-times",
+        "Time that attention takes, measured on an H200", now=("naive", float(seq)), drag=hold("seq"), note=note, id="attention-times",
     )  # fmt: skip

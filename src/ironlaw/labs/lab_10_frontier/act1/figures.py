@@ -14,6 +14,7 @@ from ironlaw.pictures.wall import wall
 from ironlaw.registry.compression_tables import BINS, BITS, Squeezed, image, weights_seen
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 KL_MOST = 100.0
@@ -43,6 +44,7 @@ def divergence(setting: Setting, local: Mapping[str, Points] | None = None) -> F
         "How far its answers drift from FP32, by bits",
         measured={"Llama 3 8B, K-quants": table},
         now=now,
+        drag=hold("bits"),
         local=local,
         id="divergence",
     )

@@ -14,11 +14,13 @@ from ironlaw.pictures.lines import lines
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 SIDE = 1024
 VALUE, COLUMN = 8, 32  # bits, of the prediction
 SHARES = tuple(range(0, 100, 5))
+PERPLEXITIES = tuple(value / 10 for value in (*range(60, 100), *range(100, 305, 5)))  # where the limit can be dragged to
 
 
 def picture(lab: kit.Lab, case: LlamaCase | DigitCase) -> Figure:
@@ -36,7 +38,11 @@ def _llama(case: LlamaCase) -> tuple[Axis, Axis, str, Budget]:
         y, limit = Axis("log", "perplexity above FP16's", "", (1e-3, 100.0)), max(case.most_ppl - llama.full(), 0.0) or None
     else:
         y, limit = Axis("log", "divergence", "nats", (1e-4, 10.0)), None
-    budget = Budget(cost, limit, name, harm_words=f"perplexity {significant(case.most_ppl)}")
+    budget = Budget(
+        cost, limit, name, harm_words=f"perplexity {significant(case.most_ppl)}",
+        cost_drag=None if case.cost == BYTES else hold("limit_ms", per=1e-3),
+        harm_drag=hold("most_ppl", "y", stops=[(value - llama.full(), value) for value in PERPLEXITIES if value > llama.full()]),
+    )  # fmt: skip
     return x, y, "Llama 3 8B in every published format", budget
 
 
@@ -49,7 +55,11 @@ def _reader(case: DigitCase) -> tuple[Axis, Axis, str, Budget]:
         y, limit = Axis("log", "wrong answers", "%", (1.0, 100.0)), 100 * (1 - case.floor)
     else:
         y, limit = Axis("log", "divergence", "nats", (1e-7, 100.0)), None
-    budget = Budget(cost, limit, name, harm_words=f"{significant(100 * case.floor)}% right")
+    budget = Budget(
+        cost, limit, name, harm_words=f"{significant(100 * case.floor)}% right",
+        cost_drag=hold("room", per=1e3) if case.cost == BYTES else None,
+        harm_drag=hold("floor", "y", stops=[(100 - value / 2, value / 2) for value in range(160, 200)]),
+    )  # fmt: skip
     return x, y, "The digit classifier in every width and number of bits", budget
 
 

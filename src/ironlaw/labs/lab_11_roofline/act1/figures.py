@@ -13,6 +13,7 @@ from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE, short
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity, in_one_unit, share
 
 ACROSS = (0.1, 1e4)
@@ -79,7 +80,7 @@ def _dot(case: Case, id: str, name: str, **options: Any) -> Dot:
 
 def _now(case: Case) -> Dot:
     label = f"{case.size}: {format_quantity(float(case.at.attainable), case.unit)}"
-    drag = {"dial": "n", "axis": "x", "stops": case.stops}
+    drag = hold("n", stops=case.stops)
     return _dot(case, "now", f"{case.roof.name}, {case.size}", label=label, size=9, drop=True, more=(("drag", drag), ("emphasis", True)))
 
 
@@ -112,7 +113,7 @@ def _recorded(layers: Layers) -> list[Dot]:
 def _pins(layers: Layers) -> list[Dot]:
     dots = []
     for i, (name, case) in enumerate(layers.pins):
-        drag = {"dial": "n", "axis": "x", "stops": case.stops, "pin": i}
+        drag = hold("n", stops=case.stops, pin=i)
         more = (("drag", drag), ("hollow", True))
         label = f"{name}: {case.roof.name}, {case.size}"
         dots.append(_dot(case, f"pin-{i}", label, label=name, colour="ink", shape=PIN_SHAPES[i % len(PIN_SHAPES)], size=7, more=more))
@@ -128,7 +129,7 @@ def growth(case: Case, beside: Hardware | None = None) -> Figure:
         names.append(other.roof.name)
         marks.append(_share(other, "ink", "7 4"))
     at = 100.0 * float(case.at.mfu)
-    now: dict[str, Any] = {"x": case.n, "y": at, "size": 8, "emphasis": True, "drag": {"dial": "n", "axis": "x"}, "id": "now"}
+    now: dict[str, Any] = {"x": case.n, "y": at, "size": 8, "emphasis": True, "drag": hold("n"), "id": "now"}
     hover = [("N", f"{case.n:,}"), ("of the peak", share(at, 100.0)), ("bound", case.bound)]
     marks.append(mark("point", "accent", **now, label=share(at, 100.0), name=f"{case.roof.name}, {case.size}", hover=hover))
     rows = tuple((f"{n:,}", share(float(case.sized(n).at.mfu), 1.0), case.sized(n).bound) for n in gemm.TABLE)

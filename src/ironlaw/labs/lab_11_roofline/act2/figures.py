@@ -16,6 +16,7 @@ from ironlaw.pictures.roofs import Dot, Roof, distinct, roofs, roofs_by_work
 from ironlaw.pictures.theme import HELD, SHAPES
 from ironlaw.units import counted
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity, in_one_unit, share
 
 ACROSS = (0.01, 1e4)
@@ -54,7 +55,7 @@ def _dot(case: Case, rows: list[OpRow], roof: Roof, longest: float, labelled: se
     labelled.add(kind)
     more: tuple[tuple[str, Any], ...] = ()
     if kind == "projection" and row.kind == "linear":
-        more = (("drag", {"dial": "batch", "axis": "x", "stops": _stops(case, row)}),)
+        more = (("drag", hold("batch", stops=_stops(case, row))),)
     work = row.work
     rate = float(work.flops / row.seconds) if case.measured else None  # a bound stands on its roof
     return Dot(

@@ -9,6 +9,7 @@ from ironlaw.labs.lab_11_roofline.act2.layer import Case
 from ironlaw.pictures.ends import up_to
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact
 
 Points = tuple[tuple[int, float], ...]
@@ -73,5 +74,5 @@ def _now(design: Case) -> Mark:
     return mark(
         "point", "good" if target.met(design) else "accent" if fits else "fail", x=float(design.batch), y=design.rate, size=8, id="now",
         name=f"batch {design.batch:,}", label=f"{design.rate:,.0f}" if fits else "out of memory", emphasis=True, hover=hover,
-        drag={"dial": "batch", "axis": "x"},
+        drag=hold("batch"),
     )  # fmt: skip

@@ -12,6 +12,7 @@ from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 FACTORS = tuple(10 ** (k / 12) for k in range(37))  # 1 to 1,000
@@ -96,5 +97,5 @@ def growing(one: Pass, target: str, factor: float, overlap: bool, local: Mapping
     return lines(
         series, Axis("log", "how much faster the part is", "×", (1.0, LARGEST)),
         Axis("linear", "speed-up of the whole pass", "×", (1.0, high)), title, extra=ceiling,
-        now=(OVERLAP if overlap else TURNS, factor), note=one.label, id="growing", local=local,
+        now=(OVERLAP if overlap else TURNS, factor), drag=hold("factor"), note=one.label, id="growing", local=local,
     )  # fmt: skip

@@ -11,6 +11,7 @@ from ironlaw.pictures.ends import half_decades, up_to
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.units import counted, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import THIN, exact, format_quantity
 
 COUNTS = tuple(sorted({round(2 ** (k / 4)) for k in range(41)}))  # 1 to 1,024
@@ -34,7 +35,7 @@ def curve(job: Job, local: Points, measured: Points, measured_on: str, marks: Se
     ideal = min(last, top)
     series = {"this job": [(n, job.speedup_on(n)) for n in shown], "ideal": [(1.0, 1.0), (ideal, ideal)]}
     extra = [mark("rule", "ink", y=job.target, label=f"target {significant(job.target)}×", name="the target", id="target",
-                  hover=[("target", exact(job.target, "×"))])]  # fmt: skip
+                  hover=[("target", exact(job.target, "×"))], drag=hold("target", "y"))]  # fmt: skip
     if not job.kappa and 1 < job.ceiling < top:
         extra.append(mark("rule", "ridge", y=job.ceiling, dash=True, label=f"ceiling {format_quantity(job.ceiling, '×')}",
                           name="the ceiling", id="ceiling", hover=[("with any number of workers", exact(job.ceiling, "×"))]))  # fmt: skip
@@ -42,10 +43,9 @@ def curve(job: Job, local: Points, measured: Points, measured_on: str, marks: Se
         extra.append(upright(float(job.best), f"peak at {job.best:.0f}", "the peak", "", id="peak"))
     title = f"{counted(job.workers, 'worker')}, {significant(job.speedup)}× as fast"
     told = any(math.isclose(math.dist(dict(one.at).values(), (job.workers, job.speedup)), 0, abs_tol=1e-6) for one in marks)
-    now = None if told else ("this job", float(job.workers))
     return lines(
-        series, x, y, title, extra=[*extra, *marks], now=now, local=local, measured=measured,
-        measured_on=measured_on, id="scaling", more={"height": 330},
+        series, x, y, title, extra=[*extra, *marks], now=("this job", float(job.workers)), told=told, drag=hold("workers"), local=local,
+        measured=measured,        measured_on=measured_on, id="scaling", more={"height": 330},
     )  # fmt: skip
 
 
@@ -57,6 +57,7 @@ def efficiency(job: Job) -> Figure:
     now = ("efficiency", float(job.workers))
     title = f"The workers are busy {format_quantity(100 * job.efficiency, '%')} of the time"
     return lines(series, WORKERS, Axis("linear", "efficiency", "%", (0.0, 110.0)), title, extra=[half], now=now, id="efficiency",
+                 drag=hold("workers"),
                  more={"height": 330})  # fmt: skip
 
 
@@ -77,7 +78,7 @@ def cost(job: Job) -> Figure:
     dollars = Axis("log", "cost of a result", "USD", half_decades(0.9 * min(costs), 1.1 * max(costs)))
     return lines(
         series, WORKERS, dollars, f"A result costs {job.cost:,.0f}{THIN}USD", extra=extra,
-        now=("with these weeks", float(job.workers)), id="cost", more={"height": 330},
+        now=("with these weeks", float(job.workers)), drag=hold("workers"), id="cost", more={"height": 330},
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from ironlaw.labs.lab_13_line.act1.system import IN_FLIGHT, RATE, TICK, System
 from ironlaw.pictures.staircase_picture import SHOWN, staircase
 from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
+from ironlaw.widget.hold import hold
 
 CLAIMS = ("littles_law_needs_poisson", "knee_at_70", "mm1_p99_23x")
 MORE = ("burst", "sigma", "order", "requests", "window", "opens", "closes", "seed")  # dials in the fold
@@ -39,7 +40,10 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     run, edges = system.run, system.edges
     end = shown_seconds(system)
     marks = figures.marks(lab, system.rate, end)
-    drawn = staircase(run, system.cut, tick=TICK, end=end, window=(edges[0] * TICK, edges[1] * TICK) if edges else None, extra=marks)
+    opens, closes = (hold(dial, per=run.span * TICK / 100) for dial in ("opens", "closes"))
+    drags = (opens, closes) if system.opens <= system.closes else (closes, opens)
+    window = (edges[0] * TICK, edges[1] * TICK) if edges else None
+    drawn = staircase(run, system.cut, tick=TICK, end=end, window=window, drags=drags, extra=marks)
     cut = run.within(run.arrive[0] + edges[0], run.arrive[0] + edges[1]) if edges else None
     return kit.View(
         figures=[

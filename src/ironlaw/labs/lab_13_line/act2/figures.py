@@ -15,6 +15,7 @@ from ironlaw.pictures.lines import lines, upright
 from ironlaw.registry.workloads import about
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 SPAN = 1000  # the times on the axis go from one pass to so many, at the least
@@ -61,7 +62,17 @@ def _named(one: Mark) -> Mark:
 def _target(case: Case, low: float, high: float) -> Mark:
     at = min(max(case.target, low), high)
     label = f"target {format_quantity(case.target, 's')}"
-    return mark("rule", "warn", y=at, dash=True, label=label, name="the target", id="target", hover=[("target", exact(case.target, "s"))])
+    return mark(
+        "rule",
+        "warn",
+        y=at,
+        dash=True,
+        label=label,
+        name="the target",
+        id="target",
+        hover=[("target", exact(case.target, "s"))],
+        drag=hold("target", "y", per=1e-3),
+    )
 
 
 def _point(case: Case, outcome: Outcome, high: float) -> Mark:
@@ -71,7 +82,7 @@ def _point(case: Case, outcome: Outcome, high: float) -> Mark:
     label = "unbounded" if endless else format_quantity(outcome.p99, "s", case.digits)
     return mark(
         "point", "good" if good else "fail", x=case.rate, y=min(outcome.p99, high), size=8, emphasis=True, id="point", name="as set",
-        label=label, hover=[("requests per second", exact(case.rate)), ("P99", label)], drag={"dial": "rate", "axis": "x"},
+        label=label, hover=[("requests per second", exact(case.rate)), ("P99", label)], drag=hold("rate"),
     )  # fmt: skip
 
 
@@ -135,7 +146,7 @@ def distribution(case: Case, outcome: Outcome) -> Figure | None:
         Axis("log", "requests that take longer", "%", (0.1, 100.0)), title,
         extra=[
             upright(outcome.p99, "P99", "P99", "s"),
-            upright(case.target, "target", "the target", "s", "warn"),
+            upright(case.target, "target", "the target", "s", "warn", drag=hold("target", per=1e-3)),
         ],
         note=name_of(case), id="distribution",
     )  # fmt: skip

@@ -14,6 +14,7 @@ from ironlaw.pictures.ends import decades, half_decades, up_to
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 LEAST = 1e-3  # percent
@@ -36,7 +37,7 @@ def tails(fleet: Fleet) -> Figure:
     p99, one = fleet.page_p99, f"P{significant(100 * fleet.leaf_quantile, 6)}"
     extra: list[Mark] = [
         mark("rule", "ridge", y=1.0, dash=True, id="one-percent", label="1%: P99", name="one in a hundred", hover=[("share", "1%")]),
-        upright(fleet.target, "target", "the target", "s", "good" if fleet.in_time else "fail", "target"),
+        upright(fleet.target, "target", "the target", "s", "good" if fleet.in_time else "fail", "target", hold("target", per=1e-3)),
         mark("point", "accent", x=min(max(p99, low), high), y=1.0, size=7, emphasis=True, id="page-p99", name="page's P99",
              label=format_quantity(p99, "s"), hover=[("page's P99", exact(p99, "s")), ("of one shard", one)]),
     ]  # fmt: skip

@@ -20,6 +20,7 @@ from ironlaw.pictures.rays import Line, rays
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.registry.scored_groups import COMPAS, CREDIT
 from ironlaw.widget.figure import tabbed
+from ironlaw.widget.hold import Hold, hold
 
 CLAIMS = ("compas_fpr_twice", "compas_ppv_equal", "accuracy_is_fairness")
 GAPS = {"fpr": "False positives", "fnr": "Misses", "ppv": "Precision"}
@@ -92,14 +93,14 @@ def _name(pair: tuple[Group, Group], i: int) -> str:
     return pair[i].name if pair[0].name != pair[1].name else f"{pair[i].name}, {'first' if i == 0 else 'second'}"
 
 
-def _drag(setting: Setting, group: Group, side: str) -> dict[str, Any] | None:
+def _drag(setting: Setting, group: Group, side: str) -> Hold | None:
     """A point turns its threshold along the curve."""
     if setting.linked == RATES or (side == "b" and setting.linked != EACH):
         return None
     cut = CUTS[setting.slug]
     steps = round((cut.high - cut.low) / cut.step)
     places = {round(100 * group.at(cut.low + cut.step * i).fpr, 4): round(cut.low + cut.step * i, 4) for i in range(steps + 1)}
-    return {"dial": f"cut_{setting.slug}_{side}", "axis": "x", "stops": [[at, value] for at, value in sorted(places.items())]}
+    return hold(f"cut_{setting.slug}_{side}", stops=sorted(places.items()))
 
 
 def marks(lab: kit.Lab) -> tuple[Any, ...]:

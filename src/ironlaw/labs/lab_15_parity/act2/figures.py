@@ -11,6 +11,7 @@ from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.registry.scored_groups import CREDIT, groups
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact
 
 ASKED = 0.82  # the break-even of the question: the price list is for it
@@ -72,7 +73,7 @@ def price_list() -> dict[str, list[tuple[float, float]]]:
 def price(policy: Policy) -> Figure:
     """Profit against the gap that is left: the frontier, at the question's break-even."""
     here = f"your rule, {100 * policy.window:.0f}"
-    dial = mark("rule", "accent", x=100 * policy.window, dash=True, label=here, name="the dial", id="window")
+    dial = mark("rule", "accent", x=100 * policy.window, dash=True, label=here, name="the dial", id="window", drag=hold("window"))
     return lines(
         price_list(),
         Axis("linear", "difference allowed between groups, in points", "", (0.0, 40.0)),

@@ -16,6 +16,7 @@ from ironlaw.pictures.wires import HEIGHT, WIDTH, Edge, Node, places, wires
 from ironlaw.registry.interconnects import BASES
 from ironlaw.registry.publications import published
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 SIZES = (*(SMALLEST * 10 ** (i / 4) for i in range(27)), LARGEST)
@@ -111,7 +112,7 @@ def by_size(setting: Setting) -> Figure:
         "point", "accent", x=setting.size, y=setting.seconds, size=8, id="point", name="as set",
         label=format_quantity(setting.seconds, "s"),
         hover=[("message", exact(setting.size, "B")), ("time", exact(setting.seconds, "s"))],
-        drag={"dial": "size", "axis": "x", "stops": STOPS},
+        drag=hold("size", stops=STOPS),
     )  # fmt: skip
     times = [seconds for points in (*series.values(), dots) for _, seconds in points]
     return lines(

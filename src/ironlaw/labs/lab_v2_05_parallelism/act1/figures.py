@@ -13,6 +13,7 @@ from ironlaw.pictures.gantt import gantt
 from ironlaw.registry.publications import published
 from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact
 
 PARTS = {
@@ -31,6 +32,8 @@ def pipeline(setting: Setting, into: float) -> Figure:
         note=words,
         unit="%",
         label="of the pipeline's time",
+        drag=hold("into"),
+        stages_drag=hold("pipeline", "y"),
     )
 
 

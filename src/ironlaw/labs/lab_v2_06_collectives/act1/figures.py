@@ -16,6 +16,7 @@ from ironlaw.pictures.lines import COLOURS, lines
 from ironlaw.pictures.spacetime import spacetime
 from ironlaw.registry.publications import published
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity, share
 
 SIZES = (*(SMALLEST * 10 ** (i / 5) for i in range(36)), LARGEST)
@@ -120,7 +121,7 @@ def _own(setting: Setting) -> Mark:
     return mark(
         "point", "accent", x=setting.size, y=seconds, size=8, id="point", name="as set",
         hover=[("message", exact(setting.size, "B")), (NAMES[setting.first], exact(setting.seconds(setting.first), "s"))],
-        drag={"dial": "size", "axis": "x", "stops": STOPS},
+        drag=hold("size", stops=STOPS),
     )  # fmt: skip
 
 
@@ -138,5 +139,14 @@ def over_time(setting: Setting, into: float) -> Figure:
     note = f"{first.ranks} ranks, {share(first.seconds, whole)} of the slower one's {format_quantity(whole, 's')}"
     title = f"The {NAMES[first.name]} takes {format_quantity(first.seconds, 's')}"
     return spacetime(
-        first.schedule, first.ends, first.labels, first.size, title, whole=whole, now=into * first.seconds, note=note, id="spacetime"
+        first.schedule,
+        first.ends,
+        first.labels,
+        first.size,
+        title,
+        whole=whole,
+        now=into * first.seconds,
+        drag=hold("into", per=first.seconds / whole),
+        note=note,
+        id="spacetime",
     )

@@ -11,6 +11,7 @@ from ironlaw.pictures.lines import lines
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.registry.workloads import about
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity, share
 
 MOST = 32  # bars of a row that can be told apart
@@ -99,7 +100,7 @@ def by_bucket(case: Case) -> Figure:
         mark("point", "accent", x=case.bucket, y=_held(shown), size=8, id="point", name="as set",
              hover=[("bucket", exact(case.bucket, "B")), ("after the pass", exact(shown, "s")),
                     ("of the step", share(shown, case.step.step.total))],
-             drag={"dial": "bucket", "axis": "x", "stops": STOPS}),
+             drag=hold("bucket", stops=STOPS)),
     ]  # fmt: skip
     title = f"Least is exposed with buckets of {format_quantity(best, 'B')}"
     return lines(

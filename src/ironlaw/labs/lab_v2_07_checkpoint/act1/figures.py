@@ -13,6 +13,7 @@ from ironlaw.pictures.lifeline import lifeline
 from ironlaw.pictures.lines import lines
 from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 TICKS = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -49,7 +50,7 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
                       hover=[("interval", exact(setting.best, "s")), ("waste", exact(best, "%"))]))  # fmt: skip
     marks.append(mark("point", "accent", x=setting.interval / MINUTE, y=own, size=8, id="now", name="as set",
                       label=f"{significant(own)}%", hover=[("interval", exact(setting.interval, "s")), ("waste", exact(own, "%"))],
-                      drag={"dial": "interval", "axis": "x"}))  # fmt: skip
+                      drag=hold("interval")))  # fmt: skip
     option = lab.choice("act1")
     if option is not None:
         marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "min")

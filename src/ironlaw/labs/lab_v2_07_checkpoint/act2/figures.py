@@ -14,6 +14,7 @@ from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.widget.figure import Axis, Figure, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 COUNTS = tuple(FEWEST * 2 ** (k / 2) for k in range(19) if FEWEST * 2 ** (k / 2) <= 1.001 * MOST)
@@ -65,7 +66,7 @@ def by_gpus(plan: Plan) -> Figure:
     if plan.near != NONE:
         series[FAR] = [(count, 100 * replace(each, near=NONE).at_best.goodput) for count, each in sized.items()]
     own = mark("point", "accent", x=float(plan.gpus), y=100 * plan.goodput, size=8, id="now", name="as set",
-               label=format_quantity(100 * plan.goodput, "%"), drag={"dial": "gpus", "axis": "x"},
+               label=format_quantity(100 * plan.goodput, "%"), drag=hold("gpus"),
                hover=[("GPUs", f"{plan.gpus:,}"), ("useful work", exact(100 * plan.goodput, "%"))])  # fmt: skip
     goal = mark("rule", "good", y=100 * TARGET, dash=True, label=f"goal {100 * TARGET:.0f}%", name="goal", id="goal")
     spares = f"a spare host per {plan.gpus / plan.spares:,.0f} GPUs, at least {least}" if plan.spares else "no spare hosts"

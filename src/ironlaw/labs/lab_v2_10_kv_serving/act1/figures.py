@@ -14,6 +14,7 @@ from ironlaw.registry.workloads import about
 from ironlaw.systems.serving.deployments import arithmetic
 from ironlaw.systems.serving.kv_capacity import step_bytes
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -51,7 +52,7 @@ def by_context(lab: kit.Lab, setting: Setting) -> Figure:
     extra: list[Mark] = [
         mark("point", "accent", x=float(setting.context), y=here, size=8, id="point", name="as set",
              label=f"{int(here):,} fit" if here >= 1 else "none fits",
-             hover=[("tokens per request", f"{setting.context:,}"), ("requests", exact(here, ""))], drag={"dial": "context", "axis": "x"})
+             hover=[("tokens per request", f"{setting.context:,}"), ("requests", exact(here, ""))], drag=hold("context"))
     ]  # fmt: skip
     option = lab.choice("act1")
     if option is not None:

@@ -13,6 +13,7 @@ from ironlaw.registry.workloads import about
 from ironlaw.systems.serving.served_cases import ServedCase
 from ironlaw.units import show_between
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 TIMES = (1e-3, 100.0)  # seconds
@@ -32,7 +33,7 @@ def over_time(case: ServedCase, at: float) -> Figure:
     out = case.parts[0]
     series: dict[str, Points] = {"decoding": _steps(out, "batch"), "waiting": _steps(out, "waiting")}
     high = doubled_to(32.0, [max(1.0, *(value for _, value in points)) for points in series.values()])
-    now = upright(min(at, WINDOW), f"{at:g} s", "now", "s", "accent", id="now")
+    now = upright(min(at, WINDOW), f"{at:g} s", "now", "s", "accent", id="now", drag=hold("at"))
     return lines(
         series, Axis("linear", "time", "s", (0.0, WINDOW)), Axis("linear", "requests", "", (0.0, high)), "Batch and queue over time",
         extra=[now], note=one_of_many(case), id="over-time",

@@ -18,6 +18,7 @@ from ironlaw.pictures.ends import decades, up_to
 from ironlaw.pictures.lines import lines
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 BINS = 16  # in a decade
@@ -44,7 +45,8 @@ def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density",
     shown = [name for name in shown if name != WHOLE or f"{rules[name][0]:.4g}" not in told]
     marks += [
         mark("rule", rules[name][1], x=min(rules[name][0], high), dash=name != WHOLE, id=f"rule-{name}", name=names[name],
-             label=f"{names[name]} {format_quantity(rules[name][0], 's')}", hover=[(names[name], exact(rules[name][0], "s"))])
+             label=f"{names[name]} {format_quantity(rules[name][0], 's')}", hover=[(names[name], exact(rules[name][0], "s"))],
+             drag=hold("p99", per=1e-3 * setting.single / setting.p99) if name == ONE else None)
         for name in shown
     ]  # fmt: skip
     words = (
@@ -99,7 +101,8 @@ def over(setting: Setting) -> Figure:
     }
     at = min(max(setting.count, 1), MOST_CALLS)
     own = mark("point", "accent", x=at, y=max(100 * setting.over, LEAST), size=8, id="now", name="as set", label=share_over(setting.over),
-               hover=[("calls", f"{setting.count:,}"), ("over the sum of the limits", exact(100 * setting.over, "%"))])  # fmt: skip
+               hover=[("calls", f"{setting.count:,}"), ("over the sum of the limits", exact(100 * setting.over, "%"))],
+               drag=hold("steps", per=setting.count / setting.steps))  # fmt: skip
     allowed = mark("rule", "good", y=100 * late, dash=True, id="allowed", label=f"allowed {significant(100 * late)}%", name="allowed")
     return lines(
         series, Axis("log", "calls", "", (1.0, float(MOST_CALLS))), Axis("log", "over", "%", (LEAST, 100.0)),

@@ -25,6 +25,7 @@ from ironlaw.pictures.ends import decades
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.units import counted, percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 MOST = 700.0  # percent of capacity: all of the question's run; what is sent beyond is drawn there
@@ -51,7 +52,7 @@ def spike(lab: kit.Lab, plan: Plan, moment: float) -> Figure:
         FULL,
         mark("point", "accent", x=moment, y=min(100 * now[1], MOST), size=7, id="moment", name="this moment",
              label="" if option is not None and moment > TRUTH_AT and shown == truth else shown,  # the truth beside it says so
-             drag={"dial": "moment", "axis": "x"},
+             drag=hold("moment"),
              hover=[("in time", exact(100 * now[1], "%")), ("sent", exact(100 * now[0], "%"))]),
     ]  # fmt: skip
     if option is not None:
@@ -138,7 +139,7 @@ def down(plan: Plan) -> Figure:
         mark("rule", "good", y=allowed, dash=True, id="allowed", label=f"allowed {significant(allowed, 2)}%",
              name="allowed for one layer"),
         mark("point", "accent", x=plan.replicas, y=max(100 * (1 - plan.layer_up), floor), size=8, id="now", name="as set",
-             label=format_quantity(100 * (1 - plan.layer_up), "%"), drag={"dial": "replicas", "axis": "x"}),
+             label=format_quantity(100 * (1 - plan.layer_up), "%"), drag=hold("replicas")),
     ]  # fmt: skip
     shares = [allowed, *(value for points in series.values() for _, value in points)]
     low, high = decades(min(shares) * 1.0001, max(shares))

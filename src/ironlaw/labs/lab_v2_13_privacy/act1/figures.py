@@ -17,6 +17,7 @@ from ironlaw.pictures.meter import marks as percent_marks
 from ironlaw.registry.publications import published
 from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact
 
 EPSILONS = (0.01, 1e4)
@@ -100,7 +101,7 @@ def attack(run: Run) -> Figure:
         mark("point", "good", x=100 * _corner(run), y=100 * missed(_corner(run), run.epsilon, run.delta), shape="diamond", size=7,
              id="corner", name="most correct guesses", hover=[("correct guesses", exact(100 * run.attack, "%"))]),
         mark("point", "accent", x=100 * run.alarms, y=100 * run.missed, size=8, id="now", name="as set",
-             label=percent(run.missed), drag={"dial": "alarms", "axis": "x"},
+             label=percent(run.missed), drag=hold("alarms"),
              hover=[("false alarms", exact(100 * run.alarms, "%")), ("missed at least", exact(100 * run.missed, "%"))]),
     ]  # fmt: skip
     text = (

@@ -15,6 +15,7 @@ from ironlaw.pictures.reveal_picture import on_rows
 from ironlaw.registry.private_runs import NOISES, RATES, SEEDS
 from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact
 
 EPSILONS = (0.05, 500.0)
@@ -109,7 +110,7 @@ def by_noise(plan: Plan) -> Figure:
         for noise, run in each.items() for seed, accuracy in zip(SEEDS, run.accuracies, strict=True)
     ]  # fmt: skip
     marks.append(mark("point", "accent", x=plan.noise, y=own, size=8, id="now", name="as set", label=f"{significant(own)}%",
-                      drag={"dial": "noise", "axis": "x"},
+                      drag=hold("noise"),
                       hover=[("noise multiplier", f"{plan.noise:g}"), ("accuracy", exact(own, "%"))]))  # fmt: skip
     means = "; ".join(f"noise {noise:g}: {percent(run.accuracy)}" for noise, run in each.items())
     rows = tuple(

@@ -15,6 +15,7 @@ from ironlaw.registry.adversarial_tables import EPSILONS, drawn
 from ironlaw.units import counted as number_of
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact
 
 CLEAN = {"cifar10": (78.0, 96.0), "imagenet": (52.0, 84.0)}
@@ -96,7 +97,8 @@ def readers(lab: kit.Lab, setting: Setting) -> Figure:
     times = f"{number_of(setting.steps, 'step')}, {number_of(setting.restarts, 'start')}"
     return lines(
         series, EPSILON, Axis("linear", "right answers", "%", (0.0, 100.0)), f"Digit classifier, {READERS[setting.reader]}",
-        extra=[chance, bar], now=(name, setting.epsilon), local=local, id="readers", note=f"797 images; attacks of many steps take {times}",
+        extra=[chance, bar], now=(name, setting.epsilon), drag=hold("epsilon"), local=local, id="readers",
+        note=f"797 images; attacks of many steps take {times}",
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.machines import hardware
 from ironlaw.widget.figure import Axis, Figure, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 SHARE = Axis("linear", "right under attack", "%", (-6.0, 100.0), ticks=(0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
@@ -51,7 +52,7 @@ def places(lab: kit.Lab, plan: Plan) -> Figure:
         )
     limits = [
         mark("rule", "warn", x=plan.slo, dash=True, label=f"limit {format_quantity(plan.slo, 's')}", name="to answer within", id="slo",
-             hover=[("to answer within", exact(plan.slo, "s"))]),
+             hover=[("to answer within", exact(plan.slo, "s"))], drag=hold("slo", per=1e-3)),
         mark("rule", "good", y=plan.goal.attacked, dash=True, label=f"at least {plan.goal.attacked:g}%", name="you need", id="asked",
              hover=[("you need", exact(plan.goal.attacked, "%"))]),
     ]  # fmt: skip
@@ -97,6 +98,6 @@ def certificate(plan: Plan) -> Figure:
     return lines(
         {name: curve}, Axis("log", "noisy copies of each image, all classified correctly", "", (10.0, 1e5)),
         Axis("linear", "certified radius, at most", "", (0.0, up_to(1.15 * farthest))), "What noisy copies can prove",
-        extra=[corner], now=(name, samples), id="certificate",
+        extra=[corner], now=(name, samples), drag=hold("samples"), id="certificate",
         note=f"with one chance in a thousand of being wrong; in the box every pixel of a {NAMES[plan.model.data]} image moves by ε",
     )  # fmt: skip

@@ -15,6 +15,7 @@ from ironlaw.registry import evidence
 from ironlaw.registry.publications import published
 from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 OF_BEFORE = (10.0, 1000.0)  # percent that the pictures hold
@@ -72,7 +73,7 @@ def plane(lab: kit.Lab, setting: Setting) -> Figure:
         Case(label, *_place(slug, setting, edge), chosen=False) for slug, label in CAPTIONS.items() if slug != lab.current_context.slug
     ]
     share = max(100 * setting.share, SHARES[0])
-    own = Case("as set", share, setting.high, setting.limit, setting.low, chosen=True, drag={"dial": "share", "axis": "x"})
+    own = Case("as set", share, setting.high, setting.limit, setting.low, chosen=True, drag=(hold("share"), hold("high", "y")))
     return region(
         [(share, edge(share)) for share in SHARES],
         Axis("log", "electricity in the price", "%", (1.0, 100.0), ticks=(1.0, 3.0, 10.0, 30.0, 100.0)),
