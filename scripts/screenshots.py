@@ -31,7 +31,7 @@ from ironlaw.ledger import open_ledger  # noqa: E402
 LABS = ("lab_01_magnitude", "lab_07_fusion", "lab_10_frontier", "lab_11_roofline", "lab_v2_05_parallelism")
 REPORT = "report.html"  # of GPT-2 on an H200, in the home
 DESK, PHONE = (1280, 800), (390, 844)
-QUALITY = 0.82  # of WebP: text stays sharp, ten pictures stay under a megabyte
+QUALITY = 0.82  # of WebP: text stays sharp, all pictures together stay near a megabyte
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ SHOTS = (
     Shot("lab-10-answers-dark", "/lab/lab_10_frontier/", "act1-instrument", "dark"),
     Shot("lab-11-roofline-dark", "/lab/lab_11_roofline/", "act1-instrument", "dark", prepare=tab("act1-instrument", "Roofs")),
     Shot("lab-v2-05-pipeline", "/lab/lab_v2_05_parallelism/", "act1-instrument", prepare=tab("act1-instrument", "The pipeline")),
-    Shot("explore", "/explore"),
+    Shot("explore-light", "/explore", "instrument"),
+    Shot("explore-dark", "/explore", "instrument", "dark"),
     Shot("report", REPORT),
     Shot("report-time", REPORT, "details", prepare=all_sections),
     Shot("review-dark", "/lab/review/", "cards", "dark"),

@@ -60,7 +60,7 @@ def test_the_pages_are_laid_out_with_the_pictures_they_show(tmp_path):
     groups = {name for entry in listed for value in entry.values() for name in ([value] if isinstance(value, str) else value)}
     assert groups >= {name for name in names if not name.startswith("reference/")} | {"something-new.md"}
     home = (tmp_path / "index.md").read_text(encoding="utf-8")
-    assert "images/instrument-light.png#only-light" in home and "images/instrument-dark.png#only-dark" in home
+    assert "images/explore-light.webp#only-light" in home and "images/explore-dark.webp#only-dark" in home
     text = "".join(path.read_text(encoding="utf-8") for path in tmp_path.glob("*.md"))
     assert all(f"images/{path.name}" in text for path in (tmp_path / "images").iterdir())
 

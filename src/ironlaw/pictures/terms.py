@@ -12,7 +12,7 @@ from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import cite, exact, format_quantity, share
 
 ADDED, RUNS, FALL = "added up", "as it runs", "four runs in five"
-ROOM = 1.4  # of the longest bar, for its words
+ROOM, BARE = 1.4, 1.22  # of the longest bar, for its words: with what was said behind it, and with its time alone
 
 
 def row_name(term: str) -> str:
@@ -42,10 +42,11 @@ def terms(
         {"colour": term, "label": f"{row_name(term)} {format_quantity(value, 's')}" + (", the bottleneck" if term == bound else "")}
         for term, value in seconds.items()
     )
+    room = max((ROOM if said or answer else BARE) * max(whole, total), *(BARE * end for end in runs), 0.0)
     ends = {"overlapped": low, "in sequence": high, "predicted": total}
     return Figure(
         id, f"{TERM_NAMES[bound].capitalize()} is the bottleneck",
-        Axis("linear", "time", "s", (0.0, up_to(ROOM * max(whole, *runs, total)))),
+        Axis("linear", "time", "s", (0.0, up_to(room))),
         Axis("band", names=(ADDED, RUNS, *([FALL] if runs else ()))), tuple(marks), _words(seconds, bound, low, high, predicted),
         _table(seconds, bound, ends, runs, predicted), f"{format_quantity(seconds[bound], 's')} of {format_quantity(total, 's')}", legend,
         {"stacked": True, "row": 60},

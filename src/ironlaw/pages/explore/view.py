@@ -112,8 +112,8 @@ def _overlap(answer: Answer) -> str:
     if p.interval:
         runs = f"; four measured runs in five should fall in {accuracy.between(p.interval, format_quantity, ' to ')}"
     if low == high:
-        return f"Overlapping memory and compute makes no difference here: {low} either way{runs}. Log axis."
-    return f"{low} if memory and compute overlap fully, {high} if not at all; the mark is the prediction{runs}. Log axis."
+        return f"Overlapping memory and compute makes no difference here: {low} either way{runs}."
+    return f"{low} if memory and compute overlap fully, {high} if not at all; the diamond is the prediction{runs}."
 
 
 def _cards(answer: Answer) -> list[Card]:

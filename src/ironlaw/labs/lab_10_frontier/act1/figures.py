@@ -56,7 +56,7 @@ def accuracy(setting: Setting, said: float | None, true: float) -> Figure:
     full, count = setting.at(32), tested()
     extra = []
     if said is not None:
-        off = "" if said == true else f"{significant(abs(said - true))} points too {'high' if said > true else 'low'}"
+        off = "" if abs(said - true) < 1 else f"{significant(abs(said - true))} points too {'high' if said > true else 'low'}"
         asked = "it is" if setting == ASKED else "as asked, it is"
         extra = [
             mark("rule", "accent", x=said, role="prediction", id="guess", name="you said", label=f"you said {format_quantity(said, '%')}",
