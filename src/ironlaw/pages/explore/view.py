@@ -113,7 +113,7 @@ def _overlap(answer: Answer) -> str:
         runs = f"; four measured runs in five should fall in {accuracy.between(p.interval, format_quantity, ' to ')}"
     if low == high:
         return f"Overlapping memory and compute makes no difference here: {low} either way{runs}."
-    return f"{low} if memory and compute overlap fully, {high} if not at all; the diamond is the prediction{runs}."
+    return f"{low} if memory and compute overlap fully, {high} if not at all{runs}."
 
 
 def _cards(answer: Answer) -> list[Card]:
