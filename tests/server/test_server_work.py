@@ -5,9 +5,12 @@ import json
 import threading
 
 import pytest
+from starlette.websockets import WebSocketDisconnect
 
+from ironlaw.pages.lab_catalogue import find
 from ironlaw.server import request_limits, work_queue
 from ironlaw.server.direct_socket import SKIPPED, direct
+from ironlaw.server.lab_socket import Sockets
 from ironlaw.server.work_queue import ACT, AHEAD, BUSY, LOOK, OPEN, WorkQueue
 
 
@@ -75,6 +78,17 @@ class Socket:
 
     async def send_text(self, text: str) -> None:
         self.answers.append(text)
+
+
+def test_one_who_takes_no_answer_is_let_go_without_a_word():
+    class Gone(Socket):
+        async def send_text(self, text: str) -> None:
+            raise WebSocketDisconnect(1006)
+
+    asyncio.run(direct(Gone('{"piece": "x", "state": {}}')))
+    sockets = Sockets()
+    asyncio.run(sockets.serve(Gone(), find("lab_12_amdahl"), "lab_12_amdahl"))
+    assert sockets.count == 0
 
 
 def test_while_others_wait_nothing_is_computed_in_advance(monkeypatch: pytest.MonkeyPatch):

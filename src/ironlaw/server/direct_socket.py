@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ironlaw.server.work_queue import AHEAD, LOOK, WORK
 
@@ -29,4 +29,7 @@ async def direct(socket: WebSocket) -> None:
             answer = SKIPPED if WORK.is_busy else await WORK.run(AHEAD, reply, text)
         else:
             answer = await WORK.run(LOOK, reply, text)
-        await socket.send_text(answer)
+        try:
+            await socket.send_text(answer)
+        except WebSocketDisconnect:
+            return  # left before the answer, or takes none

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.pages.lab_catalogue import Lab
@@ -49,6 +49,8 @@ class Sockets:
                     await socket.close(NO_TEXT, "send text, not bytes")
                     return
                 await socket.send_text(await WORK.run(ACT, answer, desk.act, message["text"]))
+        except WebSocketDisconnect:
+            pass  # left before the answer, or takes none: nobody to tell
         finally:
             self.count -= 1
             await WORK.run(ACT, desk.close)
