@@ -15,6 +15,7 @@ from ironlaw.engine.device.compilation import breakeven, breakeven_days, compile
 from ironlaw.engine.device.compiler_rules import TREE, Rules
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.predict import Prediction
+from ironlaw.engine.device.repeats import kernels_to_compile
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue
 from ironlaw.registry.machines import compile_cost
@@ -142,7 +143,7 @@ def compiling(predictions: Iterable[Prediction]) -> dict[str, Compiling]:
         if p.plan.lowering == "compiled" and p.hardware.slug not in costs:
             per_kernel, host = compile_cost(p.hardware)
             source = f"predicted, {show(per_kernel, 's')} for each of the compiled graph's kernels, as measured on the host of {host}"
-            costs[p.hardware.slug] = Compiling(float(compile_seconds(p.kernels, per_kernel)), source, predicted=True)
+            costs[p.hardware.slug] = Compiling(float(compile_seconds(kernels_to_compile(p), per_kernel)), source, predicted=True)
     return costs
 
 

@@ -12,6 +12,7 @@ from ironlaw.engine.advice.gain import Gain
 from ironlaw.engine.advice.program import Program
 from ironlaw.engine.device.compilation import compile_seconds
 from ironlaw.engine.device.prediction import Prediction
+from ironlaw.engine.device.repeats import kernels_to_compile
 from ironlaw.units import show, significant
 
 # the kinds of change and their groups, in the order in which they cost least: nothing to build, nothing to lose; then build time, accuracy,
@@ -88,7 +89,7 @@ class Action:
     def build_s(self) -> float | None:
         """What compiling should take, once for each shape; None where nothing is compiled."""
         compiled = {"compiled", "graphs"} & set(self.changes)
-        return float(compile_seconds(self.after.kernels, self.per_kernel)) if compiled and self.per_kernel else None
+        return float(compile_seconds(kernels_to_compile(self.after), self.per_kernel)) if compiled and self.per_kernel else None
 
     @property
     def memory(self) -> tuple[float, float]:

@@ -1,0 +1,50 @@
+"""A loop that calls the same modules again: what it runs is compiled once, however often it runs.
+
+Captured ops are called by their module, their operator and a count ("unet.conv.convolution.7"). A stretch of ops that comes again at
+once, op for op, from the same modules on the same shapes, is another turn of a loop; layers that are only alike have other names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from ironlaw.engine.arrays import Number
+from ironlaw.engine.device.prediction import OpRow, Prediction
+
+SHORTEST = 4  # ops of a turn; a line that multiplies twice is no loop
+COUNT = re.compile(r"\.\d+(?=…|$)")
+
+
+def kernels_to_compile(prediction: Prediction) -> Number:
+    """The kernels of a compiled prediction, those of a loop's turns counted once."""
+    if not prediction.graph.settings.get("captured"):
+        return prediction.kernels
+    rows = prediction.ops
+    once = first_turns([_known_by(row) for row in rows])
+    return prediction.kernels - sum(row.kernels for row, first in zip(rows, once, strict=True) if not first)
+
+
+def _known_by(row: OpRow) -> Any:
+    op = row.op
+    return COUNT.sub("", op.name), op.kind, tuple((t.shape, t.dtype) for t in (*op.inputs, *op.outputs))
+
+
+def first_turns(keys: Sequence[Any]) -> list[bool]:
+    """For each op whether it is in the first turn of its loop, or in none."""
+    places: dict[Any, list[int]] = defaultdict(list)
+    for i, key in enumerate(keys):
+        places[key].append(i)
+    nexts = {i: j for each in places.values() for i, j in pairwise(each)}
+    once, i = [True] * len(keys), 0
+    while i < len(keys):
+        length = nexts.get(i, i) - i
+        turns = 1
+        while length >= SHORTEST and keys[i : i + length] == keys[i + turns * length : i + (turns + 1) * length]:
+            turns += 1
+        once[i + length : i + turns * length] = [False] * ((turns - 1) * length)
+        i += max(1, turns * length) if turns > 1 else 1
+    return once
