@@ -37,7 +37,7 @@ def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure
         if policy != TIMEOUT or case.policy == TIMEOUT:
             points = [(rate, at.p99) for rate, at in case.with_policy(policy).curve if low <= at.p99 <= high]
             if points:
-                series[f"P99, {words}"] = points
+                series[words] = points
     said = _said(lab, premise, high)
     own = _point(case, outcome, high)
     if any(math.dist(*(map(math.log, dict(one.at).values()) for one in (own, other))) < CLOSE for other in said if dict(other.at)["y"]):
@@ -46,17 +46,11 @@ def by_rate(lab: kit.Lab, case: Case, outcome: Outcome, premise: Case) -> Figure
     if RATES[0] < case.capacity < RATES[-1]:
         extra.append(upright(case.capacity, "capacity", "capacity, in full batches", "/s"))
     now = "unbounded" if math.isinf(outcome.p99) else format_quantity(outcome.p99, "s", case.digits)
-    drawn = lines(
-        series or {f"P99, {POLICIES[ONE]}": [(1.0, case.alone)]}, Axis("log", "requests per second", "/s", (RATES[0], RATES[-1])),
+    return lines(
+        series or {POLICIES[ONE]: [(1.0, case.alone)]}, Axis("log", "requests per second", "/s", (RATES[0], RATES[-1])),
         Axis("log", "time in the system", "s", (low, high)), f"P99 at {significant(case.rate)} requests per second: {now}", extra=extra,
         note=f"{name_of(case)}; {lab.current_context.label}", id="by-rate", local=local, more={"height": 380},
     )  # fmt: skip
-    return replace(drawn, marks=tuple(_named(one) for one in drawn.marks), legend=drawn.legend[len(series) :])
-
-
-def _named(one: Mark) -> Mark:
-    """A line says at its end which policy it is."""
-    return replace(one, label=one.name.removeprefix("P99, ")) if one.type == "line" else one
 
 
 def _target(case: Case, low: float, high: float) -> Mark:
