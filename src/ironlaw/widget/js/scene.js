@@ -42,10 +42,18 @@ function sceneView(motion, width, id, words, keep) {
   const kept = (name, i) => ({ after: (node) => keep(name, i, node) });
   const whole = height + (film ? AXIS : 0);
   const hatch = `${id}-hatch`;
-  const bar = ([start, until, y, tall, colour, label, pattern], i) => {
-    const area = { x: when(start), y, width: Math.max(0.7, when(until) - when(start) - (until - start > end / 150 ? 0.7 : 0)), height: tall, rx: Math.min(2, (when(until) - when(start)) / 4) };
-    return h("g", { key: `b${i}`, class: `c-${colour}` }, h("rect", { class: "il-solid-bar", ...area }), pattern && h("rect", { fill: `url(#${hatch})`, ...area }),
-      label && measure(label, true) < area.width - 6 ? h("text", { class: "il-inside", x: area.x + area.width / 2, y: y + tall / 2 + 4.5, "text-anchor": "middle" }, label) : null);
+  // all bars of a colour are one path: a browser paints a few things again in each frame, not hundreds
+  const bars = () => {
+    const groups = new Map();
+    const words = [];
+    (motion.bars ?? []).forEach(([start, until, y, tall, colour, label, pattern], i) => {
+      const [from, wide] = [when(start), Math.max(0.7, when(until) - when(start) - (until - start > end / 150 ? 0.7 : 0))];
+      const box = `M${from.toFixed(2)},${y}h${wide.toFixed(2)}v${tall}h${(-wide).toFixed(2)}z`;
+      const name = `${colour}${pattern ? " hatched" : ""}`;
+      groups.set(name, { colour, pattern, d: `${groups.get(name)?.d ?? ""}${box}` });
+      if (label && measure(label, true) < wide - 6) words.push(h("text", { key: `b${i}`, class: `il-inside c-${colour}`, x: from + wide / 2, y: y + tall / 2 + 4.5, "text-anchor": "middle" }, label));
+    });
+    return [...[...groups].map(([name, { colour, pattern, d }]) => h("g", { key: `b ${name}`, class: `c-${colour}` }, h("path", { class: "il-solid-bar", d }), pattern && h("path", { fill: `url(#${hatch})`, d }))), ...words];
   };
   const curve = ([points, colour, label, floor], i) => {
     const d = points.map(([t, y], k) => `${k ? "L" : "M"}${when(t).toFixed(1)},${y.toFixed(1)}`).join("");
@@ -66,7 +74,7 @@ function sceneView(motion, width, id, words, keep) {
   const size = { width, height: whole, viewBox: `0 0 ${width} ${whole}` };
   return [
     h("svg", { key: "scene", class: "il-drawing il-scene", role: "img", "aria-label": words, ...size },
-      h("defs", {}, hatching(hatch)), (motion.lanes ?? []).map(lane), (motion.curves ?? []).map(curve), (motion.bars ?? []).map(bar),
+      h("defs", {}, hatching(hatch)), (motion.lanes ?? []).map(lane), (motion.curves ?? []).map(curve), bars(),
       (motion.levels ?? []).map(level), (motion.places ?? []).map(place), film ? timeAxis(motion, when, right) : null, (motion.tokens ?? []).map(token)),
     // what is still to come lies under a veil, which moves by itself: nothing under it is painted again
     film ? h("div", { key: "veil", class: "il-veil", style: `width:${width}px;height:${height + 4}px`, ...kept("veil") }) : null,
