@@ -2,7 +2,7 @@
 
     python benchmarks/long_step.py [--layers 12] [--json FILE]
 
-The step is a small decoder with adapters, checkpoints, four microbatches and AdamW: about 12,000 operators with 12 layers. Processor
+The step is a small decoder with adapters, checkpoints, four microbatches and AdamW: about 7,400 operators with 12 layers. Processor
 time, since other work on the machine disturbs it less; both in one process, so that a slow machine slows both. `again` is the same step
 after an earlier capture of it, as `ironlaw analyze` captures changed steps.
 """
