@@ -42,6 +42,8 @@ def test_speedups_that_no_curve_fits():
 def test_a_whole_number_of_hundreds_of_digits_is_not_a_figure():
     with pytest.raises(BadValue, match="finite"):
         parse(int(BIG), "B")
+    with pytest.raises(BadValue, match="cannot read"):
+        parse(f"{'9' * 5000} and more words", "B")
 
 
 def test_files_of_a_comparison_that_lack_what_is_compared(tmp_path, capsys):
