@@ -9,8 +9,8 @@ import pytest
 from python_twins import CAPTURED, TWINS, check_twins
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
-# a list of names, a folder of results, a cluster, a file to start from, a table that was measured: not a question
-OTHERS = ("--questions", "--show", "--dask", "--example", "--frontier")
+# a list of names, a folder of results, a cluster, a file to start from, a table that was measured, a script: not a question
+OTHERS = ("--questions", "--show", "--dask", "--example", "--frontier", "train.py")
 
 
 def test_every_example_of_the_page_has_a_twin():

@@ -3,7 +3,7 @@
 Python computes one thing at a time, so where many pages ask at once, order is what a learner feels: the picture of a dial that is being
 turned goes first, then what was pressed or has come to rest, then a page that opens. What a page only asks for in advance comes last, and
 not at all while others wait. First does not mean always: each kind may wait for so long, and whoever's time is up first is next, so nobody
-waits for ever. Of each kind only so many run at once: a few pages that open never take all threads.
+waits endlessly. Of each kind only so many run at once: a few pages that open never take all threads.
 """
 
 from __future__ import annotations

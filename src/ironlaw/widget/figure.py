@@ -18,7 +18,6 @@ from typing import Any
 from ironlaw.errors import BadValue, unknown
 from ironlaw.units import spoken
 from ironlaw.widget.colours import COLOURS
-from ironlaw.widget.hold import MOVABLE, holds
 
 SCALES = ("log", "linear", "band")
 MARKS = ("bar", "dot", "cells", "line", "point", "area", "rule", "label")
@@ -160,7 +159,11 @@ class Figure:
 
     def _check_holds(self, item: Mark) -> None:
         """What turns a dial stands at one place of the dial's axis: a row's foot counts as one."""
-        for one in holds(dict(item.more).get("drag")):
+        if not (drag := dict(item.more).get("drag")):
+            return
+        from ironlaw.widget.hold import MOVABLE, holds  # the first screen has nothing to drag
+
+        for one in holds(drag):
             axis = self.x if one["axis"] == "x" else self.y
             at_place = any(key == one["axis"] for key, _ in item.at) and (axis.scale != "band" or dict(item.more).get("edge"))
             if item.type not in MOVABLE or not at_place:

@@ -137,7 +137,7 @@ def test_growth_is_the_ledger_at_any_batch(slug, seq):
 
 
 def test_growth_refuses_two_different_steps():
-    with pytest.raises(BadValue, match="other ops"):
+    with pytest.raises(BadValue, match="different ops"):
         Growth(training_ledger(mlp(1)), training_ledger(mlp(2, (784, 10))))
 
 
