@@ -38,7 +38,7 @@ def add(parser: Parser) -> None:
         "--on", choices=(WALL, DEVICE), default=WALL,
         help="which time is compared: a whole call's (default), or its kernels' alone, where a slow host would hide a change",
     )  # fmt: skip
-    parser.add_argument("--max-memory", metavar="BYTES", type=figure("B"), help="exit with 1 if a call needs more, such as 24GB")
+    parser.add_argument("--max-memory", metavar="SIZE", type=figure("B"), help="exit with 1 if a call needs more, such as 24GB")
     parser.add_argument("--ops", metavar="N", type=size, default=OPS, help=f"operators to list for each row (default {OPS}; JSON has all)")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="print Markdown, for a pull request")

@@ -23,7 +23,8 @@ from ironlaw.study.study_questions import QUESTIONS
 BY_METAVAR: dict[str, str | Iterable[str]] = {
     "HW": "hardware", "HW[,HW]": "hardware", "HW=N[,…]": "price", "[check] [NAME]": "hardware", "BOX": "box",
     "MODEL": "workload", "WORKLOAD": "workload", "TARGET": "target", "NAME|FILE": "trace", "LAB": "lab",
-    "FILE": "file", "FILE[,FILE]": "file", "FILE.toml": "file", "OLD": "file", "NEW": "file", "TABLE": "file", "DIR": "file", "FOLDER": "file", "OUT": "file",
+    "FILE": "file", "FILE[,FILE]": "file", "FILE.toml": "file",
+    "OLD": "file", "NEW": "file", "TABLE": "file", "DIR": "file", "FOLDER": "file", "OUT": "file",
     "MODE[,MODE]": MODES, "FMT": FORMATS, "FMT[,FMT]": FORMATS, "DEVICE": DEVICES, "KIND": KINDS, "PART,…": PARTS,
 }  # fmt: skip
 MEASURED = ("fp32", "fp16", "bf16")
