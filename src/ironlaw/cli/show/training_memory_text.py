@@ -7,8 +7,13 @@ from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
-from ironlaw.engine.training.setup import ELSEWHERE, LABELS
+from ironlaw.engine.training.setup import LABELS, SHARDED
 from ironlaw.units import show, significant
+
+ELSEWHERE = {
+    "offload": "optimiser state in the host's memory (--offload)",
+    "zero": f"ZeRO 3 over {SHARDED} devices (--zero 3 --devices {SHARDED})",
+}
 
 NAMES = {
     "weights": "weights",

@@ -109,9 +109,3 @@ def elsewhere(setup: Setup) -> Iterator[tuple[str, Setup]]:
     if setup.zero_stage < 3:
         devices = setup.devices if setup.devices > 1 else SHARDED
         yield "zero", replace(setup, zero_stage=3, devices=devices)
-
-
-ELSEWHERE = {
-    "offload": "optimiser state in the host's memory (--offload)",
-    "zero": f"ZeRO 3 over {SHARDED} devices (--zero 3 --devices {SHARDED})",
-}
