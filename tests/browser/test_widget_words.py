@@ -19,7 +19,7 @@ from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.widget.assets import CSS, script
 
-SCRIPTS = ("dom", "units", "scale", "labels", "words", "tip", "axes", "marks", "drag", "targets", "table", "figure", "map")
+SCRIPTS = ("dom", "units", "scale", "labels", "words", "tip", "ends", "axes", "marks", "many", "drag", "targets", "table", "figure", "map")
 
 
 @pytest.fixture(scope="module")

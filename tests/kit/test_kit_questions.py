@@ -1,6 +1,7 @@
 """questions.toml: keys are computed, options are judged by them."""
 
 import pytest
+from stand_in import StandIn
 
 from ironlaw import claims
 from ironlaw.errors import BadRegistry, BadValue
@@ -51,11 +52,8 @@ def test_a_key_follows_the_registry(sheet, monkeypatch):
     found = question(sheet)
     real = claims.NAMESPACE["hardware"]
 
-    class Slow:
-        def peak(self, fmt):
-            return 1e13
-
-    monkeypatch.setitem(claims.NAMESPACE, "hardware", lambda name: Slow() if name == "h100_sxm" else real(name))
+    slow = StandIn(peak=lambda fmt: 1e13)
+    monkeypatch.setitem(claims.NAMESPACE, "hardware", lambda name: slow if name == "h100_sxm" else real(name))
     assert found.right.id == "b"
 
 

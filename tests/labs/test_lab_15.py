@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from headless import bare, cards, figure, turned
 from measured import keep
+from stand_in import StandIn
 
 from ironlaw.claims import NAMESPACE
 from ironlaw.engine.parity.rates import fpr_of
@@ -51,9 +52,9 @@ def test_precision_and_misses_cancel():
         ("act1", {"fpr_of": lambda base, ppv, fnr: 1 / base}, "third"),
         ("act1_reflection", {"ppv_of": lambda base, fnr, fpr: 1 - base}, "more_in_b"),
         ("act1_reflection", {"ppv_of": lambda base, fnr, fpr: 0.5}, "alike"),
-        ("act2", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 0.7 if rule == "equal_odds" else 1.0})}, "odds"),
-        ("act2", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 0.7 if rule == "one_threshold" else 1.0})}, "one"),
-        ("act2_reflection", {"best_rule": lambda g, rule, b: type("D", (), {"profit": 1.0})}, "price"),
+        ("act2", {"best_rule": lambda g, rule, b: StandIn(profit=0.7 if rule == "equal_odds" else 1.0)}, "odds"),
+        ("act2", {"best_rule": lambda g, rule, b: StandIn(profit=0.7 if rule == "one_threshold" else 1.0)}, "one"),
+        ("act2_reflection", {"best_rule": lambda g, rule, b: StandIn(profit=1.0)}, "price"),
     ],
 )
 def test_a_key_moves_with_its_premise(bench, monkeypatch, question, names, right):

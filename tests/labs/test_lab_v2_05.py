@@ -1,11 +1,11 @@
 """Lab V2-05 at the level of what it shows and what the ledger holds; every state of Act II from both sides."""
 
 from dataclasses import replace
-from types import SimpleNamespace as Simple
 
 import measured
 import pytest
 from headless import bare, cards, figure
+from stand_in import StandIn
 
 from ironlaw import claims
 from ironlaw.engine.cluster.pipelines import bubble
@@ -78,7 +78,7 @@ def test_the_keys_move_with_the_registry(bench, monkeypatch):
     assert bench.lab.question("act2_reflection").right.id == "memory"
     kept = {4: 8.0, 16: 2.0}
     monkeypatch.setitem(
-        claims.NAMESPACE, "layout_step", lambda model, box, one, *more: Simple(memory=Simple(activations=kept[one.pipeline]))
+        claims.NAMESPACE, "layout_step", lambda model, box, one, *more: StandIn(memory=StandIn(activations=kept[one.pipeline]))
     )
     assert bench.lab.question("act2").right.id == "quarter"
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import measured
 import pytest
 from headless import bare, cards, figure
+from stand_in import StandIn
 
 from ironlaw import claims
 from ironlaw.engine.numerics.shares import clopper_pearson
@@ -144,7 +145,7 @@ def test_the_prediction_stands_in_front_where_the_question_s_case_is_drawn(bench
 
 
 def test_the_keys_move_with_the_registry(bench, monkeypatch):
-    monkeypatch.setitem(claims.NAMESPACE, "predict", lambda graph, *more: type("Found", (), {"seconds": 1.0}))
+    monkeypatch.setitem(claims.NAMESPACE, "predict", lambda graph, *more: StandIn(seconds=1.0))
     assert bench.lab.question("act2").right.id == "same_time"
     monkeypatch.setitem(claims.NAMESPACE, "largest_radius", lambda sigma, samples: samples**0.5)
     assert bench.lab.question("act2_reflection").right.id == "root"

@@ -100,8 +100,7 @@ def test_a_mark_stands_where_its_dial_does(opened):
     assert {one for one in EXPECTED if one[0] == slug} <= seen
 
 
-@pytest.mark.skipif(not RELEASE, reason="every dial of every lab at three places: before a release")
-@pytest.mark.parametrize("opened", SLUGS, indirect=True)
+@pytest.mark.parametrize("opened", SLUGS if RELEASE else SLUGS[:1], indirect=True)  # every dial at three places: all before a release
 def test_what_moves_with_a_dial_can_be_moved(opened):
     """A point or a rule whose place is in proportion to a dial, and that does not stand for it."""
     fixed = set()
