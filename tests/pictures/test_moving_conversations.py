@@ -20,7 +20,7 @@ STAYS = [Stay(0, 0.0, 1, 10, 1.0, 6.0), Stay(1, 2.0, 1, 10, 3.0, 5.0), Stay(2, 5
 
 def test_a_row_is_taken_again_when_it_is_free():
     assert [(row, stay.place) for row, stay in placed(STAYS, 20.0)] == [(0, 0), (1, 1), (1, 2), (0, 3)]
-    assert [held(placed(STAYS, 20.0), at) for at in (0.0, 2.5, 5.2, 5.7, 8.0)] == [1, 2, 1, 2, 2]
+    assert [held(placed(STAYS, 20.0))(at) for at in (0.0, 2.5, 5.2, 5.7, 8.0)] == [1, 2, 1, 2, 2]
 
 
 def test_prompt_and_answer_are_bars_at_their_own_times():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ironlaw.engine.arrays import interpolate
@@ -36,8 +36,7 @@ class Trace:
 
     def lengths(self, n: int) -> tuple[tuple[int, int], ...]:
         """Tokens of prompt and output of `n` requests, without a draw: any stretch of them is spread evenly over both laws."""
-        shares = [((0.5 + k * EVEN[0]) % 1.0, (0.5 + k * EVEN[1]) % 1.0) for k in range(whole("n", n))]
-        return tuple([(self.prompt.at(u), self.output.at(v)) for u, v in shares])
+        return _lengths(self.prompt, self.output, whole("n", n))
 
     def draw(self, n: int, seed: int = 0, rate: float | None = None) -> tuple[Request, ...]:
         """`n` requests: gaps and lengths drawn one by one; at the trace's rate, or at another with gaps alike but for scale."""
@@ -48,6 +47,12 @@ class Trace:
             now += scale * float(interpolate(u, self.gap.shares, self.gap.values))
             requests.append(Request(now, prompt, output))
         return tuple(requests)
+
+
+@lru_cache(maxsize=16)
+def _lengths(prompt: Quantiles, output: Quantiles, n: int) -> tuple[tuple[int, int], ...]:
+    shares = [((0.5 + k * EVEN[0]) % 1.0, (0.5 + k * EVEN[1]) % 1.0) for k in range(n)]
+    return tuple([(prompt.at(u), output.at(v)) for u, v in shares])
 
 
 def traces() -> tuple[str, ...]:

@@ -42,23 +42,39 @@ ENOUGH_OUTPUTS = 64  # for each multiprocessor: nothing is shared out from there
 
 
 def prepared(graph: Graph, machine: Hardware) -> Graph:
-    """The graph that the compiler's fusion starts from: attention recognised, layouts chosen, long sums in two steps."""
+    """The graph that the compiler's fusion starts from: attention recognised, layouts chosen, long sums in two steps. Chips that take the
+    same sums in two steps share it, and with it the plan of its fusion: the graph remembers."""
+    if prepared not in graph.plans:
+        graph.plans[prepared] = _on_any_chip(graph)
+    common, crossing = graph.plans[prepared]
+    two_steps = frozenset(i for i, each, count in crossing if parts(each, count, int(processors(machine))) > 1)
+    if (prepared, two_steps) not in graph.plans:
+        ops = (with_attrs(op, split=True) if i in two_steps else op for i, op in enumerate(common.ops))
+        graph.plans[prepared, two_steps] = replace(common, ops=tuple(ops))
+    ready: Graph = graph.plans[prepared, two_steps]
+    return ready
+
+
+def _on_any_chip(graph: Graph) -> tuple[Graph, list[tuple[int, int, int]]]:
+    """The graph as every chip has it; and those sums that a chip may take in two steps: which, of how many elements, how many of them."""
     graph = called(recognised(graph))
     last = channels_last(graph)
     inner = innermost(graph.ops) if last else set()
-    return replace(graph, ops=tuple(_prepared(op, last, inner, machine) for op in graph.ops))
-
-
-def _prepared(op: Op, last: bool, inner: set[str], machine: Hardware) -> Op:
-    if op.kind in CONVOLUTIONS and not (last and op.attrs.get("dims", 2) <= 2) and "layout" not in op.attrs:
-        return with_attrs(op, layout="nchw")
-    if category(op.kind) == "reduction" and op.attrs.get("over", "row") == "row" and not is_array(op.inputs[0].size, op.outputs[0].size):
-        x, y = op.inputs[0], op.outputs[0]
-        if op.kind != "cumsum" and x.size <= UNROLLED_UP_TO * y.size:
-            return with_attrs(op, **{UNROLLED: True})
-        if _crosses(op, inner) and parts(int(x.size / y.size), int(y.size), int(processors(machine))) > 1:
-            return with_attrs(op, split=True)
-    return op
+    ops, crossing = list(graph.ops), []
+    for i, op in enumerate(graph.ops):
+        if op.kind in CONVOLUTIONS and not (last and op.attrs.get("dims", 2) <= 2) and "layout" not in op.attrs:
+            ops[i] = with_attrs(op, layout="nchw")
+        elif (
+            category(op.kind) == "reduction"
+            and op.attrs.get("over", "row") == "row"
+            and not is_array(op.inputs[0].size, op.outputs[0].size)
+        ):
+            x, y = op.inputs[0], op.outputs[0]
+            if op.kind != "cumsum" and x.size <= UNROLLED_UP_TO * y.size:
+                ops[i] = with_attrs(op, **{UNROLLED: True})
+            elif _crosses(op, inner):
+                crossing.append((i, int(x.size / y.size), int(y.size)))
+    return replace(graph, ops=tuple(ops)), crossing
 
 
 def _crosses(op: Op, inner: set[str]) -> bool:

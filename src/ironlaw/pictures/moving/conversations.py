@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ironlaw.engine.serving.llm.outcome import Moment, Outcome, Stay
 from ironlaw.units import significant
@@ -37,16 +37,17 @@ def conversations(out: Outcome, until: float, id: str = "conversations", note: s
     rows = placed(out.stays, end)
     moments = [moment for moment in out.moments if moment.at < end]
     last = moments[-1]
-    title = f"After {significant(end)}\u202fs, {_share(held(rows, end))} {_percent(last.used / out.blocks)} of the cache"
+    title = f"After {significant(end)}\u202fs, {_share(held(rows)(end))} {_percent(last.used / out.blocks)} of the cache"
     return Motion(
         id, title, end, TALL + ROOM + CACHE, tuple(_things(rows, moments, out.blocks, end)), tuple(_events(out, rows, moments, end)),
         f"{len(rows):,} conversations in {significant(end)} s. {title}.", seconds=12.0, legend=LEGEND, note=note,
     )  # fmt: skip
 
 
-def held(rows: Sequence[tuple[int, Stay]], at: float) -> int:
-    """How many are in the cache."""
-    return sum(stay.begin <= at < stay.end for _, stay in rows)
+def held(rows: Sequence[tuple[int, Stay]]) -> Callable[[float], int]:
+    """How many are in the cache at a moment."""
+    begins, ends = sorted(stay.begin for _, stay in rows), sorted(stay.end for _, stay in rows)
+    return lambda at: bisect_right(begins, at) - bisect_right(ends, at)
 
 
 def _share(count: int) -> str:
@@ -70,8 +71,9 @@ def _things(rows: Sequence[tuple[int, Stay]], moments: Sequence[Moment], blocks:
     yield Words(0.0, TALL + ROOM - 6, "cache in use, of all there is")
     yield Curve(((0.0, floor - CACHE), (end, floor - CACHE)), "ridge")
     yield Curve(tuple((t, floor - CACHE * share) for t, share in used), "memory", area=floor)
+    inside = held(rows)
     times = sorted({0.0, *(t for _, stay in rows for t in (stay.begin, stay.end) if t <= end)})
-    yield Counter("in the cache", tuple((t, float(held(rows, t))) for t in times), steps=True, colour="memory")
+    yield Counter("in the cache", tuple((t, float(inside(t))) for t in times), steps=True, colour="memory")
     yield Counter("waiting", tuple(_steps([(m.at, float(m.waiting)) for m in moments], end)), steps=True, colour="overhead")
     yield Counter("cache in use", tuple((t, 100 * share) for t, share in used), "%", colour="memory")
 
@@ -87,8 +89,8 @@ def _events(out: Outcome, rows: Sequence[tuple[int, Stay]], moments: Sequence[Mo
     gone = [stay.end for stay in out.stays if stay.end < out.leave[stay.place] - 1e-9 and stay.end < end]
     if gone:
         told.append((min(gone), "The cache is full. A conversation makes room, and will come back."))
-    times = [moment.at for moment in moments]
+    times, inside = [moment.at for moment in moments], held(rows)
     for at in spread(end, 8):
         moment = moments[max(0, bisect_right(times, at) - 1)]
-        told.append((at, f"{_share(held(rows, at))} {_percent(moment.used / out.blocks)} of the cache, and {moment.waiting:,} wait."))
+        told.append((at, f"{_share(inside(at))} {_percent(moment.used / out.blocks)} of the cache, and {moment.waiting:,} wait."))
     return sorted(told, key=lambda event: event[0])

@@ -82,10 +82,7 @@ class ServedCase:
     @cached_property
     def outcome(self) -> Outcome:
         """Of all replicas together, first tokens after the warm-up."""
-        parts, warm = self.parts, round(WARM * self.count) if self.count > REQUESTS else 0  # a short run has none to spare
-        if len(parts) == 1:
-            return replace(parts[0], replicas=self.replicas, blocks=self.replicas * parts[0].blocks, warm=warm)
-        return replace(joined(parts, [range(k, len(self.requests), len(parts)) for k in range(len(parts))]), warm=warm)
+        return _outcome(self)
 
     @property
     def tokens_per_s(self) -> float:
@@ -101,7 +98,7 @@ class ServedCase:
         """Requests that had arrived and had no token yet."""
         return sum(r.arrive <= at < first for r, first in zip(self.outcome.requests, self.outcome.first, strict=True))
 
-    @property
+    @cached_property
     def falls_behind(self) -> bool:
         """More wait at the end than half-way, and the line outlives the arrivals by a tenth."""
         end = self.requests[-1].arrive
@@ -153,3 +150,11 @@ def _parts(case: ServedCase) -> tuple[Outcome, ...]:
     if rig is None:
         raise BadValue(f"{case.model} leaves no room for a request on {case.devices} × {case.machine}; take more devices", "devices")
     return tuple(rig.run(case.requests[k::count], case.policy) for k in range(count))
+
+
+@lru_cache(maxsize=32)  # a page asks for the same percentiles again and again: they are sorted once
+def _outcome(case: ServedCase) -> Outcome:
+    parts, warm = case.parts, round(WARM * case.count) if case.count > REQUESTS else 0  # a short run has none to spare
+    if len(parts) == 1:
+        return replace(parts[0], replicas=case.replicas, blocks=case.replicas * parts[0].blocks, warm=warm)
+    return replace(joined(parts, [range(k, len(case.requests), len(parts)) for k in range(len(parts))]), warm=warm)

@@ -15,7 +15,7 @@ class Admission:
 
     def __init__(self, total: int, policy: Policy, batch: Batch, swap: float) -> None:
         self.pool, self.policy, self.batch, self.swap = Pool(total), policy, batch, swap
-        self.block = policy.block
+        self.block, self.reserves = policy.block, policy.reserves
         self.waiting: deque[Job] = deque()
         self.active: list[Job] = []  # in the order in which they were let in
         self.prompts: list[Job] = []  # those of them whose prompt is not done
@@ -60,8 +60,8 @@ class Admission:
             shared = self.pool.use(name)
         else:
             shared, name = 0, ""
-        whole = job.left + (job.out if self.policy.reserves else 0)
-        at_once = int(job.swapped and not self.policy.reserves and not job.left % self.block)  # it decodes in the next step already
+        whole = job.left + (job.out if self.reserves else 0)
+        at_once = int(job.swapped and not self.reserves and not job.left % self.block)  # it decodes in the next step already
         if not self.pool.take(blocks(whole, self.block) - shared + at_once):
             if name:
                 self.pool.leave(name)
@@ -85,7 +85,7 @@ class Admission:
     def grow(self, count: int) -> None:
         """Blocks for `count` ticks of decoding, of which `make_room` took those of the first."""
         self.granted = 0
-        if not self.policy.reserves:
+        if not self.reserves:
             self.pool.take(self.batch.needs_after(count - 1))
 
     def release(self, job: Job) -> None:

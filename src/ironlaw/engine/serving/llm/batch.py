@@ -44,7 +44,8 @@ class Batch:
     def needs_after(self, count: int) -> int:
         """Blocks for `count` ticks after this one."""
         turns, rest = divmod(count, self.block)
-        return turns * self.live + sum(self.needs[(self.ticks + 1 + i) % self.block] for i in range(rest))
+        begin = (self.ticks + 1) % self.block
+        return turns * self.live + sum(self.needs[begin : begin + rest]) + sum(self.needs[: max(0, begin + rest - self.block)])
 
     def tokens(self, job: Job) -> int:
         """Of a sequence, in the cache; where each tick adds one."""

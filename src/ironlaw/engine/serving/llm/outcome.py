@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ironlaw.engine.serving.line import ranked
 from ironlaw.engine.serving.llm.requests import Request
-from ironlaw.engine.serving.llm.run_spread import Between, mean_between, percentile_between
+from ironlaw.engine.serving.llm.run_spread import Between, Ranks, mean_between, percentile_between
 from ironlaw.errors import BadValue
 
 STEADY = 4.0  # mean times of a request for which arrivals must go on before a rate is taken from the middle of them
@@ -76,30 +76,31 @@ class Outcome:
 
     def ttft_between(self, p: float) -> Between:
         """Between which it lies as far as this run can tell."""
-        return percentile_between([(wait, 1.0) for wait in self._waits], p)
+        if ("ttft", p) not in self._asked:
+            self._asked["ttft", p] = percentile_between([(wait, 1.0) for wait in self._waits], p)
+        return self._asked["ttft", p]
 
     def tbt(self, p: float) -> float:
         """The gap between tokens that a share `p` of all gaps stay within; 0 where no answer has two tokens."""
         if not 0 < p < 1:
             raise BadValue(f"a quantile of {p!r}; give a share between 0 and 1, such as 0.99", "p")
-        left = p * self._gap_count - 1e-9
-        for seconds, count in self._sorted_gaps:
-            left -= count
-            if left <= 0:
-                return seconds
-        return self._sorted_gaps[-1][0] if self._sorted_gaps else 0.0
+        return self._ranks.at(p) if self.gaps else 0.0
 
     def tbt_between(self, p: float) -> Between:
         """Between which it lies as far as this run can tell."""
-        return percentile_between(self.gaps, p) if self.gaps else (0.0, 0.0)
+        if ("tbt", p) not in self._asked:
+            self._asked["tbt", p] = percentile_between(self.gaps, p, self._ranks) if self.gaps else (0.0, 0.0)
+        return self._asked["tbt", p]
 
     @cached_property
-    def _sorted_gaps(self) -> list[tuple[float, float]]:
-        return sorted(self.gaps)
+    def _ranks(self) -> Ranks:
+        """Of the gaps."""
+        return Ranks(self.gaps)
 
     @cached_property
-    def _gap_count(self) -> float:
-        return math.fsum(count for _, count in self.gaps)
+    def _asked(self) -> dict[tuple[str, float], Between]:
+        """What is between two tokens, or before the first, by share: a page asks for the same one again and again."""
+        return {}
 
     @property
     def tokens(self) -> int:

@@ -45,7 +45,7 @@ class Replica:
                     "requests",
                 )
         self.step, self.policy, self.seed, self.cached = step, policy, seed, cached
-        self.static = policy.scheduling == "static"
+        self.static, self.reserves = policy.scheduling == "static", policy.reserves
         self.batch = Batch(policy.block)
         self.room, self.journal = Admission(total, policy, self.batch, swap), Journal(requests)
 
@@ -57,7 +57,7 @@ class Replica:
             if not room.waiting and not room.active:
                 journal.wait()
                 continue
-            if not self.policy.reserves and self.batch.rows:
+            if not self.reserves and self.batch.rows:
                 room.make_room(journal.now)
             chunks = self._plan()
             if chunks:
@@ -147,7 +147,7 @@ class Replica:
     def _decode(self) -> None:
         """Steps without prompt tokens, as many as pass before someone joins, leaves or needs more room than there is."""
         batch, room, journal, count = self.batch, self.room, self.journal, self.batch.ticks_left()
-        if not self.policy.reserves:
+        if not self.reserves:
             count = min(count, 1 + max(0, (room.pool.room // batch.live - 1)) * room.block)
         moved = room.swap_seconds()
         once = self._seconds(batch.rows, batch.contexts) + moved
@@ -179,7 +179,7 @@ class Replica:
             if self.static:
                 self.journal.finish(job)  # its row and its blocks stay until the batch is over
                 continue
-            if not self.policy.reserves:
+            if not self.reserves:
                 job.held = blocks(job.done + job.out, self.room.block) - job.shared
             self._finish(job)
         self._clear()

@@ -7,7 +7,9 @@ between their values; neighbours that are late together are counted as the few e
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from statistics import fmean, stdev
 from typing import TypeVar
 
@@ -24,12 +26,29 @@ def mean_between(values: Sequence[float]) -> Between:
     return middle - off, middle + off
 
 
-def percentile_between(values: Sequence[tuple[float, float]], p: float) -> Between:
-    """Between which the percentile lies, of (value, how many) in the order of time; it ends with the largest that was seen."""
-    ordered = sorted(values)
-    low, high = share_between(values, _at(ordered, p))
+class Ranks:
+    """Values by size, each with how many there are of it, sorted once for every share that is asked for."""
+
+    def __init__(self, values: Iterable[tuple[float, float]]) -> None:
+        ordered = sorted(values)
+        self.values = [value for value, _ in ordered]
+        self.up_to = list(accumulate(count for _, count in ordered))  # how many are no larger
+        self.count = math.fsum(count for _, count in ordered)
+
+    def at(self, p: float) -> float:
+        """The value that a share `p` of all stay within."""
+        return self.values[min(bisect_left(self.up_to, p * self.count - 1e-9), len(self.values) - 1)]
+
+
+def percentile_between(values: Sequence[tuple[float, float]], p: float, ranks: Ranks | None = None) -> Between:
+    """Between which the percentile lies, of (value, how many) in the order of time; it ends with the largest that was seen.
+
+    `ranks`: of the same values, where they are known.
+    """
+    ranks = ranks or Ranks(values)
+    low, high = share_between(values, ranks.at(p))
     off = (high - low) / 2
-    return _at(ordered, p - off), _at(ordered, min(1.0, p + off))
+    return ranks.at(p - off), ranks.at(min(1.0, p + off))
 
 
 def share_between(values: Sequence[tuple[float, float]], cut: float) -> Between:
@@ -46,12 +65,3 @@ def _cut(values: Sequence[_T]) -> list[Sequence[_T]]:
 def _over(values: Sequence[tuple[float, float]], cut: float) -> float:
     """The share that is longer."""
     return math.fsum(count for value, count in values if value > cut) / math.fsum(count for _, count in values)
-
-
-def _at(ordered: Sequence[tuple[float, float]], p: float) -> float:
-    left = p * math.fsum(count for _, count in ordered) - 1e-9
-    for value, count in ordered:
-        left -= count
-        if left <= 0:
-            return value
-    return ordered[-1][0]

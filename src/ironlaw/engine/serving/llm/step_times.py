@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ironlaw.engine.device.machine import Hardware, Plan
@@ -53,11 +53,16 @@ class Line:
 
     xs: tuple[float, ...]
     ys: Sequence[float]
+    pieces: dict[int, tuple[float, ...]] = field(default_factory=dict, compare=False, repr=False)  # by the point at their end
 
     def at(self, x: float) -> float:
+        i = bisect_right(self.xs, x, 1, len(self.xs) - 1)
+        left, width, low, rise = self.pieces.get(i) or self._piece(i)
+        return low + rise * (x - left) / width
+
+    def _piece(self, i: int) -> tuple[float, ...]:
         xs, ys = self.xs, self.ys
-        i = bisect_right(xs, x, 1, len(xs) - 1)
-        return ys[i - 1] + (ys[i] - ys[i - 1]) * (x - xs[i - 1]) / (xs[i] - xs[i - 1])
+        return self.pieces.setdefault(i, (xs[i - 1], xs[i] - xs[i - 1], ys[i - 1], ys[i] - ys[i - 1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +72,18 @@ class Grid:
     xs: tuple[float, ...]
     ys: tuple[float, ...]
     rows: Sequence[Sequence[float]]  # rows[i][j] is at (xs[i], ys[j])
+    cells: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict, compare=False, repr=False)  # by the corner at their end
 
     def at(self, x: float, y: float) -> float:
-        xs, ys = self.xs, self.ys
-        i, j = bisect_right(xs, x, 1, len(xs) - 1), bisect_right(ys, y, 1, len(ys) - 1)
-        u, v = (x - xs[i - 1]) / (xs[i] - xs[i - 1]), (y - ys[j - 1]) / (ys[j] - ys[j - 1])
-        low, high = self.rows[i - 1], self.rows[i]
-        return (1 - u) * (low[j - 1] + v * (low[j] - low[j - 1])) + u * (high[j - 1] + v * (high[j] - high[j - 1]))
+        i, j = bisect_right(self.xs, x, 1, len(self.xs) - 1), bisect_right(self.ys, y, 1, len(self.ys) - 1)
+        left, width, top, height, low, low_rise, high, high_rise = self.cells.get((i, j)) or self._cell(i, j)
+        u, v = (x - left) / width, (y - top) / height
+        return (1 - u) * (low + v * low_rise) + u * (high + v * high_rise)
+
+    def _cell(self, i: int, j: int) -> tuple[float, ...]:
+        xs, ys, low, high = self.xs, self.ys, self.rows[i - 1], self.rows[i]
+        sides = xs[i - 1], xs[i] - xs[i - 1], ys[j - 1], ys[j] - ys[j - 1]
+        return self.cells.setdefault((i, j), (*sides, low[j - 1], low[j] - low[j - 1], high[j - 1], high[j] - high[j - 1]))
 
 
 @dataclass(frozen=True, slots=True)
