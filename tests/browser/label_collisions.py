@@ -85,7 +85,7 @@ function emptiness(figure, width, texts) {
   });
 }
 function collisions(figure, width, filled) {
-  const ui = { id: "p", local: {}, widths: new Map(), drawn: new Map(), tall: new Set() };
+  const ui = { id: "p", local: {}, widths: new Map(), drawings: new WeakMap(), tall: new Set() };
   const texts = [];
   const drawn = plotView(figure, figure.id, width, { ui, spec: {}, line: {} });
   walk(drawn, texts);

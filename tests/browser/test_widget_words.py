@@ -74,7 +74,7 @@ def boxes(page: Page, figure: dict, width: int) -> list[dict]:
     """Where the words of a figure lie, drawn that wide."""
     draw = """([figure, width]) => {
       document.body.innerHTML = "<div id=here style='font: 13px sans-serif'></div>";
-      const ui = { id: "t", local: {}, tall: new Set(), widths: new Map([["f", width]]), drawn: new Map(), watch() {} };
+      const ui = { id: "t", local: {}, tall: new Set(), widths: new Map([["f", width]]), drawings: new WeakMap(), watch() {} };
       patch(document.getElementById("here"), plotView(figure, "f", width, { ui, spec: { dials: [] }, redraw() {} }));
       return [...document.querySelectorAll("text:not([transform])")].filter((t) => !t.matches(".il-tick, .il-axis")).map((t) => {
         const { left, right, top, bottom } = t.getBoundingClientRect();
@@ -180,7 +180,7 @@ def test_dials_come_before_the_pictures_for_the_keyboard_and_after_them_on_a_pho
     for name in ("dials", "pins", "chain", "readouts", "export", "permalink", "numbers", "tabs", "instrument"):
         blank.add_script_tag(content=script((name,)))
     order = """() => {
-      const ui = { id: "t", local: {}, tall: new Set(), widths: new Map(), drawn: new Map(), watch() {} };
+      const ui = { id: "t", local: {}, tall: new Set(), widths: new Map(), drawn: new Map(), drawings: new WeakMap(), watch() {} };
       const dial = { id: "fused", type: "switch", label: "Fusion", value: false };
       const line = { state: {}, turn() {} };
       const ctx = { spec: { title: "T", dials: [dial] }, state: { dials: {} }, view: { note: "<p>n</p>" }, ui, line, redraw() {} };
@@ -193,6 +193,40 @@ def test_dials_come_before_the_pictures_for_the_keyboard_and_after_them_on_a_pho
     top = {name: page.locator(f".il-{name}").bounding_box()["y"] for name in ("show", "dials")}
     assert top["show"] < top["dials"]
     page.context.close()
+
+
+def test_in_haste_what_is_late_waits_until_the_next_time(blank: Page) -> None:
+    """And then it comes, although the description is the same one as before."""
+    told = """() => {
+      const root = document.body.appendChild(document.createElement("div"));
+      const tree = (n) => h("div", {}, h("p", { key: "picture" }, n), h("g", { key: "over" }, h("p", { key: "targets", late: true }, n)));
+      const [first, then, says] = [tree("1"), tree("2"), []];
+      for (const [item, haste] of [[first, true], [then, true], [then, false]]) {
+        patch(root, item, haste);
+        says.push(root.textContent);
+      }
+      root.remove();
+      return says;
+    }"""
+    assert blank.evaluate(told) == ["11", "21", "22"]
+
+
+def test_an_axis_that_changes_keeps_its_nodes(blank: Page) -> None:
+    kept = """() => {
+      const root = document.body.appendChild(document.createElement("div"));
+      const draw = (end) => {
+        const [x, y] = [{ scale: "linear", unit: "s" }, { scale: "band", names: ["a"] }];
+        const figure = { id: "f", title: "", text: "", x, y, marks: [{ type: "bar", x: end, y: "a" }] };
+        patch(root, h("g", {}, axesView(layout(figure, 600))));
+        return [...root.querySelectorAll("text")];
+      };
+      const [before, after] = [draw(1), draw(1.9)];
+      root.remove();
+      const stay = after.filter((node) => before.includes(node));
+      return [before[0].textContent !== after[1].textContent, stay.length, Math.min(before.length, after.length)];
+    }"""
+    moved, stay, most = blank.evaluate(kept)
+    assert moved and stay >= most - 1
 
 
 def test_what_came_of_a_commit_takes_the_focus(blank: Page) -> None:

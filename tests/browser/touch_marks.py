@@ -18,7 +18,7 @@ window.touch = (figure, dials, width, hidden) => {
   document.body.append(root);
   const turns = [];
   const each = (make) => Object.fromEntries(dials.map((dial) => [dial.id, make(dial)]));
-  const ui = { id: "t", local: {}, widths: new Map([[figure.id, width]]), drawn: new Map(), tall: new Set(), watch: () => {} };
+  const ui = { id: "t", local: {}, widths: new Map([[figure.id, width]]), drawings: new WeakMap(), tall: new Set(), watch: () => {} };
   const turn = (id, value, also = {}) => turns.push({ [id]: value, ...also });
   const line = { state: { dials: each((dial) => dial.value) }, turn };
   const view = { dials: hidden ? each(() => ({ hidden: true })) : {} };

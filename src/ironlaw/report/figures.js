@@ -11,7 +11,7 @@ function stage(root) {
   tip.hidden = true;
   tip.setAttribute("aria-hidden", "true"); // what it says is also in the name of what it belongs to
   root.append(piece, tip);
-  const ui = { id: unique("report"), local: {}, tip, widths: new Map(), drawn: new Map() };
+  const ui = { id: unique("report"), local: {}, tip, widths: new Map(), drawings: new WeakMap() };
   root.addEventListener("keydown", (event) => event.key === "Escape" && hideTip(ui));
   let figure = null;
   let frame = 0;
@@ -36,7 +36,7 @@ function stage(root) {
     watched.add(node);
   };
   typeface.then(() => {
-    ui.drawn.clear();
+    ui.drawings = new WeakMap();
     redraw();
   });
   return (next) => {

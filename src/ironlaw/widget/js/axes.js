@@ -68,24 +68,21 @@ function revealPair(figure) {
   return prediction && truth ? { prediction, truth } : null;
 }
 
+// An axis that changes keeps its nodes: a new one for each tick would cost as much as the rest of the picture.
 function axesView(plan) {
   const { figure, box, x, y, height, width } = plan;
   if (figure.plain) return [];
   const out = [];
   if (!x.band && !figure.counted) {
     const inside = (tick) => Math.min(Math.max(x.at(tick.value), measure(tick.text) / 2), width - measure(tick.text) / 2);
-    for (const tick of ticksOf(x, (t) => measure(t.text), 12, inside)) {
-      const at = x.at(tick.value);
-      out.push(h("path", { key: `gx${tick.value}`, class: "il-grid", d: `M${at},${box.top}V${box.bottom}` }));
-      out.push(h("text", { key: `tx${tick.value}`, class: "il-tick", x: inside(tick), y: box.bottom + 17, "text-anchor": "middle" }, tick.text));
-    }
+    const ticks = ticksOf(x, (t) => measure(t.text), 12, inside);
+    out.push(h("path", { key: "gx", class: "il-grid", d: ticks.map((tick) => `M${x.at(tick.value).toFixed(1)},${box.top}V${box.bottom}`).join("") }));
+    out.push(...ticks.map((tick, i) => h("text", { key: `tx${i}`, class: "il-tick", x: inside(tick), y: box.bottom + 17, "text-anchor": "middle" }, tick.text)));
   } else if (x.band) out.push(...figure.x.names.map((name) => h("text", { key: `nx${name}`, class: "il-name", x: x.at(name), y: box.bottom + 17, "text-anchor": "middle" }, shortened(name, x.step - 4))));
   if (!y.band) {
-    for (const tick of ticksOf(y, () => SIZE, 14)) {
-      const at = y.at(tick.value);
-      out.push(h("path", { key: `gy${tick.value}`, class: "il-grid", d: `M${box.left},${at}H${box.right}` }));
-      out.push(h("text", { key: `ty${tick.value}`, class: "il-tick", x: box.left - 6, y: at + 4.5, "text-anchor": "end" }, tick.text));
-    }
+    const ticks = ticksOf(y, () => SIZE, 14);
+    out.push(h("path", { key: "gy", class: "il-grid", d: ticks.map((tick) => `M${box.left},${y.at(tick.value).toFixed(1)}H${box.right}`).join("") }));
+    out.push(...ticks.map((tick, i) => h("text", { key: `ty${i}`, class: "il-tick", x: box.left - 6, y: y.at(tick.value) + 4.5, "text-anchor": "end" }, tick.text)));
     out.push(h("text", { key: "y-axis", class: "il-axis", x: 0, y: 13 }, axisName(figure.y, width)));
   }
   const across = axisName(figure.x, width);

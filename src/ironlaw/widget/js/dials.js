@@ -5,7 +5,7 @@
 function dialsView(dials, ctx) {
   const { ui, spec, state } = ctx;
   const rest = dials.filter((dial) => dial.more);
-  const shown = dials.filter((dial) => !dial.more).map((dial) => dialView(dial, ctx));
+  const shown = dials.filter((dial) => !dial.more).map((dial) => dialInTurn(dial, ctx));
   if (!rest.length) return shown;
   const all = spec.dials.filter((dial) => dial.more);
   const stand = JSON.stringify([all.map((dial) => state.dials?.[dial.id] ?? dial.value), rest.map((dial) => dial.id)]);
@@ -16,7 +16,18 @@ function dialsView(dials, ctx) {
   // "toggle" comes in a task of its own, and a redraw before it would close the fold again
   const click = (event) => { ui.local.restOpen = !event.currentTarget.parentNode.open; };
   return [...shown, h("details", { key: "rest", class: "il-rest", open: Boolean(ui.local.restOpen), ontoggle: toggle },
-    h("summary", { onclick: click }, `More dials (${rest.length})`), h("div", { class: "il-rest-dials" }, rest.map((dial) => dialView(dial, ctx))))];
+    h("summary", { onclick: click }, `More dials (${rest.length})`), h("div", { class: "il-rest-dials" }, rest.map((dial) => dialInTurn(dial, ctx))))];
+}
+
+// A dial that stands where it stood comes after the picture.
+function dialInTurn(dial, ctx) {
+  const { ui, view, line } = ctx;
+  const [name, value] = [`dial:${dial.id}`, standing(dial, ctx)];
+  const last = ui.drawn.get(name);
+  if (ui.pictureFirst && last && !view.error && dial.id !== line.touched && last.value === value) return last.item;
+  const item = dialView(dial, ctx);
+  ui.drawn.set(name, { value, item });
+  return item;
 }
 
 function dialView(dial, ctx) {

@@ -27,7 +27,7 @@ function dress(node, attributes) {
 }
 
 function give(node, key, value, before) {
-  if (key === "key" || key === "after") return;
+  if (key === "key" || key === "after" || key === "late") return;
   if (key === "html") {
     if (value !== before) node.innerHTML = value ?? "";
   } else if (key.startsWith("on")) node[key] = value ?? null;
@@ -43,10 +43,18 @@ const fits = (node, item) => {
   return node.nodeType === 1 && node.localName === item.tag && (attributesOf.get(node)?.key ?? undefined) === item.key;
 };
 
-// Lays `items` over the children of `parent`.
-const patch = (parent, items) => lay(parent, flat([items]));
+// Lays `items` over the children of `parent`. In haste, what is marked `late` stays as it was until the next time.
+let hasty = false;
+function patch(parent, items, haste = false) {
+  const outer = hasty; // a film inside a piece lays its own
+  hasty = haste;
+  lay(parent, flat([items]));
+  hasty = outer;
+}
 
+// True where all of them lie.
 function lay(parent, items) {
+  let whole = true;
   let rest = null; // key -> node, of what is still to be laid; looked up only where something is out of place
   let keys = null;
   let at = parent.firstChild;
@@ -66,13 +74,20 @@ function lay(parent, items) {
       if (node.data !== String(item)) node.data = String(item);
       continue;
     }
-    if (itemOf.get(node) === item) continue;
-    itemOf.set(node, item);
-    if (!("html" in item.attributes)) lay(node, item.children); // a select's options stand before its value is set
-    dress(node, item.attributes);
+    const before = itemOf.get(node);
+    if (before === item) continue;
+    if (hasty && before !== undefined && item.attributes.late) {
+      whole = false;
+      continue;
+    }
+    const laid = "html" in item.attributes || lay(node, item.children); // a select's options stand before its value is set
+    whole &&= laid;
+    itemOf.set(node, laid ? item : null);
+    if (attributesOf.get(node) !== item.attributes) dress(node, item.attributes);
     item.attributes.after?.(node);
   }
   while (at) at = removeNode(at);
+  return whole;
 }
 
 const keyOf = (node) => attributesOf.get(node)?.key;

@@ -2,14 +2,18 @@
 
 const TALL = 300; // px: a picture over this leaves no room for dials under it on a phone
 
-// Drawn again only when something in `from` has changed: a turn of a dial that leaves a figure as it is costs nothing.
+// Drawn again only when something in `from` has changed: a turn of a dial that leaves a figure as it is, or brings one back, costs nothing.
 function figureView(figure, ctx, i) {
   const { ui, spec } = ctx;
   const id = figure.id ?? `figure-${i}`;
   const width = ui.widths.get(id) ?? ui.widths.get(roomOf(figure)) ?? 0;
-  const from = [figure, width, spec, ui.local[`at:${id}`], ui.local[`table:${id}`], holdState(figure, ctx)];
-  return memoize(ui.drawn, id, from, () => freshFigure(figure, id, width, ctx));
+  const from = [id, width, spec, ui.local[`at:${id}`], ui.local[`table:${id}`], holdState(figure, ctx)];
+  const item = memoize(ui.drawings, figure, from, () => freshFigure(figure, id, width, ctx));
+  if (!ui.ahead) ui.tall?.[high.has(figure) ? "add" : "delete"](id);
+  return item;
 }
+
+const high = new WeakSet(); // figures that were drawn higher than that
 
 // A picture that is shown for the first time has the room of the last one of its width, until its own is measured.
 const roomOf = (figure) => `:${figure.width ?? "full"}`;
@@ -28,7 +32,7 @@ function freshFigure(figure, id, width, ctx) {
 function plotView(figure, id, width, ctx) {
   const { ui } = ctx;
   const plan = layout(figure, width);
-  ui.tall?.[plan.height > TALL ? "add" : "delete"](id);
+  high[plan.height > TALL ? "add" : "delete"](figure);
   Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], first: [], later: [], sides: [], ending: [], dimmed: figure.marks.some((mark) => mark.emphasis), holds: (mark) => holdsOf(mark, ctx).map(({ hold }) => hold.axis) });
   const { box, height } = plan;
   for (const { left, right, lane } of plan.over.placed.values()) plan.taken.push({ left, right, top: box.top - 9 - LINE * lane - SIZE, bottom: box.top - 4 - LINE * lane });

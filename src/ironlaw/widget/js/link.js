@@ -7,6 +7,7 @@ const REST = 300; // ms without a turn until the dials are at rest
 const KEEP = "ironlaw:dials:";
 const STORE = 100; // ms until where the dials stand is stored: not in the frame of a key
 const PLACES = 32; // views that are kept while a dial is being turned
+const FIGURES = 128; // pictures that are kept as read
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
@@ -206,6 +207,7 @@ function link(model, redraw, show) {
       visit(place ? JSON.stringify(place) : asked, view);
       if (place) {
         lookedAhead = -PATIENCE;
+        if (known().get(JSON.stringify(place)) === view) line.onAhead?.(view);
       } else if (view.seq >= (looked?.seq ?? 0)) {
         looked = view;
         show();
@@ -221,20 +223,25 @@ function valueOf(dial, text) {
   return dial.type === "switch" ? text === "true" : Number(text);
 }
 
-// The view as it is drawn. Each figure comes as a text of its own: one whose text is as before stays the same object.
+// The view as it is drawn. Each figure comes as a text of its own: one whose text came before is the same object as then.
 function views(newest) {
-  const known = new Map(); // place -> text and figure
+  const known = new Map(); // text -> figure, those seen last at the end
   let raw, view = {};
-  const figure = (text, i) => {
-    if (known.get(i)?.text !== text) known.set(i, { text, figure: JSON.parse(text) });
-    return known.get(i).figure;
+  const figure = (text) => {
+    const made = known.get(text) ?? JSON.parse(text);
+    known.delete(text);
+    known.set(text, made);
+    if (known.size > FIGURES) known.delete(known.keys().next().value);
+    return made;
   };
-  return () => {
+  const read = (now) => (now.figures ? { ...now, figures: now.figures.map(figure), motions: now.motions?.map(figure) } : now);
+  const latest = () => {
     const now = newest();
-    if (now !== raw) view = now.figures ? { ...now, figures: now.figures.map(figure), motions: now.motions?.map((text, i) => figure(text, `motion ${i}`)) } : now;
+    if (now !== raw) view = read(now);
     raw = now;
     return view;
   };
+  return Object.assign(latest, { read });
 }
 
 const storeKey = (model) => model.get("spec")?.store && KEEP + model.get("spec").store;

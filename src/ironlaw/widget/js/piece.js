@@ -15,8 +15,9 @@ function render({ model, el, signal }) {
   home.append(root, tip);
   home.addEventListener("keydown", (event) => event.key === "Escape" && hideTip(ui));
   el.append(home);
-  const ui = { id: unique("piece"), local: {}, tip, widths: new Map(), drawn: new Map(), tall: new Set(), ends: [] };
+  const ui = { id: unique("piece"), local: {}, tip, widths: new Map(), drawn: new Map(), drawings: new WeakMap(), tall: new Set(), ends: [] };
   const view = views(() => line.view());
+  const later = window.requestIdleCallback ?? setTimeout;
   let frame = 0;
   let late = 0;
   let rest = 0;
@@ -28,13 +29,16 @@ function render({ model, el, signal }) {
     rest = clearTimeout(rest);
     const began = performance.now();
     const renderer = RENDERERS[model.get("kind")];
-    patch(root, renderer({ spec: model.get("spec") ?? {}, state: line.state, view: view(), line, ui, redraw }));
-    root.className = `il-piece il-${model.get("kind")} ${moving}`;
+    patch(root, renderer({ spec: model.get("spec") ?? {}, state: line.state, view: view(), line, ui, redraw }), ui.pictureFirst && !pointed());
+    const named = `il-piece il-${model.get("kind")} ${moving}`;
+    if (root.className !== named) root.className = named;
     refreshTip(ui);
     // for tests and benchmarks: which answer is on screen, and what drawing it took
     root.dataset.seq = view().seq ?? 0;
     root.dataset.ms = (performance.now() - began).toFixed(1);
   };
+  // somebody holds a mark, has it in focus, or reads what it tells
+  const pointed = () => ui.held || !tip.hidden || Boolean(root.getRootNode().activeElement?.closest(".il-targets"));
   const redraw = () => {
     frame ||= requestAnimationFrame(draw);
   };
@@ -62,13 +66,14 @@ function render({ model, el, signal }) {
     if (moving) frame = requestAnimationFrame(drawRest);
     model.onView?.(line.view()); // where the page itself goes along, its address say
   };
-  let later = 0;
+  let restoring = 0;
   const onSpec = () => {
     // a new spec may come with a new state just behind it; only then is it known whether the kept dials differ
-    clearTimeout(later);
-    later = setTimeout(line.restore, 60);
+    clearTimeout(restoring);
+    restoring = setTimeout(line.restore, 60);
     redraw();
   };
+  line.onAhead = (next) => later(() => drawAhead(view.read(next).figures, { spec: model.get("spec") ?? {}, state: line.state, view: view(), line, ui, redraw }));
   model.on("change:view", onView);
   model.on("change:spec", onSpec);
   model.on("change:state", line.onState);
@@ -89,6 +94,7 @@ function render({ model, el, signal }) {
   draw();
   typeface.then(() => {
     ui.drawn.clear();
+    ui.drawings = new WeakMap();
     redraw();
   });
   line.restore();
@@ -97,7 +103,7 @@ function render({ model, el, signal }) {
     cancelAnimationFrame(frame);
     clearTimeout(late);
     clearTimeout(rest);
-    clearTimeout(later);
+    clearTimeout(restoring);
     watch.disconnect();
     line.stop();
     for (const end of ui.ends) end();

@@ -1,7 +1,8 @@
 // One picture at a time beside the dials: the others are tabs. Small pictures that follow each other share one, and on a phone those that
 // have a name for it (`alone`) have a tab each: two under each other leave no room for dials.
 
-const onPhone = () => matchMedia("(max-width: 40rem)").matches;
+const phone = matchMedia("(max-width: 40rem)");
+const onPhone = () => phone.matches;
 const tabName = (figure) => (onPhone() && figure.alone) || (figure.tab ?? figure.title);
 
 function groupsOf(figures) {
@@ -39,12 +40,21 @@ function follow({ spec, line, ui }, groups, front) {
   else if (before && groups[front] && !changed.includes(groups[front])) ui.local.tab = changed[0][0].id;
 }
 
+// Where a dial will stand if its turn goes on: read and drawn while the page has nothing else to do, so that the turn finds it done.
+function drawAhead(figures, ctx) {
+  ctx.ui.ahead = true;
+  figures.forEach(drawingOf);
+  figures.filter((figure) => ctx.ui.front?.includes(figure.id)).forEach((figure, i) => figureView(figure, { ...ctx, apart: true }, i));
+  ctx.ui.ahead = false;
+}
+
 function tabsView(ctx) {
   const { ui, view } = ctx;
   const groups = groupsOf(view.figures ?? []);
   const front = () => Math.max(0, groups.findIndex((group) => group.some((figure) => figure.id === ui.local.tab)));
   follow(ctx, groups, front());
   const at = front();
+  ui.front = groups[at]?.map((figure) => figure.id);
   if (groups.length < 2) return { tabs: null, shown: groups[0] ?? [] };
   const choose = (i) => {
     ui.local.followed = ctx.line.turns;

@@ -25,7 +25,7 @@ function targetsView(targets, id, plan, size, ctx) {
   const movable = holds.filter((each) => each.length).length;
   const words = [told.length && `${told.length} values. Arrow keys go from one to the next.`, movable && `${movable} can be moved.`].filter(Boolean).join(" ");
   return h("svg", {
-    key: "targets", class: "il-targets", role: "group", "aria-label": `${plan.figure.title}: ${words}`, "data-down": plan.rows ? "true" : null, ...size,
+    key: "targets", late: true, class: "il-targets", role: "group", "aria-label": `${plan.figure.title}: ${words}`, "data-down": plan.rows ? "true" : null, ...size,
     onpointermove: (event) => {
       if (ui.held) return;
       const i = nearest(event, targets, root(event));
