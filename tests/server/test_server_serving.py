@@ -1,5 +1,6 @@
 """`serve` as a user meets it: one line, a free port, a clean stop."""
 
+import asyncio
 import os
 import queue
 import re
@@ -146,6 +147,30 @@ def test_a_killed_server_comes_back_with_its_secret_and_a_stopped_one_with_anoth
     assert server.line() == first
     server.stop()
     assert served(port, **home).line() != first
+
+
+def test_a_secret_comes_back_for_a_few_minutes_after_the_server_was_last_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A cookie that somebody caught at the empty port is worth nothing after that."""
+    monkeypatch.setenv("IRONLAW_HOME", str(tmp_path))
+    first = secret.token(2718)
+    file = tmp_path / "server" / "2718.token"
+    began = file.stat().st_mtime - 200
+    os.utime(file, (began, began))
+    kept: list[float] = []
+
+    async def once(seconds: float) -> None:
+        kept.append(file.stat().st_mtime - began)
+        file.unlink()
+
+    monkeypatch.setattr(secret.asyncio, "sleep", once)
+    asyncio.run(secret.keep_fresh(2718, first))
+    assert len(kept) == 1 and kept[0] > 190  # a server that runs keeps it new
+    assert secret.token(2718) != first
+    again = secret.token(2718)
+    assert secret.token(2718) == again
+    late = file.stat().st_mtime - secret.AGAIN_S - 1
+    os.utime(file, (late, late))
+    assert secret.token(2718) != again
 
 
 def test_no_token_is_said_aloud(served):

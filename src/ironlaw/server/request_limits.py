@@ -15,6 +15,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS_S = 10.0  # for the headers of a request, from the first byte or the connection's start
+STALL_S = 30.0  # in which a client must take some of what it asked for
 PAGES = 250  # labs that may be open at once, unless `ironlaw labs --pages` says otherwise
 PER_PAGE, BESIDE = 4, 64  # connections: a page's two sockets and what it fetches; the start page, strangers
 MOST_WAITING = 256  # connections without a whole request
@@ -26,6 +27,8 @@ SOCKET_MESSAGE = 2**20  # bytes of one WebSocket message
 
 class Patient(H11Protocol):
     """uvicorn's HTTP/1.1, for a limited time and a limited number."""
+
+    stall: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -44,7 +47,30 @@ class Patient(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.stop_waiting()
+        self.stop_watching()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.watch(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        self.stop_watching()
+        super().resume_writing()
+
+    def watch(self, size: int) -> None:
+        """Give up on a client that has taken no byte when it is looked at again."""
+        self.stop_watching()
+
+        def look() -> None:
+            left = self.transport.get_write_buffer_size()
+            self.watch(left) if left < size else self.give_up()
+
+        self.stall = self.loop.call_later(STALL_S, look)
+
+    def stop_watching(self) -> None:
+        if self.stall is not None:
+            self.stall.cancel()
 
     def wait(self) -> None:
         if self not in WAITING and not self.transport.is_closing():

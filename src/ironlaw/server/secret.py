@@ -1,11 +1,14 @@
 """The secret of a running server: chosen or random, and two files that only its user can read.
 
 `<port>.token` lets a server that was killed come back with the same secret, so that pages which are open find it again; a clean stop
-removes it. `<port>.html` sends a browser to the address: an address on a command line could be read by everybody (`ps`).
+removes it. It may come back for a few minutes only: meanwhile those pages show their cookie to whoever has taken the port, and with the
+secret that cookie would be valid again. `<port>.html` sends a browser to the address: an address on a command line could be read by
+everybody (`ps`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import secrets
@@ -22,7 +25,7 @@ FOLDER = "server"
 VARIABLE = "IRONLAW_LABS_TOKEN"
 LENGTH = 16  # characters that a chosen one needs at least
 VALID = re.compile(rf"[A-Za-z0-9._~-]{{{LENGTH},200}}")  # as it is in an address
-DAY_S = 86_400.0  # how long one may come back
+FRESH_S, AGAIN_S = 20.0, 300.0  # how often a server that runs says so; how long after the last time its secret may come back
 
 
 def checked(token: str, source: str) -> str:
@@ -48,11 +51,11 @@ def token(port: int, chosen: str | None = None) -> str:
 
 
 def left_behind(port: int) -> str | None:
-    """The token of a server that was killed less than a day ago. Nobody else may have been able to read or write it."""
+    """The token of a server that was killed less than five minutes ago. Nobody else may have been able to read or write it."""
     try:
         path = home.folder() / FOLDER / f"{port}.token"
         status = path.lstat()
-        if not stat.S_ISREG(status.st_mode) or time.time() - status.st_mtime > DAY_S:
+        if not stat.S_ISREG(status.st_mode) or time.time() - status.st_mtime > AGAIN_S:
             return None
         if os.name == "posix" and (status.st_uid != os.getuid() or status.st_mode & 0o077):
             return None
@@ -60,6 +63,14 @@ def left_behind(port: int) -> str | None:
     except (OSError, ValueError, IronlawError):
         return None
     return text if VALID.fullmatch(text) else None
+
+
+async def keep_fresh(port: int, token: str | None) -> None:
+    """As long as the server runs, if its token may come back."""
+    while left_behind(port) == token:
+        with suppress(OSError, IronlawError):
+            os.utime(home.folder() / FOLDER / f"{port}.token")
+        await asyncio.sleep(FRESH_S)
 
 
 def redirect_file(port: int, address: str) -> Path:

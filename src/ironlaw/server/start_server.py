@@ -6,6 +6,7 @@ labs are imported in the background after it.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import gc
 import os
@@ -48,14 +49,16 @@ def serve(
     except ImportError as error:
         raise MissingExtra(f"the page needs {error.name}; install it with: pip install starlette uvicorn") from None
     from ironlaw.pages.lab_catalogue import LABS
-    from ironlaw.server import request_limits
+    from ironlaw.server import log_lines, request_limits
     from ironlaw.server.app import create_app
+    from ironlaw.server.patient_socket import PatientSocket
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
             if self.started:
                 say(f"ironlaw labs: {url}")
+                self.fresh = asyncio.create_task(secret.keep_fresh(actual, token))
                 threading.Thread(target=warm, args=(app,), daemon=True).start()
                 if open_browser and has_display():
                     # the call may return late, or never
@@ -78,7 +81,7 @@ def serve(
     if not token:
         say(OPEN)
     config: dict[str, Any] = {"log_level": "warning", "access_log": False, "proxy_headers": False, "server_header": False}
-    config |= {"http": request_limits.Patient, "ws_max_size": request_limits.SOCKET_MESSAGE, "ws_max_queue": 8}
+    config |= {"http": request_limits.Patient, "ws": PatientSocket, "ws_max_size": request_limits.SOCKET_MESSAGE, "ws_max_queue": 8}
     most = request_limits.allow_descriptors(pages or request_limits.PAGES)
     if pages and most < pages:
         say(f"this system allows ironlaw too few open files for {pages} labs at once; {most} may be open (ulimit -n raises it)")
@@ -93,6 +96,7 @@ def serve(
     ledger.start()
     ledger.join(LEDGER_S)  # or the first page would wait for it; a database that does not answer holds up nothing
     server = Server(uvicorn.Config(app, timeout_graceful_shutdown=2, **config))
+    log_lines.say_each_once()
     with sock, suppress(KeyboardInterrupt):
         server.run(sockets=[sock])
     say("ironlaw labs: stopped")
