@@ -202,10 +202,11 @@ def job(request, send):
     sleeping = [sys.executable, "-c", "import time; time.sleep(600)"]
     plain = subprocess.Popen(sleeping)
     daemon = subprocess.Popen(sleeping, start_new_session=True)
+    unmarked = subprocess.Popen(sleeping, start_new_session=True, env={{}})
     forked = os.fork()
     if not forked:
         time.sleep(600)
-    send([os.getpid(), plain.pid, daemon.pid, forked])
+    send([os.getpid(), plain.pid, daemon.pid, unmarked.pid, forked])
     {end}
 """
 
@@ -213,13 +214,13 @@ def job(request, send):
 @linux
 @pytest.mark.parametrize("end", ["return 1", "sys.exit(0)", "os._exit(0)", "os.kill(os.getpid(), 9)", "time.sleep(600)"])
 def test_nothing_that_it_started_survives(job, end):
-    """Children, a daemon in a session of its own, and a fork that holds the pipes open."""
+    """Children, a daemon in a session of its own, one without an environment too, and a fork that holds the pipes open."""
     pids = []
     try:
         job(CHILDREN.format(end=end), on_part=pids.extend, limit_s=5.0)
     except BadValue:
         assert end != "return 1"
-    assert len(pids) == 4 and all(gone(pid) for pid in pids)
+    assert len(pids) == 5 and all(gone(pid) for pid in pids)
 
 
 PARENT = """
@@ -234,7 +235,8 @@ import os, subprocess, sys, time
 
 def job(request, send):
     sleeping = [sys.executable, "-c", "import time; time.sleep(600)"]
-    send([os.getpid(), *(subprocess.Popen(sleeping, start_new_session=daemon).pid for daemon in (False, True))])
+    environments = ((False, None), (True, None), (True, {}))
+    send([os.getpid(), *(subprocess.Popen(sleeping, start_new_session=daemon, env=env).pid for daemon, env in environments)])
     time.sleep(600)
 """
 
@@ -251,7 +253,7 @@ def test_it_ends_with_its_parent(tmp_path, name):
     ) as parent:
         assert parent.stdout is not None
         pids = [int(word) for word in parent.stdout.readline().split()]
-        assert len(pids) == 3
+        assert len(pids) == 4
         parent.send_signal(getattr(signal, name))
         try:
             parent.wait(120)
@@ -274,9 +276,56 @@ def test_only_its_own_processes_are_ended():
         process_group.end(other, "other")
 
 
+def test_what_the_file_writes_into_the_channel_is_not_taken_for_ours(job):
+    """Messages that look like ours, nonsense, and half a line before a real one."""
+    lines = ['{"result": 5}', '{"part": 5}', '{"internal": "boom"}', '{"error": 5}', '{"key": "x", "result": 5}', "[" * 50, "", '{"resu']
+    code = f"""
+    def job(request, send):
+        for descriptor in range(3, 64):
+            try:
+                os.write(descriptor, {chr(10).join(lines).encode()!r})
+            except OSError:
+                pass
+        send("real")
+        return 7
+    """
+    parts = []
+    assert (job(code, on_part=parts.append), parts) == (7, ["real"])
+
+
+@posix
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("os.mkdir('x'); os.chdir('x'); os.rmdir('../x'); from pathlib import Path", "takes away the folder that it runs in"),
+        ("sys.path.clear()", r"takes away folders of sys\.path"),
+        ("sys.modules.clear()", r"takes away modules of sys\.modules"),
+    ],
+)
+def test_a_file_that_takes_away_what_we_need_is_named(tmp_path, monkeypatch, code, words):
+    """The file itself succeeds; what fails is ours, later."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "user.py").write_text(f"import os, sys\n{code}\n")
+    (tmp_path / "ours.py").write_text(
+        "def job(request, send):\n    import user\n    import os, sndhdr_that_is_not_there\n    return os.getcwd()\n"
+    )
+    with pytest.raises(BadValue, match=rf"user\.py {words}, .*; leave it as it was"):
+        worker_session.run("ours:job", None, name="user.py", limit_s=30)
+
+
+@posix
+def test_a_deleted_folder_is_named_before_anything_starts(tmp_path, monkeypatch):
+    (tmp_path / "x").mkdir()
+    monkeypatch.chdir(tmp_path / "x")
+    (tmp_path / "x").rmdir()
+    with pytest.raises(BadValue, match="the folder that this command runs in was deleted"):
+        worker_session.run("ours:job", None, name="user.py")
+
+
 @pytest.mark.parametrize(
     "message", [{}, {"error": 5}, {"error": {"kind": "x"}}, {"error": {"kind": "annotations", "message": "m", "field": ""}}]
 )
-def test_what_the_file_writes_into_the_channel_is_no_fault_of_ours(message):
+def test_a_message_that_we_never_send_is_refused(message):
     error = worker_session._error(message)
     assert isinstance(error, IronlawError) and str(error)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import IronlawError
-from ironlaw.worker import endings, process_group
+from ironlaw.worker import endings, process_group, supervisor
 
 Send = Callable[[Any], None]
 LONGEST_S = 1e6  # that faulthandler can wait
@@ -29,6 +29,7 @@ VICTIM = "800"  # of 1000: where memory runs out, Linux ends this process rather
 
 def main() -> None:
     """Never returns: the process ends at once, whatever threads and exit handlers the user's code has left."""
+    supervised = supervisor.supervise()
     requests, channel = os.dup(0), os.dup(1)  # copies are not inherited by what is started later
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -38,15 +39,18 @@ def main() -> None:
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write(VICTIM)
     request = json.loads(_line(requests))
-    threading.Thread(target=_end_with_parent, args=(requests, os.environ.get(process_group.MARK, "")), daemon=True).start()
+    threading.Thread(
+        target=_end_with_parent, args=(requests, "" if supervised else os.environ.get(process_group.MARK, "")), daemon=True
+    ).start()
     faulthandler.enable()
     sys.argv = [request["name"]]
-    own = os.getpid()
+    own, key, before = os.getpid(), request["key"], surroundings()
 
     def send(message: Any) -> None:
         if os.getpid() != own:  # the user's code has forked: one answer is enough
             os._exit(0)
-        content = memoryview(json.dumps(message).encode() + b"\n")
+        # the parent believes those with its key: the file may write to every descriptor that it finds, half a line too
+        content = memoryview(b"\n" + json.dumps({**message, "key": key}).encode() + b"\n")
         while content:
             content = content[os.write(channel, content) :]
 
@@ -54,6 +58,8 @@ def main() -> None:
     if 0 < request["limit_s"] < LONGEST_S:
         faulthandler.dump_traceback_later(request["limit_s"], file=channel)
     answer = _answer(request, lambda part: send({"part": part}))
+    if "internal" in answer and (changes := missing(before)):
+        answer = _refusal(endings.undermined(request["name"], changes))
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
@@ -77,6 +83,22 @@ def _answer(request: Any, send: Send) -> dict[str, Any]:
         if os.environ.get("IRONLAW_DEBUG"):
             traceback.print_exc()
         return {"internal": what}
+
+
+def surroundings() -> tuple[list[str], list[str]]:
+    return list(sys.path), list(sys.modules)
+
+
+def missing(before: tuple[list[str], list[str]]) -> str:
+    """What the user's code has taken away of the process that it shares with ours."""
+    path, modules = before
+    try:
+        os.getcwd()
+    except OSError:
+        return "the folder that it runs in"
+    if not {*path} <= {*sys.path}:
+        return "folders of sys.path"
+    return "modules of sys.modules" if not {*modules} <= {*sys.modules} else ""
 
 
 def _refusal(message: str) -> dict[str, Any]:
@@ -111,6 +133,8 @@ def _end_with_parent(requests: int, mark: str) -> None:
         os.read(requests, 1)
     except OSError:  # the user's code has closed it
         return
+    if not mark:
+        os._exit(1)  # the supervisor ends the rest
     process_group.end_marked(mark)
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)

@@ -40,3 +40,7 @@ def stopped(name: str, call: str, place: str) -> str:
 
 def failed(name: str, error: str, place: str) -> str:
     return f"{name} fails at {place}: {error}; fix it first"
+
+
+def undermined(name: str, what: str) -> str:
+    return f"{name} takes away {what}, and ironlaw needs that to go on; leave it as it was, or put it back before the file ends"

@@ -1,7 +1,8 @@
 """Ends a process together with everything that it started.
 
-On Linux and macOS the process leads a session of its own, so one signal reaches all of it. What has left the session (a daemon) is found
-on Linux by a mark in its environment, which every descendant inherits. On Windows `taskkill /T` follows the tree of processes.
+On Linux and macOS the process leads a session of its own, so one signal reaches all of it. On Linux what has left the session (a daemon) is
+adopted and ended by the process's supervisor, which SIGTERM asks for that; should that be gone, a mark in the environment, which every
+descendant inherits, finds most. On Windows `taskkill /T` follows the tree of processes.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ def end(process: subprocess.Popen[bytes], mark: str) -> None:
         with suppress(OSError, subprocess.SubprocessError):
             subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
     else:
+        if sys.platform == "linux" and process.poll() is None:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE_S)
         with suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()

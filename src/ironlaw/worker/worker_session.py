@@ -47,7 +47,7 @@ def run(job: str, request: Any, *, name: str, limit_s: float = 0.0, on_part: Par
 
 class Session:
     def __init__(self, name: str, limit_s: float) -> None:
-        self.name, self.limit_s, self.mark = name, limit_s, secrets.token_hex(8)
+        self.name, self.limit_s, self.mark, self.key = name, limit_s, secrets.token_hex(8), secrets.token_hex(8)
         self.deadline = float("inf")
         self.lines: queue.Queue[bytes] = queue.Queue()
         self.stacks: list[str] = []  # where the process was when its time was over
@@ -56,6 +56,10 @@ class Session:
 
     def start(self, request: Any) -> None:
         command = [sys.executable, "-P", "-c", BOOT, json.dumps(sys.path)]
+        try:
+            os.getcwd()
+        except OSError:
+            raise BadValue(f"the folder that this command runs in was deleted; change to another, then run {self.name} again") from None
         try:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **process_group.settings(self.mark)
@@ -70,17 +74,18 @@ class Session:
             self.threads.append(thread)
         assert self.process.stdin is not None
         with suppress(OSError):  # it has ended already, and `listen` will say how
-            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.write(json.dumps({**request, "key": self.key}).encode() + b"\n")
             self.process.stdin.flush()
 
     def listen(self, on_part: Part) -> Any:
         for line in self._answers():
             try:
                 message = json.loads(line)
-                if not isinstance(message, dict):  # the file may write to every descriptor that it finds
+                if not isinstance(message, dict) or message.get("key") != self.key:  # the file may write to every descriptor that it finds
                     raise ValueError
             except (ValueError, RecursionError):
-                self.stacks.append(line.decode("utf-8", "replace"))
+                if FRAME.search(text := line.decode("utf-8", "replace")):
+                    self.stacks.append(text)
                 continue
             if "begun" in message:
                 self._allow(self.limit_s)
