@@ -4,7 +4,8 @@
     python scripts/side_by_side.py --at-once 3 'pytest tests/a' 'pytest tests/b' 'pytest tests/c' 'pytest tests/d'
 
 Exit status 1 if any of them failed. One core is seldom idle then: a type checker has one thread, a browser waits for a server.
-With a limit, the next command begins when one has ended: first what waits most, last what can use every core to its end.
+With a limit, the next command begins when one has ended: first what waits most, last what can use every core to its end. A command that
+begins with `nice -n 5` takes what the others leave: it fills a core that waits, and keeps none from them.
 """
 
 import argparse

@@ -140,7 +140,7 @@ def running(home: Path, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[s
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

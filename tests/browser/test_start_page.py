@@ -133,7 +133,7 @@ def test_stop_asks_and_ends_the_server(page: Page, labs):
         page.locator("#stop summary").click()
         page.locator("#stop button").click()
         expect(page.locator("h1")).to_have_text("ironlaw has stopped")
-        assert process.wait(20) == 0
+        assert process.wait(180) == 0
 
 
 def test_the_start_page_by_keyboard_alone(start: Page):

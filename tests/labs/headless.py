@@ -78,9 +78,10 @@ class Page:
         """Press the button that saves; the lab is at its end."""
         return self.send("save", act=self.piece("save").state["act"] + 1)
 
-    def turn(self, act, **dials):
+    def turn(self, act, moving=False, **dials):
+        """`moving`: what is seen before the dials rest; an instrument may take a short cut then."""
         piece = self.piece(f"{act}.instrument")
-        return self.send(f"{act}.instrument", dials={**piece.state["dials"], **dials}) and piece.view
+        return self.send(f"{act}.instrument", dials={**piece.state["dials"], **dials}, moving=moving) and piece.view
 
     def start(self, act):
         """Where the dials of an instrument begin."""
@@ -188,9 +189,9 @@ def cards(view: dict[str, Any]) -> dict[str, str]:
     return {card["label"]: joined(card["value"], card.get("unit") or "") for card in view["cards"]}
 
 
-def turned(page: Page, act: str, **dials: Any) -> dict[str, Any]:
+def turned(page: Page, act: str, moving: bool = False, **dials: Any) -> dict[str, Any]:
     """The view with these dials, all others at their start."""
-    return page.turn(act, **{**page.start(act), **dials})
+    return page.turn(act, moving, **{**page.start(act), **dials})
 
 
 def bare(html: str) -> str:

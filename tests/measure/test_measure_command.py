@@ -254,7 +254,7 @@ def bare(hidden, *argv, home):
     """The command in an interpreter that has none of `hidden`."""
     code = BLOCK.format(hidden=THIRD | hidden, argv=["measure", *argv])
     env = {**os.environ, "PYTHONPATH": str(SOURCE), "IRONLAW_HOME": str(home)}
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120, check=False)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=300, check=False)
 
 
 def test_with_neither_numpy_nor_torch_it_says_what_to_install(tmp_path):
