@@ -28,7 +28,7 @@ PLAIN_UNITS = (
     "perplexity", "Wh", "points", "models", "ε",
 )  # fmt: skip
 MOST_FILES = 3  # that are named one by one
-COMPUTED_ONLY = "We have computed this, and not measured it."
+COMPUTED_ONLY = "We have computed this but not measured it."
 
 
 @dataclass(frozen=True, slots=True)

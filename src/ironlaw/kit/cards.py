@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ironlaw.engine.device.machine import Figure
+from ironlaw.kit.prose import NARROW, UNIT
 from ironlaw.pictures.theme import tone
 from ironlaw.units import parted, show, show_between, significant
 from ironlaw.widget.quantities import cite, exact
@@ -23,7 +24,7 @@ def card(
     number, suffix = (text, "") if "× 10" in text else parted(text)
     return {
         "label": label, "value": number.replace("-", MINUS), "unit": suffix,
-        "tone": tone, "note": note, "exact": exact(value, unit), "source": cite(source), **more,
+        "tone": tone, "note": UNIT.sub(NARROW, note), "exact": exact(value, unit), "source": cite(source), **more,
     }  # fmt: skip
 
 
@@ -37,7 +38,8 @@ def simulated_card(label: str, value: float, between: tuple[float, float], unit:
 
 def text_card(label: str, value: str, unit: str = "", **more: str) -> Card:
     """What `card` does not write: a count, a name, a dash. `more`: `note`, `tone`, `word`, `term`, `exact`."""
-    return {"label": label, "value": value, "unit": unit, **more}
+    note = {"note": UNIT.sub(NARROW, more["note"])} if "note" in more else {}  # no line ends between a number and its unit
+    return {"label": label, "value": value, "unit": unit, **more, **note}
 
 
 def share(part: float, whole: float) -> str:

@@ -26,6 +26,7 @@ NOT_MEASURED = "Not measured."
 MOST = 3  # claims of an act
 PUBLISHED = {"published", "replayed"}  # an expression may divide by what they give, the published figure that judges it
 BREAKS = re.compile(r"(?<=\w)([/_])(?=\w)")
+EQUALS = re.compile(r"(?<=\w) ([=≤≥]) (?=\w)")  # "N = 4,096" stays on one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def row(entry: Claim, local: LocalFigure | None = None) -> str:
     judged = entry.judgement
     verdict = f'<strong class="il-verdict il-{judged.verdict}">{VERDICTS[judged.verdict]}</strong>'
     head = f'<span class="il-says">“{UNIT.sub(NARROW, escape(entry.says))}”</span> <span class="il-of">{figures}</span> {verdict}'
-    why = mark("".join(f"<p>{escape(text)}</p>" for text in (judged.sentence, entry.why) if text))
+    why = mark("".join(f"<p>{_glued(text)}</p>" for text in (judged.sentence, entry.why) if text))
     return f'<details class="il-claim"><summary>{head}</summary><div class="il-why">{why}<dl>{sources}</dl></div></details>'
 
 
@@ -93,7 +94,11 @@ def _said_by(entry: Claim) -> str:
 
 def _breakable(text: str) -> str:
     """With places where a long name such as `h200_sxm/models_more` may be broken."""
-    return BREAKS.sub(r"\1<wbr>", escape(text))
+    return BREAKS.sub(r"\1<wbr>", _glued(text))
+
+
+def _glued(text: str) -> str:
+    return EQUALS.sub("\u00a0\\1\u00a0", escape(text))
 
 
 def measured(name: str, what: str = "") -> str:

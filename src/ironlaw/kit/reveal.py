@@ -18,13 +18,14 @@ EXACT = "exactly right"
 
 
 def off(distance: Distance) -> str:
-    """`too high by a factor of 1,010, 3.0 orders of magnitude`; inline HTML."""
+    """`too high by a factor of 1,010, or 3 orders of magnitude`; inline HTML."""
     if distance.factor - 1 < SAME:
         return EXACT if distance.factor == 1 else "right to three digits"
     if distance.factor < NEAR:
         return f"right to within {dress(f'{significant(100 * (distance.factor - 1), 2)}%')}"
     way = f"too {'high' if distance.orders > 0 else 'low'} by a factor of {dress(significant(distance.factor))}"
-    return way if distance.factor < FEW else f"{way}: {dress(f'{abs(distance.orders):.1f}')} orders of magnitude"
+    orders = significant(abs(distance.orders), 2)
+    return way if distance.factor < FEW else f"{way}, or {dress(orders)} {'order' if orders == '1' else 'orders'} of magnitude"
 
 
 def points(guess: float, truth: float) -> str:

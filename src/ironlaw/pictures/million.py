@@ -33,7 +33,6 @@ def to_scale(large: Side, small: Side, ratio: float, title: str, id: str = "to-s
     marks = _block(large, small if parts == 1 else None, count, 0.0)
     if parts > 1:
         marks += [*_zoom(SIDE / _columns(count)), *_block(large, small, parts, SIDE + GAP)]
-        marks.append(mark("label", small.colour, x=SIDE + GAP, y=TOP - SIDE / _columns(parts) / 2, id="name", label=small.name))
     words = f"{large.name} is {significant(ratio)} times {small.name}: {squares}, of which {small.name} is one."
     rows = ((small.name, "1"), (large.name, significant(ratio)))
     legend = (

@@ -30,9 +30,9 @@ def readouts(lab: kit.Lab) -> list[tuple[str, str, str]]:
     one, two = lab.readouts.get("act1", {}), lab.readouts.get("act2", {})
     net = f"{one['bits']} bits, {significant(one['accuracy'])}%" if one else "open"
     if not two:
-        return [("Reader", net, ""), ("File", "open", ""), ("Frontier", "open", "")]
+        return [("Classifier", net, ""), ("File", "open", ""), ("Frontier", "open", "")]
     return [
-        ("Reader", net, ""),
+        ("Classifier", net, ""),
         ("File", show(float(two["bytes"]), "B"), ""),
         ("Frontier", "on it" if two["on_frontier"] else "off", "good" if two["on_frontier"] else "warn"),
     ]

@@ -77,7 +77,8 @@ def names(slug: str) -> list[str]:
 
 
 def source(slug: str) -> str:
-    return "made up here" if slug == MADE_UP else published("compas" if slug == COMPAS else "credit_scores").citation
+    """As it goes on after "the data are"."""
+    return "made up" if slug == MADE_UP else f"from {published('compas' if slug == COMPAS else 'credit_scores').citation}"
 
 
 def hits(table: Table, rate: str) -> tuple[float, float]:

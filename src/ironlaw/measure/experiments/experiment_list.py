@@ -168,12 +168,12 @@ EXPERIMENTS = {
         ),
         Experiment(
             "pgd", "The digit classifier under attack",
-            "Moves the pixels of 797 digits against the reader, in one step and in twenty, and times a step beside a pass.", 4, "numpy",
+            "Moves the pixels of 797 digits against the classifier, in one step and in twenty, and times a step beside a pass.", 4, "numpy",
         ),
         Experiment(
             "bits", "The digit classifier in fewer bits",
-            f"Stores the reader's weights in {compression.BITS[0]} to {compression.BITS[-1]} bits with three kinds of scale, and asks "
-            "it for all its test images each time.", 2, "numpy",
+            f"Stores the classifier's weights in {compression.BITS[0]} to {compression.BITS[-1]} bits with three kinds of scale, and "
+            "runs it on all test images each time.", 2, "numpy",
         ),
         Experiment(
             "formats", "One matrix, many formats",

@@ -64,7 +64,7 @@ def _title(data_s: float, compute_s: float, overhead_s: float, end: float) -> st
     worked = f"The multipliers work {_percent(compute_s / end)} of the time"
     if overhead_s > max(data_s, compute_s):
         return f"{worked}. Mostly, everything waits for the launch"
-    return f"{worked} and wait for bytes in the rest" if data_s > compute_s else f"{worked}, and bytes wait for them"
+    return f"{worked} and wait for bytes the rest of the time" if data_s > compute_s else f"{worked}, and bytes wait for them"
 
 
 def _things(run: list[Part], overhead_s: float, bytes: float, rate: str, end: float) -> Iterator[Thing]:

@@ -39,6 +39,7 @@ def crowd(users: Sequence[Asked], tester: Sequence[Asked], stall: tuple[float, f
         id, title, end, TOP + TALL + 4, tuple(_things(held, polite, (start - begin, stop - begin), each, end)),
         tuple(_events(held, polite, (start - begin, stop - begin), end, max(0, due))),
         f"{title}, around a stall of {format_quantity(stop - start, 's')}.", film=False, begins=(start + stop) / 2 - begin, seconds=10.0,
+        stills=(*(start - begin + (stop - start) * part for part in (0.25, 0.75)), stop - begin, end),
         note="" if each == 1 else f"a dot is {each:,} users",
     )  # fmt: skip
 

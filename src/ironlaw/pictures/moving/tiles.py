@@ -81,7 +81,8 @@ def through(product: Product, id: str = "tiles") -> Motion:
         id, title, end, TOP + TALL + 8, tuple(_things(product, found, ends, counted, moved)),
         tuple(_events(product, found, ends, counted)),
         f"{len(found)} tiles of C; when all are done, {last} {product.unit} have been done.", film=False, begins=ends[len(ends) // 3],
-        stills=_stills(ends, product.grid[1]), seconds=10.0, note=f"{product.m:,} × {product.k:,} times {product.k:,} × {product.n:,}",
+        stills=_stills(ends, product.grid[1]), seconds=10.0,
+        note=f"{product.m:,}\u00a0×\u00a0{product.k:,} times {product.k:,}\u00a0×\u00a0{product.n:,}",
     )  # fmt: skip
 
 
@@ -116,7 +117,7 @@ def _things(
 
 def _stills(ends: Sequence[float], columns: int) -> tuple[float, ...]:
     """The first tile, the first row, half of all, all."""
-    return tuple(sorted({ends[0], ends[columns - 1], ends[len(ends) // 2], ends[-1]}))
+    return tuple(sorted({ends[0], ends[columns - 1], ends[len(ends) // 2 - 1], ends[-1]}))
 
 
 def _path(places: Sequence[tuple[float, float]], begins: Sequence[float], ends: Sequence[float]) -> tuple[tuple[float, float, float], ...]:

@@ -45,7 +45,7 @@ function layout(figure, width) {
   const inner = { left: pad.left, right: width - pad.right };
   if (isSquare(figure, xDomain, yDomain)) inner.right = Math.min(inner.right, inner.left + heightOf(figure, width) - pad.top - pad.bottom - (upright.length ? LINE : 0));
   const x = makeScale(figure.x, xDomain, [inner.left, inner.right]);
-  const over = lanes(upright.map((mark) => ({ mark, x: x.at(mark.x), text: ruleText(mark), bold: Boolean(mark.role) })), { left: 0, right: width });
+  const over = lanes(upright.map((mark) => ({ mark, x: x.at(mark.x), text: ruleText(mark), bold: Boolean(mark.role) })), { left: rows ? 0 : inner.left - 4, right: width }); // clear of the ticks
   const pair = revealPair(figure);
   pad.top += over.count * LINE + (pair?.prediction.distance && isNumber(pair.prediction.x) ? LINE + 4 : 0);
   const height = rows ? pad.top + stepY * figure.y.names.length + pad.bottom : heightOf(figure, width);

@@ -60,7 +60,7 @@ function ticksOf(scale, size, gap, place = (tick) => scale.at(tick.value)) {
   const scaled = !(log || long || !name || name === "%" || name === "×"); // one prefix for all ticks of a linear axis: 0.5 s beside 1 s
   const [factor, prefix] = scaled ? prefixOf(Math.max(...domain.map((end) => Math.abs(end / step))), name) : [1, ""];
   const text = (value) => (scaled ? joined(significant(value / factor, 6), prefix + name) : tickText(value, long ? "" : name));
-  const tick = (value) => ({ value: value * step, text: text(value) });
+  const tick = (value) => ({ value: value * step, text: text(value).replace("-", "\u2212") });
   for (const values of axis.ticks?.length ? thinned(axis.ticks.map((value) => value / step)) : log ? (name === "iB" ? binaryTicks(domain) : logTicks(domain)) : linearTicks(domain.map((end) => end / step))) {
     const ticks = values.map(tick);
     const clear = ticks.every((tick, i) => i === 0 || Math.abs(place(tick) - place(ticks[i - 1])) >= (size(tick) + size(ticks[i - 1])) / 2 + gap);

@@ -29,6 +29,7 @@ def banner(lab: kit.Lab, case: LlamaCase | DigitCase) -> dict[str, Any]:
     slots = llama_slots(case) if isinstance(case, LlamaCase) else reader_slots(case)
     slots |= {"winner": case.winner.name if case.winner else ""}
     asked = lab.words.slots(section)
+    slots |= {name: str(slots[name]).replace(", imatrix", " with imatrix") for name in ("name", "winner")}  # as one says it
     text = lab.fill(section, **{name: value for name, value in slots.items() if name in asked})
     return kit.banner(limit.tone, limit.title, kit.html(text))
 

@@ -66,7 +66,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
     seconds, plain = case.seconds(), case.plain_s
-    time = kit.card("Time", seconds, "s", note=f"{_against(plain / seconds)}; a lower bound")
+    time = kit.card("Time", seconds, "s", note=f"{_against(plain / seconds, case)}; a lower bound")
     place = kit.text_card("Frontier", "off" if case.winner else "on", note=f"{len(case.best)} of {len(case.points)} versions are on it")
     if isinstance(case, LlamaCase):
         need = case.footprint
@@ -89,9 +89,10 @@ def cards(case: LlamaCase | DigitCase) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _against(speedup: float) -> str:
+def _against(speedup: float, case: LlamaCase | DigitCase) -> str:
     """How fast it is beside the plain format."""
-    return "as fast as plain" if significant(speedup) == "1" else f"{significant(speedup)}× as fast as plain"
+    plain = "FP16" if isinstance(case, LlamaCase) else "FP32"
+    return f"as fast as {plain}" if significant(speedup) == "1" else f"{significant(speedup)}× as fast as {plain}"
 
 
 def formula(case: LlamaCase | DigitCase) -> str:

@@ -40,7 +40,7 @@ def picture(case: Case) -> Figure:
         for rows in sorted(groups.values(), key=lambda rows: -len(rows) * rows[0].seconds)
     ]
     silent = any(row.work.flops == 0 for row in case.rows)
-    note = f"{roof.name}, {case.phase}; larger points take longer" + ("; ops that only move bytes appear only as bars" if silent else "")
+    note = f"{roof.name}, {case.phase}" + ("; ops that only move bytes appear only as bars" if silent else "")
     legend = [{"colour": term, "shape": SHAPES[term], "label": f"{term}-bound"} for term in ("memory", "compute")]
     return roofs(distinct(above), dots, ACROSS, "layer", "One layer under the roof", note=note, legend=legend)
 

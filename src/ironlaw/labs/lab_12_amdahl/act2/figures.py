@@ -32,7 +32,7 @@ def curve(job: Job, local: Points, measured: Points, measured_on: str, marks: Se
     top = up_to(max(LEAST_TOP, job.speedup, job.target))
     x, y = Axis("linear", "workers", "", (0.0, last)), Axis("linear", "speed-up", "×", (0.0, top))
     shown = [float(n) for n in counts(job) if n <= last]
-    ideal = min(last, top)
+    ideal = 0.8 * min(last, top)  # its name stands clear of a mark at the top
     series = {"this job": [(n, job.speedup_on(n)) for n in shown], "ideal": [(1.0, 1.0), (ideal, ideal)]}
     extra = [mark("rule", "ink", y=job.target, label=f"target {significant(job.target)}×", name="the target", id="target",
                   hover=[("target", exact(job.target, "×"))], drag=hold("target", "y"))]  # fmt: skip
