@@ -27,7 +27,7 @@ from ironlaw.tracing.memory_layout import strided
 from ironlaw.tracing.origins import FORWARD, Phases
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
 from ironlaw.tracing.schemas import Schema, schema, tensors
-from ironlaw.tracing.tensor_forms import format_of, in_place, rule_of, sparse_elements, stored_once, unknown
+from ironlaw.tracing.tensor_forms import format_of, in_place, on_meta, rule_of, sparse_elements, stored_once, unknown
 from ironlaw.tracing.traced_values import Values
 from ironlaw.tracing.translate import translate
 
@@ -150,7 +150,7 @@ class Recorder(TorchDispatchMode):
         schema_info = schema(func)
         self.call = (schema_info.name, self.call[1] + 1)
         tensors_in = tensors((args, kwargs))
-        if any(not isinstance(t, FakeTensor) and t.device.type == "meta" for t in tensors_in):
+        if any(map(on_meta, tensors_in)):
             args, kwargs = pytree.tree_map(self.adopt, (args, kwargs))
             tensors_in = tensors((args, kwargs))
         if schema_info.name == "_local_scalar_dense" and getattr(args[0], "constant", None) is None:  # else it lies on the host anyway
@@ -184,7 +184,7 @@ class Recorder(TorchDispatchMode):
 
     def adopt(self, leaf: Any) -> Any:
         """A tensor on the meta device that the model keeps outside of its weights and buffers: a fake one for it."""
-        if not isinstance(leaf, Tensor) or leaf.device.type != "meta" or isinstance(leaf, FakeTensor) or self.fake is None:
+        if not isinstance(leaf, Tensor) or not on_meta(leaf) or self.fake is None:
             return leaf
         return self.fake(leaf, self.unique("constant"), "buffer")
 

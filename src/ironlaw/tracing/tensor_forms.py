@@ -42,6 +42,11 @@ def unknown(tensor: Tensor) -> bool:
     return isinstance(tensor, FakeTensor) and tensor.constant is None
 
 
+def on_meta(tensor: Tensor) -> bool:
+    """Whether it lies on the meta device and is neither fake nor spread over ranks; the parts of such a tensor are asked on their own."""
+    return not isinstance(tensor, FakeTensor) and tensor.device.type == "meta" and not hasattr(tensor, "_local_tensor")
+
+
 def sparse_elements(tensor: Tensor) -> int:
     """How many values its values and indices together are worth."""
     with as_plain():

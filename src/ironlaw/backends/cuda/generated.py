@@ -62,8 +62,8 @@ def each_element(op: Op) -> Number:
         inner = not is_array(y.shape[-1]) and y.shape[-1] % VECTOR and y.shape[-1] != op.inputs[0].shape[-1]
         return PER_PIECE * len(op.inputs) + (ODD_ROW if inner else 0.0)
     if op.kind in ("embedding", "gather"):
-        table = op.inputs[0]
-        return PICKED if is_array(table.shape[-1]) or y.shape[-1] != table.shape[-1] or table.shape[-1] <= NARROW else 0.0
+        wide, taken = (t.shape[-1] if t.shape else 1 for t in (op.inputs[0], y))  # a single element has no last size
+        return PICKED if is_array(wide) or taken != wide or wide <= NARROW else 0.0
     if op.kind == "upsample":
         return BETWEEN_PIXELS.get(op.attrs.get("method", "nearest"), 0.0)
     if op.kind in INSTRUCTIONS:

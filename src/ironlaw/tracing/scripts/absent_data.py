@@ -24,8 +24,27 @@ SIDE = 256  # of an image, in pixels
 COLUMNS: dict[str, tuple[str, ...]] = {  # by what a data set's name holds: its columns; the others have a text and a label
     "mrpc": ("sentence1", "sentence2", "label", "idx"), "glue": ("sentence", "label", "idx"), "squad": ("id", "question", "context"),
     "wikitext": ("text",), "food101": ("image", "label"), "cifar": ("img", "label"), "mnist": ("image", "label"),
-    "imagenet": ("image", "label"), "beans": ("image", "labels"), "eli5": ("text",), "tiny_shakespeare": ("text",),
+    "imagenet": ("image", "label"), "beans": ("image", "labels"), "tiny_shakespeare": ("text",),
 }  # fmt: skip
+NAMED = re.compile(r"""\w\[["']([A-Za-z_][\w.]*)["']\]""")  # examples["question"]
+NO_COLUMN = (
+    *ROWS,
+    "input_ids",
+    "attention_mask",
+    "token_type_ids",
+    "labels",
+    "pixel_values",
+    "input_values",
+    "position_ids",
+    "length",
+    "loss",
+    "eval_loss",
+    "logits",
+    "state_dict",
+    "model",
+    "optimizer",
+    "epoch",
+)  # fmt: skip - what scripts name in the same way
 PICTURES, LABELS, NUMBERS = ("image", "img"), ("label", "labels"), ("idx",)
 CLASSES = {"yelp": 5, "food101": 101, "cifar100": 100, "cifar10": 10, "mnist": 10, "imagenet": 1000, "ag_news": 4}  # else 2
 HUB = (
@@ -49,9 +68,10 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 class Absent:
-    """`notes`: what was put in the place of what."""
+    """`text`: the script's, which names the columns of its data. `notes`: what was put in the place of what."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str = "") -> None:
+        self.text = text
         self.notes: dict[str, None] = {}
         self.vocabulary = 30_522
         self.kinds: dict[str, str] = {}  # name of a checkpoint -> kind of model
@@ -131,10 +151,15 @@ class Absent:
             except Exception:
                 return self.made(name, *args, **kwargs)
 
+    def columns(self) -> tuple[str, ...]:
+        """Those that the script asks for by name."""
+        named = [name for name in dict.fromkeys(NAMED.findall(self.text)) if name not in NO_COLUMN]
+        return (*named, *(column for column in ("text", "label") if column not in named))
+
     def made(self, name: Any, *args: Any, split: Any = None, **kwargs: Any) -> Any:
         datasets = sys.modules["datasets"]
         called = "/".join(str(part) for part in (name, *args, kwargs.get("name")) if part)
-        columns = next((columns for key, columns in COLUMNS.items() if key in called), ("text", "label"))
+        columns = next((columns for key, columns in COLUMNS.items() if key in called), self.columns())
         classes = next((count for key, count in CLASSES.items() if key in called), 2)
         pictures = any(column in PICTURES for column in columns)
         what = f"pictures of {SIDE}x{SIDE}" if pictures else f"texts of {WORDS} words"
@@ -142,8 +167,12 @@ class Absent:
 
         def part(rows: int) -> Any:
             rows = min(rows, IMAGES) if pictures else rows
-            values = {column: [value(column, classes)] * rows for column in columns}
-            features = {column: feature(datasets, column, classes) for column in columns}
+            values = {column: [value(column, classes)] * rows for column in columns if "." not in column}
+            features = {column: feature(datasets, column, classes) for column in values}
+            for outer in {column.partition(".")[0] for column in columns if "." in column}:  # "answers.text", once flattened
+                inner = [column.partition(".")[2] for column in columns if column.startswith(f"{outer}.")]
+                values[outer] = [{name: [value(name, classes)] for name in inner}] * rows
+                features[outer] = {name: [feature(datasets, name, classes)] for name in inner}
             return datasets.Dataset.from_dict(values, datasets.Features(features))
 
         if split is not None:
@@ -194,8 +223,9 @@ def set_to(place: Any, name: str, value: Any) -> Iterator[None]:
 
 
 @contextmanager
-def made_up() -> Iterator[Absent]:
-    absent = Absent()
+def made_up(text: str = "") -> Iterator[Absent]:
+    """`text`: the script's."""
+    absent = Absent(text)
     with ExitStack() as stack:
 
         def instead(place: Any, name: str, answer: Callable[..., Any]) -> None:

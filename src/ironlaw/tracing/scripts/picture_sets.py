@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -28,6 +29,7 @@ class Pictures(Dataset[Any]):
         self.mode, self.side, classes, self.count = SETS[name]
         self.transform, self.target_transform = transform, target_transform
         self.classes = [f"class {i}" for i in range(classes)]
+        self.labels = classes if name != "ImageFolder" else 2  # nobody knows how many there are, and a metric may refuse one too many
         self.class_to_idx = {name: i for i, name in enumerate(self.classes)}
 
     def __len__(self) -> int:
@@ -37,7 +39,7 @@ class Pictures(Dataset[Any]):
         image: Any = import_module("PIL.Image")
 
         picture: Any = image.new(self.mode, (self.side, self.side))
-        label: Any = index % len(self.classes)
+        label: Any = index % self.labels
         picture = self.transform(picture) if self.transform is not None else picture
         return picture, self.target_transform(label) if self.target_transform is not None else label
 
@@ -49,7 +51,15 @@ def read(absent: Absent, name: str, real: Any, *args: Any, **kwargs: Any) -> Any
     except Exception:
         mode, side, _, _ = SETS[name]
         absent.note(f"the files of {name} are not here; {'grey' if mode == 'L' else 'colour'} pictures of {side}x{side} stand for it")
-        return Pictures(name, kwargs.get("transform"), kwargs.get("target_transform"))
+        given = called(real, args, kwargs)
+        return Pictures(name, given.get("transform"), given.get("target_transform"))
+
+
+def called(real: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by their names."""
+    with suppress(TypeError, ValueError):
+        return inspect.signature(real).bind_partial(*args, **kwargs).arguments
+    return kwargs
 
 
 @contextmanager

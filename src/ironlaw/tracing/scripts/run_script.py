@@ -18,10 +18,13 @@ from ironlaw.tracing.user_modules import RELATIVE, absent, found_from, in_packag
 
 STEPS = 3  # the optimiser's state is there from the second step on, and the third is like all that follow
 LIBRARIES = {  # which capture changes while it runs
-    "transformers": ("transformers.masking_utils", "transformers.models.auto", "transformers"),
-    "torchvision": ("torchvision.ops.boxes", "torchvision.datasets"),
+    "transformers": ("transformers.masking_utils", "transformers.models.auto", "transformers", "transformers.trainer"),
+    "torchvision": ("torchvision.ops.boxes", "torchvision.datasets", "torchvision.models"),
     "datasets": ("datasets",),
+    "evaluate": ("evaluate",),
+    "timm": ("timm",),
 }
+NEXT_FILE = "\n\f\n"
 MOST_FILES = 300  # to look through for what is imported
 
 
@@ -48,6 +51,7 @@ def run_script(asked: Script, progress: Any = None) -> Graph:
     from ironlaw.tracing.fakes import Fakes
     from ironlaw.tracing.recorder import Recorder
     from ironlaw.tracing.scripts.absent_data import made_up
+    from ironlaw.tracing.scripts.absent_files import nothing_fetched
     from ironlaw.tracing.scripts.found import graph_of_unit
     from ironlaw.tracing.scripts.loaders import Loaders, loaded
     from ironlaw.tracing.scripts.moved_modules import moving
@@ -64,8 +68,8 @@ def run_script(asked: Script, progress: Any = None) -> Graph:
     with ExitStack() as stack:
         stack.enter_context(as_main(asked))
         stack.enter_context(gpu(asked.world or 1))
-        known(asked)
-        absent = stack.enter_context(made_up())
+        absent = stack.enter_context(made_up(known(asked)))
+        stack.enter_context(nothing_fetched(absent))
         stack.enter_context(pictures(absent))
         written = stack.enter_context(kept_from_writing())
         stack.enter_context(world(asked.world))
@@ -122,13 +126,15 @@ def start(asked: Script) -> None:
             runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
-def known(asked: Script) -> None:
-    """Libraries that the script seems to use, imported before their functions are replaced."""
+def known(asked: Script) -> str:
+    """Libraries that the script seems to use, imported before their functions are replaced. Gives the text that reads its data."""
     text = source(asked)
     for name, libraries in LIBRARIES.items():
         for library in libraries if name in text else ():
             with suppress(Exception):
                 importlib.import_module(library)
+    own = text.partition(NEXT_FILE)[0]
+    return own if "load_dataset" in own else text  # the files beside it may be other scripts
 
 
 def source(asked: Script) -> str:
@@ -147,7 +153,7 @@ def _texts(file: Path) -> str:
     for one in (file, *beside):
         with suppress(OSError, UnicodeDecodeError):
             texts.append(one.read_text(encoding="utf-8"))
-    return "\n".join(texts)
+    return NEXT_FILE.join(texts)
 
 
 def stopped(asked: Script, ended: SystemExit) -> str:
