@@ -81,14 +81,14 @@ LABELS: Mapping[str, tuple[str, str]] = {
 # premises whose values say what they are
 PLAIN = {
     "accountant", "algorithm", "architecture", "basis", "box", "case", "clock", "counted", "data", "dataset", "device", "dtype",
-    "engine", "fmt",
+    "engine", "even", "fmt",
     "format", "fused", "host", "job", "line", "link", "machine", "made", "mode", "model", "narrow", "net", "old", "one_wire", "op",
     "order", "peak", "phase", "plain", "policy", "quant", "recipe", "robust", "rule", "scale", "service", "settings", "shape", "traffic",
     "unreliable", "variant", "how", "year", FILE,
 }  # fmt: skip
 SHORT = {
     "s": "S", "d": "head size", "devices": "devices", "nics": "NICs per box", "batch": "batch", "m": "M", "n": "N", "k": "K",
-    "spread": "largest channels", "seq": "sequence",
+    "spread": "largest channels", "seq": "sequence", "ranks": "ranks",
 }  # fmt: skip  # before a value
 MODELS = {
     "Alfarra2020ClusTR": "ClusTR", "Amini2024MeanSparse_S-WRN-94-16": "MeanSparse", "Bai2023Improving_edm": "Adaptive mixing",
@@ -110,7 +110,7 @@ VALUES: Mapping[str, Mapping[Any, str]] = {
         "compile_s": "cold compile", "compile_warm_s": "warm compile", "sync_s": "waited for",
     },
     "data": {"cifar10": "CIFAR-10", "imagenet": "ImageNet"},
-    "even": {"yes": "all equal", "no": "as people write them"},
+    "even": {"yes": "requests of equal length", "no": "requests as people write them"},
     "fused": {"one_pass": "one pass", "triton": "Triton", "compiled": "compiled", "fused": "fused"},
     "input": {"ids": "tokens", "image": "images"},
     "job": {"dense": "the dense model", "experts": "the mixture of experts", "pipeline": "the pipeline"},
@@ -119,7 +119,7 @@ VALUES: Mapping[str, Mapping[Any, str]] = {
     "made": {True: "each sum as its gradients are made", False: "sums in the reverse order"},
     "mode": {"eager": "eager", "compiled": "compiled", "eager_graphs": "eager, replayed as a graph", "graphs": "a graph",
     "training": "training"},
-    "one_wire": {0: "each host has its own link", 1: "all hosts share one wire"},
+    "one_wire": {0: "a link of each host's own", 1: "one wire for all hosts"},
     "order": {"fifo": "first come, first served", "lifo": "last come, first served", "random": "at random", "shortest": "shortest first"},
     "policy": {"fixed": "full batches", "waiting": "everyone who waits"},
     "quant": {"q4_0": "Q4_0", "q4_1": "Q4_1", "q4_K_M": "Q4_K_M", "q4_K_S": "Q4_K_S"},

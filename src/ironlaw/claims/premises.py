@@ -121,6 +121,8 @@ class _Run:
     @property
     def text(self) -> str:
         span = self.alone if self.key and not self.fixed else self.span
+        if not span and len(self.fixed) == 1 and _is_number(self.fixed[0][1]) and self.fixed[0][0] not in premise_words.VALUES:
+            return premise_words.value(*self.fixed[0])  # the sentence has just named it
         return ", ".join([*([span] if span else []), *(value_text(key, value) for key, value in self.fixed if value != NO_SUCH)])
 
     @property

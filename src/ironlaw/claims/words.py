@@ -29,7 +29,7 @@ def recorded(reading: Reading, key: str) -> Any:
 
 def describe(reading: Reading, keys: Iterable[str]) -> str:
     """The premises of a reading, in words."""
-    return ", ".join(premises.value_text(key, reading.get(key)) for key in keys if reading.get(key) != DEFAULT)
+    return ", ".join(premises.value_text(key, reading.get(key)) for key in keys if key != "row" and reading.get(key) != DEFAULT)
 
 
 def shown(value: float, unit: str, digits: int = 3) -> str:

@@ -431,7 +431,7 @@ def the_robust_one(page: Page, second: Locator) -> None:
     page.get_by_role("button", name="try it on an H100").click()
     expect(banner(second)).to_contain_text("Robust, fast and affordable")
     page.get_by_role("button", name="Let two of them vote").click()
-    expect(banner(second)).to_contain_text("Another costs less")
+    expect(banner(second)).to_contain_text("Another model beats it")
     page.get_by_role("button", name="Go back to one").click()
     number(second, "Training images, in millions", "500")
     expect(banner(second)).to_contain_text("Training costs too much")

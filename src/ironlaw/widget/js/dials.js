@@ -42,7 +42,7 @@ function dialView(dial, ctx) {
     wrong && h("p", { key: "error", class: "il-error", id: `${id}-error`, role: "alert" }, wrong),
   ];
   const grouped = ["choice", "chain", "pins"].includes(dial.type);
-  const head = h(grouped ? "legend" : "label", grouped ? {} : { for: id }, dial.label, dial.unit && h("span", { class: "il-unit" }, ` ${dial.unit}`));
+  const head = h(grouped ? "legend" : "label", grouped ? {} : { for: id }, dial.label, dial.unit && h("span", { class: "il-unit" }, `\u00a0${dial.unit}`));
   const attributes = { key: dial.id, class: `il-dial il-${dial.type}`, "data-dial": dial.id, ...(grouped ? about : {}) };
   return h(grouped ? "fieldset" : "div", attributes, dial.type === "switch" ? [body] : [head, body], tail);
 }

@@ -18,9 +18,10 @@ function goTo(id, until = performance.now() + SOON) {
     return;
   }
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  place.setAttribute("tabindex", "-1");
-  place.focus({ preventScroll: true });
-  place.scrollIntoView({ block: "start", behavior: calm ? "auto" : "smooth" });
+  const start = ground.getElementById(id.replace(/-lock$/, "-message")) ?? place; // an act begins with its message
+  start.setAttribute("tabindex", "-1");
+  start.focus({ preventScroll: true });
+  start.scrollIntoView({ block: "start", behavior: calm ? "auto" : "smooth" });
   document.dispatchEvent(new CustomEvent("ironlaw:place", { detail: id }));
 }
 
@@ -91,7 +92,7 @@ function hintPiece(ctx) {
     h("div", { class: "il-act" }, spec.rungs.map((label, i) =>
       h("button", { key: i, type: "button", class: "il-button", "aria-disabled": String(barred(i + 1)), onclick: () => barred(i + 1) || ask(i + 1) },
         waiting && state.rung === i + 1 ? "Searching …" : `${i + 1}. ${label}`))),
-    h("p", { class: "il-hint" }, view.asked ? `Asked ${view.asked === 1 ? "once" : `${view.asked} times`}. Your ledger keeps that.` : "Your ledger keeps which of these you asked for."),
+    h("p", { class: "il-hint" }, view.asked ? `Asked ${["", "once", "twice"][view.asked] ?? `${view.asked} times`}. Your ledger keeps that.` : "Your ledger keeps which of these you asked for."),
     h("div", { class: view.feedback ? "il-feedback" : "", role: "status" },
       view.feedback && rich("div", { tabindex: -1, after: (node) => takes(ui, "asking", node) }, view.feedback)),
     problem(view));

@@ -162,7 +162,8 @@ function link(model, redraw, show) {
     line.brings = picture;
     line.send({ dials });
   };
-  // A sentence elsewhere on the page sets the question's case with some dials: each value is a text, and becomes what its dial holds.
+  // A sentence elsewhere on the page sets the question's case with some dials: each value is a text, and becomes what its dial holds. A hint
+  // sets all of them and names no picture: the one in front stays.
   const onSet = ({ detail }) => {
     const { id, dials = [], locked, cases } = model.get("spec") ?? {};
     if (detail.id !== id || locked) return;
@@ -170,7 +171,8 @@ function link(model, redraw, show) {
     const context = detail.context || cases?.asked || "";
     if (context) document.dispatchEvent(new CustomEvent("ironlaw:context", { detail: { id: `${id}.context`, context } })); // Python hears it before the dials
     const values = named.map((dial) => [dial.id, valueOf(dial, detail.dials[dial.id])]);
-    line.put({ ...line.state.dials, ...cases?.dials?.[context], ...Object.fromEntries(values) }, detail.picture || named.find((dial) => dial.shows)?.shows);
+    const brings = detail.picture === undefined ? undefined : detail.picture || named.find((dial) => dial.shows)?.shows;
+    line.put({ ...line.state.dials, ...cases?.dials?.[context], ...Object.fromEntries(values) }, brings);
   };
   const onContext = ({ detail }) => {
     if (model.get("spec")?.id === detail.id && line.state.value !== detail.context) line.send({ value: detail.context });

@@ -139,7 +139,8 @@ const MARKS = {
     const shapes = [h("path", { key, class: classOf(mark, plan, "rule"), d, "stroke-dasharray": mark.dash === true ? "5 4" : mark.dash || null })];
     if (lane) shapes.push(h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: lane.x, y: words, "text-anchor": "middle" }, ruleText(mark)));
     else if (mark.label) plan.sides.push({ mark, key, y: at });
-    shapes.push(...(upright ? knobView(mark, key, at, box.bottom - 9, plan) : knobView(mark, key, box.right - 14, at, plan)));
+    if (upright && plan.holds?.(mark).length) plan.taken.push({ left: at - 14, right: at + 14, top: box.bottom - 16, bottom: box.bottom - 2, weight: 4 });
+    shapes.push(...(upright ? knobView(mark, key, at, box.bottom - 9, plan) : knobView(mark, key, box.right - (mark.edge ? 34 : 14), at, plan)));
     return { shapes, target: upright ? { left: at - 12, right: at + 12, top: top - LINE, bottom: box.bottom, thin: true } : { left: box.left, right: box.right, top: at - 12, bottom: at + 12, thin: true } };
   },
 

@@ -175,6 +175,6 @@ function drawStills(root, motion, width, id) {
   root.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
   root.replaceChildren();
   patch(root, motion.stills.map((t, i) => h("div", { key: i, class: "il-still" }, h("p", {}, h("strong", {}, timeText(t, motion)), ` ${eventAt(motion, t)[1]}`,
-    (isTold(motion, t) ? [] : (motion.counters ?? []).filter((counter) => counter[5] === null)).map((counter, k) => h("span", { key: k, class: "il-quiet" }, ` ${counterText(counter, t)}.`))),
+    (isTold(motion, t) ? [] : (motion.counters ?? []).filter((counter) => counter[5] === null)).map((counter, k) => h("span", { key: k, class: "il-quiet" }, ` · ${counterText(counter, t)}`))),
     h("div", { html: "", after: (node) => stageScene(node, motion, wide, `${id}-${i}`, eventAt(motion, t)[1])(t) }))));
 }

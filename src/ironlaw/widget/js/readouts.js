@@ -6,7 +6,8 @@ const BANNERS = { fail: "✕", good: "✓", warn: "!", ask: "?" };
 function quantity(value, unit) {
   const heard = spoken(value);
   if (heard !== value) return [h("span", { class: "il-num", "aria-hidden": "true" }, value.replaceAll(" ", THIN)), h("span", { class: "il-hearing" }, heard)];
-  return [h("span", { class: "il-num" }, value), unit && h("span", { class: "il-unit" }, joined("", unit))];
+  const gap = unit && joined("", unit) !== unit ? "\u2009" : ""; // outside the unit, so that a unit on a line of its own begins where the line does
+  return [h("span", { class: "il-num" }, value), gap, unit && h("span", { class: "il-unit" }, unit)];
 }
 
 function cardView(card, i, ctx) {

@@ -73,7 +73,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     found, first, second = setting.crossing, setting.seconds(setting.first), setting.seconds(setting.second)
     names = NAMES[setting.first].capitalize(), NAMES[setting.second].capitalize()
     cross: dict[str, Any] = (
-        {**kit.card("They cross at", found[0], "B"), "note": f"then {NAMES[found[1]]}"} if found
+        {**kit.card("They cross at", found[0], "B"), "note": f"above it: {NAMES[found[1]]}"} if found
         else kit.text_card("They cross at", "no size")
     )  # fmt: skip
     both = [] if setting.first == setting.second else [kit.card(names[1], second, "s")]

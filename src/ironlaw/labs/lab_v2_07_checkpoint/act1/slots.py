@@ -49,7 +49,8 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     return {
         "between": kit.amount(case.between, "s"), "best": kit.amount(case.best, "s"),
         "least": kit.amount(100 * case.at(case.best).wasted, "%"),
-        "own": kit.amount(own.interval, "s"), "cost": kit.amount(100 * own.wasted, "%"), "hourly": kit.amount(100 * case.wasted, "%"),
+        "own": kit.amount(own.interval / MINUTE, "min"), "cost": kit.amount(100 * own.wasted, "%"),
+        "hourly": kit.amount(100 * case.wasted, "%"),
         "low": kit.amount(low, "s"), "high": kit.amount(high, "s"), "twice": kit.amount(100 * case.at(2 * case.best).wasted, "%"),
         "minute": kit.amount(100 * case.at(MINUTE).wasted, "%"),
         "half": _wasted_by(lab, "half"), "whole": _wasted_by(lab, "failure"), "restart": kit.amount(RESTART, "s"),

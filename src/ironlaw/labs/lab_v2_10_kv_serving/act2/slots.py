@@ -18,7 +18,7 @@ from ironlaw.systems.serving.served_cases import ServedCase
 def _about() -> dict[str, object]:
     case, load = premise(), trace(premise().trace)
     return {
-        "model": about(case.model)["name"], "devices": case.devices, "rate": kit.amount(case.per_second, "/s"),
+        "model": about(case.model)["name"], "devices": case.devices, "rate": kit.amount(case.per_second, "requests per second"),
         "prompt": f"{load.means[0]:,.0f}", "output": f"{load.means[1]:,.0f}", "budget": STORY_BUDGET,
         "ttft": kit.amount(PROMISE.ttft, "s"), "tbt": kit.amount(PROMISE.tbt, "s"), "machine": registered(case.machine).name,
         "whole_budget": f"{case.policy.budget:,}", "requests": f"{len(case.requests):,}",
@@ -86,7 +86,7 @@ def reflection() -> dict[str, object]:
     narrow, small = doubled(cache="fp8"), doubled(policy=Policy(budget=256))
     first, gaps = "first token", "between tokens"
     return {
-        "rate": kit.amount(as_is.per_second, "/s"), "as_is": p99(as_is.outcome, first), "two": p99(two.outcome, first),
+        "rate": kit.amount(as_is.per_second, "requests per second"), "as_is": p99(as_is.outcome, first), "two": p99(two.outcome, first),
         "two_tbt": p99(two.outcome, gaps), "wide": p99(wide.outcome, first), "narrow": p99(narrow.outcome, first),
         "small": p99(small.outcome, first), "full": kit.amount(100 * as_is.outcome.peak, "%", 2),
         "limit": kit.amount(PROMISE.ttft, "s"), "tbt_limit": kit.amount(PROMISE.tbt, "s"), "devices": 2 * as_is.devices,
@@ -98,9 +98,9 @@ def peek() -> dict[str, object]:
     case = premise(True)
     out = case.outcome
     return {
-        "rate": kit.amount(case.per_second, "/s"), "time": mean_time(out), "inside": inside(out, case.per_second),
+        "rate": kit.amount(case.per_second, "requests per second"), "time": mean_time(out), "inside": inside(out, case.per_second),
         "counted": kit.amount(out.in_system, "", 1), "budget": STORY_BUDGET, "batch": kit.amount(out.batch, "", 1),
-        "tokens": kit.amount(case.tokens_per_s, "/s"), "devices": case.devices, "cost": kit.amount(case.device_seconds, "s"),
+        "tokens": kit.amount(case.tokens_per_s, "tokens per second"), "devices": case.devices, "cost": kit.amount(case.device_seconds, "s"),
     }  # fmt: skip
 
 

@@ -38,7 +38,7 @@ def _thrash(case: ServedCase) -> dict[str, object]:
 def _unstable(case: ServedCase) -> dict[str, object]:
     end = case.requests[-1].arrive
     return {
-        "half": case.backlog(end / 2), "end": case.backlog(end), "rate": kit.amount(case.per_second, "/s"),
+        "half": case.backlog(end / 2), "end": case.backlog(end), "rate": kit.amount(case.per_second, "requests per second"),
         "after": kit.amount(max(case.outcome.first) - end, "s"),
     }  # fmt: skip
 

@@ -25,7 +25,7 @@ BINS = 16  # in a decade
 ROWS = 4  # of them in a row of the table
 LOWEST = 1e-4  # of the highest time that is drawn: what is faster does not matter here
 LEAST, SMALLEST = 1e-5, 1e-4  # percent: the foot of the axis, and what is still written out
-ONE, WHOLE, ROW, SOME = "one call", "the whole", "row over the sum of its limits", "at least one call over its own limit"
+ONE, WHOLE, ROW, SOME = "one call", "the whole", "a row over the sum of its limits", "at least one call over its own limit"
 
 
 def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density", title: str = "One call, and the whole request") -> Figure:

@@ -23,7 +23,7 @@ from ironlaw.labs.lab_v2_12_slo.act2.plan import (
     WITHIN,
 )  # fmt: skip
 from ironlaw.registry.publications import published
-from ironlaw.units import percent, significant
+from ironlaw.units import percent
 
 LONG = Storm()  # the same for longer: what comes back later than a minute is seen to
 LAYERS = 3  # of the reflection
@@ -52,8 +52,7 @@ def distance(lab: kit.Lab) -> str:
     option = lab.choice("act2")
     if option is None:
         return ""
-    off = abs(float(option.value) - 100 * PREMISE.course.last)
-    return "right" if lab.correct("act2") else f"off by {significant(off)} points"
+    return kit.points(float(option.value), 100 * PREMISE.course.last)
 
 
 def back(**change: object) -> kit.Markup:

@@ -59,9 +59,9 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
     goal, model = plan.goal, plan.model
     clean, attacked = (100 * model.sure(figure).low for figure in ("clean", "attacked"))
     return [
-        kit.card("Right, unchanged", clean, "%", note=f"at least; you need {goal.clean:g}%",
+        kit.card("Right, unchanged", clean, "%", note=f"at the low end; you need {goal.clean:g}%",
                  tone="good" if clean >= goal.clean else "bad"),
-        kit.card("Right under attack", attacked, "%", note=f"at least; you need {goal.attacked:g}%",
+        kit.card("Right under attack", attacked, "%", note=f"at the low end; you need {goal.attacked:g}%",
                  tone="good" if attacked >= goal.attacked else "bad"),
         kit.card("Time per batch", plan.seconds, "s", note="at least" if model.uncounted else "as predicted",
                  tone="good" if plan.seconds <= plan.slo else "bad"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ironlaw import kit
 from ironlaw.labs.lab_v2_14_adversarial.act2.plan import Plan
-from ironlaw.labs.lab_v2_14_adversarial.models import FELL, STANDARD
+from ironlaw.labs.lab_v2_14_adversarial.models import FELL, STANDARD, models
 from ironlaw.systems.limits import fail, good, warn
 
 THIN, LATE, DEAR = "thin", "latency", "budget"
@@ -57,9 +57,10 @@ def _below(plan: Plan) -> dict[str, object]:
 
 
 def _dominated(plan: Plan) -> dict[str, object]:
-    alone = replace(plan, members=1, samples=0)
+    best = next(one for one in models(plan.model.data) if one.name == plan.dominators[0])
+    alone = replace(plan, model=best, members=1, samples=0)
     return {
-        "others": ", ".join(plan.dominators), "seconds": kit.amount(plan.seconds, "s"), "hours": kit.dress(f"{plan.hours:,.0f} h"),
+        "others": plan.dominators[0], "seconds": kit.amount(plan.seconds, "s"), "hours": kit.dress(f"{plan.hours:,.0f} h"),
         "once": kit.amount(alone.seconds, "s"),
     }  # fmt: skip
 
@@ -98,7 +99,7 @@ LIMITS = (
     fail("noisy", "Nobody measured it with noise", lambda plan: plan.samples > 0, _noisy),
     fail(THIN, "The recipe is too weak", _trained_on_little, _thin),
     fail("below", "May not be accurate enough", lambda plan: short(plan) is not None, _below),
-    warn("dominated", "Another costs less", lambda plan: bool(plan.dominators), _dominated),
+    warn("dominated", "Another model beats it", lambda plan: bool(plan.dominators), _dominated),
     fail(LATE, "Too slow", lambda plan: plan.seconds > plan.slo, _late),
     fail(DEAR, "Training costs too much", lambda plan: plan.hours > plan.goal.hours, _dear),
     warn("open", "Its time is only a lower bound", lambda plan: bool(plan.model.uncounted), _open),

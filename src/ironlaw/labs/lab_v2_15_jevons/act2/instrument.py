@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -79,6 +80,8 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
 def backfires(plan: Plan) -> dict[str, Any]:
     if plan.fleet.gain <= 1:
         return kit.text_card("Backfires above", "never", tone="", note="a token takes no less energy")
+    if math.isinf(plan.fleet.threshold):
+        return kit.text_card("Backfires above", "never", tone="good", note="the price stays")
     tone = "bad" if plan.high > plan.fleet.threshold else "good"
     return kit.card("Backfires above", plan.fleet.threshold, "", tone=tone, note="this elasticity")
 

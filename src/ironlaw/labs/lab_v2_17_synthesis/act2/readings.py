@@ -29,7 +29,7 @@ def reading(name: str, value: float) -> str:
     if name in ("ttft", "tbt"):
         return show(value, "s")
     if name == "hours":
-        return f"{significant(value / 1e6)} M h"
+        return f"{significant(value / 1e6)} million h"
     if name == "energy":
         return f"{significant(value / 3.6e12)} GWh"
     if name == "carbon":
