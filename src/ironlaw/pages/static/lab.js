@@ -89,7 +89,7 @@
     frame = 0;
     const line = Math.min(0.4 * innerHeight, 320);
     const shown = places();
-    const top = ({ place }) => place.getBoundingClientRect().top;
+    const top = ({ place }) => (document.getElementById(place.id.replace(/-lock$/, "-message")) ?? place).getBoundingClientRect().top; // an act begins with its message
     // where a link of the rail leads is where the learner is, also where the next place begins right under it
     const landed = shown.find((each) => top(each) >= 0 && top(each) <= LANDING);
     const here = landed ?? shown.filter((each) => top(each) <= line).pop() ?? shown[0];

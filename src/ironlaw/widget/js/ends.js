@@ -8,7 +8,7 @@ const APART = 16; // px between two names
 function tailRoom(figure, width) {
   const names = figure.marks.filter((mark) => mark.end).map((mark) => measure(mark.end));
   if (!names.length || width < WIDE) return 0;
-  const room = Math.max(...names) + 14;
+  const room = Math.max(...names) + (figure.marks.some((mark) => mark.drag && mark.type === "point") ? 23 : 14); // arrow heads of a point at the end take some
   return room < 0.3 * width ? room : 0;
 }
 

@@ -70,7 +70,7 @@ function takes(ui, why, node) {
   if (!ui.local[why] || !node.isConnected) return;
   ui.local[why] = false;
   node.focus();
-  node.closest(".il-feedback")?.scrollIntoView({ block: "nearest" }); // all of it, not its first line alone
+  setTimeout(() => node.closest(".il-feedback")?.scrollIntoView({ block: "nearest" })); // all of it, once it is drawn
 }
 
 const spec_again = ({ spec }) => spec.again !== false;
