@@ -59,3 +59,14 @@ def test_a_deployment_that_ends_too_soon_is_drawn_up_to_the_crossing():
 def test_what_never_pays_has_no_crossing():
     figure = saving(lambda days: -30.0 - days, 5.0, Crossing(math.inf, math.inf))
     assert not marks(figure, id="cross") and not marks(figure, id="gain") and "never breaks even" in figure.text
+
+
+def test_a_line_ends_where_it_leaves_the_picture():
+    """Drawn at the edge it would be a plateau; the table keeps all of it."""
+    falling = [(1.0, 100.0), (10.0, 10.0), (100.0, 1.0), (1000.0, 0.01), (10000.0, 0.0)]
+    figure = lines({"a": falling}, Axis("log", "x"), Axis("log", "y", "", (0.1, 50.0)), "T")
+    drawn = figure.to_dict()["marks"][0]["points"]
+    assert drawn == [pytest.approx(p) for p in ([2.0, 50.0], [10.0, 10.0], [100.0, 1.0], [math.sqrt(1e5), 0.1])]
+    assert len(figure.table.rows) == len(falling)
+    outside = lines({"a": [(1.0, 3.0), (2.0, 4.0)]}, Axis("linear", "x"), Axis("linear", "y", "", (0.0, 1.0)), "T")
+    assert len(outside.to_dict()["marks"][0]["points"]) == 2

@@ -1,5 +1,7 @@
 """Histograms: shares add up, percentiles stand where they are with the band of their count, words and table say the same."""
 
+import math
+
 import pytest
 
 from ironlaw.errors import BadValue
@@ -21,10 +23,11 @@ def test_bins_hold_every_request_once():
     figure = histogram({"users": RISING, "tester": SAME}, "T", domain=(1e-4, 10.0))
     for column in (1, 2):
         assert sum(float(row[column].removesuffix("%")) for row in figure.table.rows) == pytest.approx(100, abs=1)
-    line = next(m for m in figure.to_dict()["marks"] if m["id"] == "line-1")
-    assert max(y for _, y in line["points"]) == 100.0 and min(y for _, y in line["points"]) == 1e-3
-    top = next(x for x, y in line["points"] if y == 100.0)
-    assert top <= 0.001 * (1 + 1e-9) < top * 10**0.1 * 1.001
+    dots = [m for m in figure.to_dict()["marks"] if m["type"] == "point"]
+    (same,) = [m for m in dots if m["name"] == "tester"]  # all in one bin: an empty one has no dot
+    assert same["y"] == 100.0 and abs(math.log10(same["x"] / 0.001)) <= 0.05 + 1e-9
+    assert sum(m["y"] for m in dots if m["name"] == "users") == pytest.approx(100)
+    assert not [m for m in figure.to_dict()["marks"] if m["type"] in ("bar", "line")]
 
 
 def test_rules_carry_their_band_and_share_one_where_they_coincide():
@@ -36,12 +39,15 @@ def test_rules_carry_their_band_and_share_one_where_they_coincide():
     assert [m["label"] for m in histogram({"tester": SAME}, "T").to_dict()["marks"] if m["type"] == "rule"] == ["P50, P90, P99, P99.9"]
 
 
-def test_what_the_second_one_lacks_is_shaded_and_named():
+def test_what_the_second_one_lacks_is_coloured_and_named():
     figure = histogram({"users": RISING, "tester": SAME}, "T", left_out="left out")
-    area = next(m for m in figure.to_dict()["marks"] if m["id"] == "left-out")
-    assert all(low <= high for _, low, high in area["points"]) and any(low < high for _, low, high in area["points"])
-    assert figure.legend[-1]["label"] == "left out"
-    assert "left-out" not in [m["id"] for m in histogram({"users": RISING}, "T", left_out="left out").to_dict()["marks"]]
+    users = [m for m in figure.to_dict()["marks"] if m["type"] == "point" and m["name"] == "users"]
+    here = [m["colour"] for m in users if abs(math.log10(m["x"] / 0.001)) <= 0.05 + 1e-9]  # where the tester has all of his
+    assert here == ["accent"] and {m["colour"] for m in users if m["x"] > 0.0013} == {"fail"}
+    assert all("left out" in m["hover"] for m in users if m["colour"] == "fail") and figure.legend[-1]["label"] == "left out"
+    assert {m["colour"] for m in histogram({"users": RISING}, "T", left_out="left out").to_dict()["marks"] if m["type"] == "point"} == {
+        "accent"
+    }
 
 
 def test_bands_say_what_is_not_known():

@@ -6,6 +6,7 @@ from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.ranks import kinship, place
 from ironlaw.pictures.gantt import name, picked
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
+from ironlaw.widget.hold import Hold
 
 COLUMNS = 32  # cells of a row that a phone has room for
 COLOURS = {"self": "accent", "tensor": "compute", "context": "good", "data": "memory", "pipeline": "overhead", "": "muted"}
@@ -15,8 +16,12 @@ WORDS = {
 }  # fmt: skip
 
 
-def devices(layout: Layout, per_box: int, rank: int = 0, *, title: str = "The layout", note: str = "", id: str = "devices") -> Figure:
-    """`rank`: whose groups are coloured; `per_box`: devices of a box, which are drawn side by side."""
+def devices(
+    layout: Layout, per_box: int, rank: int = 0, *, title: str = "The layout", note: str = "", id: str = "devices",
+    tensor_drag: Hold | None = None,
+) -> Figure:  # fmt: skip
+    """`rank`: whose groups are coloured; `per_box`: devices of a box, which are drawn side by side. `tensor_drag`: the dial of the tensor
+    group's size, which the edge of the first group then stands for."""
     wide = layout.tensor * layout.context * layout.data
     first = rank % wide // COLUMNS * COLUMNS
     columns = range(first, min(wide, first + COLUMNS))
@@ -28,6 +33,10 @@ def devices(layout: Layout, per_box: int, rank: int = 0, *, title: str = "The la
         for column in columns
         if column > first and column % per_box == 0
     ]
+    if tensor_drag and first == 0 and layout.tensor <= len(columns):
+        marks.append(
+            mark("rule", "compute", x=float(layout.tensor), id="tensor", name="where the first tensor group ends", drag=tensor_drag)
+        )
     used = [kind for kind in COLOURS if kind in kin.values()]
     beyond = wide - len(columns)
     more = f"{wide:,} devices per stage, {len(columns)} of them drawn" if beyond else f"{wide:,} devices per stage"

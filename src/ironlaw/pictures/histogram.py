@@ -1,4 +1,4 @@
-"""How long requests took: a histogram with log bins, and percentiles with the band that their count allows."""
+"""How long requests took: a dot for each of many log bins, and percentiles with the band that their count allows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def histogram(
     left_out: str = "", percentiles: Sequence[float] = PERCENTILES, note: str = "", id: str = "histogram", height: int = 330,
 ) -> Figure:  # fmt: skip
     """`series`: name -> values in rising order. The first one has rules at its percentiles, each with its band. `left_out`: what to call
-    the part of the first one that the second one lacks; it is shaded."""
+    the part of the first one that the second one lacks; its dots have a colour of their own."""
     if not series or not all(series.values()):
         raise BadValue(f"{title}: a series has no values; give each at least one")
     low, high = domain or _span(series)
@@ -56,11 +56,9 @@ def histogram(
     shares = {name: _shares(values, edges) for name, values in series.items()}
     first, *others = series
     marks: list[Mark] = [item for group in _groups(series[first], percentiles) for item in _rule(group, unit, (low, high))]
-    if left_out and others:
-        marks.append(_lacking(edges, shares[first], shares[others[0]], left_out))
-    for i, name in enumerate(series):
-        marks.append(mark("line", COLOURS[i % 4], points=_steps(edges, shares[name]), name=name, emphasis=i == 0, id=f"line-{i}",
-                          dash="6 4" if i else None))  # fmt: skip
+    second = shares[others[0]] if left_out and others else None
+    for i, name in reversed(list(enumerate(series))):
+        marks += _dots(name, i, edges, shares[name], unit, left_out, None if i else second)
     rows = tuple(
         (f"{format_quantity(a, unit)} to {format_quantity(b, unit)}", *(f"{significant(shares[name][i])}%" for name in series))
         for i, (a, b) in enumerate(pairwise(edges))
@@ -70,9 +68,9 @@ def histogram(
         f"{name}, {len(values):,} requests: " + ", ".join(_words(percentile(values, p), unit) for p in percentiles)
         for name, values in series.items()
     )
-    legend = [{"colour": COLOURS[i % 4], "shape": "line", "dash": i > 0, "label": name} for i, name in enumerate(series)]
-    if left_out and others:
-        legend.append({"colour": "warn", "shape": "square", "label": left_out})
+    legend = [{"colour": COLOURS[i % 4], "shape": SHAPES[i % 4], "hollow": i > 0, "label": name} for i, name in enumerate(series)]
+    if second:
+        legend.append({"colour": "fail", "shape": SHAPES[0], "label": left_out})
     return Figure(
         id, title, Axis("log", "time to the answer", unit, (low, high)), Axis("log", "share of the requests", "%", (LEAST, 100.0)),
         tuple(marks), f"{words}.", Table(("time", *series), rows), note, tuple(legend), {"height": height},
@@ -117,17 +115,23 @@ def _shares(ordered: Sequence[float], edges: Sequence[float]) -> list[float]:
     return [100.0 * (b - a) / len(ordered) for a, b in pairwise(places)]
 
 
-def _steps(edges: Sequence[float], shares: Sequence[float]) -> list[tuple[float, float]]:
-    return [(x, max(share, LEAST)) for a, b, share in zip(edges, edges[1:], shares, strict=False) for x in (a, b)]
-
-
-def _lacking(edges: Sequence[float], first: Sequence[float], second: Sequence[float], name: str) -> Mark:
-    points = [
-        (x, max(min(one, other), LEAST), max(one, LEAST))
-        for a, b, one, other in zip(edges, edges[1:], first, second, strict=False)
-        for x in (a, b)
-    ]
-    return mark("area", "warn", points=points, name=name, id="left-out")
+def _dots(
+    name: str, i: int, edges: Sequence[float], shares: Sequence[float], unit: str, left_out: str, second: Sequence[float] | None
+) -> list[Mark]:
+    """A dot for every bin that holds something: on a log axis a column has no true height. Where the second series has less than half of
+    it, the dot says `left_out`."""
+    marks = []
+    for k, (a, b, share) in enumerate(zip(edges, edges[1:], shares, strict=False)):
+        if share <= 0:
+            continue
+        lacks = second is not None and second[k] < share / 2
+        hover: list[Row] = [("between", f"{format_quantity(a, unit)} and {format_quantity(b, unit)}"), ("share", f"{significant(share)}%")]
+        colour, size = "fail" if lacks else COLOURS[i % 4], 6 if i else 4.5
+        marks.append(
+            mark("point", colour, x=math.sqrt(a * b), y=max(share, LEAST), shape=SHAPES[i % 4], size=size, hollow=i > 0, id=f"bin-{i}-{k}",
+                 name=name, hover=[*hover, left_out] if lacks else hover)
+        )  # fmt: skip
+    return marks
 
 
 def _groups(ordered: Sequence[float], percentiles: Sequence[float]) -> list[list[Percentile]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -36,7 +37,7 @@ def lines(
             mark(
                 "line",
                 COLOURS[i % 4],
-                points=points,
+                points=_in_view(points, x, y),
                 name=name,
                 dash=DASHES[i % 4] or None,
                 id=f"line-{name}",
@@ -77,6 +78,32 @@ def lines(
         legend,
         more or {},
     )
+
+
+def _in_view(points: Points, x: Axis, y: Axis) -> Points:
+    """A line ends where it leaves the picture; drawn at the edge it would say that it stays there."""
+    if y.domain is None:
+        return points
+    low, high = y.domain
+    inside = [i for i, (_, value) in enumerate(points) if low <= value <= high]
+    if not inside:
+        return points
+    first, last = inside[0], inside[-1]
+    before = [_crossing(points[first], points[first - 1], x, y)] if first > 0 else []
+    behind = [_crossing(points[last], points[last + 1], x, y)] if last + 1 < len(points) else []
+    return [*before, *points[first : last + 1], *behind]
+
+
+def _crossing(inside: tuple[float, float], outside: tuple[float, float], x: Axis, y: Axis) -> tuple[float, float]:
+    """Where the straight line between two points, as drawn, crosses the edge."""
+    assert y.domain is not None
+    edge = y.domain[0] if outside[1] < y.domain[0] else y.domain[1]
+    if y.scale == "log" and outside[1] <= 0:
+        return inside
+    flat, bent = (float, float), (math.log, math.exp)
+    (on_y, _), (on_x, back) = (bent if axis.scale == "log" else flat for axis in (y, x))
+    share = (on_y(edge) - on_y(inside[1])) / (on_y(outside[1]) - on_y(inside[1]))
+    return back(on_x(inside[0]) + share * (on_x(outside[0]) - on_x(inside[0]))), edge
 
 
 def _place(at: float, x: Axis) -> str:

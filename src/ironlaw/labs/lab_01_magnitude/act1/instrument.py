@@ -21,6 +21,7 @@ from ironlaw.widget.figure import Figure, tabbed
 
 HEADLINE, COMMON = "headline", "int8"
 LOG, LINEAR = "log", "linear"
+TERMS = {"compute": "compute", "bandwidth": "memory"}  # axis -> the term whose colour it has
 CLAIMS = ("h100_peak_1979", "compute_gap")
 
 
@@ -153,7 +154,7 @@ def _card(axis: str, ratio: float | None) -> dict[str, Any]:
         return kit.text_card(label, "–", note="no common number format")
     factor = max(ratio, 1 / ratio)
     tone = kit.tone("gap", factor) if factor >= 10 else ""  # two devices that are alike are not a bad thing
-    return kit.card(label, ratio, "×", tone=tone, word=in_words(ratio))
+    return kit.card(label, ratio, "×", tone=tone, word=in_words(ratio), term=TERMS.get(axis, ""))
 
 
 def _formula(a: Context, b: Context, formats: str) -> str:

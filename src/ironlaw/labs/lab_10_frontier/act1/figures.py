@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from html import escape
@@ -23,7 +24,6 @@ X = Axis("linear", "bits per weight", "", (2.0, 8.0), ticks=tuple(float(b) for b
 THEORY = "rounding noise alone"
 MOST_LINES = 15  # levels of a grid that are drawn one by one
 SIDE, CELL = 8, 5
-LEAST = 0.01  # percent: the foot of the histogram
 
 
 def divergence(setting: Setting, local: Mapping[str, Points] | None = None) -> Figure:
@@ -85,10 +85,15 @@ def weights(setting: Setting) -> Figure:
     grid = seen["group_bounds"][setting.scale] if setting.scale.isdigit() else bound
     what = "one channel" if one else "the layer"
     shares = [100 * n / sum(counts) for n in counts]
+    foot = 10.0 ** math.floor(math.log10(min(share for share in shares if share > 0)))
     width = 2 * bound / BINS
     edges = [-bound + i * width for i in range(BINS + 1)]
-    outline = [(x, max(share, LEAST)) for i, share in enumerate(shares) for x in (edges[i], edges[i + 1])]
-    marks = [mark("area", "memory", points=outline, emphasis=True, name=f"weights of {what}", id="weights")]
+    marks = [  # dots: on a log axis a column has no true height
+        mark("point", "memory", x=edges[i] + width / 2, y=share, size=4, emphasis=True, id=f"bin-{i}", name=f"weights of {what}",
+             hover=[("between", f"{significant(edges[i])} and {significant(edges[i + 1])}"), ("share", f"{significant(share)}%")])
+        for i, share in enumerate(shares)
+        if share > 0
+    ]  # fmt: skip
     if setting.narrow:
         size, count = step(grid, setting.bits, not setting.zero), levels(setting.bits, not setting.zero)
         places = [-grid + i * size for i in range(count)] if count <= MOST_LINES else []
@@ -99,7 +104,7 @@ def weights(setting: Setting) -> Figure:
     table = tuple((f"{significant(edges[i])} to {significant(edges[i + 1])}", f"{significant(share)}%") for i, share in enumerate(shares))
     return Figure(
         "weights", f"The weights of {what}, and the levels they round to", Axis("linear", "weight", "", (-bound, bound)),
-        Axis("log", "share of the weights", "%", (LEAST, 100.0)), tuple(marks),
+        Axis("log", "share of the weights", "%", (foot, 100.0)), tuple(marks),
         f"Weights of {what} between {significant(-bound)} and {significant(bound)}, {significant(max(shares))}% of them in the fullest "
         f"of {BINS} bins; {words}.",
         Table(("weight", "share"), table), words, more={"tab": "Weights and levels", "height": 330},

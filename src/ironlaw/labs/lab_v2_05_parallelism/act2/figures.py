@@ -14,6 +14,7 @@ from ironlaw.pictures.theme import HELD
 from ironlaw.pictures.waterfall import Part
 from ironlaw.units import percent
 from ironlaw.widget.figure import Figure, Mark, mark
+from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 YOURS, BEST, META, BOTH = "yours", "best of the search", "as published", "best, as published"
@@ -28,7 +29,9 @@ TIMES = {
 
 def grid(case: Case, rank: int) -> Figure:
     layout = case.layout
-    return devices(layout, case.box.devices, min(rank, layout.devices - 1), note=f"{case.layout}, {case.box.name}")
+    return devices(
+        layout, case.box.devices, min(rank, layout.devices - 1), note=f"{case.layout}, {case.box.name}", tensor_drag=hold("tensor")
+    )
 
 
 def beside(case: Case) -> Iterator[tuple[str, Case]]:

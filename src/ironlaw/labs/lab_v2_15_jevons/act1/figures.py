@@ -70,7 +70,9 @@ def plane(lab: kit.Lab, setting: Setting) -> Figure:
         return finite(threshold(setting.gain, share / 100, setting.passed, setting.cost), 1e6)
 
     cases = [
-        Case(label, *_place(slug, setting, edge), chosen=False) for slug, label in CAPTIONS.items() if slug != lab.current_context.slug
+        Case(label, *_place(slug, setting, edge), chosen=False, drag=hold("high", "y") if fleets.context(slug).elasticity is None else None)
+        for slug, label in CAPTIONS.items()
+        if slug != lab.current_context.slug
     ]
     share = max(100 * setting.share, SHARES[0])
     own = Case("as set", share, setting.high, setting.limit, setting.low, chosen=True, drag=(hold("share"), hold("high", "y")))
