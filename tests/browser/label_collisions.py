@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Page
 from touch_marks import TOUCH
 
 from ironlaw import kit
+from ironlaw.kit import claim_panel
 from ironlaw.kit import page as plain_page
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_check import complete
@@ -180,7 +182,8 @@ def pictures(instrument: Any, settings: list[dict[str, Any]]) -> Iterator[str]:
 @contextmanager
 def completed(slug: str, folder: Path) -> Iterator[Any]:
     """The lab with everything answered, so that all its instruments are open."""
-    with open_ledger(folder / "ledger.db") as ledger:
+    with open_ledger(folder / "ledger.db") as ledger, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(claim_panel, "panel", lambda names, local=None: "")  # has no picture, and computes for seconds
         complete(kit.open(slug, ledger))
         opened = plain_page.Page(LABS / slug, ledger)
         opened.open()

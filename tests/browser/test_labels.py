@@ -27,14 +27,14 @@ from ironlaw.widget.piece import plain
 
 
 def explored(chance: random.Random) -> set[str]:
-    """What /explore draws: every option of every dial, and each workload on a machine and in a mode of its own. The largest takes
-    seconds and draws the same kinds of words as its smaller sisters."""
-    every = explore_settings.usual()
+    """What /explore draws: every third option of every dial, and every third workload on a machine and in a mode of its own; before a
+    release all of them. The largest takes seconds and draws the same kinds of words as its smaller sisters."""
+    every, some = explore_settings.usual(), 1 if RELEASE else 3
     start = {dial["id"]: dial["value"] for dial in every}
     light = [option["value"] for option in every[0]["options"] if "llama3_70b" not in option["value"]]
     known = {dial["id"]: [option["value"] for option in dial.get("options", ())] for dial in every}
-    turns = [start | {dial["id"]: value} for dial in every[1:] for value in ends(dial)]
-    turns += [start | {"workload": slug} | {name: chance.choice(known[name]) for name in ("hardware", "mode")} for slug in light]
+    turns = [start | {dial["id"]: value} for dial in every[1:] for value in ends(dial)[::some]]
+    turns += [start | {"workload": slug} | {name: chance.choice(known[name]) for name in ("hardware", "mode")} for slug in light[::some]]
     views = [view({"dials": turn, "seq": 1, "moving": True}) for turn in turns]
     return {json.dumps(figure, ensure_ascii=False) for each in views for figure in plain(list(each.get("figures", ())))}
 
@@ -127,5 +127,5 @@ def test_the_reviews_pictures_and_its_map(judge: Page, tmp_path: Path) -> None:
 
 def test_no_two_words_lie_on_each_other_in_explore(judge: Page) -> None:
     drawn = sorted(explored(random.Random("explore")))
-    assert len(drawn) > 100
+    assert len(drawn) > (100 if RELEASE else 30)
     assert collisions(judge, drawn) == []

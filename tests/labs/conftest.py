@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import quick_commits  # noqa: F401
 from headless import Page, Stages
+from ledger_at_hand import open_ledger
 
 from ironlaw import kit
 from ironlaw.kit import background
@@ -15,7 +16,6 @@ from ironlaw.kit.lab import folder
 from ironlaw.kit.lab_check import complete as answer_everything
 from ironlaw.kit.page import Page as PlainPage
 from ironlaw.kit.page_host import using
-from ironlaw.ledger import open_ledger
 
 background.allowed.clear()  # a test builds what it asks for
 

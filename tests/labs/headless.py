@@ -11,12 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ledger_at_hand import open_ledger
+
 from ironlaw import kit
 from ironlaw.kit import page as plain
 from ironlaw.kit import runner
 from ironlaw.kit.lab import folder
 from ironlaw.kit.page_host import using
-from ironlaw.ledger import open_ledger
 from ironlaw.slots import SLOT
 from ironlaw.units import joined
 

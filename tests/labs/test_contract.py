@@ -10,6 +10,7 @@ import pytest
 from acts import VOLUME_1, Act, Lab, acts
 from acts_v2 import VOLUME_2
 from headless import Page, bare, figure, turned
+from ledger_at_hand import open_ledger
 from rates import unlabelled
 from wording import TAG, faults, sentences
 
@@ -18,7 +19,6 @@ from ironlaw.kit import reading_time, settings
 from ironlaw.kit.instrument import stand
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_words import Words
-from ironlaw.ledger import open_ledger
 
 EVERY = (*VOLUME_1, *VOLUME_2)
 ACTS = acts(EVERY)

@@ -7,13 +7,13 @@ from acts import VOLUME_1
 from acts_v2 import VOLUME_2
 from headless import Page, bare
 from how_thorough import RELEASE
+from ledger_at_hand import open_ledger
 
 from ironlaw.kit.goal import Aim
 from ironlaw.kit.goal_search import stops
 from ironlaw.kit.hint import RUNGS, answer, asked_at
 from ironlaw.kit.hud import FAILS, MEETS
 from ironlaw.kit.instrument import stand
-from ironlaw.ledger import open_ledger
 
 SLUGS = [lab.slug for lab in (*VOLUME_1, *VOLUME_2)]
 # the opening state, and before a release three at random

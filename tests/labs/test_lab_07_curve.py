@@ -2,11 +2,11 @@
 
 import pytest
 from headless import Page, bare
+from ledger_at_hand import open_ledger
 
 from ironlaw.errors import BadValue
 from ironlaw.kit.sealed import sealed_part
 from ironlaw.labs.lab_07_fusion.act1 import curve
-from ironlaw.ledger import open_ledger
 
 SLUG = "lab_07_fusion"
 DRAWN = [0.0, 10.0, 30.0, 40.0, 80.0, 95.0, 100.0]

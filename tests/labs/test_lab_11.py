@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from headless import Page, bare, cards, figure
+from ledger_at_hand import open_ledger
 
 from ironlaw import claims, hardware, workload
 from ironlaw.engine.device.deployment import serving
@@ -15,7 +16,6 @@ from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_check import complete
 from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act2 import budget, kernels, layer, served, slots
-from ironlaw.ledger import open_ledger
 from ironlaw.units import significant
 
 SLUG = "lab_11_roofline"

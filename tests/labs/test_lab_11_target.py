@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 from headless import Page, bare
+from ledger_at_hand import open_ledger
 
 from ironlaw import hardware
 from ironlaw.errors import BadValue
 from ironlaw.kit.lab_check import complete
 from ironlaw.kit.sealed import Estimate, sealed_part
 from ironlaw.labs.lab_11_roofline.act2 import target, target_panel
-from ironlaw.ledger import open_ledger
 
 SLUG, NAME = "lab_11_roofline", "act2_target"
 BYTES_A_TOKEN = 2 * 32 * 8 * 128  # keys and values, layers, heads that are cached, width of a head: numbers kept for each token

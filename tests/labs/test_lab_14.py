@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from headless import Page, bare, cards, figure
+from ledger_at_hand import open_ledger
 from measured import keep
 
 from ironlaw.claims import compute
@@ -14,7 +15,6 @@ from ironlaw.labs.lab_14_tail.act1.case import Case, tene
 from ironlaw.labs.lab_14_tail.act2 import figures, fleet, verdicts
 from ironlaw.labs.lab_14_tail.act2.fleet import ALL, BUDGET, CALLED_BACK, OFF, Fleet
 from ironlaw.labs.lab_14_tail.act2.instrument import exactness
-from ironlaw.ledger import open_ledger
 from ironlaw.systems.limits import hit
 
 SLUG = "lab_14_tail"

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 import pytest
 from headless import Page, bare
+from ledger_at_hand import open_ledger
 from measured import ROWS, keep
 
-from ironlaw.ledger import open_ledger
 from ironlaw.measure.experiments import trials
 from ironlaw.measure.software_host import machine
 from ironlaw.registry.loader import folder

@@ -2,6 +2,7 @@
 
 import pytest
 from headless import Page, parts
+from ledger_at_hand import open_ledger
 from test_lab_shape import SLUGS
 
 from ironlaw import kit
@@ -9,7 +10,6 @@ from ironlaw.kit import page as plain
 from ironlaw.kit.instrument import SET_ASIDE
 from ironlaw.kit.lab import folder
 from ironlaw.kit.page_host import using
-from ironlaw.ledger import open_ledger
 
 ODD = ["this_machine", "../../x", [], {"a": 1}, -1, 1e308, True, "llama3_8b", [[]], 10**30, 0.5, "", float("-0.0")]
 

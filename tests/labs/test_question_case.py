@@ -8,11 +8,12 @@ import pytest
 from full_ledger import spoil
 from headless import Page, bare
 from how_thorough import RELEASE
+from ledger_at_hand import open_ledger
 
 from ironlaw.kit import context, question_sheet
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_module import LabModule
-from ironlaw.ledger import Ledger, open_ledger
+from ironlaw.ledger import Ledger
 from ironlaw.ledger.events import now
 from ironlaw.ledger.memory_store import MemoryStore
 from ironlaw.registry.machines import hardware

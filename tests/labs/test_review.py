@@ -6,12 +6,12 @@ from html import unescape
 
 import pytest
 from headless import bare, parts
+from ledger_at_hand import open_ledger
 
 from ironlaw.kit import page as plain
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_check import problems
 from ironlaw.labs.review import capture, ladder, loop, review, roof, sections
-from ironlaw.ledger import open_ledger
 from ironlaw.recall.card_templates import templates
 from ironlaw.recall.card_variants import variant
 

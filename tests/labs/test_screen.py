@@ -9,10 +9,10 @@ import pytest
 from acts import VOLUME_1, Lab
 from acts_v2 import VOLUME_2
 from headless import Page, bare
+from ledger_at_hand import open_ledger
 
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.picture_caption import LONGEST
-from ironlaw.ledger import open_ledger
 
 EVERY = (*VOLUME_1, *VOLUME_2)
 PICTURES, DIALS, ROWS, WORDS = 3, 6, 6, 60

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import pytest
 from headless import Page, bare
 from how_thorough import RELEASE
+from ledger_at_hand import open_ledger
 
 from ironlaw.kit import links
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.offer import words
-from ironlaw.ledger import open_ledger
 from ironlaw.widget.dials import why_not
 
 SLUGS = sorted(path.parent.name for path in LABS.glob("lab_*/lab.py"))

@@ -10,9 +10,9 @@ from acts import VOLUME_1
 from acts_v2 import VOLUME_2
 from headless import Page
 from how_thorough import RELEASE
+from ledger_at_hand import open_ledger
 
 from ironlaw.errors import IronlawError
-from ironlaw.ledger import open_ledger
 from ironlaw.widget.dials import settle
 from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.hold import hold, holds, place

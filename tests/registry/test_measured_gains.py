@@ -1,15 +1,16 @@
 """Gains that were measured beside those predicted, and the intervals that were fitted to them."""
 
 import pytest
+from compared_once import gains_of
 
 from ironlaw.engine.advice.gain import FITTED
 from ironlaw.systems.accuracy.gain_outcomes import GainOutcome, by_change, left_out, reach, scale, stored
-from ironlaw.systems.accuracy.measured_gains import FIRST, HELD, TURNS, evidence_runs, measured_gains, summaries, top
+from ironlaw.systems.accuracy.measured_gains import FIRST, HELD, TURNS, evidence_runs, summaries, top
 
 
 @pytest.fixture(scope="module")
 def by_turns():
-    return measured_gains("h200_sxm", (TURNS,))
+    return gains_of("h200_sxm", TURNS)
 
 
 def test_what_would_be_offered_first_gains_what_was_said(by_turns):
@@ -22,7 +23,7 @@ def test_what_would_be_offered_first_gains_what_was_said(by_turns):
 
 def test_runs_held_out_have_no_part_in_the_fit():
     """Five language models that judge; wall time misses 15% where a host is busier than its launches say."""
-    held = measured_gains("h200_sxm", (HELD,))
+    held = gains_of("h200_sxm", HELD)
     names = {one.model for group in held for one in group}
     assert len(names) >= 5 and not names & {outcome.model for outcome in stored("h200_sxm")}
     first = {line.change: line for line in summaries(held)}[FIRST]

@@ -121,7 +121,7 @@ def top(gains: Sequence[MeasuredGain]) -> MeasuredGain | None:
     return max((one for one in gains if one.predicted.sure), key=lambda one: one.predicted.ratio, default=None)
 
 
-def evidence_runs(slug: str) -> Iterator[TimedRun]:
+def evidence_runs(slug: str, timings: Sequence[str] = TIMINGS) -> Iterator[TimedRun]:
     """The registry's models among a machine's evidence: those timed by turns, and those that were run one after another."""
     for file in evidence(slug):
         launching = file.machine.get("launching")
@@ -129,9 +129,11 @@ def evidence_runs(slug: str) -> Iterator[TimedRun]:
         turns = HELD if file.machine.get("held_out") else TURNS
         for row in file.rows:
             if row.kind in ("change", "model") and row.workload and not row.error and row.piped_s and row.mode in MODES and _plain(row):
+                timing = turns if row.kind == "change" else APART
+                if timing not in timings:
+                    continue
                 rest = {name: value for name, value in row.params.items() if name not in ("batch", "dtype")}
                 about = ", ".join(f"{name} {value}" for name, value in rest.items() if name not in ("classes", "padding"))
-                timing = turns if row.kind == "change" else APART
                 name = " ".join(filter(None, (row.workload, about, timing if timing != APART else "")))
                 graph = workload(row.workload, **row.params)
                 if about_model(row.workload)["family"] not in BARE:
@@ -146,7 +148,7 @@ def _plain(row: Row) -> bool:
 
 def measured_gains(slug: str, timings: Sequence[str] = TIMINGS) -> list[list[MeasuredGain]]:
     """Of a machine's evidence, by the run that is changed; of runs that were timed so."""
-    return list(pairs((run for run in evidence_runs(slug) if run.timing in timings), hardware(slug)))
+    return list(pairs(evidence_runs(slug, timings), hardware(slug)))
 
 
 @dataclass(frozen=True, slots=True)
