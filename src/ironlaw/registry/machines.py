@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from ironlaw.backends import find, names
 from ironlaw.calibration import local_machine
+from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
 from ironlaw.errors import BadRegistry, IronlawError, UnknownName, unknown
@@ -55,12 +56,22 @@ def _server() -> Host:
     return hosts.registered(SERVER)
 
 
+def _wires(slug: str, kind: str, ranks: int, size: float) -> float | None:
+    """Over the machine's own box; None where the registry knows none, or none that can be joined to so many."""
+    from ironlaw.registry.boxes import box_with
+
+    box = box_with(slug)
+    if box is None or (ranks > box.devices and not box.nics):
+        return None
+    return float(collective(box, kind, ranks, size))
+
+
 @cache
 def registered(name: str) -> Hardware:
     if normal(name) in slugs("hardware"):
         machine = load(folder("hardware") / f"{normal(name)}.toml")
         server = _server if machine.kind == "gpu" and machine.dispatch == "queued" else None
-        return replace(machine, taught=taught(machine, registered), server=server)
+        return replace(machine, taught=taught(machine, registered), server=server, wires=partial(_wires, machine.slug))
     slug = aliases().get(normal(name))
     if slug is None:
         names = (*aliases(), *local_machine.NAMES[:1])

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw import worker
-from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.device.work import BYTES, COLLECTIVE, RANKS
@@ -54,23 +53,20 @@ def capture_script(asked: Any) -> Captures:
 
 
 def with_wires(captures: Captures, machines: Collection[Hardware]) -> Captures:
-    """Notes of what collectives take on the wires of each machine's box."""
+    """Notes of what ranks do together, and of machines whose wires nobody knows."""
     found = [op.attrs for op in captures.main.ops if COLLECTIVE in op.attrs]
-    calls = [(str(attrs[COLLECTIVE]), int(attrs[RANKS]), float(attrs[BYTES])) for attrs in found]
-    if not calls:
+    if not found:
         return captures
-    kinds = Counter(kind for kind, _, _ in calls)
+    kinds = Counter(str(attrs[COLLECTIVE]) for attrs in found)
     listed = ", ".join(f"{kind} ×{count}" for kind, count in kinds.items())
-    moved = show(sum(size for _, _, size in calls), "B")
-    notes = [f"{calls[0][1]} ranks work together in a step: {listed}, {moved} in all; the times above hold no wire"]
+    moved = show(sum(float(attrs[BYTES]) for attrs in found), "B")
+    notes = [f"{found[0][RANKS]} ranks work together in a step: {listed}, {moved} in all"]
     for machine in machines:
         box = box_with(machine.slug)
-        if box is None:
-            notes.append(f"{machine.slug}: the registry knows no box, so the wires can't be predicted")
-            continue
-        seconds = sum(float(collective(box, kind, ranks, size)) for kind, ranks, size in calls)
-        hidden = "what hides behind the passes costs nothing"
-        notes.append(f"{machine.slug}: over {box.name} the wires take {show(seconds, 's')} per step; {hidden}")
+        if box is not None and (int(found[0][RANKS]) <= box.devices or box.nics):
+            notes.append(f"{machine.slug}: collectives run over {box.name}, beside the passes; the last of a backward pass are waited for")
+        else:
+            notes.append(f"{machine.slug}: the registry knows no box for that, so the times hold no wire")
     said = (*notes, *captures.main.settings.get("notes", ()))
     graphs = {key: replace(graph, settings={**graph.settings, "notes": said}) for key, graph in captures.graphs.items()}
     return replace(captures, graphs=graphs)

@@ -1,11 +1,11 @@
 """Rules for collectives between ranks: what each rank's own memory sees of them is a copy, and the op says which collective it is.
 
-The time on the wires is no part of that: it depends on the box, and much of it hides behind the backward pass.
+What they take on the wires depends on the machine's box (`engine.device.wires`).
 """
 
 from __future__ import annotations
 
-from ironlaw.engine.device.work import BYTES, COLLECTIVE, RANKS
+from ironlaw.engine.device.work import BYTES, COLLECTIVE, LIBRARY, RANKS, UNCOMPILED
 from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar
 
 RULES: dict[str, Rule] = {}
@@ -29,7 +29,8 @@ def collective(call: Call) -> OpDraft | list[OpDraft]:
     whole = max(tensors, key=lambda t: float(t.bytes))
     ranks = dist.get_world_size() if dist.is_initialized() else 1
     source = next((t for t in call.inputs if t.size), whole)
-    return OpDraft("copy", [source], call.outputs[:1], {COLLECTIVE: KINDS[call.name], BYTES: float(whole.bytes), RANKS: ranks})
+    attrs = {COLLECTIVE: KINDS[call.name], BYTES: float(whole.bytes), RANKS: ranks, UNCOMPILED: LIBRARY}
+    return OpDraft("copy", [source], call.outputs[:1], attrs)
 
 
 @rule("wait_tensor", "barrier", "_wrap_tensor_autograd")

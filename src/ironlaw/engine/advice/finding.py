@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ironlaw.engine.device.dispatch import beside
 from ironlaw.engine.device.host_links import waiting
 from ironlaw.engine.device.prediction import OpRow, Prediction
-from ironlaw.engine.device.work import category
+from ironlaw.engine.device.work import COLLECTIVE, category
 from ironlaw.units import show
 
 NAMES = {
@@ -46,13 +47,19 @@ def finding(p: Prediction) -> str:
 def _waits(p: Prediction) -> str:
     """The lines of code that make the host wait, where that takes time."""
     lines = [pair for pair in waiting([row.op for row in p.ops], p.run) if pair[1] > WORTH][:MOST]
-    return "".join(f" {line} makes the host wait for the GPU: {share:.0%} of the call." for line, share in lines)
+    wires = beside(p.run)
+    sentence = f" The wires between the GPUs take {show(wires[0], 's')}, and {wires[1] / float(p.seconds):.0%} of the call waits for them."
+    return (sentence if wires[0] else "") + "".join(
+        f" {line} makes the host wait for the GPU: {share:.0%} of the call." for line, share in lines
+    )
 
 
 def _work(p: Prediction, busy: float) -> str:
     times: Counter[str] = Counter()
     moving: Counter[str] = Counter()
     for row in p.ops:
+        if COLLECTIVE in row.op.attrs:  # on the wires, not on the device
+            continue
         name, seconds = family(row), float(row.seconds)
         times[name] += seconds  # type: ignore[assignment]
         moving[name] += seconds if row.regime == "memory" else 0.0  # type: ignore[assignment]

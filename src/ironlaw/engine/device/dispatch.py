@@ -3,7 +3,7 @@
 synchronous  wall = Σ (launch + kernel)             the CPU waits for each kernel
 queued       the CPU runs ahead; kernel i starts when it is launched and the device is free:
              device = max(device, host) + kernel    (a scan over the ops is the truth); where an op makes the CPU
-             wait (it reads a value), host = device
+             wait (it reads a value), host = device; what ranks do together runs on a stream of its own beside it
 replayed     wall = one launch + Σ (kernel + gap)
 
 `simulate` is the only place where this happens: a prediction takes its wall time from it, a timeline its starts.
@@ -32,6 +32,8 @@ class Schedule:
     gap: Number = 0.0  # before each kernel of a replay
     counts: Sequence[Number] = ()  # kernels behind each op of a replay
     waits: Sequence[bool] = ()  # whether the host waits for each op of a queue; none of them where this is empty
+    sends: Sequence[int] = ()  # what each op of a queue is to the wires between ranks (`engine.device.wires`); nothing where this is empty
+    joins: Sequence[int] = ()  # the last op on the wires that each waits for, or -1
 
     def __post_init__(self) -> None:
         if self.dispatch not in SCHEDULES:
@@ -82,6 +84,12 @@ def simulate(schedule: Schedule, kernels: Sequence[Number]) -> Run:
         return Run(waiting + work + schedule.gap * sum(schedule.counts), work, schedule, kernels)
     if is_array(*schedule.launches, *kernels):
         return Run(*_queued_arrays(schedule, kernels), schedule, kernels)
+    if schedule.sends:
+        runs = [
+            (start, float(kernel), sent) for (_, start), kernel, sent in zip(_scan(schedule, kernels), kernels, schedule.sends, strict=True)
+        ]
+        own = sum(kernel for _, kernel, sent in runs if not sent)
+        return Run(max((start + kernel for start, kernel, _ in runs), default=0.0), own, schedule, kernels)
     host = device = busy = 0.0
     for launch, kernel, wait in zip(schedule.launches, kernels, schedule.waits or repeat(False, len(kernels)), strict=True):
         host += launch
@@ -90,6 +98,15 @@ def simulate(schedule: Schedule, kernels: Sequence[Number]) -> Run:
         if wait:
             host = device
     return Run(device, busy, schedule, kernels)
+
+
+def beside(run: Run) -> tuple[float, float]:
+    """Seconds that collectives take on the wires, and by how many the run would be shorter if they took none."""
+    if not run.schedule.sends:
+        return 0.0, 0.0
+    free = [0.0 if sent else kernel for sent, kernel in zip(run.schedule.sends, run.kernels, strict=True)]
+    taken = sum(float(kernel) for sent, kernel in zip(run.schedule.sends, run.kernels, strict=True) if sent)
+    return taken, float(run.wall) - float(simulate(run.schedule, free).wall)
 
 
 def synchronous(launches: Sequence[Number], kernels: Sequence[Number]) -> Run:
@@ -134,12 +151,33 @@ def _scan_starts(schedule: Schedule, kernels: Sequence[Number]) -> tuple[float, 
 
 def _scan(schedule: Schedule, kernels: Sequence[Number]) -> Iterator[tuple[float, float]]:
     """For each op when its launch is done, and when its kernels begin."""
+    if schedule.sends and schedule.dispatch == "queued":
+        yield from _scan_both(schedule, kernels)
+        return
     host = device = 0.0
     for launch, kernel, wait in zip(schedule.launches, kernels, schedule.waits or repeat(False, len(kernels)), strict=True):
         host = (host if schedule.dispatch == "queued" else device) + float(launch)
         start = max(host, device)
         yield host, start
         device = start + float(kernel)
+        if wait:
+            host = device
+
+
+def _scan_both(schedule: Schedule, kernels: Sequence[Number]) -> Iterator[tuple[float, float]]:
+    """The same with a second stream for what ranks do together: in order, beside the first, and waited for where an op says so."""
+    host = device = wire = 0.0
+    ends: dict[int, float] = {-1: 0.0}
+    waits = schedule.waits or repeat(False, len(kernels))
+    for i, (launch, kernel, wait) in enumerate(zip(schedule.launches, kernels, waits, strict=True)):
+        host += float(launch)
+        if sent := schedule.sends[i]:
+            start = max(host, wire, device if sent > 1 else 0.0)
+            wire = ends[i] = start + float(kernel)
+        else:
+            start = max(host, device, ends[schedule.joins[i]])
+            device = start + float(kernel)
+        yield host, start
         if wait:
             host = device
 

@@ -109,6 +109,7 @@ class Hardware:
     links: tuple[Link, ...] = ()
     process: str = ""  # in which the chip is made, as its maker calls it
     server: Callable[[], Host] | None = None  # who launches a captured model where the plan names nobody
+    wires: Callable[[str, int, float], float | None] | None = None  # seconds of a collective: its kind, ranks, bytes; None: no such box
 
     def __repr__(self) -> str:
         """One line; every figure and its source are in `figures`."""

@@ -24,8 +24,9 @@ from ironlaw.engine.device.roofline import arithmetic, transfer
 from ironlaw.engine.device.rounding import as_computed, narrowed_kinds
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import STORED, Graph, Op, Tensor
+from ironlaw.engine.device.wires import on_wires, wire_cost
+from ironlaw.engine.device.work import COLLECTIVE, with_attrs
 from ironlaw.engine.device.work import op as make_op
-from ironlaw.engine.device.work import with_attrs
 from ironlaw.errors import unknown
 
 __all__ = ["OpRow", "Prediction", "bound", "is_sweep", "one_launch", "predict"]
@@ -44,10 +45,11 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     hardware.peak(graph.dtype)
     plan = _launched_by(graph, hardware, plan)
     model = hardware.model(plan)
+    captured = graph
     graph = _as_run(as_computed(graph, hardware, plan), hardware, plan, model)
     costs = _costs(graph, hardware, plan, model)
     totals = _Totals(costs)
-    schedule = _schedule(graph, plan, hardware, model, costs)
+    schedule = _schedule(graph, captured, plan, hardware, model, costs)
     run = simulate(schedule, totals.each(lambda c: c.device))
     low = run.wall if model is None else simulate(schedule, totals.each(_overlapped)).wall
     high = simulate(schedule, totals.each(_sequential)).wall
@@ -124,6 +126,9 @@ def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None
             launch = float(hardware.launcher(plan).launch(op, plan.lowering, 1.0)) if plan.launch is None else plan.launch
             costs.append(link_cost(op, launch, model is not None))
             continue
+        if COLLECTIVE in op.attrs and (sent := _sent(op, hardware, plan, model)) is not None:
+            costs.append(sent)
+            continue
         key = op.key
         cost = lasting.get(key) or known.get(key)
         if cost is None:
@@ -131,6 +136,13 @@ def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None
             (known if model is None or _swept(op) else lasting)[key] = cost
         costs.append(cost)
     return model.sustain(_launched(graph, hardware, plan, costs)) if model else costs
+
+
+def _sent(op: Op, hardware: Hardware, plan: Plan, model: CostModel | None) -> Cost | None:
+    if COLLECTIVE not in op.attrs or hardware.dispatch != "queued":
+        return None
+    launch = float(hardware.launcher(plan).launch(op, plan.lowering, 1.0)) if plan.launch is None else plan.launch
+    return wire_cost(op, hardware, float(launch), model is not None)
 
 
 def _launched(graph: Graph, hardware: Hardware, plan: Plan, costs: list[Cost]) -> list[Cost]:
@@ -160,7 +172,7 @@ def bound(op: Op, hardware: Hardware, plan: Plan, dtype: str) -> Cost:
     return Cost(transfer(op, hardware), compute, 0.0, work.launches, work.launches * launch)
 
 
-def _schedule(graph: Graph, plan: Plan, hardware: Hardware, model: CostModel | None, costs: Sequence[Cost]) -> Schedule:
+def _schedule(graph: Graph, captured: Graph, plan: Plan, hardware: Hardware, model: CostModel | None, costs: Sequence[Cost]) -> Schedule:
     """How the launches of these ops and their kernels interleave on the device."""
     host = hardware.launcher(plan)
     if plan.replayed or hardware.dispatch == "replayed":
@@ -171,7 +183,12 @@ def _schedule(graph: Graph, plan: Plan, hardware: Hardware, model: CostModel | N
         launches[0] = launches[0] + (entered(host, graph.settings, hardware.dispatch) if plan.launch is None else host.entry)
     waits = [bool(op.attrs.get(WAITS)) for op in graph.ops]
     dispatch = "queued" if plan.dispatch == hardware.dispatch == "queued" else "synchronous"
-    return Schedule(dispatch, launches, waits=waits if any(waits) else ())
+    sends, joins = on_wires(graph, captured, [_sent(op, hardware, plan, model) for op in graph.ops]) if _together(graph) else ((), ())
+    return Schedule(dispatch, launches, waits=waits if any(waits) else (), sends=sends, joins=joins)
+
+
+def _together(graph: Graph) -> bool:
+    return any(COLLECTIVE in op.attrs for op in graph.ops)
 
 
 def _sources(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> tuple[str, ...]:

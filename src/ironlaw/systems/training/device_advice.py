@@ -12,6 +12,7 @@ from ironlaw.engine.cluster.buckets import Queue
 from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.device.prediction import Prediction
+from ironlaw.engine.device.work import COLLECTIVE
 from ironlaw.registry.boxes import box_with
 from ironlaw.units import show, significant
 
@@ -22,7 +23,8 @@ BACK = 0.6  # of a step, the backward pass: twice the forward pass, and the opti
 
 def several_devices(per_hour: Mapping[str, float], prediction: Prediction) -> tuple[Action, ...]:
     """DDP on as many devices as the box has, up to 8, each with a batch like this one; none where no box is known."""
-    box = box_with(prediction.hardware.slug) if prediction.graph.settings.get("training") else None
+    alone = not any(COLLECTIVE in op.attrs for op in prediction.graph.ops)  # else it runs on several already
+    box = box_with(prediction.hardware.slug) if prediction.graph.settings.get("training") and alone else None
     counts = [count for count in COUNTS if box is not None and count <= box.devices]
     if box is None or not counts or prediction.interval is None or not prediction.fits:
         return ()

@@ -37,8 +37,8 @@ class DistributedDataParallel(nn.Module):
             return
         gradients = [w.grad for w in self.buckets[number] if w.grad is not None]
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
-        torch.distributed.all_reduce(flat, group=self.process_group)
-        flat.div_(torch.distributed.get_world_size(self.process_group))
+        flat.div_(dist.get_world_size(self.process_group))  # before they are sent, as DDP does
+        dist.all_reduce(flat, group=self.process_group)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
