@@ -27,6 +27,12 @@ class ActionJson(TypedDict):
     costs: Sequence[str]
 
 
+class SlowerJson(ActionJson):
+    """A change that makes it slower; a part of analyze"""
+
+    reason: Annotated[str, "why it is slower"]
+
+
 class VerdictJson(TypedDict):
     """Where the time goes and what to do next; a part of analyze"""
 
@@ -38,7 +44,7 @@ class VerdictJson(TypedDict):
     ]
     together: Annotated[float, "how many times as fast with all actions together, without changing the machine"]
     reason: Annotated[str | None, "why nothing is offered"]
-    slower: Annotated[Sequence[ActionJson], "changes that are certain to make it slower"]
+    slower: Annotated[Sequence[SlowerJson], "changes that are certain to make it slower"]
     elsewhere: Annotated[Sequence[ActionJson], "every other machine that was tried"]
     unsure: Annotated[Sequence[ActionJson], "changes whose range includes no gain at all"]
 

@@ -8,6 +8,7 @@ import pytest
 import ironlaw as il
 from ironlaw.engine.advice.advise import MOST, advise
 from ironlaw.engine.advice.program import Sources
+from ironlaw.engine.advice.slower import MASKED, why_slower
 from ironlaw.registry.program_changes import change_words
 
 H200 = il.hardware("h200_sxm")
@@ -53,6 +54,17 @@ def test_compiling_a_vision_transformer_is_said_to_be_slower():
     slower = {action.changes[0]: action.gain for action in advice_of("vit_b16", batch=64, dtype="fp16").slower}
     assert set(slower) == {"eager_graphs", "compiled", "graphs"}
     assert slower["eager_graphs"].ratio == pytest.approx(6.9 / 18.2, rel=0.1)
+
+
+def test_what_is_slower_says_why():
+    """Replayed, transformers' mask is spelled out, and attention leaves its fused kernel; compiled, it is the kernels themselves."""
+    advice = advice_of("vit_b16", batch=64, dtype="fp16")
+    reasons = {action.changes[0]: why_slower(action) for action in advice.slower}
+    assert set(reasons) == {"eager_graphs", "compiled", "graphs"} and all(
+        " on the device" in why or why == MASKED for why in reasons.values()
+    )
+    assert all(f"; {why}" in repr(advice) for why in reasons.values())
+    assert [row["reason"] for row in advice.to_dict()["slower"]] == list(reasons.values())
 
 
 def test_where_host_and_device_take_as_long_two_changes_are_offered_at_once():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ironlaw.cli.show import draw
 from ironlaw.engine.advice.advise import Advice, headline
+from ironlaw.engine.advice.slower import why_slower
 from ironlaw.units import significant
 
 
@@ -20,4 +21,4 @@ def report(advice: Advice) -> None:
     if advice.reason:
         draw.say(advice.reason, draw.DIM)
     for action in advice.slower:
-        draw.say(f"Don't: {headline(action)}, slower.", draw.BAD)
+        draw.say(f"Don't: {headline(action)}. Slower: {why_slower(action)}.", draw.BAD)

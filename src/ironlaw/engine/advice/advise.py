@@ -17,6 +17,7 @@ from ironlaw.engine.advice.finding import finding
 from ironlaw.engine.advice.gain import gain
 from ironlaw.engine.advice.program import EIGHT, HALF, KERNELS, Program, Sources
 from ironlaw.engine.advice.programs import WIDE, fused_kernels
+from ironlaw.engine.advice.slower import why_slower
 from ironlaw.engine.device.machine import NARROW, Hardware
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.errors import IronlawError
@@ -70,14 +71,15 @@ class Advice:
         """A line for where the time goes, one for each action, one for each change that makes it slower."""
         lines = [self.finding, *(f"{i}. {summary(action)}" for i, action in enumerate(self.actions, 1))]
         lines += [self.reason] if self.reason else []
-        return "\n".join([*lines, *(f"slower: {summary(action)}" for action in self.slower)])
+        return "\n".join([*lines, *(f"slower: {summary(action)}; {why_slower(action)}" for action in self.slower)])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON takes it."""
         return {
             "finding": self.finding, "hardware": self.prediction.hardware.slug, "mode": self.prediction.plan.mode,
             "actions": [action.to_dict() for action in self.actions], "together": self.together, "reason": self.reason or None,
-            "slower": [action.to_dict() for action in self.slower], "unsure": [action.to_dict() for action in self.unsure],
+            "slower": [{**action.to_dict(), "reason": why_slower(action)} for action in self.slower],
+            "unsure": [action.to_dict() for action in self.unsure],
             "elsewhere": [action.to_dict() for action in self.elsewhere],
         }  # fmt: skip
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ironlaw.engine.advice.action import Action
 from ironlaw.engine.advice.advise import Advice
+from ironlaw.engine.advice.slower import why_slower
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.pictures.stack import stack
 from ironlaw.report import accuracy
@@ -33,7 +34,9 @@ def section(analysis: Analysis, place: str) -> str:
     said = paragraph(advice.finding, "lede") + actions(advice)
     answers = [("Does compiling pay?", compiles(analysis)), ("Would another machine help?", elsewhere(advice))]
     if advice.slower:
-        answers.append(("What makes it slower?", "; ".join(f"{action.title} {_gain(action)}" for action in advice.slower) + "."))
+        answers.append(
+            ("What makes it slower?", "; ".join(f"{action.title} {_gain(action)}: {why_slower(action)}" for action in advice.slower) + ".")
+        )
     said += '<dl class="answers">' + "".join(f"<dt>{text(asked)}</dt><dd>{text(words)}</dd>" for asked, words in answers) + "</dl>"
     return f'<div class="first"><div class="said">{said}</div><div class="seen">{place}</div></div>'
 
