@@ -53,9 +53,14 @@ print(json.dumps(sizes))
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory):
+def archive():
+    return bundle.archive()
+
+
+@pytest.fixture(scope="module")
+def unpacked(archive, tmp_path_factory):
     place = tmp_path_factory.mktemp("site-python")
-    packed = gzip.decompress(bundle.archive())
+    packed = gzip.decompress(archive)
     [length] = struct.unpack_from("<I", packed)
     at = 4 + length
     for name, size in json.loads(packed[4:at]):
@@ -74,8 +79,8 @@ def test_every_page_opens_with_the_archive_alone(unpacked):
     assert sizes["review"] >= 8 and all(size >= 2 for size in sizes.values())
 
 
-def test_the_same_files_are_the_same_archive():
-    assert bundle.archive() == bundle.archive()
+def test_the_same_files_are_the_same_archive(archive):
+    assert bundle.archive() == archive
 
 
 def test_what_an_expression_may_name_is_there(unpacked):
