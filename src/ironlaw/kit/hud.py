@@ -18,6 +18,7 @@ OPEN = "open"  # no answer yet
 LOCKED = "locked"  # it opens with the act before
 HEARD = re.compile(r'<span class="il-hearing">[^<]*</span>')  # said to the ear, beside what the eye sees
 TAG = re.compile(r"<[^>]*>")
+SAID = "you said "
 LONGEST = 24  # characters of a prediction that the bar has room for
 Item = tuple[str, str, str]  # label, value, tone ("" | good | warn | fail)
 
@@ -33,7 +34,7 @@ def prediction(label: str, said: str | None, is_open: bool = True) -> Item:
         return label, OPEN if is_open else LOCKED, ""
     text = plain_text(said)
     short = next((part for part in (text.partition(":")[0], text.partition(",")[0]) if len(part) <= LONGEST), "")
-    return label, f"you said {short}".rstrip(".") if short else "predicted", ""
+    return label, f"{SAID}{short}".rstrip(".") if short else "predicted", ""
 
 
 def design(meets: bool) -> Item:
@@ -71,5 +72,7 @@ def _cell(label: str, value: str, tone: str) -> str:
     mark = f'<span aria-hidden="true">{MARKS[tone]} </span>' if tone else ""
     name = tone or ("open" if value in (OPEN, LOCKED) else "")
     classes = f' class="il-{name}"' if name else ""
-    words = f'<span class="il-word">{escape(value)}</span>' if tone else escape(value)  # where there is no room the mark stands alone
+    # where there is no room the mark stands alone, and a prediction without these words
+    said = f'<span class="il-said">{SAID}</span>' if value.startswith(SAID) else ""
+    words = f'<span class="il-word">{escape(value)}</span>' if tone else f"{said}{escape(value.removeprefix(SAID))}"
     return f"<div{classes}><dt>{escape(label)}</dt> <dd>{mark}{words}</dd></div>"

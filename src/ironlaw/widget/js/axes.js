@@ -31,6 +31,7 @@ function layout(figure, width) {
   let stepY = 0;
   if (rows) {
     stepY = figure.row ?? (above ? (width < NARROW ? 38 : 46) : 30);
+    if (above && figure.marks.some((mark) => mark.type === "point" && mark.label)) stepY = Math.max(stepY, 34); // its words stand under a name
     pad.left = above ? 2 : names + 12;
     pad.right = above ? 14 : Math.max(14, ends);
   } else {

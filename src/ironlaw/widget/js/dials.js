@@ -148,7 +148,7 @@ function slider({ dial, id, ctx, value, about, wrong }, steps) {
       dial.presets.map((preset) => h("button", {
         key: String(preset), type: "button", class: "il-preset", "aria-pressed": preset === value ? "true" : "false",
         onclick: () => { local[draft] = local[bad] = null; ctx.line.turn(dial.id, preset); },
-      }, Math.abs(preset) < 1e4 ? fieldText(preset).replace(/^(\d)(\d{3})$/, "$1,$2") : written(preset, "")))) : null);
+      }, dial.presets.every((each) => Math.abs(each) < 1e5) ? grouped(String(preset)) : written(preset, "")))) : null);
 }
 
 function linearSteps(dial) {

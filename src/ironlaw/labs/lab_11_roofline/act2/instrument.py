@@ -55,7 +55,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     option = lab.choice("act2")
     own_case = kernels.picture(option.id if option else None)
     pictures = [
-        tabbed(own_case, "Three kernels"), tabbed(figures.picture(case), "The layer's roofline"),
+        tabbed(own_case, "Three kernels"), tabbed(figures.picture(case), "The layer"),
         *(halved(one, "Time and memory") for one in (figures.times(case), figures.budget(case))),
     ]  # fmt: skip
     return kit.View(pictures, cards(case), formula(case), banner(lab, case), readouts=readouts(case), after=notes(lab, case))
