@@ -63,14 +63,15 @@ def _things(held: Sequence[Asked], polite: Sequence[Asked], stall: tuple[float, 
     for i, (at, took) in enumerate(polite[:DOTS]):
         x, y = TESTER[1] - 0.02 - 0.025 * (i % 8), TOP + 12 + 18 * (i // 8 % ROWS)
         yield Token(((at, x, y), (min(at + took, end), x, y)), "ink", "square", SIZE)
-    yield Counter("users waiting", _waiting(held, end), steps=True, colour="accent")
-    yield Counter("tester's requests waiting", _waiting(polite, end), steps=True)
+    yield Counter("users waiting", _waiting(held, stall, end), steps=True, colour="accent")
+    yield Counter("tester's requests waiting", _waiting(polite, stall, end), steps=True)
 
 
-def _waiting(asked: Sequence[Asked], end: float) -> tuple[tuple[float, float], ...]:
-    """How many wait, at two hundred moments."""
+def _waiting(asked: Sequence[Asked], stall: tuple[float, float], end: float) -> tuple[tuple[float, float], ...]:
+    """How many wait, at two hundred moments and at those that an event tells of."""
+    told = (stall[0] + (stall[1] - stall[0]) * part for part in (0.25, 0.5, 0.75, 1.0))
     came, gone = sorted(at for at, _ in asked), sorted(at + took for at, took in asked)
-    points = [(t, float(bisect_right(came, t) - bisect_right(gone, t))) for t in (0.0, *spread(end, 200))]
+    points = [(t, float(bisect_right(came, t) - bisect_right(gone, t))) for t in sorted({0.0, *spread(end, 200), *told})]
     return tuple(point for i, point in enumerate(points) if i == 0 or point[1] != points[i - 1][1])
 
 

@@ -64,7 +64,8 @@ function sideLabels(plan) {
     const bold = Boolean(mark.role);
     const covers = ([px, py, anchor]) => taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(boxOf(px, py, text, anchor, bold), other), py > box.bottom - 2 || py < box.top + 8 ? 500 : 0);
     const least = (places) => places.reduce((best, place) => (covers(place) < covers(best) ? place : best));
-    const ends = (dy) => [[box.right - 2, y + dy, "end"], [box.left + 4, y + dy, "start"]];
+    const handle = mark.drag ? (mark.edge ? 48 : 28) : 2; // clear of the knob that is dragged
+    const ends = (dy) => [[box.right - handle, y + dy, "end"], [box.left + 4, y + dy, "start"]];
     const along = (dy) => [0.25, 0.5, 0.75].map((share) => [box.left + share * (box.right - box.left), y + dy, "middle"]);
     const near = least([...[-5, 15].flatMap(ends), ...(mark.role ? [-5, 15].flatMap(along) : [])]);
     const far = mark.role && covers(near) > CROWDED ? least(ALOFT.flatMap((dy) => [...ends(dy), ...along(dy)])) : near;
