@@ -61,12 +61,12 @@ class Growth:
         return min(sizes)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)  # each keeps two runs alive
 def _alike(one: Run, two: Run) -> bool:
     return [load.op for load in one.loads] == [load.op for load in two.loads]
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def _highest_loads(one: Run, two: Run, share: float | None) -> tuple[tuple[float, float], ...]:
     """The same for what a microbatch adds, and the gradients with it where they come and go."""
     kept = share or 0.0

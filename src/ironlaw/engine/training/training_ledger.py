@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph
@@ -20,6 +21,7 @@ from ironlaw.errors import BadValue
 
 ROWS = ("weights", "master", "optimiser", "gradients", "kept", "head", "passing")
 UPDATE = "update"
+RUNS = 12  # of a graph that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +144,19 @@ def _size(graph: Graph) -> Number:
 
 
 def _run(graph: Graph, plan: Recipe, checkpoint: int, chunks: int, persistent: bool) -> Run:
-    """Kept with the graph: a lab asks for the same one with each optimiser, each stage of ZeRO, and to and from the host."""
-    key = ("run", plan.autocast, plan.gradient, checkpoint, chunks, persistent)
-    if key not in graph.plans:
-        known, runs = _outlined(graph, plan.autocast, chunks, checkpoint)
-        graph.plans[key] = Run(tuple(loads(known, plan.gradient, runs, persistent, chunks)))
-    run: Run = graph.plans[key]
+    """Kept with the graph: a lab asks for the same one with each optimiser, each stage of ZeRO, and to and from the host.
+
+    A dozen of them, those asked for last: one of a large model takes megabytes, and a dial goes through dozens.
+    """
+    runs: dict[Any, Run] = graph.plans.setdefault("runs", {})
+    key = (plan.autocast, plan.gradient, checkpoint, chunks, persistent)
+    run = runs.pop(key, None)
+    if run is None:
+        known, parts = _outlined(graph, plan.autocast, chunks, checkpoint)
+        run = Run(tuple(loads(known, plan.gradient, parts, persistent, chunks)))
+    runs[key] = run
+    for old in list(runs)[:-RUNS]:
+        runs.pop(old, None)  # unless another thread was faster
     return run
 
 

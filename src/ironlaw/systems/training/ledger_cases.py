@@ -15,12 +15,12 @@ from ironlaw.engine.training.training_ledger import Ledger
 from ironlaw.registry.workloads import about, workload
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def graph_of(model: str, seq: int, batch: int, dtype: str) -> Graph:
     return workload(model, batch=batch, dtype=dtype, **({"seq": seq} if seq else {}))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _growth(model: str, seq: int, setup: Setup) -> Growth:
     return setups.growth(lambda batch, dtype: graph_of(model, seq, batch, dtype), setup)
 
@@ -71,6 +71,6 @@ class LedgerCase:
         return self.growth.largest(capacity)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=24)
 def _ledger(case: LedgerCase) -> Ledger:
     return case.growth.at(case.setup.batch)
