@@ -107,6 +107,8 @@ def designed(lab: Lab, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def built(lab: Lab) -> dict[str, BuiltDesign]:
     """Instrument -> the design on its dials, held against its goal; those that are open."""
+    if lab.built_now is not None:
+        return lab.built_now
     return {name: design for name, aim in lab.aims.items() if (design := aim.design) is not None}
 
 
@@ -173,7 +175,15 @@ def end_rows(lab: Lab, truths: Mapping[str, tuple[str, str]]) -> list[tuple[str,
 
 
 def hud(lab: Lab, items: Sequence[Item], design: Mapping[str, Any]) -> Any:
-    """`design`: what would be saved now."""
+    """`design`: what would be saved now. Its parts and the receipt ask for the same designs, which are held against their goals once."""
+    lab.built_now = built(lab)
+    try:
+        return _hud(lab, items, design)
+    finally:
+        lab.built_now = None
+
+
+def _hud(lab: Lab, items: Sequence[Item], design: Mapping[str, Any]) -> Any:
     now = receipt(lab, design)
     head: list[Item] = [(lab.name, lab.words["title"], ""), ("Context", lab.current_context.label, "")]
     for act in (name for name, question in lab.questions.items() if question.kind == "prediction"):

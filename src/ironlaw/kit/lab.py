@@ -26,6 +26,7 @@ from ironlaw.widget.piece import Piece
 
 if TYPE_CHECKING:
     from ironlaw.kit.goal import Aim
+    from ironlaw.kit.goal import Design as BuiltDesign
 
 LABS = Path(__file__).parent.parent / "labs"
 Slots = Mapping[str, object]
@@ -69,6 +70,7 @@ class Lab:
         self.current_context: Context = context.current(self.contexts, self.questions, ledger, slug)
         self.instruments: dict[str, Instrument] = {}
         self.aims: dict[str, Aim] = {}  # instrument -> the goal that its design is held to
+        self.built_now: dict[str, BuiltDesign] | None = None  # the designs on the dials, while the HUD and the receipt are drawn
         self.follows: dict[str, tuple[str, ...]] = {}
         self.reasons: dict[str, dict[str, Any]] = {}  # instrument -> why the answer that opened it is right or wrong
         self.elements: dict[str, Any] = {}  # a page drops an element that nothing refers to

@@ -10,7 +10,7 @@ from ironlaw.engine.device.work import op
 from ironlaw.engine.training.checkpointing import best_checkpoints, checkpoint_bytes, continuous_checkpoints, recompute
 from ironlaw.engine.training.growth import Growth
 from ironlaw.engine.training.recipes import parameters
-from ironlaw.engine.training.training_ledger import ROWS, training_ledger
+from ironlaw.engine.training.training_ledger import ROWS, RUNS, training_ledger
 from ironlaw.errors import BadValue
 from ironlaw.registry.workloads import workload
 
@@ -262,3 +262,15 @@ def test_the_peak_follows_the_vocabulary():
         ratios.append(training_ledger(graph).at_peak("head"))
     assert ratios == sorted(ratios)
     assert ratios[2] / ratios[1] == pytest.approx(200_000 / 50_257, rel=1e-3)
+
+
+def test_turning_the_dials_keeps_only_some_of_the_passes():
+    """Sixty setups of one model leave a dozen of its passes behind, not sixty: a server would hold gigabytes after an afternoon."""
+    graph = workload("gpt2", batch=1, dtype="fp32", seq=64)
+    for checkpoint in range(12):
+        for chunks in (1, 2, 4, 8, 16):
+            training_ledger(graph, "fp32", "adamw", checkpoint=checkpoint, loss_chunks=chunks)
+    runs = graph.plans["runs"]
+    assert len(runs) == RUNS
+    again = training_ledger(graph, "fp32", "sgd", checkpoint=11, loss_chunks=16).run
+    assert again is [*runs.values()][-1]  # the one asked for last is still there
