@@ -14,6 +14,7 @@ from marimo._ast.load import get_notebook_status, load_app
 from ironlaw.errors import BadValue
 from ironlaw.kit import lab as labs
 from ironlaw.kit import shared_ledger
+from ironlaw.kit.goal import Goal
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_check import complete
 from ironlaw.kit.notebook import LabWidget
@@ -303,3 +304,19 @@ def test_a_dial_runs_the_hud_alone_and_reads_nothing_of_the_ledger():
     changes = page.act(instrument.name, {**before, "dials": {**before["dials"], dial["id"]: other}, "seq": 1})
     assert changes["pieces"] and set(ledger.asked) == {"where"}  # the name of its file
     assert [name for name, number in page._ran.items() if number != ran[name]] == ["hud"]
+
+
+def test_a_dial_at_rest_is_held_against_each_goal_once(monkeypatch):
+    """The HUD, the receipt and the button that saves show the same designs."""
+    ledger, slug = memory(), "lab_12_amdahl"
+    complete(labs.open(slug, ledger))
+    page = Page(labs.folder(slug), ledger)
+    page.open()
+    asked, broken = [], Goal.broken
+    monkeypatch.setattr(Goal, "broken", lambda goal, lab, values: asked.append(goal) or broken(goal, lab, values))
+    instrument = page.lab.elements["act2.instrument"]
+    before = instrument.widget.state
+    dial = next(dial for dial in instrument.widget.spec["dials"] if dial["type"] in ("range", "log"))
+    page.act(instrument.name, {**before, "dials": {**before["dials"], dial["id"]: dial["max"]}, "seq": 1})
+    assert asked == [aim.goal for aim in page.lab.aims.values()] != []
+    assert page.lab.built_now is None
