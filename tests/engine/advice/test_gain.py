@@ -8,7 +8,7 @@ from statistics import stdev
 import pytest
 
 import ironlaw as il
-from ironlaw.engine.advice.gain import FITTED, OWN, REPEATS, gain, leaning, log_sd
+from ironlaw.engine.advice.gain import FITTED, OWN, REPEATS, gain, log_sd
 from ironlaw.engine.device.dispatch import simulate
 from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE
 
@@ -19,16 +19,16 @@ SMALL = il.workload("resnet50", batch=1, dtype="fp16")
 
 def test_a_program_beside_itself_gains_nothing_and_only_its_launches_may_differ():
     large, small = il.predict(LARGE, H200), il.predict(SMALL, H200)
-    assert log_sd(large, large) == pytest.approx(math.sqrt(2) * OWN * leaning(large)[1], abs=1e-9)
-    assert log_sd(small, small) == pytest.approx(math.sqrt(2) * OWN * leaning(small)[1])
+    assert log_sd(large, large) == pytest.approx(math.sqrt(2) * OWN * large.run.leaning[1], abs=1e-9)
+    assert log_sd(small, small) == pytest.approx(math.sqrt(2) * OWN * small.run.leaning[1])
     one = gain(large, large)
     assert one.ratio == 1.0 and one.saved == 0.0 and not one.sure and not one.slower
 
 
 def test_the_wall_time_follows_the_device_where_it_is_busy_and_the_host_where_it_waits():
-    device, host = leaning(il.predict(LARGE, H200))
+    device, host = il.predict(LARGE, H200).run.leaning
     assert device == pytest.approx(1.0, abs=0.03) and host < 0.03
-    device, host = leaning(il.predict(SMALL, H200))
+    device, host = il.predict(SMALL, H200).run.leaning
     assert device < 0.03 and host == pytest.approx(1.0, abs=0.03)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ironlaw.engine.advice.action_names import AUTOCAST, DEVICES, FLASH, FUSED, KEPT, LISTS, SCALED, SYNCS, TOGETHER
@@ -85,7 +86,7 @@ class Action:
         """What to write; empty where that is more than a line."""
         return "; ".join(filter(None, (self._words(change).how for change in self.changes)))
 
-    @property
+    @cached_property
     def build_s(self) -> float | None:
         """What compiling should take, once for each shape; None where nothing is compiled."""
         compiled = {"compiled", "graphs"} & set(self.changes)

@@ -18,11 +18,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ironlaw.engine.advice.action_names import AUTOCAST, FLASH, FUSED, KEPT, LISTS, SCALED, SYNCS, TOGETHER
-from ironlaw.engine.device.intervals import BETWEEN_HOSTS, HOST, parts_of, scaled
+from ironlaw.engine.device.intervals import BETWEEN_HOSTS, HOST
 from ironlaw.engine.device.prediction import Prediction
 from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE, SURE, Doubt, Scatter, blend, variance
 
-SWING = 1.5  # by which the device or the host is slowed down to see how the wall time follows
 OWN = 0.15  # sd of what a run's launches take longer at one time than at another, of the host's
 REPEATS = 0.04  # sd with which the same gain is measured again
 # κ by kind of change, fitted to gains measured on an H200, of unseen models where there are enough (registry/outcomes/h200_sxm_gains.json)
@@ -95,8 +94,8 @@ def log_sd(before: Prediction, after: Prediction) -> float:
         return math.inf
     families: dict[str, list[tuple[float, Doubt]]] = {}
     for sign, p in ((1.0, before), (-1.0, after)):
-        lean = sign * leaning(p)[0] / float(p.busy_s)
-        for seconds, doubt in parts_of(p.ops)[0]:
+        lean = sign * p.run.leaning[0] / float(p.busy_s)
+        for seconds, doubt in p.doubts:
             families.setdefault(doubt.family, []).append((lean * float(seconds) * float(doubt.sd), doubt))
     apart = math.sqrt(max(0.0, sum(map(variance, families.values()))))
     together = math.sqrt(sum(sum(weight for weight, _ in weighed) ** 2 for weighed in families.values()))
@@ -107,14 +106,8 @@ def _host_sd(before: Prediction, after: Prediction, scatter: Mapping[str, Scatte
     """A launch time that the user gave is taken as exact."""
     if before.plan.launch is not None:
         return 0.0
-    a, b = leaning(before)[1], leaning(after)[1]
+    a, b = before.run.leaning[1], after.run.leaning[1]
     shared = scatter.get(HOST, SURE).sd
     if before.host.estimate:
         shared = math.hypot(shared, BETWEEN_HOSTS)
     return math.hypot((a - b) * shared, a * OWN, b * OWN)
-
-
-def leaning(p: Prediction) -> tuple[float, float]:
-    """By what power the wall time follows the device's time, and the host's: (1, 0) where the device is never idle."""
-    device, host = (math.log(float(scaled(p.run, *slower)) / float(p.seconds)) for slower in ((SWING, 1.0), (1.0, SWING)))
-    return device / math.log(SWING), host / math.log(SWING)

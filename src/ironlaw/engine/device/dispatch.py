@@ -11,8 +11,9 @@ replayed     wall = one launch + Σ (kernel + gap)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
 
@@ -20,6 +21,8 @@ from ironlaw.engine.arrays import Number, is_array, maximum, ratio, total
 from ironlaw.engine.device.machine import SCHEDULES
 from ironlaw.engine.device.sweep import points
 from ironlaw.errors import unknown
+
+SWING = 1.5  # by which the device or the host is slowed down to see how the wall time follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,14 @@ class Run:
         if self.schedule.dispatch == "replayed":
             return _replay_starts(self.schedule, self.kernels)
         return _scan_starts(self.schedule, self.kernels)
+
+    @cached_property
+    def leaning(self) -> tuple[float, float]:
+        """By what power the wall time follows the device's time, and the host's: (1, 0) where the device is never idle."""
+        schedule = self.schedule
+        slow = replace(schedule, launches=[SWING * launch for launch in schedule.launches], start=SWING * schedule.start)
+        device, host = simulate(schedule, [SWING * kernel for kernel in self.kernels]), simulate(slow, self.kernels)
+        return tuple(math.log(float(run.wall) / float(self.wall)) / math.log(SWING) for run in (device, host))  # type: ignore[return-value]
 
     @cached_property
     def launching(self) -> tuple[tuple[float, float], ...]:

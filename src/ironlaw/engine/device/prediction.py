@@ -11,7 +11,7 @@ from ironlaw.engine.arrays import Number, is_array, largest, minimum, ratio, tot
 from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.dispatch import Run
 from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.intervals import WIDE, Intervals, host_s, intervals
+from ironlaw.engine.device.intervals import WIDE, Intervals, host_s, intervals, parts_of
 from ironlaw.engine.device.iron_law import binding
 from ironlaw.engine.device.lower_bound import least, needed
 from ironlaw.engine.device.machine import Hardware, Plan
@@ -159,6 +159,11 @@ class Prediction:
     def utilization(self) -> Number:
         """Share of wall time in which the device has work."""
         return ratio(self.busy_s, self.seconds)
+
+    @cached_property
+    def doubts(self) -> list[tuple[Number, Doubt]]:
+        """The seconds of each distinct op with its doubt, repeats added."""
+        return parts_of(self.ops)[0]
 
     @cached_property
     def intervals(self) -> Intervals | None:
