@@ -1,12 +1,15 @@
 """A class on one server: many learners, each with a lab's page open, who commit, turn a dial twice a second and save.
 
-    python benchmarks/load.py [--learners 50] [--minutes 10] [--servers 1] [--ledger URL] [--slow 0] [--labs SLUG ...] [--json FILE]
+    python benchmarks/load.py [--learners 50] [--minutes 10] [--steps 4 8 …] [--servers 1] [--ledger URL] [--slow 0] [--labs SLUG …]
 
 Servers are `ironlaw labs` as shipped, in processes of their own; this process is the learners. A learner asks for the page, opens its two
 sockets and does what the page's own scripts do: each turn asks for the picture while the dial moves and for the place where it may go next,
 and, once the dial has rested, tells the lab where it stands. Dial to picture is from a question's last byte to the answer's. Beside the
 clock stands the processor time of the servers, since on a busy machine the clock counts others' work too. Everything that was acknowledged
 is looked for in the ledger afterwards. `--slow` learners read nothing of what they are sent. Loopback only.
+
+With `--steps`, that many learners come first, each number for ten seconds, and the p95 of each step says how many one server carries within
+200 ms; the rest arrive afterwards, and the other figures are those of all together.
 
 A server has one ledger and one person: its learners share it, so each commits another attempt, as "Try again" does. The ledger begins with
 every lab finished, which makes the pages as long as they get. `--ledger` is a PostgreSQL database that may be written to.
@@ -52,6 +55,7 @@ RAMP_S = 20.0  # over which learners arrive
 WARM_S = 120.0  # until a server has its labs ready
 TOKEN = "a-token-for-the-load"
 GOAL_MS = 200.0
+STEP_S, COMING_S = 10.0, 3.0  # how long a step lasts; how much of it is for pages to open
 
 
 @dataclass
@@ -60,6 +64,7 @@ class Seen:
 
     opening: list[float] = field(default_factory=list)  # s, from the page's request to its cells
     dials: list[float] = field(default_factory=list)  # s, from a turn to its picture
+    ends: list[float] = field(default_factory=list)  # when each of those pictures was there
     rests: list[float] = field(default_factory=list)  # s, from a dial at rest to the page's answer
     writes: list[float] = field(default_factory=list)  # s, for a commit or a save
     kept: Counter[tuple[str, str]] = field(default_factory=Counter)  # lab and kind of event -> how many were acknowledged
@@ -214,6 +219,8 @@ class Learner:
             self.seen.errors[answer[:160]] += 1
         else:
             times.append(seconds)
+            if times is self.seen.dials:
+                self.seen.ends.append(time.monotonic())
 
     def refresh(self, answer: str) -> None:
         """What is new about the pieces: one that a cell shows anew has another name."""
@@ -323,9 +330,11 @@ def running(home: Path, ledger: str, count: int, options: list[str]) -> Iterator
 
 
 async def run(servers: list[Server], slugs: list[str], args: argparse.Namespace) -> tuple[Seen, dict[str, float]]:
-    seen, until = Seen(), time.monotonic() + RAMP_S + 60 * args.minutes
+    seen, began = Seen(), time.monotonic()
+    together = began + STEP_S * len(args.steps)  # from when on the rest arrive
+    until = together + RAMP_S + 60 * args.minutes
     learners = [Learner(number, servers[number % len(servers)], slugs[number % len(slugs)], seen) for number in range(args.learners)]
-    tasks = [asyncio.create_task(one.live(RAMP_S * one.number / args.learners, until)) for one in learners]
+    tasks = [asyncio.create_task(one.live(arrival(one.number, args), until)) for one in learners]
     slow = [asyncio.create_task(deaf(servers[0], slugs[0], until)) for _ in range(args.slow)]
     peak: dict[str, float] = {}
     warm_cpu, warm_turns, loads = 0.0, 0, []
@@ -343,8 +352,33 @@ async def run(servers: list[Server], slugs: list[str], args: argparse.Namespace)
     for task in (*tasks, *slow):
         task.cancel()
     await asyncio.gather(*tasks, *slow, return_exceptions=True)
-    more = {"CPU ms per dial": 1e3 * spent / max(1, len(seen.dials) - warm_turns), "load average": statistics.mean(loads or [0.0])}
+    steps = carried(seen, began, args.steps)
+    if args.steps:
+        late = next((i for i, end in enumerate(seen.ends) if end > together + RAMP_S), len(seen.ends))
+        seen.dials = seen.dials[late:]
+    print("".join(f"{count} learners: dial p95 {p95:.0f} ms\n" for count, p95 in steps.items()), end="")
+    more = {"CPU ms per dial": 1e3 * spent / max(1, len(seen.ends) - warm_turns), "load average": statistics.mean(loads or [0.0])}
+    more["carried"] = max((count for count in steps if all(steps[few] <= GOAL_MS for few in steps if few <= count)), default=0)
     return seen, peak | more
+
+
+def arrival(number: int, args: argparse.Namespace) -> float:
+    """Seconds until this learner comes: in the first third of its step, or after all of them."""
+    before = 0
+    for step, count in enumerate(args.steps):
+        if number < count:
+            return float(STEP_S * step + COMING_S / 2 * (number - before) / (count - before))
+        before = count
+    return float(STEP_S * len(args.steps) + RAMP_S * (number - before) / max(1, args.learners - before))
+
+
+def carried(seen: Seen, began: float, steps: list[int]) -> dict[int, float]:
+    """Learners -> p95 in ms, of the turns that ended in the rest of their step."""
+    found = {}
+    for step, count in enumerate(steps):
+        low, high = began + STEP_S * step + COMING_S, began + STEP_S * (step + 1)
+        found[count] = 1e3 * share([took for took, end in zip(seen.dials, seen.ends, strict=True) if low <= end < high], 0.95)
+    return found
 
 
 def figures(seen: Seen, used: dict[str, float], missing: int, args: argparse.Namespace) -> dict[str, Any]:
@@ -356,7 +390,8 @@ def figures(seen: Seen, used: dict[str, float], missing: int, args: argparse.Nam
         "dials turned": len(seen.dials), "dial p50, ms": 1e3 * share(seen.dials, 0.5), "dial p95, ms": p95,
         "dial p99, ms": 1e3 * share(seen.dials, 0.99), "rest p95, ms": 1e3 * share(seen.rests, 0.95),
         "write p95, ms": 1e3 * share(seen.writes, 0.95), "CPU per dial, ms": used["CPU ms per dial"],
-        "learners per core by CPU": 1 / (used["CPU ms per dial"] / 1e3 / TURN_S), "MiB": used["MiB"],
+        "learners per core by CPU": 1 / (used["CPU ms per dial"] / 1e3 / TURN_S),
+        **({"learners at p95 <= 200 ms": used["carried"]} if args.steps else {}), "MiB": used["MiB"],
         "descriptors": used["descriptors"], "threads": used["threads"], "acknowledged": sum(seen.kept.values()), "lost": missing,
         "skipped in advance": seen.skipped,
         "errors": dict(seen.errors), "refused in words": dict(seen.refused), "load average": used["load average"],
@@ -367,6 +402,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--learners", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--steps", type=int, nargs="+", default=[], metavar="N", help="so many learners first, each number for 10 s")
     parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--slow", type=int, default=0, help="how many more learners ask and read nothing")
     parser.add_argument("--ledger", default="", metavar="URL", help="a PostgreSQL database instead of a file")
@@ -377,6 +413,8 @@ def main() -> None:
     for name, most in (("learners", MOST_LEARNERS), ("minutes", MOST_MINUTES), ("servers", MOST_SERVERS), ("slow", MOST_LEARNERS)):
         if not 0 <= getattr(args, name) <= most:
             parser.error(f"--{name} is at most {most}")
+    if args.steps != sorted({*args.steps}) or any(not 0 < count <= args.learners for count in args.steps):
+        parser.error("--steps go up, to --learners at most")
     slugs = args.labs or [lab.slug for lab in catalogue() if lab.ready and lab.slug != "review"]
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
