@@ -107,7 +107,7 @@ function collisions(figure, width, filled) {
 }
 window.judge = (figures, widths, filled = false) => figures.flatMap((text) => {
   const figure = JSON.parse(text);
-  const judged = (width) => collisions(figure, width, filled && !figure.width && width > 700);
+  const judged = (width) => collisions(figure, width, filled && !figure.width);
   return Object.entries(widths).flatMap(([screen, width]) => judged(width).map((hit) => `${screen}, ${figure.id}: ${hit}`));
 });
 window.ready = typeface;

@@ -12,7 +12,9 @@ KINDS = {
     "il-point": ("", "il-dim", "il-emphasis", "il-hollow"),
     "il-rule": ("", "il-prediction", "il-truth"),
     "il-area": ("il-solid",),
-}
+    "il-knob-mark": ("",),
+    "il-solid-bar": ("",), "il-lit": ("",), "il-token": ("",),  # of a film
+}  # fmt: skip
 CONTRASTS = """
 (classes) => {
   const brush = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -51,7 +53,8 @@ def test_every_mark_stands_out_from_its_ground(chromium: Browser) -> None:
     classes = [f"{kind} {more} c-{colour}" for kind, states in KINDS.items() for more in states for colour in COLOURS]
     with chromium.new_context() as context:
         page = context.new_page()
-        page.set_content(f"<style>{style()} body {{ background: var(--il-page); }}</style><div class='il-piece'><svg></svg></div>")
+        ground = f"<style>{style()} body {{ background: var(--il-page); }}</style>"
+        page.set_content(f"{ground}<div class='il-piece'><svg class='il-drawing il-scene'></svg></div>")
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             measured = page.evaluate(CONTRASTS, classes)

@@ -62,7 +62,11 @@ function sideLabels(plan) {
   return plan.sides.flatMap(({ mark, key, y }) => {
     const text = ruleText(mark);
     const bold = Boolean(mark.role);
-    const covers = ([px, py, anchor]) => taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(boxOf(px, py, text, anchor, bold), other), py > box.bottom - 2 || py < box.top + 8 ? 500 : 0);
+    const covers = ([px, py, anchor]) => {
+      const room = boxOf(px, py, text, anchor, bold);
+      const off = (py > box.bottom - 2 || py < box.top + 8 ? 500 : 0) + (room.left < -2 || room.right > plan.width + 2 ? 1e5 : 0);
+      return taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(room, other), off);
+    };
     const least = (places) => places.reduce((best, place) => (covers(place) < covers(best) ? place : best));
     const handle = mark.drag ? (mark.edge ? 48 : 28) : 2; // clear of the knob that is dragged
     const ends = (dy) => [[box.right - handle, y + dy, "end"], [box.left + 4, y + dy, "start"]];

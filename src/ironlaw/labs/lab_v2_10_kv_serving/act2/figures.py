@@ -7,7 +7,7 @@ from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.labs.lab_v2_10_kv_serving.act2.said import OTHER_DRAWS, P99
 from ironlaw.labs.lab_v2_10_kv_serving.act2.server import PROMISE, STORY_BUDGET, WINDOW
 from ironlaw.pictures import reveal_picture
-from ironlaw.pictures.ends import doubled_to, half_decades
+from ironlaw.pictures.ends import half_decades, up_to
 from ironlaw.pictures.lines import Points, lines, upright
 from ironlaw.registry.workloads import about
 from ironlaw.systems.serving.served_cases import ServedCase
@@ -32,7 +32,7 @@ def one_of_many(case: ServedCase) -> str:
 def over_time(case: ServedCase, at: float) -> Figure:
     out = case.parts[0]
     series: dict[str, Points] = {"decoding": _steps(out, "batch"), "waiting": _steps(out, "waiting")}
-    high = doubled_to(32.0, [max(1.0, *(value for _, value in points)) for points in series.values()])
+    high = up_to(max(1.0, *(value for points in series.values() for _, value in points)))
     now = upright(min(at, WINDOW), f"{at:g} s", "now", "s", "accent", id="now", drag=hold("at"))
     return lines(
         series, Axis("linear", "time", "s", (0.0, WINDOW)), Axis("linear", "requests", "", (0.0, high)), "Batch and queue over time",
