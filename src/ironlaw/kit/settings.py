@@ -36,7 +36,8 @@ def _dial(one: Parameter, change: dict[str, Any]) -> Dial:
         return {**widget.switch(one.name, label, bool(value)), **more}
     if one.dial == "span":
         low, high = more.pop("low", one.low), more.pop("high", one.high)
-        return widget.span(one.name, label, low, high, value, unit=one.unit, **more)
+        unit = "" if one.unit == "/s" and "per second" in label else one.unit  # said once
+        return widget.span(one.name, label, low, high, value, unit=unit, **more)
     offered = more.pop("options", tuple(one.options() if one.options else ()))
     words = replace(one, shown=more.pop("shown", offered if isinstance(offered, Mapping) else one.shown)).words
     make = widget.select if one.dial == "select" else widget.choice

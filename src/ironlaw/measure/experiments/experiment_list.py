@@ -113,8 +113,8 @@ EXPERIMENTS = {
         ),
         Experiment(
             "line", "A real waiting line",
-            f"Serves {sum(line_trial.LOADS.values())} requests that come at moments fixed beforehand, each a wait of "
-            f"{1e3 * line_trial.SERVICE_S:.0f} ms, at {len(line_trial.LOADS)} loads.", 4.5, "numpy",
+            f"Serves {sum(line_trial.LOADS.values())} requests that come at moments fixed in advance. Each takes "
+            f"{1e3 * line_trial.SERVICE_S:.0f} ms, and {len(line_trial.LOADS)} loads are tried.", 4.5, "numpy",
         ),
         Experiment(
             "batches", "A real server that batches",
