@@ -106,3 +106,16 @@ def test_machines_to_keep(slug):
 def test_workloads_to_keep(slug):
     assert slug in il.workloads()
     assert il.workload(slug).flops > 0
+
+
+def test_what_a_session_shows_is_short():
+    assert (
+        repr(il.fuse(il.workload("resnet50"))).startswith("<FusionPlan of resnet50: ") and len(repr(il.fuse(il.workload("resnet50")))) < 100
+    )
+    assert not any(name.isupper() for name in dir(il)) and set(il.__all__) <= set(dir(il))
+
+
+@pytest.mark.parametrize("name", [None, 3])
+def test_a_machine_has_a_name(name):
+    with pytest.raises(il.IronlawError, match="such as 'h100'"):
+        il.hardware(name)

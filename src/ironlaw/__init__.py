@@ -87,4 +87,4 @@ if not TYPE_CHECKING:
         return value
 
     def __dir__():
-        return sorted({*globals(), *__all__})
+        return sorted({*__all__, *(name for name in globals() if not name.isupper())})

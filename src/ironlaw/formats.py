@@ -67,8 +67,8 @@ _SPELLINGS = {torch: name for torch, name in _OF_TORCH.items() if torch not in _
 
 
 def spelled(text: str) -> str:
-    """`float64`, `torch.float64` and `double` -> `fp64`; any other text as it is."""
-    return _SPELLINGS.get(text.removeprefix("torch."), text)
+    """`float64`, `torch.float64`, PyTorch's dtype itself and `double` -> `fp64`; any other text as it is."""
+    return _SPELLINGS.get(str(text).removeprefix("torch."), text)
 
 
 def of_torch(dtype: str, width: int = 8) -> str:

@@ -316,3 +316,10 @@ def test_an_input_has_the_shape_of_the_call_even_where_the_first_op_reads_it_fla
     graph = il.capture(torch.nn.Sequential(torch.nn.Flatten(0, 1), torch.nn.Linear(64, 8)), (torch.empty(8, 16, 64),))
     assert [t.shape for t in graph.tensors.values() if t.role == "input"] == [(128, 64)]
     assert analysis_text.inputs(graph) == [{"name": "input 0", "shape": [8, 16, 64], "dtype": "fp32"}]
+
+
+def test_dtypes_of_pytorch_are_formats():
+    assert il.analyze("gpt2_layer", on="h100", dtype=torch.bfloat16).graph.dtype == "bf16"
+    assert il.workload("gpt2", dtype=torch.float16).dtype == "fp16"
+    with pytest.raises(il.IronlawError, match="has its own number format"):
+        il.analyze(torch.nn.Linear(8, 8), (torch.empty(4, 8),), on="h100", dtype=torch.bfloat16)

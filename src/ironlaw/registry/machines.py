@@ -12,7 +12,7 @@ from ironlaw.calibration import local_machine
 from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
-from ironlaw.errors import BadRegistry, IronlawError, UnknownName, unknown
+from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName, unknown
 from ironlaw.registry.calibrations import calibration, with_scatter
 from ironlaw.registry.chip_fields import achieved, links, process
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
@@ -47,6 +47,8 @@ def reported() -> dict[str, str]:
 
 def hardware(name: str) -> Hardware:
     """A machine by slug or alias (`"h100_sxm"`, `"h100"`), or the one that was measured here (`"this"`)."""
+    if not isinstance(name, str):
+        raise BadValue(f"a machine has a name, such as 'h100', and this is {name!r}; `ironlaw hardware` lists them")
     return local() if is_local(name) else registered(name)
 
 

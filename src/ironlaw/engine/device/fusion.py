@@ -45,6 +45,12 @@ class FusionPlan:
     verdicts: tuple[Verdict, ...]
     recompute: bool = False
 
+    def __repr__(self) -> str:
+        """One line; `groups` and `verdicts` hold the rest."""
+        joined = sum(len(group.ops) for group in self.groups if len(group.ops) > 1)
+        kernels = sum(len(group.ops) > 1 for group in self.groups)
+        return f"<FusionPlan of {self.source.name}: {joined} of {len(self.source.ops)} ops in {kernels} fused kernels>"
+
     @cached_property
     def graph(self) -> Graph:
         needed = set(self.source.outputs)
