@@ -10,6 +10,7 @@ from ironlaw.engine.cluster.links import Box, Interconnect
 from ironlaw.errors import BadRegistry, UnknownName, unknown
 from ironlaw.registry.interconnects import interconnect
 from ironlaw.registry.loader import figure, folder, normal, read, require_texts, slugs
+from ironlaw.registry.machine_names import aliases as machines
 
 WIRES = ("link", "bridge", "nic")
 NAMED = ("name", "device", "source", "date")
@@ -48,8 +49,6 @@ def box_with(device: str) -> Box | None:
 
 def load(path: Path) -> Box:
     """One box from one file: its device and wires must be in the registry, its figures sourced."""
-    from ironlaw.registry.machines import aliases as machines
-
     data = read(path)
     require_texts(path.name, data, NAMED)
     if normal(data["device"]) not in machines():

@@ -13,9 +13,11 @@ from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
 from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName, unknown
+from ironlaw.registry.boxes import box_with
 from ironlaw.registry.calibrations import calibration, with_scatter
 from ironlaw.registry.chip_fields import achieved, links, process
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
+from ironlaw.registry.machine_names import aliases
 from ironlaw.registry.transfers import taught
 
 KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
@@ -25,18 +27,6 @@ SERVER = "typical"  # the host that launches captured models, unless another is 
 COMPILED_ON = "h200_sxm"  # whose host stands for one that compiled no models
 BRIEFLY = f"measured briefly: its bandwidth and rates are this machine's, the rest is known from others; {local_machine.AGAIN}"
 CONTEXTS = ("cloud", "edge", "mobile", "tiny", "desktop")
-
-
-@cache
-def aliases() -> dict[str, str]:
-    """Every name that people may type -> slug. Two machines can't share one."""
-    names = dict.fromkeys(local_machine.NAMES, local_machine.SLUG)
-    for slug in slugs("hardware"):
-        for name in (slug, *read(folder("hardware") / f"{slug}.toml").get("aliases", ())):
-            other = names.setdefault(normal(name), slug)
-            if other != slug:
-                raise BadRegistry(f"alias {name!r} of hardware {slug} belongs to {other} already; give it another")
-    return {name: slug for name, slug in names.items() if slug != local_machine.SLUG}
 
 
 @cache
@@ -60,8 +50,6 @@ def _server() -> Host:
 
 def _wires(slug: str, kind: str, ranks: int, size: float) -> float | None:
     """Over the machine's own box; None where the registry knows none, or none that can be joined to so many."""
-    from ironlaw.registry.boxes import box_with
-
     box = box_with(slug)
     if box is None or (ranks > box.devices and not box.nics):
         return None
