@@ -106,7 +106,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     stroke(page)
     commit(page, "Nine tenths", "fairly sure")
     expect(page.locator("#act1-instrument [data-figure=curve] .il-drawing")).to_be_visible()  # the truth over what was drawn
-    page.locator("#act1-instrument").get_by_role("tab", name="Share of the wall time").click()
+    page.locator("#act1-instrument").get_by_role("tab", name="Share of wall time").click()
     expect(page.get_by_text("too high by 56.7 percentage points")).to_be_visible()
     tax, explorer, calculator = panels(page)
     expect(tax.get_by_text("eager, queued").first).to_be_visible()  # both dispatches are drawn

@@ -98,7 +98,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         figures=[
             *([drawn] if curve.heights(lab) else []),
             tabbed(meter(shares, _share_title(job, shares[chosen]), chosen=chosen, extra=marks_of(lab), note=MODES[mode]),
-                   "Share of the wall time"),
+                   "Share of wall time"),
             tabbed(stack(rows, "s", _time_title(runs[mode, dispatch]), chosen=chosen, label="wall time of one pass",
                          note=case_label(lab, job), id="waterfall"), "Where the time goes"),
             *([] if curve.heights(lab) else [drawn]),
