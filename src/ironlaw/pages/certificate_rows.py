@@ -24,7 +24,7 @@ def predictions(listed: Sequence[Mapping[str, Any]], here: Mapping[str, Lab]) ->
 
 def _lab(entry: Mapping[str, Any], lab: Lab | None) -> str:
     wording = asked(lab.folder) if lab else {}
-    state = f"saved {entry['saved'][:10]}" if entry["saved"] else "not saved"
+    state = f'<span class="day">saved {entry["saved"][:10]}</span>' if entry["saved"] else "not saved"
     reflected = entry["reflections"]
     notes = f"{state}; {counted(reflected['answers'], 'reflection')} answered" if reflected["answers"] else state
     rows = "".join(_prediction(one, wording.get(one["question"])) for one in entry["predictions"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 from ironlaw.engine.advice.action import Action
@@ -23,6 +24,7 @@ from ironlaw.widget.quantities import format_quantity
 ROWS = 8  # that a picture of one screen holds
 PICTURE = "machines"
 NARROW = "\u202f"  # does not break
+UNIT = re.compile(r"(?<=\d) (?=(?:[kMGTP]i?|[mµn])?[Bs]\b)")  # before a unit
 EQUAL = 0.01
 LITTLE = 1.1  # a gain that is not worth another machine
 SAME_HOST = " The same host launches for all."
@@ -31,7 +33,7 @@ SAME_HOST = " The same host launches for all."
 def section(analysis: Analysis, place: str) -> str:
     """`place`: where the picture goes."""
     advice = analysis.verdict
-    said = paragraph(advice.finding, "lede") + actions(advice)
+    said = paragraph(UNIT.sub(NARROW, advice.finding), "lede") + actions(advice)
     answers = [("Does compiling pay?", compiles(analysis)), ("Would another machine help?", elsewhere(advice))]
     if advice.slower:
         answers.append(
@@ -62,7 +64,7 @@ def _item(action: Action) -> str:
     head = f'<b class="gain">{text(_ratio(action))}</b> <b>{text(action.title)}</b>'
     return (
         f'<li><p>{head} <span class="il-quiet">{text(_span(action))}, {text(times)}</span></p>'
-        f'<p class="il-quiet">{how}Costs: {text("; ".join(action.costs))}.</p></li>'
+        f'<p class="il-quiet">{how}Costs: {text(UNIT.sub(NARROW, "; ".join(action.costs)))}.</p></li>'
     )
 
 

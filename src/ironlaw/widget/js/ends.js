@@ -26,8 +26,8 @@ function tailLabels({ ending, box, taken }) {
   const places = sorted.map((item) => (last = Math.max(item.y, box.top + 4, last + APART)));
   for (let i = places.length - 1, most = box.bottom - 2; i >= 0; i -= 1, most = places[i + 1] - APART) places[i] = Math.min(places[i], most);
   return sorted.flatMap(({ mark, key, px, y }, i) => {
-    const held = taken.some((box) => box.weight && box.left < px && box.right > px + 9 && box.top < y && box.bottom > y); // a point that can be moved, with its arrow heads
-    const [x, level] = [px + (held ? 18 : 9), places[i]];
+    const held = taken.find((box) => box.weight && box.left < px && box.right > px + 9 && box.top < y && box.bottom > y); // a point that can be moved, with its arrow heads
+    const [x, level] = [held ? held.right + 3 : px + 9, places[i]];
     taken.push(boxOf(x, level + 4.5, mark.end, "start", Boolean(mark.emphasis)));
     const words = h("text", { key: `${key}e`, class: `il-over il-tail c-${mark.colour ?? "ink"} ${mark.emphasis ? "il-strong" : ""}`, x, y: level + 4.5 }, mark.end);
     return Math.abs(level - y) > 5 ? [h("path", { key: `${key}el`, class: `il-leader c-${mark.colour ?? "ink"}`, d: `M${px.toFixed(1)},${y.toFixed(1)}L${x - 2},${level.toFixed(1)}` }), words] : [words];

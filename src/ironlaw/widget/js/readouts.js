@@ -7,7 +7,7 @@ function quantity(value, unit) {
   const heard = spoken(value);
   if (heard !== value) return [h("span", { class: "il-num", "aria-hidden": "true" }, value.replaceAll(" ", THIN)), h("span", { class: "il-hearing" }, heard)];
   const gap = unit && joined("", unit) !== unit ? "\u2009" : ""; // outside the unit, so that a unit on a line of its own begins where the line does
-  return [h("span", { class: "il-num" }, value), gap, unit && h("span", { class: "il-unit" }, unit)];
+  return [h("span", { class: "il-num" }, value), gap && h("span", { class: "il-gap" }, gap), unit && h("span", { class: "il-unit" }, unit)];
 }
 
 function cardView(card, i, ctx) {
