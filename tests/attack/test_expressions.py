@@ -188,3 +188,10 @@ def test_axes_of_a_study(tmp_path, figure):
     given, chance = odd_values(6), random.Random(7)
     inputs = ((chance.choice(fields), next(given)) for _ in range(TRIES))
     attack("axes of a study", lambda pair: axis(*pair), inputs, tmp_path / "canary", figure)
+
+
+def test_a_promise_that_is_none_is_refused():
+    """It took a quarter of a minute to find the noise that just keeps ε ≤ 1e30."""
+    base = tomllib.loads(import_module("ironlaw.cli.privacy").DESIGN)
+    with pytest.raises(IronlawError, match=r"1e\+30|1000000000000000019884624838656|1,000"):
+        Privacy.read({**base, "promise": {**base["promise"], "epsilon": 1e30}})

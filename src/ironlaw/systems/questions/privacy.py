@@ -19,6 +19,8 @@ from ironlaw.units import significant
 if TYPE_CHECKING:
     from ironlaw.outputs.training_output import EpsilonPromise, PrivacyAccountant, PrivacyChange
 
+MOST = 1_000.0  # of ε: e to that power is no promise any more, and looking for the noise that just keeps a larger one takes seconds
+
 
 @dataclass(frozen=True, repr=False)
 class Privacy(Design):
@@ -37,7 +39,7 @@ class Privacy(Design):
     epochs: float | None = figure(None, group="training", example="60", about="passes over the records; give this or steps")
     steps: int | None = whole(None, group="training", about="steps per run; give this or epochs")
     runs: int = whole(1, group="training", about="runs on the same data, including those that tuned it")
-    epsilon: float | None = figure(None, group="promise", example="3.0", about="the ε to stay within")
+    epsilon: float | None = figure(None, group="promise", most=MOST, example="3.0", about="the ε to stay within")
     delta: float | None = figure(None, group="promise", example="1e-5", about="δ (default: one over ten times the records)")
 
     @cached_property
