@@ -16,6 +16,7 @@ from typing import Any
 
 from ironlaw.engine.device.prediction import OpRow, Prediction
 from ironlaw.engine.device.timeline import Slot, timeline
+from ironlaw.engine.device.work import COLLECTIVE
 from ironlaw.errors import BadValue
 from ironlaw.files import output, replace_text
 from ironlaw.pictures.timeline_picture import module
@@ -23,6 +24,7 @@ from ironlaw.version import __version__
 
 MICRO, FINE = 1e6, 4096
 PHASES, LAUNCHES, STREAM = 0, 1, 7  # lanes: the host's two, and the stream that PyTorch's default has in a profile
+WIRES = 20  # the stream of collectives
 FORWARD = "forward"
 APART = 10_000_000  # between the ids of two predictions: more than a graph has ops
 MARK = '{"traceEvents": ['  # how such a file begins
@@ -93,6 +95,7 @@ class _Run:
         for pid, tid, title in (
             (self.host, PHASES, "phases"), (self.host, LAUNCHES, "operators and launches"),
             (self.device, PHASES, "phases"), (self.device, STREAM, f"stream {STREAM}"),
+            *([(self.device, WIRES, f"stream {WIRES}: collectives")] if WIRES in map(self.stream, range(len(self.slots))) else []),
         ):  # fmt: skip
             yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": title}}
 
@@ -122,7 +125,7 @@ class _Run:
         if self.runs(i):
             arrow = {"cat": "ac2g", "name": "ac2g", "id": self.first + i}
             yield arrow | {"ph": "s", "pid": self.host, "tid": LAUNCHES, "ts": _micro(start)}
-            yield arrow | {"ph": "f", "bp": "e", "pid": self.device, "tid": STREAM, "ts": _micro(self.slots[i].start)}
+            yield arrow | {"ph": "f", "bp": "e", "pid": self.device, "tid": self.stream(i), "ts": _micro(self.slots[i].start)}
 
     def call(self, i: int) -> tuple[str, int]:
         """The ATen call that an op came from, as the profiler names it; a compiler's kernel is a call of its own."""
@@ -142,14 +145,17 @@ class _Run:
                 told: dict[str, Any] = {
                     "correlation": self.first + launch,
                     "External id": self.first + self.call(i)[1],
-                    "stream": STREAM,
+                    "stream": self.stream(i),
                     "device": 0,
                 }
                 told |= self.about([row]) | {
                     "operator": row.name, "kernels": float(row.kernels), "limited by": str(row.regime), "flops": float(row.work.flops),
                     "bytes": float(row.work.bytes),
                 }  # fmt: skip
-                yield self.slice("kernel", row.origin, self.device, STREAM, slot.start, slot.end, told)
+                yield self.slice("kernel", row.origin, self.device, self.stream(i), slot.start, slot.end, told)
+
+    def stream(self, i: int) -> int:
+        return WIRES if COLLECTIVE in self.slots[i].row.op.attrs else STREAM
 
     def runs(self, i: int) -> bool:
         return float(self.slots[i].row.seconds) > 0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
+
+import pytest
 
 import ironlaw as il
 from ironlaw.engine.advice.finding import finding
@@ -13,6 +16,7 @@ from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.device.wires import AFTER, AT_ONCE, on_wires
 from ironlaw.engine.device.work import BYTES, COLLECTIVE, RANKS, op
 from ironlaw.registry.boxes import box_with
+from ironlaw.report import chrome_trace
 from ironlaw.systems.training.device_advice import several_devices
 
 
@@ -61,6 +65,13 @@ def test_the_sum_joins_the_optimiser_and_takes_what_the_cluster_law_says():
     taken, shown = beside(p.run)
     assert 0 < shown < taken and abs(p.seconds - shown - alone.seconds) < 0.1 * alone.seconds
     assert "The wires between the GPUs take" in finding(p) and "wires" not in finding(alone)
+
+
+def test_a_trace_shows_them_on_a_stream_of_their_own():
+    p = il.predict(step(), il.hardware("h100"))
+    kernels = [event for event in json.loads(chrome_trace.text([p]))["traceEvents"] if event.get("cat") == "kernel"]
+    assert [event["args"]["operator"] for event in kernels if event["tid"] == chrome_trace.WIRES] == ["sum"]
+    assert sum(e["dur"] for e in kernels if e["tid"] == chrome_trace.STREAM) == pytest.approx(1e6 * p.busy_s, rel=1e-3)
 
 
 def test_a_step_that_runs_on_several_is_not_told_to():
