@@ -1,12 +1,10 @@
 """Operators of opened models as evidence: what was profiled with --operators -> registry/evidence/h200_sxm.
 
     python benchmarks/device/profile_rows.py DIR/opened-1-1of1.json.gz          sealed_runs.py's, in profiles.json
-    python benchmarks/device/profile_rows.py --own DIR/own-1-open-1of1.operators.json.gz      own_runs.py's, in own_operators.json
 
 Convolutions and their gradients, batch norm in training and gradients of layer norms. A shape that occurs several times counts once: the
 median occurrence of those with the usual number of kernels. Gradients of batch norm are left out (their input comes from memory here and
-stays in the cache in the sweep), and so are products, which the sweep covers. Of own code only what no sweep asked for: gradients in FP32,
-of weights and of embeddings, rows that are looked up, short sums and scans (`own_readers.py`).
+stays in the cache in the sweep), and so are products, which the sweep covers. Those of own code: `captured_rows.py`.
 """
 
 import argparse
@@ -30,13 +28,6 @@ METHOD = (
     "batches of 16 images or 4 sequences; each model's call profiled once after 2 warm-up calls (torch.profiler, CPU and CUDA activities, "
     "shapes recorded). busy_s: the kernels, memsets and memcpys that the operator launched, of the median occurrence where a shape occurs "
     "several times with as many kernels. Tensors lie in cache or memory as the model leaves them there."
-)
-
-
-OWN_METHOD = (
-    "Operators within whole models of own code that were opened (benchmarks/device/own, set own-1): each model's call profiled once after "
-    "its warm-up (own_runs.py --operators: torch.profiler, CPU and CUDA activities, shapes recorded). busy_s as in profiles.json. tf32: "
-    "FP32 tensors under PyTorch's defaults, convolutions in TF32."
 )
 
 
@@ -117,7 +108,7 @@ def row(op, params, occurrences):
     return {"kind": "op", "op": op, "params": params, "busy_s": total, "kernels": len(kernels), "list": listed}
 
 
-def rows(runs, spec=spec):
+def rows(runs):
     shapes = defaultdict(list)
     for run in runs:
         calls = {}  # what one call launches may be listed in parts
@@ -133,16 +124,13 @@ def rows(runs, spec=spec):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path)
-    parser.add_argument("--own", action="store_true", help="of own_runs.py")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    out = args.out or EVIDENCE / ("own_operators.json" if args.own else "profiles.json")
+    out = args.out or EVIDENCE / "profiles.json"
     profiled = json.loads(gzip.decompress(args.file.read_bytes()))
     head = {"format": "ironlaw-evidence/1", "machine": profiled["machine"], "software": profiled["software"]}
-    head |= {"date": datetime.now(UTC).date().isoformat(), "method": OWN_METHOD if args.own else METHOD}
-    from own_readers import own_spec
-
-    found = rows(profiled["rows"], own_spec if args.own else spec)
+    head |= {"date": datetime.now(UTC).date().isoformat(), "method": METHOD}
+    found = rows(profiled["rows"])
     lines = ",\n".join("  " + json.dumps(one) for one in found)
     out.write_text(json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n{lines}\n ]\n}}\n')
     print(f"{len(found)} rows in {out.name}")

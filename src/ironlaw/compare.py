@@ -171,8 +171,8 @@ def graph_of(row: Row) -> tuple[Graph, str, str] | None:
         shape, dtype = tuple(params["shape"]), params["dtype"]
         return FUNCTIONS[row.name](shape, dtype), "function", f"{row.name} {'×'.join(map(str, shape))}"
     if row.kind == "op" and row.op in OPS and not row.error and params.get("layout") != "nhwc":
-        if row.op == "generated_norm":
-            return None  # its row holds convolutions too
+        if row.op in ("generated_norm", "captured"):
+            return None  # the former's row holds convolutions too; the latter's are parts of models, which are judged whole
         op_of_row = OPS[row.op](params)
         return Graph(row.op, (op_of_row,), op_of_row.dtype), _kind(row.op), f"{row.op} {_shape(params)}"
     return None

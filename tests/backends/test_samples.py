@@ -12,6 +12,10 @@ from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.registry.evidence import evidence
 
 FLAT = {"numel": 1000, "dtype": "fp16"}
+CAPTURED = {  # 3 x 8 values, for each of four
+    "kind": "mul", "inputs": [["fp32", "activation", 4, 3, 8], ["fp32", "activation", 3, 8]], "outputs": [["fp32", "activation", 4, 3, 8]],
+    "attrs": {}, "dtype": "fp32",
+}  # fmt: skip
 PLANES = {"n": 2, "c": 3, "h": 4, "w": 5, "dtype": "fp16"}  # 120 elements in 6 planes
 GRID = {"rows": 4, "cols": 8, "dtype": "fp16"}
 WHOLE = {"numel": 1000, "dtype": "int64"}
@@ -175,8 +179,7 @@ BY_HAND = {
     "layer_norm_backward": ({"rows": 4, "width": 8, "dtype": "fp16"}, "norm_backward", 0, 384, 2 * (3 * 32 + 8), (4, 8)),
     "batch_norm_train": (PLANES, "batch_norm_train", 0, 960, 2 * (240 + 12), (2, 3, 4, 5)),
     "batch_norm_backward": (PLANES, "batch_norm_backward", 0, 1080, 2 * 360, (2, 3, 4, 5)),
-    "batch_norm_gradient": (PLANES, "batch_norm_backward", 0, 1080, 2 * 360, (2, 3, 4, 5)),
-    "weight_gradient": ({"m": 4, "n": 8, "k": 16, "dtype": "fp16"}, "matmul", 1024, 1024, 2 * (64 + 128 + 32), (4, 8)),
+    "captured": (CAPTURED, "mul", 0, 96, 4 * (96 + 24 + 96), (4, 3, 8)),
     # 4 x 5 in windows of 2: 2 x 2 outputs, 24 gradients with their places
     "max_pool2d_backward": (
         PLANES | {"k": 2, "stride": 2, "pad": 0}, "max_pool2d_backward", 0, 24, 24 * 2 + 24 * 8 + 240, (2, 3, 4, 5),
@@ -195,14 +198,9 @@ BY_HAND = {
          "layout": "nchw", "dtype": "bf16"},
         "conv_backward", 4 * 1600 * 36, 4 * 1600 * 36, 2 * (1600 + 2 * 3200 + 2 * 1152), (2, 16, 10, 10),
     ),
-    "conv_gradients": (
-        {"n": 2, "c": 16, "h": 10, "w": 10, "out": 32, "oh": 5, "ow": 5, "each": 4, "kh": 3, "kw": 3, "groups": 4, "wanted": 2,
-         "layout": "nchw", "dtype": "bf16"},
-        "conv_backward", 4 * 1600 * 36, 4 * 1600 * 36, 2 * (1600 + 2 * 3200 + 2 * 1152), (2, 16, 10, 10),
-    ),
 }  # fmt: skip
 CURVES = {
-    "log_softmax": "softmax", "weight_gradient": "gemm",
+    "log_softmax": "softmax", "captured": "broadcast",
     "mul_row": "broadcast", "mul_col": "broadcast_row", "mul_rope": "strided", "add_pos": "broadcast", "transpose_heads": "strided",
     "cast": "cast_up", "pow2": "power", "mul_scalar": "scale", "add_scalar": "shift", "dropout_train": "dropout", "fill_": "fill",
     "mean_hw": "mean", "cat_last": "cat", "cat_seq": "cat", "linear": "gemm", "matmul": "gemm_fp8", "sdpa": "attention",
@@ -291,7 +289,7 @@ def test_the_layout_that_a_compiled_norm_finds():
 # which inputs are parameters of a model; a bias of a convolution is measured as a tensor like any other
 WEIGHTS = {
     "linear": (1,), "linear with bias": (1, 2), "matmul": (1,), "embedding": (0,), "depthwise_nhwc": (1,),
-    "conv_backward": (2,), "conv2d_backward": (2,), "conv_gradients": (2,),
+    "conv_backward": (2,), "conv2d_backward": (2,),
     "grouped_mm": (1,), "conv_transpose2d": (1,), "conv1d": (1,), "conv3d": (1,), "conv3d flat in time": (1,),
     **dict.fromkeys((case for case in BY_HAND if name(case) == "conv2d"), (1,)),
 }  # fmt: skip
@@ -353,7 +351,7 @@ def test_a_grouped_convolution_is_a_sample_of_one_group():
 PARTS = {
     "layer_norm_backward": {"GammaBetaBackward": "layer_norm_weights", "layer_norm_grad_input": "layer_norm_backward"},
     "sdpa_backward": {"flash_bprop": "attention_backward", "compute_dot_do_o": "attention_dot", "convert_dq_to": "attention_dq"},
-    **{name: {"xmma_dgrad": "conv_dgrad", "xmma_wgrad": "conv_wgrad"} for name in ("conv_backward", "conv2d_backward", "conv_gradients")},
+    **{name: {"xmma_dgrad": "conv_dgrad", "xmma_wgrad": "conv_wgrad"} for name in ("conv_backward", "conv2d_backward")},
     "batch_norm_train": {"collect_statistics": "batch_norm_stats", "transform_input": "batch_norm"},
     "max_pool2d_backward": {"max_pool_backward_nchw": "max_pool2d_backward"},
     "pad": {"vectorized_elementwise_kernel<8, FillFunctor": "fill", "gpu elementwise_kernel<128, 4": "strided"},
@@ -474,7 +472,6 @@ def test_a_layer_norm_of_two_kernels_is_no_sample():
             "sdpa_math",
             "roll",
             "batch_norm_backward",
-            "batch_norm_gradient",
             "generated_norm",
             "conv1d",
             "conv3d",

@@ -10,7 +10,7 @@ import ironlaw as il
 from ironlaw.backends import require
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.rows import Row
-from ironlaw.backends.signatures import APART, PLACES, STREAMS, signature
+from ironlaw.backends.signatures import APART, PLACES, STREAMS, Signature, signature
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import KINDS, category, op
@@ -172,9 +172,16 @@ def test_what_has_no_neighbours():
     for kind in STREAMS:
         assert signature(stream(kind=kind)).family == f"{kind} 16 bit"
         if kind != "copy":  # one that is strided has a family of its own
-            assert signature(stream(kind=kind, strided=True)) is None is signature(stream(kind=kind, rolled=True))
+            assert signature(stream(kind=kind, rolled=True)) is None
+
+
+def test_what_goes_element_by_element_is_alike_whatever_it_computes():
+    assert signature(stream(kind="mul", strided=True)) == signature(stream(kind="add", strided=True))
     spread = op("add", "it", [Tensor("x", (4, 8)), Tensor("row", (8,))], [Tensor("y", (4, 8))])
-    assert signature(spread) is None  # a row is read again and again
+    # 32 elements in rows of 8, of which 40 are read
+    assert signature(spread) == Signature("singly 16 bit", (5.0, 3.0, math.log2(40 / 32), 0.0, 0.0, 0.0))
+    before = op("add", "it", [Tensor("x", (4, 8)), Tensor("one", (1, 4, 8))], [Tensor("y", (1, 4, 8))])
+    assert signature(before).family == "add 16 bit"  # ones before a shape change nothing
 
 
 def fused(first, *kinds):

@@ -318,7 +318,7 @@ def test_more_work_is_never_faster(name):
 @pytest.mark.parametrize("mode", ["eager", "compiled", "graphs"])
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("resnet50", 1e-9), ("mobilenet_v2", 1e-9), ("mlp8_1024", 1e-9), ("gpt2", 0.01), ("bert_base", 0.003), ("llama3_2_1b", 0.01)],
+    [("resnet50", 1e-9), ("mobilenet_v2", 1e-9), ("mlp8_1024", 1e-9), ("gpt2", 0.01), ("bert_base", 0.01), ("llama3_2_1b", 0.01)],
 )
 def test_a_sweep_equals_its_points(name, near, mode):
     sizes = [1, 8, 256]
@@ -354,7 +354,8 @@ ERRATIC = {
     "conv_grouped_nhwc_tf32": 0.5,
     "gemm_fp32": 0.4,
     "argmax": 0.5,
-    "conv_wgrad": 0.35,
+    "sum_columns": 0.35,
+    "conv_wgrad": 0.4,
     "conv_wgrad_tf32": 2.5,  # of few channels and many pixels; measured neighbours put it right
     "embedding": 1.6,  # a block for each row, or a thread for each number: measured neighbours tell which
     "scan_rows": 0.45,

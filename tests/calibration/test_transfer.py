@@ -221,6 +221,6 @@ def test_the_clock_of_kin_falls_under_steady_load_unless_power_is_ample():
         short, long = (il.predict(graph, il.hardware(slug), il.Plan(launch=0.0)).busy_s for graph in graphs)
         return long / (16 * short)
 
-    assert longer("h100_sxm") == pytest.approx(longer("h200_sxm"), abs=0.02) and longer("h100_sxm") > 1.05
+    assert longer("h100_sxm") == pytest.approx(longer("h200_sxm"), abs=0.02) and longer("h100_sxm") > 1.03
     for slug in ("a100_80gb_sxm", "h20", "b200"):
         assert longer(slug) < 1.02

@@ -89,6 +89,17 @@ def _picked(how: str = "") -> Callable[[Params], Op]:
     return make
 
 
+def _captured(p: Params) -> Op:
+    """An op as capture wrote it down: what a model called, whatever it was."""
+    inputs, outputs = ([Tensor("", tuple(shape), dtype, role) for dtype, role, *shape in p[side]] for side in ("inputs", "outputs"))
+    return single_op(p["kind"], inputs, outputs, **{name: _frozen(value) for name, value in p["attrs"].items()})
+
+
+def _frozen(value: Any) -> Any:
+    """As capture has it, before it was stored: a list was a tuple."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
 # ---- convolutions of other ranks, in the shapes of an image: a line is one row, a volume's frames lie below each other
 
 
@@ -169,6 +180,7 @@ def _columnwise(p: Params) -> Op:
 
 
 MOVES: dict[str, Callable[[Params], Op]] = {
+    "captured": _captured,
     "transpose_2d": _columnwise, "compare": _compared, "clone_columns": _turned_rows, "repeat_rows": _repeated, "sort_rows": _sorted,
     "complex_mul": _complex_mul, "complex_bmm": _complex_bmm, "rfft": _transformed(real=True), "fft": _transformed(real=False),
     "cat_columns": _joined, "cat_channels": _joined, "cat_token": _joined,

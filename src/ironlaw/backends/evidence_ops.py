@@ -130,31 +130,9 @@ def _conv2d_backward(p: Params) -> Op:
     return _op("conv_backward", [forward.outputs[0], x, w], [x, _x(w.shape, p["dtype"])], groups=p["groups"], wanted=2, **attrs)
 
 
-def _conv_gradients(p: Params) -> Op:
-    """Of a convolution of any rank, its shapes as an image's; the weight's gradient, and the input's where both are `wanted`."""
-    d = p["dtype"]
-    g, x = _x((p["n"], p["out"], p["oh"], p["ow"]), d), _x((p["n"], p["c"], p["h"], p["w"]), d)
-    w = (p["out"], p["each"], p["kh"], p["kw"])
-    results = [x, _x(w, d)][-p["wanted"] :]
-    attrs: dict[str, Any] = {"layout": "nhwc"} if p["layout"] == "nhwc" else {}
-    return _op("conv_backward", [g, x, _x(w, d, "weight")], results, groups=p["groups"], wanted=p["wanted"], **attrs)
-
-
-def _weight_gradient(p: Params) -> Op:
-    """Two activations, summed over the rows of the batch."""
-    m, n, k, d = p["m"], p["n"], p["k"], p["dtype"]
-    return _op("matmul", [_x((m, k), d), _x((k, n), d)], [_x((m, n), d)])
-
-
 def _batch_norm_backward(p: Params) -> Op:
     x = _x((p["n"], p["c"], p["h"], p["w"]), p["dtype"])
     return _op("batch_norm_backward", [x, x], [x], hot=True)  # the sweep's tensors stay in the cache
-
-
-def _batch_norm_gradient(p: Params) -> Op:
-    """The same within a step, where its input was written long ago."""
-    x = _x((p["n"], p["c"], p["h"], p["w"]), p["dtype"])
-    return _op("batch_norm_backward", [x, x], [x])
 
 
 def _max_pool_backward(p: Params) -> Op:
@@ -239,8 +217,7 @@ OPS: dict[str, Callable[[Params], Op]] = {
     "dropout_train": _flat("dropout"), "fill_": _flat("fill", 0), "sum_all": _rows("sum"), "sdpa_math": _math,
     "sdpa_backward": _sdpa_backward, "depthwise_nhwc": _depthwise,
     "layer_norm_backward": _layer_norm_backward, "conv_backward": _conv_backward, "conv2d_backward": _conv2d_backward,
-    "conv_gradients": _conv_gradients, "weight_gradient": _weight_gradient,
-    "batch_norm_backward": _batch_norm_backward, "batch_norm_gradient": _batch_norm_gradient,
+    "batch_norm_backward": _batch_norm_backward,
     "max_pool2d_backward": _max_pool_backward, "embedding_backward": _embedding_backward,
     "sum_columns": _columns, "topk": _topk, "gelu_backward": _moved("gelu_backward", 2), "roll": _moved("copy", 1, rolled=2),
     "clone_heads": _moved("copy", 1, strided=True), "add_permuted": _moved("add", 2, strided="columns"),

@@ -93,11 +93,23 @@ def convolution_backward(op: Op) -> Signature:
     return Signature(f"conv_backward{layout} {width(op)}", (*place, *unaligned(each, out, plane), APART * (taps == 1), weight_alone))
 
 
-def norm_backward(op: Op) -> Signature | None:
-    """Over rows; a group's gradient goes another way."""
+def over_groups(op: Op) -> bool:
+    """Whether a norm's gradient is one of groups, which goes by planes: a mean for each image and group."""
     x = op.inputs[1]
-    rows = [t for t in op.inputs[2:] if isinstance(t.size, (int, float)) and t.size == x.shape[-1]]
-    return Signature(f"norm_backward {width(op)}", (*logs(x.size / x.shape[-1], x.shape[-1]), *unaligned(x.shape[-1]))) if rows else None
+    return any(len(t.shape) == 2 and (len(x.shape) > 2 or t.shape[1] != 1) for t in op.inputs[2:])
+
+
+def norm_backward(op: Op) -> Signature:
+    x = op.inputs[1]
+    if over_groups(op):
+        planes = x.shape[0] * x.shape[1]
+        return Signature(f"group_norm_backward {width(op)}", logs(planes, x.size / planes))
+    return Signature(f"norm_backward {width(op)}", (*logs(x.size / x.shape[-1], x.shape[-1]), *unaligned(x.shape[-1])))
+
+
+def embedding_backward(op: Op) -> Signature:
+    table = op.outputs[0]
+    return Signature(f"embedding_backward {width(op)}", logs(op.inputs[1].size, table.shape[-1], table.shape[0]))
 
 
 def attention_backward(op: Op) -> Signature:
@@ -144,7 +156,7 @@ def reduction(op: Op) -> Signature | None:
         return Signature(f"{op.kind} of all {width(op)}", logs(x.size))
     row = x.size / y.size
     if "axis" in op.attrs and isinstance(y.size, (int, float)) and y.size >= MANY_COLUMNS:
-        return None  # a stream
+        return Signature(f"{op.kind} of columns {width(op)}", logs(y.size, row))  # a stream
     return Signature(f"{op.kind} {width(op)}", (*logs(y.size, row), *unaligned(row), APART * ("axis" in op.attrs)))
 
 
@@ -242,20 +254,36 @@ def moved(op: Op) -> Signature | None:
 
 
 def stream(op: Op) -> Signature | None:
-    uneven = not op.inputs or any(_size(t) != _size(op.outputs[0]) for t in op.inputs)
-    if uneven or any(op.attrs.get(name) for name in ("strided", "rolled")):
+    if not op.inputs or op.attrs.get("rolled"):
         return None
+    if op.attrs.get("strided") or not all(_alike(t.shape, op.outputs[0].shape) for t in op.inputs):
+        return singly(op)
     return Signature(f"{op.kind} {width(op)}", (*logs(op.outputs[0].size), *unaligned(op.outputs[0].size)))
+
+
+def singly(op: Op) -> Signature | None:
+    """Element by element, whatever is computed: by how much is written, how long a row is, how much of it is read, and in what order."""
+    y, read = op.outputs[0], op.inputs[0].size
+    for t in op.inputs[1:]:
+        read = read + t.size
+    across = APART * (op.attrs.get("strided") == "columns")
+    place = (*logs(y.size, y.shape[-1], read / y.size), across, APART * (op.attrs.get("strided") is True))
+    return Signature(f"singly {width(op)}", (*place, *unaligned(y.shape[-1])))
 
 
 def seldom(op: Op) -> Signature | None:
     """Streams that few rows measure: those of all widths together."""
     plain = stream(op)
-    return Signature(op.kind, (*plain.place, *logs(op.inputs[0].bytes / op.inputs[0].size))) if plain else None
+    if plain is None or plain.family.startswith("singly"):
+        return plain
+    return Signature(op.kind, (*plain.place, *logs(op.inputs[0].bytes / op.inputs[0].size)))
 
 
-def _size(t: Tensor) -> Number:
-    return t.size if isinstance(t.size, (int, float)) else None
+def _alike(shape: Sequence[Number], other: Sequence[Number]) -> bool:
+    """Whether two shapes are the same but for ones before them; a swept size equals only itself."""
+    short, long = sorted((shape, other), key=len)
+    more = len(long) - len(short)
+    return all(_same(size, 1) for size in long[:more]) and all(map(_same, short, long[more:]))
 
 
 STREAMS: Sequence[str] = (
@@ -265,7 +293,8 @@ SELDOM = ("exp", "log", "sin", "cos", "erf", "square", "relu6", "sqrt", "abs", "
 UNITS: dict[str, Callable[[Op], Signature | None]] = {"row": by_rows, "plane": by_planes, "result": reduction}
 PLACES: dict[str, Callable[[Op], Signature | None]] = {  # kinds that go by more than what their kernels take one by one
     **dict.fromkeys(("linear", "matmul", "bmm"), product), "conv2d": convolution, "conv_transpose2d": transposed,
-    "attention": attention, "conv_backward": convolution_backward, "norm_backward": norm_backward, "attention_backward": attention_backward,
+    "attention": attention, "conv_backward": convolution_backward, "norm_backward": norm_backward,
+    "embedding_backward": embedding_backward, "attention_backward": attention_backward,
     **dict.fromkeys(STREAMS, stream), **dict.fromkeys(SELDOM, seldom),
     **dict.fromkeys(("max_pool2d", "avg_pool2d"), pooled),
     **dict.fromkeys(("embedding", "gather"), looked_up), **dict.fromkeys(("copy", "transpose"), moved), "cat": joined, "write": written,

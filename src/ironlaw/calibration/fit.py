@@ -48,11 +48,12 @@ def calibrate(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardw
     launch_rows = [row for row in rows if row.kind == "launch"]
     gaps = [row.graph_s - row.busy_s for row in launch_rows if row.graph_s and row.busy_s]
     measured = list(backend.samples(rows, hardware))
+    alone = [row for row in rows if row.op != "captured"]  # within a model the clock is another
     curves = fit(measured, cache_bytes, ceiling(hardware))
     gap = max(median(gaps), 0.0) if gaps else 0.0
     fitted = Calibration(
         curves=curves, host=backend.host(launch_rows, str(described.get("host", ""))), cache_bytes=cache_bytes, graph_gap=gap,
-        slower=slowdown(measured, curves, cache_bytes), sources=sources, backend=backend.name,
+        slower=slowdown(list(backend.samples(alone, hardware)), curves, cache_bytes), sources=sources, backend=backend.name,
         stand_in=round(stand_in_sd(measured, curves, backend.fallback, cache_bytes), 4),
     )  # fmt: skip
     return replace(fitted, families=families(residuals(rows, fitted, hardware)))

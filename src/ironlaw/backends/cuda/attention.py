@@ -99,9 +99,9 @@ def math_fallback(op: Op, machine: Hardware) -> Sequence[Kernel]:
     first, second = products_in_fp32(q, k, 4.0 * (q.size + k.size + scores), 4.0 * (q.size + v.size + scores), each, machine)
     return (
         *(Kernel("cast_up", t.size * (4.0 + size)) for t in (q, k, v)), *(Kernel("scale", 8.0 * t.size) for t in (q, k)),
-        *(Kernel("strided", 8.0 * t.size, count=copies) for t in (q, k, v)),
+        *(Kernel("strided", 8.0 * t.size, rows=t.size, count=copies) for t in (q, k, v)),
         *first,
-        Kernel("strided", scores * (8.0 + size), count=1.0 if len(op.inputs) > 3 else 0.0),
+        Kernel("strided", scores * (8.0 + size), rows=scores, count=1.0 if len(op.inputs) > 3 else 0.0),
         *softmax_kernels(8.0 * scores, 5.0 * scores, heads * q.shape[-2], k.shape[-2], FORMATS["fp32"]), Kernel("compare", 5.0 * scores),
         Kernel("amax", 1.0 * scores, rows=heads * q.shape[-2]), Kernel("tiny", 0.0), Kernel("select", 8.0 * scores),
         *second,

@@ -15,6 +15,7 @@ from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple
 from ironlaw.backends.multi_tensor import BLOCK_ELEMENTS
 from ironlaw.backends.rows import Row
+from ironlaw.backends.signatures import over_groups
 from ironlaw.engine.arrays import Number, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op, Tensor
@@ -76,6 +77,10 @@ def norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     gradient, x = op.inputs[0], op.inputs[1]
     rows = x.size / x.shape[-1]
     data = gradient.bytes + x.bytes
+    if over_groups(op):  # of groups: sums for each plane, which are joined; then a stream
+        planes = x.shape[0] * x.shape[1]
+        stream = Kernel("broadcast", data + op.outputs[0].bytes, rows=x.size)
+        return Kernel("mean", data, rows=planes), stream, Kernel("tiny", 0.0, count=3.0)
     return (Kernel("layer_norm_backward", data + op.outputs[0].bytes, op.work.flops, rows), Kernel("layer_norm_weights", data, depth=rows))
 
 
@@ -86,7 +91,7 @@ def batch_norm_train(op: Op, machine: Hardware) -> Sequence[Kernel]:
     x = op.inputs[0]
     n, c, *plane = x.shape
     if not plane:
-        return Kernel("sum_columns", x.bytes, depth=n), Kernel("tiny", 0.0), Kernel("broadcast", 2 * x.bytes)
+        return Kernel("sum_columns", x.bytes, depth=n), Kernel("tiny", 0.0), Kernel("broadcast", 2 * x.bytes, rows=x.size)
     depth = x.size / c * (1.0 + outgrown(x.bytes, machine))
     if op.dtype == "fp32":
         return (Kernel("batch_norm_train_fp32", op.work.bytes, rows=c, depth=depth),)
@@ -103,7 +108,7 @@ def batch_norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     gradient, x = op.inputs[0], op.inputs[1]
     read = gradient.bytes + x.bytes
     if len(x.shape) == 2:
-        return Kernel("sum_columns", read, depth=x.shape[0]), Kernel("broadcast", read + op.outputs[0].bytes)
+        return Kernel("sum_columns", read, depth=x.shape[0]), Kernel("broadcast", read + op.outputs[0].bytes, rows=op.outputs[0].size)
     fetched = maximum(outgrown(read, machine), 0.0 if op.attrs.get("hot") else LONG_AGO)
     depth = x.size / x.shape[1] * (1.0 + fetched)
     if x.dtype == "fp32" and "hot" not in op.attrs:
@@ -122,7 +127,7 @@ def embedding_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     over all digits, so that each row is summed in one place; what is set up and cleared around that are small kernels.
     """
     gradient, table = op.inputs[0], op.outputs[0]
-    tokens = gradient.size / gradient.shape[-1]
+    tokens = op.inputs[1].size
     sorted_ = where(tokens > WALKED, 1.0, 0.0)
     return (
         Kernel("fill", table.bytes), Kernel("embedding_backward", 2 * gradient.bytes, depth=tokens, count=1.0 - sorted_),
@@ -184,7 +189,7 @@ COMPILED = {"foreach": foreach}  # an optimiser's lists are not compiled with th
 ROWS = {
     "adamw": adamw_samples,
     "layer_norm_backward": named(norm_backward, {"GammaBeta": "layer_norm_weights", "grad_input": "layer_norm_backward"}),
-    **dict.fromkeys(("conv_backward", "conv2d_backward", "conv_gradients"), conv_samples),
+    **dict.fromkeys(("conv_backward", "conv2d_backward"), conv_samples),
     "batch_norm_train": batch_norm_samples,
     "max_pool2d_backward": named(max_pool_backward, {"max_pool_backward": "max_pool2d_backward"}),
     "embedding_backward": named(

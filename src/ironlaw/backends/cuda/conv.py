@@ -31,7 +31,7 @@ def conv2d(op: Op, machine: Hardware) -> Sequence[Kernel]:
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     n, c, plane = x.shape[0], x.shape[1], y.shape[2] * y.shape[3]
     kh, kw = w.shape[2], w.shape[3]
-    bias = (Kernel("broadcast", 2 * y.bytes, y.size),) if len(op.inputs) > 2 else ()
+    bias = (Kernel("broadcast", 2 * y.bytes, rows=y.size),) if len(op.inputs) > 2 else ()
     if op.attrs.get("layout") == "nhwc":  # channels last already: neither images nor weights are converted
         return (*_channels_last(op), *bias)
     if w.shape[1] == 1 and c > 1:

@@ -123,7 +123,8 @@ def _rows(op: Op, parts: Sequence[Op], rows: Sequence[Op], machine: Hardware) ->
         data = data + again * share * x.bytes * max(1, sum(category(p.kind) == "reduction" for p in rows))
     kernel = Kernel("fused_rows", maximum(data, instruction_bytes(machine) * work), op.work.flops, many)
     long = where(row >= LONG_ROW, 1.0, 0.0) if sums and not whole else 0.0
-    joined = [joining(p) for p in rows if p.attrs.get("over", "row") == "all"] + [Kernel("tiny", 0.0) for p in rows if p.attrs.get("split")]
+    joined = [joining(p) for p in rows if p.attrs.get("over", "row") == "all"]
+    joined += [Kernel("tiny", 0.0) for p in rows if p.attrs.get("split") or p.attrs.get("shared")]
     return replace(kernel, curve="fused_reduction", count=long), replace(kernel, count=1.0 - long), *joined
 
 

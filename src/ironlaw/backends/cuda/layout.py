@@ -12,7 +12,7 @@ Ported from PyTorch 2.11: `GraphLowering.decide_layout_opt` in torch/_inductor/g
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ironlaw.backends.attention_patterns import recognised
@@ -38,6 +38,8 @@ EACH, ROWS_AT_ONCE, THREADS, BESIDE = 32, 4, 256, 128
 MOST_EACH = 512
 RESIDENT = 2048  # threads of a multiprocessor
 UNROLLED_UP_TO = 8  # elements of a sum that is written out: `unroll_reductions_threshold` in torch/_inductor/config.py
+FEW_OUTPUTS, LONG_SUM = 2, 8192  # for each multiprocessor, and elements: blocks share sums that are fewer and longer
+UNSHARED = ("argmax", "cumsum")  # what is not summed up part by part
 ENOUGH_OUTPUTS = 64  # for each multiprocessor: nothing is shared out from there on
 
 
@@ -46,21 +48,23 @@ def prepared(graph: Graph, machine: Hardware) -> Graph:
     same sums in two steps share it, and with it the plan of its fusion: the graph remembers."""
     if prepared not in graph.plans:
         graph.plans[prepared] = _on_any_chip(graph)
-    common, crossing = graph.plans[prepared]
-    two_steps = frozenset(i for i, each, count in crossing if parts(each, count, int(processors(machine))) > 1)
+    common, sums = graph.plans[prepared]
+    two_steps = frozenset((i, way) for i, way, each, count in sums if IN_TWO_STEPS[way](each, count, int(processors(machine))))
     if (prepared, two_steps) not in graph.plans:
-        ops = (with_attrs(op, split=True) if i in two_steps else op for i, op in enumerate(common.ops))
+        ways = dict(two_steps)
+        ops = (with_attrs(op, **{ways[i]: True}) if i in ways else op for i, op in enumerate(common.ops))
         graph.plans[prepared, two_steps] = replace(common, ops=tuple(ops))
     ready: Graph = graph.plans[prepared, two_steps]
     return ready
 
 
-def _on_any_chip(graph: Graph) -> tuple[Graph, list[tuple[int, int, int]]]:
-    """The graph as every chip has it; and those sums that a chip may take in two steps: which, of how many elements, how many of them."""
+def _on_any_chip(graph: Graph) -> tuple[Graph, list[tuple[int, str, int, int]]]:
+    """The graph as every chip has it; and those sums that a chip may take in two steps: which, how ("split" across the order in memory,
+    "shared" along it), of how many elements, how many of them."""
     graph = called(recognised(graph))
     last = channels_last(graph)
     inner = innermost(graph.ops) if last else set()
-    ops, crossing = list(graph.ops), []
+    ops, sums = list(graph.ops), []
     for i, op in enumerate(graph.ops):
         if op.kind in CONVOLUTIONS and not (last and op.attrs.get("dims", 2) <= 2) and "layout" not in op.attrs:
             ops[i] = with_attrs(op, layout="nchw")
@@ -72,9 +76,9 @@ def _on_any_chip(graph: Graph) -> tuple[Graph, list[tuple[int, int, int]]]:
             x, y = op.inputs[0], op.outputs[0]
             if op.kind != "cumsum" and x.size <= UNROLLED_UP_TO * y.size:
                 ops[i] = with_attrs(op, **{UNROLLED: True})
-            elif _crosses(op, inner):
-                crossing.append((i, int(x.size / y.size), int(y.size)))
-    return replace(graph, ops=tuple(ops)), crossing
+            elif (crosses := _crosses(op, inner)) or (x.size > LONG_SUM * y.size and op.kind not in UNSHARED):
+                sums.append((i, "split" if crosses else "shared", int(x.size / y.size), int(y.size)))
+    return replace(graph, ops=tuple(ops)), sums
 
 
 def _crosses(op: Op, inner: set[str]) -> bool:
@@ -162,3 +166,11 @@ def _makes(op: Op) -> bool:
 
 def _grouped(op: Op) -> bool:
     return any(traits(part.kind).grouped for part in op.attrs.get("parts", (op,)))
+
+
+# whether a chip takes a sum in two steps: of how many elements, how many of them. Where blocks share one along the order in memory, what is
+# before it stays in its kernel, and what follows waits until their parts are joined
+IN_TWO_STEPS: dict[str, Callable[[int, int, int], bool]] = {
+    "split": lambda summed, outputs, chip: parts(summed, outputs, chip) > 1,
+    "shared": lambda summed, outputs, chip: outputs < FEW_OUTPUTS * chip and summed > LONG_SUM,
+}

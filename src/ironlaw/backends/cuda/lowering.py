@@ -11,15 +11,20 @@ from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.inductor import WRITTEN
 from ironlaw.backends.kernel import Kernel, Sample, launched
 from ironlaw.backends.rows import Row
+from ironlaw.engine.device.fusion_rules import PER_ELEMENT
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
-from ironlaw.engine.device.work import UNCOMPILED, category
+from ironlaw.engine.device.work import STAND_IN, UNCOMPILED, category
 
 FAMILIES = (gemm, conv, transposed, attention, norm, stream, generated, moe, recurrent, backward, quantised)
 EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "EAGER", {}).items()}
 COMPILED: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "COMPILED", {}).items()}
 ROWS: dict[str, Samples] = {name: samples for family in FAMILIES for name, samples in getattr(family, "ROWS", {}).items()}
 FALLBACK: dict[str, str] = {name: other for family in FAMILIES for name, other in getattr(family, "FALLBACK", {}).items()}
+
+
+# kinds that no sweep measures in every format
+GRADIENTS = ("conv_backward", "embedding_backward", "batch_norm_train", "batch_norm_backward", "matmul")
 
 
 def lower(op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
@@ -45,6 +50,18 @@ def measured(row: Row) -> Op | None:
     return OPS[row.op](row.params) if row.kind == "op" and row.op in OPS and row.busy_s and not row.error else None
 
 
+def within_models(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """What was seen of an op inside a model: gradients by the names of their kernels; else a sample where it goes element by element in
+    one kernel. Of any other op its family learns."""
+    op = OPS[row.op](row.params)
+    if op.kind in GRADIENTS:
+        yield from ROWS[op.kind](row, machine) if op.kind in ROWS else plain(row, lower(op, machine, "eager"), row.busy_s)
+        return
+    kernels = lower(op, machine, "eager")
+    if row.busy_s and len(kernels) == 1 and category(op.kind) in PER_ELEMENT and STAND_IN not in op.attrs:
+        yield Sample(kernels[0], row.busy_s)
+
+
 def samples(rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
     """A row is turned into the engine's op and lowered like any other, so that a curve is fitted to exactly the quantities
     it will be evaluated with. Where an op is several kernels, the row's profile says what each took.
@@ -52,7 +69,9 @@ def samples(rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
     for row in rows:
         if row.kind != "op" or row.error:
             continue
-        if row.op in ROWS:
+        if row.op == "captured":
+            yield from within_models(row, machine)
+        elif row.op in ROWS:
             yield from ROWS[row.op](row, machine)
         elif row.op in OPS:
             yield from plain(row, lower(OPS[row.op](row.params), machine, "eager"), row.busy_s)

@@ -90,7 +90,7 @@ def batch_norm(op: Op, machine: Hardware) -> Sequence[Kernel]:
     if op.dtype == "fp32" and plane:
         return (Kernel("batch_norm_fp32", op.work.bytes, op.work.flops, n * c),)
     flat = all(not is_array(size) and size == 1 for size in plane)
-    main = Kernel("broadcast", op.work.bytes) if flat else Kernel("batch_norm", op.work.bytes, op.work.flops, n * c)
+    main = Kernel("broadcast", op.work.bytes, rows=op.inputs[0].size) if flat else Kernel("batch_norm", op.work.bytes, op.work.flops, n * c)
     return main, Kernel("tiny", 0.0, count=2.0)
 
 
@@ -98,7 +98,7 @@ def group_norm(op: Op, machine: Hardware) -> Sequence[Kernel]:
     x = op.inputs[0]
     groups = op.attrs.get("groups", 32.0)
     each = x.size / (x.shape[0] * groups)  # one block sums a group by itself, so a long group takes long
-    return (Kernel("group_norm", op.work.bytes, depth=each), Kernel("broadcast", op.work.bytes), Kernel("tiny", 0.0))
+    return Kernel("group_norm", op.work.bytes, depth=each), Kernel("broadcast", op.work.bytes, rows=x.size), Kernel("tiny", 0.0)
 
 
 def batch_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:

@@ -17,6 +17,9 @@ from ironlaw.engine.device.work import with_attrs
 # bytes that a sum at an index counts for each of its own: 7.3 ps an element in FP32, 8.5 in BF16 (index_add of own code on an H200)
 SUMS = {"fp32": 0.78, "bf16": 1.75, "fp16": 1.75}
 VECTOR = 16.0  # bytes that a thread loads at once
+# curves of kernels that load element by element, since what they read lies otherwise than what they write: an element takes its time
+# whatever its width (ATen, `elementwise_kernel` instead of `vectorized_elementwise_kernel`)
+SINGLY = ("strided", "strided_columns", "broadcast", "broadcast_row", "select_broadcast")
 
 
 def stream(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -25,7 +28,8 @@ def stream(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return ()
     if op.attrs.get("rolled"):  # one axis after the other; an element takes as long in four bytes as in two
         return (Kernel("roll", 4.0 * op.outputs[0].size, count=float(op.attrs["rolled"])),)
-    return (Kernel(_stream_curve(op), op.work.bytes, op.work.flops),)
+    curve = _stream_curve(op)
+    return (Kernel(curve, op.work.bytes, op.work.flops, rows=op.outputs[0].size if curve in SINGLY else 0.0),)
 
 
 def _stream_curve(op: Op) -> str:
@@ -105,7 +109,7 @@ def pad(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return (Kernel("pad_reflect", op.work.bytes),)
     if op.inputs[0].shape == op.outputs[0].shape:
         return (Kernel("copy", op.work.bytes),)
-    return (Kernel("fill", op.outputs[0].bytes), Kernel("strided", op.work.bytes))
+    return (Kernel("fill", op.outputs[0].bytes), Kernel("strided", op.work.bytes, rows=op.inputs[0].size))
 
 
 def roll_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
@@ -124,7 +128,7 @@ def select_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     if row.busy_s and chosen:
         mask_bytes = size * mask if row.op == "bool_where" else mask
         wide = whole if row.op == "bool_where" else 0.0  # its condition is as large as what it chooses from
-        yield Sample(Kernel("select_broadcast", 2 * size * whole + wide + mask_bytes), max(chosen))
+        yield Sample(Kernel("select_broadcast", 2 * size * whole + wide + mask_bytes, rows=whole), max(chosen))
 
 
 EAGER = {
@@ -140,6 +144,6 @@ FALLBACK = {
     "upsample_bicubic": "upsample_bilinear", "upsample_bilinear": "grid_sample", "grid_sample": "max_pool2d",
     "upsample_bilinear_nhwc": "upsample", "upsample_bicubic_nhwc": "upsample", "pad_reflect": "strided", "write_copy": "write_put",
     "write_put": "scatter", "write_scatter": "write_put", "select_broadcast": "broadcast", "arange": "fill", "gather_elements": "gather",
-    "transpose": "strided", "avg_pool2d": "max_pool2d", "square": "power", "cube": "power",
+    "transpose": "strided", "avg_pool2d": "max_pool2d", "square": "scale", "cube": "power",
     "shift": "scale", "sub": "add", "broadcast_row": "broadcast", "strided_columns": "strided", "roll": "strided",
 }  # fmt: skip

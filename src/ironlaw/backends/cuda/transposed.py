@@ -23,7 +23,7 @@ def main(op: Op) -> Kernel:
 
 def conv_transpose(op: Op, machine: Hardware) -> Sequence[Kernel]:
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
-    bias = (Kernel("broadcast", 2 * y.bytes, y.size),) if len(op.inputs) > 2 else ()
+    bias = (Kernel("broadcast", 2 * y.bytes, rows=y.size),) if len(op.inputs) > 2 else ()
     if op.attrs.get("layout") == "nhwc":
         return (main(op), *bias)
     return (

@@ -78,7 +78,7 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
         return verdict(False, "barrier", f"{producer.kind} over the whole tensor must finish before {consumer.kind} can start")
     if consumer.attrs.get("split"):
         return verdict(False, "barrier", f"{consumer.kind} is taken in parts, which cut across what {producer.kind} makes")
-    if producer.attrs.get("split") and not same:
+    if (producer.attrs.get("split") or producer.attrs.get("shared")) and not same:
         return verdict(False, "barrier", f"{producer.kind} is taken in parts and must be joined before {consumer.kind} can start")
     if after == "reduction" and consumer.attrs.get("over", "row") == "all" and not _small(consumer.inputs[0]):
         if before == "elementwise":
