@@ -19,7 +19,7 @@ FAULTS = {
     "a capital symbol": re.compile("[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ]|\\bTanh\\("),  # Greek capitals that look like Latin ones: nobody meant them
     "a plural of a symbol": re.compile(r"(?<=\d )(?:t|g/kWh|J|W|Wh)s\b"),
     "more than three leading zeros": re.compile(r"(?<![\d.])0\.0000\d"),
-    "a space before a sign": re.compile("\\d[ \u202f\u00a0](?:%|×(?![ \u202f]?(?:[\\dA-Zα-ω√(]|[a-z]\\b)))"),  # 24% and 4×, but 2 × 3
+    "a space before a sign": re.compile("\\d[ \u202f\u00a0](?:%|×(?![ \u202f\u00a0]?(?:[\\dA-Zα-ω√(]|[a-z]\\b)))"),  # 24% and 4×, but 2 × 3
     "a unit twice": re.compile(r"/s tokens\b|\b(\w+/s) \1\b"),
 }
 
