@@ -9,11 +9,9 @@ from typing import Any
 
 from ironlaw.backends import find, names
 from ironlaw.calibration import local_machine
-from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
 from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName, unknown
-from ironlaw.registry.boxes import box_with
 from ironlaw.registry.calibrations import calibration, with_scatter
 from ironlaw.registry.chip_fields import achieved, links, process
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
@@ -50,6 +48,9 @@ def _server() -> Host:
 
 def _wires(slug: str, kind: str, ranks: int, size: float) -> float | None:
     """Over the machine's own box; None where the registry knows none, or none that can be joined to so many."""
+    from ironlaw.engine.cluster.library import collective
+    from ironlaw.registry.boxes import box_with
+
     box = box_with(slug)
     if box is None or (ranks > box.devices and not box.nics):
         return None
