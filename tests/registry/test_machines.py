@@ -11,7 +11,8 @@ from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry import loader, machines
 from ironlaw.registry.evidence import evidence
 from ironlaw.registry.loader import folder, normal, read
-from ironlaw.registry.machines import CONTEXTS, KINDS, WITHOUT_BACKEND, aliases, hardware, load
+from ironlaw.registry.machine_names import aliases
+from ironlaw.registry.machines import CONTEXTS, KINDS, WITHOUT_BACKEND, hardware, load
 from ironlaw.registry.workloads import workload
 
 KEPT = {
@@ -311,7 +312,7 @@ def test_broken_files_of_other_kinds(why, tmp_path):
 def own_folder(tmp_path, monkeypatch):
     """A registry of hardware that starts empty."""
     (tmp_path / "hardware").mkdir()
-    cached = (loader.slugs, machines.aliases, machines.registered)
+    cached = (loader.slugs, aliases, machines.registered)
 
     def clear():
         for made in cached:

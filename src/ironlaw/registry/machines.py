@@ -15,7 +15,6 @@ from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName, unk
 from ironlaw.registry.calibrations import calibration, with_scatter
 from ironlaw.registry.chip_fields import achieved, links, process
 from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
-from ironlaw.registry.machine_names import aliases
 from ironlaw.registry.transfers import taught
 
 KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
@@ -63,6 +62,8 @@ def registered(name: str) -> Hardware:
         machine = load(folder("hardware") / f"{normal(name)}.toml")
         server = _server if machine.kind == "gpu" and machine.dispatch == "queued" else None
         return replace(machine, taught=taught(machine, registered), server=server, wires=partial(_wires, machine.slug))
+    from ironlaw.registry.machine_names import aliases
+
     slug = aliases().get(normal(name))
     if slug is None:
         names = (*aliases(), *local_machine.NAMES[:1])
