@@ -12,6 +12,7 @@ from scipy import stats as scipy_stats
 
 from ironlaw.classroom import collect, count, write
 from ironlaw.classroom.class_tables import TABLES
+from ironlaw.classroom.sheets import Choice, said_unit, sheet
 from ironlaw.classroom.stats import fisher, point_biserial, quartiles, wilson
 
 
@@ -206,3 +207,9 @@ def test_a_ledger_of_the_database_is_read_like_the_made_ones(tmp_path, ironlaw_h
     assert (answer.choice, answer.correct, answer.attempts) == ("e4", False, 3)  # the first counts, whatever came after it
     (belief,) = figures.beliefs
     assert (belief.name, belief.chose, belief.sure, belief.given_up) == ("scale_one_generation", 1, 1, 1)
+
+
+def test_the_truth_has_the_unit_that_the_question_asks_in():
+    items = {(lab, name): item for lab in ("lab_07_fusion", "lab_v2_02_interconnect") for name, item in sheet(lab).items.items()}
+    assert items["lab_07_fusion", "act1"].unit == "%" and items["lab_v2_02_interconnect", "act1"].unit == "GB/s"
+    assert not said_unit([Choice("1 ms", 0.001), Choice("1,000 ms", 1.0)]), "the figure is in another unit than the words"

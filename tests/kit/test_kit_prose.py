@@ -84,3 +84,12 @@ def test_a_number_stays_with_its_unit_and_a_formula_with_its_full_stop():
     assert "3 steps" in html("in 3 steps")  # a word that begins like a unit
     assert re.search(r'<span class="il-together">\(<math.*</math>\)\.</span>', html("Fixed service ($c = 0$)."))
     assert "il-together" not in html("where $c$ is")
+
+
+def test_no_line_ends_inside_a_name_an_equation_or_before_a_full_stop():
+    assert "ε\u00a0=\u00a03" in html("at ε = 3") and '<span class="il-together">V2-06</span>' in html("as Lab V2-06 says")
+    assert re.search(r'<span class="il-together"><button [^>]*>Go back</button>\.</span>', html("[Go back](set:act1?a=1).")), (
+        "stays beside it"
+    )
+    long = "Make the requests as long as real chats"
+    assert f">{long}.</button>" in html(f"[{long}](set:act1?a=1). Then"), "it takes two lines, so the stop goes inside"

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from ironlaw.kit.question_texts import Asked
 from ironlaw.ledger import Ledger
 from ironlaw.ledger.memory_store import MemoryStore
 from ironlaw.pages import certificate_page
@@ -83,3 +84,11 @@ def test_the_fields_of_a_design_read_with_their_units():
     assert field("restart_s", 300) == ("restart", "5 min") and field("gpus", 16_384) == ("gpus", "16,384")
     assert field("host_bytes_per_s", 47.4e9) == ("host", "47.4 GB/s") and field("tokens_per_s", 1310.4) == ("tokens per s", "1,310")
     assert field("shared", True) == ("shared", "yes") and field("model", "llama3_8b") == ("model", "llama3_8b")
+
+
+@pytest.mark.parametrize(("text", "line"), [
+    ("It takes … in INT8. What share is right?", "What share is right?"),
+    ("How many requests of … tokens fit?", "How many requests of … tokens fit?"),
+])  # fmt: skip
+def test_a_question_is_shown_as_it_was_asked(text, line):
+    assert Asked(text).line == line

@@ -24,6 +24,7 @@ def test_a_threshold_is_found():
     premise = find(judged(*((s >= 4096, {"s": s}) for s in (512, 1024, 2048, 4096, 8192))))
     assert (premise.on, premise.holds) == (("s",), "4,096 or more")
     assert find(judged(*((s <= 1024, {"s": s}) for s in (512, 1024, 2048)))).holds == "1,024 or less"
+    assert find(judged(*((n <= 1, {"nics": n}) for n in (1, 4, 8)))).holds == "1", "nothing lies below one of them"
     assert find(judged(*((s == 1024, {"s": s}) for s in (512, 1024, 2048)))).holds == "1,024"
     assert find(judged(*((512 < s < 4096, {"s": s}) for s in (512, 1024, 2048, 4096)))).holds == "1,024 to 2,048"
 

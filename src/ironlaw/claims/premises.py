@@ -138,7 +138,12 @@ class _Run:
             return low if low == high else f"{low} to {high}"
         if low:
             return f"{low} or more"
-        return f"{high} or less" if high and self.high != 0 else high
+        return f"{high} or less" if high and self.high != 0 and not self._fewest else high
+
+    @property
+    def _fewest(self) -> bool:
+        """One of what is counted: nothing lies below it."""
+        return self.high == 1 and label(self.key).startswith("the number of")
 
     @property
     def span(self) -> str:

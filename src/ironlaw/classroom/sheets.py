@@ -14,6 +14,7 @@ from ironlaw.errors import IronlawError
 from ironlaw.kit import journey, lab_words, question_sheet
 from ironlaw.kit.question_texts import plain, text_of
 from ironlaw.recall.beliefs import LABS
+from ironlaw.units import parted
 
 
 @dataclass(frozen=True)
@@ -97,4 +98,15 @@ def _item(lab: str, question: question_sheet.Question, text: lab_words.Words) ->
         answer, right = question.answer, question.right.id if choices else ""
     except IronlawError:
         answer, right = None, ""
-    return Item(lab, question.name, question.kind, text_of(question, text), choices, answer, right, question.scale, question.unit)
+    unit = question.unit or said_unit(choices.values())
+    return Item(lab, question.name, question.kind, text_of(question, text), choices, answer, right, question.scale, unit)
+
+
+def said_unit(choices: Iterable[Choice]) -> str:
+    """What stands after the figure in every option that is written with its own value: `%` of `8%`, and nothing of `1,000 ms` for 1 s."""
+    units = set()
+    for one in choices:
+        number, unit = parted(one.label)
+        if isinstance(one.value, (int, float)) and number.replace(",", "") == f"{one.value:g}":
+            units.add(unit)
+    return units.pop() if len(units) == 1 else ""

@@ -15,7 +15,7 @@ from html import escape
 from ironlaw.claims import Claim, claim, shown
 from ironlaw.claims.expressions import names
 from ironlaw.claims.provenance import COLUMNS
-from ironlaw.kit.prose import NARROW, UNIT, dress
+from ironlaw.kit.prose import EQUALS, NARROW, UNIT, dress, whole_names
 from ironlaw.widget.glossary_words import mark
 
 VERDICTS = {"holds": "Holds", "refuted": "Does not hold", "depends": "Depends"}
@@ -26,7 +26,6 @@ NOT_MEASURED = "Not measured."
 MOST = 3  # claims of an act
 PUBLISHED = {"published", "replayed"}  # an expression may divide by what they give, the published figure that judges it
 BREAKS = re.compile(r"(?<=\w)([/_])(?=\w)")
-EQUALS = re.compile(r"(?<=\w) ([=≤≥]) (?=\w)")  # "N = 4,096" stays on one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def _breakable(text: str) -> str:
 
 
 def _glued(text: str) -> str:
-    return EQUALS.sub("\u00a0\\1\u00a0", escape(text))
+    return whole_names(UNIT.sub(NARROW, EQUALS.sub("\u00a0\\1\u00a0", escape(text))))
 
 
 def measured(name: str, what: str = "") -> str:

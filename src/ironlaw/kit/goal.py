@@ -103,7 +103,7 @@ class Aim:
         name, title = (limit.name, limit.title) if limit else ("", "")
         dials = {dial["id"]: dial for dial in self.dials(values)}  # built once: a page asks for this with every dial that rests
         shown = [dials[name] for name in self.goal.turns if name in values and not dials.get(name, {"hidden": True}).get("hidden")]
-        return Design(limit is None, name, title, ", ".join(as_words(dial, values[dial["id"]]) for dial in shown))
+        return Design(limit is None, name, title, "; ".join(as_words(dial, values[dial["id"]]) for dial in shown))
 
     def label(self, name: str) -> str:
         return next(str(dial["label"]) for dial in self.dials(self.values) if dial["id"] == name)

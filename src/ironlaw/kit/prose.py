@@ -19,13 +19,17 @@ from ironlaw.widget.quantities import THIN, in_one_unit
 NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit
 ABOUT = "about "  # before a figure with few digits
 # after a number that the words spell out
-UNIT = re.compile(r"(?<=\d) (?=(?:USD\b|points\b|dB\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|W|J)\b))")
+UNIT = re.compile(r"(?<=\d) (?=(?:USD\b|points\b|dB\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|Wh?|J)\b))")
+EQUALS = re.compile(r"(?<=[\w>]) ([=≤≥]) (?=[\w<])")  # "N = 4,096" stays on one line
+# a lab, a network, a date: no line ends at their hyphen
+NAMES = re.compile(r"\b(?:V2-\d\d|WideResNet-\d+-\d+|\d{4}-\d\d(?:-\d\d)?)\b(?![^<]*>)")
 PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
 # A term keeps its colour in sentences too.
 TERMS = (("D/BW", "memory"), ("O/R", "compute"), ("<em>L</em>", "overhead"))
 # [Double the GPU speed](set:act1?speed=2#gpu): a sentence that turns the dials of an instrument; kit/links.py
-SETTING = re.compile(r'<a href="set:([\w.]+)(?:@(\w+))?\?([^"#]*)(?:#([\w-]+))?">(.*?)</a>', re.DOTALL)
-BUTTON = r'<button type="button" class="il-set" data-set="\1" data-context="\2" data-dials="\3" data-picture="\4">\5</button>'
+SETTING = re.compile(r'<a href="set:([\w.]+)(?:@(\w+))?\?([^"#]*)(?:#([\w-]+))?">(.*?)</a>([.,;:?!]?)', re.DOTALL)
+BUTTON = '<button type="button" class="il-set" data-set="{}" data-context="{}" data-dials="{}" data-picture="{}">{}</button>'
+ONE_LINE = 32  # characters of such a sentence that a phone has room for
 LATEX = re.compile(r"\$\$(.+?)\$\$|\$(?!\s)([^$\n]+?)(?<!\s)\$", re.DOTALL)
 RAISED = re.compile('(?<!aria-hidden="true">)(?<![\\w\u202f])10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+')  # not what `dress` has written already
 DISGUISE = 0xE100  # private-use characters, one for each of ASCII
@@ -51,7 +55,11 @@ def plain(text: str) -> Markup:
 
 def html(markdown: str) -> Markup:
     """HTML of a Markdown text, a passage: terms of the glossary are marked where it uses them first, and no line ends before a unit."""
-    return Markup(mark(UNIT.sub(NARROW, _html(markdown))))
+    return Markup(whole_names(mark(UNIT.sub(NARROW, _html(markdown)))))
+
+
+def whole_names(text: str) -> str:
+    return NAMES.sub(r'<span class="il-together">\g<0></span>', text)
 
 
 @lru_cache(maxsize=4096)
@@ -64,12 +72,20 @@ def _html(markdown: str) -> Markup:
         return f"\ue000{len(formulas) - 1}\ue001"
 
     text = Markdown(extensions=[TableExtension(), SaneListExtension()]).convert(LATEX.sub(hold, HELD.sub("", markdown))).strip()
-    text = SETTING.sub(BUTTON, text)
+    text = EQUALS.sub("\u00a0\\1\u00a0", SETTING.sub(_button, text))
     text = RAISED.sub(lambda match: _read_out(match[0], spoken(match[0])), text)
     for symbol, term in TERMS:
         text = text.replace(symbol, f'<span class="il-term il-{term}">{symbol}</span>')
     text = PLACEHOLDER.sub(lambda match: _together(match[1], formulas[int(match[2])], match[3]), text)  # `hold` wrote every one of them
     return Markup(DISGUISED.sub(lambda match: escape(chr(ord(match[0]) - DISGUISE)), text))
+
+
+def _button(match: re.Match[str]) -> str:
+    """It never parts from the full stop after it. Where it takes two lines, what follows begins a third, so the stop goes inside."""
+    *where, words, stop = (part or "" for part in match.groups())
+    if not stop or len(words) > ONE_LINE:
+        return BUTTON.format(*where, f"{words}{stop}")
+    return f'<span class="il-together">{BUTTON.format(*where, words)}{stop}</span>'
 
 
 def _together(before: str, formula: str, after: str) -> str:

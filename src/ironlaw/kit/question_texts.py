@@ -13,21 +13,22 @@ from ironlaw.kit import lab_words, question_sheet
 from ironlaw.slots import SLOT
 
 BLANK = "…"
+SENTENCE = re.compile(r"(?<=[.?!]) +")
 MARKS = re.compile(r"\[([^\]]*)\]\([^)]*\)|[*`$]")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question's text, what each option says, and the title of its act."""
+    """A question's text, and what each option says."""
 
     text: str
     options: Mapping[str, str] = field(default_factory=dict)
-    title: str = ""
 
     @property
     def line(self) -> str:
-        """The text, or the act's title where the text has figures that only the lab fills in."""
-        return self.title or self.text if BLANK in self.text else self.text
+        """The text; where it has figures that only the lab fills in, the sentences without one, if they ask something."""
+        whole = [one for one in SENTENCE.split(self.text) if BLANK not in one]
+        return " ".join(whole) if any(one.endswith("?") for one in whole) else self.text
 
 
 def plain(markdown: str) -> str:
@@ -52,7 +53,6 @@ def asked(folder: Path) -> Mapping[str, Asked]:
         name: Asked(
             text_of(question, text),
             {option.id: plain(option.label) for option in question.options},
-            plain(text.sections.get(f"{name}.title", "")),
         )
         for name, question in sheet.questions.items()
     }

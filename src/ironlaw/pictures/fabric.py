@@ -138,10 +138,10 @@ def _ring(leaves: Sequence[float], height: float, name: str) -> list[Mark]:
 
 
 def _span(span: Span) -> list[Mark]:
-    """A line under the hosts, and the name under the line."""
+    """A line under the hosts, and the name under the line, clear of the cut that it may begin at."""
     start, end = WIDTH * span.start + 1.0, WIDTH * span.end - 1.0
     line = mark("line", "ink", points=[(start, 1.0), (end, 1.0)], id=f"span-{span.name}", name=span.name)
-    return [line, mark("label", "ink", x=start - 1.0, y=-5.0, id=f"name-{span.name}", label=span.name)]
+    return [line, mark("label", "ink", x=start + 2.0, y=-5.0, id=f"name-{span.name}", label=span.name)]
 
 
 def _across(count: int) -> list[float]:

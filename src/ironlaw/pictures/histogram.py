@@ -48,7 +48,7 @@ def histogram(
     left_out: str = "", percentiles: Sequence[float] = PERCENTILES, note: str = "", id: str = "histogram", height: int = 330,
 ) -> Figure:  # fmt: skip
     """`series`: name -> values in rising order. The first one has rules at its percentiles, each with its band. `left_out`: what to call
-    the part of the first one that the second one lacks; its dots have a colour of their own."""
+    the dots of the first one where the second one has less than half of its share; they have a colour of their own."""
     if not series or not all(series.values()):
         raise BadValue(f"{title}: a series has no values; give each at least one")
     low, high = domain or _span(series)

@@ -40,8 +40,9 @@ def lifeline(
                 mark("bar", colour, x0=start / HOUR, x1=end / HOUR, y=names[row], name=about, pattern=pattern, hover=hover,
                      id=f"{stretch.kind}-{row}-{start:.0f}")
             )  # fmt: skip
-    row = min(rows - 1, int(until / each))
-    marks.append(mark("point", "accent", x=(until - row * each) / HOUR, y=names[row], size=7, id="moment", name="this moment"))
+    if until < span:  # at the end it would cover the last stretch, and nothing is still to come
+        row = int(until / each)
+        marks.append(mark("point", "accent", x=(until - row * each) / HOUR, y=names[row], size=7, id="moment", name="this moment"))
     words, table = _words(passed, until)
     legend = tuple({"colour": colour, "pattern": pattern, "label": about} for about, colour, pattern in LOOK.values())
     more = {"stacked": True, "row": 40}

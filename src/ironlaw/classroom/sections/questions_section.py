@@ -10,11 +10,12 @@ from ironlaw.classroom.class_predictions import ItemFigures
 from ironlaw.classroom.sections.section_words import NONE, bar, factor, of, people, percent, signed
 from ironlaw.classroom.stats import FEWEST, FEWEST_EACH
 from ironlaw.report.markup import Cell, paragraph, table, text
-from ironlaw.units import joined, significant
+from ironlaw.units import joined, show, significant
 
 KINDS = {"prediction": "prediction", "decision": "decision", "reflection": "reflection", "blank": "sentence", "number": "challenge"}
 NEAR = 0.5  # orders of magnitude: no other power of ten is nearer
 LONGEST_TITLE = 90  # characters of a question in a row of a table
+SCALED = ("B", "s")  # units that take a prefix: 911 ms
 CLEARLY, HARDLY = 0.3, 0.1
 
 
@@ -40,7 +41,7 @@ def _question(one: ItemFigures) -> str:
     if one.off is not None and one.orders is not None:
         wrong = f"; of the wrong ones, {one.too_high:,} were too high and {one.too_low:,} too low" if one.too_high + one.too_low else ""
         answer, unit = one.item.answer, one.item.unit or ""
-        truth = f"truth {joined(significant(float(answer)), unit)}" if isinstance(answer, (int, float)) else ""
+        truth = f"truth {_figure(float(answer), unit)}" if isinstance(answer, (int, float)) else ""
         facts += [truth, f"half of the answers are within a factor of {factor(one.off)} of it{wrong}"]
     if one.again:
         facts.append(f"{one.again:,} tried again")
@@ -50,6 +51,10 @@ def _question(one: ItemFigures) -> str:
     name = f'<span class="note">{text(place(one))}</span>'
     said = text("; ".join(fact for fact in facts if fact))
     return f'<article class="question"><h4>{text(one.item.title)} {name}</h4>{body}<p class="il-quiet">{said}.</p></article>'
+
+
+def _figure(value: float, unit: str) -> str:
+    return show(value, unit) if unit in SCALED else joined(significant(value), unit)
 
 
 def place(one: ItemFigures) -> str:

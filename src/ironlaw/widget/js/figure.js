@@ -18,11 +18,14 @@ const high = new WeakSet(); // figures that were drawn higher than that
 // A picture that is shown for the first time has the room of the last one of its width, until its own is measured.
 const roomOf = (figure) => `:${figure.width ?? "full"}`;
 
+// "H100 SXM5 80 GB": no line ends before the unit of a name.
+const unbroken = (text) => text.replace(/(\d) (?=[GT]i?B\b)/g, "$1\u00a0");
+
 function freshFigure(figure, id, width, ctx) {
   const { ui } = ctx;
   const holder = { key: "plot", class: "il-plot", "data-figure": id, "data-room": roomOf(figure), after: (node) => ui.watch(node, id) };
   return h("figure", { key: id, class: `il-figure ${figure.width ? `il-${figure.width}` : ""}` },
-    h("figcaption", {}, h("strong", { class: figure.tint ? `c-${figure.tint}` : null }, figure.title), figure.note && h("span", { class: "il-quiet" }, ` ${figure.note}`), figure.caption && rich("p", { class: "il-caption" }, figure.caption)),
+    h("figcaption", {}, h("strong", { class: figure.tint ? `c-${figure.tint}` : null }, figure.title), figure.note && h("span", { class: "il-quiet" }, ` ${unbroken(figure.note)}`), figure.caption && rich("p", { class: "il-caption" }, figure.caption)),
     h("div", holder, width > 60 ? plotView(figure, id, width, ctx) : null),
     legendOf(figure, width).length ? legendView(legendOf(figure, width), ui) : null,
     figure.foot && h("p", { key: "foot", class: "il-foot" }, figure.foot),

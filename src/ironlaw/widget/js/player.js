@@ -141,7 +141,7 @@ function frameOf(motion, run, parts, id, still) {
   const counters = (motion.counters ?? []).filter((counter) => counter[5] === null);
   parts.counters = [];
   return h("figure", { class: "il-figure" },
-    h("figcaption", {}, h("strong", {}, motion.title), motion.note && h("span", { class: "il-quiet" }, ` ${motion.note}`), motion.caption && rich("p", { class: "il-caption" }, motion.caption)),
+    h("figcaption", {}, h("strong", {}, motion.title), motion.note && h("span", { class: "il-quiet" }, ` ${unbroken(motion.note)}`), motion.caption && rich("p", { class: "il-caption" }, motion.caption)),
     counters.length && !still ? h("dl", { key: "counters", class: "il-counters" }, counters.map((counter, i) => h("div", { key: i, class: `c-${counter[6]}` }, h("dt", {}, counter[0]), h("dd", { html: "", after: (node) => parts.counters.push([node, counter]) })))) : null,
     h("div", { key: still ? "stills" : "stage", class: still ? "il-stills" : "il-stage-box", html: "", after: (node) => { parts.stage = node; } }),
     motion.legend?.length ? legendView(motion.legend) : null,

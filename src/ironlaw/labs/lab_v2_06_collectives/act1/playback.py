@@ -92,8 +92,8 @@ def drawn(play: Playback, into: float) -> Figure:
         + f"{len(done)} of {play.ranks} ranks hold the whole sum."
     )
     return wires(
-        nodes, edges, f"The {NAMES[play.name]}, step by step", frames=_frames(play), text=text, note=where + load, id="steps",
-        carries="bytes",
+        nodes, edges, f"The {NAMES[play.name]}, step by step", frames=_frames(play), text=text, note=f"{play.ranks} ranks, {where}{load}",
+        id="steps", carries="bytes",
         legend=(*LEGEND, {"colour": "good", "shape": "circle", "label": "has the whole sum"}),
     )  # fmt: skip
 
