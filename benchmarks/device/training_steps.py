@@ -7,6 +7,7 @@ Writes DIR/training_steps.jsonl, a line as soon as it is known: the machine and 
 a step, then its device time, or why there is none. One process a model: all compile side by side, then each is timed alone on the machine,
 and profiled after its last wall time. `--judge` needs ironlaw and PyTorch, no GPU: it captures the same steps, predicts them, and sets
 each predicted gain beside the measured one. The models are the judge: nothing may be fitted to them.
+The rows of an H200 are in benchmarks/training_steps.jsonl.
 """
 
 import argparse
