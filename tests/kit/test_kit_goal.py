@@ -58,7 +58,7 @@ def test_rungs_open_one_after_the_other_and_are_written_down(aim):
 def test_where_the_goal_is_met_nothing_is_written(aim):
     stand_at(aim, size=4, fast=True)
     assert "no help was recorded" in send(hints.hint(aim, list), act=1, rung=1)["feedback"]
-    assert not hints.hints(aim.lab.ledger, aim.lab.slug, "act1") and aim.design.meets and aim.design.built == "Size: 4; Fast: on"
+    assert not hints.hints(aim.lab.ledger, aim.lab.slug, "act1") and aim.design.meets and aim.design.built == "Size:\u00a04; Fast:\u00a0on"
 
 
 def test_a_locked_instrument_has_no_help(lab):

@@ -43,7 +43,7 @@ def test_two_premises_where_one_is_not_enough():
 def test_premises_that_change_together_are_both_named():
     premise = find(judged((True, {"causal": 1, "clock": "busy_s"}), (False, {"causal": 0, "clock": "wall_s"})))
     assert premise.on == ("causal",) and premise.also == (("clock",),)  # what was run comes before how it was timed
-    assert "don't tell this from the clock" in premise.sentence(2)
+    assert "would fit the clock as well" in premise.sentence(2)
 
 
 def test_a_premise_that_was_not_recorded_is_said_to_be_so():
@@ -114,7 +114,7 @@ def test_premises_are_plain_values(unhashable):
 
 def test_values_have_words_and_units():
     told = find(judged((True, {"storage": 5e11}), (True, {"storage": 2e12}), (False, {"storage": 2e10}))).sentence(3)
-    assert told == "Depends on the file system's bandwidth: holds for 500 GB/s or more."
+    assert told == "Depends on the file system's bandwidth. It holds for 500 GB/s or more."
     rows = [(True, {"algorithm": "two_level", "made": True}), (False, {"algorithm": "ring", "made": True})]
-    assert find(judged(*rows)).sentence(2) == "Depends on the algorithm: holds for two levels."
+    assert find(judged(*rows)).sentence(2) == "Depends on the algorithm. It holds for two levels."
     assert find(judged((True, {"common": 0.0}), (False, {"common": 0.1}), (False, {"common": 0.2}))).holds == "0%"

@@ -3,7 +3,7 @@
 A claim is a table in one of the TOML files beside this one; FORMAT.md is the grammar. Its verdict is computed:
 
     claim("flash_wall_24x").verdict               "depends"
-    claim("flash_wall_24x").judgement.sentence    "Depends on the sequence length and …: holds for …"
+    claim("flash_wall_24x").judgement.sentence    "Depends on the sequence length and …. It holds for …"
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ironlaw.claims.expressions import figure
 from ironlaw.claims.provenance import MEASUREMENTS, Origin, kind, read_from
 from ironlaw.claims.reading import Reading, readings
 from ironlaw.claims.source import Source
-from ironlaw.claims.words import describe, recorded, shown, slot_text
+from ironlaw.claims.words import describe, prefix_said, recorded, shown, slot_text
 from ironlaw.errors import BadRegistry
 from ironlaw.slots import SLOT, fill
 from ironlaw.units import significant
@@ -92,8 +92,8 @@ class Judgement:
         """The premise in words, and how many rows were counted."""
         count = len(self.readings)
         if self.premise:
-            counted = f"{self.held} of {count} {'readings' if self.measured else 'cases'}"
-            return f"{self.premise.sentence(count)} It holds in {counted}{'' if self.measured or self.read else ', all computed'}."
+            held = f"{self.held} of {count} {'readings' if self.measured else 'cases'}"
+            return self.premise.sentence(count, held if self.measured or self.read else f"{held}, all computed")
         if not self.measured:
             return "" if self.read else COMPUTED_ONLY
         same = [key for key in self.readings[0].premises if len({reading.get(key) for reading in self.readings}) == 1]
@@ -224,15 +224,15 @@ class Claim:
         given = {"claimed": self.claimed, "computed": self.model} if used else {}
         if self.measured and used & {"low", "high", "quoted", "count"}:
             figures = {"low": self.measured.low, "high": self.measured.high, "quoted": self.measured.value}
-            given |= {name: shown(figure, self.unit) for name, figure in figures.items()} | {"count": str(len(self.measured.readings))}
+            given |= {name: self.figure(figure) for name, figure in figures.items()} | {"count": str(len(self.measured.readings))}
         return given
 
     @property
     def claimed(self) -> str:
         """The claimed figure to read: `at least 60×`, `5 µs to 20 µs`."""
         if self.upto is not None:
-            return f"{shown(self.value, self.unit, MOST)} to {shown(self.upto, self.unit, MOST)}"
-        figure = shown(self.value, self.unit, MOST)
+            return f"{self.figure(self.value, MOST)} to {self.figure(self.upto, MOST)}"
+        figure = self.figure(self.value, MOST)
         return figure if self.relation == "about" else f"{self.relation} {figure}"
 
     @property
@@ -242,9 +242,13 @@ class Claim:
         holds = self.within(figure)
         if self.relation == "about" and holds and self.tolerance < FINE:
             digits = min(MOST, max(digits, len(significant(self.value, MOST).replace(",", "").replace(".", "").strip("0"))))
-        while digits < MOST and not holds and shown(figure, self.unit, digits) == shown(self.value, self.unit, digits):
+        while digits < MOST and not holds and self.figure(figure, digits) == self.figure(self.value, digits):
             digits += 1
-        return shown(figure, self.unit, digits)
+        return self.figure(figure, digits)
+
+    def figure(self, value: float, digits: int = 3) -> str:
+        """A figure beside the claim's: with the prefix that the claim itself uses, so that 1,979 TFLOP/s is not 1.979 PFLOP/s."""
+        return shown(value, self.unit, digits, prefix_said(self.says, self.unit))
 
 
 @cache

@@ -32,14 +32,17 @@ class Premise:
     also: tuple[tuple[str, ...], ...] = ()
     unrecorded: Mapping[str, int] | None = None
 
-    def sentence(self, count: int) -> str:
-        """`Depends on the sequence length and the causal mask: holds for S ≥ 4,096, causal = 1.`"""
-        words = f"Depends on {listed(label(key) for key in self.on)}: holds for {self.holds}."
+    def sentence(self, count: int, held: str = "") -> str:
+        """`Depends on the sequence length and the causal mask. It holds for S ≥ 4,096, causal = 1, in 3 of 17 readings.`
+
+        `held`: in how many of the `count` readings, in words.
+        """
+        words = f"Depends on {listed(label(key) for key in self.on)}. It holds for {', in '.join(filter(None, (self.holds, held)))}."
         for key, missing in (self.unrecorded or {}).items():
             words += f" {label(key).capitalize()} is {NOT_RECORDED} in {missing} of {count} readings."
         if self.also:
-            others = " or from ".join(listed(label(key) for key in keys) for keys in self.also[:MOST_NAMED])
-            words += f" The rows don't tell this from {others}."
+            others = " or ".join(listed(label(key) for key in keys) for keys in self.also[:MOST_NAMED])
+            words += f" The readings would fit {others} as well."
         return words
 
 

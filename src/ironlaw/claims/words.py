@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from ironlaw.claims import premises
 from ironlaw.claims.expressions import compute
 from ironlaw.claims.reading import DEFAULT, Reading
-from ironlaw.units import UNITS, joined, show, significant
+from ironlaw.units import DECIMAL, UNITS, joined, show, significant
 
 COUNTS = ("parameters", "calls")  # nobody reads millions of them to the last digit
+RATES = ("FLOP/s", "OP/s", "B/s")  # whose prefix is the one that people use for the machine: 1,979 TFLOP/s
 
 
 def slot_text(expression: str, unit: str, where: str) -> str:
@@ -32,14 +34,20 @@ def describe(reading: Reading, keys: Iterable[str]) -> str:
     return ", ".join(premises.value_text(key, reading.get(key)) for key in keys if key != "row" and reading.get(key) != DEFAULT)
 
 
-def shown(value: float, unit: str, digits: int = 3) -> str:
-    """A claim's figure to read: `512 KiB` where it is a round binary number, `1 kernel`, `N = 279`; inf is "never"."""
+def prefix_said(text: str, unit: str) -> str:
+    """`T` of a claim that says 1,979 TFLOP/s; empty where it names no figure in this unit."""
+    said = re.search(rf"\d ([kMGTP]){re.escape(unit)}(?![\w/])", text) if unit in RATES else None
+    return said[1] if said else ""
+
+
+def shown(value: float, unit: str, digits: int = 3, prefix: str = "") -> str:
+    """A claim's figure to read: `512 KiB` where it is a round binary number, `1 kernel`, `N = 279`; inf is "never". `prefix`: if any."""
     if math.isinf(value):
         return "never"
     if unit == "B" and value >= 1024 and value % 1024 == 0 and value < 1000 * 1024:
         return f"{significant(value / 1024)} KiB"
     if unit in UNITS and unit not in ("FLOP/B", "OP/B"):  # an intensity has no prefix
-        return show(value, unit, digits)
+        return joined(significant(value / DECIMAL[prefix], digits), prefix + unit) if prefix else show(value, unit, digits)
     number = significant(value, digits)
     if unit in COUNTS and value >= 1e6:
         size, word = (1e9, "billion") if value >= 1e9 else (1e6, "million")

@@ -2,7 +2,8 @@
 
 Which steps an act has follows from its places (questions.toml) and from what its module `act1` provides. `lab` is the lab that is open:
 
-    dials(lab), view(lab, values)       the instrument; FOLLOWS: the dials that move with the context; MORE: those in the fold
+    dials(lab), view(lab, values)       the instrument; FOLLOWS: the dials that move with the context; MORE: those in the fold;
+                                        FIXED: the context changes nothing there
     motion(lab, values)                 what moves under its picture: a list of widget.motion.Motion
     offers(lab)                         what designs of earlier labs could give its dials, each a kit.Offer
     truth(lab), distance(lab)           the reveal
@@ -108,13 +109,13 @@ class Act:
             lab.claims[self.name] = lambda: self.module.CLAIMS
             panel = getattr(self.module, f"{own}_panel") if own else self.module
             follows, offers = getattr(panel, "FOLLOWS", ()), partial(getattr(panel, "offers", lambda lab: ()), lab)
-            more = getattr(panel, "MORE", ())
+            more, fixed = getattr(panel, "MORE", ()), getattr(panel, "FIXED", False)
             goal = self._value("GOAL", None)
             aim = (goal, self._slots(lab, "task") or {}) if goal is not None and goal.panel == own else None
             view: Any = partial(panel.view, lab)
             if hasattr(panel, "motion"):
                 view = moving(view, partial(panel.motion, lab))
-            return lab_parts.instrument(lab, self.name, folded(panel.dials(lab), more), view, follows, own, offers, aim)
+            return lab_parts.instrument(lab, self.name, folded(panel.dials(lab), more), view, follows, own, offers, aim, fixed)
 
         return self._cell(part, instrument, opens, again=("contexts",))
 

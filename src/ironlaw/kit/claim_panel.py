@@ -81,7 +81,7 @@ def _figures(entry: Claim, local: LocalFigure | None) -> Iterator[tuple[str, str
     if read is not None:
         beside = f" It is shown for comparison and does not decide the verdict. {read.differs}" if read.differs else ""
         column = OTHER_CASE if read.differs else COLUMNS[read.kind]
-        yield column, dress(shown(read.value, read.unit)), f"{read.source}.{beside}"
+        yield column, dress(entry.figure(read.value)), f"{read.source}.{beside}"
     if local is not None:
         yield LOCAL_COLUMN, dress(shown(local.value, local.unit)), local.source
 

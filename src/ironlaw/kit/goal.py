@@ -7,6 +7,7 @@ The task is the section `act2.task` of words.md; the HUD, the help, the receipt,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,6 +20,8 @@ from ironlaw.kit.prose import html
 from ironlaw.systems.limits import Limit, hit
 from ironlaw.units import joined, significant
 from ironlaw.widget.dials import Dial
+
+WHOLE = re.compile(r"(?<=:) | (?=[A-Za-zµ]+$)(?<=\d )")  # gaps where a dial's words may not part: `GPUs: 1`, `30 s`
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class Aim:
         name, title = (limit.name, limit.title) if limit else ("", "")
         dials = {dial["id"]: dial for dial in self.dials(values)}  # built once: a page asks for this with every dial that rests
         shown = [dials[name] for name in self.goal.turns if name in values and not dials.get(name, {"hidden": True}).get("hidden")]
-        return Design(limit is None, name, title, "; ".join(as_words(dial, values[dial["id"]]) for dial in shown))
+        return Design(limit is None, name, title, "; ".join(WHOLE.sub("\u00a0", as_words(dial, values[dial["id"]])) for dial in shown))
 
     def label(self, name: str) -> str:
         return next(str(dial["label"]) for dial in self.dials(self.values) if dial["id"] == name)

@@ -73,9 +73,10 @@ def _on_commit(lab: Lab, act: str) -> None:
 def instrument(
     lab: Lab, act: str, dials: Callable[[Values], Sequence[Dial]], compute: Callable[[Values], View], follows: tuple[str, ...] = (),
     panel: str = "", offers: Callable[[], Sequence[Offer]] = tuple, aim: tuple[Goal, Slots] | None = None,
+    fixed: bool = False,
 ) -> Any:  # fmt: skip
     """Locked until the act's prediction is committed. `follows`: dials that move with the context. `offers`: what earlier labs could give.
-    `aim`: its goal, and the task's slots.
+    `aim`: its goal, and the task's slots. `fixed`: the context does not change it, so its head offers none.
 
     An act may have a second one: `panel` is its name, `act.panel.instrument` its title in words.md, `act.panel` its readouts.
     """
@@ -105,7 +106,7 @@ def instrument(
     apart = any(each.name == place for each in lab.places) and (first is None or first.name != place)
     then = go_on(lab, place) if apart else ""
     own = f"{act}-{panel}" if panel else ""
-    return lab.show(f"{name}.instrument", made.piece, act, "instrument", anchor=own, then=then, head=toggle(lab, name))
+    return lab.show(f"{name}.instrument", made.piece, act, "instrument", anchor=own, then=then, head="" if fixed else toggle(lab, name))
 
 
 def cases(lab: Lab, name: str, dials: Callable[[Values], Sequence[Dial]]) -> dict[str, Any]:

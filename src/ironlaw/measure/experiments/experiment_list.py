@@ -118,7 +118,7 @@ EXPERIMENTS = {
         ),
         Experiment(
             "batches", "A real server that batches",
-            f"Multiplies 1 to {batches.MOST} requests by a {batches.WIDTH:,} × {batches.WIDTH:,} matrix: one by one, and whatever waits.",
+            f"Multiplies 1 to {batches.MOST} requests by a {batches.WIDTH:,} × {batches.WIDTH:,} matrix, one by one and then all waiting.",
             6, "numpy",
         ),
         Experiment(

@@ -11,6 +11,7 @@ from ironlaw.kit.context import pick
 from ironlaw.labs.lab_01_magnitude.act1.instrument import COMMON, gap, orders, width
 from ironlaw.labs.lab_01_magnitude.devices import CLOUD, PHONE, TINY
 from ironlaw.pictures.ladder import QUANTITIES
+from ironlaw.units import significant
 
 STATES = {"message": ("act1",)}
 
@@ -57,7 +58,8 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
 def reflection(lab: kit.Lab) -> dict[str, object]:
     cloud, phone = (pick(lab.contexts, slug).hardware.peak(COMMON) for slug in (CLOUD, PHONE))
     return {
-        "phone_gap": kit.times(cloud / phone), "h100_int8": kit.amount(cloud, rate_unit(COMMON)),
+        "phone_gap": kit.times(cloud / phone),
+        "h100_int8": kit.dress(f"{significant(cloud / 1e12)} T{rate_unit(COMMON)}"),  # with the prefix of the phone's
         "phone_int8": kit.amount(phone, rate_unit(COMMON)), "compute_gap": gaps(lab)["compute_gap"],
     }  # fmt: skip
 

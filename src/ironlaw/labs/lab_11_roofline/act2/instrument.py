@@ -14,7 +14,7 @@ from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_11_roofline import intensity
 from ironlaw.labs.lab_11_roofline.act2 import figures, kernels, layer
 from ironlaw.labs.lab_11_roofline.act2.layer import Case, parts
-from ironlaw.labs.lab_11_roofline.act2.notes import notes
+from ironlaw.labs.lab_11_roofline.act2.notes import norm_in_one_kernel, notes
 from ironlaw.labs.lab_11_roofline.machines import KINDS, best_kind, machine, no_curves, options
 from ironlaw.systems.limits import fail, good, hit, warn
 from ironlaw.units import counted, show, significant
@@ -77,9 +77,11 @@ def cards(case: Case) -> list[dict[str, Any]]:
     kernel_cards = []
     for name, work in parts(case).items():
         side = str(roofline(work.flops, work.bytes, case.hardware, case.fmt, work=work.kind).regime)
+        one = significant(norm_in_one_kernel(case)[1]) if name == "norm" else ""  # where the picture of three kernels has it
+        apart = f"; {one} in one kernel" if one not in ("", significant(work.intensity)) else ""
         kernel_cards.append(
             {
-                **intensity.card(KERNELS[name], work.intensity, case.fmt, f"{intensity_unit(case.fmt)}, {side}-bound"),
+                **intensity.card(KERNELS[name], work.intensity, case.fmt, f"{intensity_unit(case.fmt)}, {side}-bound{apart}"),
                 "unit": "",
                 "term": side,
             }

@@ -64,11 +64,16 @@ def _fusion(lab: kit.Lab, case: Case) -> str:
 
 def _norm(lab: kit.Lab, case: Case) -> str:
     """What the norm's card counts, and what the same ops would be in one kernel, as the reveal has it."""
+    each, once = norm_in_one_kernel(case)
+    now = per_byte(parts(case)["norm"].intensity, case.fmt)
+    return lab.fill("act2.norm", each=significant(each), now=now, once=per_byte(once, case.fmt))
+
+
+def norm_in_one_kernel(case: Case) -> tuple[float, float]:
+    """Operations per element, and per byte where each element is read once and written once."""
     flops = float(parts(replace(case, fusion="separate"))["norm"].flops)
     elements = float(case.tokens * layer.settings_of(case.model)["hidden"] * 2)  # two norms a layer
-    moved = 2 * bytes_per_element(case.fmt) * elements  # read once, written once
-    now = per_byte(parts(case)["norm"].intensity, case.fmt)
-    return lab.fill("act2.norm", each=significant(flops / elements), now=now, once=per_byte(flops / moved, case.fmt))
+    return flops / elements, flops / (2 * bytes_per_element(case.fmt) * elements)
 
 
 def _attention(lab: kit.Lab, case: Case) -> str:

@@ -19,6 +19,7 @@ from ironlaw.widget.dials import settle
 from ironlaw.widget.figure import Mark, mark, tabbed
 
 NAME = "act2_target"
+FIXED = True  # the question names the device
 STEP = 500  # of the estimate, in tokens per second
 
 

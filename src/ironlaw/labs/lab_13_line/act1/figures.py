@@ -23,7 +23,7 @@ def marks(lab: kit.Lab, rate: float, end: float) -> list[Mark]:
     if not isinstance(option.value, float):
         words = "you said that these figures can't tell"
         return [mark("label", "accent", x=SAID / rate, y=float(SAID), label=words, role="prediction", id="prediction"), truth]
-    return [_length("accent", "prediction", SAID, rate, end, option.value, "you said"), truth]
+    return [_length("accent", "prediction", SAID, rate, end, option.value, "you said", option.label), truth]
 
 
 def law(rate: float, seconds: float, in_flight: float, local: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
@@ -41,9 +41,11 @@ def law(rate: float, seconds: float, in_flight: float, local: Mapping[str, Seque
     )  # fmt: skip
 
 
-def _length(colour: str, role: str, request: int, rate: float, end: float, seconds: float, words: str) -> Mark:
+def _length(colour: str, role: str, request: int, rate: float, end: float, seconds: float, words: str, told: str = "") -> Mark:
+    """`told`: the time in the words of the option, where it is one."""
     start, level = request / rate, float(request)
+    told = told or show(seconds, "s")
     return mark(
         "line", colour, points=[(start, level), (min(start + seconds, end), level)], role=role, id=role, emphasis=True,
-        label=f"{words} {show(seconds, 's')}", name=f"{words} {show(seconds, 's')} in the system",
+        label=f"{words} {told}", name=f"{words} {told} in the system",
     )  # fmt: skip

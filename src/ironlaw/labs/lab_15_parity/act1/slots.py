@@ -21,7 +21,7 @@ def lock() -> dict[str, object]:
 
 
 def truth(lab: kit.Lab) -> str:
-    return str(kit.times(float(lab.question("act1").answer)))
+    return f"{kit.times(float(lab.question('act1').answer))} as often in A"
 
 
 def distance(lab: kit.Lab) -> str:

@@ -29,7 +29,7 @@ def distance(lab: kit.Lab) -> str:
     if option is None:
         return ""
     right = option.id == lab.question("act2").right.id
-    return "right" if right else f"at a rule that still leaves {share(ASKED_RULES[option.id])}"
+    return "right" if right else f"off, because that rule still leaves {share(ASKED_RULES[option.id])}"
 
 
 def reveal() -> dict[str, object]:
