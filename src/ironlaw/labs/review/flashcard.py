@@ -262,7 +262,9 @@ def act(desk: ReviewDesk, state: Mapping[str, Any]) -> None:
         raise BadValue(f"{do!r} is not an action on a card; choose answer, points, next, skip, undo, more, ahead or topic")
 
 
+SHORT = {"Kv": "KV", "Slos": "SLOs"}  # abbreviations at the beginning of a topic's name
+
+
 def plain(name: str) -> str:
     """A topic's file name in plain words."""
-    text = name.replace("_", " ")
-    return text[:1].upper() + text[1:]
+    return " ".join(SHORT.get(word, word) for word in name.capitalize().split("_"))

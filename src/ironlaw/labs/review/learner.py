@@ -8,6 +8,7 @@ from typing import Any
 
 from ironlaw import kit
 from ironlaw.errors import IronlawError
+from ironlaw.kit.prose import NARROW, UNIT
 from ironlaw.labs.review.conceptmap import title
 from ironlaw.labs.review.review import Review
 from ironlaw.pictures.calibration_picture import calibration as picture
@@ -52,18 +53,18 @@ def _belief(one: beliefs.HeldBelief) -> str:
     where = ", ".join(_where(name) for name in one.where)
     times = "once" if one.times == 1 else f"{one.times} times"
     history = (
-        f"Chosen {times} with a confidence of {SURE} or more: {escape(where)}. Answer a card about it correctly, and it leaves this list."
+        f"Chosen {times} with a confidence of {SURE} or more, {escape(where)}. Answer a card about it correctly, and it leaves this list."
     )
     return (
         f'<div class="il-banner il-warn"><strong>“{escape(one.says)}”</strong>'
-        f"<div><p><b>But:</b> {mark_text(example.text)}</p><p>{escape(source)}. {history}</p></div></div>"
+        f"<div><p><b>But:</b> {UNIT.sub(NARROW, mark_text(example.text))}</p><p>{escape(source)}. {history}</p></div></div>"
     )
 
 
 def _where(name: str) -> str:
     if name in templates():
-        return f"the card “{templates()[name].name}”"
+        return f"on the card “{templates()[name].name}”"
     try:
-        return f"the lab “{title(name)}”"
+        return f"in the lab “{title(name)}”"
     except (OSError, IronlawError):  # a ledger may come from where there are other labs
-        return name.replace("_", " ").capitalize()
+        return f"in {name.replace('_', ' ')}"

@@ -3,7 +3,7 @@
 
 const NODE = { width: 158, least: 102, height: 68, across: 14, down: 46 };
 const FEW = 6;
-const ROW = { width: 420, height: 40, down: 8, indent: 22, stem: 10, margin: 30 };
+const ROW = { width: 420, least: 150, height: 40, down: 8, indent: 22, stem: 10, margin: 30 };
 
 function mapPiece(ctx) {
   const { spec, view, ui } = ctx;
@@ -51,10 +51,12 @@ function outline(rows, edges, width) {
   const level = new Map(rows.flatMap((layer, i) => layer.map((id) => [id, i])));
   const parents = new Map();
   for (const { from, to } of edges) if (!parents.has(to) && level.get(from) < level.get(to)) parents.set(to, from);
+  const deep = (id) => (parents.has(id) ? 1 + deep(parents.get(id)) : 0);
+  const indent = Math.min(ROW.indent, (width - ROW.margin - ROW.least) / Math.max(1, ...[...level.keys()].map(deep))); // the innermost has room for its words
   const places = new Map();
   let y = 0;
   const put = (id, depth) => {
-    const left = depth * ROW.indent;
+    const left = depth * indent;
     const w = Math.min(ROW.width, width - left - ROW.margin);
     places.set(id, { x: left + w / 2, y, w, h: ROW.height, row: true });
     y += ROW.height + ROW.down;
