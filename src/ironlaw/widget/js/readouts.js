@@ -38,7 +38,8 @@ function bannerView(banner, ctx) {
 }
 
 const formulaView = (html) => html ? rich("div", { key: "formula", class: "il-formula", role: "group", "aria-label": "The law with the current figures" }, html) : null;
-const noteView = (html, key = "note") => html ? rich("div", { key, class: "il-note" }, html) : null;
+// a table that is wider than a phone scrolls by itself, so the keyboard must reach it
+const noteView = (html, key = "note") => html ? rich("div", { key, class: "il-note" }, html.replaceAll("<table>", '<table tabindex="0">')) : null;
 
 // One sentence for screen readers when the dials rest: the cards, and the banner if there is one.
 function summary(view) {
