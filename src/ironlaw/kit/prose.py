@@ -19,7 +19,7 @@ from ironlaw.widget.quantities import THIN, in_one_unit
 NARROW = "\u202f"  # a thin space that does not break: the number stays with its unit
 ABOUT = "about "  # before a figure with few digits
 # after a number that the words spell out
-UNIT = re.compile(r"(?<=\d) (?=(?:USD\b|points\b|dB\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|Wh?|J)\b))")
+UNIT = re.compile(r"(?<=\d) (?=(?:USD\b|points\b|dB\b|min\b|h\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|Wh?|J)\b))")
 EQUALS = re.compile(r"(?<=[\w>]) ([=≤≥]) (?=[\w<])")  # "N = 4,096" stays on one line
 # a lab, a network, a date: no line ends at their hyphen
 NAMES = re.compile(r"\b(?:V2-\d\d|WideResNet-\d+-\d+|\d{4}-\d\d(?:-\d\d)?)\b(?![^<]*>)")

@@ -17,6 +17,7 @@ from ironlaw.units import significant
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.quantities import format_quantity, share
 
+UNBROKEN = "\u00a0"  # a space that no line ends at
 NUMBERS = (2, *range(4, 13))
 CLASSES = {"memory": "c-memory", "compute": "c-compute", "overhead": "c-overhead"}
 
@@ -82,9 +83,9 @@ def _row(p: Prediction) -> list[Cell]:
         terms.append((shown, CLASSES[name]) if name == bound else shown)
     held = f"{format_quantity(float(m.total), 'B')} of {format_quantity(float(m.usable), 'B')}"
     memory: Cell = held if p.fits else (f"{held}: does not fit", "c-fail")
-    seconds = (accuracy.time(p, format_quantity), "strong" if p.calibrated else "il-quiet")
+    seconds = (accuracy.time(p, format_quantity).replace(" ", UNBROKEN), "strong" if p.calibrated else "il-quiet")
     return [
-        p.hardware.name, p.plan.mode, seconds, (TERM_NAMES[bound], CLASSES[bound]),
+        p.hardware.name.replace(" GB", f"{UNBROKEN}GB"), p.plan.mode, seconds, (TERM_NAMES[bound], CLASSES[bound]),
         accuracy.between(p.interval, format_quantity) if p.interval else "–", _span(p.overlap), *terms,
         share(float(p.busy_s), float(p.seconds)), f"{float(p.kernels):,.0f}", memory, _energy(p),
         p.label,

@@ -16,7 +16,7 @@ from ironlaw.units import significant
 
 NOBODYS = "the course's, because you have saved none of your own yet"
 WORST = "You are worst calibrated in {lab} ({right} of {answers} right), so review that first"
-UNKNOWN = "Nothing can be said yet about where you are worst calibrated, because your ledger has no other lab"
+UNKNOWN = "Nothing can be said yet about where you are worst calibrated, because your ledger holds no prediction from another lab"
 
 
 def message() -> dict[str, object]:
