@@ -92,7 +92,7 @@ def drawn(play: Playback, into: float) -> Figure:
         + f"{len(done)} of {play.ranks} ranks hold the whole sum."
     )
     return wires(
-        nodes, edges, f"The {NAMES[play.name]}, step by step", frames=_frames(play), text=text, note=f"{play.ranks} ranks, {where}{load}",
+        nodes, edges, f"The {NAMES[play.name]} on {play.ranks} ranks, step by step", frames=_frames(play), text=text, note=where + load,
         id="steps", carries="bytes",
         legend=(*LEGEND, {"colour": "good", "shape": "circle", "label": "has the whole sum"}),
     )  # fmt: skip
