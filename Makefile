@@ -22,7 +22,7 @@ POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgr
 ATTACK := chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest tests/attack
 # what each test took, and whether its folder keeps to its budget (tests/budget.toml)
 CPU_LOG := .pytest_cache/cpu_seconds.jsonl
-# what waits, or has one thread, leaves a core to the other; beside more than one other a browser stalls, unless that one is nicer
+# what waits, or has one thread, leaves a core to the other; beside more than one other a browser stalls
 TOGETHER := python3 scripts/side_by_side.py
 
 site: python3 ## build the static site into public/: the labs for any web host (docs/site.md); ARGS=--serve tries it
@@ -41,8 +41,8 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@$(SETUP) torch
 	@$(SETUP) browser >/dev/null
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
-	@$(TOGETHER) --at-once 3 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" \
-		'$(BIN)/pytest -n 2 --dist loadfile tests/slow' 'nice -n 5 $(BIN)/pytest $(TWO) tests/torch' '$(ATTACK)' '$(POSTGRES)' '$(BIN)/pytest $(TWO) $(LATER)'
+	@$(TOGETHER) --at-once 2 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" \
+		'$(BIN)/pytest -n 2 --dist loadfile tests/slow' '$(ATTACK)' '$(POSTGRES)' '$(BIN)/pytest $(TWO) tests/torch' '$(BIN)/pytest $(TWO) $(LATER)'
 	@$(BIN)/python scripts/budget.py $(CPU_LOG)
 
 # IRONLAW_TESTS=release: more examples of each property; and make release, which a test runs, does not begin with all of this again

@@ -425,7 +425,7 @@ def test_a_moving_dial_is_followed_without_transition_and_python_hears_when_it_r
     expect(piece).to_have_attribute("data-first", "eased")  # one step alone is a change that is seen
     piece.evaluate(
         """e => new MutationObserver(() => { if (e.matches('.il-moving')) e.dataset.followed = 'yes'; })
-        .observe(e, { attributeFilter: ['class'] })"""
+        .observe(e, { attributeFilter: ['class', 'data-seq'] })"""
     )
     for _ in range(200):
         lab.keyboard.press("ArrowRight")
@@ -537,12 +537,16 @@ def test_nothing_scrolls_sideways_in_light_or_dark(page: Page, served: tuple[str
 
 
 def test_the_bar_at_the_foot_hides_nothing(shared: Page):
+    """At the end of the page, which may still grow while pieces are drawn."""
     last = shared.locator(".il-piece.il-number")
     last.scroll_into_view_if_needed()
-    shared.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-    hud, end = shared.locator(".il-hud").bounding_box(), last.bounding_box()
-    assert hud and end
-    assert end["y"] + end["height"] <= hud["y"]
+    for _ in range(300):
+        shared.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        hud, end = shared.locator(".il-hud").bounding_box(), last.bounding_box()
+        if hud and end and end["y"] + end["height"] <= hud["y"]:
+            return
+        shared.wait_for_timeout(100)
+    raise AssertionError((hud, end))
 
 
 def test_a_killed_server_brings_the_dials_back(page: Page, served: tuple[str, Start]):
