@@ -145,7 +145,7 @@ def test_claims_stand_side_by_side_with_sources_and_the_reason():
     text = bare(claim_panel.panel(["h100_peak_1979", "capacity_gap"])).replace("\u202f", " ")
     for words in (
         "Does not hold",
-        "1.979 PFLOP/s",
+        "1,979 TFLOP/s",
         "989 TFLOP/s",
         "h200_sxm/micro",
         "structured sparsity",
