@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ironlaw.engine.arrays import SCALARS, Number, log2, minimum, where
+from ironlaw.engine.arrays import SCALARS, Number, log2, minimum, total, where
 from ironlaw.engine.device.types import Op, Tensor
 from ironlaw.engine.device.work import traits
 from ironlaw.formats import BYTES
@@ -263,9 +263,7 @@ def stream(op: Op) -> Signature | None:
 
 def singly(op: Op) -> Signature | None:
     """Element by element, whatever is computed: by how much is written, how long a row is, how much of it is read, and in what order."""
-    y, read = op.outputs[0], op.inputs[0].size
-    for t in op.inputs[1:]:
-        read = read + t.size
+    y, read = op.outputs[0], total(t.size for t in op.inputs)
     across = APART * (op.attrs.get("strided") == "columns")
     place = (*logs(y.size, y.shape[-1], read / y.size), across, APART * (op.attrs.get("strided") is True))
     return Signature(f"singly {width(op)}", (*place, *unaligned(y.shape[-1])))
