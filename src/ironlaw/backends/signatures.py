@@ -96,7 +96,7 @@ def convolution_backward(op: Op) -> Signature:
 def over_groups(op: Op) -> bool:
     """Whether a norm's gradient is one of groups, which goes by planes: a mean for each image and group."""
     x = op.inputs[1]
-    return any(len(t.shape) == 2 and (len(x.shape) > 2 or t.shape[1] != 1) for t in op.inputs[2:])
+    return any(len(x.shape) > 2 or t.shape[1] != 1 for t in op.inputs[2:] if len(t.shape) == 2 and t.shape[0] == x.shape[0])
 
 
 def norm_backward(op: Op) -> Signature:
