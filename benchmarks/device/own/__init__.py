@@ -14,6 +14,8 @@ from own import (
     adapted,
     applied,
     audio,
+    bonds,
+    cells,
     control,
     fields,
     filters,
@@ -36,11 +38,15 @@ from own import (
     surfaces,
     tables,
     tokens,
+    views,
     vision,
+    voices,
+    wagers,
+    writers,
 )
 from own.listing import MODELS
 
-__all__ = ["MODELS", "adapted", "applied", "audio", "build", "call_of", "control", "fields", "filters", "generative", "graphs", "language", "motion", "moves", "noise", "papers", "physics", "ranking", "rays", "recommenders", "scenes", "sensing", "sequences", "statespaces", "step_of", "streams", "surfaces", "tables", "tokens", "vision"]  # fmt: skip
+__all__ = ["MODELS", "adapted", "applied", "audio", "bonds", "build", "call_of", "cells", "control", "fields", "filters", "generative", "graphs", "language", "motion", "moves", "noise", "papers", "physics", "ranking", "rays", "recommenders", "scenes", "sensing", "sequences", "statespaces", "step_of", "streams", "surfaces", "tables", "tokens", "views", "vision", "voices", "wagers", "writers"]  # fmt: skip
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
