@@ -121,7 +121,7 @@ def current(contexts: Sequence[Context], questions: Mapping[str, Question], ledg
             slug = question.context or (contexts[0].slug if stands == LOCAL and question.kind == "prediction" else None)
         elif event.kind in ("context", "design"):
             slug = event.payload.get("context")
-        stands = slug if slug in known else stands
+        stands = slug if isinstance(slug, str) and slug in known else stands
     return known[stands]
 
 
