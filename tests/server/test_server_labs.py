@@ -145,7 +145,7 @@ def test_a_lab_that_is_not_there_and_one_too_many_say_so(site: TestClient, monke
     monkeypatch.setattr(site.app.state.labs.sockets, "most", 1)
     with connect(site, OURS) as first, connect(site, OURS) as second:
         assert "cells" in first.receive_json()
-        assert second.receive_json() == {"error": lab_socket.crowded(1)}
+        assert second.receive_json() == {"refused": True, "error": lab_socket.crowded(1)}
         with pytest.raises(WebSocketDisconnect) as closed:
             second.receive_text()
     assert closed.value.code == lab_socket.REFUSED

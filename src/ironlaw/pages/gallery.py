@@ -54,6 +54,10 @@ class Place(NamedTuple):
 
 
 SERVER = Place("on this machine", "It runs only on this machine. Nothing is loaded from elsewhere, and nothing is sent.", STOP)
+JUPYTER = Place(
+    "in your ledger",
+    "It runs in your own Jupyter server, pauses when nothing happens there, and goes on when you come back.",
+)
 WHOLE = '<a class="button" href="/damaged" download>Download the damaged ledger</a>'
 BROWSER = Place(
     "in this browser",

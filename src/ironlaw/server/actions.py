@@ -33,13 +33,13 @@ Show = Callable[..., Response]
 
 
 class Actions:
-    """The routes of the actions. `show(message=…, wrong=…)` draws the start page; `stop()` ends the server."""
+    """The routes of the actions. `show(message=…, wrong=…)` draws the start page; `stop()` ends the server, where the page can."""
 
-    def __init__(self, keeper: Keeper, token: str, show: Show, stop: Callable[[], None]) -> None:
+    def __init__(self, keeper: Keeper, token: str, show: Show, stop: Callable[[], None] | None) -> None:
         self.keeper, self.token, self.show, self.stop = keeper, token, show, stop
 
     def routes(self) -> list[Route]:
-        acts = {"name": self.name, "import": self.take_in, "reset": self.reset, "stop": self.end}
+        acts = {"name": self.name, "import": self.take_in, "reset": self.reset, **({"stop": self.end} if self.stop else {})}
         return [
             Route("/export", self.export),
             *(Route(f"/do/{name}", self.guarded(name, act), methods=["POST"]) for name, act in acts.items()),
@@ -103,7 +103,8 @@ class Actions:
         start = escape(command.line("labs"))
         text = f"<p>Everything you committed is saved. To open the labs again, type <code>{start}</code> in a terminal.</p>"
         response = pages.page("message.html", title="ironlaw has stopped", body=text)
-        response.background = BackgroundTask(self.stop)
+        if self.stop is not None:
+            response.background = BackgroundTask(self.stop)
         return response
 
 

@@ -20,17 +20,18 @@ from starlette.routing import Mount, Route, WebSocketRoute
 
 from ironlaw.errors import IronlawError
 from ironlaw.pages import widget
-from ironlaw.pages.gallery import MESSAGES, gallery, imported
+from ironlaw.pages.gallery import JUPYTER, MESSAGES, SERVER, gallery, imported
 from ironlaw.pages.lab_catalogue import LABS, catalogue
 from ironlaw.pages.no_such_page import no_such_page
 from ironlaw.pages.page_templates import STATIC, static, theme
 from ironlaw.pages.records import Keeper
 from ironlaw.server import certificate_routes, glossary_routes, pages
 from ironlaw.server.actions import Actions
+from ironlaw.server.behind_proxy import Attentive, Proxy, ProxyGuard, UnderBase
 from ironlaw.server.direct_socket import direct
 from ironlaw.server.door import Door
 from ironlaw.server.guard import SECURITY, Guard
-from ironlaw.server.lab_routes import Labs, ahead
+from ironlaw.server.lab_routes import Labs, ahead, sockets
 from ironlaw.server.request_limits import PAGES, Bodies
 from ironlaw.server.static_files import Immutable
 from ironlaw.widget.assets import CSS
@@ -41,17 +42,19 @@ COUNT = re.compile(r"[0-9]{1,9}")
 
 
 def create_app(
-    stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS, door_token: str = "", most_pages: int = PAGES
-) -> Starlette:
-    """`stop` ends the server; `door_token` is its secret, and without one everybody on this machine is let in; `most_pages` may be open."""
+    stop: Callable[[], None] = lambda: None, labs_folder: Path = LABS, door_token: str = "", most_pages: int = PAGES,
+    proxy: Proxy | None = None,
+) -> Starlette:  # fmt: skip
+    """`stop` ends the server; `door_token` is its secret, and without one everybody on this machine is let in; `most_pages` may be open.
+    `proxy`: a Jupyter server's, which alone is let in then."""
     keeper, token, first_visit = Keeper(), secrets.token_urlsafe(24), threading.Event()
-    labs, door = Labs(labs_folder, most_pages), Door(door_token)
+    labs, door = Labs(labs_folder, most_pages, in_jupyter=proxy is not None), Door(door_token)
     HOSTED["explore"] = explored
 
     def show(message: str = "", wrong: dict[str, str] | None = None) -> Response:
         listed = catalogue(labs_folder)
         scripts = f"{widget_files()}{ahead() if any(lab.ready for lab in listed) else ''}"
-        html = gallery(listed, keeper.records(), token, message, wrong, scripts, first_picture=FIRST_PICTURE)
+        html = gallery(listed, keeper.records(), token, message, wrong, scripts, JUPYTER if proxy else SERVER, FIRST_PICTURE)
         return pages.response(html, 400 if wrong else 200)
 
     def start(request: Request) -> Response:
@@ -67,7 +70,7 @@ def create_app(
         Route("/explore", explore),
         Route(FIRST_PICTURE, first_picture),
         Route("/favicon.ico", icon),  # browsers request it of their own accord
-        *Actions(keeper, token, show, stop).routes(),
+        *Actions(keeper, token, show, None if proxy else stop).routes(),
         Route("/api/registry", registry),
         Route("/api/predict", Predict().__call__),
         *glossary_routes.routes(),
@@ -78,7 +81,11 @@ def create_app(
         Mount(static(), Immutable(STATIC)),
         Mount(theme(), Immutable(CSS)),
     ]
-    inside = [Middleware(Guard, door=door), Middleware(Bodies)]  # check who is asking first, then the size of the request
+    # check who is asking first, then the size of the request
+    inside = [Middleware(Guard, door=door), Middleware(Bodies)]
+    if proxy:
+        inside = [Middleware(ProxyGuard, secret=proxy.secret), Middleware(Attentive, clock=proxy.clock), Middleware(Bodies)]
+        inside.insert(1, Middleware(UnderBase, base=proxy.base))
     app = Starlette(routes=routes, middleware=inside, exception_handlers={404: not_found, 500: failed})
     app.state.labs, app.state.keeper, app.state.door = labs, keeper, door
     app.state.first_visit = first_visit  # set once the start page has been served
@@ -106,7 +113,7 @@ def explore(request: Request) -> Response:
     """The free instrument. The policy names its socket for browsers in which 'self' does not cover one."""
     from ironlaw.pages.explore.explore_page import page  # brings the engine, which the start page need not wait for
 
-    policy = dict(SECURITY)[b"content-security-policy"].decode() + f"; connect-src 'self' ws://{request.headers['host']}"
+    policy = dict(SECURITY)[b"content-security-policy"].decode() + f"; connect-src 'self' {sockets(request.headers['host'])}"
     headers = {"cache-control": "no-cache", "content-security-policy": policy}
     return HTMLResponse(page(request.query_params.multi_items()), headers=headers)
 

@@ -18,7 +18,8 @@ DATA = "/glossary.json"
 
 @cache
 def script() -> str:
-    return glossary_page.script(DATA)
+    root = '(document.documentElement.dataset.root ?? "/")'  # a page says where the labs begin
+    return glossary_page.script(DATA).replace(f'"{DATA}"', f'{root} + "{DATA.removeprefix("/")}"')
 
 
 @cache

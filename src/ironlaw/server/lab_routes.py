@@ -34,15 +34,15 @@ QUIET_S = 1.5  # without a request, get the other labs ready
 # No script but the server's own files: one that is smuggled in, in a text of the ledger say, does not run.
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
-    "connect-src 'self' ws://{host}; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "connect-src 'self' {sockets}; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
 
 class Labs:
     """An ASGI app for everything under /lab/."""
 
-    def __init__(self, folder: Path, pages: int = PAGES) -> None:
-        self.folder, self.sockets = folder, Sockets(pages)
+    def __init__(self, folder: Path, pages: int = PAGES, in_jupyter: bool = False) -> None:
+        self.folder, self.sockets, self.in_jupyter = folder, Sockets(pages), in_jupyter
         self.last_request = -QUIET_S  # when a lab last had a request
         one_at_a_time()
         offer_direct()
@@ -96,19 +96,25 @@ class Labs:
         if lab is None:
             return pages.page("message.html", 404, **no_such_page(f"/lab/{slug}/"))
         try:
-            html = lab_page.page(lab, scripts(), f'<script src="{static()}/early.js"></script>\n') if lab.ready else ""
+            html = lab_page.page(lab, scripts(self.in_jupyter), f'<script src="{static()}/early.js"></script>\n') if lab.ready else ""
         except Exception as error:
             return pages.problem("This lab did not open", lab.title, f"{type(error).__name__}: {error}", 500)
         if not html:
             return pages.problem("This lab did not open", lab.title, lab.error, 500)
         # never cached, so that going back shows what the ledger holds
-        return HTMLResponse(html, headers={"cache-control": "no-store", "content-security-policy": POLICY.format(host=host)})
+        return HTMLResponse(html, headers={"cache-control": "no-store", "content-security-policy": POLICY.format(sockets=sockets(host))})
 
 
-def scripts() -> str:
+def sockets(host: str) -> str:
+    """A page's sockets, for the policy; in some browsers 'self' does not cover them."""
+    return f"ws://{host} wss://{host}"
+
+
+def scripts(in_jupyter: bool = False) -> str:
     """What runs in every lab's page: around it, the glossary's words, and the pieces."""
+    start = 'data-hub="yes"' if in_jupyter else f'data-start="{escape(command.line("labs"), quote=True)}" data-port="{command.PORT}"'
     return (
-        f'<script src="{static()}/lab.js" data-start="{escape(command.line("labs"), quote=True)}" data-port="{command.PORT}"></script>'
+        f'<script src="{static()}/lab.js" {start}></script>'
         f'<script defer src="{glossary_routes.address()}/glossary.js"></script>'
         f'<script type="module" src="{widget.address()}/lab.js"></script>'
     )

@@ -37,7 +37,7 @@ class Sockets:
         await socket.accept()
         reason = crowded(self.most) if self.count >= self.most else self.trouble(lab, slug)
         if reason or lab is None:
-            await socket.send_text(text({"error": reason}))
+            await socket.send_text(text({"refused": True, "error": reason}))
             await socket.close(REFUSED, "this lab did not open")
             return
         self.count += 1

@@ -51,7 +51,6 @@ def serve(
     from ironlaw.pages.lab_catalogue import LABS
     from ironlaw.server import log_lines, request_limits
     from ironlaw.server.app import create_app
-    from ironlaw.server.patient_socket import PatientSocket
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -80,26 +79,73 @@ def serve(
     url = f"http://{name}:{actual}" + (f"/lab/{lab}/" if lab else "/") + (f"?token={token}" if token else "")
     if not token:
         say(OPEN)
-    config: dict[str, Any] = {"log_level": "warning", "access_log": False, "proxy_headers": False, "server_header": False}
-    config |= {"http": request_limits.Patient, "ws": PatientSocket, "ws_max_size": request_limits.SOCKET_MESSAGE, "ws_max_queue": 8}
     most = request_limits.allow_descriptors(pages or request_limits.PAGES)
     if pages and most < pages:
         say(f"this system allows ironlaw too few open files for {pages} labs at once; {most} may be open (ulimit -n raises it)")
-    config["limit_concurrency"] = request_limits.connections(most)
-    config["ws_per_message_deflate"] = False  # nothing leaves this machine: packing and unpacking would only cost time
 
     def stop() -> None:
         server.should_exit = True
 
     app = create_app(stop, folder or LABS, token, most)
-    ledger = threading.Thread(target=app.state.keeper.records, daemon=True)
-    ledger.start()
-    ledger.join(LEDGER_S)  # or the first page would wait for it; a database that does not answer holds up nothing
-    server = Server(uvicorn.Config(app, timeout_graceful_shutdown=2, **config))
+    open_ledger_of(app)
+    server = Server(uvicorn.Config(app, **options(most)))
     log_lines.say_each_once()
     with sock, suppress(KeyboardInterrupt):
         server.run(sockets=[sock])
     say("ironlaw labs: stopped")
+
+
+def serve_behind_proxy(sock: socket.socket, secret: str, base: str) -> None:
+    """Serve the labs on a socket that is open already, for the proxy that knows the secret, until nobody has done anything for a while."""
+    import uvicorn
+
+    from ironlaw.server import idle, log_lines, request_limits
+    from ironlaw.server.app import create_app
+    from ironlaw.server.behind_proxy import Proxy
+
+    seconds, proxy = idle.idle_seconds(), Proxy(secret, base)
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            self.watch = asyncio.create_task(proxy.clock.watch(seconds, stop))
+            threading.Thread(target=warm, args=(app,), daemon=True).start()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().shutdown(sockets=sockets)
+            app.state.keeper.close()
+            app.state.labs.close()
+
+    def stop() -> None:
+        server.should_exit = True
+
+    sys.setswitchinterval(SWITCH_S)
+    most = request_limits.allow_descriptors(request_limits.PAGES)
+    app = create_app(stop, most_pages=most, proxy=proxy)
+    open_ledger_of(app)
+    server = Server(uvicorn.Config(app, **options(most)))
+    log_lines.say_each_once()
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[sock])
+
+
+def options(most: int) -> dict[str, Any]:
+    """What uvicorn is told, for so many open labs."""
+    from ironlaw.server import request_limits
+    from ironlaw.server.patient_socket import PatientSocket
+
+    config: dict[str, Any] = {"log_level": "warning", "access_log": False, "proxy_headers": False, "server_header": False}
+    config |= {"http": request_limits.Patient, "ws": PatientSocket, "ws_max_size": request_limits.SOCKET_MESSAGE, "ws_max_queue": 8}
+    config |= {"limit_concurrency": request_limits.connections(most), "timeout_graceful_shutdown": 2}
+    config["ws_per_message_deflate"] = False  # nothing leaves this machine: packing and unpacking would only cost time
+    return config
+
+
+def open_ledger_of(app: Any) -> None:
+    """Or the first page would wait for it; a database that does not answer holds up nothing."""
+    ledger = threading.Thread(target=app.state.keeper.records, daemon=True)
+    ledger.start()
+    ledger.join(LEDGER_S)
 
 
 def warm(app: Any) -> None:

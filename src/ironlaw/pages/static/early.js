@@ -6,7 +6,12 @@
   address.protocol = address.protocol.replace("http", "ws");
   const socket = new WebSocket(address);
   const messages = [];
+  let refused = false; // then the page says why. A proxy may drop the code with which the socket was closed, so the message counts
+  socket.addEventListener("message", ({ data }) => {
+    refused ||= data.startsWith('{"refused"');
+    if (data.startsWith('{"asleep"')) document.dispatchEvent(new Event("ironlaw:asleep"));
+  });
   socket.onmessage = ({ data }) => messages.push(data);
-  socket.onclose = ({ code }) => code === 4000 || document.dispatchEvent(new Event("ironlaw:lost")); // 4000: refused, and the page says why
+  socket.onclose = () => refused || document.dispatchEvent(new Event("ironlaw:lost"));
   window.ironlawLine = { socket, messages };
 })();

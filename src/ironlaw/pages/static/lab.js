@@ -3,11 +3,11 @@
 
 (() => {
   const HEALTH = `${location.pathname}health`;
-  const BEAT = 1000; // ms between two looks for a server that is gone
   const KEPT = `ironlaw:scroll:${location.pathname}`;
   const RECENT = 500; // ms: what moves so soon after a key or the pointer, they have moved
   const PATIENCE = 60000; // ms: a lab that has not been drawn by then is left where it is
-  const { start, port } = document.currentScript.dataset; // how it is started, and the port that it takes by itself
+  const { start, port, hub } = document.currentScript.dataset; // how it is started, and the port that it takes by itself; or a hub starts it
+  const BEAT = hub ? 5000 : 1000; // ms between two looks for a server that is gone
   const asked = decodeURIComponent(location.hash.slice(1)); // the instrument of a link to a view takes its part of the address away
   const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -21,7 +21,7 @@
   let lost = false;
   let leaving = false;
   addEventListener("pagehide", () => (leaving = true));
-  const alive = () => fetch(HEALTH, { cache: "no-store" }).then((answer) => answer.ok, () => false);
+  const alive = () => fetch(HEALTH, { cache: "no-store" }).then(async (answer) => answer.ok && (await answer.text()).startsWith("here"), () => false); // not a page to sign in
   const pause = (ms) => new Promise((done) => setTimeout(done, ms));
   document.addEventListener("ironlaw:lost", () => setTimeout(suspect, 50));
 
@@ -39,12 +39,24 @@
     const banner = document.createElement("div");
     banner.id = "il-lost";
     banner.setAttribute("role", "alert");
-    const strong = Object.assign(document.createElement("strong"), { textContent: "ironlaw has stopped. " });
+    const strong = Object.assign(document.createElement("strong"), { textContent: hub ? "Your Jupyter server has stopped. " : "ironlaw has stopped. " });
     const code = Object.assign(document.createElement("code"), { textContent: location.port === port ? start : `${start} --port ${location.port}` });
-    banner.append(strong, "What you committed is saved, and what you choose or press now will not be lost. To continue, run ", code, " in a terminal; this page then reconnects by itself, where you left it.");
+    const again = Object.assign(document.createElement("a"), { textContent: "start it again", href: location.href.split("#")[0] });
+    const saved = "What you committed is saved, and what you choose or press now will not be lost. To continue, ";
+    if (hub) banner.append(strong, saved, again, "; the page comes back where you left it.");
+    else banner.append(strong, saved, "run ", code, " in a terminal; this page then reconnects by itself, where you left it.");
     document.body.prepend(banner);
     document.documentElement.classList.add("il-is-lost");
   }
+
+  // --- nobody did anything for a while, and a hub's server has ended: it starts again when somebody does
+
+  document.addEventListener("ironlaw:asleep", () => {
+    if (settled) remember();
+    lost = true;
+    sayOnce("The labs have paused, because nothing happened here for a while. What you committed is saved. Click or press a key to continue.");
+    for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => location.reload(), { once: true });
+  });
 
   // --- another version than at the last visit: said once. What a page is made of has its version in its address.
 

@@ -56,7 +56,7 @@ function doneView(ctx) {
     h("p", { class: "il-hint" }, "You can practise any concept at any time from its node on the concept map."),
     h("div", { class: "il-act" },
       waysOn(view).map(([label, act], i) => h("button", { key: act.do, type: "button", class: `il-button ${i ? "" : "il-primary"}`, onclick: () => does(ctx, act) }, label)),
-      h("a", { key: "labs", class: "il-button", href: "/" }, "Back to the labs"),
+      h("a", { key: "labs", class: "il-button", href: fromRoot("/") }, "Back to the labs"),
       view.undo && undoButton(ctx)));
 }
 

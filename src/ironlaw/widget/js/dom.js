@@ -8,6 +8,9 @@ const PROPERTIES = new Set(["value", "checked", "disabled", "open", "selected", 
 const attributesOf = new WeakMap(); // node -> its latest attributes
 const itemOf = new WeakMap(); // node -> its latest item
 
+// Where the labs begin: a page says so where that is not the host's root.
+const fromRoot = (address) => address.replace(/^\//, document.documentElement.dataset.root ?? "/");
+
 const h = (tag, attributes, ...children) => ({ tag, attributes: attributes ?? {}, key: attributes?.key, children: flat(children) });
 const flat = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== "");
 

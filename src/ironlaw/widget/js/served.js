@@ -19,6 +19,7 @@ function serveLab({ socket, messages }) {
   let opened = false;
   const hear = (text) => {
     const answer = JSON.parse(text);
+    if (answer.asleep) return undefined; // lab.js says so
     if (opened) return waiting.shift()?.(answer);
     opened = !answer.error;
     return open(answer);

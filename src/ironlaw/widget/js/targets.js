@@ -43,11 +43,11 @@ function targetsView(targets, id, plan, size, ctx) {
     },
     onclick: (event) => {
       const i = nearest(event, targets, root(event));
-      if (i >= 0 && targets[i].mark.opens) location.assign(targets[i].mark.opens);
+      if (i >= 0 && targets[i].mark.opens) location.assign(fromRoot(targets[i].mark.opens));
     },
     onkeydown: (event) => {
       const mark = items.get(event.target)?.mark;
-      if (event.key === "Enter" && mark?.opens) location.assign(mark.opens);
+      if (event.key === "Enter" && mark?.opens) location.assign(fromRoot(mark.opens));
       else if (!mark || !nudge(event, mark, ctx)) step(event, told, id, ctx);
     },
   }, nodes);
