@@ -87,7 +87,7 @@ def stamp(*paths: Path) -> Stamp:
 def state() -> Stamp:
     """The stamp of all that `hardware` reads: for callers that keep what they built from it."""
     try:
-        return stamp(figures(), curves())
+        return stamp(figures(), curves(), launcher())
     except IronlawError:  # no home is known
         return ()
 

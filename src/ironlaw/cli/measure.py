@@ -31,6 +31,7 @@ from ironlaw.measure.suites.cuda.parts import PARTS
 EXAMPLE = """
 ironlaw measure
 ironlaw measure --host
+ironlaw measure --trace trace.json
 ironlaw measure resnet50 --batch 1
 ironlaw measure model.py:net --input 8x3x224x224
 """
@@ -53,6 +54,11 @@ def add(parser: Parser) -> None:
         action="store_true",
         help="measure only how long this machine's processor takes to launch kernels; then `--host here` uses it",
     )
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="read a torch.profiler trace of a run on a GPU (record_shapes=True) instead: `this` gets its rates and launches",
+    )
     parser.add_argument("--device", metavar="DEVICE", type=checked(_device), help=f"{', '.join(KINDS)}; default: the fastest here")
     parser.add_argument("--force", dest="noisy", action="store_true", help="store the result even if the machine was busy, marked as noisy")
     parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE, and don't store the machine as `this`")
@@ -69,6 +75,10 @@ def _device(text: str) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.trace:
+        from ironlaw.cli import measure_trace
+
+        return measure_trace.run(args)
     if args.host:
         from ironlaw.cli import measure_host
 

@@ -48,6 +48,17 @@ class MeasureHostJson(TypedDict):
     stored: str
 
 
+class MeasureTraceJson(TypedDict):
+    """What `ironlaw measure --trace FILE --json` writes"""
+
+    device: Annotated[str, "as the trace names it"]
+    datasheet: Annotated[str, "the machine of the registry that it is"]
+    bandwidth: Annotated[float | None, "null where no stream in the trace is longer than the caches"]
+    rates: Annotated[dict[str, float], "by number format"]
+    launches: Annotated[dict[str, float], "by kind of operator; an upper bound"]
+    stored: Sequence[str]
+
+
 class MeasuredTerm(TypedDict):
     term: str
     predicted_s: float

@@ -36,6 +36,7 @@ DOCUMENTS: dict[str, type] = {
     "measure/1": measurement.MeasureJson,
     "measure-host/1": measurement.MeasureHostJson,
     "measure-model/1": measurement.MeasureModelJson,
+    "measure-trace/1": measurement.MeasureTraceJson,
     "memory/1": training.MemoryJson,
     "predict/1": prediction.PredictJson,
     "privacy/1": training.PrivacyJson,

@@ -117,9 +117,12 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
 def briefly_measured(seen: Hardware, sold: Hardware) -> Hardware:
     """A GPU of the registry with what was seen of it here: too little for curves, but its rates pull in what other machines taught."""
     rates = {name.removeprefix("peak."): one for name, one in seen.figures.items() if name.startswith(("bandwidth", "peak."))}
-    known = {f"achieved.{name}": one for name, one in rates.items() if name == "bandwidth" or name in sold.peaks}
+    sheet = {"bandwidth": sold.bandwidth, **sold.peaks}  # a figure that is the datasheet's own was not seen
+    known = {f"achieved.{name}": one for name, one in rates.items() if name in sheet and one.value != sheet[name]}
     figures = {**sold.figures, **known, "launch": seen.figures["launch"]}
-    machine = replace(sold, slug=seen.slug, name=seen.name, figures=figures, launch=seen.launch, note=seen.note, server=None)
+    host = local_machine.host() if local_machine.launcher().exists() else None
+    server = None if host is None else lambda: host
+    machine = replace(sold, slug=seen.slug, name=seen.name, figures=figures, launch=seen.launch, note=seen.note, server=server)
     return replace(machine, taught=taught(machine, registered))
 
 

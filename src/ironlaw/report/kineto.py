@@ -42,6 +42,7 @@ class AtenOp:
     seconds: float
     parent: int
     leaf: bool
+    inputs: tuple[tuple[str, tuple[int, ...]], ...] = ()  # type and sides of each tensor that goes in, where shapes were recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,10 @@ def parse(events: Iterable[Any], name: str = "trace", device: str = "") -> Trace
     parents = _parents(raw)
     called = set(parents)
     begin = whole[0]["ts"] if whole else 0.0
-    ops = tuple(AtenOp(str(e.get("name")), (e["ts"] - begin) / 1e6, e["dur"] / 1e6, parents[i], i not in called) for i, e in enumerate(raw))
+    ops = tuple(
+        AtenOp(str(e.get("name")), (e["ts"] - begin) / 1e6, e["dur"] / 1e6, parents[i], i not in called, _inputs(e))
+        for i, e in enumerate(raw)
+    )
     owner = _Owner(raw, parents, [e for kind in LAUNCHES for e in by_kind[kind]])
     on_device = [(owner.of(e), e) for kind in KERNELS for e in by_kind[kind]]
     on_device.sort(key=lambda pair: (owner.launched(pair[1]), pair[1]["ts"]))
@@ -159,6 +163,18 @@ def parse(events: Iterable[Any], name: str = "trace", device: str = "") -> Trace
         tuple(sorted({((e["ts"] - begin) / 1e6, (e["ts"] + e["dur"] - begin) / 1e6) for e in steps})),
         device,
         tuple(Wait(what, (e["ts"] - begin) / 1e6, e["dur"] / 1e6) for e in whole if (what := _wait(e))),
+    )
+
+
+def _inputs(event: dict[str, Any]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """With record_shapes=True an op has the sides and the type of each argument; what is not a tensor has no sides."""
+    args = event.get("args")
+    sides, types = (args.get(name) for name in ("Input Dims", "Input type")) if isinstance(args, dict) else (None, None)
+    if not isinstance(sides, list) or not isinstance(types, list):
+        return ()
+    pairs = [(str(kind), dims) for kind, dims in zip(types, sides, strict=False) if isinstance(dims, list) and dims]
+    return tuple(
+        (kind, tuple(dims)) for kind, dims in pairs if all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in dims)
     )
 
 
