@@ -40,7 +40,7 @@ def host(data: Mapping[str, Any]) -> Host:
     figures: dict[str, Any] = {key: figure(key, data[key]) for key in HOST_FIGURES if key in data}
     texts: dict[str, Any] = {key: text(key, data[key]) for key in HOST_TEXTS if key in data}
     caveats = tuple(text("a caveat", caveat) for caveat in data.get("caveats", ()))
-    switches = {key: bool(data.get(key, False)) for key in ("estimate", "in_model")}
+    switches: dict[str, Any] = {key: bool(data.get(key, False)) for key in ("estimate", "in_model")}
     return Host(launches, **figures, **texts, **switches, caveats=caveats)
 
 

@@ -153,8 +153,8 @@ class Analyze(Question):
     )  # fmt: skip
     trace: tuple[str, ...] = several(
         str, (), metavar="FILE[,FILE]",
-        about="a torch.profiler trace (.json or .json.gz) of one or more runs, to compare with the prediction operator by operator"
-        " and to see what the device waits for; several are ranks of one run",
+        about="a torch.profiler trace (.json or .json.gz) or an Nsight Systems export (.sqlite) of one or more runs, to compare with the"
+        " prediction operator by operator and to see what the device waits for; several are ranks of one run",
     )  # fmt: skip
     compile_s: float | None = figure(
         None, unit="s", zero=True, metavar="TIME", about="compile time, such as 30 (seconds) or '2 min'; predicted if you leave it out"

@@ -1,4 +1,5 @@
-"""A trace of torch.profiler (Kineto's Chrome JSON, also gzipped): operators as they nested, kernels with the op that launched each.
+"""A trace of torch.profiler (Kineto's Chrome JSON, also gzipped), or of Nsight Systems: operators as they nested, kernels
+with the op that launched each.
 
 A kernel names the launch it came from (`correlation`) and the op that was running then (`External id`). Older writers put the
 correlation into both, so an op counts only where it was running at the launch; else the innermost op around the launch is taken.
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue
+from ironlaw.report.nsight import AGAIN, SQLITE
+from ironlaw.report.nsight import events as nsight_events
 
 OPS = ("cpu_op", "operator")
 KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -91,6 +94,9 @@ def read(place: str | Path) -> Trace:
     try:
         if stat.S_ISCHR(path.stat().st_mode):  # /dev/zero has no end
             raise BadValue(f"{path} is a device; give a file of prof.export_chrome_trace")
+        with path.open("rb") as file:
+            if file.read(len(SQLITE)) == SQLITE:
+                return _nsight(path)
         content = path.read_bytes()
         text = _unpacked(content, path) if content.startswith(GZIP) else content
         data = json.loads(text)
@@ -98,7 +104,8 @@ def read(place: str | Path) -> Trace:
         raise BadValue(f"the trace {path} can't be read: {error.strerror or error}; give a file of prof.export_chrome_trace") from None
     except (EOFError, ValueError, RecursionError, zlib.error) as error:
         raise BadValue(
-            f"the trace {path} is not valid JSON ({error}); give a file of prof.export_chrome_trace, .json or .json.gz"
+            f"the trace {path} is not valid JSON ({error}); give a file of prof.export_chrome_trace, .json or .json.gz,"
+            " or of `nsys export --type sqlite`"
         ) from None
     events = data.get("traceEvents") if isinstance(data, dict) else data
     if not isinstance(events, list):
@@ -106,6 +113,14 @@ def read(place: str | Path) -> Trace:
     trace = replace(parse(events, path.name, _device(data)), rank=_rank(data))
     if not trace.ops:
         raise BadValue(f"{path} contains no PyTorch operators; profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]")
+    return trace
+
+
+def _nsight(path: Path) -> Trace:
+    events, device = nsight_events(path)
+    trace = parse(events, path.name, device)
+    if not trace.ops:
+        raise BadValue(f"{path} contains no PyTorch operators; {AGAIN}")
     return trace
 
 
