@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,12 +32,15 @@ class Site:
     gzipped: int  # as a host that compresses sends it
 
 
-def build(out: Path, given: Path | None = None, docs: bool = False) -> Site:
-    """The site at `out`: in a new or empty folder, or over an earlier site, of which only its own files go. `docs`: the manual too."""
+def build(out: Path, given: Path | None = None, docs: bool = False, also: Callable[[dict[str, bytes]], object] | None = None) -> Site:
+    """The site at `out`: in a new or empty folder, or over an earlier site, of which only its own files go. `docs`: the manual too;
+    `also`: what else is made of its files."""
     out = out.absolute()
     folder.check(out)
     content = _content(given, docs)
     folder.update(out, content)
+    if also:
+        also(content)
     packed = sum(len(gzip.compress(data, 9)) for data in content.values())
     return Site(out, len(content), sum(map(len, content.values())), packed)
 

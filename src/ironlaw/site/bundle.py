@@ -22,6 +22,7 @@ LEFT_OUT = (
     "cli", "server", "classroom", "manual", "report", "widget/js", "widget/css", "registry/corpus", "registry/outcomes",
     "ledger/migrations", "pages/static", "measure/suites", "measure/kernels", "measure/models", "measure/machine", "site/js",
     "site/build_site.py", "site/bundle.py", "site/folder.py", "site/listing.py", "site/runtime.py", "site/serve.py", "site/shells.py",
+    "site/scorm.py", "site/course.html",
     "measure/squeeze", "measure/attacked", "registry/trained/digits.npz", "registry/trained/digits_hardened.npz",
     "registry/trained/digits_training.txt", "registry/trained/digits_readers.csv", "measure/adversarial", "measure/compression",
     "measure/dp_training", "tracing", "worker", "study", "outputs", "labs/_template", "__main__.py", "py.typed",

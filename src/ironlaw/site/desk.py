@@ -24,6 +24,7 @@ from ironlaw.pages.lab_catalogue import LABS, catalogue
 from ironlaw.pages.records import Records, records
 from ironlaw.recall.certificate_facts import issue
 from ironlaw.site.addresses import relative
+from ironlaw.site.ledger_copy import exported, owner_in, progress
 from ironlaw.site.ledger_damage import Damage, head_of, missing_end, owner_of
 from ironlaw.version import __version__
 from ironlaw.widget import direct_answers
@@ -33,9 +34,10 @@ BODY = re.compile(r"<body>(.*)</body>", re.DOTALL)
 LONGEST_NAME = 80
 
 
-def new_learner() -> str:
-    """For a browser that holds no ledger yet."""
-    return _text({"learner": str(uuid.uuid4()), "since": now()})
+def new_learner(copy: str = "") -> str:
+    """For a browser that holds no ledger yet. `copy`: of one that a course holds; its owner goes on."""
+    owner = owner_in(copy) if copy else ""
+    return owner or _text({"learner": str(uuid.uuid4()), "since": now()})
 
 
 class Desk:
@@ -54,6 +56,7 @@ class Desk:
             "open": self._open, "act": self._act, "start": self._start, "explore": self._explore, "name": self._name,
             "export": self._export, "import": self._import, "reset": self._reset, "repair": self._repair, "damaged": self._damaged,
             "certificate": self._certificate, "certificate.json": self._certificate_file,
+            "progress": self._progress, "restore": self._restore,
         }  # fmt: skip
         self.hear(rows)
         self.counted, _ = head_of(head)
@@ -156,6 +159,17 @@ class Desk:
 
     def _issue(self) -> dict[str, Any]:
         return issue(self._writable().export(), __version__)
+
+    # --- what a course system is told, and what it holds
+
+    def _progress(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """`room`: how many characters the course system has for a copy of the ledger; empty where it is longer."""
+        if self.trouble:
+            return {"trouble": self.trouble}
+        return {**progress(self._writable(), self.owner, int(asked["room"])), "lab": self.slug, "export": self._export(asked)}
+
+    def _restore(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return {"events": self._writable().import_(exported(str(asked["copy"])))}
 
     def _explore(self, asked: dict[str, Any]) -> dict[str, Any]:
         from ironlaw.pages.explore.explore_page import traits

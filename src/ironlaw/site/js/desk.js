@@ -1,6 +1,18 @@
 // The line to Python in its worker: `ask` for what counts, `direct` for a dial that is being turned (as in widget/js/direct.js).
 
 const ROOT = document.documentElement.dataset.root;
+// In a package for a course system (js/course.js): what the page around this one offers. It is of the same host, or it is not ours.
+const COURSE = (() => {
+  if (document.documentElement.dataset.course === undefined) return null;
+  for (const around of [window.parent, window.opener]) {
+    try {
+      if (around?.ironlawCourse) return around.ironlawCourse;
+    } catch {
+      // a page of another host, into which nobody can look
+    }
+  }
+  return null;
+})();
 const CALM = 4000; // ms until a page that stands is left to itself
 
 // The next visit starts from an image of Python's memory; making it takes a processor for some seconds, so only once nothing is asked.
@@ -27,7 +39,7 @@ const desk = (() => {
     if (failure) return fail(failure);
     if (image) prepareImage();
     waiting.set((number += 1), { done, fail });
-    worker.postMessage({ number, root: ROOT, ...message });
+    worker.postMessage({ number, root: ROOT, whose: COURSE?.whose, copy: COURSE?.copy, ...message });
   });
   worker.onmessage = ({ data }) => {
     if (data.imageless) return prepareImage();
@@ -41,8 +53,17 @@ const desk = (() => {
     for (const { fail } of waiting.values()) fail(failure);
     waiting.clear();
   };
+  let telling = 0;
+  const tellCourse = () => {
+    clearTimeout(telling);
+    telling = setTimeout(() => send({ question: JSON.stringify({ do: "progress", room: COURSE.room }) }).then(COURSE.report).catch(() => {}), 250);
+  };
   return {
-    ask: (question) => send({ question: JSON.stringify(question) }),
+    ask: (question) => {
+      const answer = send({ question: JSON.stringify(question) });
+      if (COURSE) answer.then(tellCourse, () => {});
+      return answer;
+    },
     busy: () => waiting.size > 0,
     look: (question) => send({ question: JSON.stringify(question), look: true }),
   };
@@ -82,11 +103,18 @@ function replacePage({ html, error }) {
 
 // Everything the site has goes into the browser's cache once a page stands: from then on every page opens offline.
 async function keepOffline() {
+  if (document.documentElement.dataset.course !== undefined) return; // a course system closes, and has its own rules about its files
   try {
     await navigator.serviceWorker?.register(new URL(`${ROOT}sw.js`, location.href));
   } catch {
     // not over a secure connection, or forbidden: the site works, only not offline
   }
+}
+
+if (document.documentElement.dataset.course !== undefined && !COURSE) {
+  const apart = Object.assign(document.createElement("div"), { className: "il-banner banner", role: "status" });
+  apart.append("This page was opened apart from your course. What you do here is not reported there, and is kept in a ledger of its own; open it from the course instead.");
+  document.body.prepend(apart);
 }
 
 // The host has a newer version, and this browser has it by now. An open page goes on with its own files, which stay until it is closed.

@@ -1,7 +1,8 @@
 // The learner's events in IndexedDB. A write has reached the disk when its promise is kept: durability "strict".
 
-const NAME = "ironlaw";
-const LOCK = "ironlaw-ledger";
+// On a host that many share, such as a course system, each of its learners has a ledger of their own, named for them.
+const NAME = (whose) => (whose ? `ironlaw of ${whose}` : "ironlaw");
+const LOCK = (whose) => (whose ? `ironlaw-ledger of ${whose}` : "ironlaw-ledger");
 const ASIDE = "aside"; // before when, the key of a ledger that was damaged
 
 const OUTDATED = "a newer version of this site is open in another window; load this page again";
@@ -11,8 +12,8 @@ const kept = (request) => new Promise((done, fail) => {
   request.onerror = () => fail(request.error);
 });
 
-function openDatabase() {
-  const request = indexedDB.open(NAME, 1);
+function openDatabase(whose) {
+  const request = indexedDB.open(NAME(whose), 1);
   request.onupgradeneeded = () => {
     request.result.createObjectStore("events"); // key: its place in the ledger, from 1
     request.result.createObjectStore("about");
@@ -25,15 +26,15 @@ function openDatabase() {
   });
 }
 
-export async function openStore() {
-  let database = await openDatabase();
+export async function openStore(whose) {
+  let database = await openDatabase(whose);
   // a browser closes it when the disk is full, and we make way for a newer version: then it is opened again, if it is still ours
   const begin = async (...how) => {
     try {
       return database.transaction(...how);
     } catch (error) {
       if (error.name !== "InvalidStateError") throw error;
-      database = await openDatabase();
+      database = await openDatabase(whose);
       return database.transaction(...how);
     }
   };
@@ -69,4 +70,4 @@ export async function openStore() {
 }
 
 // One window at a time, over all windows of the site.
-export const inTurn = (act) => (navigator.locks ? navigator.locks.request(LOCK, act) : act());
+export const inTurn = (whose, act) => (navigator.locks ? navigator.locks.request(LOCK(whose), act) : act());

@@ -7,9 +7,11 @@ let store = null;
 let trouble = "";
 let desk = null;
 let read = null; // makes the desk, from what is stored
+let turn = null; // one window at a time
 
-async function begin(root) {
-  const storing = openStore().catch((error) => {
+async function begin({ root, whose, copy }) {
+  turn = (act) => inTurn(whose, act);
+  const storing = openStore(whose).catch((error) => {
     trouble = `this browser stores no data for this page (${error?.message ?? error}); open it in a window that is not private, and allow it to keep data`;
     return null;
   });
@@ -19,13 +21,14 @@ async function begin(root) {
   read = async () => {
     let owner = await store?.owner();
     if (!owner) {
-      owner = runtime.globals.get("new_learner")();
+      owner = runtime.globals.get("new_learner")(copy ?? "");
       await store?.own(owner).catch((error) => (trouble = `nothing can be written (${error?.message ?? error})`));
     }
     const head = (await store?.head()) ?? ""; // before the rows: another window may add some in between
     desk = make(owner, JSON.stringify((await store?.after(0)) ?? []), root, trouble, head);
   };
-  await inTurn(read);
+  await turn(read);
+  if (copy) await act(JSON.stringify({ do: "restore", copy })); // what the course holds of it and this browser does not
   if (!imaged) postMessage({ imageless: true });
 }
 
@@ -41,7 +44,7 @@ async function withStored(question) {
 }
 
 async function act(question) {
-  return inTurn(async () => {
+  return turn(async () => {
     if (store && !desk.trouble) desk.hear(JSON.stringify(await store.after(desk.count)));
     const asked = store ? await withStored(question) : question; // which may make the desk anew
     const answer = desk.ask(asked);
@@ -63,8 +66,8 @@ async function act(question) {
 
 let before = null; // one at a time: the next begins when this is done
 onmessage = ({ data }) => {
-  const { number, root, question, look } = data;
-  before = (before ?? begin(root)).then(async () => {
+  const { number, question, look } = data;
+  before = (before ?? begin(data)).then(async () => {
     const answer = look ? desk.look(question) : await act(question);
     postMessage({ number, answer });
   });
