@@ -10,7 +10,7 @@ import ironlaw as il
 NAMES = {
     "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "fuse", "hardware",
     "cluster", "kv_cache", "levers", "machines", "memory", "predict", "predictions", "privacy", "quantise", "queue", "scale",
-    "run_study", "slo", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
+    "run_study", "serve", "slo", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
 }
 MACHINES = (
     "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4", "v100", "mi300x", "tpu_v5e",
@@ -119,3 +119,30 @@ def test_what_a_session_shows_is_short():
 def test_a_machine_has_a_name(name):
     with pytest.raises(il.IronlawError, match="such as 'h100'"):
         il.hardware(name)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: il.roofline("resnet50", "h100"), "il.roofline(2e12, 3e9, 'h200', 'fp16')"),
+        (lambda: il.roofline("resnet50", 1, "h100", "fp16"), "il.predict('resnet50', 'h100')"),
+        (lambda: il.predict("resnet50", "h100", dtype="fp16"), "no parameter `dtype`"),
+        (lambda: il.predict("resnet50"), "also needs `hardware`"),
+        (lambda: il.queue(rat=5, service="5 ms"), "did you mean `rate`"),
+        (lambda: il.queue(1, "5 ms", rate=2), "`rate` is given twice"),
+        (lambda: il.cluster("llama3_8b", "h100"), "also needs `box` and `batch_tokens`"),
+        (lambda: il.scale(*range(50)), "and there are 50"),
+        (lambda: il.serve("llama3_2_1b", on="h200").devices, "how much traffic is there?"),
+        (lambda: il.workload("resnet50", batch=1.5), "give a whole number"),
+        (lambda: il.workload("gpt2", context=512), "phase='decode'"),
+    ],
+)
+def test_a_wrong_call_is_answered_by_what_to_write(wrong, said):
+    with pytest.raises(il.IronlawError) as error:
+        wrong()
+    assert said in str(error.value)
+
+
+def test_serve_is_asked_by_names():
+    assert il.serve is il.capacity
+    assert il.roofline(2e12, 3e9, "h200", "float16") == il.roofline(2e12, 3e9, il.hardware("h200"), "fp16")

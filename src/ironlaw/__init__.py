@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ironlaw.engine.device.compilation import breakeven
     from ironlaw.engine.device.machine import Hardware, Plan
     from ironlaw.engine.device.prediction import Prediction
-    from ironlaw.engine.device.roofline import roofline
     from ironlaw.engine.device.types import Graph
     from ironlaw.errors import IronlawError
     from ironlaw.registry.hosts import host, hosts
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
     from ironlaw.study.study_outcome import run_study
     from ironlaw.systems.advice import advise
     from ironlaw.systems.launched_workloads import workload
-    from ironlaw.systems.named_calls import fuse, predict
+    from ironlaw.systems.named_calls import fuse, predict, roofline
     from ironlaw.systems.questions.capacity import Capacity as capacity
+    from ironlaw.systems.questions.capacity import Capacity as serve
     from ironlaw.systems.questions.cluster import Cluster as cluster
     from ironlaw.systems.questions.levers import Levers as levers
     from ironlaw.systems.questions.memory import Memory as memory
@@ -42,13 +42,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "cluster", "fuse",
     "hardware", "host", "hosts", "kv_cache", "levers", "machines", "memory", "predict", "predictions", "privacy", "quantise", "queue",
-    "register_cost", "roofline", "run_study", "scale", "slo", "workload", "workloads",
+    "register_cost", "roofline", "run_study", "scale", "serve", "slo", "workload", "workloads",
 ]  # fmt: skip
 HOMES = {
     "engine.device.compilation": ("breakeven",),
     "engine.device.machine": ("Hardware", "Plan"),
     "engine.device.prediction": ("Prediction",),
-    "engine.device.roofline": ("roofline",),
     "engine.device.types": ("Graph",),
     "errors": ("IronlawError",),
     "systems.advice": ("advise",),
@@ -56,7 +55,7 @@ HOMES = {
     "registry.machines": ("hardware", "machines"),
     "registry.workloads": ("kv_cache", "workloads"),
     "systems.launched_workloads": ("workload",),
-    "systems.named_calls": ("fuse", "predict"),
+    "systems.named_calls": ("fuse", "predict", "roofline"),
     "report.analyze": ("analyze",),
     "study.study_outcome": ("run_study",),
     "tracing": ("capture", "register_cost"),
@@ -71,6 +70,7 @@ QUESTIONS = {
     "quantise": "systems.questions.quantise:Quantise",
     "queue": "systems.questions.queue:Queue",
     "scale": "systems.questions.scale:Scale",
+    "serve": "systems.questions.capacity:Capacity",
     "slo": "systems.questions.slo:Slo",
 }  # what commands ask, by the command's name: `il.queue(rate=160, service="5 ms")`
 

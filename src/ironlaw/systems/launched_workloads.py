@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.engine.device.types import Graph
+from ironlaw.errors import BadValue
 from ironlaw.formats import spelled
 from ironlaw.registry import workloads as registered
 
@@ -25,6 +26,15 @@ def sizes(graph: Graph) -> dict[str, Any]:
 
 def workload(name: str, **settings: Any) -> Graph:
     """A model of the registry by name, with its sizes: batch, seq, dtype, phase, context, classes."""
+    for key in registered.SIZES:
+        size = settings.get(key)
+        if isinstance(size, float) and not size.is_integer():
+            raise BadValue(f"workload {name}: {key} is {size:g}, and there is no part of one; give a whole number", key)
     if "dtype" in settings:  # PyTorch's dtypes and their names, too
         settings["dtype"] = spelled(str(settings["dtype"]))
-    return as_launched(registered.workload(name, **settings))
+    graph = registered.workload(name, **settings)
+    if settings.get("context") is not None and graph.settings.get("phase") == "prefill":
+        raise BadValue(
+            f"workload {name}: `context` is how many tokens the cache holds; add phase='decode' for a step after them, or leave it out"
+        )
+    return as_launched(graph)

@@ -19,9 +19,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ironlaw.errors import refusing
+from ironlaw.systems.call_arguments import check
 from ironlaw.systems.fields import parameters
 
 T = TypeVar("T")
@@ -78,7 +79,19 @@ class Table:
         return f"<table><caption>{escape(self.title)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-class Question:
+if TYPE_CHECKING:
+    Asked = type
+else:
+
+    class Asked(type):
+        """Wrong arguments are answered by what to write."""
+
+        def __call__(cls, *args, **kwargs):
+            check(cls.__init__, args, kwargs, f"il.{cls.__name__.lower()}")
+            return super().__call__(*args, **kwargs)
+
+
+class Question(metaclass=Asked):
     schema: ClassVar[str] = ""  # of what `to_json` gives
 
     def __post_init__(self) -> None:
