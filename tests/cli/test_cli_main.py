@@ -34,6 +34,24 @@ def test_a_command_s_help_ends_with_an_example(sh, name):
     assert head and f"ironlaw {name}" in example and "--help" in head
 
 
+@pytest.mark.parametrize("columns", [80, 120])
+def test_help_stays_inside_the_terminal(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = [line for name in ("", *COMMANDS) for line in parser(name).format_help().splitlines()]
+    assert [line for line in lines if len(line) > columns] == []
+
+
+def test_a_long_example_can_be_copied_from_the_help(monkeypatch):
+    from ironlaw.cli.capacity import EXAMPLE
+
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = parser("capacity").format_help().partition("example:\n")[2]
+    assert " \\\n" in shown
+    assert [shlex.split(line) for line in shown.replace("\\\n", "").strip().splitlines()] == [
+        shlex.split(line) for line in EXAMPLE.strip().splitlines()
+    ]
+
+
 def examples():
     from importlib import import_module
 

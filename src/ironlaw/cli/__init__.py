@@ -28,34 +28,34 @@ ERROR = "ironlaw-error/1"  # the schema of an error under --json
 COMMANDS = {
     "predict": "how long a model takes on a machine, and where the time goes",
     "analyze": "where the time goes in your own PyTorch model, and what to change, without running it",
-    "diff": "what changed between two predictions, operator by operator; a gate for CI",
-    "coverage": "how much of a predicted time rests on measurements, and what to measure next",
+    "diff": "what changed between two predictions, by operator; a gate for CI",
+    "coverage": "how much of a prediction was measured, and what to measure next",
     "hardware": "the machines in the registry, every figure with its source",
-    "workload": "the models in the registry: parameters, FLOPs, bytes, kernels, operators",
+    "workload": "the models in the registry: parameters, FLOPs, bytes, operators",
     "roofline": "how fast a machine can run given work and bytes at best",
     "breakeven": "how many calls it takes for compiling to pay for itself",
-    "scale": "how far more workers speed a job up, from its serial share or from measurements",
-    "queue": "how long requests wait and how busy servers are, one request at a time or in batches",
+    "scale": "how far more workers speed up a job, and where they stop helping",
+    "queue": "how long requests wait and how busy servers are, batched or not",
     "capacity": "how many GPUs a language model needs to serve your traffic within an SLO, and what it costs",
     "quantise": "what fewer bits or fewer weights cost in noise and save in bytes",
     "fuse": "which operators fuse into one kernel, and why others can't",
-    "memory": "what a training step holds in memory, what fits, and what each change would free",
-    "cluster": "how to spread training over many GPUs: step time, memory, traffic, failures",
-    "study": "one question at many points, on all cores or a Dask cluster, stored as Parquet and resumable",
-    "privacy": "the (ε, δ) that private training guarantees, by five accountants, from a design file",
-    "slo": "what users see of a chain of services: latency, availability, retries, from a design file",
-    "levers": "which input matters most, and the cheapest fix for a broken limit, from a design file",
+    "memory": "what a training step holds in memory, and what would make it fit",
+    "cluster": "how to spread training over many GPUs: time, memory, failures",
+    "study": "one question at many points, on all cores or a Dask cluster",
+    "privacy": "the (ε, δ) that private training guarantees, by five accountants",
+    "slo": "what users see of a chain of services: latency and availability",
+    "levers": "which input matters most, and the cheapest way to meet a limit",
     "claims": "common claims about ML systems, recomputed and judged",
     "schema": "what --json writes, as JSON Schema",
-    "completion": "TAB completion of commands, options and names for bash, zsh and fish",
+    "completion": "TAB completion for bash, zsh and fish",
     "measure": "measure this machine, or a model on it, and keep the evidence",
-    "validate": "how far predictions are from every measurement, and whether every claim still holds",
+    "validate": "how far predictions are from measurements; which claims hold",
     "labs": "open the labs in a browser",
-    "lab": "write a lab of your own: start from the template, check its words and keys",
-    "review": "the cards that are due, from all labs, and how well calibrated you are",
+    "lab": "write a lab of your own: start from a template, then check it",
+    "review": "the cards that are due, and how well calibrated you are",
     "ledger": "your predictions and designs from the labs: show, back up, move",
-    "class": "a report on a class, from the ledger files its students handed in",
-    "site": "the labs as a folder for any web host; they run in the browser, even offline",
+    "class": "a report on a class, from the ledgers its students handed in",
+    "site": "the labs as a folder for any web host, even offline",
 }
 
 ALIASES = {"serve": "capacity"}  # names that commands had
@@ -108,7 +108,7 @@ def parser(command: str = "") -> Parser:
         )
         module.add(command_parser)
         return command_parser
-    listing = "\n".join(f"  {name:<11}{summary}" for name, summary in COMMANDS.items())
+    listing = "\n".join(f"  {name:<12}{summary}" for name, summary in COMMANDS.items())
     top = Parser(
         prog="ironlaw",
         usage="ironlaw COMMAND [options]",

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from ironlaw.cli.help_layout import Help
 from ironlaw.errors import BadValue, IronlawError, unknown
 
 
@@ -18,7 +19,7 @@ class Parser(argparse.ArgumentParser):
     after = ""  # the name under which what follows -- is kept; empty where nothing may follow
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
+        super().__init__(formatter_class=Help, allow_abbrev=False, **settings)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """argparse passes over a full disk or a closed pipe without a word."""

@@ -37,9 +37,16 @@ WIDEST = 100  # characters of an event's content in the table
 
 
 def add(parser: Parser) -> None:
-    parser.usage = (
-        "ironlaw ledger show [--lab LAB] [--json] | export [FILE] [--force] [--rescue] | import FILE"
-        " | certificate [FILE] [--force] | verify [FILE] [--against FILE] | repair | reset | path"
+    parser.usage = "\n".join(
+        f"ironlaw ledger {act}"
+        for act in (
+            "show [--lab LAB] [--json]",
+            "export [FILE] [--force] [--rescue]",
+            "import FILE",
+            "certificate [FILE] [--force]",
+            "verify [FILE] [--against FILE]",
+            "repair | reset | path",
+        )
     )
     parser.add_argument(
         "act",

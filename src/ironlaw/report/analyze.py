@@ -172,7 +172,7 @@ class Analyze(Question):
     arguments: tuple[str, ...] = several(str, (), again=True, metavar="ARG", group=SCRIPTS, about="what the script itself is called with")
     steps: int = whole(STEPS, metavar="N", group=SCRIPTS, about=f"look at the Nth optimiser step, or call (default {STEPS})")
     world: int | None = whole(
-        None, metavar="N", group=SCRIPTS, about="as rank 0 of N that are pretended, for DDP, FSDP2 and other collectives"
+        None, metavar="N", group=SCRIPTS, about="as rank 0 of N pretended ranks, for DDP, FSDP2 and other collectives"
     )
     host: Host | None = same(Launching, "host")  # noqa: RUF009  a field, as all of them
     launch: float | None = same(Launching, "launch")
