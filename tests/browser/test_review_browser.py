@@ -135,7 +135,7 @@ def test_ticks_and_texts_survive_a_reload(beginner: str, shared_ledger: Ledger, 
     unfold(page)
     writing, checklist = page.locator(".il-writing"), page.locator(".il-checklist")
     writing.get_by_label(re.compile("^1. What surprised")).fill("That ReLU waits for memory.")
-    writing.get_by_role("button", name="Keep answer 1").click()
+    writing.get_by_role("button", name="Save answer 1").click()
     expect(writing).to_contain_text("5 words")
     writing.get_by_label(re.compile("^4. Name one topic")).fill("Guards.")
     page.keyboard.press("Tab")  # leaving the field keeps it

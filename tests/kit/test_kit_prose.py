@@ -67,7 +67,7 @@ def test_figures_have_light_units_and_do_not_break():
 
 def test_figures_of_one_sum_have_one_unit():
     texts = [re.sub(r"<[^>]+>", "", text).replace("\u202f", " ") for text in amounts((16.1e9, 5.37e8, 8.4e6, 0.0), "B")]
-    assert texts == ["16.1 GB", "0.537 GB", "0.0084 GB", "0 GB"]
+    assert texts == ["16.1 GB", "0.537 GB", "8.4 MB", "0 GB"]
     assert "152,588" in times(152587.9, 6)
 
 

@@ -30,7 +30,7 @@ SAID = {"act1": "x4", "act1_reflection": "place", "act2": "all"}
 
 def test_the_ring_of_the_story(bench):
     view = bench.piece("act1.instrument").view
-    assert cards(view)["Everything waits for"] == "ports" and cards(view)["Times as long"].startswith("1")
+    assert cards(view)["Everything waits for"] == "ports" and cards(view)["Slowdown"].startswith("1")
     drawn = figure(view, "fabric")
     assert {row[1] for row in drawn["table"]["rows"]} == {"12.5%"} and len(drawn["table"]["rows"]) == 32
     assert {mark["colour"] for mark in drawn["marks"] if mark["id"].startswith("up-")} == {"good"}
@@ -166,7 +166,7 @@ def test_one_wire_on_the_learners_machine(page, run):
     assert (slots["shared"], slots["own"]) == ("1×", "8×")
     page.send("context", value="loopback")
     view = page.piece("act1.instrument").view
-    assert cards(view)["Times as long"] == "8×" and len(figure(view, "fabric")["table"]["rows"]) == 8
+    assert cards(view)["Slowdown"] == "8×" and len(figure(view, "fabric")["table"]["rows"]) == 8
 
 
 # --- words that were false

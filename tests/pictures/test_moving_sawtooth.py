@@ -30,7 +30,7 @@ def test_a_day_by_hand():
     """Work of an hour, saves of six minutes; a failure at 2 h 30 min loses 18 min, and the restart takes 12."""
     day = tuple(strip([9000.0], 3600.0, 360.0, 720.0, 6 * 3600.0))
     motion = sawtooth(day, 3600.0)
-    assert motion.title == "1 failure leaves 5\u202fh of work from 6\u202fh"
+    assert motion.title == "1 failure leaves 5\u202fh of work in 6\u202fh"
     assert "18\u202fmin since the last save is lost" in " ".join(text for _, text in motion.events)
 
 

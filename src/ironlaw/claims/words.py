@@ -13,6 +13,7 @@ from ironlaw.claims.reading import DEFAULT, Reading
 from ironlaw.units import DECIMAL, UNITS, joined, show, significant
 
 COUNTS = ("parameters", "calls")  # nobody reads millions of them to the last digit
+COUNT = re.compile(r"\b\d{4,}(?= [a-z]+s\b)")  # 1152 sequences
 RATES = ("FLOP/s", "OP/s", "B/s")  # whose prefix is the one that people use for the machine: 1,979 TFLOP/s
 
 
@@ -30,8 +31,9 @@ def recorded(reading: Reading, key: str) -> Any:
 
 
 def describe(reading: Reading, keys: Iterable[str]) -> str:
-    """The premises of a reading, in words."""
-    return ", ".join(premises.value_text(key, reading.get(key)) for key in keys if key != "row" and reading.get(key) != DEFAULT)
+    """The premises of a reading, in words; a count that its source writes `1152 sequences` reads 1,152."""
+    text = ", ".join(premises.value_text(key, reading.get(key)) for key in keys if key != "row" and reading.get(key) != DEFAULT)
+    return COUNT.sub(lambda match: f"{int(match[0]):,}", text)
 
 
 def prefix_said(text: str, unit: str) -> str:
@@ -41,7 +43,10 @@ def prefix_said(text: str, unit: str) -> str:
 
 
 def shown(value: float, unit: str, digits: int = 3, prefix: str = "") -> str:
-    """A claim's figure to read: `512 KiB` where it is a round binary number, `1 kernel`, `N = 279`; inf is "never". `prefix`: if any."""
+    """A claim's figure to read: `512 KiB` where it is a round binary number, `1 kernel`, `N = 279`, `perplexity 8.05`; inf is "never".
+
+    `prefix`: if any.
+    """
     if math.isinf(value):
         return "never"
     if unit == "B" and value >= 1024 and value % 1024 == 0 and value < 1000 * 1024:
@@ -52,7 +57,9 @@ def shown(value: float, unit: str, digits: int = 3, prefix: str = "") -> str:
     if unit in COUNTS and value >= 1e6:
         size, word = (1e9, "billion") if value >= 1e9 else (1e6, "million")
         number = f"{significant(value / size, digits)} {word}"
-    if unit == "N":
-        return f"N\u202f=\u202f{number}"
+    if unit in ("N", "ε"):
+        return f"{unit}\u202f=\u202f{number}"
+    if unit == "perplexity":
+        return f"perplexity\u00a0{number}"
     first, gap, rest = unit.partition(" ")
     return joined(number, f"{first.removesuffix('s') if number == '1' else first}{gap}{rest}")

@@ -46,7 +46,10 @@ def add(parser: Parser) -> None:
         help=f"port to listen on (default {DEFAULT}); the next free one if it is taken",
     )
     parser.add_argument(
-        "--pages", metavar="N", type=pages, help=f"how many labs may be open at once (default {PAGES}); a further one is refused with a message"
+        "--pages",
+        metavar="N",
+        type=pages,
+        help=f"how many labs may be open at once (default {PAGES}); one more gets a message",
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
     who = parser.add_mutually_exclusive_group()

@@ -26,8 +26,7 @@ NEW = 10  # cards never answered that one sitting brings
 
 def add(parser: Parser) -> None:
     parser.usage = "\n".join(
-        f"ironlaw review {act}"
-        for act in ("[--topic TOPIC] [--new N] [--seed N]", "--list [--topic TOPIC] [--json]", "--stats [--json]")
+        f"ironlaw review {act}" for act in ("[--topic TOPIC] [--new N] [--seed N]", "--list [--topic TOPIC] [--json]", "--stats [--json]")
     )
     parser.add_argument("--topic", metavar="TOPIC", help="only cards on this topic; `--list` names the topics")
     parser.add_argument("--new", metavar="N", type=size, help=f"at most N cards you have never answered (default {NEW})")

@@ -117,6 +117,12 @@ def receipt(lab: Lab, fields: Mapping[str, Any]) -> saves.Receipt:
     return saves.receipt(lab.ledger, lab.progress.design, designed(lab, fields), lab.trouble)
 
 
+def _task(text: str) -> str:
+    """As the receipt has it, beside the words “Your task”."""
+    own = text.strip().removeprefix("Your task: ")
+    return own[:1].upper() + own[1:]
+
+
 def save_button(lab: Lab, fields: Design) -> str:
     """HTML of the one control that writes a design."""
     acts = ActCounter()
@@ -131,7 +137,7 @@ def save_button(lab: Lab, fields: Design) -> str:
                 instrument.rename(lab.progress.store(name))
             lab.changed()
         now = receipt(lab, fields())
-        rows = [design.stored() | {"task": lab.aims[name].task} for name, design in built(lab).items()]
+        rows = [design.stored() | {"task": _task(lab.aims[name].task)} for name, design in built(lab).items()]
         return {"saved": now.saved, "changed": now.changed, "time": now.time, "where": now.where, "built": rows}
 
     return str(lab.element("save", Piece("save", {"id": "save", "designed": bool(lab.aims)}, compute)))

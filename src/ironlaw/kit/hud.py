@@ -19,7 +19,9 @@ LOCKED = "locked"  # it opens with the act before
 HEARD = re.compile(r'<span class="il-hearing">[^<]*</span>')  # said to the ear, beside what the eye sees
 TAG = re.compile(r"<[^>]*>")
 SAID = "you said "
+PREDICTED = "predicted"
 LONGEST = 24  # characters of a prediction that the bar has room for
+BRIEF = 9  # on a phone; a longer one is there by its mark alone
 Item = tuple[str, str, str]  # label, value, tone ("" | good | warn | fail)
 
 
@@ -34,7 +36,7 @@ def prediction(label: str, said: str | None, is_open: bool = True) -> Item:
         return label, OPEN if is_open else LOCKED, ""
     text = plain_text(said)
     short = next((part for part in (text.partition(":")[0], text.partition(",")[0]) if len(part) <= LONGEST), "")
-    return label, f"{SAID}{short}".rstrip(".") if short else "predicted", ""
+    return label, f"{SAID}{short}".rstrip(".") if short else PREDICTED, ""
 
 
 def design(meets: bool) -> Item:
@@ -74,5 +76,8 @@ def _cell(label: str, value: str, tone: str) -> str:
     classes = f' class="il-{name}"' if name else ""
     # where there is no room the mark stands alone, and a prediction without these words
     said = f'<span class="il-said">{SAID}</span>' if value.startswith(SAID) else ""
-    words = f'<span class="il-word">{escape(value)}</span>' if tone else f"{said}{escape(value.removeprefix(SAID))}"
+    text = escape(value.removeprefix(SAID))
+    if (said or value == PREDICTED) and len(value.removeprefix(SAID)) >= BRIEF:
+        text = f'<span class="il-long">{text}</span><span class="il-brief" aria-hidden="true">◆</span>'
+    words = f'<span class="il-word">{escape(value)}</span>' if tone else f"{said}{text}"
     return f"<div{classes}><dt>{escape(label)}</dt> <dd>{mark}{words}</dd></div>"

@@ -60,7 +60,7 @@ class Words(Mapping[str, str]):
         names = list(names)
         needed = {name: self.slots(name) for name in names}
         given = {**(optional or {}), **slots}
-        values = {**self.premises, **{key: value if isinstance(value, Markup) else plain(str(value)) for key, value in given.items()}}
+        values = {**self.premises, **{key: value if isinstance(value, Markup) else plain(_text(value)) for key, value in given.items()}}
         for name, needs in needed.items():
             missing = sorted(needs - values.keys())
             if missing:
@@ -91,6 +91,11 @@ def load(path: Path, premises: Mapping[str, str] | None = None) -> Words:
     if not sections:
         raise BadRegistry(f"{where} has no sections; begin one with `## id`")
     return Words(sections, premises, where)
+
+
+def _text(value: object) -> str:
+    """A count as it is read: 1,152. What is no count, such as a year, comes as text."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _list(names: Iterable[str], form: str = "{}") -> str:

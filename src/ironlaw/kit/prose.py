@@ -21,8 +21,8 @@ ABOUT = "about "  # before a figure with few digits
 # after a number that the words spell out
 UNIT = re.compile(r"(?<=\d) (?=(?:USD\b|points\b|dB\b|min\b|h\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|Wh?|J)\b))")
 EQUALS = re.compile(r"(?<=[\w>]) ([=≤≥]) (?=[\w<])")  # "N = 4,096" stays on one line
-# a lab, a network, a date: no line ends at their hyphen
-NAMES = re.compile(r"\b(?:V2-\d\d|WideResNet-\d+-\d+|\d{4}-\d\d(?:-\d\d)?)\b(?![^<]*>)")
+# a lab, a network, a date, a model: no line ends inside
+NAMES = re.compile(r"\b(?:Llama \d(?:\.\d)? \d+B|PCI Express|V2-\d\d|WideResNet-\d+-\d+|\d{4}-\d\d(?:-\d\d)?)\b(?![^<]*>)")
 PARAGRAPH = re.compile(r"\A<p>((?:(?!</?p\b).)*)</p>\Z", re.DOTALL)
 # A term keeps its colour in sentences too.
 TERMS = (("D/BW", "memory"), ("O/R", "compute"), ("<em>L</em>", "overhead"))
@@ -55,7 +55,7 @@ def plain(text: str) -> Markup:
 
 def html(markdown: str) -> Markup:
     """HTML of a Markdown text, a passage: terms of the glossary are marked where it uses them first, and no line ends before a unit."""
-    return Markup(whole_names(mark(UNIT.sub(NARROW, _html(markdown)))))
+    return Markup(mark(whole_names(UNIT.sub(NARROW, _html(markdown)))))
 
 
 def whole_names(text: str) -> str:

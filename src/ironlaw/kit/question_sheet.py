@@ -132,7 +132,7 @@ def load(path: Path) -> Sheet:
     data, where = read(path), f"{path.parent.name}/{path.name}"
     tables = {name: table for name, table in data.items() if name not in ("lab", "given", "context")}
     questions = {name: _question(where, name, table) for name, table in tables.items()}
-    premises = {name: str(value) for name, value in data.get("given", {}).items()}
+    premises = {name: f"{value:,}" if type(value) is int else str(value) for name, value in data.get("given", {}).items()}
     known = [str(entry.get("device") or entry.get("data")) for entry in data.get("context", ())]
     for name, question in questions.items():
         if question.context and question.context not in known:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from html import unescape
 from pathlib import Path
 
 from ironlaw.errors import IronlawError
@@ -31,14 +32,15 @@ class Asked:
         return " ".join(whole) if any(one.endswith("?") for one in whole) else self.text
 
 
-def plain(markdown: str) -> str:
-    """One line without marks; a figure that only the lab fills in is an ellipsis."""
-    return " ".join(MARKS.sub(r"\1", SLOT.sub(BLANK, markdown)).split())
+def plain(markdown: str, premises: Mapping[str, str] | None = None) -> str:
+    """One line without marks; a figure that is no premise, so that only the lab fills it in, is an ellipsis."""
+    given = premises or {}
+    return " ".join(MARKS.sub(r"\1", SLOT.sub(lambda match: unescape(given.get(match[1], BLANK)), markdown)).split())
 
 
 def text_of(question: question_sheet.Question, text: lab_words.Words) -> str:
     names = (f"{question.name}.question", f"{question.name}.ask")
-    return plain(next((text.sections[name] for name in names if name in text.sections), ""))
+    return plain(next((text.sections[name] for name in names if name in text.sections), ""), text.premises)
 
 
 @cache

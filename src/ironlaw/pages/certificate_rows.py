@@ -68,7 +68,12 @@ def _design(design: Mapping[str, Any]) -> str:
 
 
 def _outcome(held: Mapping[str, Any]) -> str:
-    return "✓ meets the goal" if held.get("meets") is True else f"does not meet the goal ({escape(str(held.get('title', '')))})"
+    return "✓ meets the goal" if held.get("meets") is True else f"does not meet the goal: {escape(_inside(str(held.get('title', ''))))}"
+
+
+def _inside(title: str) -> str:
+    """A title inside a sentence: `Too little profit` begins small, `P99 is too high` does not."""
+    return title[:1].lower() + title[1:] if title[1:2].islower() or title[1:2] == " " else title
 
 
 def _fields(design: Mapping[str, Any]) -> str:

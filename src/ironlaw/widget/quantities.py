@@ -23,10 +23,18 @@ def percent(share: float) -> str:
 
 
 def in_one_unit(values: Iterable[float], unit: str) -> Callable[[float], str]:
-    """A way to write figures that stand side by side: all with the prefix of the largest, `0.328 µs` beside `33.6 µs`."""
+    """A way to write figures that stand side by side: all with the prefix of the largest, `0.328 µs` beside `33.6 µs`.
+
+    One that would be less than a hundredth of it has its own, `8.66 MB`.
+    """
     name = show(max(values), unit).rpartition(" ")[2]
     factor = parse(f"1 {name}")
-    return lambda value: f"{significant(value / factor)}{THIN}{name}"
+
+    def write(value: float) -> str:
+        tiny = 0 < abs(value) < factor / 100
+        return format_quantity(value, unit) if tiny else f"{significant(value / factor)}{THIN}{name}"
+
+    return write
 
 
 @lru_cache(maxsize=8192)

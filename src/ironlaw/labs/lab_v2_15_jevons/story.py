@@ -10,4 +10,4 @@ from ironlaw.kit.question_sheet import load
 
 @cache
 def given(name: str) -> float:
-    return float(load(Path(__file__).with_name("questions.toml")).premises[name])
+    return float(load(Path(__file__).with_name("questions.toml")).premises[name].replace(",", ""))

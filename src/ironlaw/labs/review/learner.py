@@ -50,8 +50,8 @@ def held_beliefs(lab: Review) -> Any:
 def _belief(one: beliefs.HeldBelief) -> str:
     example = beliefs.counterexample(one.belief)
     source = f"Evidence: {example.source}" if example.source else "Computed by the engine now"
-    where = ", ".join(_where(name) for name in one.where)
-    times = "once" if one.times == 1 else f"{one.times} times"
+    where = " and ".join(_where(name) for name in one.where)
+    times = {1: "once", 2: "twice"}.get(one.times, f"{one.times} times")
     history = (
         f"Chosen {times} with a confidence of {SURE} or more, {escape(where)}. Answer a card about it correctly, and it leaves this list."
     )

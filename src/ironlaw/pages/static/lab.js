@@ -113,8 +113,15 @@
       else link.removeAttribute("aria-current");
       if (now) for (const act of document.querySelectorAll(".il-rail .il-act")) act.classList.toggle("il-here", act.contains(item));
     }
+    document.body.classList.toggle("il-own-device", ownDevice(here?.place.id ?? ""));
     // without a server the banner comes and goes, and the page moves by itself
     if (settled && (!lost || performance.now() - acted < RECENT)) remember();
+  }
+
+  // An instrument whose question names the device, among others that follow the context: the HUD's would be another one.
+  function ownDevice(place) {
+    const instrument = document.getElementById(place.replace(/-[a-z]+$/, "-instrument"));
+    return Boolean(instrument && !instrument.querySelector(".il-toggle") && document.querySelector(".il-step-instrument .il-toggle"));
   }
 
   const soon = () => (frame ||= requestAnimationFrame(follow));

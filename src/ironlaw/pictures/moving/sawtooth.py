@@ -53,7 +53,7 @@ def sawtooth(stretches: Sequence[Stretch], interval: float, id: str = "sawtooth"
     done, safe = progress(stretches, interval)
     failed = failures(stretches)
     useful = safe[-1][1]
-    title = f"{_failures(len(failed))} {'leaves' if len(failed) == 1 else 'leave'} {_hours(useful)} of work from {_hours(end)}"
+    title = f"{_failures(len(failed))} {'leaves' if len(failed) == 1 else 'leave'} {_hours(useful)} of work in {_hours(end)}"
     drawn = list(stretches) if len(stretches) <= BARS else list(cells(stretches, end / CELLS / 4))
     kinds = {stretch.kind for stretch in drawn}
     looks = [{"colour": colour, "pattern": pattern, "label": name} for kind, (name, colour, pattern) in LOOK.items() if kind in kinds]

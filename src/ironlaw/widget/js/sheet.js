@@ -52,7 +52,7 @@ function writingPiece(ctx) {
     spec.prompts.map((prompt, i) => h("div", { key: prompt.id, class: "il-dial il-prompt" },
       h("label", { for: `${ui.id}-${prompt.id}` }, `${i + 1}. ${prompt.says}`),
       h("textarea", { id: `${ui.id}-${prompt.id}`, rows: 5, maxlength: spec.most, value: textOf(prompt.id), oninput: type(prompt.id), onchange: () => keep(prompt.id) }),
-      h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button", "aria-label": `Keep answer ${i + 1}`, onclick: () => keep(prompt.id) }, "Keep"),
+      h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button", "aria-label": `Save answer ${i + 1}`, onclick: () => keep(prompt.id) }, "Save"),
         h("span", { class: "il-hint", role: "status" }, status(prompt.id))),
       view.after?.[prompt.id] ? h("p", { class: "il-hint", role: "status" }, view.after[prompt.id]) : null)),
     h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button", onclick: save }, "Download as Markdown"),

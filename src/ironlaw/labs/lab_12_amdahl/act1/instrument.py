@@ -130,7 +130,7 @@ def formula(chosen: Pass, part: str, factor: float, overlap: bool) -> str:
         top, bottom = (f"max({', '.join(str(kit.amount(each, 's')) for each in lanes.values())})" for lanes in (before, now))
         return line("<i>S</i> =", fraction("max <i>t</i>", "max <i>t</i>/<i>s</i>"), "=", fraction(top, bottom), "=", result)
     share = chosen.share(part)
-    bottom = f"{1 - share:.4f} + {share:.4f} / {factor:.4g}"
+    bottom = f"{1 - share:.4f} + {share:.4f} / {significant(factor, 4)}"
     law = fraction("1", f"(1 − <i>f</i>) + {term('compute', '<i>f</i>/<i>s</i>')}")
     return line("<i>S</i> =", law, "=", fraction("1", bottom), "=", result)
 

@@ -35,7 +35,7 @@ def slots(run: kit.Measured) -> dict[str, object]:
     closed, users = p99(run, omission.CLOSED), p99(run, omission.OPEN)
     return {
         "stall": kit.amount(omission.STALL_S, "s"), "closed": kit.amount(closed, "s"), "open": kit.amount(users, "s"),
-        "times": kit.times(users / closed), "rate": f"{omission.RATE:.0f}",
+        "times": kit.times(users / closed), "rate": f"{omission.RATE:,.0f}",
     }  # fmt: skip
 
 

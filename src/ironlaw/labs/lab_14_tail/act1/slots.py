@@ -25,7 +25,7 @@ def message() -> dict[str, object]:
 def lock() -> dict[str, object]:
     case = Case()
     return {
-        "service": _s(case.service), "stall": _s(case.stall), "period": _s(case.period), "rate": f"{case.rate:.0f}",
+        "service": _s(case.service), "stall": _s(case.stall), "period": _s(case.period), "rate": f"{case.rate:,.0f}",
         "tester": _s(case.tester.quantile(0.99)),
     }  # fmt: skip
 

@@ -58,7 +58,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     slow = setting.factor > 1 + 1e-9
     return [
         kit.card("Time", setting.seconds, "s"),
-        kit.card("Times as long", setting.factor, "×", tone="bad" if slow else "good", note="as with ports alone"),
+        kit.card("Slowdown", setting.factor, "×", tone="bad" if slow else "good", note="over its ports alone"),
         kit.text_card("Everything waits for", WAITS[setting.busiest], note=figures.TIERS[setting.busiest]),
         kit.card("Across the middle", setting.fabric.across, "B/s", note="each way, if well spread"),
     ]

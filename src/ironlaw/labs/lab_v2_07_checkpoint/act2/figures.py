@@ -22,7 +22,7 @@ COUNTS = tuple(FEWEST * 2 ** (k / 2) for k in range(19) if FEWEST * 2 ** (k / 2)
 WASTED = {"writing": "saving", "lost": "lost work", "restart": "detecting and restarting", "storage": "saving"}
 FEWEST_SPARES = 8  # hosts that even a small job keeps, where the plan has as many
 LEAST = 1e-4  # a share of the time that can't be seen
-OWN, BEST, FAR, NEAR_HOST, NEAR_OTHER = "as set", "at the best intervals", "far saves alone", "with host memory", "with a neighbour's"
+OWN, BEST, FAR, NEAR_HOST, NEAR_OTHER = "as set", "at the best intervals", "far saves alone", "with host memory", "with a neighbour's too"
 
 
 def parts(plan: Plan) -> list[Part]:

@@ -118,5 +118,5 @@ def here(lab: kit.Lab) -> Figure | None:
     return lines(
         series, Axis("log", "tokens generated", "", (10.0, 200.0)), Axis("log", "time", "s", (low / 2, high * 2)),
         "A small decoder on this machine", local={kv_decode.WAYS[way]: points for way, points in times.items()},
-        note=f"{format_quantity(without / with_cache, '×')} as long without, at {n:.0f} tokens", id="here",
+        note=f"{format_quantity(without / with_cache, '×')} as long without, at {n:,.0f} tokens", id="here",
     )  # fmt: skip

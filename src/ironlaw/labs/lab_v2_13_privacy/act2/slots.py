@@ -68,7 +68,7 @@ def read_right(records: int) -> str:
 def peek() -> dict[str, object]:
     one = premise()
     return {
-        "before": kit.amount(one.epsilon), "runs": RUNS, "tuned": kit.amount(changes(one)["tuning"]), "parameters": f"{FEATURES * CLASSES}",
+        "before": kit.amount(one.epsilon), "runs": RUNS, "tuned": kit.amount(changes(one)["tuning"]), "parameters": FEATURES * CLASSES,
         "ground": significant(one.ground), "signal": significant(one.signal), "ratio": kit.amount(one.ratio),
         "batch": significant(one.batch),
         "noise": kit.amount(one.noise), "clip": kit.amount(one.clip),

@@ -61,7 +61,7 @@ def cards(report: Report) -> list[dict[str, Any]]:
 
 
 def formula(report: Report) -> str:
-    names = " × ".join(f"<i>{one.name}</i>" for one in report.factors)
+    names = " × ".join(one.name for one in report.factors)
     shares = " × ".join(significant(one.share) for one in report.factors)
     peak, useful = f"{significant(report.peak / 1e6)} million ×", f"= <b>{significant(report.useful / 1e6)} million</b>"
     return line("useful tokens per second = peak ×", names) + line("=", peak, shares, useful)
