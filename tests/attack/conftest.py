@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+import quick_commits  # noqa: F401  what is killed or unplugged (test_ledger_kills.py) has a process of its own, which waits for the disk
 from starlette.testclient import TestClient
 
 FIGURES = pytest.StashKey[list[str]]()

@@ -4,7 +4,9 @@ import json
 import os
 import re
 import threading
+import time
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -73,7 +75,7 @@ def learner(chromium: Browser, server: soak.Server, home: Path) -> Iterator[Brow
 
 
 class Elsewhere:
-    """A server of somebody else; `html` is its page, `got` what was sent to it."""
+    """A server of somebody else; `pages` are its pages by path, `got` what was sent to it and from which of them."""
 
     def __init__(self) -> None:
         outer = self
@@ -83,17 +85,18 @@ class Elsewhere:
                 self.send_response(200)
                 self.send_header("content-type", "text/html")
                 self.end_headers()
-                self.wfile.write(outer.html.encode())
+                self.wfile.write(outer.pages[self.path].encode())
 
             def do_POST(self) -> None:
-                outer.got.append(self.rfile.read(int(self.headers.get("content-length") or 0)))
+                outer.got.append((self.headers.get("referer"), self.rfile.read(int(self.headers.get("content-length") or 0))))
                 self.send_response(204)
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.html, self.got = "", []
+        self.pages: dict[str, str] = {}
+        self.got: list[tuple[str | None, bytes]] = []
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -111,17 +114,36 @@ def events(home: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("host", ["evil.test", "127.0.0.1"])  # another site, and another port of this one: the cookie goes along
-@pytest.mark.parametrize("way", WAYS)
-def test_nothing_is_written_and_nothing_read(
-    learner: BrowserContext, server: soak.Server, home: Path, elsewhere: Elsewhere, way: str, host: str
-):
+def test_nothing_is_written_and_nothing_read(learner: BrowserContext, server: soak.Server, home: Path, elsewhere: Elsewhere, host: str):
+    """Every way from a page of its own, all at a time; each has asked the server, and has its answer, before the ledger is looked at."""
     before, threads = events(home), server.held()["threads"]
-    elsewhere.html = WAYS[way].format(url=server.url, ws=server.url.replace("http", "ws", 1), session=SESSION)
     elsewhere.got.clear()
-    page = learner.new_page()
-    page.goto(f"http://{host}:{elsewhere.server.server_port}/")
-    page.wait_for_timeout(700)
-    page.close()
+    asked, unanswered = {way: [] for way in WAYS}, []
+    pages = {way: learner.new_page() for way in WAYS}
+
+    def ask(way, request):
+        if request.url.startswith(server.url):
+            asked[way].append(request)
+            unanswered.append(request)
+
+    def answered(request):
+        if request in unanswered:
+            unanswered.remove(request)
+
+    for way, page in pages.items():
+        page.on("request", partial(ask, way))
+        page.on("requestfinished", answered)
+        page.on("requestfailed", answered)
+        page.on("websocket", lambda socket, way=way: asked[way].append(socket))
+        elsewhere.pages[f"/{way}"] = WAYS[way].format(url=server.url, ws=server.url.replace("http", "ws", 1), session=SESSION)
+        page.goto(f"http://{host}:{elsewhere.server.server_port}/{way}", wait_until="commit")
+    patience = time.monotonic() + 120
+    while unanswered or not all(asked.values()):
+        assert time.monotonic() < patience, (asked, unanswered)
+        page.wait_for_timeout(50)
+    page.wait_for_timeout(300)  # what a page would do with an answer
+    for page in pages.values():
+        page.close()
     assert events(home) == before
     assert elsewhere.got == []
     assert server.held()["threads"] < threads + 6
@@ -186,7 +208,7 @@ def deep(page: Page, selector: str) -> int:
 
 
 def test_links_of_other_pages_lead_to_the_door(learner: BrowserContext, server: soak.Server, elsewhere: Elsewhere):
-    elsewhere.html = f'<a id="x" href="{server.url}/lab/lab_01_magnitude/">x</a>'
+    elsewhere.pages["/"] = f'<a id="x" href="{server.url}/lab/lab_01_magnitude/">x</a>'
     page = learner.new_page()
     page.goto(f"http://evil.test:{elsewhere.server.server_port}/")
     page.locator("#x").click()
