@@ -36,7 +36,10 @@ def prediction(label: str, said: str | None, is_open: bool = True) -> Item:
         return label, OPEN if is_open else LOCKED, ""
     text = plain_text(said)
     short = next((part for part in (text.partition(":")[0], text.partition(",")[0]) if len(part) <= LONGEST), "")
-    return label, f"{SAID}{short}".rstrip(".") if short else PREDICTED, ""
+    if not short:
+        return label, PREDICTED, ""
+    short = short.rstrip(".")
+    return label, f"{SAID}“{short}”" if short[0].isalpha() and " " in short else f"{SAID}{short}", ""
 
 
 def design(meets: bool) -> Item:

@@ -52,8 +52,9 @@ def say(text: str = "", style: str = "", indent: int = 0) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    shown = Text(plain.clean(text), style)
-    console().print(Padding(shown, (0, 0, 0, indent), expand=False) if indent else shown)
+    screen = console()
+    shown = Text(plain.folded(plain.clean(text), int(screen.width) - indent), style)
+    screen.print(Padding(shown, (0, 0, 0, indent), expand=False) if indent else shown)
 
 
 def heading(text: str, more: str = "") -> None:
@@ -61,7 +62,11 @@ def heading(text: str, more: str = "") -> None:
         return plain.heading(text, more)
     from rich.text import Text
 
-    console().print(Text.assemble("\n", (plain.clean(text), STRONG), (f"  {plain.clean(more)}" if more else "", DIM)))
+    screen, name = console(), plain.clean(text)
+    whole = plain.folded(name + (f"  {plain.clean(more)}" if more else ""), int(screen.width))
+    shown = Text(f"\n{whole}", DIM)
+    shown.stylize(f"not dim {STRONG}", 1, 1 + len(name))
+    screen.print(shown)
 
 
 def table(
@@ -120,9 +125,18 @@ def pairs(rows: Iterable[tuple[str, Any]]) -> None:
     grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     grid.add_column(style=DIM, no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, value in rows:
-        grid.add_row(name, _cell(value))
-    console().print(grid)
+    screen, listed = console(), [(name, _cell(value)) for name, value in rows]
+    room = int(screen.width) - max((len(name) for name, _ in listed), default=0) - 2 * GAP
+    for name, value in listed:
+        grid.add_row(name, _folded(value, room))
+    screen.print(grid)
+
+
+def _folded(cell: Any, room: int) -> Any:
+    """A cell of one style in lines that hold figures and units together; one of several styles as it is."""
+    from rich.text import Text
+
+    return cell if cell.spans or len(cell.plain) <= room else Text(plain.folded(cell.plain, room), cell.style)
 
 
 def _cell(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,22 @@ from typing import Any
 CONTROL = {
     code: "\ufffd" for code in (*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)) if chr(code) not in "\n\t"
 }
+
+
+# where no line ends: before a unit, and inside `8.03 G parameters`
+WHOLE = re.compile(r"(?<=\d) (?=(?:(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|Wh?|J|min|h|d)\b|[kMG] parameters))|(?<=\d [kMG]) (?=parameters)")
+HELD = "\ue000"  # stands for such a space while lines are broken
+NUMBERED = re.compile(r"\d+\. ")
+
+
+def folded(text: str, room: int) -> str:
+    """The same words in lines of at most `room`; a numbered one goes on under its first word."""
+    lines = []
+    for line in text.split("\n"):
+        later = " " * len(found[0]) if (found := NUMBERED.match(line)) else ""
+        broken = textwrap.wrap(WHOLE.sub(HELD, line), max(room, 40), subsequent_indent=later, break_on_hyphens=False)
+        lines += [line] if len(line) <= room else broken
+    return "\n".join(lines).replace(HELD, " ")
 
 
 def clean(text: str) -> str:
@@ -23,11 +40,11 @@ def width() -> int:
 
 def say(text: str = "", indent: int = 0) -> None:
     start, text = " " * indent, clean(text)
-    print("\n".join(textwrap.wrap(text, max(width(), 40), initial_indent=start, subsequent_indent=start)) if text else "")
+    print(textwrap.indent(folded(text, width() - indent), start) if text else "")
 
 
 def heading(text: str, more: str = "") -> None:
-    print(f"\n{clean(text)}" + (f"  {clean(more)}" if more else ""))
+    print("\n" + folded(clean(text) + (f"  {clean(more)}" if more else ""), width()))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Sequence[str] = (), sections: Iterable[int] = ()) -> None:

@@ -113,15 +113,17 @@
       else link.removeAttribute("aria-current");
       if (now) for (const act of document.querySelectorAll(".il-rail .il-act")) act.classList.toggle("il-here", act.contains(item));
     }
-    document.body.classList.toggle("il-own-device", ownDevice(here?.place.id ?? ""));
+    document.body.classList.toggle("il-own-device", ownDevice(line));
     // without a server the banner comes and goes, and the page moves by itself
     if (settled && (!lost || performance.now() - acted < RECENT)) remember();
   }
 
-  // An instrument whose question names the device, among others that follow the context: the HUD's would be another one.
-  function ownDevice(place) {
-    const instrument = document.getElementById(place.replace(/-[a-z]+$/, "-instrument"));
-    return Boolean(instrument && !instrument.querySelector(".il-toggle") && document.querySelector(".il-step-instrument .il-toggle"));
+  // In view is an instrument whose question names the device, among others that follow the context: the HUD's would be another one.
+  function ownDevice(line) {
+    const instruments = [...document.querySelectorAll(".il-step-instrument")];
+    const inView = ({ top, bottom }) => top <= line && bottom > line;
+    const here = instruments.find((each) => inView(each.getBoundingClientRect()));
+    return Boolean(here && !here.querySelector(".il-toggle") && instruments.some((each) => each.querySelector(".il-toggle")));
   }
 
   const soon = () => (frame ||= requestAnimationFrame(follow));
