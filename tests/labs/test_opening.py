@@ -33,7 +33,7 @@ for slug in sorted(path.parent.name for path in LABS.glob("lab_*/lab.py")):
     seen[slug] = modules()
 print(json.dumps(seen))
 """
-FRONT_ENDS = ("cli", "server", "pages", "command")
+FRONT_ENDS = ("cli", "server", "pages", "command", "own_labs")
 LATER = (
     "calibration.fit", "claims.judging", "claims.reading", "backends.cuda.lowering", "kit.claim_panel", "kit.ending", "kit.complete_runs",
     "kit.reflect", "kit.reveal", "ledger.damage", "report", "study", "tracing",

@@ -39,9 +39,14 @@ def folder(name: str | Path) -> Path:
     if path.is_absolute():
         return path
     slugs = sorted(script.parent.name for script in LABS.glob("*/lab.py"))
-    if str(name) not in slugs:
+    if str(name) in slugs:
+        return LABS / str(name)
+    from ironlaw import own_labs  # few have labs of their own
+
+    own = own_labs.folder_of(str(name))
+    if own is None:
         raise unknown("lab", name, slugs, f"ironlaw lab new {name}")
-    return LABS / str(name)
+    return own
 
 
 def open(name: str | Path, ledger: Any = None) -> Lab:

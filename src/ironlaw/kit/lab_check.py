@@ -62,8 +62,9 @@ def problems(name: str | Path, run: bool = True) -> list[str]:
 
 
 def _beliefs(folder: Path) -> set[str]:
-    path = folder.parent / "misconceptions.toml"
-    return set(read(path if path.exists() else labs.LABS / "misconceptions.toml"))
+    """Ours, and those of the labs that this one stands among."""
+    own = folder.parent / "misconceptions.toml"
+    return set(read(labs.LABS / "misconceptions.toml")) | (set(read(own)) if own.exists() else set())
 
 
 def _words(words: Words, names: Iterable[str] = ()) -> Iterator[str]:

@@ -34,7 +34,7 @@ class LabModule:
 
     @cached_property
     def _module(self) -> Any:
-        if self._folder.resolve().parent == PACKAGE:
+        if self._folder.resolve().parent == PACKAGE or _is_importable(self._folder):
             return import_module(self._loader.name)
         spec: Any = spec_from_loader(self._loader.name, self._loader)
         loaded = module_from_spec(spec)
@@ -43,3 +43,9 @@ class LabModule:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
+
+
+def _is_importable(folder: Path) -> bool:
+    from ironlaw.own_labs import importable  # few have labs of their own
+
+    return importable(folder)

@@ -10,7 +10,7 @@ GROUPS = {
     "Start": ("tour.md", "setup.md"),
     "Learn": ("labs.md", "review.md", "glossary.md", "errata.md"),
     "Use": ("analyze.md", "gate.md", "serving.md", "measure.md", "study.md", "designs.md", "ledger.md", "python.md", "cli.md"),
-    "Teach": ("class.md", "lms.md", "write-a-lab.md"),
+    "Teach": ("class.md", "lms.md", "hub.md", "write-a-lab.md"),
     "How far to trust it": ("physics.md", "cluster.md", "accuracy.md", "corpus.md", "transfer.md", "mutants.md", "security.md"),
 }
 GUIDES = "Use"

@@ -21,7 +21,7 @@ NUMBERS = "Lab numbers follow the chapters of the book, so some are missing; Vol
 
 def course_map(labs: Sequence[Lab], records: Records) -> str:
     """Empty unless some lab starts from another's design."""
-    numbered = [lab for lab in labs if lab_names.volume(lab.slug) and lab.ready]
+    numbered = [lab for lab in labs if lab_names.volume(lab.slug) and lab.ready and not lab.own]
     if not any(arcs(numbered)):
         return ""
     rows: dict[str, float] = {}  # lab -> how far down

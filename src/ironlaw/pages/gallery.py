@@ -28,6 +28,7 @@ STOP = """<details class="row ask" id="stop">
 <form method="post" action="/do/stop"><input type="hidden" name="token" value="{token}"><button class="grave">Stop</button></form>
 </details>
 """
+OWN = "From your instructor"  # labs that are not ironlaw's
 BETWEEN = "In between"  # the heading of what belongs to no volume, such as the review
 INSTALL = "<code>pip install ironlaw</code>, then <code>ironlaw labs</code>"
 
@@ -206,6 +207,10 @@ def course(labs: list[Lab], records: Records) -> str:
 
 def volumes(labs: list[Lab], records: Records) -> str:
     """A path of cards for each volume, under its heading where there are several."""
+    every, own = labs, [lab for lab in labs if lab.own]
+    if own:
+        labs = [lab for lab in labs if not lab.own]
+        return f'{volumes(labs, records)}\n<h2 class="volume" id="own-labs">{OWN}</h2>\n{_path(own, records, every)}'
     numbers = list(dict.fromkeys(lab_names.volume(lab.slug) for lab in labs))
     if len([number for number in numbers if number]) < 2:
         return _path(labs, records, labs)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ironlaw import lab_names
+from ironlaw import lab_names, own_labs
 
 LABS = Path(__file__).parent.parent / "labs"
 
@@ -27,6 +27,7 @@ class Lab:
     minutes: int = 40
     starts_from: tuple[str, ...] = ()
     error: str = ""
+    own: bool = False  # it is not ironlaw's
 
     @property
     def ready(self) -> bool:
@@ -35,7 +36,7 @@ class Lab:
     @property
     def name(self) -> str:
         """`Lab 01` for `lab_01_magnitude`; otherwise the start of the slug."""
-        return lab_names.name(self.slug) or self.slug.partition("_")[0].capitalize()
+        return lab_names.name(self.slug) or ("Lab" if self.own else self.slug.partition("_")[0].capitalize())
 
 
 def catalogue(folder: Path = LABS) -> list[Lab]:
@@ -44,15 +45,28 @@ def catalogue(folder: Path = LABS) -> list[Lab]:
     return sorted(labs, key=lambda lab: lab_names.order(lab.slug))
 
 
+def every_lab(folder: Path = LABS) -> list[Lab]:
+    """The labs of the folder; where that is our own, then those that an instructor has added (`ironlaw.own_labs`)."""
+    if folder != LABS:
+        return catalogue(folder)
+    return [*catalogue(), *(_own(lab) for lab in own_labs.found())]
+
+
+def _own(lab: own_labs.OwnLab) -> Lab:
+    if lab.fault:
+        return Lab(lab.slug, plain_title(lab.slug), lab.folder, error=lab.fault, own=True)
+    return replace(read(lab.folder), own=True)
+
+
 def find(name: str, folder: Path = LABS) -> Lab | None:
-    """The lab of that slug."""
-    return next((lab for lab in catalogue(folder) if lab.slug == name), None)
+    """The lab of that slug. One that can't be opened stands behind one of the same name that can."""
+    return min((lab for lab in every_lab(folder) if lab.slug == name), key=lambda lab: not lab.ready, default=None)
 
 
 def resolve(name: str, folder: Path = LABS) -> Lab | None:
     """The lab that a person means: `lab_01_magnitude`, `01`, `1`, `lab-01`, `magnitude`; `lab_v2_02_interconnect`, `v2_02`, `v2-2`."""
     key = name.lower().replace("-", "_").replace(" ", "_").removesuffix("/")
-    for lab in catalogue(folder):
+    for lab in every_lab(folder):
         number = lab_names.name(lab.slug).lower().removeprefix("lab ").replace("-", "_")
         short = re.sub(r"(^|_)0+", r"\1", number)
         if key in {lab.slug, number, short, f"lab_{number}", f"lab{number}", lab_names.subject(lab.slug)} - {""}:

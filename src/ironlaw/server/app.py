@@ -21,7 +21,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from ironlaw.errors import IronlawError
 from ironlaw.pages import widget
 from ironlaw.pages.gallery import JUPYTER, MESSAGES, SERVER, gallery, imported
-from ironlaw.pages.lab_catalogue import LABS, catalogue
+from ironlaw.pages.lab_catalogue import LABS, every_lab
 from ironlaw.pages.no_such_page import no_such_page
 from ironlaw.pages.page_templates import STATIC, static, theme
 from ironlaw.pages.records import Keeper
@@ -52,7 +52,7 @@ def create_app(
     HOSTED["explore"] = explored
 
     def show(message: str = "", wrong: dict[str, str] | None = None) -> Response:
-        listed = catalogue(labs_folder)
+        listed = every_lab(labs_folder)
         scripts = f"{widget_files()}{ahead() if any(lab.ready for lab in listed) else ''}"
         html = gallery(listed, keeper.records(), token, message, wrong, scripts, JUPYTER if proxy else SERVER, FIRST_PICTURE)
         return pages.response(html, 400 if wrong else 200)

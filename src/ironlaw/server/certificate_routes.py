@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from ironlaw.errors import IronlawError
-from ironlaw.pages.lab_catalogue import catalogue
+from ironlaw.pages.lab_catalogue import every_lab
 from ironlaw.pages.records import Keeper
 from ironlaw.server import pages
 from ironlaw.version import __version__
@@ -26,7 +26,7 @@ def routes(keeper: Keeper, labs: Path) -> list[BaseRoute]:
         from ironlaw.pages import certificate_page
 
         try:
-            return pages.response(certificate_page.page(issue(), catalogue(labs)))
+            return pages.response(certificate_page.page(issue(), every_lab(labs)))
         except IronlawError as error:
             return pages.response(certificate_page.trouble(str(error)), 503)
 

@@ -22,7 +22,7 @@ from starlette.websockets import WebSocket
 
 from ironlaw import command
 from ironlaw.pages import lab_page, widget
-from ironlaw.pages.lab_catalogue import LABS, Lab, catalogue, find
+from ironlaw.pages.lab_catalogue import LABS, Lab, every_lab, find
 from ironlaw.pages.no_such_page import no_such_page
 from ironlaw.pages.page_templates import static
 from ironlaw.server import glossary_routes, pages
@@ -49,10 +49,10 @@ class Labs:
 
     def warm(self) -> None:
         """Imports what the labs need, and opens each once for nobody. May be called from any thread."""
-        for lab in [lab for lab in catalogue(self.folder) if lab.ready]:
+        for lab in [lab for lab in every_lab(self.folder) if lab.ready]:
             self.wait()
             with suppress(Exception):  # reported by the lab when it is opened
-                prepare(lab, self.folder == LABS)
+                prepare(lab, self.folder == LABS and not lab.own)
 
     def close(self) -> None:
         """The labs' ledger, if a lab has opened one."""
