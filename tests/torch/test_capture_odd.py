@@ -158,3 +158,15 @@ def test_ops_that_are_not_everyday(call: Any, shape: tuple[int, ...], expected: 
 def test_broken_calls(call: Any, args: tuple[Any, ...], said: str) -> None:
     with pytest.raises(BadValue, match=said):
         il.capture(call, args)
+
+
+def test_an_error_of_several_lines_is_told_whole() -> None:
+    """PyTorch says which keys are missing below its first line."""
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        torch.nn.Linear(2, 2).load_state_dict({"wrong": x})
+        return x
+
+    with pytest.raises(il.IronlawError) as error:
+        il.capture(call, (torch.ones(2),))
+    assert 'Missing key(s) in state_dict: "weight", "bias"' in str(error.value) and "\n" not in str(error.value)

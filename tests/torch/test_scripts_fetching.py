@@ -132,6 +132,8 @@ def test_a_model_without_weights_is_sharded_and_then_filled(tmp_path):
     graph = captured(tmp_path, META, world=8)
     found = collectives(graph)
     assert found[("reduce_scatter", 8)] == 3 and found[("all_gather", 8)] in (5, 6)
+    assert found[("all_reduce", 8)] == 1  # the norm of all gradients, to clip them
+    assert {t.shape for op in graph.ops if op.kind == "foreach" for t in op.inputs if len(t.shape) == 2} == {(8, 64)}  # a rank's own rows
     assert {op.dtype for op in graph.ops if op.work.matmul_flops} == {"bf16"} and not graph.settings["unknown"]
 
 

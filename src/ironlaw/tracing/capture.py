@@ -12,6 +12,7 @@ from ironlaw.engine.device.work import op as make_op
 from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra
 from ironlaw.formats import computed_in, is_float
 from ironlaw.tracing import origins
+from ironlaw.tracing.target import in_one_line
 
 if TYPE_CHECKING:
     from ironlaw.tracing.rehearsal import Rehearsal
@@ -204,5 +205,4 @@ def broken(error: Exception) -> Exception:
             f"capture must break at {place}: torch.{name} chooses what runs by the value of a tensor, or builds its own kernel;"
             " capture the parts as functions of their own"
         )
-    first = message.splitlines()[0] if message else ""
-    return BadValue(f"the call fails at {place}: {type(error).__name__}: {first}; fix the model or its arguments")
+    return BadValue(f"the call fails at {place}: {type(error).__name__}: {in_one_line(message)}; fix the model or its arguments")

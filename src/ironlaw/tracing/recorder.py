@@ -140,6 +140,8 @@ class Recorder(TorchDispatchMode):
             self.note_node()
         if func is DEVICE and isinstance(args[0], FakeTensor):  # two of three calls: autograd asks for each tensor that it touches
             return args[0].device
+        if any(kind.__name__ == "DTensor" for kind in types):  # it calls again with this rank's parts, and with collectives between
+            return NotImplemented
         if isinstance(func, HigherOrderOperator):
             return higher_order.run(self, func, args, kwargs)
         # in a backward pass AsOnGpu would see every shape and stride that is looked at from here on, ten for each op

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any
 
 from ironlaw.errors import BadValue, unknown
@@ -13,6 +14,7 @@ from ironlaw.formats import FORMATS, spelled
 
 INPUT_FORMATS = ("fp64", "fp32", "fp16", "bf16", "int64", "int32", "int16", "int8", "uint8", "fp8", "bool", "complex64", "complex128")
 MOST_ELEMENTS = 10**15  # of an input
+LONGEST_MESSAGE = 400  # characters of an error in the user's code
 MOST_AXES = 64  # that PyTorch gives a tensor
 
 
@@ -87,3 +89,8 @@ def described(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception:
         return type(error).__name__
+
+
+def in_one_line(message: str) -> str:
+    """A message of several lines as one: what matters is often below the first. A long one is cut at a word."""
+    return shorten(message, LONGEST_MESSAGE, placeholder=" …") if message.strip() else ""

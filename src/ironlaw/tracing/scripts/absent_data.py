@@ -15,6 +15,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.tracing.real_tensors import as_plain
+from ironlaw.tracing.target import in_one_line
 
 WORDS = 128  # of a text that is made up; each is a token
 ROWS = {"train": 5000, "validation": 1000, "test": 1000, "unsupervised": 1000}
@@ -92,7 +93,7 @@ class Absent:
             kinds = [key for key in mapping if re.sub(r"[^a-z0-9]", "", key) in plain]
             if not kinds:
                 raise BadValue(
-                    f"the configuration of {name} can't be fetched here ({str(error).splitlines()[0][:120]}); put its config.json into a"
+                    f"the configuration of {name} can't be fetched here ({in_one_line(str(error))}); put its config.json into a"
                     " folder and name that, or run once where there is a network"
                 ) from None
             kind = max(kinds, key=len)
