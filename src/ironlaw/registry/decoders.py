@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from ironlaw.engine.decoders.parts import Block, Experts, Gate, Product, Scores, State
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.types import Graph, bytes_per_element
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.engine.serving.llm.step_times import Reduce, StepTable, step_table
 from ironlaw.errors import BadValue
+from ironlaw.registry.config_files import config_of, is_hub_id, model_name
+from ironlaw.registry.decoder_types.config_blocks import known, language_part, read
+from ironlaw.registry.decoder_types.quantised_configs import quantised
+from ironlaw.registry.decoder_types.traits import TRAITS
 from ironlaw.registry.families import FAMILIES as FORWARD
+from ironlaw.registry.families.block_step import kind_counts
 from ironlaw.registry.families.served import step
 from ironlaw.registry.loader import normal
 from ironlaw.registry.workloads import about, workloads
@@ -23,17 +28,19 @@ FAMILIES = ("llama", "moe")
 SETTINGS = ("batch", "seq", "context", "phase", "dtype")
 BIASED = ("qwen2",)  # of transformers' model types: those whose q, k and v have biases
 NORMED = ("qwen3",)  # those whose q and k are normalised
-KIN = ("llama", "mistral", "mixtral", *BIASED, *NORMED)
-FIELDS = {
-    "vocab": "vocab_size", "layers": "num_hidden_layers", "hidden": "hidden_size", "heads": "num_attention_heads",
-    "ffn": "intermediate_size",
-}  # fmt: skip
+KIN = ("llama", "mistral", "mixtral", *BIASED, *NORMED)  # Llamas by their sizes, whose forward pass is built here
+
+
+class UnknownType(BadValue):
+    """A model_type that can't be read from its config.json; `transformers` may know it."""
 
 
 def is_place(name: str) -> bool:
     """Whether a model is given by its config.json, and not by a slug."""
     place = Path(name.removeprefix("hf:"))
-    return name.startswith("hf:") or place.name == "config.json" or (place.is_dir() and normal(name) not in workloads())
+    if name.startswith("hf:") or place.name == "config.json" or (place.is_dir() and normal(name) not in workloads()):
+        return True
+    return is_hub_id(name) and normal(name) not in workloads()
 
 
 def decoder(name: str) -> Decoder:
@@ -48,43 +55,54 @@ def decoder(name: str) -> Decoder:
 
 
 def from_config(place: Path) -> Decoder:
-    file, config = _config(place)
-    if config.get("model_type") not in KIN:
-        raise BadValue(f"{file} is of model_type {config.get('model_type')!r}; those that can be served here are {', '.join(KIN)}")
-    return Decoder(file.parent.name or "model", **_sizes(config, file))
+    file, config = config_of(place)
+    return described(config, file)
+
+
+def described(config: Mapping[str, Any], file: Path) -> Decoder:
+    """A decoder by its config.json: any model_type that `decoder_types` knows."""
+    part = language_part(config)
+    kind = part.get("model_type")
+    if not known(kind):
+        raise UnknownType(
+            f"{file} is of model_type {kind!r}, which ironlaw can't read from its config.json alone; install transformers (pip install"
+            f" transformers torch) and it is read off the model, or ask about {_some_types()}",
+            str(kind),
+        )
+    values, blocks, before, after = read(config, str(file))
+    scores = next((p for block in blocks for p in block if isinstance(p, Scores)), None)
+    mixed = next((p for block in blocks for p in block if isinstance(p, Experts)), None)
+    width = values.size("word_embed_proj_dim", 0)
+    sizes: dict[str, Any] = {
+        "vocab": values["vocab"], "layers": len(blocks), "hidden": values["hidden"], "heads": scores.heads if scores else 1,
+        "kv_heads": scores.kv_heads if scores else 1, "head_dim": scores.key if scores else 1,
+        "ffn": values.size("ffn", 0) or 4 * values["hidden"], "tied": bool(values.get("tie_word_embeddings")),
+        "experts": mixed.count if mixed else 0, "top_k": mixed.active if mixed else 0, "positions": values.size("positions", 0),
+        **quantised(part, bool(mixed)),
+    }  # fmt: skip
+    name = model_name(file)
+    if _is_plain(str(kind), blocks):
+        return Decoder(name, **sizes, qkv_bias=kind in BIASED, qk_norm=kind in NORMED)
+    return Decoder(name, **sizes, blocks=blocks, before=before, after=after, embedding=width if width != values["hidden"] else 0)
+
+
+def _is_plain(kind: str, blocks: tuple[Block, ...]) -> bool:
+    """Whether it is a Llama by its sizes alone: full attention everywhere, and no biases but Qwen2's."""
+    if kind not in KIN or len(set(blocks)) > 1:
+        return False
+    biased = {part.name for part in blocks[0] if isinstance(part, Product) and part.bias}
+    return not any(isinstance(part, Scores) and part.window for part in blocks[0]) and biased <= ({"qkv_proj"} if kind in BIASED else set())
+
+
+def _some_types() -> str:
+    usual = ("llama", "qwen3_moe", "deepseek_v3", "gpt_oss", "gemma3", "mistral", "jamba")
+    return f"one of {len(TRAITS)} types such as {', '.join(usual)}"
 
 
 def model_type(place: Path) -> str | None:
     """As a folder's config.json says it."""
-    return _config(place)[1].get("model_type")
-
-
-def _config(place: Path) -> tuple[Path, Mapping[str, Any]]:
-    file = place / "config.json" if place.is_dir() or place.suffix != ".json" else place
-    try:
-        config = json.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        raise BadValue(f"there is no {file}; give a folder with the config.json of a model of transformers") from None
-    except (ValueError, UnicodeDecodeError) as error:
-        raise BadValue(f"{file} is not JSON ({error}); give the config.json of a model of transformers") from None
-    return file, config if isinstance(config, Mapping) else {}
-
-
-def _sizes(config: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    missing = [field for field in FIELDS.values() if field not in config]
-    if missing:
-        raise BadValue(f"{file} has no {', '.join(missing)}; give the whole config.json")
-    sizes: dict[str, Any] = {ours: config[theirs] for ours, theirs in FIELDS.items()}
-    for ours, theirs in FIELDS.items():
-        if isinstance(sizes[ours], bool) or not isinstance(sizes[ours], int) or sizes[ours] < 1:
-            raise BadValue(f"{file}: {theirs} is {sizes[ours]!r}; give a whole number of at least 1")
-    sizes["kv_heads"] = config.get("num_key_value_heads") or sizes["heads"]
-    sizes["head_dim"] = config.get("head_dim") or sizes["hidden"] // sizes["heads"]
-    sizes["tied"], sizes["qkv_bias"] = bool(config.get("tie_word_embeddings", False)), config["model_type"] in BIASED
-    sizes["qk_norm"] = config["model_type"] in NORMED
-    if config["model_type"] == "mixtral":
-        sizes |= {"experts": config.get("num_local_experts", 8), "top_k": config.get("num_experts_per_tok", 2)}
-    return sizes
+    kind = config_of(place)[1].get("model_type")
+    return None if kind is None else str(kind)
 
 
 def forward(model: Decoder, **settings: Any) -> Graph:
@@ -100,10 +118,15 @@ def forward(model: Decoder, **settings: Any) -> Graph:
 
 
 def weight_bytes(model: Decoder, dtype: str = "bf16", weights: str = "") -> float:
-    """Of all parameters; products' matrices and the embedding in `weights`, where that is another format."""
+    """Of all parameters; products' matrices and the embedding in `weights`, where that is another format.
+
+    A quantised checkpoint has its own format for the layers' matrices alone.
+    """
     wide = bytes_per_element(dtype)
     narrow = bytes_per_element(weights or dtype)
-    matrices = model.matrices + model.vocab * model.hidden
+    if weights and weights == model.stored:
+        return model.narrow_matrices * narrow + (model.parameters - model.narrow_matrices) * wide
+    matrices = model.matrices + model.words
     return matrices * narrow + (model.parameters - matrices) * wide
 
 
@@ -126,4 +149,15 @@ def steps(
         )  # fmt: skip
 
     width = model.hidden * bytes_per_element(dtype)
-    return step_table(build, model.layers, hardware, plan, reduce=reduce, width=width, overhead=overhead, coarse=coarse)
+    counts = kind_counts(share) if share.blocks else ()
+    sums = sum(_reductions(block) for block in share.blocks)
+    return step_table(
+        build, model.layers, hardware, plan, reduce=reduce, width=width, overhead=overhead, coarse=coarse, counts=counts, reductions=sums
+    )  # fmt: skip
+
+
+def _reductions(block: Block) -> int:
+    """All-reduces of a block under tensor parallelism: one after each half of it."""
+    mixes = any(isinstance(part, Scores | State) for part in block)
+    feeds = any(isinstance(part, Gate | Experts) for part in block)
+    return mixes + feeds

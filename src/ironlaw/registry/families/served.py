@@ -12,6 +12,7 @@ from ironlaw.engine.device.narrow_products import narrow_products
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.errors import BadValue
+from ironlaw.registry.families.block_step import block_step, stored_as
 from ironlaw.registry.families.family_build import Builder, view
 from ironlaw.registry.families.moe_family import mixture
 
@@ -27,6 +28,9 @@ def step(
     """
     if batch + chunk < 1 or min(batch, context, chunk, past) < 0:
         raise BadValue(f"a step of {batch} sequences and {chunk} prompt tokens has nothing to do; give at least one of them")
+    if model.blocks:
+        sizes = (batch, context, chunk, past)
+        return block_step(model, sizes, dtype=dtype, weights=weights, cache=cache, layers=layers, products=products)
     b = Builder("served", dtype)
     tokens = batch + chunk
     words = b.weight("embed_tokens.weight", model.vocab, model.hidden)
@@ -47,6 +51,8 @@ def step(
     rows = batch + (1 if chunk else 0)
     logits = b.linear("lm_head", view(y, rows, model.hidden), model.vocab, bias=False, weight=words if model.tied else None)
     graph = b.graph([logits], batch=batch, context=context, chunk=chunk, past=past, dtype=dtype)
+    if weights and weights == model.stored:
+        return narrow_products(serving(stored_as(graph, weights, False), "", cache), products)
     return narrow_products(serving(graph, weights, cache), products)
 
 

@@ -46,12 +46,13 @@ class Deployment:
     draft: Decoder | None = None  # a small model on every device that proposes tokens
     draft_table: StepTable | None = None
     products: str = ""  # the format of the layers' products, where it is not `dtype`
+    tokens: int = 0  # of a usual sequence, where what is kept of a token depends on it (windows, states)
 
     @property
     def token_bytes(self) -> float:
         """What one device keeps of a token, the draft's part included."""
-        draft = self.draft.cache(self.cache).token_bytes if self.draft else 0.0
-        return self.model.cache(self.cache).shard(self.devices).token_bytes + draft
+        draft = self.draft.cache(self.cache, self.tokens).token_bytes if self.draft else 0.0
+        return self.model.cache(self.cache, self.tokens).shard(self.devices).token_bytes + draft
 
     def blocks(self, block: int) -> int:
         return max(0, int(self.cache_bytes // (self.token_bytes * block)))
@@ -113,7 +114,7 @@ def weigh(model: Decoder, machine: Hardware, devices: int, weights: str, budget:
     """Bytes of one device for weights, activations of a step of `budget` tokens, and what is left for the cache (or missing: negative)."""
     dtype = arithmetic(machine)
     share = model.shard(devices)
-    stored = weight_bytes(share, dtype, weights)
+    stored = weight_bytes(share, dtype, weights or model.stored)
     alive = float(live_activations(step(share, chunk=budget, dtype=dtype, layers=2)))
     return stored, alive, min(memory * float(machine.capacity), float(machine.usable)) - stored - alive
 
@@ -121,14 +122,17 @@ def weigh(model: Decoder, machine: Hardware, devices: int, weights: str, budget:
 def deployment(
     model: Decoder, machine: Hardware, devices: int = 1, *, weights: str = "", cache: str = "", budget: int = 2048, memory: float = MEMORY,
     overhead: float = 0.0, plan: Plan = PLAN, draft: Decoder | None = None, products: str = "", coarse: bool = False,
+    tokens: int = sum(USUAL),
 ) -> Deployment:  # fmt: skip
     """Refused where the weights leave no room for a cache, or no box of the registry joins so many of these devices.
 
-    `coarse`: a table of steps with fewer points, for a page that must answer at once.
+    `coarse`: a table of steps with fewer points, for a page that must answer at once. `tokens` of a usual sequence.
     """
     if not 0 < memory <= 1:
         raise BadValue(f"{memory!r} is not a valid share of the memory; give one above 0 and at most 1", "memory")
     dtype = arithmetic(machine)
+    if model.stored and not weights and not products:
+        weights, products = model.stored, model.products if model.products in machine.peaks else ""
     if products:
         machine.peak(products)  # refused where there is none
         if weights not in ("", products):
@@ -167,5 +171,5 @@ def deployment(
     )
     proposing = steps(draft, machine, plan, dtype=dtype, weights=weights, cache=cache, products=products) if draft else None
     return Deployment(
-        model, machine, devices, dtype, weights or dtype, cache or dtype, stored, alive, room, table, joint, draft, proposing, products
+        model, machine, devices, dtype, weights or dtype, cache or dtype, stored, alive, room, table, joint, draft, proposing, products, tokens
     )  # fmt: skip

@@ -10,11 +10,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
-from ironlaw.engine.device.types import Graph
+from ironlaw.engine.device.types import Graph, Op
 
 Build = Callable[[int, int, int, int, int], Graph]  # batch, context, chunk, past, layers
 Reduce = Callable[[float], float]  # bytes that every device has -> seconds until each has the sum of all
@@ -113,30 +114,32 @@ class StepTable:
 
 def step_table(
     build: Build, layers: int, hardware: Hardware, plan: Plan, *, reduce: Reduce | None = None, width: float = 0.0, overhead: float = 0.0,
-    coarse: bool = False,
+    coarse: bool = False, counts: tuple[int, ...] = (), reductions: float = 0.0,
 ) -> StepTable:  # fmt: skip
     """`reduce`, under tensor parallelism: how long the devices take to add up what each has; `width`: bytes of one token's activations.
 
-    `coarse`: fewer points over tokens.
+    `coarse`: fewer points over tokens. `counts`: `build` makes one layer of each kind, and the model has so many of them; without
+    them, all layers are alike. `reductions`: all-reduces of a step (default: two for each layer).
     """
+    counts = counts or ((1, layers - 2, 1) if layers >= SHALLOW else (1,) * layers)
+    few = len(counts)
     grid = FEW_TOKENS if coarse else TOKENS
 
     def ran(batch: int, context: int, chunk: int, past: int) -> Prediction:
-        return predict(build(batch, context, chunk, past, min(layers, SHALLOW)), hardware, plan)
+        return predict(build(batch, context, chunk, past, few), hardware, plan)
 
     def whole_step(tokens: int) -> Prediction:
-        return predict(_deepened(build(0, 0, tokens, 0, min(layers, SHALLOW)), layers), hardware, plan)
+        return predict(_deepened(build(0, 0, tokens, 0, few), counts), hardware, plan)
 
     def products(tokens: int) -> float:
-        return _part(whole_step(tokens), each, _is_dense) + (2.0 * layers * reduce(tokens * width) if reduce else 0.0)
+        return _part(whole_step(tokens), each, _is_dense) + ((reductions or 2.0 * layers) * reduce(tokens * width) if reduce else 0.0)
 
     gap = hardware.model(plan)
     each = gap.graph_gap if gap and plan.replayed else 0.0
-    deep = layers / min(layers, SHALLOW)
     dense = Points(len(grid), lambda i: products(grid[i]))
     head = Points(len(ROWS), lambda i: _part(ran(ROWS[i], 1, 0, 0), each, _is_head))
-    decode = _grid(BATCHES, CONTEXTS, lambda b, c: deep * _part(ran(b, c, 0, 0), each, _is_decode))
-    chunk = _grid(CHUNKS, PASTS, lambda n, p: deep * _part(ran(0, 0, n, p), each, _is_chunk))
+    decode = _grid(BATCHES, CONTEXTS, lambda b, c: _part(ran(b, c, 0, 0), each, _is_decode, counts))
+    chunk = _grid(CHUNKS, PASTS, lambda n, p: _part(ran(0, 0, n, p), each, _is_chunk, counts))
     least = whole_step(grid[0])
     start = float(least.seconds) - _part(least, each, lambda name: True)
     return StepTable(
@@ -151,21 +154,33 @@ def _grid(xs: Sequence[int], ys: Sequence[int], value: Callable[[int, int], floa
     return Grid(_axis(xs), _axis(ys), tuple(row(x) for x in xs))
 
 
-def _deepened(graph: Graph, layers: int) -> Graph:
-    """All layers of a model, from a graph of three: the middle one as often as it takes."""
-    if layers <= SHALLOW:
+def _deepened(graph: Graph, counts: tuple[int, ...]) -> Graph:
+    """All layers of a model, from a graph with one of each kind: its ops as often as there are such layers."""
+    if max(counts) == 1:
         return graph
-    middle = tuple(op for op in graph.ops if op.name.startswith("layers.1."))
-    last = next(i for i, op in enumerate(graph.ops) if op.name.startswith("layers.2."))
-    return replace(graph, ops=(*graph.ops[:last], *middle * (layers - SHALLOW), *graph.ops[last:]))
+    ops: list[Op] = []
+    for layer, group in groupby(graph.ops, lambda op: _layer(op.name)):
+        ops += tuple(group) * (1 if layer is None else counts[layer])
+    return replace(graph, ops=tuple(ops))
+
+
+def _layer(name: str) -> int | None:
+    head, _, rest = name.partition(".")
+    return int(rest.partition(".")[0]) if head == "layers" else None
 
 
 def _axis(points: Iterable[int]) -> tuple[float, ...]:
     return tuple(map(float, points))
 
 
-def _part(p: Prediction, gap: float, belongs: Callable[[str], bool]) -> float:
-    return float(sum(row.seconds + gap * row.kernels for row in p.ops if belongs(row.op.name)))
+def _part(p: Prediction, gap: float, belongs: Callable[[str], bool], counts: tuple[int, ...] = ()) -> float:
+    """Seconds of some ops; with `counts`, as often as there are such layers."""
+    total = 0.0
+    for row in p.ops:
+        if belongs(row.op.name):
+            layer = _layer(row.op.name) if counts else None
+            total += (row.seconds + gap * row.kernels) * (1 if layer is None else counts[layer])
+    return float(total)
 
 
 def _is_head(name: str) -> bool:
@@ -173,7 +188,7 @@ def _is_head(name: str) -> bool:
 
 
 def _is_decode(name: str) -> bool:
-    return name.endswith(".decode")
+    return name.endswith(".decode")  # a second one of a block: ".2.decode"
 
 
 def _is_chunk(name: str) -> bool:

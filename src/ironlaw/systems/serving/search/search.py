@@ -67,6 +67,7 @@ def _best(asked: Demand, machine: Hardware, tables: list[Deployment]) -> Choice 
         rig = deployment(
             asked.decoder, machine, devices, weights=asked.weights or "", cache=asked.cache or "", budget=asked.budget or BUDGETS[3],
             memory=asked.memory, overhead=asked.overhead, draft=asked.proposer, products=asked.arithmetic or "",
+            tokens=round(asked.about["prompt"] + asked.about["output"]),
         )  # fmt: skip
         tables.append(rig)
         why = too_slow(asked, rig)
