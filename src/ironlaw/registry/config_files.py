@@ -41,8 +41,8 @@ def config_file(place: Path) -> Path:
             return file
         raise BadValue(
             f"{name} is not in the local cache ({hub_folder()}), and nothing is fetched from the network here; download it"
-            f" (hf download {name} config.json), or save its config.json (https://huggingface.co/{name}/blob/main/config.json) in a folder and"
-            f" give that, as in ./{place.name}",
+            f" (hf download {name} config.json), or save its config.json (https://huggingface.co/{name}/blob/main/config.json) in a folder"
+            f" and give that, as in ./{place.name}",
             "model",
         )
     return place / "config.json" if place.is_dir() or place.suffix != ".json" else place

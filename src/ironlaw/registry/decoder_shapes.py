@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.engine.decoders.mixes import mix
+from ironlaw.engine.decoders.parts import Experts, Gate, parameters
+from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.errors import BadValue, unknown
+from ironlaw.registry.decoders import decoder as configured
+from ironlaw.registry.decoders import is_place
 from ironlaw.registry.loader import normal, slugs
 from ironlaw.registry.runs import published_shapes
 from ironlaw.registry.workloads import about
@@ -14,14 +19,42 @@ GATED = ("llama", "moe")
 FAMILIES = (*GATED, "gpt2")
 
 
-@cache
 def decoder(name: str) -> Shape:
-    """`decoder("llama3_70b")`, `decoder("gpt3_175b")`."""
+    """`decoder("llama3_70b")`, `decoder("gpt3_175b")`, `decoder("./folder")` with a config.json, `decoder("org/name")` in the cache."""
+    return shape_of(configured(name)) if is_place(name) else _named(name)
+
+
+@lru_cache(maxsize=32)
+def shape_of(model: Decoder) -> Shape:
+    """A served decoder's sizes as training spreads them; a quantised checkpoint trains unquantised."""
+    if not model.blocks:
+        return Shape(
+            model.name, model.layers, model.hidden, model.heads, model.kv_heads, model.head_dim, model.ffn, model.vocab, True, model.tied,
+            0, model.experts, model.top_k or 1, model.qkv_bias,
+        )  # fmt: skip
+    first = next((part for block in model.blocks for part in block if isinstance(part, Experts)), None)
+    width = next((part.width for block in model.blocks for part in block if isinstance(part, Gate)), 0) or (
+        first.ffn if first else model.ffn
+    )
+    return Shape(
+        model.name, model.layers, model.hidden, model.heads, model.kv_heads, model.head_dim, width, model.vocab, True, model.tied, 0,
+        model.experts, model.top_k or 1, False, blocks=mix(model.blocks), outside=parameters((*model.before, *model.after)),
+    )  # fmt: skip
+
+
+@cache
+def _named(name: str) -> Shape:
     slug = normal(name)
     if slug in published_shapes():
         return published_shapes()[slug]
     if slug not in slugs("workload"):
-        raise unknown("decoder", name, decoders(), f"registry/workload/{slug}.toml with a family and its parameters", field="model")
+        raise unknown(
+            "decoder",
+            name,
+            decoders(),
+            f"registry/workload/{slug}.toml with a family and its parameters, or give a folder with its config.json",
+            field="model",
+        )
     data = about(slug)
     if not _spreads(slug):
         raise BadValue(

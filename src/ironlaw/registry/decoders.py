@@ -13,7 +13,7 @@ from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.types import Graph, bytes_per_element
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.engine.serving.llm.step_times import Reduce, StepTable, step_table
-from ironlaw.errors import BadValue
+from ironlaw.errors import BadValue, unknown
 from ironlaw.registry.config_files import config_of, is_hub_id, model_name
 from ironlaw.registry.decoder_types.config_blocks import known, language_part, read
 from ironlaw.registry.decoder_types.quantised_configs import quantised
@@ -47,6 +47,11 @@ def decoder(name: str) -> Decoder:
     """`decoder("llama3_8b")`, `decoder("hf:./folder")`, `decoder("./folder/config.json")`."""
     if is_place(name):
         return from_config(Path(name.removeprefix("hf:")))
+    if normal(name) not in workloads():
+        known = [slug for slug in workloads() if about(slug)["family"] in FAMILIES]
+        raise unknown(
+            "decoder", name, known, "give a folder with its config.json, or its id on the hub where it is in the local cache", "model"
+        )
     data = about(name)
     if data["family"] not in FAMILIES:
         able = [slug for slug in workloads() if about(slug)["family"] in FAMILIES]
@@ -76,7 +81,7 @@ def described(config: Mapping[str, Any], file: Path) -> Decoder:
     sizes: dict[str, Any] = {
         "vocab": values["vocab"], "layers": len(blocks), "hidden": values["hidden"], "heads": scores.heads if scores else 1,
         "kv_heads": scores.kv_heads if scores else 1, "head_dim": scores.key if scores else 1,
-        "ffn": values.size("ffn", 0) or 4 * values["hidden"], "tied": bool(values.get("tie_word_embeddings")),
+        "ffn": values.size("ffn", 0) or 4 * values["hidden"], "tied": TRAITS[values.kind].ties and bool(values.get("tie_word_embeddings")),
         "experts": mixed.count if mixed else 0, "top_k": mixed.active if mixed else 0, "positions": values.size("positions", 0),
         **quantised(part, bool(mixed)),
     }  # fmt: skip
@@ -107,6 +112,10 @@ def model_type(place: Path) -> str | None:
 
 def forward(model: Decoder, **settings: Any) -> Graph:
     """Its forward pass as transformers runs it: batch, seq, context, phase, dtype, as `workload` takes them."""
+    if model.blocks:
+        raise BadValue(
+            f"{model.name} is not a Llama by its sizes, so its forward pass is captured: give it to `ironlaw analyze`, with PyTorch"
+        )
     params = {field.name: getattr(model, field.name) for field in fields(model)}
     name, experts = params.pop("name"), params["experts"]
     taken = inspect.signature(FORWARD["moe" if experts else "llama"]).parameters

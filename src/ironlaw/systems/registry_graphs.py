@@ -10,7 +10,8 @@ from typing import Any
 from ironlaw.engine.device.deployment import last_logits
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.registry.decoders import KIN, decoder, forward, is_place, model_type
+from ironlaw.registry.config_files import config_file, is_hub_id
+from ironlaw.registry.decoders import UnknownType, decoder, forward, is_place
 from ironlaw.registry.loader import normal
 from ironlaw.registry.workloads import about, kv_cache, workloads
 from ironlaw.systems.captures import Captures, growths, sources_of, stored
@@ -26,19 +27,28 @@ def model(name: str) -> Callable[..., Graph]:
 
 
 def is_ours(target: str) -> bool:
-    """Whether a target of `analyze` is built here; a folder with the config.json of another kind of model is captured."""
+    """Whether a target of `analyze` is built here: the registry's, or a Llama by its config.json; any other config.json is captured."""
     if target.startswith("hf:") or ":" in target:
         return False
-    return normal(target) in workloads() or (is_folder(target) and model_type(Path(target)) in KIN)
+    return normal(target) in workloads() or (is_folder(target) and _is_llama(target))
+
+
+def _is_llama(target: str) -> bool:
+    try:
+        return not decoder(target).blocks
+    except UnknownType:
+        return False
 
 
 def as_captured(target: str) -> str:
-    """A folder with the config.json of a model that is not built here is a model of transformers."""
-    return f"hf:{target}" if is_folder(target) and not is_ours(target) else target
+    """A folder with the config.json of a model that is not built here is a model of transformers; so is a hub's id in the local cache."""
+    if not is_folder(target) or is_ours(target):
+        return target
+    return f"hf:{config_file(Path(target)) if is_hub_id(target) else target}"
 
 
 def is_folder(target: str) -> bool:
-    return Path(target).is_dir() or Path(target).name == "config.json"
+    return Path(target).is_dir() or Path(target).name == "config.json" or is_hub_id(target)
 
 
 def build_all(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError, MissingExtra, unknown
+from ironlaw.registry.config_files import in_cache, is_hub_id
 from ironlaw.tracing.target import Target, described, empty
 
 TOKENS, IMAGE, HEAD = 128, 224, "head"
@@ -54,8 +55,9 @@ def hugging_face(name: str, settings: dict[str, Any], seq: int | None, device: s
 
 def configured(transformers: Any, name: str, settings: dict[str, Any]) -> tuple[Any, Any]:
     """The configuration, and the model class where one was named."""
-    place = Path(name)
-    if place.is_dir() or name.endswith(".json"):
+    cached = in_cache(name) if is_hub_id(name) else None
+    place = cached or Path(name)
+    if cached or place.is_dir() or name.endswith(".json"):
         return from_folder(transformers, place, settings), None
     try:
         cls: Any = getattr(transformers, name, None) if name.isidentifier() else None

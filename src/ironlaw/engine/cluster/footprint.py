@@ -76,6 +76,8 @@ def layer_activations(shape: Shape, layout: Layout, seq: Number) -> Number:
     spread = t if layout.sequence_parallel else 1
     if layout.recompute == "full":
         return 2.0 * tokens * shape.hidden / (t if layout.sequence_parallel else 1)
+    if shape.blocks:
+        return tokens * (8.0 * shape.hidden / spread + 2.0 * shape.blocks.made / t)
     if shape.gated:
         inside = 2.0 * (2 * shape.width + 2 * shape.kv_width) + 6.0 * shape.ffn * max(1, shape.top_k if shape.experts else 1)
         return tokens * (8.0 * shape.hidden / spread + inside / t)

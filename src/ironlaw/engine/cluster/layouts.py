@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw.engine.cluster.shapes import RECOMPUTE, Shape
+from ironlaw.engine.decoders.parts import sharded
 from ironlaw.errors import BadValue, unknown
 
 
@@ -91,6 +92,8 @@ def check(shape: Shape, layout: Layout, batch: int, seq: int) -> None:
     ):
         if count % by:
             raise BadValue(f"{shape.name}: {count:,} {what} do not divide by {by}; {name} parallelism has to divide them", name)
+    for block, _ in shape.blocks.kinds if shape.blocks else ():
+        sharded(block, layout.tensor, shape.name)
     count = micro_batches(layout, batch)
     if layout.virtual > 1 and (layout.pipeline == 1 or count % layout.pipeline):
         raise BadValue(

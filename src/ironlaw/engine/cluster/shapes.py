@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ironlaw.engine.arrays import Number
+from ironlaw.engine.decoders.mixes import Mix
 from ironlaw.errors import BadValue, unknown
 
 RECOMPUTE = ("none", "selective", "full")
@@ -33,6 +34,8 @@ class Shape:
     top_k: int = 1
     qkv_bias: bool = False  # a gated model whose queries, keys and values have biases
     fused_attention: bool = True  # one kernel that keeps no scores; False: three, with the scores in memory
+    blocks: Mix | None = None  # of any other architecture; a layer is then their mean, and the sizes above describe the first
+    outside: int = 0  # parameters beside the blocks, the embedding and the head's matrix
 
     def __post_init__(self) -> None:
         if self.heads % self.kv_heads:
@@ -52,13 +55,17 @@ class Shape:
         return self.hidden * (2 * self.width + 2 * self.kv_width)
 
     @property
-    def expert_weights(self) -> int:
+    def expert_weights(self) -> Number:
         """Of one feed-forward."""
+        if self.blocks:
+            return self.blocks.expert_weights / max(1, self.experts)
         return (3 if self.gated else 2) * self.hidden * self.ffn
 
     @property
-    def shared_layer_parameters(self) -> int:
+    def shared_layer_parameters(self) -> Number:
         """Of a layer, without its feed-forwards' matrices."""
+        if self.blocks:
+            return self.blocks.parameters - self.blocks.expert_weights
         router = self.hidden * self.experts
         if self.gated:
             return self.attention_weights + router + 2 * self.hidden + self.qkv_bias * (self.width + 2 * self.kv_width)
@@ -66,7 +73,7 @@ class Shape:
         return self.attention_weights + router + 4 * self.hidden + biases
 
     @property
-    def layer_parameters(self) -> int:
+    def layer_parameters(self) -> Number:
         return self.shared_layer_parameters + max(1, self.experts) * self.expert_weights
 
     @property
@@ -76,23 +83,31 @@ class Shape:
     @property
     def head_parameters(self) -> int:
         """Of the head and the norm before it; the matrix is the embedding's where they are tied."""
+        if self.blocks:
+            return self.outside + (0 if self.tied else self.vocab * self.hidden)
         return (0 if self.tied else self.vocab * self.hidden) + (1 if self.gated else 2) * self.hidden
 
     @property
     def parameters(self) -> int:
-        return self.layers * self.layer_parameters + self.embedding_parameters + self.head_parameters
+        return round(float(self.layers * self.layer_parameters)) + self.embedding_parameters + self.head_parameters
 
     @property
-    def layer_products(self) -> int:
+    def layer_products(self) -> Number:
         """Parameters of a layer that a token is multiplied with."""
+        if self.blocks:
+            return self.blocks.active
         return self.attention_weights + max(1, self.top_k if self.experts else 1) * self.expert_weights + self.hidden * self.experts
+
+    def score_width(self, seq: Number) -> Number:
+        """Width of attention × tokens seen, of a token in the mean layer."""
+        return self.blocks.score_width(seq) if self.blocks else self.width * seq
 
 
 def token_flops(shape: Shape, seq: Number, recompute: str = "none", causal: bool = False) -> Number:
     """Of one token of a training step. Scores are counted in full, as is usual, though a causal kernel skips half; `causal` counts half."""
     if recompute not in RECOMPUTE:
         raise unknown("recomputation", recompute, RECOMPUTE, field="recompute")
-    scores = (2.0 if causal else 4.0) * shape.width * seq
+    scores = (2.0 if causal else 4.0) * shape.score_width(seq)
     layer = 2.0 * shape.layer_products + scores
     again = {"none": 0.0, "selective": 0.0 if shape.fused_attention else scores, "full": layer}[recompute]
     return shape.layers * (3.0 * layer + again) + 6.0 * shape.vocab * shape.hidden

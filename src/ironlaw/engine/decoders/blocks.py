@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from ironlaw.engine.decoders.parts import Block, Experts, Gate, Norm, Product, Scores, State, Vector
+from ironlaw.engine.decoders.parts import Block, Experts, Gate, Norm, Part, Product, Scores, State, Vector
 
 
 def attention(
-    hidden: int, heads: int, kv_heads: int, head_dim: int, *, value_dim: int = 0, window: int = 0, bias: bool = False, out_bias: bool = False,
-    qk_norm: str = "", norm_vectors: int = 1, gate: int = 0, rotary: bool = True, kept: bool = True, sinks: bool = False,
+    hidden: int, heads: int, kv_heads: int, head_dim: int, *, value_dim: int = 0, window: int = 0, bias: bool = False,
+    out_bias: bool = False, qk_norm: str = "", norm_vectors: int = 1, gate: int = 0, rotary: bool = True, kept: bool = True,
+    sinks: bool = False,
 ) -> Block:  # fmt: skip
     """Grouped-query attention. `qk_norm`: "head" or "full"; `gate`: further columns that the queries' product makes."""
     value = value_dim or head_dim
     own = kv_heads * (head_dim + value) if kept else 0
-    parts: list[object] = [Product("qkv_proj", hidden, heads * head_dim + own + gate, bias)]
+    parts: list[Part] = [Product("qkv_proj", hidden, heads * head_dim + own + gate, bias)]
     if qk_norm == "head":
         parts.append(Norm(head_dim, norm_vectors, heads, "out"))
         parts += [Norm(head_dim, norm_vectors, kv_heads, "out")] if kept else []
@@ -23,7 +24,7 @@ def attention(
     parts += [
         Scores(heads, kv_heads, head_dim, value, window, 0, kept, rotary), Product("o_proj", heads * value, hidden, out_bias, "in"),
     ]  # fmt: skip
-    return tuple(parts)  # type: ignore[arg-type]
+    return tuple(parts)
 
 
 def latent(
@@ -33,13 +34,13 @@ def latent(
     """Latent attention (DeepSeek-V2, 2.1): keys and values of all heads are made from `kv_rank` numbers of a token."""
     wide = heads * (nope + rope)
     if q_rank:
-        query: tuple[object, ...] = (
+        query: Block = (
             Product("q_a_proj", hidden, q_rank, bias, ""), *((Norm(q_rank),) if query_norm else ()),
             Product("q_b_proj", q_rank, wide + gate),
         )  # fmt: skip
     else:
         query = (Product("q_proj", hidden, wide + gate),)
-    return (  # type: ignore[return-value]
+    return (
         *query, Product("kv_a_proj", hidden, kv_rank + rope, bias, ""), Norm(kv_rank),
         Product("kv_b_proj", kv_rank, heads * (nope + value)), Scores(heads, heads, nope + rope, value, window, kv_rank + rope),
         Product("o_proj", heads * value, hidden, bias, "in"),
@@ -59,21 +60,23 @@ def experts(
     shared_gate: bool = False, shared_gated: bool = True,
 ) -> Block:  # fmt: skip
     """`shared`: columns of the feed-forward that every token takes beside its experts."""
-    parts: tuple[object, ...] = (Experts(hidden, count, top_k, ffn, gated, biases, router),)
+    parts: Block = (Experts(hidden, count, top_k, ffn, gated, biases, router),)
     if shared:
         parts += feed_forward(hidden, shared, gated=shared_gated, name="shared_")
     if shared_gate:
         parts += (Product("shared_gate", hidden, 1, split=""),)
-    return parts  # type: ignore[return-value]
+    return parts
 
 
 def mamba1(hidden: int, inner: int, state: int, conv: int, rank: int, *, conv_bias: bool, bias: bool, norms: bool = False) -> Block:
     """A selective state space (Mamba); `norms`: on the step, B and C, as Jamba has them."""
     vectors = inner * conv + (inner if conv_bias else 0) + inner * state + inner
     return (
-        Product("in_proj", hidden, 2 * inner, bias), Product("x_proj", inner, rank + 2 * state, split="in"), Product("dt_proj", rank, inner, True),
+        Product("in_proj", hidden, 2 * inner, bias), Product("x_proj", inner, rank + 2 * state, split="in"),
+        Product("dt_proj", rank, inner, True),
         *((Norm(rank), Norm(state), Norm(state)) if norms else ()),
-        State(inner * (state + conv - 1), inner, 6 * inner * state + 2 * inner * conv, vectors), Product("out_proj", inner, hidden, bias, "in"),
+        State(inner * (state + conv - 1), inner, 6 * inner * state + 2 * inner * conv, vectors),
+        Product("out_proj", inner, hidden, bias, "in"),
     )  # fmt: skip
 
 
@@ -84,7 +87,8 @@ def mamba2(
     width = inner + 2 * groups * state
     vectors = width * conv + (width if conv_bias else 0) + 3 * heads
     return (
-        Product("in_proj", hidden, inner + width + heads, bias), State(inner * state + width * (conv - 1), inner, 6 * inner * state, vectors),
+        Product("in_proj", hidden, inner + width + heads, bias),
+        State(inner * state + width * (conv - 1), inner, 6 * inner * state, vectors),
         *((Norm(inner, split="out"),) if norm else ()), Product("out_proj", inner, hidden, bias, "in"),
     )  # fmt: skip
 

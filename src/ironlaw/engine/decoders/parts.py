@@ -56,17 +56,17 @@ class Product:
         return self.weights + (self.out if self.bias else 0)
 
     def shard(self, share: Share) -> Product:
-        if not self.split:
-            return self
-        return replace(self, **{"into" if self.split == "in" else "out": share(f"columns of {self.name}", self.into if self.split == "in" else self.out)})
+        if self.split == "in":
+            return replace(self, into=share(f"columns of {self.name}", self.into))
+        return replace(self, out=share(f"columns of {self.name}", self.out)) if self.split else self
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
     """Attention over what is kept of earlier tokens: `key` and `value` numbers for each of `kv_heads`.
 
-    `latent`: only so many numbers are kept of a token, from which all heads' keys and values are made. `window`: so many tokens are seen and
-    kept; 0: all. `kept` is False where a layer reads another's keys and values.
+    `latent`: only so many numbers are kept of a token, from which all heads' keys and values are made. `window`: so many tokens are
+    seen and kept; 0: all. `kept` is False where a layer reads another's keys and values.
     """
 
     heads: int

@@ -72,7 +72,7 @@ def _after(c: Values, t: Traits) -> Block:
 def _block(c: Values, t: Traits, i: int) -> Block:
     kind = mixer_kind(c, i)
     parts: list[Part] = []
-    if kind == "moe" or kind == "mlp":  # nemotron_h: a block is one half
+    if kind in ("moe", "mlp"):  # nemotron_h: a block is one half
         return (Norm(c["hidden"], t.norm), *_feed(c, t, i, kind == "moe"))
     parts += _norms(c, t, i)
     if kind in STATES:
@@ -94,7 +94,11 @@ def _norms(c: Values, t: Traits, i: int) -> list[Part]:
         count = 1  # the embedding's norm is the first block's
     if c.kind == "stablelm" and c.get("use_parallel_residual"):
         count = 1
-    if c.kind == "falcon" and c.get("parallel_attn") and not (c.get("new_decoder_architecture") and c.get("num_ln_in_parallel_attn", default=2) == 2):
+    if (
+        c.kind == "falcon"
+        and c.get("parallel_attn")
+        and not (c.get("new_decoder_architecture") and c.get("num_ln_in_parallel_attn", default=2) == 2)
+    ):
         count = 1
     return [Norm(c["hidden"], t.norm)] * count if t.norm else []
 
@@ -109,7 +113,12 @@ def _attention(c: Values, t: Traits, i: int) -> Block:
         kv_heads = int((c.get("attn_config") or {}).get("kv_n_heads") or heads)
     norm, vectors = (t.qk_norm if c.flag(t.qk_if) else ""), t.qk_vectors
     if c.kind in ("cohere", "cohere2") and c.get("use_qk_norm"):
-        return (*blocks.attention(c["hidden"], heads, kv_heads, width, bias=c.flag(t.bias), out_bias=c.flag(t.out_bias), window=window_of(c, i)), Vector((heads + kv_heads) * width))
+        return (
+            *blocks.attention(
+                c["hidden"], heads, kv_heads, width, bias=c.flag(t.bias), out_bias=c.flag(t.out_bias), window=window_of(c, i)
+            ),
+            Vector((heads + kv_heads) * width),
+        )
     if c.kind == "stablelm" and c.get("qk_layernorm"):
         return (*blocks.attention(c["hidden"], heads, kv_heads, width, bias=c.flag(t.bias)), Vector((heads + kv_heads) * width))
     gate = {"width": heads * width, "head": heads}.get(t.gate, 0)
@@ -179,11 +188,16 @@ def _state(c: Values, kind: str) -> Block:
             c["linear_conv_kernel_dim"],
         )  # fmt: skip
     if c.kind in ("mamba", "falcon_mamba", "jamba"):
-        inner = c.size("intermediate_size", 0) if c.kind != "jamba" and c.config.get("intermediate_size") else int(c.get("expand", "mamba_expand", default=2)) * h
+        inner = (
+            c.size("intermediate_size", 0)
+            if c.kind != "jamba" and c.config.get("intermediate_size")
+            else int(c.get("expand", "mamba_expand", default=2)) * h
+        )
         rank = c.get("time_step_rank", "mamba_dt_rank", default="auto")
         return blocks.mamba1(
-            h, inner, c.get("state_size", "mamba_d_state"), c.get("conv_kernel", "mamba_d_conv"), -(-h // 16) if rank == "auto" else int(rank),
-            conv_bias=bool(c.get("use_conv_bias", "mamba_conv_bias")), bias=bool(c.get("use_bias", "mamba_proj_bias")), norms=c.kind == "jamba",
+            h, inner, c.get("state_size", "mamba_d_state"), c.get("conv_kernel", "mamba_d_conv"),
+            -(-h // 16) if rank == "auto" else int(rank), conv_bias=bool(c.get("use_conv_bias", "mamba_conv_bias")),
+            bias=bool(c.get("use_bias", "mamba_proj_bias")), norms=c.kind == "jamba",
         )  # fmt: skip
     heads, width = c.get("mamba_n_heads", "mamba_num_heads", "num_heads"), c.get("mamba_d_head", "mamba_head_dim", "head_dim")
     inner = c.size("mamba_d_ssm", 0) if c.kind == "falcon_h1" else int(c.get("mamba_expand", "expand", default=2)) * h

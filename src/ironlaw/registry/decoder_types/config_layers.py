@@ -18,7 +18,7 @@ def layer_count(c: Values) -> int:
 
 
 def mixer_kind(c: Values, i: int) -> str:
-    """"attention", a state's name, "both" side by side, or "mlp" and "moe" where a block is a feed-forward alone."""
+    """ "attention", a state's name, "both" side by side, or "mlp" and "moe" where a block is a feed-forward alone."""
     if c.kind in ("mamba", "mamba2", "falcon_mamba"):
         return "mamba"
     if c.kind == "falcon_h1":

@@ -58,6 +58,8 @@ class Values:
     def size(self, name: str, default: int | None = None) -> int:
         names = NAMES.get(name, (name,))
         value = self.get(*names, default=default)
+        if default is None and self.config.get(names[0], 0) is None and not any(self.config.get(n) is not None for n in names):
+            raise BadValue(f"{self.file}: {names[0]} is None; give a whole number of at least 1")
         if value is None:
             raise BadValue(f"{self.file} has no {names[0]}; give the whole config.json")
         if isinstance(value, bool) or not isinstance(value, int) or value < 0 or (value < 1 and default is None):

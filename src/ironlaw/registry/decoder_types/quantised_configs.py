@@ -54,7 +54,7 @@ def _compressed(how: Mapping[str, Any]) -> dict[str, Any]:
     weights, inputs = group.get("weights") or {}, group.get("input_activations")
     bits, kind = weights.get("num_bits"), weights.get("type")
     if kind == "float":
-        stored = {8: "fp8", 4: "fp4"}.get(bits, "")
+        stored = {8: "fp8", 4: "fp4"}.get(int(bits or 0), "")
         if stored:
             return {"stored": stored, **({"products": "fp8"} if stored == "fp8" and inputs else {})}
     return {"stored": _integers(bits, "compressed-tensors")}

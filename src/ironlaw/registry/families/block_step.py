@@ -55,9 +55,7 @@ def stored_as(graph: Graph, weights: str, experts: bool) -> Graph:
 def _stored(op: Op, weights: str, experts: bool) -> Op:
     if not op.name.startswith("layers.") or op.kind not in ("linear", "grouped_matmul") or (experts and op.kind == "linear"):
         return op
-    inputs = tuple(
-        Tensor(t.name, t.shape, weights, t.role) if t.role == "weight" and len(t.shape) > 1 else t for t in op.inputs
-    )
+    inputs = tuple(Tensor(t.name, t.shape, weights, t.role) if t.role == "weight" and len(t.shape) > 1 else t for t in op.inputs)
     return make_op(op.kind, op.name, inputs, op.outputs, **{**op.attrs, "dtype": op.dtype})
 
 
@@ -71,7 +69,7 @@ def _block(b: Builder, name: str, block: Block, stream: Tensor, tokens: int, siz
         elif isinstance(part, State):
             x = _state(b, here, part, x, sizes)
         elif isinstance(part, Experts):
-            x = mixture(b, f"{here}.experts", view(x, tokens, part.hidden), part.count, part.active, part.ffn)
+            x = mixture(b, f"{here}.experts", view(x, tokens, part.hidden), part.count, part.active, part.ffn, part.gated)
         elif isinstance(part, Norm) and part.rows == 1 and part.width == stream.shape[-1]:
             total = Tensor(f"{here}.residual", stream.shape, stream.dtype)
             given = (stream, x) if started else (stream,)

@@ -48,10 +48,10 @@ def build(
     return b.graph([logits], batch=batch, seq=seq, context=context, phase=phase, dtype=dtype)
 
 
-def mixture(b: Builder, name: str, x: Tensor, experts: int, top_k: int, ffn: int) -> Tensor:
+def mixture(b: Builder, name: str, x: Tensor, experts: int, top_k: int, ffn: int, gated: bool = True) -> Tensor:
     """The router, and what the experts that it picks make of each token."""
     share, choice = _route(b, f"{name}.router", x, experts, top_k)
-    return _experts(b, f"{name}.experts", x, share, choice, experts, ffn)
+    return _experts(b, f"{name}.experts", x, share, choice, experts, ffn, gated)
 
 
 def _route(b: Builder, name: str, x: Tensor, experts: int, top_k: int) -> tuple[Tensor, Tensor]:
@@ -64,7 +64,7 @@ def _route(b: Builder, name: str, x: Tensor, experts: int, top_k: int) -> tuple[
     return b.emit("div", f"{name}.div", share, total, inplace=True), choice
 
 
-def _experts(b: Builder, name: str, x: Tensor, share: Tensor, choice: Tensor, experts: int, ffn: int) -> Tensor:
+def _experts(b: Builder, name: str, x: Tensor, share: Tensor, choice: Tensor, experts: int, ffn: int, gated: bool) -> Tensor:
     picked, hidden = choice.shape, x.shape[-1]  # [b, s, top_k]: one row for each token and expert
     order = Tensor(f"{name}.order", (choice.size,), "int64")
     by_expert = b.emit("topk", f"{name}.sort", view(choice, choice.size), also=(order,))
@@ -75,10 +75,12 @@ def _experts(b: Builder, name: str, x: Tensor, share: Tensor, choice: Tensor, ex
     counts = b.emit("scatter", f"{name}.count", b.emit("cast", f"{name}.to_int32", by_expert, dtype="int32"), shape=(experts,))
     ends = b.emit("cumsum", f"{name}.ends", counts, over="row")
 
-    both = b.weight(f"{name}.gate_up_proj.weight", experts, 2 * ffn, hidden)
-    y = b.emit("grouped_matmul", f"{name}.gate_up_proj", rows, both, ends, shape=(*picked, 2 * ffn))
+    wide = 2 * ffn if gated else ffn
+    both = b.weight(f"{name}.gate_up_proj.weight", experts, wide, hidden)
+    y = b.emit("grouped_matmul", f"{name}.gate_up_proj", rows, both, ends, shape=(*picked, wide))
     gate = up = view(y, *picked, ffn)  # a half of the tensor each
-    y = b.emit("mul", f"{name}.mul", b.emit("silu", f"{name}.silu", gate, strided=True), up, strided=True)
+    y = b.emit("silu", f"{name}.silu", gate, strided=gated)
+    y = b.emit("mul", f"{name}.mul", y, up, strided=True) if gated else y
     down = b.weight(f"{name}.down_proj.weight", experts, hidden, ffn)
     y = b.emit("grouped_matmul", f"{name}.down_proj", y, down, ends, shape=(*picked, hidden))
 

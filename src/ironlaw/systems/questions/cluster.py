@@ -86,7 +86,10 @@ class Cluster(Question):
 
     schema = "ironlaw-cluster/1"
     model: str = custom(
-        str, flag="MODEL", metavar="MODEL", about="a decoder of `ironlaw workload`, or one from a published run (gpt3_175b, llama3_405b)"
+        str,
+        flag="MODEL",
+        metavar="MODEL",
+        about="a decoder of `ironlaw workload`, one from a published run (gpt3_175b), or a folder with a config.json",
     )
     devices: int = whole(metavar="N", about="how many devices to train on")
     box: str = custom(str, metavar="BOX", about="the kind of server they are in: dgx_h100, dgx_a100, dgx_h200, gb200_nvl72, …")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,13 @@ from ironlaw.engine.training.setup import ATTENTION, Setup, elsewhere, growth, l
 from ironlaw.engine.training.training_layers import layers
 from ironlaw.engine.training.training_ledger import ROWS, Ledger
 from ironlaw.errors import BadValue, IronlawError
+from ironlaw.registry.decoders import decoder, forward, is_place
 from ironlaw.registry.workloads import workload
 from ironlaw.systems.captures import CAPTURE_S, capture_all, read_setting
 from ironlaw.systems.fields import among, custom, figure, same, several, switch, whole
 from ironlaw.systems.question import Question, Table
 from ironlaw.systems.questions.training_memory import TrainingMemory
+from ironlaw.systems.registry_graphs import as_captured
 from ironlaw.systems.registry_names import machines
 from ironlaw.systems.value_readers import read_whole
 from ironlaw.units import show
@@ -54,7 +56,7 @@ class Memory(Question):
     schema = "ironlaw-memory/1"
     target: str = custom(
         str, flag="TARGET", metavar="TARGET",
-        about="a model (see `ironlaw workload`), or FILE.py:NAME or hf:CONFIG as for `ironlaw analyze`",
+        about="a model (see `ironlaw workload`), a folder with a config.json, or FILE.py:NAME or hf:CONFIG as for `ironlaw analyze`",
     )  # fmt: skip
     on: tuple[Hardware, ...] = machines((), "machines that it should fit; see `ironlaw hardware`")
     recipe: str | None = among(
@@ -123,13 +125,17 @@ class Memory(Question):
 
 def _source(asked: Memory) -> tuple[Build, int, str]:
     """How to build the forward pass at any batch, the batch that is asked for, and the recipe."""
+    target = as_captured(asked.target)
+    if target != asked.target:
+        return _captured(replace(asked, target=target))
     if ":" in asked.target or asked.target.endswith(".pt2"):
         return _captured(asked)
     if asked.input or asked.set:
         raise BadValue("`input` and `set` are for FILE.py:NAME; a model of the registry takes `batch` and `seq`")
     settings = {"seq": asked.seq} if asked.seq else {}
-    batch = asked.batch[0] if asked.batch else workload(asked.target, **settings).settings["batch"]
-    return lambda n, dtype: workload(asked.target, batch=n, dtype=dtype, **settings), batch, asked.recipe or "fp32"
+    make = partial(workload, target) if not is_place(target) else partial(forward, decoder(target))
+    batch = asked.batch[0] if asked.batch else make(**settings).settings["batch"]
+    return lambda n, dtype: make(batch=n, dtype=dtype, **settings), batch, asked.recipe or "fp32"
 
 
 def _captured(asked: Memory) -> tuple[Build, int, str]:

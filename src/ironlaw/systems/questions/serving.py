@@ -11,7 +11,7 @@ from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES, Policy
 from ironlaw.engine.serving.llm.promise import Promise
 from ironlaw.engine.serving.llm.requests import Request, Spread, alike, arriving
 from ironlaw.errors import BadValue, unknown
-from ironlaw.registry.decoders import FAMILIES, decoder
+from ironlaw.registry.decoders import FAMILIES, decoder, is_place
 from ironlaw.registry.loader import normal
 from ironlaw.registry.machines import registered
 from ironlaw.registry.traces import trace, traces
@@ -28,6 +28,8 @@ def _served() -> list[str]:
 
 
 def _model(name: str) -> str:
+    if is_place(name):
+        return name
     if normal(name) not in _served():
         raise unknown("model that can be served", name, _served(), field="model")
     return normal(name)
@@ -40,7 +42,7 @@ def _deployment(model: str, machine: str, devices: int, weights: str, cache: str
 
 @dataclass(frozen=True, repr=False)
 class Serving(Question):
-    model: str = one_of(_served, find=_model, about="a decoder of the registry")
+    model: str = one_of(_served, find=_model, about="a decoder of the registry, or a folder with the config.json of one")
     machine: str = machine()
     devices: int = whole(1, about="tensor parallelism, devices per replica")
     weights: str | None = one_of(lambda: STORED, None, about="number format of stored weights (default: the machine's 16-bit format)")

@@ -12,6 +12,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box, boxes
 from ironlaw.registry.decoder_shapes import decoder, decoders
+from ironlaw.registry.decoders import is_place
 from ironlaw.registry.machines import registered
 from ironlaw.systems.fields import one_of, whole
 from ironlaw.systems.question import Question, result
@@ -23,7 +24,9 @@ EXCHANGES = ("tensor", "context", "expert", "pipeline", "data")
 
 @dataclass(frozen=True, repr=False)
 class TrainingLayout(Question):
-    model: str = one_of(decoders, find=lambda name: decoder(name).name, about="a decoder of the registry or of a published run")
+    model: str = one_of(
+        decoders, find=lambda name: name if is_place(name) else decoder(name).name, about="a decoder of the registry or of a published run"
+    )
     box: str = one_of(boxes, find=lambda name: box(name).slug, about="the kind of server the devices are in")
     devices: int = whole(about="how many devices to train on; data parallelism uses what the layout leaves")
     batch: int = whole(about="sequences per step")

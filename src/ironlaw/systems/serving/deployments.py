@@ -171,5 +171,6 @@ def deployment(
     )
     proposing = steps(draft, machine, plan, dtype=dtype, weights=weights, cache=cache, products=products) if draft else None
     return Deployment(
-        model, machine, devices, dtype, weights or dtype, cache or dtype, stored, alive, room, table, joint, draft, proposing, products, tokens
+        model, machine, devices, dtype, weights or dtype, cache or dtype, stored, alive, room, table, joint, draft, proposing, products,
+        tokens,
     )  # fmt: skip

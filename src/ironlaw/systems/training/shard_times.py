@@ -13,7 +13,7 @@ from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.systems.faster_machine import faster
-from ironlaw.systems.training import shards
+from ironlaw.systems.training import block_shards, shards
 
 BUSY = Plan(launch=0.0)  # kernels of a large layer hide their launches
 LONG = 0.15  # seconds of steady work after which a clock has fallen as far as it does
@@ -57,9 +57,20 @@ def _layer(
     """Forward, backward, the part that selective recomputation repeats, head: they do not depend on the rest of a layout."""
     part = Layout(tensor=tensor, context=context, expert=expert, micro=micro, sequence_parallel=split)
     device = faster(machine, *rates)
+    if shape.blocks:
+        return _blocks(shape, part, seq, device, dtype)
     graphs = (shards.forward, shards.backward, shards.attention_only, shards.head)
     ahead, back, scores, head = (_busy(graph(shape, part, seq, dtype), device) for graph in graphs)
     return ahead, back, scores, head
+
+
+def _blocks(shape: Shape, part: Layout, seq: int, device: Hardware, dtype: str) -> tuple[float, float, float, float]:
+    """The mean layer of a decoder whose blocks differ."""
+    ahead = back = 0.0
+    for block, count in shape.blocks.kinds if shape.blocks else ():
+        ahead += count * _busy(block_shards.forward(shape, block, part, seq, dtype), device) / shape.layers
+        back += count * _busy(block_shards.backward(shape, block, part, seq, dtype), device) / shape.layers
+    return ahead, back, 0.0, _busy(shards.head(shape, part, seq, dtype), device)
 
 
 def _busy(graph: Graph | None, machine: Hardware) -> float:

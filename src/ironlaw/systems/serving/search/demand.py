@@ -67,7 +67,12 @@ def read_spread(value: Any) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Demand(Question):
-    model: str = custom(str, flag="MODEL", metavar="MODEL", about="a decoder of the registry, or a folder with the config.json of one")
+    model: str = custom(
+        str,
+        flag="MODEL",
+        metavar="MODEL",
+        about="a decoder of the registry, a folder with the config.json of one, or its id in the local hub cache",
+    )
     on: tuple[Hardware, ...] = machines()
     rate: float | None = figure(
         None, most=LARGEST, metavar="N", group=LOAD, about="requests per second; with `trace`, replay its requests at this rate"
@@ -151,7 +156,14 @@ class Demand(Question):
 
     @cached_property
     def decoder(self) -> Decoder:
-        return decoder(self.model)
+        one = decoder(self.model)
+        tokens = (self.prompt or 0) + (self.output or 0)
+        if one.positions and tokens > one.positions:
+            raise BadValue(
+                f"{one.name} takes {one.positions:,} tokens at most, but prompt and answer have {tokens:,} on average; give shorter ones",
+                "prompt",
+            )
+        return one
 
     @cached_property
     def proposer(self) -> Decoder | None:
