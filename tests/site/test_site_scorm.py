@@ -94,3 +94,8 @@ def test_what_is_wrong_with_a_package_is_said_before_the_site_is_built(tmp_path,
     assert not (tmp_path / "out").exists()
     with pytest.raises(BadValue):
         scorm.chosen(["nothing"])
+
+
+def test_a_package_asks_for_what_an_assignment_does(tmp_path):
+    (tmp_path / "a.toml").write_text('title = "x"\n[[lab]]\nname = "lab_07"\nacts = [1]\n[[lab]]\nname = "lab_01"\n')
+    assert [(one.lab.slug, one.stage) for one in scorm.assigned(tmp_path / "a.toml")] == [("lab_07_fusion", 2), (LAB, 3)]

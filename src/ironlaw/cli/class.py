@@ -5,25 +5,39 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ironlaw.cli.class_check import assign, check
 from ironlaw.cli.options import Parser, add_json, number
 from ironlaw.cli.show import draw
 from ironlaw.errors import BadValue, unknown
 
-ACTS = ("report",)
+ACTS = ("report", "assign", "check")
 OUT = "class-report"
 MOST_ROWS = 200  # in the terminal, of each table
 EXAMPLE = """ironlaw class report handed-in
 ironlaw class report handed-in --pseudonyms --out shared
-ironlaw class report handed-in --json"""
+ironlaw class report handed-in --json
+ironlaw class assign labs.toml
+ironlaw class check handed-in --assignment assignment.json --roster gradebook.csv"""
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw class report FOLDER [--out DIR] [--pseudonyms] [--key FILE] [--idle MINUTES] [--json]"
-    parser.add_argument("act", metavar="ACT", nargs="?", help="report: a page and CSV files about the class")
+    parser.usage = """ironlaw class report FOLDER [--out DIR] [--pseudonyms] [--key FILE] [--idle MINUTES] [--json]
+       ironlaw class assign FILE.toml [--out FILE]
+       ironlaw class check FOLDER --assignment FILE [--roster FILE] [--points N] [--out DIR]"""
     parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", help="the files that were handed in, each an exported ledger; subfolders are searched too"
+        "act", metavar="ACT", nargs="?",
+        help="report: a page and CSV files about the class; assign: a file that says what to do; check: who has done it, as grades",
+    )  # fmt: skip
+    parser.add_argument(
+        "folder", metavar="FOLDER", nargs="?",
+        help="the files that were handed in, each an exported ledger; subfolders are searched too (assign: the TOML file)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", metavar="DIR", help=f"where the page and the CSV files go (default {OUT}; with --json: nowhere; check: class-check)"
     )
-    parser.add_argument("--out", metavar="DIR", help=f"where the page and the CSV files go (default {OUT}; with --json: nowhere)")
+    parser.add_argument("--assignment", metavar="FILE", help="check: what was asked for, as `class assign` wrote it")
+    parser.add_argument("--roster", metavar="FILE", help="check: the gradebook that Moodle, Canvas or Blackboard exported, as CSV")
+    parser.add_argument("--points", metavar="N", type=number, default=100.0, help="check: points for all that was asked for (default 100)")
     parser.add_argument("--pseudonyms", action="store_true", help="replace names and file names by codes; the key is thrown away")
     parser.add_argument(
         "--key", metavar="FILE", help="pseudonyms by the key in this file, the same in every report; created if it does not exist"
@@ -43,6 +57,10 @@ def run(args: argparse.Namespace) -> int:
         raise BadValue("`ironlaw class` needs to know what to do; try: ironlaw class report FOLDER")
     if args.act not in ACTS:
         raise unknown("act of `ironlaw class`", args.act, ACTS)
+    if args.act != "report":
+        if args.json:
+            raise BadValue(f"`ironlaw class {args.act}` writes files, and no JSON; leave --json out")
+        return assign(args) if args.act == "assign" else check(args)
     if args.folder is None:
         raise BadValue("which folder holds the files that were handed in? Name it: ironlaw class report FOLDER")
     from ironlaw.classroom import collect, count, write

@@ -35,7 +35,7 @@ BY_PLACE: dict[tuple[str, str], str | Iterable[str]] = {
     ("memory", "recipe"): RECIPES, ("memory", "optimiser"): OPTIMISERS, ("memory", "checkpoint"): ("all",),
     ("analyze", "dtype"): COMPUTED, ("measure", "dtype"): MEASURED, ("coverage", "dtype"): MEASURED, ("coverage", "target"): "file",
     ("roofline", "level"): sorted({level.name for slug in machines() for level in hardware(slug).levels}),
-    ("ledger", "act"): ACTS, ("class", "act"): ("report",),
+    ("ledger", "act"): ACTS, ("class", "act"): ("report", "assign", "check"),
 }  # fmt: skip
 
 

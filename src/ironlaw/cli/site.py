@@ -19,7 +19,8 @@ ironlaw site public --scorm lab07.zip --lab lab_07 --scorm-version 2004
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw site OUT [--runtime FILE] [--no-docs] [--scorm FILE [--lab LAB …] [--scorm-version V]] [--serve] [--port N]"
+    parser.usage = """ironlaw site OUT [--runtime FILE] [--no-docs] [--serve] [--port N]
+       ironlaw site OUT --scorm FILE [--lab LAB … | --assignment FILE] [--scorm-version V]"""
     parser.add_argument(
         "out", metavar="OUT", type=Path, help="the folder to write; an earlier site there is updated, your own files are left alone"
     )
@@ -37,6 +38,7 @@ def add(parser: Parser) -> None:
         default=[],
         help="a lab that the package asks for; repeat it for several (default: all of them)",
     )
+    parser.add_argument("--assignment", metavar="FILE", help="what the package asks for, as `ironlaw class assign` wrote it")
     parser.add_argument("--scorm-version", metavar="V", default="1.2", help="1.2, which every course system takes (default), or 2004")
     parser.add_argument("--serve", action="store_true", help="then serve the folder on this machine, to try it out")
     parser.add_argument("--port", metavar="N", type=int, default=8000, help="port to serve it on (default 8000; 0 for any free one)")
@@ -48,8 +50,9 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw.units import show
 
     pack = _packer(args) if args.scorm else None
-    if args.lab and not pack:
-        raise BadValue("`lab` says what a package for a course system asks for; name the package too: --scorm labs.zip")
+    if (args.lab or args.assignment) and not pack:
+        option = "lab" if args.lab else "assignment"
+        raise BadValue(f"`{option}` says what a package for a course system asks for; name the package too: --scorm labs.zip")
     site = build(args.out, args.runtime, not args.no_docs, pack)
     print(f"{site.folder}: {site.files:,} files, {show(site.bytes, 'B')}, {show(site.gzipped, 'B')} where a host compresses")
     if args.scorm:
@@ -66,7 +69,9 @@ def _packer(args: argparse.Namespace) -> Callable[[dict[str, bytes]], object]:
     from ironlaw.files import output, replace_bytes
     from ironlaw.site import scorm
 
-    asked = scorm.chosen(args.lab)
+    if args.lab and args.assignment:
+        raise BadValue("`lab` and `assignment` both say what the package asks for; leave one out")
+    asked = scorm.assigned(Path(args.assignment)) if args.assignment else scorm.chosen(args.lab)
     scorm.check_version(args.scorm_version)
     place = output(args.scorm, "the package", accepts=lambda head: head.startswith(b"PK"))
     return lambda content: replace_bytes(place, scorm.package(content, asked, args.scorm_version))

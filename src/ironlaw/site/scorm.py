@@ -61,6 +61,14 @@ def chosen(names: Sequence[str]) -> tuple[Asked, ...]:
     return tuple(found.values())
 
 
+def assigned(path: Path) -> tuple[Asked, ...]:
+    """The labs of an assignment. A course system is told of a lab by its furthest act, since Act II opens after Act I."""
+    from ironlaw.classroom.assignment import read  # reads questions; a package of named labs need not
+
+    by_slug = {lab.slug: lab for lab in catalogue()}
+    return tuple(Asked(by_slug[one.slug], DONE if 2 in one.acts else DONE - 1) for one in read(path).labs)
+
+
 def check_version(version: str) -> None:
     if version not in VERSIONS:
         raise BadValue(f"`scorm_version={version}` is not a version of SCORM that ironlaw writes; choose 1.2 or 2004")
