@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 from websockets.asyncio.client import ClientConnection, connect
 
 from ironlaw.kit import lab as labs
@@ -313,13 +313,17 @@ def share(values: list[float], part: float) -> float:
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))] if ordered else float("nan")
 
 
+def _end(server: Server, logs: list[str]) -> None:
+    logs.append(server.stop())
+
+
 @contextmanager
 def running(home: Path, ledger: str, count: int, options: list[str]) -> Iterator[tuple[list[Server], list[str]]]:
     logs: list[str] = []
     with ExitStack() as stack:
         servers = [Server(home, ledger, options) for _ in range(count)]
         for server in servers:
-            stack.callback(lambda server=server: logs.append(server.stop()))
+            stack.callback(_end, server, logs)
         end = time.monotonic() + WARM_S
         for server in servers:
             server.get("/")

@@ -75,6 +75,8 @@ def test_services_that_call_each_other_multiply(sh, design):
         ("hedge = 0.95", "hedge = 0.2", "from 0.5"),
         ('timeout = "400 ms"', "", "no timeout"),
         ("quantile = 0.99", "quantile = 1.0", "between 0 and 1"),
+        ("quantile = 0.99", "quantile = 0.999999999999999", "at most 0.999999999"),
+        ("quantile = 0.99", "quantile = 1e-20", "at least 0.000001"),
         ('p99 = "20 ms" ', 'p99 = "20 MB" ', "is in B"),
         ("calls = 2 ", "calls = 200 ", "give fewer"),
         ("replicas = 2", "replicas = 2\nneeded = 3", "no more than there are"),

@@ -12,6 +12,7 @@ from wording import faults
 
 from ironlaw import claims as registry
 from ironlaw.claims import NAMESPACE, PLAIN_UNITS, RELATIONS, VERDICTS, Claim, claim, claims, load, row
+from ironlaw.claims.expressions import figure
 from ironlaw.errors import BadRegistry, UnknownName
 from ironlaw.registry.evidence import evidence
 from ironlaw.registry.machines import hardware, machines
@@ -94,6 +95,14 @@ def test_verdicts_turn_when_a_registry_figure_changes(monkeypatch: pytest.Monkey
     monkeypatch.setitem(NAMESPACE, "hardware", lambda name: doubled)
     assert not claim("h100_ridge_295").holds
     assert claim("h100_ridge_591").holds
+
+
+def test_a_figure_is_of_the_function_that_is_there_now():
+    """Not of one that is gone and whose place in memory, and so its id, the next has taken."""
+    for factor in range(1, 30):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(NAMESPACE, "hardware", lambda name, factor=factor: replace(hardware(name), peaks={"fp16": factor * 1e12}))
+            assert figure('hardware("h100_sxm").peak("fp16")', "here", {}) == factor * 1e12
 
 
 def test_figure_follows_the_workload(monkeypatch: pytest.MonkeyPatch):

@@ -52,16 +52,16 @@ def evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None)
 def figure(expression: str, where: str, case: Mapping[str, Any]) -> float:
     """The same for a claim under one of its premises, kept for as long as the names that it uses stay as they are."""
     try:
-        used = tuple(id(NAMESPACE[name]) for name in _compiled(expression)[1] if name in NAMESPACE)
+        used = tuple(NAMESPACE[name] for name in _compiled(expression)[1] if name in NAMESPACE)
     except ValueError:
         used = ()  # `evaluate` says what is wrong with it
-    key = (expression, tuple(sorted(case.items())), used)
+    key = (expression, tuple(sorted(case.items())), tuple(map(id, used)))
     if key not in _figures:
-        _figures[key] = evaluate(expression, where, case)
-    return _figures[key]
+        _figures[key] = evaluate(expression, where, case), used
+    return _figures[key][0]
 
 
-_figures: dict[tuple[Any, ...], float] = {}
+_figures: dict[tuple[Any, ...], tuple[float, tuple[Any, ...]]] = {}  # with what the ids are of: one that is gone lends its id to another
 
 
 def kept(expression: str, where: str, more: Mapping[str, Any]) -> Any:

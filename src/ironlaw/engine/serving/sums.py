@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from operator import mul
 
 from ironlaw.engine.fourier import spectrum, values
 from ironlaw.engine.serving.laws import Law
@@ -187,5 +188,11 @@ def _mean(law: Law, horizon: float) -> float:
 @lru_cache(maxsize=64)
 def _added(laws: tuple[Law, ...]) -> tuple[float, ...]:
     """The sums of the laws' quantiles, at each depth."""
-    kinds = Counter(laws).items()
-    return tuple(math.fsum(n * law.quantile(-math.expm1(depth)) for law, n in kinds) for depth in DEPTHS)
+    kinds = Counter(laws)
+    return tuple(math.fsum(map(mul, kinds.values(), at)) for at in zip(*map(_deep, kinds), strict=True))
+
+
+@lru_cache(maxsize=64)
+def _deep(law: Law) -> tuple[float, ...]:
+    """A law's quantile at each depth, by halving: the chain without one of its services asks for the others' again."""
+    return tuple(law.quantile(-math.expm1(depth)) for depth in DEPTHS)

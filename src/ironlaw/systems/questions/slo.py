@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ironlaw.outputs.serving_output import RetryStorm, ServiceRow
 
 MOST = 100  # calls in a row
+LEAST, NEAREST = 1e-6, 1e-9  # of a quantile, and of what is left to 1: closer to either, a sum's tail is lost in rounding
 
 
 def read_text(value: Any) -> str:
@@ -90,8 +91,11 @@ class Slo(Design):
     def answer(self) -> dict[str, Any]:
         """The whole chain, each service's part in it, and which SLOs hold."""
         within, p, services = self.within, self.quantile, [_link(one) for one in self.service]
-        if not 0 < p < 1:
-            raise BadValue(f"the SLO's quantile is {p!r}; give a share between 0 and 1, such as 0.99", "quantile")
+        if not LEAST <= p <= 1 - NEAREST:
+            raise BadValue(
+                f"the SLO's quantile is {p!r}; give a share between 0 and 1, such as 0.99: at least {LEAST:.6f}, at most {1 - NEAREST:.9f}",
+                "quantile",
+            )
         if sum(one.calls for one in services) > MOST:
             raise BadValue(f"more than {MOST} calls in a row; give fewer", "calls")
         dependence = self.dependence
