@@ -59,6 +59,11 @@ def add(parser: Parser) -> None:
         metavar="FILE",
         help="read a torch.profiler trace of a run on a GPU (record_shapes=True) instead: `this` gets its rates and launches",
     )
+    parser.add_argument(
+        "--loader",
+        metavar="FILE.py:NAME",
+        help="read batches from this loader only: how many samples per second it gives (--seconds N, default 5)",
+    )
     parser.add_argument("--device", metavar="DEVICE", type=checked(_device), help=f"{', '.join(KINDS)}; default: the fastest here")
     parser.add_argument("--force", dest="noisy", action="store_true", help="store the result even if the machine was busy, marked as noisy")
     parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE, and don't store the machine as `this`")
@@ -75,6 +80,10 @@ def _device(text: str) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.loader:
+        from ironlaw.cli import measure_loader
+
+        return measure_loader.run(args)
     if args.trace:
         from ironlaw.cli import measure_trace
 

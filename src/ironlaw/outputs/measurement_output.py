@@ -59,6 +59,16 @@ class MeasureTraceJson(TypedDict):
     stored: Sequence[str]
 
 
+class MeasureLoaderJson(TypedDict):
+    """What `ironlaw measure --loader FILE.py:NAME --json` writes"""
+
+    loader: str
+    rate: Annotated[float, "samples per second, after the first batch"]
+    batch: int
+    batches: int
+    first_s: Annotated[float, "until the first batch came"]
+
+
 class MeasuredTerm(TypedDict):
     term: str
     predicted_s: float

@@ -35,6 +35,7 @@ DOCUMENTS: dict[str, type] = {
     "machines/1": registry.MachinesJson,
     "measure/1": measurement.MeasureJson,
     "measure-host/1": measurement.MeasureHostJson,
+    "measure-loader/1": measurement.MeasureLoaderJson,
     "measure-model/1": measurement.MeasureModelJson,
     "measure-trace/1": measurement.MeasureTraceJson,
     "memory/1": training.MemoryJson,
