@@ -36,6 +36,7 @@ BY_PLACE: dict[tuple[str, str], str | Iterable[str]] = {
     ("analyze", "dtype"): COMPUTED, ("measure", "dtype"): MEASURED, ("coverage", "dtype"): MEASURED, ("coverage", "target"): "file",
     ("roofline", "level"): sorted({level.name for slug in machines() for level in hardware(slug).levels}),
     ("ledger", "act"): ACTS, ("class", "act"): ("report", "assign", "check"),
+    ("site", "scorm_version"): ("1.2", "2004"),
 }  # fmt: skip
 
 
