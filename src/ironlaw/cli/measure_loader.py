@@ -1,4 +1,4 @@
-"""`ironlaw measure --loader my.py:loader`: how many samples a second an input pipeline gives on this machine, without a model."""
+"""`ironlaw measure --loader my.py:loader`: how many samples per second an input pipeline gives on this machine, without a model."""
 
 from __future__ import annotations
 
