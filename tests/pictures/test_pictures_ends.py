@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from ironlaw.pictures.ends import decades, doubled_to, down_to, snug, up_to
+from ironlaw.pictures.ends import decades, doubled_to, down_to, fitted, snug, up_to
 
 SIZES = some.floats(1e-12, 1e18)
 
@@ -29,6 +29,16 @@ def test_decades_hold_both(one, other):
     low, high = decades(min(one, other), max(one, other))
     assert low <= min(one, other) * (1 + 1e-6) and max(one, other) <= high * (1 + 1e-6)
     assert min(one, other) / low < 10.001 and high / max(one, other) < 10.001
+
+
+@given(some.lists(SIZES, min_size=1, max_size=4))
+def test_a_fitted_axis_holds_its_values_and_is_filled_by_them_or_half_a_decade(values):
+    low, high = fitted(values)
+    assert low <= min(values) * (1 + 1e-6) and max(values) <= high * (1 + 1e-6)
+    assert high / low < 5.7 or math.log(max(values) / min(values)) >= 0.6 * math.log(high / low) - 1e-6
+    assert high / low > 3.1  # what hardly changes looks level
+    ends = (min(values) * 2, min(values) * 20)
+    assert ends[0] * (1 - 1e-9) <= fitted(values, ends)[0] < fitted(values, ends)[1] <= ends[1] * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("high", "end"), [(1.0, 1.0), (1.1, 1.2), (3.1, 4.0), (51e9, 6e10), (9.0, 10.0), (0.002, 0.002), (0, 1.0)])

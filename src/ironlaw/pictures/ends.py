@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+LEAST_RATIO = math.sqrt(10.0)  # of the ends of a log axis
+EVERYWHERE = (1e-300, 1e300)
 ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # near enough that no picture is half empty
 
 
@@ -36,6 +38,19 @@ def down_to(low: float) -> float:
 def snug(low: float, high: float) -> tuple[float, float]:
     """Round figures just beyond both, for a log axis of less than two decades."""
     return down_to(low), up_to(high)
+
+
+def fitted(values: Iterable[float], bounds: tuple[float, float] = EVERYWHERE) -> tuple[float, float]:
+    """Half decades of a log axis that hold every value within `bounds`, closer ends where three tenths of it would be empty; no closer than
+    half a decade, so that what hardly changes looks level."""
+    held = [min(max(value, bounds[0]), bounds[1]) for value in values]
+    low, high = min(held), max(held)
+    if high < low * LEAST_RATIO:
+        low = min(max(math.sqrt(low * high / LEAST_RATIO), bounds[0]), bounds[1] / LEAST_RATIO)
+        high = low * LEAST_RATIO
+    wide = half_decades(low, high)
+    near = wide if math.log(high / low) >= 0.7 * math.log(wide[1] / wide[0]) else snug(low, high)
+    return max(near[0], bounds[0]), min(near[1], bounds[1])
 
 
 def doubled_to(unit: float, values: Iterable[float]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from ironlaw.kit.context import Context, pick, the
 from ironlaw.kit.formula import fraction, line, term
 from ironlaw.labs.lab_01_magnitude.act2 import reuse
 from ironlaw.labs.lab_01_magnitude.act2.reuse import Use
-from ironlaw.pictures.ends import decades
+from ironlaw.pictures.ends import decades, fitted
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.roofs import LEVELS
 from ironlaw.registry.workloads import about
@@ -171,7 +170,7 @@ def layers(walk: Walk) -> Figure:
 
 def _span(points: Sequence[tuple[float, float]], walk: Walk) -> tuple[float, float]:
     values = [value for _, value in points] + [walk.needed]
-    return min(values) / 2, 10 ** math.ceil(math.log10(max(values)) + 0.2)
+    return fitted([min(values) / 1.2, 1.2 * max(values)])
 
 
 def _now(walk: Walk, points: Sequence[tuple[float, float]]) -> tuple[str, float] | None:

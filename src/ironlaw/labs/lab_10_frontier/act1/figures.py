@@ -10,6 +10,7 @@ from html import escape
 from ironlaw.engine.numerics.grids import levels, noise_power, step
 from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import ASKED, FIRST, NETS, SCALES, Setting, tested
+from ironlaw.pictures.ends import fitted
 from ironlaw.pictures.lines import Points, lines
 from ironlaw.pictures.wall import wall
 from ironlaw.registry.compression_tables import BINS, BITS, Squeezed, image, weights_seen
@@ -19,7 +20,7 @@ from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 KL_MOST = 100.0
-KL = Axis("log", "divergence", "nats", (1e-7, KL_MOST))
+KL_ENDS = (1e-7, KL_MOST)
 X = Axis("linear", "bits per weight", "", (2.0, 8.0), ticks=tuple(float(b) for b in BITS))
 THEORY = "rounding noise alone"
 MOST_LINES = 15  # levels of a grid that are drawn one by one
@@ -36,11 +37,12 @@ def divergence(setting: Setting, local: Mapping[str, Points] | None = None) -> F
         THEORY: [(float(b), noise) for b in BITS if (noise := start * noise_power(b) / noise_power(FIRST)) <= KL_MOST],
     }
     table = [(llama.bits(row), float(cells["kl"])) for row, cells in llama.rows().items() if "_K" in row and "imatrix" not in row]
+    heights = [y for points in (*series.values(), table, *(local or {}).values()) for _, y in points]
     now = (name, float(setting.bits)) if setting.narrow else None
     figure = lines(
         series,
         X,
-        KL,
+        Axis("log", "divergence", "nats", fitted(heights, KL_ENDS)),
         "How far its answers drift from FP32, by bits",
         measured={"Llama 3 8B, K-quants": table},
         now=now,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ironlaw.labs.lab_12_amdahl.passes import HOST, Pass
-from ironlaw.pictures.ends import half_decades, up_to
+from ironlaw.pictures.ends import up_to
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
@@ -38,7 +38,7 @@ def every_part(one: Pass, target: str, factor: float, overlap: bool) -> Figure:
     rows = tuple((names[name], exact(gains[name], "×"), _most(one, name, overlap)) for name in ranked)
     words = "; ".join(f"{names[name]} {format_quantity(gains[name], '×')}" for name in ranked)
     title = f"The whole pass, if one part gets {significant(factor)}× as fast"
-    far = max(2.0, half_decades(1.0, 1.1 * max(gains.values()))[1])
+    far = max(2.0, up_to(1.1 * max(gains.values())))
     across = Axis("log", "speed-up of the whole pass", "×", (0.9, far), ticks=tuple(tick for tick in TICKS if tick <= far))
     return Figure(
         "every_part", title, across, Axis("band", names=tuple(names.values())), tuple(bars),

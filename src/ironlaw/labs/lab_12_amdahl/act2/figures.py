@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ironlaw.labs.lab_12_amdahl.act2.job import EFFICIENT, MOST, Job
-from ironlaw.pictures.ends import half_decades, up_to
+from ironlaw.pictures.ends import fitted, up_to
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.units import counted, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
@@ -75,7 +75,7 @@ def cost(job: Job) -> Figure:
             upright(float(job.needed), f"target from {job.needed:,.0f}", "the fewest workers that reach the target", "", id="needed")
         )
     costs = [_dollars(limit), *(cost for points in series.values() for _, cost in points)]
-    dollars = Axis("log", "cost of a result", "USD", half_decades(0.9 * min(costs), 1.1 * max(costs)))
+    dollars = Axis("log", "cost of a result", "USD", fitted([0.9 * min(costs), 1.1 * max(costs)]))
     return lines(
         series, WORKERS, dollars, f"A result costs {job.cost:,.0f}{THIN}USD", extra=extra,
         now=("with these weeks", float(job.workers)), drag=hold("workers"), id="cost", more={"height": 330},

@@ -10,7 +10,7 @@ from ironlaw.engine.serving.batch_outcomes import Outcome
 from ironlaw.labs.lab_13_line.act2 import local_runs
 from ironlaw.labs.lab_13_line.act2.server import MODES, ONE, RATES, TIMEOUT, Case
 from ironlaw.labs.policies import POLICIES
-from ironlaw.pictures.ends import half_decades
+from ironlaw.pictures.ends import fitted, half_decades
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.registry.workloads import about
 from ironlaw.units import significant
@@ -131,12 +131,12 @@ def distribution(case: Case, outcome: Outcome) -> Figure | None:
     if not outcome.tail:
         return None
     times = [seconds for seconds, _ in outcome.tail]
-    low, top = half_decades(0.9 * min(times), 1.1 * max(case.target, outcome.p99, *times))
+    ends = fitted([0.9 * min(case.target, *times), 1.1 * max(case.target, outcome.p99, *times)])
     points = [(seconds, 100 * share) for seconds, share in outcome.tail]
     title = f"One request in a hundred takes longer than {format_quantity(outcome.p99, 's', case.digits)}"
     return lines(
         {f"{POLICIES[case.policy]}, {significant(case.rate)} per second": points},
-        Axis("log", "time in the system", "s", (low, top)),
+        Axis("log", "time in the system", "s", ends),
         Axis("log", "requests that take longer", "%", (0.1, 100.0)), title,
         extra=[
             upright(outcome.p99, "P99", "P99", "s"),

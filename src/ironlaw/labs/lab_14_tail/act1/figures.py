@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ironlaw.labs.lab_14_tail.act1.case import PERCENTILES, Case
 from ironlaw.measure.experiments import omission
-from ironlaw.pictures.ends import half_decades, up_to
+from ironlaw.pictures.ends import fitted, up_to
 from ironlaw.pictures.histogram import bands, histogram
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
@@ -34,7 +34,7 @@ def percentiles(case: Case, extra: Sequence[Mark], local: Mapping[tuple[float, s
 def _times(case: Case, marks: Sequence[Mark] = ()) -> tuple[float, float]:
     """From the shortest to the longest, in round figures."""
     asked = [each.ordered[i] for each in (case.users, case.tester) for i in (0, -1)] + [float(dict(one.at)["x"]) for one in marks]
-    return half_decades(0.9 * min(asked), 1.1 * max(asked))
+    return fitted([0.9 * min(asked), 1.1 * max(asked)])
 
 
 def requests(case: Case) -> Figure:

@@ -10,7 +10,7 @@ from ironlaw.engine.serving.hedging import HedgedRun
 from ironlaw.engine.serving.queues import Wait
 from ironlaw.engine.serving.tails import at_least_one, joined_tail
 from ironlaw.labs.lab_14_tail.act2.fleet import OFF, Fleet
-from ironlaw.pictures.ends import decades, half_decades, up_to
+from ironlaw.pictures.ends import decades, fitted, up_to
 from ironlaw.pictures.lines import lines, upright
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
@@ -32,7 +32,7 @@ def tails(fleet: Fleet) -> Figure:
     if fleet.hedge != OFF:
         series["page without backups"] = tail_of(fleet.alone, fleet.service, fleet.k)
     times = [t for points in series.values() for t, _ in points if low <= t <= high]
-    low, high = half_decades(0.9 * min(times), 1.1 * max(fleet.target, *times))
+    low, high = fitted([0.9 * min(times), 1.1 * max(fleet.target, *times)])
     series = {name: [(min(max(t, low), high), max(share, LEAST)) for t, share in points] for name, points in series.items()}
     p99, one = fleet.page_p99, f"P{significant(100 * fleet.leaf_quantile, 6)}"
     extra: list[Mark] = [

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ironlaw import kit
 from ironlaw.engine.cluster.buckets import Queue
 from ironlaw.labs.lab_v2_06_collectives.act2.buckets import ALGORITHMS, BUCKETS, SIZES, Case, best_bucket, exposed_by_bucket
+from ironlaw.pictures.ends import fitted
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.reveal_picture import rules
 from ironlaw.registry.workloads import about
@@ -102,9 +103,10 @@ def by_bucket(case: Case) -> Figure:
                     ("of the step", share(shown, case.step.step.total))],
              drag=hold("bucket", stops=STOPS)),
     ]  # fmt: skip
+    heights = [y for points in series.values() for _, y in points]
     title = f"Least is exposed with buckets of {format_quantity(best, 'B')}"
     return lines(
-        series, Axis("log", "bucket", "B", BUCKETS), Axis("log", "exposed after the pass", "s", SHOWS), title,
+        series, Axis("log", "bucket", "B", BUCKETS), Axis("log", "exposed after the pass", "s", fitted(heights, SHOWS)), title,
         extra=extra, note=f"{name_of(case)}, {ALGORITHMS[case.algorithm]}", id="by-bucket",
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from ironlaw.labs.lab_v2_10_kv_serving.act1 import local_runs
 from ironlaw.labs.lab_v2_10_kv_serving.act1.memory import ASKED, CONTEXTS, Setting
 from ironlaw.measure.experiments import kv_decode
 from ironlaw.pictures.blocks_picture import MOST, Piece, blocks
+from ironlaw.pictures.ends import fitted
 from ironlaw.pictures.lines import Points, lines, upright
 from ironlaw.pictures.theme import HELD
 from ironlaw.registry.publications import published
@@ -18,6 +19,7 @@ from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+STEPS, REQUESTS = (1e-4, 10.0), (0.1, 1e6)  # seconds, and how many
 SHORT = 1024  # contexts up to here may stand beside a chat's
 
 
@@ -64,8 +66,10 @@ def by_context(lab: kit.Lab, setting: Setting) -> Figure:
                      label="" if setting.context == ASKED and value == int(here) else f"{name} {value:g}",
                      hover=[("asked about", f"{ASKED:,} tokens"), ("requests", f"{value:g}")])
             )  # fmt: skip
+    heights = [y for points in series.values() for _, y in points] + [float(dict(one.at)["y"]) for one in extra]
     return lines(
-        series, Axis("log", "tokens per request", "", (float(CONTEXTS[0]), float(CONTEXTS[-1]))), Axis("log", "requests", "", (0.1, 1e6)),
+        series, Axis("log", "tokens per request", "", (float(CONTEXTS[0]), float(CONTEXTS[-1]))),
+        Axis("log", "requests", "", fitted(heights, REQUESTS)),
         "Requests that fit", extra=extra, note=place(setting), id="by-context",
     )  # fmt: skip
 
@@ -84,9 +88,10 @@ def step(setting: Setting) -> Figure:
         "arithmetic": [(float(b), 2.0 * setting.decoder.matrices * b / peak) for b in BATCHES],
     }
     rows = chats(setting)
+    times = [seconds for points in (*series.values(), rows) for _, seconds in points]
     extra = [upright(float(setting.slots), f"{setting.slots:,} fit", "requests that fit", "")] if 1 <= setting.slots <= BATCHES[-1] else []
     return lines(
-        series, Axis("log", "sequences per step", "", (1.0, 1024.0)), Axis("log", "time per step", "s", (1e-4, 10.0)),
+        series, Axis("log", "sequences per step", "", (1.0, 1024.0)), Axis("log", "time per step", "s", fitted(times, STEPS)),
         "Lower bound on a decode step", measured={"vLLM": rows} if rows else {}, measured_on="H100, ML.ENERGY", extra=extra,
         note=place(setting), id="step",
     )  # fmt: skip

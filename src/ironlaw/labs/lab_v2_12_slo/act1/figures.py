@@ -14,7 +14,7 @@ from ironlaw.engine.serving.tails import at_least_one
 from ironlaw.labs.lab_v2_12_slo.act1 import local_runs
 from ironlaw.labs.lab_v2_12_slo.act1.composition import COUNTS, MOST_CALLS, Setting, in_a_row
 from ironlaw.pictures.beside import Measurement
-from ironlaw.pictures.ends import decades, up_to
+from ironlaw.pictures.ends import decades, fitted, up_to
 from ironlaw.pictures.lines import lines
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
@@ -103,9 +103,10 @@ def over(setting: Setting) -> Figure:
     own = mark("point", "accent", x=at, y=max(100 * setting.over, LEAST), size=8, id="now", name="as set", label=share_over(setting.over),
                hover=[("calls", f"{setting.count:,}"), ("over the sum of the limits", exact(100 * setting.over, "%"))],
                drag=hold("steps", per=setting.count / setting.steps))  # fmt: skip
+    heights = [100 * late, 100.0, 100 * setting.over, *(share for points in series.values() for _, share in points)]
     allowed = mark("rule", "good", y=100 * late, dash=True, id="allowed", label=f"allowed {significant(100 * late)}%", name="allowed")
     return lines(
-        series, Axis("log", "calls", "", (1.0, float(MOST_CALLS))), Axis("log", "over", "%", (LEAST, 100.0)),
+        series, Axis("log", "calls", "", (1.0, float(MOST_CALLS))), Axis("log", "over", "%", fitted(heights, (LEAST, 100.0))),
         "How many requests are over the limits", extra=[allowed, own], id="over", more={"height": 340},
         note="a page of parallel calls is late if any call is late",
     )  # fmt: skip

@@ -11,7 +11,7 @@ from ironlaw.labs.lab_v2_13_privacy.act1 import local_runs
 from ironlaw.labs.lab_v2_13_privacy.act1.run import Run
 from ironlaw.labs.lab_v2_13_privacy.runs import ACCOUNTANTS as NAMES
 from ironlaw.labs.lab_v2_13_privacy.runs import REFERENCE, reference, tiny
-from ironlaw.pictures.ends import half_decades
+from ironlaw.pictures.ends import fitted
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.meter import marks as percent_marks
 from ironlaw.registry.publications import published
@@ -78,7 +78,7 @@ def budgets(run: Run) -> Figure:
     text = "; ".join(f"{name}: ε = {significant(epsilon)}" for name, epsilon in rows.items())
     least, most = (inside(end(rows.values())) for end in (min, max))
     return Figure(
-        "budgets", "The same run by every accountant", Axis("log", "ε", "", half_decades(0.9 * least, 1.1 * most)),
+        "budgets", "The same run by every accountant", Axis("log", "ε", "", fitted([0.9 * least, 1.1 * most])),
         Axis("band", names=tuple(rows)), tuple(marks), f"{text}. The Gaussian limit is not a bound.",
         table=Table(("accountant", "ε", "is it a bound"), tuple((name, significant(e), "no" if name == NAMES[LIMIT] else "yes")
                                                           for name, e in rows.items())),
