@@ -73,9 +73,9 @@ def run(args: argparse.Namespace) -> int:
 
 def known(name: str) -> str:
     """The slug of the lab that is meant; the folder is the registry."""
-    from ironlaw.pages.lab_catalogue import catalogue, resolve
+    from ironlaw.pages.lab_catalogue import every_lab, resolve
 
-    labs = catalogue()
+    labs = every_lab()
     lab = resolve(name)
     if lab is None:
         raise unknown("lab", name, [lab.slug for lab in labs])

@@ -87,7 +87,7 @@ def create_app(
         inside = [Middleware(ProxyGuard, secret=proxy.secret), Middleware(Attentive, clock=proxy.clock), Middleware(Bodies)]
         inside.insert(1, Middleware(UnderBase, base=proxy.base))
     app = Starlette(routes=routes, middleware=inside, exception_handlers={404: not_found, 500: failed})
-    app.state.labs, app.state.keeper, app.state.door = labs, keeper, door
+    app.state.labs, app.state.keeper, app.state.door, app.state.proxy = labs, keeper, door, proxy
     app.state.first_visit = first_visit  # set once the start page has been served
     return app
 
@@ -115,7 +115,10 @@ def explore(request: Request) -> Response:
 
     policy = dict(SECURITY)[b"content-security-policy"].decode() + f"; connect-src 'self' {sockets(request.headers['host'])}"
     headers = {"cache-control": "no-cache", "content-security-policy": policy}
-    return HTMLResponse(page(request.query_params.multi_items()), headers=headers)
+    html = page(request.query_params.multi_items())
+    if request.app.state.proxy:
+        html = html.replace("It runs only on this machine.", "It runs in your own Jupyter server.", 1)
+    return HTMLResponse(html, headers=headers)
 
 
 def first_picture(request: Request) -> Response:
