@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import math
+from dataclasses import replace
+from html import escape
 from statistics import mean, median
 
 import pytest
@@ -12,8 +14,10 @@ from scipy import stats as scipy_stats
 
 from ironlaw.classroom import collect, count, write
 from ironlaw.classroom.class_tables import TABLES
+from ironlaw.classroom.sections.overview import overview
 from ironlaw.classroom.sheets import Choice, said_unit, sheet
 from ironlaw.classroom.stats import fisher, point_biserial, quartiles, wilson
+from ironlaw.recall.beliefs import counterexample
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +113,15 @@ def test_misconceptions_by_share(figures, plans):
     assert listed == {name: (len(met[name]), len(who), len(sure.get(name, ()))) for name, who in chose.items()}
     shares = [one.share for one in figures.beliefs]
     assert shares == sorted(shares, reverse=True)
+
+
+def test_what_is_alive_is_on_the_first_screen_with_a_case_that_refutes_it(figures):
+    first, second, *_ = figures.beliefs
+    page = overview(figures)
+    assert f"{first.says.rstrip('.')}”</strong> {100 * first.chose / first.met:.0f}% hold it ({first.chose} of {first.met})" in page
+    assert escape(counterexample(first.name).text) in page and page.count('class="say"') == 3
+    given_up = overview(replace(figures, beliefs=(replace(first, given_up=first.chose), replace(second, given_up=second.chose - 1))))
+    assert f"{first.says.rstrip('.')}”</strong>" not in given_up and f"hold it (1 of {second.met})" in given_up
 
 
 def test_calibration(figures, plans):

@@ -6,10 +6,12 @@ from ironlaw.classroom.answer_counts import ClassFigures, finished
 from ironlaw.classroom.hand_ins import Refusal
 from ironlaw.classroom.sections.questions_section import place
 from ironlaw.classroom.sections.section_words import NONE, bar, of, people, percent
+from ironlaw.recall.beliefs import counterexamples
 from ironlaw.report.markup import items, pairs, paragraph, table, text
 from ironlaw.units import counted
 
 SMALL = 20  # learners under whom shares are hardly more than stories
+MOST_ALIVE = 3  # misconceptions on the first screen
 WIDE_OF_THE_MARK = 0.1  # between stated and right, as a share
 
 
@@ -41,7 +43,7 @@ def overview(figures: ClassFigures) -> str:
         if len(learners) < SMALL
         else ""
     )
-    return pairs(facts) + small + _agenda(figures) + finished_labs
+    return pairs(facts) + small + _agenda(figures) + _alive(figures) + finished_labs
 
 
 def _agenda(figures: ClassFigures) -> str:
@@ -71,6 +73,19 @@ def _agenda(figures: ClassFigures) -> str:
             f"Look at the wording of {figures.sheets[bad.item.lab].name}, {place(bad)}: learners who do well elsewhere get it wrong."
         )
     return f"<h3>Worth discussing in class</h3>{items(lines)}" if lines else ""
+
+
+def _alive(figures: ClassFigures) -> str:
+    """The misconceptions that most learners still hold, each with a case that refutes it: the review's own, computed."""
+    enough = [b for b in figures.beliefs if b.met >= min(SMALL, len(figures.learners)) and b.chose > b.given_up]
+    lines = []
+    for belief in sorted(enough, key=lambda b: (-(b.chose - b.given_up) / b.met, b.name))[:MOST_ALIVE]:
+        alive = belief.chose - belief.given_up
+        words = counterexamples()[belief.name].text if belief.name in counterexamples() else ""
+        say = f'<span class="say">{text(words)}</span>' if words else ""
+        held = f"{percent(alive / belief.met)} hold it ({of(alive, belief.met)})."
+        lines.append(f"<li><strong>“{text(belief.says.rstrip('.'))}”</strong> {held} {say}</li>")
+    return f'<h3>Misconceptions that are alive, and what to say</h3><ul class="alive">{"".join(lines)}</ul>' if lines else ""
 
 
 def files(figures: ClassFigures) -> str:
