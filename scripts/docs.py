@@ -23,7 +23,7 @@ It names its `schema` and the version of that ([the JSON](gate.md#the-json)); an
 | exit code | meaning |
 |---|---|
 | 0 | success |
-| 1 | a validation or a gate failed, or a file could not be written |
+| 1 | a validation or a gate failed, no machine meets the SLO (`capacity`), or a file could not be written |
 | 2 | bad input; one paragraph on stderr names the value, the place and what to do |
 | 70 | an internal error; `IRONLAW_DEBUG=1` shows the traceback |
 | 130 | Ctrl-C |

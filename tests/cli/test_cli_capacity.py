@@ -96,11 +96,19 @@ def test_a_trace_of_the_registry_and_one_of_ones_own(sh, tmp_path):
 
 
 def test_a_promise_that_no_device_keeps(sh):
-    told = sh.json(*BASE, "--rate", "1", "--tbt", "10us")
-    assert told["choices"] == [] and told["fewest"] is None and "even for a request that is alone" in told["refused"][0]["reason"]
-    assert "between tokens" in sh.out(*BASE, "--rate", "1", "--tbt", "10us")
-    told = sh.json(*BASE, "--rate", "2000", "--most", "1", "--tp", "1")
-    assert "not even 1 replicas" in told["refused"][0]["reason"]
+    code, out, _ = sh(*BASE, "--rate", "1", "--tbt", "10us", "--json")
+    told = json.loads(out)
+    assert (
+        code == 1
+        and told["choices"] == []
+        and told["fewest"] is None
+        and "even for a request that is alone" in told["refused"][0]["reason"]
+    )
+    code, out, _ = sh(*BASE, "--rate", "1", "--tbt", "10us")
+    assert code == 1 and "between tokens" in out
+    code, out, _ = sh(*BASE, "--rate", "2000", "--most", "1", "--tp", "1", "--json")
+    told = json.loads(out)
+    assert code == 1 and "not even 1 replicas" in told["refused"][0]["reason"]
 
 
 @pytest.mark.parametrize(

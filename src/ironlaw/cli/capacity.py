@@ -38,4 +38,4 @@ def run(args: argparse.Namespace) -> int:
 
         put(html(result), args.html, read)
     draw.emit(asked.to_json()) if args.json else serving_text.report(result, args.notes)
-    return 0
+    return 0 if result["choices"] else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ironlaw.engine.serving.llm.outcome import Outcome
@@ -14,6 +14,8 @@ from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.units import show
 
 BUDGETS = (256, 512, 1024, 2048, 4096, 8192)
+TILE, FINEST = 16, 64  # tokens that smaller budgets are multiples of, and the smallest
+FEW_REPLICAS, FEW_SEQUENCES = 2, 4  # beyond so many replicas, with so few sequences a step, smaller steps and pools apart are tried
 TYPICAL = 32  # sequences that decode beside a prompt where its pieces are chosen
 SAMPLE = 4  # replicas that stand for all while the fewest are looked for
 ALONE = 200  # requests that are tried one at a time
@@ -36,7 +38,18 @@ def _of_length(asked: Demand, rig: Deployment, length: int, most: int) -> Choice
         policy = _policy(asked, rig, length, budget)
         most = most if best is None else best.answer.replicas - 1
         best = (_pools if asked.apart else _together)(asked, rig, policy, most) or best
+    if best is None or asked.budget or asked.apart or not _idle(best):
+        return best
+    for budget in sorted({max(FINEST, best.policy.budget * part // 16 // TILE * TILE) for part in (13, 11, 8)}, reverse=True):
+        best = _together(asked, rig, _policy(asked, rig, length, budget), best.answer.replicas - 1) or best
+    if not length and asked.scheduling == "continuous":
+        best = _pools(asked, rig, _policy(asked, rig, length, BUDGETS[-1]), best.answer.replicas - 1) or best
     return best
+
+
+def _idle(choice: Choice) -> bool:
+    """Replicas were added until hardly anybody decodes beside a prompt: the step is too long, not the load too large."""
+    return choice.answer.replicas > FEW_REPLICAS and choice.answer.outcome.batch < FEW_SEQUENCES
 
 
 def _rank(choice: Choice) -> tuple[int, float]:
@@ -66,8 +79,21 @@ def budgets(asked: Demand, rig: Deployment) -> tuple[int, ...]:
     if asked.apart:
         return BUDGETS[-1:]
     context = TYPICAL * (asked.about["prompt"] + asked.about["output"] / 2)
-    able = [b for b in BUDGETS if rig.table.seconds(TYPICAL, context, [(b - TYPICAL, 0)], 1) <= asked.promise.tbt]
-    return tuple(reversed(able[-2:])) or BUDGETS[:1]
+
+    def does(budget: int) -> bool:
+        return rig.table.seconds(TYPICAL, context, [(budget - TYPICAL, 0)], 1) <= asked.promise.tbt
+
+    able = [b for b in BUDGETS if does(b)]
+    return tuple(reversed(able[-2:])) or _small(does)
+
+
+def _small(does: Callable[[int], bool]) -> tuple[int, ...]:
+    """Where not even the smallest of BUDGETS does: the most in whole tiles of tokens that do, by bisection, and three quarters of that."""
+    low, high = FINEST // TILE, BUDGETS[0] // TILE  # does, perhaps; does not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if does(middle * TILE) else (low, middle)
+    return tuple(dict.fromkeys((low * TILE, max(FINEST, 3 * low // 4 * TILE))))
 
 
 def _together(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choice | None:
