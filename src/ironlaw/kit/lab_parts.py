@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 LOCKED = "Commit a prediction to unlock."
 DECIDE = "Commit your choice to unlock."
 AHEAD_S = 2.0  # after what the commit shows is drawn
+FIXED = "<span hidden data-fixed></span>"  # the head of an instrument that the context does not change; pages/static/lab.js reads it
 
 
 def message(lab: Lab, act: str, slots: Slots | None = None, task: Slots | None = None) -> Any:
@@ -106,7 +107,7 @@ def instrument(
     apart = any(each.name == place for each in lab.places) and (first is None or first.name != place)
     then = go_on(lab, place) if apart else ""
     own = f"{act}-{panel}" if panel else ""
-    return lab.show(f"{name}.instrument", made.piece, act, "instrument", anchor=own, then=then, head="" if fixed else toggle(lab, name))
+    return lab.show(f"{name}.instrument", made.piece, act, "instrument", anchor=own, then=then, head=FIXED if fixed else toggle(lab, name))
 
 
 def cases(lab: Lab, name: str, dials: Callable[[Values], Sequence[Dial]]) -> dict[str, Any]:

@@ -118,12 +118,11 @@
     if (settled && (!lost || performance.now() - acted < RECENT)) remember();
   }
 
-  // In view is an instrument whose question names the device, among others that follow the context: the HUD's would be another one.
+  // In view is an instrument whose question names the device: the HUD's, which is the context's, would be another one.
   function ownDevice(line) {
     const instruments = [...document.querySelectorAll(".il-step-instrument")];
     const inView = ({ top, bottom }) => top <= line && bottom > line;
-    const here = instruments.find((each) => inView(each.getBoundingClientRect()));
-    return Boolean(here && !here.querySelector(".il-toggle") && instruments.some((each) => each.querySelector(".il-toggle")));
+    return Boolean(instruments.find((each) => inView(each.getBoundingClientRect()))?.querySelector("[data-fixed]"));
   }
 
   const soon = () => (frame ||= requestAnimationFrame(follow));
