@@ -70,9 +70,9 @@ def described(config: Mapping[str, Any], file: Path) -> Decoder:
     kind = part.get("model_type")
     if not known(kind):
         raise UnknownType(
-            f"{file} is of model_type {kind!r}, which ironlaw can't read from its config.json alone; install transformers (pip install"
-            f" transformers torch) and it is read off the model, or ask about {_some_types()}",
-            str(kind),
+            f"{file} is of model_type {kind!r}, which can't be read from a config.json yet; `ironlaw analyze` captures it, with PyTorch and"
+            f" transformers, and here you can ask about {_some_types()}",
+            "model",
         )
     values, blocks, before, after = read(config, str(file))
     scores = next((p for block in blocks for p in block if isinstance(p, Scores)), None)
