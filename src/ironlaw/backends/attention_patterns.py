@@ -14,6 +14,9 @@ from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.device.work import op as make_op
 
 
+AXES = 4  # batch, heads, queries, keys: of more, no pattern is known
+
+
 def recognised(graph: Graph) -> Graph:
     """The same graph with one attention op for each pattern in it."""
     if not any(op.kind == "softmax" for op in graph.ops):
@@ -62,7 +65,7 @@ def _pattern(last: Op, maker: dict[str, Op], uses: Counter[str]) -> Pattern | No
         return made if made is not None and uses[t.name] == 1 else None
 
     softmax = before(last.inputs[0])
-    if softmax is None or softmax.kind != "softmax":
+    if softmax is None or softmax.kind != "softmax" or len(softmax.inputs[0].shape) > AXES:
         return None
     mask: tuple[Tensor, ...] = ()
     inside, step = [softmax], before(softmax.inputs[0])

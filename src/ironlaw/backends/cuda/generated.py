@@ -16,7 +16,7 @@ from ironlaw.backends.rows import Row
 from ironlaw.engine.arrays import Number, ceil, is_array, log2, maximum, total, where
 from ironlaw.engine.device.fusion_rules import same_size
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.types import Op, Tensor
 from ironlaw.engine.device.work import UNROLLED, category, in_pieces, traits
 
 SECTOR = 32.0  # bytes, the least that is fetched from memory
@@ -33,11 +33,13 @@ INSTRUCTIONS = {
 # Instructions for each pixel of an image that is resized: bilinear as measured; bicubic was not, and reads four times as many pixels
 BETWEEN_PIXELS = {"bilinear": 46.0, "bicubic": 200.0}
 PER_PIECE, ODD_ROW = 3.0, 25.0  # of a concatenation: for each tensor; where no vector holds whole rows, for finding one's place
-PICKED = 40.0  # of an element that is fetched by itself through an index
+# Of an element that is fetched by itself through an index: one that is read for it, or one that is made on the way, into a table that
+# stays beside the multiprocessor
+PICKED, CLOSE_BY, AT_HAND = 40.0, 10.0, 2.0**16
 FEW, SOME, SHORT_COLUMN = 16, 64, 40.0  # rows up to which columns are summed without a loop, looked-up ones too; instructions an element
 VECTOR, NARROW = 8, 16  # elements that are fetched at once; of a table's row, up to which each is fetched by itself
 LONG_ROW = 128  # elements of a row whose sum costs what a plane's does
-KEPT_ROW = 1024  # elements of a row that is held on chip; a longer one is gone through again
+KEPT_ROW, KEPT_SCATTERED = 1024, 64  # elements of a row that is held on chip; a longer one is gone through again
 ONLINE_SOFTMAX = 33.0  # instructions of a softmax's first pass where it makes several
 AGAIN_FETCHED = 0.3  # of a row that is read once more, the share that the caches do not have any longer
 FUNCTIONS = {  # of rows: what each function does
@@ -63,7 +65,8 @@ def each_element(op: Op) -> Number:
         return PER_PIECE * len(op.inputs) + (ODD_ROW if inner else 0.0)
     if op.kind in ("embedding", "gather"):
         wide, taken = (t.shape[-1] if t.shape else 1 for t in (op.inputs[0], y))  # a single element has no last size
-        return PICKED if is_array(wide) or taken != wide or wide <= NARROW else 0.0
+        each = CLOSE_BY if not is_array(wide) and op.inputs[0].bytes <= AT_HAND and op.inputs[-1].role == "activation" else PICKED
+        return each if is_array(wide) or taken != wide or wide <= NARROW else 0.0
     if op.kind == "upsample":
         return BETWEEN_PIXELS.get(op.attrs.get("method", "nearest"), 0.0)
     if op.kind in INSTRUCTIONS:
@@ -87,8 +90,19 @@ def written(op: Op, parts: Sequence[Op], machine: Hardware) -> Sequence[Kernel]:
     columns = [p for p in parts if sums_columns(p)]
     loop = 0.0 if columns else reduce(maximum, (p.outputs[0].size for p in parts))
     work = instructions(parts, again, loop) + total(_down(p, parts) for p in columns)
-    count = float(max([len(p.inputs) for p in parts if in_pieces(p)], default=1))
-    return (Kernel("fused", op.work.bytes / count, work / count, count=count),)
+    pieces = [p for p in parts if in_pieces(p)]
+    count = float(max([len(p.inputs) for p in pieces], default=1))
+    data = op.work.bytes + total(_beside(p) for p in pieces)
+    return (Kernel("fused", data / count, work / count, count=count),)
+
+
+def _beside(cat: Op) -> Number:
+    """Bytes beyond a concatenation's own that are written where each of its kernels writes less than a sector at a time."""
+    x, y = cat.inputs[0], cat.outputs[0]
+    if is_array(*x.shape, *y.shape) or x.shape[-1] == y.shape[-1]:
+        return 0.0
+    run = x.shape[-1] if len(x.shape) == len(y.shape) else 1  # elements side by side: a stack's are single
+    return max(SECTOR * y.size / run - y.bytes, 0.0)
 
 
 def _down(column: Op, parts: Sequence[Op]) -> Number:
@@ -112,11 +126,12 @@ def _rows(op: Op, parts: Sequence[Op], rows: Sequence[Op], machine: Hardware) ->
     row = x.size / many
     whole = any(same_size(t, x) for t in op.outputs)  # a row that is summed and written again
     softmax = [p for p in rows if p.kind == "softmax"]
-    tangled = softmax and (len(rows) > 1 or any(category(p.kind) == "lookup" for p in parts))
-    again = where(row <= KEPT_ROW, 1.0 if tangled or "axis" in first.attrs else 0.0, 1.0)
-    work = instructions(parts, op.attrs.get("again", ())) * filled_up(row) + again * ONLINE_SOFTMAX * total(
-        p.inputs[0].size for p in softmax
-    )
+    looped = (softmax and len(rows) > 1) or "axis" in first.attrs or _scattered(op, parts, (x.size, many, row))
+    again = where(row <= (KEPT_SCATTERED if looped else KEPT_ROW), 0.0, 1.0) if softmax or whole else 0.0
+    each = total(each_element(p) * _times(p, x, many) for p in parts)
+    before = total(each_element(p) * _times(p, x, many) for p in parts[: parts.index(first)])
+    work = (each + again * before + instructions((), op.attrs.get("again", ()))) * filled_up(row)
+    work = work + again * ONLINE_SOFTMAX * total(p.inputs[0].size for p in softmax)
     data = op.work.bytes
     if whole and not softmax:
         share = 1.0 if "axis" in first.attrs else AGAIN_FETCHED
@@ -126,6 +141,22 @@ def _rows(op: Op, parts: Sequence[Op], rows: Sequence[Op], machine: Hardware) ->
     joined = [joining(p) for p in rows if p.attrs.get("over", "row") == "all"]
     joined += [Kernel("tiny", 0.0) for p in rows if p.attrs.get("split") or p.attrs.get("shared")]
     return replace(kernel, curve="fused_reduction", count=long), replace(kernel, count=1.0 - long), *joined
+
+
+def _times(p: Op, x: Tensor, many: Number) -> Number:
+    """For how many elements an op is done in a loop over rows: its own where it is one of all, one of a row or the only one; else each
+    element of the loop computes what it needs."""
+    size = p.outputs[0].size
+    return size if is_array(size, x.size, many) or size in (1, many) else maximum(size, x.size)
+
+
+def _scattered(op: Op, parts: Sequence[Op], plain: tuple[Number, ...]) -> bool:
+    """Whether a tensor is read otherwise than once through, once a row or once a column: a mask for all heads, half of each row, what an
+    index picks. Inductor then expects rows that do not lie in one piece (`SIMDKernelFeatures.get_reduction_hint`)."""
+    if any(category(p.kind) == "lookup" for p in parts):
+        return True
+    sizes = [t.size for t in op.inputs if t.size != 1]
+    return not is_array(*sizes, *plain) and any(size not in plain for size in sizes)
 
 
 def _groups(op: Op, grouped: Op) -> Sequence[Kernel]:
@@ -164,7 +195,7 @@ def generated_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     yield from (Sample(kernel, max(times)) for kernel, times in ((kernels[0], sums), (kernels[-1], stream)) if times)
 
 
-COMPILED = dict.fromkeys(("max_pool2d", "avg_pool2d", "upsample", "grid_sample", "cumsum"), generated)
+COMPILED = dict.fromkeys(("max_pool2d", "avg_pool2d", "upsample", "grid_sample", "cumsum", "embedding", "gather"), generated)
 ROWS = {"generated": generated_samples, "generated_norm": generated_norm_samples}
 FALLBACK = {
     "fused": "elementwise", "fused_rows": "rms_norm", "fused_reduction": "mean", "group_sums": "fused_reduction",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
 
 from ironlaw.backends.cuda.evidence import named
 from ironlaw.backends.kernel import Kernel
 from ironlaw.backends.signatures import by_digits
-from ironlaw.engine.arrays import where
+from ironlaw.engine.arrays import is_array, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 
@@ -48,9 +50,11 @@ def scatter(op: Op, machine: Hardware) -> Sequence[Kernel]:
 def cumsum(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """A scan along each row, step by step; down the columns a thread has one to itself. A single row is shared out over the chip, whose
     blocks' state is set up by a kernel before it."""
-    x = op.inputs[0]
-    if "axis" in op.attrs:
-        return (Kernel("scan_columns", op.work.bytes, depth=WAITS * x.shape[op.attrs["axis"]]),)
+    x, axis = op.inputs[0], op.attrs.get("axis")
+    if axis is not None and not is_array(*x.shape) and prod(x.shape[axis % len(x.shape) :]) == x.shape[axis]:
+        x, axis = replace(x, shape=(x.size // x.shape[axis], x.shape[axis])), None  # nothing lies beside it: rows
+    if axis is not None:
+        return (Kernel("scan_columns", op.work.bytes, depth=WAITS * x.shape[axis]),)
     single = where(x.size <= x.shape[-1], 1.0, 0.0)
     rows = Kernel("scan_rows", op.work.bytes, depth=x.shape[-1], count=1.0 - single)
     return rows, Kernel("cumsum", op.work.bytes, count=single), Kernel("tiny", 0.0, count=single)

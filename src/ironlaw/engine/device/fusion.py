@@ -109,6 +109,8 @@ class _Planner:
         for i in reversed(self.group):
             for j in makers[i]:
                 self.below[j] |= 1 << i | self.below[i]
+        self.after = dict(self.below)  # the same of single ops, whatever is joined
+        self.parted = sum(1 << i for i, op in enumerate(ops) if op.attrs.get("split") or op.attrs.get("shared"))
         self.verdicts: list[Verdict] = []
         self.edges = [{j: decide(ops[j], op, rules) for j in dict.fromkeys(makers[i])} for i, op in enumerate(ops)]
         # bit set, per op, of the ops that it may not share a kernel with
@@ -166,6 +168,8 @@ class _Planner:
         if self._cyclic(a, b):
             return "an op between the two runs outside the group and needs its result: fusing would make a cycle"
         both = _bits(self.members[a] | self.members[b])
+        if self._waits(self.members[a] | self.members[b]):
+            return "a sum is taken in parts, which must be joined before what goes over more elements can start"
         rows = [ops[i] for i in both if category(ops[i].kind) in ("rowwise", "reduction") and UNROLLED not in ops[i].attrs]
         if len({fixed(_rows(op)) for op in rows}) > 1:
             return "the two reduce along rows of different length"
@@ -177,6 +181,15 @@ class _Planner:
 
     def _apart(self, a: int, b: int) -> bool:
         return any(self.refused[i] & self.members[b] for i in _bits(self.members[a]))
+
+    def _waits(self, inside: int) -> bool:
+        """Does an op need a sum that is taken in parts, also by way of small ones in between, and make more than that?"""
+        ops = self.graph.ops
+        return any(
+            not same_size(ops[j].outputs[0], ops[i].outputs[0])
+            for i in _bits(inside & self.parted)
+            for j in _bits(inside & self.after[i])
+        )
 
     def _cyclic(self, a: int, b: int) -> bool:
         """Is there an op outside that the two need and that needs them?"""
