@@ -35,6 +35,7 @@ from ironlaw.registry.workloads import workload
 from ironlaw.systems.accuracy.held_out import WAITING, Run, outcomes_of, stored_unseen, with_first, write_unseen
 
 TRAINING = "training"
+BETWEEN_OTHERS = 250e-9  # seconds that a kernel takes longer in a model than repeated: `among` by rows of sweeps alone, on the H200
 
 
 def refit(slug: str, models: Iterable[tuple[Row, Graph]] | None = None, runs: Iterable[Run] = ()) -> tuple[Calibration, list[Outcome]]:
@@ -45,7 +46,7 @@ def refit(slug: str, models: Iterable[tuple[Row, Graph]] | None = None, runs: It
     files = [file for file in evidence(slug) if any(row.kind in ("op", "launch") or is_narrow(row) for row in file.rows)]
     if not files:
         raise BadRegistry(f"no op or launch rows for {slug}; put evidence into registry/evidence/{slug}/ first (see FORMAT.md there)")
-    rows = [as_product(row) for file in files for row in file.rows]
+    rows = [freed(as_product(row)) for file in files for row in file.rows]
     described = next((file.machine for file in reversed(files) if "host" in file.machine), files[-1].machine)
     fitted = calibrate(rows, described, hardware(slug), tuple(file.source for file in files))
     judges = list(registry_models(slug) if models is None else models)
@@ -69,6 +70,15 @@ def as_product(row: Row) -> Row:
     sizes = {name: row.params[name] for name in ("m", "n", "k")}
     busy = sum(kernel.seconds for kernel in row.kernel_times if "FillFunctor" not in kernel.name)
     return Row(kind="op", op="matmul", params={**sizes, "dtype": "fp8"}, busy_s=busy, kernels=1)
+
+
+def freed(row: Row) -> Row:
+    """A row of an op within a model, without what its kernels took longer there than repeated: `among` adds that to every kernel."""
+    if row.op != "captured" or not row.busy_s:
+        return row
+    alone = max(row.busy_s - BETWEEN_OTHERS * (row.kernels or 1.0), row.busy_s / 2.0) / row.busy_s
+    times = tuple(replace(kernel, seconds=alone * kernel.seconds) for kernel in row.kernel_times)
+    return replace(row, busy_s=alone * row.busy_s, kernel_times=times)
 
 
 def among(machine: Hardware, models: Iterable[tuple[Row, Graph]]) -> float:
