@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.device.work import op as make_op
 
-
 AXES = 4  # batch, heads, queries, keys: of more, no pattern is known
 
 

@@ -65,7 +65,8 @@ def each_element(op: Op) -> Number:
         return PER_PIECE * len(op.inputs) + (ODD_ROW if inner else 0.0)
     if op.kind in ("embedding", "gather"):
         wide, taken = (t.shape[-1] if t.shape else 1 for t in (op.inputs[0], y))  # a single element has no last size
-        each = CLOSE_BY if not is_array(wide) and op.inputs[0].bytes <= AT_HAND and op.inputs[-1].role == "activation" else PICKED
+        made = op.inputs[-1].role == "activation"
+        each = CLOSE_BY if made and not is_array(op.inputs[0].bytes) and op.inputs[0].bytes <= AT_HAND else PICKED
         return each if is_array(wide) or taken != wide or wide <= NARROW else 0.0
     if op.kind == "upsample":
         return BETWEEN_PIXELS.get(op.attrs.get("method", "nearest"), 0.0)
@@ -155,8 +156,8 @@ def _scattered(op: Op, parts: Sequence[Op], plain: tuple[Number, ...]) -> bool:
     index picks. Inductor then expects rows that do not lie in one piece (`SIMDKernelFeatures.get_reduction_hint`)."""
     if any(category(p.kind) == "lookup" for p in parts):
         return True
-    sizes = [t.size for t in op.inputs if t.size != 1]
-    return not is_array(*sizes, *plain) and any(size not in plain for size in sizes)
+    sizes = [t.size for t in op.inputs]
+    return not is_array(*sizes, *plain) and any(size not in (1, *plain) for size in sizes)
 
 
 def _groups(op: Op, grouped: Op) -> Sequence[Kernel]:

@@ -186,9 +186,7 @@ class _Planner:
         """Does an op need a sum that is taken in parts, also by way of small ones in between, and make more than that?"""
         ops = self.graph.ops
         return any(
-            not same_size(ops[j].outputs[0], ops[i].outputs[0])
-            for i in _bits(inside & self.parted)
-            for j in _bits(inside & self.after[i])
+            not same_size(ops[j].outputs[0], ops[i].outputs[0]) for i in _bits(inside & self.parted) for j in _bits(inside & self.after[i])
         )
 
     def _cyclic(self, a: int, b: int) -> bool:
