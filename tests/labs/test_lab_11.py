@@ -522,7 +522,7 @@ def test_complete_saves_exactly_the_fields(page):
         and design["tokens_per_s"] == pytest.approx(44820, rel=0.01)
     )
     hud = bare(page.parts["hud"].text)
-    said = ("Act I you said A bug in the kernel", "Act II you said Softmax and RMSNorm")
+    said = ("Act I you said “A bug in the kernel”", "Act II you said “Softmax and RMSNorm”")
     shown = "✓ saved|GEMM 85.3 FLOP/B, ≤ 28.9%|Memory ✓ fits|Fusion none"
     for words in (*shown.split("|"), *said, "Tokens/s 44,800"):
         assert words in hud, words

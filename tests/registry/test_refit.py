@@ -80,7 +80,7 @@ def test_an_outcome_is_how_far_off_a_model_was_and_might_be():
     (one,) = outcomes_of(*rows_of("eager", [1.25]))
     p = predict(workload("mlp8_1024", batch=1, dtype="fp16"), H200)
     assert (one.model, one.mode, one.error) == ("mlp8_1024", "eager", pytest.approx(log(1.25)))
-    assert (one.apart, one.together) == p.intervals.sds and 0 < one.apart <= one.together
+    assert (one.apart, one.together) == p.intervals.sds and 0 < one.apart <= one.together * (1 + 1e-9)
 
 
 def test_the_host_is_judged_where_the_device_waits():

@@ -372,7 +372,7 @@ def test_a_fault_of_ours_leaves_the_way_to_export_and_reset(page: TestClient, mo
 
 def test_a_fault_anywhere_is_a_page_with_the_way_out(labs: Path, monkeypatch: pytest.MonkeyPatch):
     page = TestClient(create_app(labs_folder=labs), base_url=OURS["origin"], raise_server_exceptions=False)
-    monkeypatch.setattr("ironlaw.server.app.catalogue", lambda folder: 1 / 0)
+    monkeypatch.setattr("ironlaw.server.app.every_lab", lambda folder: 1 / 0)
     answer = page.get("/")
     assert answer.status_code == 500 and "ZeroDivisionError" in answer.text and "content-security-policy" in answer.headers
     assert 'href="/export"' in answer.text and 'href="/#reset"' in answer.text

@@ -33,7 +33,7 @@ def workload(name: str, **settings: Any) -> Graph:
     if "dtype" in settings:  # PyTorch's dtypes and their names, too
         settings["dtype"] = spelled(str(settings["dtype"]))
     graph = registered.workload(name, **settings)
-    if settings.get("context") is not None and graph.settings.get("phase") == "prefill":
+    if settings.get("context") is not None and "phase" not in settings and graph.settings.get("phase") == "prefill":
         raise BadValue(
             f"workload {name}: `context` is how many tokens the cache holds; add phase='decode' for a step after them, or leave it out"
         )

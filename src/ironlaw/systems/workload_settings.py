@@ -60,7 +60,7 @@ class Products:
 class Launching:
     host: Host | None = custom(  # noqa: RUF009  a field, as all of them
         read_host, None, metavar="NAME", group=LAUNCHES,
-        about="xeon_vm (vm), dgx_h100 (bare), or here for this machine, after `ironlaw measure --host`",
+        about="xeon_vm (vm), dgx_h100 (bare), or here for this machine, once its host was measured",
     )  # fmt: skip
     launch: float | None = figure(
         None, unit="s", zero=True, metavar="TIME", group=LAUNCHES, about="time the host takes per launch, such as '10 us'"

@@ -65,8 +65,7 @@ def each_element(op: Op) -> Number:
         return PER_PIECE * len(op.inputs) + (ODD_ROW if inner else 0.0)
     if op.kind in ("embedding", "gather"):
         wide, taken = (t.shape[-1] if t.shape else 1 for t in (op.inputs[0], y))  # a single element has no last size
-        made = op.inputs[-1].role == "activation"
-        each = CLOSE_BY if made and not is_array(op.inputs[0].bytes) and op.inputs[0].bytes <= AT_HAND else PICKED
+        each = where(op.inputs[0].bytes <= AT_HAND, CLOSE_BY, PICKED) if op.inputs[-1].role == "activation" else PICKED
         return each if is_array(wide) or taken != wide or wide <= NARROW else 0.0
     if op.kind == "upsample":
         return BETWEEN_PIXELS.get(op.attrs.get("method", "nearest"), 0.0)
@@ -152,7 +151,7 @@ def _times(p: Op, x: Tensor, many: Number) -> Number:
 
 
 def _scattered(op: Op, parts: Sequence[Op], plain: tuple[Number, ...]) -> bool:
-    """Whether a tensor is read otherwise than once through, once a row or once a column: a mask for all heads, half of each row, what an
+    """Whether a tensor is read in another way than once through, once for each row or once for each column: a mask for all heads, half of each row, what an
     index picks. Inductor then expects rows that do not lie in one piece (`SIMDKernelFeatures.get_reduction_hint`)."""
     if any(category(p.kind) == "lookup" for p in parts):
         return True
