@@ -351,6 +351,7 @@ ERRATIC = {
     "attention_fp32": 0.45,
     "conv_first": 0.6,
     "topk": 0.4,
+    "compare": 0.35,
     "avg_pool2d": 0.4,  # windows of few taps and of many
     "conv_grouped_nhwc_tf32": 0.5,
     "gemm_fp32": 0.4,
