@@ -126,11 +126,11 @@ function collisions(figure, width, filled) {
     const shared = (a, b) => [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
     if (some.some((a) => others.some((b) => Math.min(...shared(a, b)) > 1))) hits.push(`${some[0].text} × ${others[0].text}`);
   }));
-  // what names a bar or gives its value never goes, and neither does the learner's own mark or the truth
+  // what names a bar or gives its value never goes, nor the learner's own mark or the truth, which may stand apart from its figure
   const all = texts.map(said);
   const there = (words) => all.some((text) => text.includes(words) || (text.endsWith("…") && words.startsWith(text.slice(0, -1))));
   const kept = figure.marks.filter((mark) => mark.label && ((inRow(mark) && !figure.stacked) || mark.role));
-  const wanted = [...(figure.y.names ?? []), ...kept.map((mark) => mark.label)];
+  const wanted = [...(figure.y.names ?? []), ...kept.flatMap((mark) => mark.label.split("  "))];
   return [...hits, ...wanted.filter((words) => !there(words)).map((words) => `${words} is missing`)];
 }
 window.judge = (figures, widths, filled = false) => figures.flatMap((text) => {

@@ -140,18 +140,18 @@ def test_a_model_that_does_not_fit(sh):
     words = " ".join(out.split())
     assert (
         code == 0
-        and "does not fit into h100_sxm: it needs 141 GB of 84.4 GB usable of 80 GiB" in words
+        and "does not fit into h100_sxm: it needs 141 GB, and there are 84.4 GB usable of 80 GiB" in words
         and "h200_sxm, m2_ultra, b200" in words
     )
     told = sh.json("predict", "llama3_70b", "--on", "h100,mi300x")
     assert [(p["hardware"], p["fits"]) for p in told["predictions"]] == [("h100_sxm", False), ("mi300x", True)]
-    assert "2 of them hold it, in stages one after the other" in words and "over NVLink 4" in words
+    assert "Split into stages, it fits on 2 of them" in words and "over NVLink 4" in words
     (large,) = told["too_large"]
     assert large["hardware"] == "h100_sxm" and told["refused"] == []
     group, (p, _) = large["group"], told["predictions"]
     assert (group["devices"], group["box"], len(group["stages"])) == (2, "dgx_h100", 2)
     assert group["seconds"] == pytest.approx(p["seconds"] + group["transfer_s"]) and group["interval_s"] < 0.6 * p["seconds"]
-    assert "no box of such devices" in sh.json("predict", "llama3_70b", "--on", "t4")["too_large"][0]["reason"]
+    assert "no server with these devices" in sh.json("predict", "llama3_70b", "--on", "t4")["too_large"][0]["reason"]
     assert sh.json("predict", "resnet50", "--on", "cortex_m7", "--dtype", "int8")["too_large"][0]["group"] is None
     assert all(p["seconds"] > 140e9 / 5.4e12 for p in told["predictions"])  # every weight is read, at 5.3 TB/s at most
     code, out, err = sh("predict", "llama3_70b", "--on", "v100,t4", "--dtype", "bf16")

@@ -226,7 +226,7 @@ def test_never_and_not_known(analysed):
 def test_a_model_that_one_machine_does_not_hold_is_answered_for_the_fewest_that_do(analysed):
     assert "Too large for one" not in summary(analysed(modes=("eager",)))
     shown = summary(analysed("llama3_8b", ("t4",), ("eager",)))
-    assert "Too large for one" in shown and "2 of them hold it, in stages one after the other" in shown
+    assert "Too large for one" in shown and "Split into stages, it fits on 2 of them" in shown
 
 
 def test_a_predicted_compile_time_says_that_it_is_one(analysed):

@@ -29,7 +29,7 @@ def receipt(slug: str, rows: Sequence[tuple[str, str, str, str]], save: str) -> 
     head = "".join(f'<th scope="col">{name}</th>' for name in columns)
     body = "".join(
         f'<tr><th scope="row">{inline(title)}</th>'
-        + "".join(f'<td data-label="{name}">{cell or NOT_MEASURED}</td>' for name, cell in zip(columns[1:], cells, strict=False))
+        + "".join(_cell(name, cell) for name, cell in zip(columns[1:], cells, strict=False))
         + "</tr>"
         for title, *cells in rows
     )
@@ -38,6 +38,10 @@ def receipt(slug: str, rows: Sequence[tuple[str, str, str, str]], save: str) -> 
         f'<table class="il-table il-receipt-table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{save}'
         f'<nav class="il-onward" aria-label="Where to go next">{onward(slug)}</nav>'
     )
+
+
+def _cell(name: str, cell: str) -> str:
+    return f'<td data-label="{name}">{cell}</td>' if cell else f"<td>{NOT_MEASURED}</td>"
 
 
 def lessons(points: str, connections: str) -> str:

@@ -33,14 +33,16 @@ def _answer(p: Prediction) -> TooLargeJson:
     need = show(p.memory.total, "B")
     if p.memory.total <= p.memory.usable:
         need, has = f"{show(p.memory.weights, 'B')} for its weights", f"{show_capacity(float(p.memory.flash))} of flash"
-    lead = f"{graph.name} in {graph.dtype} does not fit into {p.hardware.slug}: it needs {need} of {has}, and its times are as if it did"
+    lead = f"{graph.name} in {graph.dtype} does not fit into {p.hardware.slug}: it needs {need}, and there are {has}"
+    lead = f"{lead}. The times are as if it fitted."
+    instead = _larger(graph)
     if p.hardware.kind in ALONE:
-        return {"hardware": p.hardware.slug, "reason": f"{lead}; {_larger(graph)}", "group": None}
+        return {"hardware": p.hardware.slug, "reason": f"{lead} T{instead[1:]}", "group": None}
     group = smallest_group(p, box_with(p.hardware.slug))
     if group is None:
-        alone = "one op alone needs more than a device has, so its weights have to be split"
-        return {"hardware": p.hardware.slug, "reason": f"{lead}; {alone}; {_larger(graph)}", "group": None}
-    return {"hardware": p.hardware.slug, "reason": f"{lead}. {_sentence(p, group)} Or {_larger(graph)}", "group": as_json(group)}
+        alone = "One op alone needs more than a device has, so its weights have to be split."
+        return {"hardware": p.hardware.slug, "reason": f"{lead} {alone} T{instead[1:]}", "group": None}
+    return {"hardware": p.hardware.slug, "reason": f"{lead} {_sentence(p, group)} Or {instead}", "group": as_json(group)}
 
 
 def _sentence(p: Prediction, group: Group) -> str:
@@ -49,12 +51,12 @@ def _sentence(p: Prediction, group: Group) -> str:
     if group.box:
         sent = show(sum(stage.sends for stage in group.stages), "B")
         wires = " and ".join(dict.fromkeys(group.box.edge(i, i + 1)[1].name for i in range(len(group.hops))))
-        hops = f"with {show(sum(group.hops), 's')} for {sent} over {wires}"
+        hops = f"including {show(sum(group.hops), 's')} to send {sent} over {wires}"
     else:
-        hops = "without the transfers between them, since the registry has no box of such devices"
+        hops = "plus the transfers, which we can't predict because the registry has no server with these devices"
     return (
-        f"{group.devices} of them hold it, in stages one after the other ({sizes}), {p.plan.mode}: a pass takes"
-        f" {show(group.seconds, 's')}, {hops}; with a pass under way in each, one ends every {show(group.interval, 's')}."
+        f"Split into stages, it fits on {group.devices} of them ({sizes}). A pass then takes {show(group.seconds, 's')}"
+        f" in {p.plan.mode} mode, {hops}. Once the pipeline is full, a pass ends every {show(group.interval, 's')}."
     )
 
 

@@ -67,7 +67,7 @@ def _explore(assets: str) -> str:
     data = json.dumps(traits([]), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     html = fill("explore.html", title="where does the time go?", widget=assets, piece=data)
     return html.replace(f"{assets}/piece.js", f"{assets}/explore.js").replace(
-        "It runs on this machine alone", "It runs in this browser alone"
+        "It runs only on this machine.", "It runs only in this browser."
     )
 
 

@@ -89,10 +89,11 @@ def table(
     from rich.table import Table
 
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style=STRONG)
-    for name in columns:
+    rows = list(rows)
+    for name, head in zip(columns, columns if text else _heads(columns, rows), strict=True):
         wraps = name in text
         grid.add_column(
-            name, justify="left" if wraps or name in left else "right", no_wrap=not wraps, overflow="fold" if wraps else "ellipsis"
+            head, justify="left" if wraps or name in left else "right", no_wrap=not wraps, overflow="fold" if wraps else "ellipsis"
         )
     breaks = set(sections)
     for index, row in enumerate(rows):
@@ -104,12 +105,20 @@ def _fitting(columns: Sequence[str], rows: list[Sequence[Any]], spare: Sequence[
     """The columns and cells that are left once the table is no wider than the terminal."""
     room, keep = width(), list(columns)
     cells = [dict(zip(columns, row, strict=True)) for row in rows]
-    sizes = {name: max(len(line) for part in (name, *(_text(row[name]) for row in cells)) for line in part.split("\n")) for name in columns}
+    sizes = {name: max(map(len, (*name.split(), *(line for row in cells for line in _text(row[name]).split("\n"))))) for name in columns}
     for name in spare:
         if sum(sizes[each] + GAP for each in keep) <= room:
             break
         keep.remove(name)
     return keep, [[row[name] for name in keep] for row in cells]
+
+
+def _heads(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """Where the table is wider than the terminal, a head of several words takes several lines, so that no figure is cut."""
+    sizes = [max((len(line) for row in rows for line in _text(row[i]).split("\n")), default=0) for i in range(len(columns))]
+    if sum(max(size, *map(len, name.split("\n"))) + GAP for name, size in zip(columns, sizes, strict=True)) <= width():
+        return list(columns)
+    return ["\n".join(plain.words_in(line, size) for line in name.split("\n")) for name, size in zip(columns, sizes, strict=True)]
 
 
 def _text(value: Any) -> str:

@@ -14,8 +14,11 @@ CONTROL = {
 }
 
 
-# where no line ends: before a unit, and inside `8.03 G parameters`
-WHOLE = re.compile(r"(?<=\d) (?=(?:(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|Wh?|J|min|h|d)\b|[kMG] parameters))|(?<=\d [kMG]) (?=parameters)")
+# where no line ends: before a unit, inside `8.03 G parameters`, and inside `TP 4`
+WHOLE = re.compile(
+    r"(?<=\d) (?=(?:(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|Wh?|J|min|h|d)\b|[kMG] parameters))|(?<=\d [kMG]) (?=parameters)"
+    r"|(?<=\b[TPDCE]P) (?=\d)"
+)
 HELD = "\ue000"  # stands for such a space while lines are broken
 NUMBERED = re.compile(r"\d+\. ")
 
@@ -28,6 +31,11 @@ def folded(text: str, room: int) -> str:
         broken = textwrap.wrap(WHOLE.sub(HELD, line), max(room, 40), subsequent_indent=later, break_on_hyphens=False)
         lines += [line] if len(line) <= room else broken
     return "\n".join(lines).replace(HELD, " ")
+
+
+def words_in(text: str, room: int) -> str:
+    """The same words in lines of `room`, or as long as the longest of them."""
+    return "\n".join(textwrap.wrap(text, max(room, *map(len, text.split())), break_on_hyphens=False)) if text.strip() else text
 
 
 def clean(text: str) -> str:

@@ -63,8 +63,9 @@ def _takes(predictions: list[Prediction], narrow: bool) -> None:
         dash = " –\n" if narrow else " – "
         interval = [accuracy.between(p.interval, show, dash) if p.interval else "–"] if likely else []
         middle = [draw.span(*p.overlap, "s", narrow), *interval]
-        memory = f"{show(p.memory.total, 'B')}{chr(10) if narrow else ' '}of {show(p.memory.usable, 'B')}"
-        end = [memory if p.fits else (f"{memory} ✗", draw.BAD), f"≈ {show(p.energy_j, 'J')}"]
+        total, usable = show(p.memory.total, "B"), f"of {show(p.memory.usable, 'B')}"
+        memory = f"{total}{'' if p.fits else ' ✗'}\n{usable}" if narrow else f"{total} {usable}{'' if p.fits else ' ✗'}"
+        end = [memory if p.fits else (memory, draw.BAD), f"≈ {show(p.energy_j, 'J')}"]
         kernels, busy = draw.count(p.kernels), draw.percent(p.utilization)
         if narrow:
             rows.append([p.hardware.slug, f"{p.plan.mode}\n{p.label}", *middle, f"{kernels}\n{busy}", *end])
@@ -74,7 +75,7 @@ def _takes(predictions: list[Prediction], narrow: bool) -> None:
         columns = ["machine", "mode\nfigures", "overlap", *likely, "kernels\nbusy", "memory", "energy"]
     else:
         columns = ["machine", "mode", "overlap", *likely, "busy", "kernels", "memory", "energy", "figures"]
-    draw.table(columns, rows, left=("mode\nfigures", "mode", "figures"), text=("machine",))
+    draw.table(columns, rows, left=("machine", "mode\nfigures", "mode", "figures"), spare=("energy", "overlap"))
 
 
 def operators(p: Prediction, limit: int) -> None:

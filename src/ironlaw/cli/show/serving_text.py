@@ -10,6 +10,8 @@ from ironlaw.report.cost_words import sources
 from ironlaw.report.serving_words import BASES, BINDS, replicas, way
 from ironlaw.units import show, significant
 
+SPARE = ("cache", "batch")  # columns that a narrow terminal does without
+
 
 def report(result: Mapping[str, Any], notes: bool = False) -> None:
     """`notes`: with the formats, the cache's room and the prices' sources."""
@@ -47,7 +49,7 @@ def _point(p: Mapping[str, Any], priced: bool) -> tuple[Any, ...]:
 
 def _choices(rows: Sequence[Mapping[str, Any]], share: str, notes: bool) -> None:
     names = ("machine", "devices", "batch", "cache", f"TTFT {share}", f"TBT {share}", "tokens/s", "$/M", "J/M ≤")
-    draw.table(names, [_row(row) for row in rows], left=("machine",))
+    draw.table(names, [_row(row) for row in rows], left=("machine",), spare=SPARE)
     for row in rows:
         words = "; ".join(filter(None, (replicas(row), way(row))))
         formats = f" {_formats(row)}" if notes else ""

@@ -45,7 +45,7 @@ const problem = (view) => view.error && h("p", { key: "error", class: "il-error"
 
 // What stands on the dials, against the act's task. One that fails can be saved, and is called that.
 const builtView = (design, i) => h("dl", { key: `built-${i}`, class: `il-built ${design.meets ? "il-good" : "il-warn"}` },
-  [["You built", design.built], ["Your task", rich("span", {}, design.task)],
+  [["You built", design.built.split("; ").map((dial, j) => h("span", { key: j }, dial))], ["Your task", rich("span", {}, design.task)],
     ["Verdict", design.meets ? "✓ Meets the goal" : `✗ Does not meet the goal. ${design.title}.`]].map(([name, value]) => h("div", { key: name }, h("dt", {}, name), h("dd", {}, value))));
 
 function savePiece(ctx) {

@@ -50,7 +50,7 @@ const reasonView = ({ reason }) => reason && rich("div", { key: "reason", class:
 function offersView({ spec, line }) {
   if (!spec.offers?.length) return null;
   return h("div", { key: "offers", class: "il-offers" }, spec.offers.map((offer, i) => h("p", { key: i, class: "il-offer" },
-    h("button", { type: "button", class: "il-button", onclick: () => line.put(offer.dials) }, offer.label), " ", h("span", { class: "il-hint" }, offer.note))));
+    h("button", { type: "button", class: "il-button", onclick: () => line.put(offer.dials) }, offer.label), h("span", { class: "il-hint" }, offer.note))));
 }
 
 // While a dial moves the picture comes first, and what is under it a frame later: laying out a formula takes as long as the picture.

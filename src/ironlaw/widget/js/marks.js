@@ -163,7 +163,7 @@ const MARKS = {
   },
 
   label(mark, key, plan) {
-    if (plan.rows) return { shapes: [rowLabel(mark, key, plan)] };
+    if (plan.rows) return { shapes: rowLabel(mark, key, plan) };
     plan.later.push(() => {
       const at = placeAround(plan.x.at(mark.x), plan.y.at(mark.y), 2, mark.label, false, plan.taken, { left: 0, right: plan.width, top: plan.box.top, bottom: plan.box.bottom });
       return h("text", { key, class: `il-over c-${mark.colour ?? "ink"}`, x: at.x, y: at.y, "text-anchor": at.anchor }, mark.label);
@@ -207,15 +207,20 @@ const underRoof = ({ figure, y, box }) => {
 // The middle of a row's bar, which stands under its name where the name is above.
 const barLevel = (mark, { y, above }) => y.at(mark.y) + (above ? y.step / 2 - 4 - (y.step - 24) / 2 : 0);
 
-// Words behind a stacked bar, on its own level; where the bar leaves them no room, over it beside its name.
+// Words behind a stacked bar, on its own level; where the bar leaves them no room, over it beside its name. Where the name leaves none
+// either, the figure stays behind the bar, and what was said of it goes up.
 function rowLabel(mark, key, plan) {
   const { x, y, width, above } = plan;
-  const long = measure(mark.label, Boolean(mark.role));
-  const dress = { key, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}` };
+  const bold = Boolean(mark.role);
+  const long = measure(mark.label, bold);
+  const dress = { class: `il-over c-${mark.colour ?? "ink"} ${bold ? "il-strong" : ""}` };
   const behind = x.at(mark.x) + 7;
-  if (above && behind + long > width + 2) return h("text", { ...dress, x: endClear(width - 2, long, plan), y: y.at(mark.y) - y.step / 2 + 15, "text-anchor": "end" }, mark.label);
-  const at = startClear(Math.min(behind, width - long - 2), long, plan);
-  return h("text", { ...dress, x: at, y: barLevel(mark, plan) + 4.5 }, mark.label);
+  const over = (text, wide) => h("text", { ...dress, key, x: endClear(width - 2, wide, plan), y: y.at(mark.y) - y.step / 2 + 15, "text-anchor": "end" }, text);
+  const after = (text, wide) => h("text", { ...dress, key: `${key}v`, x: startClear(Math.min(behind, width - wide - 2), wide, plan), y: barLevel(mark, plan) + 4.5 }, text);
+  if (!above || behind + long <= width + 2) return [after(mark.label, long)];
+  const [figure, said] = mark.label.split("  ");
+  if (said && measure(mark.y, true) + long + 12 > width && behind + measure(figure, bold) <= width + 2) return [after(figure, measure(figure, bold)), over(said, measure(said, bold))];
+  return [over(mark.label, long)];
 }
 
 // Where an area's words begin or end: at its border, or at a line inside it; where they lie on the fewest points and lines.

@@ -15,6 +15,11 @@ NAMES = {
 }  # fmt: skip
 
 
+def in_a_sentence(name: str) -> str:
+    own = NAMES[name]
+    return own if own[1].isupper() else own[0].lower() + own[1:]
+
+
 def reading(name: str, value: float) -> str:
     if math.isinf(value):
         return {"epsilon": "no guarantee", "days": "never"}.get(name, "doesn't fit" if name in ("memory", "ttft", "tbt") else "unbounded")

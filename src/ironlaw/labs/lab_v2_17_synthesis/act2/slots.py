@@ -5,7 +5,7 @@ from __future__ import annotations
 from ironlaw import kit, lab_names
 from ironlaw.labs.lab_v2_17_synthesis import record, starts
 from ironlaw.labs.lab_v2_17_synthesis.act2.figures import LEVERS
-from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, limit, read, reading
+from ironlaw.labs.lab_v2_17_synthesis.act2.readings import NAMES, in_a_sentence, limit, read, reading
 from ironlaw.registry.traces import trace
 from ironlaw.systems.serving.served_cases import CHAT
 from ironlaw.systems.whole import LIMITS, Design, Faster, broken, evaluate, margins
@@ -68,7 +68,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
     return {
         "days": reading("days", days), "change": f"{100 * CHANGE:g}%", **saved,
         "nvlink_days": f"{significant(days - bars['nvlink'], 2)} days", "broken": str(len(broken(evaluate(design)))),
-        "names": ", ".join(NAMES[name] for name in broken(evaluate(design))) or "none",
+        "names": ", ".join(in_a_sentence(name) for name in broken(evaluate(design))) or "none",
     }  # fmt: skip
 
 
