@@ -61,9 +61,9 @@ def test_this_is_predicted_with_them(tmp_path, ironlaw_home, capsys):
     sold, this = hardware("a100"), hardware("this")
     assert this.bandwidth == sold.bandwidth and this.figures["achieved.bandwidth"].value == pytest.approx(BANDWIDTH)
     assert "achieved.fp32" not in this.figures  # no such product was traced
-    assert this.server and this.server().in_model and this.server().default == pytest.approx(LAUNCH)
+    assert this.server is None or this.server().default != pytest.approx(LAUNCH)  # a profiler slows launches: they are shown alone
     graph = workload("gpt2", batch=8, seq=512)
-    assert predict(graph, this, Plan()).seconds > 1.1 * predict(graph, sold, Plan()).seconds
+    assert predict(graph, this, Plan()).busy_s > 1.1 * predict(graph, sold, Plan()).busy_s
     assert main(["measure", "--trace", str(place)]) == 0
     assert "1.5 TB/s" in capsys.readouterr().out
 

@@ -57,7 +57,7 @@ def add(parser: Parser) -> None:
     parser.add_argument(
         "--trace",
         metavar="FILE",
-        help="read a torch.profiler trace of a run on a GPU (record_shapes=True) instead: `this` gets its rates and launches",
+        help="read a torch.profiler trace of a run on a GPU (record_shapes=True) instead: `this` gets its bandwidth and rates",
     )
     parser.add_argument(
         "--loader",

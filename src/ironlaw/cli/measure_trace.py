@@ -1,4 +1,4 @@
-"""`ironlaw measure --trace FILE`: what a trace of one's own run says of its machine and host, stored as `this`."""
+"""`ironlaw measure --trace FILE`: what a trace of one's own run says of its machine, stored as `this`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def report(traced: TracedMachine, places: list[Path]) -> None:
         draw.table(["rate", "in the trace", "datasheet", "kernels"], rows, left=("rate",))
     launches = [(kind, show(one.value, "s"), show(one.known, "s") if one.known else "–") for kind, one in rates.launches.items()]
     if launches:
-        draw.table(["launch of", "in the trace", "typical server, alone"], launches, left=("launch of",))
+        draw.table(["launch of", "in the trace", "typical server"], launches, left=("launch of",))
         draw.say(SLOWED, draw.DIM)
     if not rates.bandwidth:
         draw.say("No stream in the trace is longer than the caches, so the bandwidth is estimated as before.", draw.DIM)

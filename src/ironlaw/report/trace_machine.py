@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ironlaw import home
 from ironlaw.calibration import local_machine
-from ironlaw.engine.device.host import DEFAULT, Host
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadValue
 from ironlaw.formats import rate_unit
@@ -19,7 +18,11 @@ from ironlaw.report.kineto import Trace, read
 from ironlaw.report.trace_rates import TraceRates, read_rates
 from ironlaw.units import show
 
-SLOWED = "Read off a trace: the profiler's own share is in it, so launches take no longer than this. `ironlaw measure --host` is exact."
+# resnet50 and a step of GPT-2 on an H200, traced with shapes, beside `ironlaw measure --host` on the same machine
+SLOWED = (
+    "While a profiler records shapes, launches take three to seven times as long, so these are not stored; `ironlaw measure --host` takes"
+    " seconds and is exact."
+)
 
 
 @dataclass(frozen=True)
@@ -27,22 +30,6 @@ class TracedMachine:
     trace: Trace
     machine: Hardware  # of the registry
     rates: TraceRates
-
-    @property
-    def host(self) -> Host | None:
-        return (
-            replace(
-                self.rates.host,
-                slug=local_machine.SLUG,
-                name=f"the host of {self.trace.name}",
-                source=f"ironlaw measure --trace, {self.trace.name}",
-                date=today(),
-                method="Median time from the start of an op that launches to the start of the next, within the traced run.",
-                why=SLOWED,
-            )
-            if self.rates.host
-            else None
-        )
 
 
 def read_machine(place: str | Path) -> TracedMachine:
@@ -55,16 +42,15 @@ def read_machine(place: str | Path) -> TracedMachine:
         )
     machine = registered(slug or "h200_sxm")  # a trace without kernels is refused there
     rates = read_rates(trace, machine)
-    if not rates.bandwidth and not rates.rates and not rates.launches:
+    if not rates.bandwidth and not rates.rates:
         raise BadValue(
-            f"{trace.name} holds no stream beyond the caches, no large product and no launch to learn from;"
-            " trace a few whole steps of a model"
+            f"{trace.name} holds no stream beyond the caches and no large product to learn from; trace a few whole steps of a model"
         )
     return TracedMachine(trace, machine, rates)
 
 
 def store(traced: TracedMachine, force: bool) -> list[Path]:
-    """Figures and host in place of those there are."""
+    """Its figures in place of those there are."""
     if local_machine.curves().exists() and not force:
         raise BadValue(
             "this machine was measured operator by operator, which says more than a trace; to replace it all the same, add --force,"
@@ -74,10 +60,7 @@ def store(traced: TracedMachine, force: bool) -> list[Path]:
     checked(written)
     with uninterrupted():
         local_machine.store_curves(None)
-        places = [home.replace_text(home.path("hardware", f"{local_machine.SLUG}.toml"), written)]
-        if traced.host:
-            places.append(local_machine.store_host(traced.host))
-    return places
+        return [home.replace_text(home.path("hardware", f"{local_machine.SLUG}.toml"), written)]
 
 
 def as_toml(traced: TracedMachine) -> str:
@@ -92,8 +75,6 @@ def as_toml(traced: TracedMachine) -> str:
     seen = {f"peak.{fmt}": (one.value, "Read off products in a trace; not the maker's figure.") for fmt, one in rates.rates.items()}
     if rates.bandwidth:
         seen["bandwidth"] = rates.bandwidth.value, "The best of the long streams in a trace, read and written together."
-    if rates.launches:
-        seen["launch"] = rates.launches[DEFAULT].value, SLOWED
     units = {"memory": "B", "bandwidth": "B/s", "power": "W", "launch": "s"}
     for name, figure in machine.figures.items():
         unit = units.get(name) or (rate_unit(figure.format) if name.startswith("peak.") else "")

@@ -151,8 +151,8 @@ def _times(p: Op, x: Tensor, many: Number) -> Number:
 
 
 def _scattered(op: Op, parts: Sequence[Op], plain: tuple[Number, ...]) -> bool:
-    """Whether a tensor is read in another way than once through, once for each row or once for each column: a mask for all heads, half of each row, what an
-    index picks. Inductor then expects rows that do not lie in one piece (`SIMDKernelFeatures.get_reduction_hint`)."""
+    """Whether a tensor is read in another way than once through, once for each row or once for each column: a mask for all heads, half of
+    each row, what an index picks. Inductor then expects rows that do not lie in one piece (`SIMDKernelFeatures.get_reduction_hint`)."""
     if any(category(p.kind) == "lookup" for p in parts):
         return True
     sizes = [t.size for t in op.inputs]
