@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 Cell = str | tuple[str, str]  # words, or (words, class)
+CODE = re.compile(r"`([^`]+)`")
+SIZE = re.compile(r"(?<=\d) (?=[kMGT]i?B\b)")  # no line ends inside a size, such as that in a device's name
 
 
 def text(value: object) -> str:
     return escape(str(value), quote=True)
+
+
+def prose(words: object) -> str:
+    """With commands marked, and sizes whole."""
+    return CODE.sub(r"<code>\1</code>", SIZE.sub("\u202f", text(words)))
 
 
 def paragraph(words: str, kind: str = "") -> str:
@@ -19,7 +27,7 @@ def paragraph(words: str, kind: str = "") -> str:
 
 
 def items(lines: Iterable[str], kind: str = "") -> str:
-    return f'<ul class="{kind}">' + "".join(f"<li>{text(line)}</li>" for line in lines) + "</ul>"
+    return f'<ul class="{kind}">' + "".join(f"<li>{prose(line)}</li>" for line in lines) + "</ul>"
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> str:

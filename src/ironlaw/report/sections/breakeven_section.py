@@ -37,8 +37,9 @@ def section(analysis: Analysis) -> tuple[str, Figure | None]:
             "To see when compiling pays for itself, predict one machine both eager and compiled (--mode eager,compiled)."
         ), None
     out = items([f"{pay.machine.name}: {verdict(pay, analysis.per_day)}." for pay in pays], "verdicts")
-    columns = ("machine", "mode", "eager call", "call in this mode", "saved per call", "compile time", "pays after", "day")
-    out += table(columns, [_row(pay) for pay in pays], "When compiling pays", (2, 3, 4, 5, 6, 7))
+    columns = ["machine", "mode", "eager call", "call in this mode", "saved per call", "compile time", "pays after", "on day"]
+    shown = len(columns) if any(pay.days is not None for pay in pays) else -1  # days are known with --per-day
+    out += table(columns[:shown], [_row(pay)[:shown] for pay in pays], "When compiling pays", (2, 3, 4, 5, 6, 7))
     known = {pay.machine.slug: pay.compiling for pay in pays if pay.compiling}
     if known:
         out += paragraph("Compile time: " + "; ".join(dict.fromkeys(c.source for c in known.values() if c)) + ".", "il-quiet")

@@ -13,7 +13,7 @@ from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.pictures.stack import stack
 from ironlaw.report import accuracy
 from ironlaw.report.analysis import Analysis, paybacks
-from ironlaw.report.markup import paragraph, text
+from ironlaw.report.markup import paragraph, prose, text
 from ironlaw.report.model_variants import comparable
 from ironlaw.report.sections import breakeven_section
 from ironlaw.report.sections.summary import shares
@@ -39,7 +39,7 @@ def section(analysis: Analysis, place: str) -> str:
         answers.append(
             ("What makes it slower?", "; ".join(f"{action.title} {_gain(action)}: {why_slower(action)}" for action in advice.slower) + ".")
         )
-    said += '<dl class="answers">' + "".join(f"<dt>{text(asked)}</dt><dd>{text(words)}</dd>" for asked, words in answers) + "</dl>"
+    said += '<dl class="answers">' + "".join(f"<dt>{text(asked)}</dt><dd>{prose(words)}</dd>" for asked, words in answers) + "</dl>"
     return f'<div class="first"><div class="said">{said}</div><div class="seen">{place}</div></div>'
 
 
