@@ -5,6 +5,7 @@ import json
 import pytest
 
 from ironlaw.cli import main
+from ironlaw.cli.show import cluster_layouts, draw
 from ironlaw.engine.cluster.failures import optimum
 from ironlaw.engine.cluster.steps import step_time
 from ironlaw.registry.boxes import box
@@ -103,3 +104,15 @@ def test_tokens_are_counted_as_publications_do(capsys) -> None:
     assert (read_tokens("4M"), read_tokens("16k"), read_tokens("4_194_304")) == (2**22, 2**14, 2**22)
     assert main(["cluster", "llama3_8b", "--devices", "8", "--box", "dgx_h100", "--batch-tokens", "many"]) == 2
     assert "'many' is not a number of tokens; write one such as 4M" in capsys.readouterr().err
+
+
+def test_no_figure_is_cut_and_no_name_broken_in_a_narrow_terminal(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ["machine", "devices", "batch", "cache", "TTFT P99", "TBT P99", "tokens/s", "$/M", "J/M ≤"]
+    cells = ["a100_80gb_sxm", "48", "81.8", "19%", "833 ms", "38.7 ms", "4,250", "4.98", "4.51 MJ"]
+    draw.table(names, [cells], left=("machine",))
+    shown = capsys.readouterr().out
+    assert "…" not in shown and all(cell in shown for cell in cells) and max(map(len, shown.splitlines())) <= 80
+    row = {"label": "TP 8 · CP 16 · PP 16 · DP 8 · ZeRO-2", "virtual": 8, "micro": 1, "recompute": "none", "step_s": 10.8, "mfu": 0.5}
+    assert cluster_layouts._layout(row | {"memory_bytes": 7e10, "fits": True}, narrow=True)[0] == "TP 8 · CP 16 · PP 16 · DP 8\n  ZeRO-2"
+    assert "TP\n" not in draw.plain.folded("x" * 38 + " (TP 4 · PP 8)", 42)

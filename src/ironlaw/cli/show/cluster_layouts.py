@@ -15,6 +15,7 @@ PARTS = {
     "expert": "expert all-to-all", "pipeline": "sends between stages", "bubble": "pipeline bubble", "data": "exposed gradient exchange",
     "update": "optimiser",
 }  # fmt: skip
+BESIDE = 48  # columns that a layout's figures take
 HELD = {"optimiser": "optimiser state"}  # parts of a device's memory whose names need a word more
 BASES = {
     "calibrated": "operators measured on this device", "transferred": "operators estimated from measurements of other devices",
@@ -30,7 +31,8 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
     """`notes`: with the sources of the prices."""
     sizes = f"{draw.plural(result['batch'], 'sequence')} of {result['seq']:,} tokens per step"
     draw.heading(result["model"], f"{result['devices']:,} × {result['hardware']} in {result['box']}, {sizes}")
-    rows = [_layout(row) for row in result["layouts"]]
+    long = max(len(row["label"]) for row in result["layouts"])
+    rows = [_layout(row, long + BESIDE > draw.width()) for row in result["layouts"]]
     best, many = result["layouts"][0], result["layouts_that_fit"]
     if best["fits"]:
         draw.say(f"{best['label']} takes {show(best['step_s'], 's')} per step, at {share(best['mfu'])} MFU.", draw.STRONG)
@@ -46,10 +48,12 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
     _outlook(result, best, notes)
 
 
-def _layout(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _layout(row: Mapping[str, Any], narrow: bool) -> tuple[Any, ...]:
+    """In a narrow terminal ZeRO goes under its layout, so that no figure is cut."""
+    label = row["label"].replace(" · ZeRO", "\n  ZeRO") if narrow else row["label"]
     memory = show(row["memory_bytes"], "B")
     return (
-        row["label"], f"{row['virtual']}", f"{row['micro']}", row["recompute"], (show(row["step_s"], "s"), draw.STRONG),
+        label, f"{row['virtual']}", f"{row['micro']}", row["recompute"], (show(row["step_s"], "s"), draw.STRONG),
         share(row["mfu"]), memory if row["fits"] else (memory, draw.BAD),
     )  # fmt: skip
 
