@@ -394,7 +394,7 @@ def judge(args):
             print(f"{mode:12}{len(errors):6}{figures(errors)}")
 
 
-NEWEST = (("own-*", "models as engineers write them"), ("seed-*", "models of libraries"))
+NEWEST = (("own-*", "models as engineers write them"), ("seed-*", "models from libraries"))
 COLUMNS = (("eager", "eager"), ("FP32", "eager fp32"), ("compiled", "compiled"), ("training", "training"))
 
 
