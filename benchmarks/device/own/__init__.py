@@ -21,18 +21,25 @@ from own import (
     filters,
     generative,
     graphs,
+    grids,
+    joints,
     language,
+    lenses,
+    markets,
     motion,
     moves,
     noise,
     papers,
     physics,
+    players,
     ranking,
     rays,
     recommenders,
     scenes,
+    scribes,
     sensing,
     sequences,
+    sounds,
     statespaces,
     streams,
     surfaces,
@@ -46,7 +53,7 @@ from own import (
 )
 from own.listing import MODELS
 
-__all__ = ["MODELS", "adapted", "applied", "audio", "bonds", "build", "call_of", "cells", "control", "fields", "filters", "generative", "graphs", "language", "motion", "moves", "noise", "papers", "physics", "ranking", "rays", "recommenders", "scenes", "sensing", "sequences", "statespaces", "step_of", "streams", "surfaces", "tables", "tokens", "views", "vision", "voices", "wagers", "writers"]  # fmt: skip
+__all__ = ["MODELS", "adapted", "applied", "audio", "bonds", "build", "call_of", "cells", "control", "fields", "filters", "generative", "graphs", "grids", "joints", "language", "lenses", "markets", "motion", "moves", "noise", "papers", "physics", "players", "ranking", "rays", "recommenders", "scenes", "scribes", "sensing", "sequences", "sounds", "statespaces", "step_of", "streams", "surfaces", "tables", "tokens", "views", "vision", "voices", "wagers", "writers"]  # fmt: skip
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
