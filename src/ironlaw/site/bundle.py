@@ -27,6 +27,12 @@ LEFT_OUT = (
     "registry/trained/digits_training.txt", "registry/trained/digits_readers.csv", "measure/adversarial", "measure/compression",
     "measure/dp_training", "tracing", "worker", "study", "outputs", "labs/_template", "__main__.py", "py.typed",
 )  # fmt: skip
+# evidence that curves are fitted to, and that no claim and no lab reads
+FITTED = (
+    "h200_sxm/own_operators", "h200_sxm/profiles", "h200_sxm/kinds", "h200_sxm/training", "h200_sxm/more", "h200_sxm/narrow",
+    "h200_sxm/recurrent", "h200_sxm/scratch", "h200_sxm/large", "h200_sxm/written", "h200_sxm/writes", "h200_sxm/zoo_training",
+    "h200_sxm/changes", "neoverse_n1_2core/machine",
+)  # fmt: skip
 KEPT = ("report/__init__.py", "report/accuracy.py", "tracing/capture_spectrum.py")  # of those
 LEFT_OUT_OF_LIBRARIES = ("fsrs/optimizer.py", "markdown/test_tools.py", "markdown/__main__.py")
 NAME = "ironlaw.pack"  # of the archive, in the site's folder
@@ -42,9 +48,10 @@ def archive() -> bytes:
 
 def _files() -> Iterator[tuple[str, Path]]:
     root = Path(ironlaw.__file__).parent
+    out = (*LEFT_OUT, *(f"registry/evidence/{name}.json" for name in FITTED))
     for path in root.rglob("*"):
         name = path.relative_to(root).as_posix()
-        left_out = any(name == out or name.startswith(f"{out}/") for out in LEFT_OUT) and name not in KEPT
+        left_out = any(name == each or name.startswith(f"{each}/") for each in out) and name not in KEPT
         if path.is_file() and path.suffix != ".pyc" and not left_out:
             yield f"ironlaw/{name}", path
     for library in LIBRARIES:
