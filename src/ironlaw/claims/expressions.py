@@ -17,6 +17,7 @@ from ironlaw.claims.expression_limits import Limits
 from ironlaw.claims.expression_tree import guarded, tree
 from ironlaw.claims.names import NAMESPACE
 from ironlaw.errors import BadRegistry
+from ironlaw.registry.model_files import without_files
 
 LONGEST_QUOTE = 800  # characters of an expression in a message
 
@@ -27,7 +28,8 @@ def compute(expression: str, where: str, more: Mapping[str, Any] | None = None) 
         code, names = _compiled(expression)
         given = more or {}
         used = {name: NAMESPACE[name] for name in names if name in NAMESPACE and name not in given}
-        return eval(code, {"__builtins__": {}, **Limits().names(), **used, **given})
+        with without_files():
+            return eval(code, {"__builtins__": {}, **Limits().names(), **used, **given})
     except Exception as error:
         raise BadRegistry(f"{where}: cannot compute {_brief(expression)}: {_reason(error)}; fix the expression there") from error
 

@@ -15,7 +15,6 @@ from ironlaw.classroom.sheets import LabSheet, sheets
 from ironlaw.classroom.stats import quartiles
 from ironlaw.recall.confidence import PROBABILITY, Answer, Row, brier, table
 
-IDLE_MINUTES = 10.0
 FEWEST_ANSWERS = 5  # under which a learner's Brier score is noise
 
 
@@ -70,18 +69,17 @@ class ClassFigures:
         return len(self.hand_ins.ledgers) + len(self.hand_ins.refused)
 
 
-def count(hand_ins: HandIns, idle_minutes: float = IDLE_MINUTES, naming: Naming | None = None) -> ClassFigures:
-    """`idle_minutes`: a longer gap between two events is not counted as work. `naming`: what learners and files are called."""
+def count(hand_ins: HandIns, naming: Naming | None = None) -> ClassFigures:
+    """`naming`: what learners and files are called."""
     naming = naming or as_given(hand_ins)
-    idle_s = 60.0 * idle_minutes
     learners = sorted(
-        (learner(hand_in, naming.learner(hand_in), idle_s) for hand_in in hand_ins.ledgers),
+        (learner(hand_in, naming.learner(hand_in)) for hand_in in hand_ins.ledgers),
         key=lambda one: (one.label.casefold(), one.label),
     )
     labs = sheets(lab for one in learners for lab in one.labs)
     return ClassFigures(
         hand_ins, naming, tuple(learners), labs, tuple(figures(learners, labs)), tuple(count_beliefs(learners, labs)),
-        tuple(_steps(learners, labs)), tuple(_calibration(learners)), idle_s,
+        tuple(_steps(learners, labs)), tuple(_calibration(learners)), hand_ins.idle_s,
     )  # fmt: skip
 
 

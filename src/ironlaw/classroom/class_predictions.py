@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from ironlaw.classroom.class_answers import Answer, Learner
+from ironlaw.classroom.class_answers import Learner
+from ironlaw.classroom.learner_work import Answer
 from ironlaw.classroom.sheets import Item, LabSheet
 from ironlaw.classroom.stats import fisher, point_biserial
 from ironlaw.recall import learner_calibration

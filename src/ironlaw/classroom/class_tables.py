@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -46,6 +47,8 @@ def safe(cell: Cell) -> str:
         return "1" if cell else "0"
     if isinstance(cell, (int, float)):
         return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    if cell[:1].isalnum() and cell.isprintable() and ";" not in cell and "|" not in cell:  # nearly every cell
+        return cell
     text = AFTER.sub(r"\1'", "".join(c if c.isprintable() else " " for c in cell))
     return f"'{text}" if FORMULA.match(text) else text
 
@@ -54,7 +57,7 @@ def _files(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
     call, hand_ins = figures.naming.file, figures.hand_ins
     rows: list[tuple[str, str, str, str, int | None, str]] = []
     for ledger in hand_ins.ledgers:
-        rows.append((call(ledger.file), figures.naming.learner(ledger), "counted", "", len(ledger.events), ledger.head))
+        rows.append((call(ledger.file), figures.naming.learner(ledger), "counted", "", ledger.work.events, ledger.head))
     for prefix, listed in (("", hand_ins.refused), ("counted; ", hand_ins.notes)):
         for one in listed:
             name = "" if figures.naming.pseudonyms else one.name
@@ -77,11 +80,12 @@ def _learners(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
 
 def _labs(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
     for one in figures.learners:
+        answered = Counter(lab for lab, _ in one.answers)
+        right = Counter(answer.lab for answer in one.answers.values() if answer.correct)
         for slug, lab in figures.sheets.items():
             if slug in one.labs:
-                answers = [answer for (of, _), answer in one.answers.items() if of == slug]
                 yield (
-                    one.label, slug, len(answers), len(lab.items) if lab.known else None, sum(a.correct for a in answers),
+                    one.label, slug, answered[slug], len(lab.items) if lab.known else None, right[slug],
                     finished(one, lab), slug in one.saved, one.active_s.get(slug, 0.0) / 60,
                 )  # fmt: skip
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ironlaw.classroom.assignment import Assignment
-from ironlaw.classroom.class_answers import ANSWERS
 from ironlaw.classroom.hand_in_file import HandIn
 from ironlaw.classroom.sheets import sheet
 
@@ -31,17 +30,10 @@ class Standing:
 
 
 def standing(hand_in: HandIn, assignment: Assignment) -> Standing:
-    times = {}
+    times, work = {}, hand_in.work
     for one in assignment.labs:
-        answered: dict[str, str] = {}
-        saved = ""
-        for event in hand_in.events:
-            if event.lab != one.slug:
-                continue
-            if event.kind in ANSWERS and event.question:
-                answered.setdefault(event.question, event.time)
-            elif event.kind == "design":
-                saved = saved or event.time
+        answered = {question: answer.time for (lab, question), answer in work.answers.items() if lab == one.slug}
+        saved = work.saved.get(one.slug, "")
         for act in one.acts:
             if time := _when(answered, saved, one.slug, act):
                 times[one.slug, act] = time

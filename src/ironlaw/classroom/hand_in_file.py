@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ironlaw.classroom.learner_beliefs import ANSWERS
+from ironlaw.classroom.learner_work import Work, printable, work
+from ironlaw.classroom.sheets import sheet
 from ironlaw.errors import BadExport, EditedExport
 from ironlaw.ledger import Event, export_format
 from ironlaw.ledger.events import payload_fault
@@ -30,21 +34,25 @@ SIGNATURES = (
 )  # fmt: skip
 TAR = (257, b"ustar")  # where and how a tar archive says that it is one
 UTF16 = (b"\xff\xfe", b"\xfe\xff")  # what `>` writes in Windows PowerShell
-# the kinds of events whose content the report reads; of the others it needs when they were, and a class is many ledgers
-READ = ("prediction", "reflection", "challenge", "step", "reviewed", "undo", "named")
-DIGEST = 16  # bytes of each hash that are remembered
+DIGEST = 16  # bytes of each hash, and of each event's id, that are remembered
+REVIEW = "review"  # it has cards instead of questions
+Name = tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class HandIn:
-    """One learner's ledger. `events` are those that a reader may use, of all epochs, in the order of the ledger."""
+    """One learner's ledger: what it says, and what is needed to tell it from others. The events themselves are not kept."""
 
     file: str
     learner: str
     name: str
-    events: tuple[Event, ...]
+    work: Work  # of the events that a reader may use, of all epochs
     exported: str
     head: str  # the last hash of its chain; empty where there is no chain, so that nothing could be verified
+    ids: bytes  # of its events, one after the other
+    others: dict[str, int]  # learner -> how many events are theirs
+    predictions: dict[str, bytes]  # learner -> ids of their predictions
+    unknown: frozenset[Name] = frozenset()  # labs, questions and steps that no lab here has
     trail: bytes = b""  # every hash of its chain, one after the other, shortened
     stated: str = ""  # the name in the head of the file, which no hash covers
 
@@ -54,13 +62,14 @@ class HandIn:
 
     def holds(self, other: HandIn) -> bool:
         """Whether it goes on from where the other one ends, or is the same."""
-        if not other.trail:
-            return True
-        last = other.trail[-DIGEST:]
-        return any(self.trail[at : at + DIGEST] == last for at in range(0, len(self.trail), DIGEST))
+        return not other.trail or other.trail[-DIGEST:] in set(parts(self.trail))
 
 
-@dataclass(frozen=True)
+def parts(ids: bytes) -> Iterator[bytes]:
+    return (ids[at : at + DIGEST] for at in range(0, len(ids), DIGEST))
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A file that is not counted, or is worth a look: a kind, and the reason. `{other}` in it stands for another file, `other`."""
 
@@ -75,8 +84,9 @@ class Refusal:
         return self.reason.replace("{other}", call(self.other)) if self.other else self.reason
 
 
-def read(path: Path, file: str) -> HandIn | Refusal:
-    """One file, whatever it is."""
+def read(path: Path, file: str, idle_s: float, known: frozenset[Name] | None = None) -> HandIn | Refusal:
+    """One file, whatever it is. `idle_s`: a longer gap is not counted as work. `known`: of the names that no lab here has, those that
+    count; all of them where it is None."""
     file = printable(file)
     try:
         mode, size = path.lstat().st_mode, path.lstat().st_size
@@ -95,7 +105,7 @@ def read(path: Path, file: str) -> HandIn | Refusal:
     parsed = _parse(content)
     if isinstance(parsed, tuple):
         return Refusal(file, *parsed)
-    return _ledger(parsed, file)
+    return ledger_of(parsed, file, idle_s, known)
 
 
 def _itself(path: str, flags: int) -> int:
@@ -134,7 +144,8 @@ def _parse(content: bytes) -> Any:
         return "damaged", f"it can't be read as JSON ({printable(str(error), 120)}); ask for the original file"
 
 
-def _ledger(data: Any, file: str) -> HandIn | Refusal:
+def ledger_of(data: Any, file: str, idle_s: float, known: frozenset[Name] | None = None) -> HandIn | Refusal:
+    """An export's content, whoever gave it."""
     form = data.get("format") if isinstance(data, dict) else None
     if not isinstance(form, str) or not form.startswith(export_format.FORMAT[:-1]):
         return Refusal(file, "foreign", "it is JSON, but not a ledger; ask for the file that the lab's last page saves")
@@ -149,25 +160,42 @@ def _ledger(data: Any, file: str) -> HandIn | Refusal:
     except (BadExport, RecursionError) as error:
         reason = str(error).partition("; nothing was imported")[0].removesuffix(f"; {export_format.NEXT}")
         return Refusal(file, "invalid", f"{printable(reason, 300)}: ironlaw never writes that, so it was edited or damaged")
-    usable = tuple(_slim(event) for event in events if not payload_fault(event.kind, event.payload))
+    usable = [event for event in events if not payload_fault(event.kind, event.payload)]
     names = [str(event.payload["name"]) for event in usable if event.kind == "named"]  # these are in the chain; the head of the file is not
-    chained = form == export_format.FORMAT
-    trail = b"".join(bytes.fromhex(item["hash"])[:DIGEST] for item in data["events"]) if chained else b""
+    owner, chained = data["learner"]["id"], form == export_format.FORMAT
+    others = Counter(event.learner for event in usable if event.learner != owner)
+    predictions: dict[str, bytes] = {}
+    for event in usable:
+        if event.kind == "prediction":
+            predictions[event.learner] = predictions.get(event.learner, b"") + _id(event)
+    strange = {event.id: here for event in usable if (here := tuple(unknown(event)))}
+    if known is not None:
+        usable = [event for event in usable if known.issuperset(strange.get(event.id, ()))]
+    name, exported = printable(names[-1] if names else "", LONGEST_NAME), export_format.parse_time(data["exported"], file)
+    ids, trail = b"".join(map(_id, events)), b"".join(bytes.fromhex(item["hash"])[:DIGEST] for item in data["events"]) if chained else b""
     return HandIn(
-        file, data["learner"]["id"], printable(names[-1] if names else "", LONGEST_NAME), usable,
-        export_format.parse_time(data["exported"], file), data["chain"]["head"] if chained else "", trail, _stated(data),
+        file, owner, name, work(usable, owner, idle_s), exported, data["chain"]["head"] if chained else "", ids, dict(others), predictions,
+        frozenset(name for here in strange.values() for name in here), trail, _stated(data),
     )  # fmt: skip
 
 
-def _slim(event: Event) -> Event:
-    return replace(event, payload=event.payload if event.kind in READ else {}, extra={})
+def unknown(event: Event) -> Iterator[Name]:
+    """The names of an event that no lab here has."""
+    if not event.lab or event.lab == REVIEW:
+        return
+    here = sheet(event.lab)
+    if not here.known:
+        yield "lab", event.lab
+    if event.kind in ANSWERS and event.question and event.question not in here.items:
+        yield "question", event.lab, event.question
+    if event.kind == "step" and event.payload["step"] not in here.places:
+        yield "step", event.lab, str(event.payload["step"])
+
+
+def _id(event: Event) -> bytes:
+    return bytes.fromhex(event.id.replace("-", ""))
 
 
 def _stated(data: Any) -> str:
     """The name that the head of the file gives."""
     return printable(str(data["learner"]["name"] or ""), LONGEST_NAME)
-
-
-def printable(text: str, longest: int = 200) -> str:
-    """Without characters that would move, hide or break a line."""
-    return "".join(c if c.isprintable() else " " for c in text[:longest]).strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from ironlaw.classroom.hand_in_file import HandIn, Refusal
+from ironlaw.classroom.hand_in_file import HandIn, Refusal, parts
 
 CONTRADICTS = (
     "it and {other} carry the id of the same ledger, but neither goes on from the other: one was forged, or both grew from one copy."
@@ -25,7 +25,7 @@ def one_each(ledgers: Iterable[HandIn]) -> tuple[list[HandIn], list[Refusal]]:
     kept: list[HandIn] = []
     refused: list[Refusal] = []
     for several in by_learner.values():
-        several.sort(key=lambda one: (one.verified, len(one.events), one.exported), reverse=True)
+        several.sort(key=lambda one: (one.verified, one.work.events, one.exported), reverse=True)
         best, *others = several
         rival = next((one for one in others if contradicts(best, one)), None)
         if rival is not None:
@@ -41,13 +41,13 @@ def contradicts(best: HandIn, other: HandIn) -> bool:
     """A file without a chain never stands against one that has it."""
     if other.verified:
         return not best.holds(other)
-    return not best.verified and bool({event.id for event in other.events} - {event.id for event in best.events})
+    return not best.verified and bool(set(parts(other.ids)) - set(parts(best.ids)))
 
 
 def _doubled(best: HandIn, other: HandIn) -> Refusal:
-    ids = {event.id for event in best.events}
-    own = sum(event.id not in ids for event in other.events)
-    fewer = len(best.events) - len(other.events)
+    ids = set(parts(best.ids))
+    own = sum(id not in ids for id in parts(other.ids))
+    fewer = best.work.events - other.work.events
     same = "the same events" if not own and not fewer else f"{fewer:,} events fewer" if not own else f"{own:,} events of its own"
     return Refusal(other.file, "doubled", f"another file of the same learner, with {same}; {{other}} counts", other.name, best.file)
 
@@ -56,7 +56,7 @@ def notes(ledgers: Sequence[HandIn]) -> Iterator[Refusal]:
     """What does not keep a ledger from counting, but is worth a look."""
     owner = {ledger.learner: ledger.file for ledger in ledgers}
     names: dict[str, list[str]] = {}
-    first: dict[str, HandIn] = {}  # a prediction's id -> the first ledger that has it
+    first: dict[bytes, HandIn] = {}  # a prediction's id -> the first ledger that has it
     for ledger in ledgers:
         names.setdefault(ledger.name.casefold(), []).append(ledger.file)
     for ledger in ledgers:
@@ -75,17 +75,19 @@ def notes(ledgers: Sequence[HandIn]) -> Iterator[Refusal]:
             yield Refusal(ledger.file, "same name", reason, ledger.name, same[0] if same[0] != ledger.file else same[1])
 
 
-def _shared(ledger: HandIn, owner: dict[str, str], first: dict[str, HandIn]) -> Iterator[Refusal]:
+def _shared(ledger: HandIn, owner: dict[str, str], first: dict[bytes, HandIn]) -> Iterator[Refusal]:
     """Events under another learner's id were imported; the same events under one's own id were copied."""
-    total = f"its {len(ledger.events):,} events"
-    imported = Counter(event.learner for event in ledger.events if event.learner != ledger.learner and event.learner in owner)
+    total = f"its {ledger.work.events:,} events"
+    imported = {learner: many for learner, many in ledger.others.items() if learner in owner}
     for learner, many in sorted(imported.items()):
         reason = f"{many:,} of {total} are those of {{other}}: one was imported into the other"
         yield Refusal(ledger.file, "shared", reason, ledger.name, owner[learner])
     copied = Counter(
         earlier.file
-        for event in ledger.events
-        if event.kind == "prediction" and event.learner not in imported and (earlier := first.setdefault(event.id, ledger)) is not ledger
+        for learner, ids in ledger.predictions.items()
+        if learner not in imported
+        for id in parts(ids)
+        if (earlier := first.setdefault(id, ledger)) is not ledger
     )
     for other, many in sorted(copied.items()):
         if other not in {owner[learner] for learner in imported}:

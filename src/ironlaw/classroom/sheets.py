@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 from ironlaw import lab_names
 from ironlaw.errors import IronlawError
@@ -58,7 +58,7 @@ class LabSheet:
     def name(self) -> str:
         return lab_names.name(self.slug) or self.title
 
-    @property
+    @cached_property
     def required(self) -> frozenset[str]:
         """What has to be answered before the lab counts as finished: everything but its challenges."""
         return frozenset(name for name, item in self.items.items() if item.kind != "number")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -22,6 +23,7 @@ from ironlaw.registry.families import FAMILIES as FORWARD
 from ironlaw.registry.families.block_step import kind_counts
 from ironlaw.registry.families.served import step
 from ironlaw.registry.loader import normal
+from ironlaw.registry.model_files import names_only
 from ironlaw.registry.workloads import about, workloads
 
 FAMILIES = ("llama", "moe")
@@ -37,8 +39,10 @@ class UnknownType(BadValue):
 
 def is_place(name: str) -> bool:
     """Whether a model is given by its config.json, and not by a slug."""
-    place = Path(name.removeprefix("hf:"))
-    if name.startswith("hf:") or place.name == "config.json" or (place.is_dir() and normal(name) not in workloads()):
+    if names_only():
+        return False
+    place = name.removeprefix("hf:")
+    if name.startswith("hf:") or Path(place).name == "config.json" or (os.path.isdir(place) and normal(name) not in workloads()):
         return True
     return is_hub_id(name) and normal(name) not in workloads()
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ironlaw.classroom.answer_counts import FEWEST_ANSWERS, ClassFigures, finished, own_brier
 from ironlaw.classroom.class_answers import Learner
 from ironlaw.classroom.sections.section_words import NONE, minutes, of, people
 from ironlaw.report.markup import paragraph, table, text
+
+MOST_ROWS = 1000  # learners in the page's list; a browser stalls on ten thousand
 
 
 def times(figures: ClassFigures) -> str:
@@ -33,12 +37,15 @@ def who(figures: ClassFigures) -> str:
     labs = {slug: lab for slug, lab in figures.sheets.items() if lab.items or not lab.known}
     heads = ["learner", *(lab.name for lab in labs.values()), "right at first", "Brier", "cards", "time", "last event"]
     head = "".join(f'<th scope="col" aria-sort="none"{"" if i == 0 else " class=number"}>{text(name)}</th>' for i, name in enumerate(heads))
-    body = "".join(f"<tr>{''.join(_cells(one, figures, list(labs)))}</tr>" for one in figures.learners)
+    listed = figures.learners[:MOST_ROWS]
+    body = "".join(f"<tr>{''.join(_cells(one, figures, list(labs)))}</tr>" for one in listed)
     words = paragraph(
         "Under each lab: how many of its questions were answered; ✓ if it is finished. Time: without long gaps, so at least that. Brier:"
         f" from {FEWEST_ANSWERS} predictions on, lower is better. More columns are in learners.csv and labs.csv."
     )
-    label = f"Who did what, {people(len(figures.learners))}"
+    if len(listed) < len(figures.learners):
+        words += paragraph(f"The first {len(listed):,} by name are listed here; learners.csv has all {len(figures.learners):,}.")
+    label = f"Who did what, {people(len(listed))}"
     return (
         f'{words}<div data-sorted><div class="wide tall" tabindex="0" role="region" aria-label="{text(label)}">'
         f'<table class="grid people"><caption class="il-hearing">{text(label)}</caption>'
@@ -48,9 +55,9 @@ def who(figures: ClassFigures) -> str:
 
 def _cells(one: Learner, figures: ClassFigures, labs: list[str]) -> list[str]:
     cells = [f'<th scope="row">{text(one.label)}</th>']
+    answers = Counter(lab for lab, _ in one.answers)
     for slug in labs:
-        lab = figures.sheets[slug]
-        answered = sum(of_lab == slug for of_lab, _ in one.answers)
+        lab, answered = figures.sheets[slug], answers[slug]
         mark = f"{NARROW_CHECK}" if finished(one, lab) else ""
         shown = f"{answered}/{len(lab.items)}{mark}" if lab.known else f"{answered}"
         cells.append(_number(shown if slug in one.labs else NONE, answered if slug in one.labs else -1))
