@@ -292,7 +292,7 @@ def test_a_mask_is_a_row_of_its_own(bench):
     rows = {m["y"] for m in figure(view, "ledger")["marks"]}
     assert "2 dropout's mask" in rows
     mask = next(m for m in figure(view, "ledger")["marks"] if m["id"] == "2 dropout's mask-written")
-    assert mask["x"] == 1024 * 768
+    assert (mask["x0"], mask["x1"]) == (0, 1024 * 768)
     assert float(cards(view)["Traffic saved"]["value"]) < 3
 
 

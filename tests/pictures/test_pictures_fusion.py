@@ -17,9 +17,12 @@ def marks(figure, **wanted):
 
 def test_a_ledger_sums_what_its_kernels_read_and_write():
     figure = traffic([("a", 1e6, 2e6), ("b", 3e6, 0.0)], "Ledger", also=[("fused", 1e6, 1e6)])
-    assert {m["id"]: m["x"] for m in marks(figure, y="in all")} == {"in all-read": 4e6, "in all-written": 2e6}
-    assert {m["colour"] for m in marks(figure, y="fused")} == {"muted"}
-    assert [m.get("pattern", False) for m in marks(figure, y="a")] == [False, True]
+    ends = {m["id"]: (m["x0"], m["x1"]) for m in marks(figure, type="bar", y="in all")}
+    assert ends == {"in all-read": (0.0, 4e6), "in all-written": (4e6, 6e6)}  # both cross memory, so they add
+    assert [m["label"] for m in marks(figure, type="label")] == ["3\u202fMB", "3\u202fMB", "6\u202fMB", "2\u202fMB"]
+    assert [m["id"] for m in marks(figure, type="bar", y="b")] == ["b-read"]
+    assert {m["colour"] for m in marks(figure, type="bar", y="fused")} == {"muted"}
+    assert [m.get("pattern", False) for m in marks(figure, type="bar", y="a")] == [False, True]
     assert figure.table.rows[2][1:4] == ("4\u202fMB", "2\u202fMB", "6\u202fMB") and "b reads 3\u202fMB, writes 0\u202fB" in figure.text
 
 
@@ -33,6 +36,9 @@ def test_lines_keep_measured_points_apart_and_mark_where_the_dials_stand():
     points = {m["name"]: (m["x"], m["y"]) for m in marks(figure, type="point")}
     assert points == {"model, as set": (100.0, 3.0), "time, measured": (10.0, 1.5)}
     assert marks(figure, type="rule")[0]["x"] == 50.0
+    assert marks(figure, type="line")[0]["end"] == "model", "beside measured points it has a name, at its end"
+    single = lines({"model": [(10.0, 1.0), (100.0, 3.0)]}, X, Y, "T").to_dict()
+    assert "end" not in single["marks"][0] and "legend" not in single, "a single line is what the title says"
     assert [row[0] for row in figure.table.rows] == ["model", "model", "time, measured"]
     with pytest.raises(BadValue, match="no points"):
         lines({"model": []}, X, Y, "T")

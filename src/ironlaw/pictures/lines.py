@@ -31,6 +31,7 @@ def lines(
     measured, local = measured or {}, local or {}
     if not series or not all(series.values()):
         raise BadValue(f"{title}: a series has no points; give each at least one")
+    alone = len(series) == 1 and not measured and not local  # a line that nothing else is told apart from needs no name
     marks: list[Mark] = list(extra)
     for i, (name, points) in enumerate(series.items()):
         marks.append(
@@ -41,7 +42,7 @@ def lines(
                 name=name,
                 dash=DASHES[i % 4] or None,
                 id=f"line-{name}",
-                end=name if len(series) > 1 else None,
+                end=None if alone else name,
             )
         )
         chosen = [_point(name, at, value, x, y, drag, told) for at, value in points if now and now == (name, at)]
@@ -62,8 +63,9 @@ def lines(
         for name, p in table_series.items()
         if p
     ]
+    named = {} if alone else series
     legend: tuple[dict[str, Any], ...] = tuple(
-        {"colour": COLOURS[i % 4], "shape": "line", "dash": bool(DASHES[i % 4]), "label": name} for i, name in enumerate(series)
+        {"colour": COLOURS[i % 4], "shape": "line", "dash": bool(DASHES[i % 4]), "label": name} for i, name in enumerate(named)
     ) + tuple({"colour": "accent", "shape": RECORDED[i % 2], "label": f"{name}, measured"} for i, name in enumerate(measured))
     legend += tuple({"colour": "here", "shape": OWN[i % 2], "label": name} for i, name in enumerate(local))
     return Figure(

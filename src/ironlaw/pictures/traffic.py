@@ -1,9 +1,10 @@
-"""What each kernel reads and writes, as two bars a row."""
+"""What each kernel reads and writes, one behind the other in a row: both cross memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ironlaw.pictures.ends import up_to
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -20,24 +21,27 @@ def traffic(lines: Sequence[Line], title: str, *, note: str = "", also: Sequence
     table = tuple(
         (name, format_quantity(r, "B"), format_quantity(w, "B"), format_quantity(r + w, "B"), exact(r + w, "B")) for name, r, w in rows
     )
+    across = Axis(
+        "linear", "bytes across memory", "B", (0.0, up_to(1.2 * max(r + w for _, r, w in rows)))
+    )  # room for the longest bar's total
     return Figure(
-        id, title, Axis("linear", "bytes across memory", "B"), Axis("band", names=tuple(line[0] for line in rows)), tuple(marks),
-        f"{words}.", Table(("kernel", "reads", "writes", "together", "exactly"), table), note,
-        ({"colour": "memory", "label": "read"}, {"colour": "memory", "pattern": True, "label": "written"}), {"row": 38},
+        id, title, across, Axis("band", names=tuple(line[0] for line in rows)), tuple(marks), f"{words}.",
+        Table(("kernel", "reads", "writes", "together", "exactly"), table), note,
+        ({"colour": "memory", "label": "read"}, {"colour": "memory", "pattern": True, "label": "written"}), {"stacked": True, "row": 38},
     )  # fmt: skip
 
 
 def _bars(line: Line, whole: bool, quiet: bool) -> list[Mark]:
-    name = line[0]
+    name, read, written = line
     marks = []
-    for i, (what, value) in enumerate((("read", line[1]), ("written", line[2]))):
+    for what, start, value in (("read", 0.0, read), ("written", read, written)):
+        if not value:
+            continue
         hover: list[Row] = [("kernel", name), (what, exact(value, "B"))]
-        # written once a row: on a phone the words of both bars share a place
-        both = f"{format_quantity(line[1], 'B')} + {format_quantity(line[2], 'B')}"
         marks.append(
             mark(
-                "bar", "muted" if quiet else "memory", x=value, y=name, slot=[i, 2], id=f"{name}-{what}", name=f"{name}: {what}",
-                label=both if what == "read" else "", pattern=what == "written", emphasis=whole, hover=hover,
+                "bar", "muted" if quiet else "memory", x0=start, x1=start + value, y=name, id=f"{name}-{what}", name=what,
+                pattern=what == "written", emphasis=whole, hover=hover,
             )
         )  # fmt: skip
-    return marks
+    return [*marks, mark("label", "ink", x=read + written, y=name, id=f"{name}-total", label=format_quantity(read + written, "B"))]

@@ -60,7 +60,7 @@ def over_time(fleet: Fleet, mine: str, level: float | None) -> Figure:
     end = windows[-1].until * fleet.service
     at = [(w.until - windows[0].until / 2) * fleet.service for w in windows]
     series = {
-        "work sent, as a share of capacity": [(t, min(100 * w.load, MOST)) for t, w in zip(at, windows, strict=True)],
+        "work sent, of capacity": [(t, min(100 * w.load, MOST)) for t, w in zip(at, windows, strict=True)],
         "late requests": [(t, 100 * w.late) for t, w in zip(at, windows, strict=True)],
     }
     full = "" if mine and level == 100.0 else "capacity of the shards"  # the learner's own words stand on that line

@@ -25,7 +25,7 @@ BINS = 16  # in a decade
 ROWS = 4  # of them in a row of the table
 LOWEST = 1e-4  # of the highest time that is drawn: what is faster does not matter here
 LEAST, SMALLEST = 1e-5, 1e-4  # percent: the foot of the axis, and what is still written out
-ONE, WHOLE, ROW, SOME = "one call", "the whole", "a row over the sum of its limits", "at least one call over its own limit"
+ONE, WHOLE, ROW, SOME = "one call", "the whole", "a row over the sum of limits", "any call over its own limit"
 
 
 def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density", title: str = "One call, and the whole request") -> Figure:
@@ -38,6 +38,8 @@ def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density",
         marks.append(mark("area", colour, points=points, id=f"area-{name}", name=name))
         marks.append(mark("line", colour, points=series[name], id=f"line-{name}", name=name, emphasis=name == WHOLE,
                           dash="7 4" if name == ONE else None))  # fmt: skip
+        at, _, share = max(points, key=lambda point: point[2])
+        marks.append(mark("label", colour, x=at, y=share, label=name, id=f"name-{name}"))
     rules = {ONE: (setting.single, "memory"), WHOLE: (setting.seconds, "accent"), "sum": (setting.added, "ridge")}
     names = {ONE: f"{setting.name} of one", WHOLE: f"{setting.name} of the whole", "sum": "sum of the limits"}
     told = {f"{dict(one.at)['x']:.4g}" for one in extra}  # where the truth says it already
@@ -58,11 +60,10 @@ def density(setting: Setting, extra: tuple[Mark, ...] = (), id: str = "density",
         (f"around {format_quantity(at, 's')}", f"{significant(one)}%", f"{significant(whole)}%")
         for (at, _), one, whole in zip(series[ONE][ROWS // 2 :: ROWS], *columns, strict=False)
     ]
-    legend = ({"colour": "memory", "shape": "line", "dash": True, "label": ONE}, {"colour": "accent", "shape": "line", "label": WHOLE})
     top = min(100.0, up_to(1.15 * max(share for points in series.values() for _, share in points)))
     return Figure(
         id, title, Axis("log", "time to the answer", "s", (low, high)), Axis("linear", "share of requests", "%", (0.0, top)),
-        (*marks, *extra), words, table=Table(("time", ONE, WHOLE), tuple(cells)), note="", legend=legend, more={"height": 340},
+        (*marks, *extra), words, table=Table(("time", ONE, WHOLE), tuple(cells)), more={"height": 340},
     )  # fmt: skip
 
 

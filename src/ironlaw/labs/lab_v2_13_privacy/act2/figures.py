@@ -70,7 +70,7 @@ def designs(plan: Plan, kept: Kept, moving: bool) -> Figure:
         mark("rule", "ridge", x=BUDGET, dash=True, id="budget", name="budget", label=f"budget {BUDGET:g}",
              hover=[("budget", f"ε = {BUDGET:g}")]),
         mark("rule", "ridge", y=floor, dash=True, id="floor", name="floor", hover=[("floor", f"{floor:g}%")]),
-        mark("line", "ink", points=steps, id="front", name="best of all trained designs"),
+        mark("line", "ink", points=steps, id="front", name="best of all trained designs", end="best of all trained designs"),
     ]  # fmt: skip
     for i, (name, other) in enumerate(kept):
         marks += [_spread(other, "memory", f"kept-{i}"), _dot(other, "memory", f"kept-{i}-dot", name, 6, "square")]
@@ -101,8 +101,10 @@ def by_noise(plan: Plan) -> Figure:
     plain, own = 100 * plan.plain.accuracy, 100 * plan.trained.accuracy
     marks = [
         mark("rule", "ridge", y=100 * LEAST, dash=True, id="floor", name="floor", label=f"goal {100 * LEAST:g}%"),
-        mark("line", "memory", points=[(NOISES[0], plain), (NOISES[-1], plain)], dash="7 4", id="plain", name="without noise and clipping"),
-        mark("line", "ink", points=[(noise, 100 * run.accuracy) for noise, run in each.items()], id="mean", name="mean of three"),
+        mark("line", "memory", points=[(NOISES[0], plain), (NOISES[-1], plain)], dash="7 4", id="plain", name="without noise and clipping",
+             end="without noise and clipping"),
+        mark("line", "ink", points=[(noise, 100 * run.accuracy) for noise, run in each.items()], id="mean", name="mean of three",
+             end="mean of three"),
     ]  # fmt: skip
     marks += [
         mark("point", "ridge", x=noise, y=100 * accuracy, size=3, id=f"seed-{noise:g}-{seed}", name=f"seed {seed}",
