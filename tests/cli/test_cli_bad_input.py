@@ -14,7 +14,7 @@ BAD = [
     (("predict",), "WORKLOAD"),
     (("predict", "resnet50"), "--on"),
     (("predict", "resnet51", "--on", "h100"), "did you mean resnet50"),
-    (("predict", "resnet50", "--on", "h900"), "registry/hardware/h900.toml"),
+    (("predict", "resnet50", "--on", "h900"), "/hardware/h900.toml"),
     (("predict", "resnet50", "--on", ""), "empty name"),
     (("predict", "resnet50", "--on", "h100,,t4"), "empty name"),
     (("predict", "resnet50", "--on", "h100", "--batch", "0"), "--batch: '0'"),

@@ -51,7 +51,7 @@ def test_wires_agree_with_the_machines_that_have_them() -> None:
 
 
 def test_unknown_names_say_where_to_add_one() -> None:
-    with pytest.raises(UnknownName, match=r"no box 'dgx_h10'; did you mean .*dgx_h100.*registry/box/dgx_h10\.toml"):
+    with pytest.raises(UnknownName, match=r"no box 'dgx_h10'; did you mean .*dgx_h100.*/box/dgx_h10\.toml"):
         box("dgx_h10")
     with pytest.raises(UnknownName, match=r"no interconnect 'nvlink9'.*registry/interconnect/nvlink9\.toml"):
         interconnect("nvlink9")

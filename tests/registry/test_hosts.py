@@ -45,7 +45,7 @@ def test_the_servers_factor_is_that_of_the_published_run():
 
 
 def test_an_unknown_host_names_the_nearest_and_where_to_add_one():
-    with pytest.raises(UnknownName, match=r"no host 'xeon'; did you mean .*xeon_vm.*registry/host/xeon\.toml.*ironlaw measure --host"):
+    with pytest.raises(UnknownName, match=r"no host 'xeon'; did you mean .*xeon_vm.*/host/xeon\.toml.*ironlaw measure --host"):
         il.host("xeon")
 
 

@@ -21,7 +21,7 @@ from ironlaw.measure.devices.mps import Mps
 from ironlaw.measure.devices.torch_cpu import TorchCpu
 from ironlaw.measure.machine.machine_sections import brief
 from ironlaw.registry.evidence import read
-from ironlaw.registry.machines import load
+from ironlaw.registry.machine_files import load
 
 
 @pytest.fixture(scope="module")

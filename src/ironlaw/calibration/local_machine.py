@@ -34,11 +34,20 @@ MOST_TAKEN = 0.5  # of the processors, where the evidence does not say how much:
 AGAIN = "run `ironlaw measure` to measure this machine again"
 FIRST = "this machine was not measured yet; run `ironlaw measure` first (about a minute), then ask again"
 FIRST_HOST = "what launching costs here was not measured yet; run `ironlaw measure --host` first (seconds), then ask again"
+KINDS = ("hardware", "box", "host", "price")  # of which a user may have files of their own (registry/own_files.py)
 Stamp = tuple[tuple[str, int, int, int], ...]
 
 
 def figures() -> Path:
     return home.folder() / "hardware" / f"{SLUG}.toml"
+
+
+def own_files(kind: str) -> list[Path]:
+    """A user's own files of a kind beside this machine's; empty where no home is known."""
+    try:
+        return sorted(path for path in (home.folder() / kind).glob("*.toml") if path.stem not in NAMES)
+    except (OSError, IronlawError):
+        return []
 
 
 def curves() -> Path:
@@ -85,9 +94,9 @@ def stamp(*paths: Path) -> Stamp:
 
 
 def state() -> Stamp:
-    """The stamp of all that `hardware` reads: for callers that keep what they built from it."""
+    """The stamp of all that `hardware` reads, the user's own files included: for callers that keep what they built from it."""
     try:
-        return stamp(figures(), curves(), launcher())
+        return stamp(figures(), curves(), launcher(), *(path for kind in KINDS for path in own_files(kind)))
     except IronlawError:  # no home is known
         return ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +16,9 @@ from ironlaw.cli.show.sources_text import value
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadValue, IronlawError, UnknownName
 from ironlaw.formats import rate_unit
-from ironlaw.registry.machines import local
+from ironlaw.registry import own_files
+from ironlaw.registry.loader import folder
+from ironlaw.registry.machines import local, own_machines, registered
 from ironlaw.units import show, show_capacity, significant
 
 EXAMPLE = """
@@ -23,6 +26,7 @@ ironlaw hardware
 ironlaw hardware h100_sxm
 ironlaw hardware check
 ironlaw hardware check mi300x
+ironlaw hardware l40s --toml
 """
 CONTEXTS = ("cloud", "desktop", "edge", "mobile", "tiny")  # from large to small
 NAMES = {"reserved": "kept by driver, runtime and system", "launch": "launch cost", "flash": "flash, for weights"}
@@ -31,7 +35,7 @@ GROUPS = {"peak": "peak, dense", "sparse": "peak, 2:4 sparse", "vector": "outsid
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw hardware [check] [NAME] [--json]"
+    parser.usage = "ironlaw hardware [check] [NAME] [--json | --toml]"
     parser.add_argument(
         "name",
         metavar="[check] [NAME]",
@@ -39,12 +43,17 @@ def add(parser: Parser) -> None:
         help="a machine, such as h100_sxm, h100 or this; without it, all machines."
         " check: whether its times are measured, estimated or bounds, and what is missing for an estimate",
     )
+    parser.add_argument(
+        "--toml", action="store_true", help="print the machine's file, to start one of your own from (docs/own-machines.md)"
+    )
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from ironlaw import hardware, machines
 
+    if args.toml:
+        return _file(args)
     checks, names = args.name[:1] == ["check"], args.name[args.name[:1] == ["check"] :]
     if len(names) > 1:
         raise BadValue(f"name one machine, not {' and '.join(names)}; if it is one name, join its words: {'-'.join(names)}")
@@ -55,6 +64,15 @@ def run(args: argparse.Namespace) -> int:
         draw.emit(as_json(every[0]), "ironlaw-hardware/1") if args.json else in_full(every[0])
     else:
         draw.emit({"machines": [as_json(hw) for hw in every]}, "ironlaw-machines/1") if args.json else listing(every)
+    return 0
+
+
+def _file(args: argparse.Namespace) -> int:
+    """The file as it stands, header and sources included."""
+    if args.json or len(args.name) != 1 or args.name == ["check"]:
+        raise BadValue("`--toml` prints one machine's file; write `ironlaw hardware l40s --toml`")
+    slug = registered(args.name[0]).slug
+    sys.stdout.write((own_files.own("hardware").get(slug) or folder("hardware") / f"{slug}.toml").read_text(encoding="utf-8"))
     return 0
 
 
@@ -76,6 +94,8 @@ def listing(every: list[Hardware]) -> None:
     draw.say("`ironlaw hardware SLUG` shows every figure with its source.", draw.DIM)
     if not any(hw.slug == local_machine.SLUG for hw in rows):
         draw.say(*absent())
+    for why in filter(None, own_machines().values()):
+        draw.say(f"✗ left out: {why}", draw.BAD)
 
 
 def _place(hw: Hardware) -> tuple[int, str]:

@@ -2,8 +2,10 @@
 
 A context is one `[[context]]` of questions.toml: `device` (a slug of the registry), `label` (a name without figures), and
 `format`, the number format of the device's headline peak (`sparse = true` where the headline is a rate with 2:4 sparsity).
-The learner's own machine is one of them once it is measured. In a lab that no device changes, a context has `data`, a name that
-its modules know, instead of `device` and `format`; all of its contexts do, and the learner's machine is not among them.
+The learner's own machine is one of them once it is measured, and so are machines of their own files (registry/own_files.py), unless
+`fixed = true` says that no other device can stand for a context: a box, a recorded pass. In a lab that no device changes, a context
+has `data`, a name that its modules know, instead of `device` and `format`; all of its contexts do, and no machine of the learner's is
+among them.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.calibration import local_machine
 from ironlaw.engine.device.machine import Figure, Hardware
 from ironlaw.errors import BadRegistry, BadValue, LedgerError, unknown
-from ironlaw.registry.machines import hardware, known_local
+from ironlaw.registry.machines import hardware, known_local, own_machines
 from ironlaw.widget.piece import Piece
 
 if TYPE_CHECKING:
@@ -81,7 +83,18 @@ def contexts(entries: Sequence[Mapping[str, Any]]) -> tuple[Context, ...]:
         listed.append(Context(machine.slug, entry["label"], machine.context, machine, entry["format"], bool(entry.get("sparse", False))))
         listed[-1].peak  # noqa: B018 - a format that the device lacks is the author's mistake; say so now
     own = this_machine()
-    return (*listed, own) if own else tuple(listed)
+    others = () if any(entry.get("fixed") for entry in entries) else own_contexts()
+    return (*listed, *others, *((own,) if own else ()))
+
+
+def own_contexts() -> tuple[Context, ...]:
+    """Machines of the user's own files; one that can't be used is left out here, and `ironlaw hardware` says why."""
+    machines = [hardware(slug) for slug, why in own_machines().items() if not why]
+    return tuple(Context(machine.slug, machine.name, machine.context, machine, _usual(machine)) for machine in machines)
+
+
+def _usual(machine: Hardware) -> str:
+    return next((fmt for fmt in PREFERRED if fmt in machine.peaks), next(iter(machine.peaks)))
 
 
 def this_machine() -> Context | None:
@@ -92,8 +105,7 @@ def this_machine() -> Context | None:
     machine = known_local()
     if machine is None:
         return None
-    formats = [fmt for fmt in PREFERRED if fmt in machine.peaks] or list(machine.peaks)
-    return Context(LOCAL, "This machine", "here", machine, formats[0])
+    return Context(LOCAL, "This machine", "here", machine, _usual(machine))
 
 
 def the(context: Context) -> str:

@@ -9,9 +9,10 @@ HOME = "index.md"  # the README
 GROUPS = {
     "Start": ("tour.md", "setup.md"),
     "Learn": ("labs.md", "review.md", "glossary.md", "errata.md"),
-    "Use": ("analyze.md", "gate.md", "serving.md", "measure.md", "study.md", "designs.md", "ledger.md", "python.md", "cli.md"),
+    "Use": ("analyze.md", "gate.md", "serving.md", "study.md", "designs.md", "ledger.md", "python.md", "cli.md"),
+    "Machines": ("measure.md", "own-machines.md", "transfer.md"),
     "Teach": ("class.md", "lms.md", "hub.md", "write-a-lab.md"),
-    "How far to trust it": ("physics.md", "cluster.md", "accuracy.md", "corpus.md", "transfer.md", "mutants.md", "security.md"),
+    "How far to trust it": ("physics.md", "cluster.md", "accuracy.md", "corpus.md", "mutants.md", "security.md"),
 }
 GUIDES = "Use"
 PROJECT = ("CONTRIBUTING.md", "map.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "release.md", "dependencies.md")

@@ -11,7 +11,8 @@ from ironlaw.engine.device.machine import MODES, Plan
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.registry.families import FAMILIES
 from ironlaw.registry.hosts import hosts, registered
-from ironlaw.registry.machines import CONTEXTS, hardware, machines
+from ironlaw.registry.machine_files import CONTEXTS
+from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import about, workloads
 
 DISPATCHES = ("queued", "synchronous")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ironlaw.engine.cluster.links import Box, Interconnect
 from ironlaw.errors import BadRegistry, UnknownName, unknown
+from ironlaw.registry import own_files
 from ironlaw.registry.interconnects import interconnect
 from ironlaw.registry.loader import figure, folder, normal, read, require_texts, slugs
 from ironlaw.registry.machine_names import aliases as machines
@@ -32,18 +33,28 @@ def aliases() -> dict[str, str]:
     return names
 
 
-@cache
 def box(name: str) -> Box:
-    """A box by slug or alias: `box("dgx_h100")`."""
+    """A box by slug or alias: `box("dgx_h100")`; or one of the user's own, by its slug, alias or path."""
+    if own_files.is_path(name):
+        return load(own_files.checked("box", own_files.named_by_path("box", name)))
     slug = aliases().get(normal(name))
-    if slug is None:
-        raise unknown("box", name, aliases(), f"registry/box/{normal(name)}.toml with its device and wires")
+    if slug is not None:
+        return _registered(slug)
+    own = own_files.find("box", name)
+    if own is None:
+        raise unknown("box", name, (*aliases(), *own_files.own("box")), own_files.how("box", normal(name)))
+    return load(own_files.checked("box", own))
+
+
+@cache
+def _registered(slug: str) -> Box:
     return load(folder("box") / f"{slug}.toml")
 
 
 def box_with(device: str) -> Box | None:
-    """The largest box of this machine; of two that are as large, the one with the faster wires."""
-    able = [each for each in map(box, boxes()) if each.device == device]
+    """The largest box of this machine, the user's own before the registry's; of two that are as large, the one with the faster wires."""
+    own = [load(own_files.checked("box", slug)) for slug, path in own_files.own("box").items() if _device(path) == device]
+    able = own or [each for each in map(_registered, boxes()) if each.device == device]
     return max(able, key=lambda each: (each.devices, each.link.achieved if each.link else 0.0), default=None)
 
 
@@ -51,8 +62,9 @@ def load(path: Path) -> Box:
     """One box from one file: its device and wires must be in the registry, its figures sourced."""
     data = read(path)
     require_texts(path.name, data, NAMED)
-    if normal(data["device"]) not in machines():
-        raise BadRegistry(f"{path.name}: device is {data['device']!r}; name a machine of registry/hardware")
+    device = _device(path)
+    if device is None:
+        raise BadRegistry(f"{path.name}: device is {data['device']!r}; name a machine, as `ironlaw hardware` lists them")
     devices = _count(path, data, "devices")
     group = _count(path, data, "group", devices)
     if devices % group:
@@ -70,10 +82,16 @@ def load(path: Path) -> Box:
     if sums and (link is None or sums > link.per_direction):
         raise BadRegistry(f"{path.name}: [sums] needs a link rated for as much; give it, or leave [sums] out")
     return Box(
-        path.stem, data["name"], machines()[normal(data["device"])], devices, group, link, wires["bridge"], wires["nic"],
+        path.stem, data["name"], device, devices, group, link, wires["bridge"], wires["nic"],
         _count(path, data, "nics", 0), _figure(path, data, "start", "s"), bus, _figure(path, data, "network_start", "s"), sums,
         _sources(data),
     )  # fmt: skip
+
+
+def _device(path: Path) -> str | None:
+    """The slug of the machine that a box holds; None where there is none."""
+    name = str(read(path).get("device", ""))
+    return machines().get(normal(name)) or own_files.find("hardware", name)
 
 
 def _count(path: Path, data: dict[str, Any], key: str, usual: int | None = None) -> int:

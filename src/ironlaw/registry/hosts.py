@@ -14,6 +14,7 @@ from typing import Any
 from ironlaw.calibration import local_machine, stored_curves
 from ironlaw.engine.device.host import Host
 from ironlaw.errors import BadRegistry, UnknownName, unknown
+from ironlaw.registry import own_files
 from ironlaw.registry.loader import folder, normal, read, require_texts, slugs
 
 NAMED = ("name", "source", "date", "method")  # texts that every file has
@@ -22,13 +23,18 @@ FIGURES = ("entry", "graph_start")
 
 def host(name: str) -> Host:
     """A host by slug or alias (`"xeon_vm"`, `"bare"`), or the one that was measured here (`"here"`)."""
+    if own_files.is_path(name):
+        return load(own_files.checked("host", own_files.named_by_path("host", name)))
     if normal(name) in local_machine.NAMES:
         return local()
     slug = aliases().get(normal(name))
-    if slug is None:
-        add = f"registry/host/{normal(name)}.toml with its figures and their sources, or measure your own (ironlaw measure --host)"
-        raise unknown("host", name, (*aliases(), "here"), add)
-    return registered(slug)
+    if slug is not None:
+        return registered(slug)
+    own = own_files.find("host", name)
+    if own is None:
+        add = f"{own_files.how('host', normal(name))}; or measure your own (ironlaw measure --host)"
+        raise unknown("host", name, (*aliases(), *own_files.own("host"), "here"), add)
+    return load(own_files.checked("host", own))
 
 
 def hosts() -> tuple[str, ...]:

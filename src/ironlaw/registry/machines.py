@@ -5,25 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any
 
-from ironlaw.backends import find, names
 from ironlaw.calibration import local_machine
 from ironlaw.engine.device.host import Host
-from ironlaw.engine.device.machine import SCHEDULES, Figure, Hardware, Level
+from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName, unknown
-from ironlaw.registry.calibrations import calibration, with_scatter
-from ironlaw.registry.chip_fields import achieved, links, process
-from ironlaw.registry.loader import figure, folder, normal, quantity, read, slugs
+from ironlaw.registry.calibrations import with_scatter
+from ironlaw.registry.loader import folder, normal, read, slugs
+from ironlaw.registry.machine_files import load, text
 from ironlaw.registry.transfers import taught
 
-KINDS = ("gpu", "cpu", "tpu", "npu", "mcu")
-WITHOUT_BACKEND = ("rocm", "xpu", "xla", "coreml", "bare")  # what a file may name beside ironlaw.backends: such machines get a bound
-NO_BACKEND = "bound: ironlaw does not know how libraries run on {backend} ({slug}), so datasheet figures are all there is"
 SERVER = "typical"  # the host that launches captured models, unless another is named
 COMPILED_ON = "h200_sxm"  # whose host stands for one that compiled no models
 BRIEFLY = f"measured briefly: its bandwidth and rates are this machine's, the rest is known from others; {local_machine.AGAIN}"
-CONTEXTS = ("cloud", "edge", "mobile", "tiny", "desktop")
 
 
 @cache
@@ -36,7 +30,35 @@ def hardware(name: str) -> Hardware:
     """A machine by slug or alias (`"h100_sxm"`, `"h100"`), or the one that was measured here (`"this"`)."""
     if not isinstance(name, str):
         raise BadValue(f"a machine has a name, such as 'h100', and this is {name!r}; `ironlaw hardware` lists them")
+    if name.strip().endswith(".toml"):
+        from ironlaw.registry import own_files  # few name a file
+
+        return own_machine(own_files.named_by_path("hardware", name))
     return local() if is_local(name) else registered(name)
+
+
+def own_machine(slug: str) -> Hardware:
+    """A machine of the user's own file: predicted from what others taught, as any machine that nobody measured."""
+    from ironlaw.registry import own_files
+
+    path = own_files.checked("hardware", slug)
+    return _own_machine(path, slug, local_machine.stamp(path))
+
+
+@lru_cache(maxsize=32)
+def _own_machine(path: Path, slug: str, _: local_machine.Stamp) -> Hardware:
+    try:
+        return _predictable(replace(load(path), slug=slug, calibration=None))
+    except OSError as error:
+        raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions") from None
+    except BadRegistry as error:
+        raise BadRegistry(str(error).replace(path.name, str(path), 1)) from None
+
+
+def _predictable(machine: Hardware) -> Hardware:
+    """With its host, its wires and what other machines taught."""
+    server = _server if machine.kind == "gpu" and machine.dispatch == "queued" else None
+    return replace(machine, taught=taught(machine, registered), server=server, wires=partial(_wires, machine.slug))
 
 
 def _server() -> Host:
@@ -56,19 +78,26 @@ def _wires(slug: str, kind: str, ranks: int, size: float) -> float | None:
     return float(collective(box, kind, ranks, size))
 
 
-@cache
 def registered(name: str) -> Hardware:
+    """A machine of the registry or of the user's own files, by slug or alias."""
     if normal(name) in slugs("hardware"):
-        machine = load(folder("hardware") / f"{normal(name)}.toml")
-        server = _server if machine.kind == "gpu" and machine.dispatch == "queued" else None
-        return replace(machine, taught=taught(machine, registered), server=server, wires=partial(_wires, machine.slug))
+        return _registered(normal(name))
+    from ironlaw.registry import own_files  # a lab names machines by their slugs
     from ironlaw.registry.machine_names import aliases
 
     slug = aliases().get(normal(name))
-    if slug is None:
-        names = (*aliases(), *local_machine.NAMES[:1])
-        raise unknown("hardware", name, names, f"registry/hardware/{normal(name)}.toml with its figures and their sources")
-    return registered(slug)
+    if slug is not None:
+        return _registered(slug)
+    own = own_files.find("hardware", name)
+    if own is None:
+        names = (*aliases(), *own_files.own("hardware"), *local_machine.NAMES[:1])
+        raise unknown("hardware", name, names, own_files.how("hardware", normal(name)))
+    return own_machine(own)
+
+
+@cache
+def _registered(slug: str) -> Hardware:
+    return _predictable(load(folder("hardware") / f"{slug}.toml"))
 
 
 def is_local(name: str) -> bool:
@@ -104,7 +133,7 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
         if any(local_machine.NOISY in figure.source for figure in machine.figures.values()):
             caveats = (*caveats, f"noisy: measured while the machine was busy, so that every time may be far too long; {again}")
             own = local_machine.noisy(own, local_machine.noise_sd()) if own is not None else None
-        sold = _text(path.name, read(path), "datasheet")  # the machine of the registry that it is, where its driver says so
+        sold = text(path.name, read(path), "datasheet")  # the machine of the registry that it is, where its driver says so
         if own is None and sold:
             machine, caveats = briefly_measured(machine, registered(sold)), (*caveats, BRIEFLY)
         return replace(machine, aliases=local_machine.NAMES[:-1], calibration=own, caveats=caveats)
@@ -135,127 +164,18 @@ def compile_cost(machine: Hardware) -> tuple[float, str]:
 
 
 def machines() -> tuple[str, ...]:
-    """The slugs of all machines; the one that was measured here comes last."""
-    return (*slugs("hardware"), local_machine.SLUG) if known_local() else slugs("hardware")
+    """The slugs of all machines; the user's own come after the registry's, and the one that was measured here last."""
+    own = tuple(slug for slug, why in own_machines().items() if not why)
+    return (*slugs("hardware"), *own, *((local_machine.SLUG,) if known_local() else ()))
 
 
-def load(path: Path) -> Hardware:
-    """One machine from one file, every figure checked."""
-    data, slug = read(path), path.stem
-    figures: dict[str, Figure] = {}
-    for key, unit in (("memory", "B"), ("bandwidth", "B/s"), ("power", "W"), ("launch", "s")):
-        if key not in data:
-            raise BadRegistry(f"hardware {slug} has no [{key}]; add it with value, source and date to {path.name}")
-        figures[key] = figure(f"{path.name} [{key}]", data[key], unit)
-        if key == "memory" and "reserved" in data:
-            figures["reserved"] = _reserved(path, data["reserved"], figures["memory"])
-    if "flash" in data:
-        figures["flash"] = figure(f"{path.name} [flash]", data["flash"], "B")
-    for group in ("peak", "sparse", "vector"):
-        for fmt, table in _table(path, data, group).items():
-            figures[f"{group}.{fmt}"] = figure(f"{path.name} [{group}.{fmt}]", table, "FLOP/s", fmt)
-    if not data.get("peak"):
-        raise BadRegistry(f"hardware {slug} has no peak; add [peak.fp16] (or another format) with value, source and date to {path.name}")
-    figures |= achieved(path.name, data, figures)
-    if not isinstance(data.get("aliases", []), list) or not all(isinstance(name, str) for name in data.get("aliases", ())):
-        raise BadRegistry(f'{path.name}: aliases is {data["aliases"]!r}; write a list, such as ["h100"]')
-    for key, allowed in (("kind", KINDS), ("backend", (*names(), *WITHOUT_BACKEND)), ("context", CONTEXTS)):
-        if data.get(key) not in allowed:
-            raise BadRegistry(f"{path.name}: {key} is {data.get(key)!r}; choose one of {', '.join(allowed)}")
-    backend = find(data["backend"])
-    return Hardware(
-        slug=slug, name=_text(path.name, data, "name", slug), peaks=_rates(figures, "peak"), bandwidth=figures["bandwidth"].value,
-        capacity=figures["memory"].value, power=figures["power"].value, launch=figures["launch"].value, kind=data["kind"],
-        backend=data["backend"], context=data["context"], sparse=_rates(figures, "sparse"), vector=_rates(figures, "vector"),
-        levels=_levels(path, data), units=_units(path, _table(path, data, "units")), figures=figures,
-        aliases=tuple(data.get("aliases", ())), note=_text(path.name, data, "note"),
-        dispatch=_dispatch(path, data, backend.dispatch if backend else "queued"),
-        caveats=() if backend else (NO_BACKEND.format(slug=slug, backend=data["backend"]),),
-        calibration=calibration(slug) if backend and slug != local_machine.SLUG else None,
-        narrowed=backend.narrowed if backend else {},
-        reserved=figures["reserved"].value if "reserved" in figures else 0.0,
-        flash=figures["flash"].value if "flash" in figures else 0.0, activations=_activations(path, data),
-        links=links(path.name, data), process=process(path.name, data),
-    )  # fmt: skip
-
-
-def _table(path: Path, data: dict[str, Any], key: str) -> dict[str, Any]:
-    table = data.get(key, {})
-    if not isinstance(table, dict):
-        raise BadRegistry(f"{path.name}: {key} is {table!r:.60}; write a table, [{key}]")
-    return table
-
-
-def _text(where: str, table: dict[str, Any], key: str, usual: str = "") -> str:
-    value = table.get(key, usual)
-    if not isinstance(value, str):
-        raise BadRegistry(f"{where}: {key} is {value!r:.60}; write text")
-    return value
-
-
-def _reserved(path: Path, table: Any, memory: Figure) -> Figure:
-    kept = figure(f"{path.name} [reserved]", table, "B")
-    if kept.value >= memory.value:
-        raise BadRegistry(f"{path.name} [reserved] is {table['value']!r}, which leaves nothing of [memory]; give what the system keeps")
-    return kept
-
-
-def _activations(path: Path, data: dict[str, Any]) -> str:
-    """The level that holds activations where weights stay in flash."""
-    level, known = _text(path.name, data, "activations"), [str(table.get("name")) for table in data.get("level", ())]
-    if bool(level) != ("flash" in data):
-        if "flash" in data:
-            raise BadRegistry(
-                f'{path.name} has [flash] alone; add activations = "sram", or another [[level]] that holds what is not a weight'
-            )
-        raise BadRegistry(f"{path.name} has activations alone; add [flash], which holds the weights then")
-    if level and level not in known:
-        raise BadRegistry(f"{path.name}: activations is {level!r}; name one of its levels: {', '.join(known)}")
-    return level
-
-
-def _dispatch(path: Path, data: dict[str, Any], usual: str) -> str:
-    dispatch = data.get("dispatch", usual)
-    if dispatch not in SCHEDULES:
-        raise BadRegistry(f"{path.name}: dispatch is {dispatch!r}; choose one of {', '.join(SCHEDULES)}, or leave it out")
-    return str(dispatch)
-
-
-def _rates(figures: dict[str, Figure], group: str) -> dict[str, float]:
-    return {f.format: f.value for key, f in figures.items() if key.startswith(group + ".")}
-
-
-def _levels(path: Path, data: dict[str, Any]) -> tuple[Level, ...]:
-    levels = []
-    tables = data.get("level", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise BadRegistry(f"{path.name}: level is {tables!r:.60}; write each as a table under [[level]]")
-    for table in tables:
-        if not _text(path.name, table, "name"):
-            raise BadRegistry(f"{path.name}: a [[level]] has no name; add `name = …` there (registers, shared, l2, main)")
-        where = f"{path.name} [[level]] {table['name']}"
-        sized = figure(where, {**table, "value": table.get("size", "")}, "B")
-        speed = quantity(f"{where} bandwidth", table.get("bandwidth"), "B/s")
-        levels.append(
-            Level(
-                table["name"],
-                _text(where, table, "label", table["name"]),
-                sized.value,
-                speed,
-                sized.source,
-                sized.date,
-                sized.estimate,
-                sized.why,
-            )
-        )
-    return tuple(levels)
-
-
-def _units(path: Path, table: dict[str, Any]) -> dict[str, float]:
-    units = {}
-    for key, value in table.items():
-        where = f"{path.name} [units] {key}"
-        if (isinstance(value, (int, float)) and not 0 < value < float("inf")) or not isinstance(value, (int, float, str)):
-            raise BadRegistry(f"{where} is {value!r}; write a number above 0, or a text with its unit")
-        units[key] = quantity(where, value, "Hz" if key.endswith("clock") else "B") if isinstance(value, str) else float(value)
-    return units
+def own_machines() -> dict[str, str]:
+    """The user's own machines by slug, each with why it can't be used, or nothing."""
+    said = {}
+    for slug in map(normal, (path.stem for path in local_machine.own_files("hardware"))):
+        try:
+            own_machine(slug)
+            said[slug] = ""
+        except IronlawError as error:
+            said[slug] = str(error)
+    return said

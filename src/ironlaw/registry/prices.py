@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironlaw.errors import BadRegistry
+from ironlaw.registry import own_files
 from ironlaw.registry.loader import figure, folder, read, slugs
 
 if TYPE_CHECKING:
@@ -35,9 +36,14 @@ def prices() -> tuple[str, ...]:
     return slugs("price")
 
 
-@cache
 def price(slug: str) -> Price | None:
-    """Of a machine by its slug; None where the registry has no price that could be read at its source."""
+    """Of a machine by its slug, the user's own first; None where neither has one that could be read at its source."""
+    own = own_files.own("price").get(slug)
+    return load(own) if own else _registered(slug)
+
+
+@cache
+def _registered(slug: str) -> Price | None:
     return load(folder("price") / f"{slug}.toml") if slug in prices() else None
 
 
@@ -46,8 +52,8 @@ def load(path: Path) -> Price:
     vendor = data.get("vendor")
     if not isinstance(vendor, str) or not vendor:
         raise BadRegistry(f"{path.name} has no vendor; add `vendor = …`: who rents it out, on which terms")
-    if path.stem not in slugs("hardware"):
-        raise BadRegistry(f"{path.name} is named for no machine; name it as registry/hardware/ spells the machine")
+    if path.stem not in slugs("hardware") and path.stem not in own_files.own("hardware"):
+        raise BadRegistry(f"{path.name} is named for no machine; name it by the machine's slug, as `ironlaw hardware` lists them")
     hour = figure(f"{path.name} [hour]", data.get("hour"), "USD")
     return Price(hour.value, vendor, hour.source, hour.date)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ironlaw import kit
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.kit.context import LOCAL
-from ironlaw.registry.machines import registered
+from ironlaw.registry.machines import hardware
 
 STORY = "h100_sxm"
 
 
 def machine_of(lab: kit.Lab) -> Hardware:
     slug = lab.current_context.slug
-    return registered(STORY if slug == LOCAL else slug)
+    return hardware(STORY if slug == LOCAL else slug)

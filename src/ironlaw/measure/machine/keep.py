@@ -63,7 +63,7 @@ def registered_as(result: Characterisation) -> str:
 
 
 def checked(written: str) -> Hardware:
-    from ironlaw.registry.machines import load
+    from ironlaw.registry.machine_files import load
 
     with tempfile.TemporaryDirectory() as folder:
         return load(home.replace_text(Path(folder) / f"{SLUG}.toml", written))

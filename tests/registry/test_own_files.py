@@ -1,0 +1,124 @@
+"""Machines, boxes, hosts and prices of a user's own: by name and by path, wherever machines are listed, and no hindrance when broken."""
+
+import re
+
+import pytest
+
+import ironlaw as il
+from ironlaw.errors import BadRegistry, BadValue, UnknownName
+from ironlaw.kit.context import contexts
+from ironlaw.registry import own_files
+from ironlaw.registry.boxes import box, box_with
+from ironlaw.registry.hosts import host
+from ironlaw.registry.loader import folder
+from ironlaw.registry.machines import machines, own_machines
+from ironlaw.registry.prices import price
+
+DEVICE = [{"device": "h100_sxm", "label": "H100", "format": "fp16"}]
+
+
+def changed(kind: str, slug: str, **texts: str) -> str:
+    """A file of the registry with other values for some of its first texts, and no name that belongs to another."""
+    text = (folder(kind) / f"{slug}.toml").read_text()
+    text = re.sub(r"^(aliases|reported) = .*\n", "", text, flags=re.M)
+    for key, value in texts.items():
+        text, count = re.subn(rf"^{key} = .*$", lambda _, key=key, value=value: f"{key} = {value}", text, count=1, flags=re.M)
+        assert count, key
+    return text
+
+
+@pytest.fixture
+def own(ironlaw_home, monkeypatch):
+    monkeypatch.setattr(own_files, "_named", {})
+
+    def write(kind, slug, text):
+        place = ironlaw_home / kind / f"{slug}.toml"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        return place
+
+    return write
+
+
+@pytest.fixture
+def chip(own):
+    return own(
+        "hardware", "mychip", changed("hardware", "a100_80gb_sxm", name='"My chip"').replace("name =", 'aliases = ["chippy"]\nname =', 1)
+    )
+
+
+def test_a_machine_by_its_name_alias_and_path(chip, tmp_path):
+    like = il.hardware("a100_80gb_sxm")
+    for name in ("mychip", "MyChip", "chippy"):
+        assert il.hardware(name).name == "My chip" and il.hardware(name).peaks == like.peaks
+    other = tmp_path / "Other-Chip.toml"
+    other.write_text(chip.read_text().replace("My chip", "Another").replace("chippy", "elsewhere"))
+    assert il.hardware(str(other)).name == "Another"
+    assert il.hardware("other_chip").slug == "other_chip"  # by its slug from then on
+    assert "mychip" in machines()
+
+
+def test_it_is_predicted_as_its_twin_that_nobody_measured(chip):
+    """An A100 is transferred, not calibrated; the same figures under another name are the same prediction."""
+    graph = il.workload("resnet50", batch=8)
+    mine, twin = (il.predict(graph, il.hardware(name)) for name in ("mychip", "a100_80gb_sxm"))
+    assert mine.basis == twin.basis == "transferred"
+    assert mine.seconds == pytest.approx(twin.seconds, rel=1e-9)
+
+
+def test_a_copy_of_a_measured_machine_is_not_measured(own):
+    own("hardware", "copied", changed("hardware", "h200_sxm"))
+    assert il.hardware("copied").calibration is None and il.hardware("h200_sxm").calibration is not None
+
+
+def test_a_change_is_seen(chip):
+    before = il.hardware("mychip").power
+    chip.write_text(chip.read_text().replace('value = "400 W"', 'value = "300 W"'))
+    assert (before, il.hardware("mychip").power) == (400, 300)
+
+
+def test_labs_offer_it_unless_their_contexts_are_fixed(chip):
+    assert [each.slug for each in contexts(DEVICE)] == ["h100_sxm", "mychip"]
+    assert [each.slug for each in contexts([DEVICE[0] | {"fixed": True}])] == ["h100_sxm"]
+
+
+def test_a_broken_file_hinders_nothing_and_says_why(chip, own):
+    place = own("hardware", "broken", 'name = "Broken"\n')
+    assert "mychip" in machines() and "broken" not in machines()
+    assert str(place) in own_machines()["broken"] and "has no [memory]" in own_machines()["broken"]
+    with pytest.raises(BadRegistry, match="has no \\[memory\\]"):
+        il.hardware("broken")
+
+
+@pytest.mark.parametrize("kind", ["hardware", "box", "host"])
+def test_the_registry_keeps_its_names(kind, own, tmp_path):
+    slug = {"hardware": "t4", "box": "dgx_h100", "host": "typical"}[kind]
+    find = {"hardware": il.hardware, "box": box, "host": host}[kind]
+    own(kind, slug, changed(kind, slug))
+    assert find(slug).slug == slug  # the registry's
+    copy = tmp_path / f"{slug}.toml"
+    copy.write_text(changed(kind, slug))
+    with pytest.raises(BadRegistry, match=r"name of the registry's own .* give the file another name"):
+        find(str(copy))
+
+
+def test_a_box_of_ones_own_machines(chip, own):
+    own("box", "mybox", changed("box", "dgx_a100", name='"My box"', device='"chippy"', devices="4"))
+    assert (box("mybox").device, box("mybox").devices) == ("mychip", 4)
+    assert box_with("mychip") == box("mybox") and box_with("a100_80gb_sxm").slug != "mybox"
+
+
+def test_a_host_and_a_price(chip, own):
+    own("host", "myhost", changed("host", "xeon_vm", name='"My host"'))
+    assert host("myhost").name == "My host"
+    own("price", "mychip", 'vendor = "us"\n[hour]\nvalue = "2 USD"\nsource = "our ledger"\ndate = "2026-11-18"\n')
+    own("price", "h100_sxm", 'vendor = "us"\n[hour]\nvalue = "1.25 USD"\nsource = "our contract"\ndate = "2026-11-18"\n')
+    assert (price("mychip").per_hour, price("h100_sxm").per_hour) == (2.0, 1.25)
+
+
+def test_what_is_wrong_says_where_to_put_it(chip, ironlaw_home):
+    with pytest.raises(UnknownName, match=re.escape(str(ironlaw_home / "hardware" / "mychap.toml"))) as error:
+        il.hardware("mychap")
+    assert "did you mean mychip" in str(error.value)
+    with pytest.raises(BadValue, match=r"no file nowhere\.toml"):
+        il.hardware("./nowhere.toml")
