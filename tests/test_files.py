@@ -108,7 +108,7 @@ def test_never_over_an_input(tmp_path, monkeypatch):
 def test_a_file_of_another_kind_stays(tmp_path):
     place = tmp_path / "notes.txt"
     place.write_text("mine")
-    with pytest.raises(BadValue, match=r"notes\.txt exists and is something else"):
+    with pytest.raises(BadValue, match=r"notes\.txt already exists and is something else"):
         files.output(place, "the report", accepts=is_page)
     for fine in ("", "<html>old"):
         place.write_text(fine)

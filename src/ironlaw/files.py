@@ -42,7 +42,9 @@ def output(place: Place, what: str, inputs: Iterable[Place] = (), accepts: Calla
         with target.open("rb") as file:
             head = file.read(HEAD)
         if head and not accepts(head):
-            raise BadValue(f"{place} exists and is something else; {what} is not written over it: give another name, or move it away")
+            raise BadValue(
+                f"{place} already exists and is something else, so {what} was not written over it; give another name, or move the file away"
+            )
     return target
 
 

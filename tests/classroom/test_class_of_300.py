@@ -118,10 +118,10 @@ def test_misconceptions_by_share(figures, plans):
 def test_what_is_alive_is_on_the_first_screen_with_a_case_that_refutes_it(figures):
     first, second, *_ = figures.beliefs
     page = overview(figures)
-    assert f"{first.says.rstrip('.')}”</strong> {100 * first.chose / first.met:.0f}% hold it ({first.chose} of {first.met})" in page
+    assert f"{first.says}”</strong> {100 * first.chose / first.met:.0f}% hold it ({first.chose} of {first.met})" in page
     assert escape(counterexample(first.name).text) in page and page.count('class="say"') == 3
     given_up = overview(replace(figures, beliefs=(replace(first, given_up=first.chose), replace(second, given_up=second.chose - 1))))
-    assert f"{first.says.rstrip('.')}”</strong>" not in given_up and f"hold it (1 of {second.met})" in given_up
+    assert f"{first.says}”</strong>" not in given_up and f"hold it (1 of {second.met})" in given_up
 
 
 def test_calibration(figures, plans):

@@ -87,8 +87,8 @@ def test_a_report_never_replaces_the_model_or_the_trace(sh, tmp_path, monkeypatc
         ("model.py", "over model.py, which is read"),
         ("./model.py", "over model.py"),
         ("trace.json", "over trace.json, which is read"),
-        ("notes.txt", "exists and is something else"),
-        ("beside.py", "exists and is something else"),  # what the model imports is safe too
+        ("notes.txt", "already exists and is something else"),
+        ("beside.py", "already exists and is something else"),  # what the model imports is safe too
     ):
         code, out, err = sh("analyze", "model.py:net", "--on", "h100", "--trace", "trace.json", "--html", name)
         assert (code, out) == (2, "") and words in err, err

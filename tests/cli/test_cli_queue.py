@@ -80,7 +80,7 @@ def test_a_target_that_no_rate_meets(sh):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (("--times", "1:1 ms,1:2 ms"), "two times of a batch of 1"), (("--service", "1", "--batch", "8"), "how long a batch takes"),
+        (("--times", "1:1 ms,1:2 ms"), "two times for a batch of 1"), (("--service", "1", "--batch", "8"), "how long a batch takes"),
         ((), "needs one of --service"), (("--service", "1", "--times", "1:1"), "needs only one of"),
         (("--service", "1", "--batch", "4"), "--times"),
         (("--times", "1:1,4:2", "--spread", "fixed"), "leave it out"), (("--workload", "resnet50"), "--on h200_sxm"),

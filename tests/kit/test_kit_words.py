@@ -52,8 +52,8 @@ def test_premises_of_the_story_fill_themselves_and_open_no_formula(words):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("## one\n{{ Gap }}", "does not read"),
-        ("## one\n{{ gap }", "does not read"),
+        ("## one\n{{ Gap }}", "a slot that can't be read"),
+        ("## one\n{{ gap }", "a slot that can't be read"),
         ("## one\na\n## one\nb", "two sections"),
         ("no heading", "no sections"),
     ],

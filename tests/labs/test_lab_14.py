@@ -62,7 +62,7 @@ def test_every_key_moves_with_its_premise(bench, question, premise, other, right
 
 def test_first_reading(bench):
     view = bench.piece("act1.instrument").view
-    assert cards(view) == {"P99 of the users": "911 ms", "P99 of the test": "1 ms", "Never sent": "1,089", "A stall": "1 s"}
+    assert cards(view) == {"Users' P99": "911 ms", "Test's P99": "1 ms", "Never sent": "1,089", "A stall": "1 s"}
     assert view["banner"]["tone"] == "fail" and bench.shows("act1.misses", view["banner"]["text"])
     assert [f["id"] for f in view["figures"]] == ["triangle", "percentiles", "requests"]
     rules = {m["id"]: m["x"] for m in figure(view, "percentiles")["marks"] if m["type"] == "rule"}
@@ -75,14 +75,15 @@ def test_first_reading(bench):
 def test_the_formula_is_the_simulation(bench):
     for dials in ({"stopped": 20}, {"period": 50, "rate": 50}, {"work": "own", "service": 5.0}):
         view = bench.turn("act1", **dials)
-        assert f"= {cards(view)['P99 of the users']}" in bare(view["formula"]).replace("\u202f", " ")
+        users = cards(view)["Users' P99"]
+        assert f"= {users}" in bare(view["formula"]).replace("\u202f", " ")
         bench.turn("act1", stopped=10, period=10, rate=100, work="asked")
 
 
 def test_the_device_sets_the_service_where_that_is_chosen(bench):
     view = bench.turn("act1", work="device", stopped=0)
     image = bench.slots("act1.work", view["note"])["image"]
-    assert cards(view)["P99 of the users"] == image
+    assert cards(view)["Users' P99"] == image
 
 
 def test_filling_in_stays_within_bounds():

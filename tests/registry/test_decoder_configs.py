@@ -94,7 +94,7 @@ def test_an_id_of_the_hub_is_read_from_the_local_cache(tmp_path, monkeypatch):
     ("config", "words"),
     [
         ({"model_type": "t5"}, "'t5'.*analyze"), ({"model_type": "llama"}, "no vocab_size"),
-        ({**LLAMA, "quantization_config": {"quant_method": "hqq"}}, "'hqq'.*known: awq"),
+        ({**LLAMA, "quantization_config": {"quant_method": "hqq"}}, "'hqq'.*knows awq"),
         ({**LLAMA, "hidden_size": "wide"}, "hidden_size is 'wide'"),
     ],
     ids=str,

@@ -62,11 +62,11 @@ def test_the_waterfall_multiplies_to_what_is_useful_and_its_factors_are_the_labs
     ).step  # fmt: skip
     parts = [factor.share for factor in report.factors[:4]]
     assert math.prod(parts) == pytest.approx(layout.speed.mfu, rel=1e-12)
-    assert shares["without the bubble"] == pytest.approx(1 - layout.time.bubble / layout.time.total, rel=1e-12)
+    assert shares["pipeline bubble"] == pytest.approx(1 - layout.time.bubble / layout.time.total, rel=1e-12)
     parameters = float(training_job("llama3_70b", "grand_teton_h100", 2048, 8192).shape.parameters)
     saving = Plan(design.gpus, unit_between_failures("llama3_2024"), parameters, storage=premises.STORAGE, host=at.bridge.achieved,
                   far_every=design.far_every, away=0.0)  # fmt: skip
-    assert shares["useful work"] == pytest.approx(saving.goodput, rel=1e-12)
+    assert shares["failures and saves"] == pytest.approx(saving.goodput, rel=1e-12)
     rate = premises.LOAD * (1 + premises.FAILING)
     outcome = served("llama3_70b", "h100_sxm", 4, rate, replicas=4, budget=design.budget)
     if design.most >= 128:
@@ -108,7 +108,7 @@ def test_copies_shorten_the_wait_and_are_load():
 def test_what_does_not_divide_is_said():
     report = evaluate(replace(MEETS, pipeline=16, virtual=4))
     assert report.refusal and math.isinf(report.values["days"]) and "days" in broken(report)
-    assert report.factors[0].name == "useful work"
+    assert report.factors[0].name == "failures and saves"
 
 
 # --- ways out

@@ -69,7 +69,7 @@ def test_this_is_predicted_with_them(tmp_path, ironlaw_home, capsys):
 
 
 @pytest.mark.parametrize(
-    ("how", "said"), [({"shapes": False}, "record_shapes=True"), ({"device": "Some GPU"}, "Some GPU, which no machine of the registry")]
+    ("how", "said"), [({"shapes": False}, "record_shapes=True"), ({"device": "Some GPU"}, "Some GPU, which is not in the registry")]
 )
 def test_a_trace_that_says_too_little(tmp_path, how, said):
     with pytest.raises(BadValue, match=said):

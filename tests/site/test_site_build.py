@@ -145,7 +145,7 @@ def test_any_other_folder_is_left_alone(release, tmp_path, capsys):
     mine.mkdir()
     (mine / "thesis.md").write_text("x")
     assert main(["site", str(mine), "--no-docs", "--runtime", str(release)]) != 0
-    assert "empty or a new folder" in capsys.readouterr().err and (mine / "thesis.md").read_text() == "x"
+    assert "an empty folder or a new one" in capsys.readouterr().err and (mine / "thesis.md").read_text() == "x"
 
 
 def test_the_documentation_is_a_folder_of_the_site_and_the_start_page_leads_there(release, tmp_path, monkeypatch):

@@ -169,7 +169,7 @@ def test_the_file_goes_to_an_installed_ironlaw_and_back(browser, tmp_path):
     assert "3 new events" in elsewhere.ask(page, do="import", text=back)["html"]
     assert "Welcome back, Ada L." in elsewhere.ask(page, do="import", text=back)["html"]
     assert "Nothing was new" in elsewhere.ask(page, do="import", text=back)["html"]
-    assert "not JSON" in elsewhere.ask(page, do="import", text="{")["html"]
+    assert "read as JSON" in elsewhere.ask(page, do="import", text="{")["html"]
     assert "a new epoch" in elsewhere.ask(page, do="reset")["html"].lower()
 
 

@@ -103,7 +103,7 @@ def test_two_runs_at_once_are_refused(tmp_path):
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(BadValue, match="not a study's folder"):
+    with pytest.raises(BadValue, match="does not belong to a study"):
         run(grid(1), tmp_path, jobs=1)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     run(grid(1), tmp_path / "a", jobs=1)

@@ -86,7 +86,7 @@ def test_layers_with_a_window_keep_no_more_than_it() -> None:
 
 
 def test_what_can_not_decode() -> None:
-    for config, words in (("T5Config", "does not decode token by token"), ("BertConfig", "keeps nothing of a token")):
+    for config, words in (("T5Config", "does not decode token by token"), ("BertConfig", "caches no keys and values")):
         with pytest.raises(BadValue, match=words):
             load(f"hf:{config}", phase=("decode", 8))
     with pytest.raises(BadValue, match="at most 64 tokens"):

@@ -33,11 +33,11 @@ class Premise:
     unrecorded: Mapping[str, int] | None = None
 
     def sentence(self, count: int, held: str = "") -> str:
-        """`Depends on the sequence length and the causal mask. It holds for S ≥ 4,096, causal = 1, in 3 of 17 readings.`
+        """`Depends on the sequence length and the causal mask. It holds for S ≥ 4,096, causal = 1 (3 of 17 readings).`
 
         `held`: in how many of the `count` readings, in words.
         """
-        words = f"Depends on {listed(label(key) for key in self.on)}. It holds for {', in '.join(filter(None, (self.holds, held)))}."
+        words = f"Depends on {listed(label(key) for key in self.on)}. It holds for {self.holds}{f' ({held})' if held else ''}."
         for key, missing in (self.unrecorded or {}).items():
             words += f" {label(key).capitalize()} is {NOT_RECORDED} in {missing} of {count} readings."
         if self.also:

@@ -33,7 +33,7 @@ def html(figures: ClassFigures) -> str:
         ("questions", "Predictions and answers", questions_section.questions(figures)),
         ("misconceptions", "Misconceptions", understanding.misconceptions(figures)),
         ("calibration", "Calibration", understanding.calibration(figures)),
-        ("separate", "Which questions separate", questions_section.separating(figures)),
+        ("separate", "Which questions tell learners apart", questions_section.separating(figures)),
         ("times", "Time per step", people_section.times(figures)),
         ("who", "Who did what", people_section.who(figures)),
         ("files", "Files", overview.files(figures)),

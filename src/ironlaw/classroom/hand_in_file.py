@@ -126,7 +126,7 @@ def _parse(content: bytes) -> Any:
     try:
         text = content.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
-        return "encoding", f"it is not UTF-8 (byte {error.start + 1:,}): an editor saved it otherwise; ask for the original file"
+        return "encoding", f"it is not UTF-8 (byte {error.start + 1:,}): an editor saved it in another encoding; ask for the original file"
     if not text.strip():
         return "empty", "there are only blanks in it; ask for it again"
     try:

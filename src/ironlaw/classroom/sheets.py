@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from ironlaw import lab_names
 from ironlaw.errors import IronlawError
 from ironlaw.kit import journey, lab_words, question_sheet
-from ironlaw.kit.question_texts import plain, text_of
+from ironlaw.kit.question_texts import Asked, plain, text_of
 from ironlaw.recall.beliefs import LABS
 from ironlaw.units import parted
 
@@ -43,7 +43,7 @@ class Item:
     @property
     def title(self) -> str:
         """What it asks; a gap in a sentence shows that it is one."""
-        return (f"“… {self.text} …”" if self.kind == "blank" else self.text) if self.text else self.name
+        return (f"“… {self.text} …”" if self.kind == "blank" else Asked(self.text).line) if self.text else self.name
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The statistics of the report, each on one screen. All of them say None rather than a figure that few data can't carry."""
+"""The statistics of the report, each on one screen. They give None where there are too few data for a figure."""
 
 from __future__ import annotations
 

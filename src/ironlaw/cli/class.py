@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         raise unknown("act of `ironlaw class`", args.act, ACTS)
     if args.act != "report":
         if args.json:
-            raise BadValue(f"`ironlaw class {args.act}` writes files, and no JSON; leave --json out")
+            raise BadValue(f"`ironlaw class {args.act}` writes files, not JSON; leave --json out")
         return assign(args) if args.act == "assign" else check(args)
     if args.folder is None:
         raise BadValue("which folder holds the files that were handed in? Name it: ironlaw class report FOLDER")

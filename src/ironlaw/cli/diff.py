@@ -27,7 +27,7 @@ OPS = 8
 def add(parser: Parser) -> None:
     parser.usage = "ironlaw diff OLD.json NEW.json [--fail-over SHARE] [options]"
     parser.add_argument("old", metavar="OLD", help="output of `predict --json` or `analyze --json` from before the change")
-    parser.add_argument("new", metavar="NEW", help="the same from after it")
+    parser.add_argument("new", metavar="NEW", help="the same from after the change")
     parser.add_argument(
         "--fail-over",
         metavar="SHARE",

@@ -280,7 +280,7 @@ def _read(name: str) -> Any:
     except OSError as error:
         raise BadExport(f"{name} can't be read ({error.strerror or error}); give a file that `ironlaw ledger export` wrote") from None
     except (ValueError, RecursionError) as error:
-        raise BadExport(f"{name} is not JSON that can be read ({error}); give a file that `ironlaw ledger export` wrote") from None
+        raise BadExport(f"{name} can't be read as JSON ({error}); give a file that `ironlaw ledger export` wrote") from None
 
 
 def _target(name: str, force: bool) -> Path:

@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     for name in OTHERS:
         if getattr(args, name):
             what = args.target if name == "target" else f"--{name}"
-            raise BadValue(f"--trace reads a run that was traced before, and nothing is measured; leave out {what}, or --trace")
+            raise BadValue(f"--trace reads an existing trace and measures nothing; leave out {what}, or --trace")
     traced = read_machine(args.trace)
     places = store(traced, args.noisy)
     draw.emit(as_json(traced, places), "ironlaw-measure-trace/1") if args.json else report(traced, places)

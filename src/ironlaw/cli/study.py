@@ -36,7 +36,7 @@ def add(parser: Parser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", metavar="N", type=size, default=0, help="number of processes (default: one per core)")
     where.add_argument("--dask", metavar="ADDRESS", default="", help="compute on the Dask cluster whose scheduler is at tcp://HOST:PORT")
-    parser.add_argument("--retry", action="store_true", help="compute points again that failed with an error")
+    parser.add_argument("--retry", action="store_true", help="recompute points that failed with an error")
     parser.add_argument("--most", metavar="N", type=size, default=MOST, help=f"largest number of points allowed (default {MOST:,})")
     parser.add_argument("--by", metavar="RESULT", help="rank points by this result (default: the question's first)")
     parser.add_argument("--top", metavar="N", type=size, default=10, help="how many points to show (default 10)")

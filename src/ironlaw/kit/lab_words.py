@@ -87,7 +87,7 @@ def load(path: Path, premises: Mapping[str, str] | None = None) -> Words:
             raise BadRegistry(f"{where}: two sections [{name}]; give one of them another id")
         sections[name] = text[heading.end() : end].strip()
         if BRACES.search(SLOT.sub("", sections[name])):
-            raise BadRegistry(f"{where} [{name}]: a slot that does not read; write {{{{ small_letters }}}} and close it")
+            raise BadRegistry(f"{where} [{name}]: a slot that can't be read; write {{{{ small_letters }}}} and close it")
     if not sections:
         raise BadRegistry(f"{where} has no sections; begin one with `## id`")
     return Words(sections, premises, where)

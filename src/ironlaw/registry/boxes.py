@@ -80,7 +80,7 @@ def load(path: Path) -> Box:
         raise BadRegistry(f"{path.name}: [bus] is above what {link.slug} is built for; fit again with that limit")
     sums = _figure(path, data, "sums", "B/s")
     if sums and (link is None or sums > link.per_direction):
-        raise BadRegistry(f"{path.name}: [sums] needs a link rated for as much; give it, or leave [sums] out")
+        raise BadRegistry(f"{path.name}: [sums] needs a link rated for as much; add one, or leave [sums] out")
     return Box(
         path.stem, data["name"], device, devices, group, link, wires["bridge"], wires["nic"],
         _count(path, data, "nics", 0), _figure(path, data, "start", "s"), bus, _figure(path, data, "network_start", "s"), sums,

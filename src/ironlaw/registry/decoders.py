@@ -74,8 +74,8 @@ def described(config: Mapping[str, Any], file: Path) -> Decoder:
     kind = part.get("model_type")
     if not known(kind):
         raise UnknownType(
-            f"{file} is of model_type {kind!r}, which can't be read from a config.json yet; `ironlaw analyze` captures it, with PyTorch and"
-            f" transformers, and here you can ask about {_some_types()}",
+            f"{file} is of model_type {kind!r}, which can't be read from a config.json yet; capture it with `ironlaw analyze` (which needs"
+            f" PyTorch and transformers), or ask about {_some_types()}",
             "model",
         )
     values, blocks, before, after = read(config, str(file))

@@ -81,7 +81,7 @@ def analyze(
     if isinstance(model, str):
         return Analyze(model, named, **said).analysis()
     if more.get("dtype") is not None:
-        raise BadValue("what is given as an object has its own number format; write model.to(torch.bfloat16) before it", "dtype")
+        raise BadValue("a model given as an object keeps its own number format; call model.to(torch.bfloat16) first", "dtype")
     graph = model if isinstance(model, Graph) else capture(model, args, kwargs, training=training)
     asked = Analyze(graph.name, named, **said | {"training": training or bool(graph.settings.get("training"))})
     if not asked.on or not asked.mode:

@@ -91,7 +91,7 @@ def name_of(file: Document) -> str:
 
 def _same_model(old: Document, new: Document) -> None:
     if name_of(old) != name_of(new):
-        raise BadValue(f"two models: the old file is of {name_of(old)}, the new one of {name_of(new)}; give two files of one")
+        raise BadValue(f"two models: the old file is of {name_of(old)}, the new one of {name_of(new)}; give two files of the same model")
     for what in ("settings", "inputs", "training"):
         if old.get(what) != new.get(what):
             raise BadValue(

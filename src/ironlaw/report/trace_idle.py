@@ -78,7 +78,7 @@ def _for_others(talks: Sequence[Sequence[Kernel]]) -> list[dict[Kernel, float]]:
     names = [[k.name for k in talk] for talk in talks]
     if any(other != names[0] for other in names[1:]):
         raise BadValue(
-            "the traces hold different collectives, so that they are not ranks of one run, or not of the same steps;"
+            "the traces hold different collectives, so they are not ranks of one run, or not of the same steps;"
             " give traces that were written together"
         )
     late: list[dict[Kernel, float]] = [{} for _ in talks]

@@ -37,14 +37,14 @@ def read_machine(place: str | Path) -> TracedMachine:
     slug = reported().get(trace.device, "")
     if trace.kernels and not slug:
         raise BadValue(
-            f"{trace.name} is of {trace.device or 'a device that it does not name'}, which no machine of the registry is reported as,"
-            " so there is nothing to correct; run `ironlaw measure` on it"
+            f"{trace.name} was recorded on {trace.device or 'a device that it does not name'}, which is not in the registry,"
+            " so there is nothing to correct; run `ironlaw measure` there"
         )
     machine = registered(slug or "h200_sxm")  # a trace without kernels is refused there
     rates = read_rates(trace, machine)
     if not rates.bandwidth and not rates.rates:
         raise BadValue(
-            f"{trace.name} holds no stream beyond the caches and no large product to learn from; trace a few whole steps of a model"
+            f"{trace.name} has no operator larger than the caches and no large matrix product; trace a few whole steps of a model"
         )
     return TracedMachine(trace, machine, rates)
 
@@ -53,7 +53,7 @@ def store(traced: TracedMachine, force: bool) -> list[Path]:
     """Its figures in place of those there are."""
     if local_machine.curves().exists() and not force:
         raise BadValue(
-            "this machine was measured operator by operator, which says more than a trace; to replace it all the same, add --force,"
+            "this machine was measured operator by operator, which says more than a trace; to replace it anyway, add --force,"
             " or compare the two with `ironlaw analyze TARGET --on this --trace FILE`"
         )
     written = as_toml(traced)

@@ -65,7 +65,7 @@ def read_rates(trace: Trace, machine: Hardware) -> TraceRates:
     if not trace.kernels:
         raise BadValue(
             f"{trace.name} holds no kernels of a GPU; profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]."
-            " A processor is measured by `ironlaw measure`"
+            " To measure a processor, run `ironlaw measure`"
         )
     if not any(op.inputs for op in trace.ops):
         raise BadValue(

@@ -92,7 +92,7 @@ class Actions:
         try:
             data = parse(content)
         except (ValueError, RecursionError) as error:
-            raise BadValue(f"that file is not JSON that can be read ({str(error)[:200]}); choose one that export gave you") from None
+            raise BadValue(f"that file can't be read as JSON ({str(error)[:200]}); choose one that export gave you") from None
         return back("imported", self.keeper.open().import_(data))
 
     def reset(self, form: dict[str, Any]) -> Response:

@@ -193,7 +193,7 @@ class Desk:
             try:
                 data = parse(asked["text"])
             except (ValueError, RecursionError) as error:
-                raise BadValue(f"that file is not JSON that can be read ({str(error)[:200]}); choose one that export gave you") from None
+                raise BadValue(f"that file can't be read as JSON ({str(error)[:200]}); choose one that export gave you") from None
             fresh.append(self._writable().import_(data))
 
         return self._try("import", asked, read, lambda: gallery.imported(fresh[0]))

@@ -28,7 +28,7 @@ def check(out: Path) -> None:
     """BadValue unless `out` is new, empty or a site."""
     with _explained(out):
         if out.exists() and (not out.is_dir() or not (is_site(out) or all(LEFT.fullmatch(path.name) for path in out.iterdir()))):
-            raise BadValue(f"{out} is there and is not a site that ironlaw built; name an empty or a new folder")
+            raise BadValue(f"{out} already exists and is not a site that ironlaw built; name an empty folder or a new one")
         listed(out)
 
 
@@ -36,7 +36,7 @@ def update(out: Path, content: Mapping[str, bytes]) -> None:
     """Make `out` the site of this content, which has its list. Where that would replace anything that is not the site's own: BadValue,
     and nothing has changed."""
     if odd := [name for name in content if not NAME.fullmatch(name)]:
-        raise ValueError(f"the next build would not know {odd[0]!r} for a site's file")
+        raise ValueError(f"the next build would not recognise {odd[0]!r} as a site's file")
     with _explained(out):
         is_new = not out.exists()
         out.mkdir(parents=True, exist_ok=True)

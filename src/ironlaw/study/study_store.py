@@ -98,7 +98,7 @@ def prepare(folder: Path, asked: Question) -> Store:
                 f"{folder} holds results of the question {found.question.name}, not {asked.name}; name another folder with --out"
             )
     elif folder.exists() and (not folder.is_dir() or any(path.name not in (LOCK, PARTS) for path in folder.iterdir())):
-        raise BadValue(f"{folder} exists and is not a study's folder; name another with --out")
+        raise BadValue(f"{folder} already exists and does not belong to a study; name another folder with --out")
     (folder / PARTS).mkdir(parents=True, exist_ok=True)
     return Store(folder, asked)
 

@@ -34,7 +34,7 @@ def arguments(target: Target) -> Any:
     """The arguments that its forward pass takes; refused where it has no cache."""
     names = inspect.signature(target.call.forward).parameters
     if not {"input_ids", WRITES, "use_cache"} <= set(names) or getattr(target.call.config, "is_encoder_decoder", False):
-        raise BadValue(f"{type(target.call).__name__} does not decode token by token after a cache of keys and values: {NEEDS_DECODER}")
+        raise BadValue(f"{type(target.call).__name__} does not decode token by token from a cache of keys and values: {NEEDS_DECODER}")
     return names
 
 
@@ -57,7 +57,7 @@ def cache_of(model: Any, tokens: int) -> Any:
             f"{type(model).__name__} can't run with a cache: {described(error)}; give the step yourself as FILE.py:NAME"
         ) from error
     if not tensors_in(kept):
-        raise BadValue(f"{type(model).__name__} keeps nothing of a token: {NEEDS_DECODER}")
+        raise BadValue(f"{type(model).__name__} caches no keys and values: {NEEDS_DECODER}")
     return lengthened(kept, tokens)
 
 

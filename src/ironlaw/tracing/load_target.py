@@ -46,7 +46,7 @@ def load(
     except ImportError:
         raise MissingExtra("analyze needs PyTorch to read a model; install it with: pip install torch") from None
     if dtype is not None and dtype not in MODEL_FORMATS:
-        raise BadValue(f"a model can't be turned into {dtype}; give fp64, fp32, fp16 or bf16")
+        raise BadValue(f"a model can't be converted to {dtype}; give fp64, fp32, fp16 or bf16")
     before = torch.get_default_dtype()
     if dtype is not None:
         torch.set_default_dtype(FORMATS[dtype].in_torch(torch))
@@ -76,7 +76,7 @@ def _prepared(module: Any, dtype: str | None, device: str, training: bool = Fals
     except Exception as error:
         as_what = f" in {dtype}" if dtype else ""
         raise BadValue(
-            f"the model can't be brought to {device}{as_what}: {described(error)}; fix its train(), eval() or to(), or give another --dtype"
+            f"the model can't be moved to {device}{as_what}: {described(error)}; fix its train(), eval() or to(), or give another --dtype"
         ) from error
 
 

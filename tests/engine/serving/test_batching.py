@@ -151,7 +151,7 @@ def test_times_between_the_sizes_given():
     ("changes", "says"),
     [
         ({"rate": 0}, "rate is 0"), ({"most": 0}, "most is 0"), ({"most": 2.5}, "most is 2.5"),
-        ({"policy": "best"}, "known: one, fixed, waiting"),
+        ({"policy": "best"}, "choose from one, fixed, waiting"),
         ({"timeout": -1}, "timeout is -1"), ({"replicas": 0}, "replicas is 0"), ({"burst": True}, "burst is True"), ({"n": 0}, "n is 0"),
         ({"policy": "fixed", "n": 7}, "never fill a batch of 8"),
     ],

@@ -129,7 +129,7 @@ def test_ranks():
         (([0, math.nan], [1, 1]), "sort them"),
         (([0], [-1]), "finite times"), (([0], [math.inf]), "finite times"), (([0], [math.nan]), "finite times"),
         (([0], [1], 0), "servers is 0"), (([0], [1], True), "servers is True"), (([0], [1], 1.5), "servers is 1.5"),
-        (([0], [1], 1, "best"), "known: fifo, lifo, random, shortest"),
+        (([0], [1], 1, "best"), "choose from fifo, lifo, random, shortest"),
     ],
 )  # fmt: skip
 def test_what_makes_no_line_is_refused(arguments, says):

@@ -193,7 +193,7 @@ def test_newest_first_has_the_same_mean_and_a_longer_tail():
     assert step * sum(last.tail(step * (place + 0.5)) for place in range(40_000)) == pytest.approx(first.mean, rel=1e-5)
     run = simulate(poisson(0.5, 40_000, seed=3), [1.0] * 40_000, order="lifo")
     assert [md1(0.5, 1.0, "lifo").quantile(p) for p in (0.5, 0.9)] == pytest.approx([run.quantile(p) for p in (0.5, 0.9)], rel=0.02)
-    with pytest.raises(BadValue, match="fifo, lifo"):
+    with pytest.raises(BadValue, match="choose fifo or lifo"):
         md1(0.5, 1.0, "random")
 
 

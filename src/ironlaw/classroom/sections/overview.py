@@ -84,7 +84,7 @@ def _alive(figures: ClassFigures) -> str:
         words = counterexamples()[belief.name].text if belief.name in counterexamples() else ""
         say = f'<span class="say">{text(words)}</span>' if words else ""
         held = f"{percent(alive / belief.met)} hold it ({of(alive, belief.met)})."
-        lines.append(f"<li><strong>“{text(belief.says.rstrip('.'))}”</strong> {held} {say}</li>")
+        lines.append(f"<li><strong>“{text(belief.says)}”</strong> {held} {say}</li>")
     return f'<h3>Misconceptions that are alive, and what to say</h3><ul class="alive">{"".join(lines)}</ul>' if lines else ""
 
 

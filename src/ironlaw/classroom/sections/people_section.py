@@ -40,8 +40,8 @@ def who(figures: ClassFigures) -> str:
     listed = figures.learners[:MOST_ROWS]
     body = "".join(f"<tr>{''.join(_cells(one, figures, list(labs)))}</tr>" for one in listed)
     words = paragraph(
-        "Under each lab: how many of its questions were answered; ✓ if it is finished. Time: without long gaps, so at least that. Brier:"
-        f" from {FEWEST_ANSWERS} predictions on, lower is better. More columns are in learners.csv and labs.csv."
+        "Under each lab: how many of its questions were answered; ✓ if it is finished. Time leaves long gaps out, so it is a minimum."
+        f" Brier takes {FEWEST_ANSWERS} predictions, and lower is better. More columns are in learners.csv and labs.csv."
     )
     if len(listed) < len(figures.learners):
         words += paragraph(f"The first {len(listed):,} by name are listed here; learners.csv has all {len(figures.learners):,}.")

@@ -80,7 +80,7 @@ def separating(figures: ClassFigures) -> str:
         f" or fewer than {FEWEST_EACH} were right or wrong."
     )
     return words + table(
-        ["question", "learners", "right", "separates", "95% interval", "so"], rows, "How well questions separate", (1, 2, 3, 4)
+        ["question", "learners", "right", "separates", "95% interval", "verdict"], rows, "How well questions separate", (1, 2, 3, 4)
     )
 
 

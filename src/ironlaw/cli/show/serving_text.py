@@ -88,7 +88,10 @@ def _verdict(result: Mapping[str, Any]) -> None:
 
 
 def _explain(result: Mapping[str, Any], notes: bool) -> None:
-    draw.say("$/M and J/M: dollars and joules per million new tokens, idle devices included; joules at rated power, so at most.", draw.DIM)
+    draw.say(
+        "$/M and J/M: dollars and joules per million new tokens, idle devices included; joules are at rated power, an upper bound.",
+        draw.DIM,
+    )
     if notes:
         draw.say(" ".join(filter(None, (sources(result), f"Energy: {result['energy']}."))), draw.DIM)
 

@@ -167,7 +167,7 @@ def _deal(arrivals: Sequence[float], lines: int, seed: int) -> list[list[float]]
 
 def _check(most: int, policy: str, replicas: int, burst: int, n: int) -> None:
     if policy not in POLICIES:
-        raise BadValue(f"no policy {policy!r}; known: {', '.join(POLICIES)}", "policy")
+        raise BadValue(f"no policy {policy!r}; choose from {', '.join(POLICIES)}", "policy")
     for name, value in (("most", most), ("replicas", replicas), ("burst", burst), ("n", n)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise BadValue(f"{name} is {value!r}; give a whole number of at least 1", name)

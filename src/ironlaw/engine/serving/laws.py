@@ -148,7 +148,7 @@ def law(kind: str, p99: float, shape: float = 1.0) -> Law:
         return Lognormal(p99 * math.exp(-normal_quantile(0.99) * shape), shape)
     if kind == "pareto":
         return Pareto(p99 * math.exp(math.log(0.01) / shape), shape)
-    raise BadValue(f"no law {kind!r}; known: {', '.join(KINDS)}", "law")
+    raise BadValue(f"no law {kind!r}; choose from {', '.join(KINDS)}", "law")
 
 
 def measured(quantiles: tuple[float, ...]) -> Measured:

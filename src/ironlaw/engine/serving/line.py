@@ -141,7 +141,7 @@ def ranked(values: Sequence[Time], p: float) -> Time:
 
 def _check(arrivals: Sequence[Time], services: Sequence[Time], servers: int, order: str) -> None:
     if order not in ORDERS:
-        raise BadValue(f"no order {order!r}; known: {', '.join(ORDERS)}", "order")
+        raise BadValue(f"no order {order!r}; choose from {', '.join(ORDERS)}", "order")
     if isinstance(servers, bool) or not isinstance(servers, int) or servers < 1:
         raise BadValue(f"servers is {servers!r}; give a whole number of at least 1", "servers")
     if not arrivals or len(arrivals) != len(services):

@@ -110,7 +110,7 @@ def mmc(rate: float, service: float, servers: int) -> Wait:
 def md1(rate: float, service: float, order: str = "fifo") -> Wait:
     """Poisson arrivals, every request takes the same time, one server; the first to come is served first, or the last ("lifo")."""
     if order not in ("fifo", "lifo"):
-        raise BadValue(f"no order {order!r} of M/D/1; known: fifo, lifo", "order")
+        raise BadValue(f"M/D/1 has no order {order!r}; choose fifo or lifo", "order")
     if _load(rate, service) >= 1:
         return _endless(rate, service)
     line = FixedService(rate * service) if order == "fifo" else NewestFirst(rate * service)

@@ -205,4 +205,4 @@ def _check(storm: Storm) -> None:
     if not 0 <= storm.retries <= 10 or storm.capacity * storm.until * max(storm.load, storm.spike) > 1e6:
         raise BadValue(f"{storm.retries} retries of {storm.capacity:g} per second for {storm.until:g} s; give at most 10, or a shorter run")
     if storm.order not in ORDERS:
-        raise BadValue(f"no order {storm.order!r}; known: {', '.join(ORDERS)}", "order")
+        raise BadValue(f"no order {storm.order!r}; choose from {', '.join(ORDERS)}", "order")

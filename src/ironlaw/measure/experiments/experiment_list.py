@@ -77,7 +77,7 @@ EXPERIMENTS = {
         ),
         Experiment(
             "tiny_ops", "A thousand tiny ops",
-            f"Calls {trials.OPS:,} ops on a few numbers each, queued back to back and waited for one by one: what is left is the call.", 6,
+            f"Calls {trials.OPS:,} ops on a few numbers each, queued back to back and waited for one by one. What is left is the call.", 6,
         ),
         Experiment(
             "stages", "Four stages, one of them faster",

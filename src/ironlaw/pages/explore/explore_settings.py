@@ -167,7 +167,7 @@ def _figures(machine: Mapping[str, Any]) -> Dial:
 
 
 def _host(hosts: list[dict[str, Any]], values: Values, machine: Mapping[str, Any], mode: str) -> Dial:
-    """Who launches. A processor launches by itself, so that there is nothing to choose."""
+    """Who launches. A processor launches by itself, so there is nothing to choose."""
     options = [(OWN, "typical server"), *((host["slug"], host["name"]) for host in hosts if host["slug"] != SERVER)]
     chosen = next((host for host in hosts if host["slug"] == values.get(HOST)), None)
     help = (

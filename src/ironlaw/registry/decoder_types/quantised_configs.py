@@ -37,7 +37,7 @@ def quantised(config: Mapping[str, Any], experts: bool) -> dict[str, Any]:
     if method in ("compressed-tensors", "compressed"):
         return _compressed(how)
     raise BadValue(
-        f"quantization_config is of {method or 'no quant_method'!r}, which is not known; known: {KNOWN}; take the config.json of the"
+        f"the quantization_config says {method or 'no quant_method'!r}, and ironlaw knows {KNOWN}; take the config.json of the"
         " unquantised model and give the format (weights)",
         "weights",
     )
@@ -45,7 +45,7 @@ def quantised(config: Mapping[str, Any], experts: bool) -> dict[str, Any]:
 
 def _integers(bits: Any, method: str) -> str:
     if bits not in BITS:
-        raise BadValue(f"quantization_config: {method} with {bits!r} bits is not known; known: 4 and 8", "weights")
+        raise BadValue(f"quantization_config: {method} with {bits!r} bits is not known; it can have 4 or 8", "weights")
     return BITS[bits]
 
 

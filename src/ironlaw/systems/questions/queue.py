@@ -50,12 +50,12 @@ def read_times(value: str | Mapping[int, Any]) -> dict[int, float]:
     sizes: dict[int, float] = {}
     for entry, batch, time in read_numbered(value, "a batch and its time; write them as 64:3.6 ms"):
         if batch in sizes:
-            raise BadValue(f"two times of a batch of {batch} in {value!r}; leave one of them out")
+            raise BadValue(f"two times for a batch of {batch} in {value!r}; leave one of them out")
         sizes[batch] = parse(time, "s")
         if not 0 < sizes[batch] < 1e9:
             raise BadValue(f"{entry!r} is out of range; give a time above 0")
     if 1 not in sizes:
-        raise BadValue(f"no time of a batch of 1 in {value!r}; add it, such as '1:3.5 ms'")
+        raise BadValue(f"no time for a batch of 1 in {value!r}; add it, such as '1:3.5 ms'")
     return sizes
 
 
@@ -181,7 +181,7 @@ def _alone(asked: Queue) -> tuple[Callable[[float], QueueRate], float, str]:
 def _batched(asked: Queue, machine: Hardware | None, mode: str) -> tuple[Callable[[float], QueueRate], float, str]:
     sizes: Mapping[int, float] = asked.times or _predicted(asked, machine, mode)
     if max(sizes) < asked.batch:
-        raise BadValue(f"no time of a batch of {asked.batch}; add it to `times`, such as '{asked.batch}:9 ms'")
+        raise BadValue(f"no time for a batch of {asked.batch}; add it to `times`, such as '{asked.batch}:9 ms'")
     if asked.batch == 1:
         return _alone(replace(asked, service=sizes[1], spread=0.0))
     full = full_times(sizes, asked.batch)[asked.batch]

@@ -78,7 +78,7 @@ def _evaluate(design: Design, faster: Faster) -> Report:
     return Report(
         design,
         values,
-        (*parts, Factor("useful work", goodput)),
+        (*parts, Factor("failures and saves", goodput)),
         whole_training.peak_tokens(design, faster),
         one,
         saves,

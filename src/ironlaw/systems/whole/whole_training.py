@@ -120,10 +120,10 @@ def factors(design: Design, one: Candidate, faster: Faster) -> tuple[Factor, ...
     busy = time.compute + time.recompute + time.update
     sent = time.tensor + time.context + time.expert + time.pipeline + time.data
     return (
-        Factor("kernels at the peak", ideal / time.compute),
-        Factor("passes done once", time.compute / busy),
-        Factor("without the wires", busy / (busy + sent)),
-        Factor("without the bubble", (busy + sent) / time.total),
+        Factor("kernels below the peak", ideal / time.compute),
+        Factor("recomputing, updating", time.compute / busy),
+        Factor("communication", busy / (busy + sent)),
+        Factor("pipeline bubble", (busy + sent) / time.total),
     )
 
 

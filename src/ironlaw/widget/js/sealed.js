@@ -91,7 +91,7 @@ function stroke(event, plan, ctx) {
 }
 
 // What the seal says of it.
-const sealedWords = ({ spec }, sealed) => (sealed.estimate !== undefined && spec.estimate ? `, ${joined(significant(sealed.estimate, 6), spec.estimate.unit)}` : sealed.sketch ? ", with your curve" : "");
+const sealedWords = ({ spec }, sealed) => (sealed.estimate !== undefined && spec.estimate ? `, with an estimate of ${joined(significant(sealed.estimate, 6), spec.estimate.unit)}` : sealed.sketch ? ", with your curve" : "");
 
 // Which part is still missing, in words; empty where nothing is.
 function partMissing({ spec, state }) {

@@ -25,7 +25,7 @@ MOST_FILLED = 40_000  # answers that filling in may add
 class Case:
     """`stopped`: the share of each period that the server stands still, at its end. The defaults are the question's."""
 
-    rate: float = figure(100.0, "Requests of users", "/s", low=10, high=1000, dial="span", log=True, whole=True, column="number")
+    rate: float = figure(100.0, "User requests", "/s", low=10, high=1000, dial="span", log=True, whole=True, column="number")
     work: str = among(("asked", "device", "own"), "asked", "Time per request")
     service: float = figure(1, "Service time", "ms", low=0.1, high=50, dial="span", step=0.1, log=True, means=thousandths)
     stopped: float = figure(10.0, "Stopped, share of the time", "%", zero=True, low=0, high=60, dial="span", means=hundredths)

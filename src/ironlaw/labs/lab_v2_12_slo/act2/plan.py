@@ -48,7 +48,7 @@ class Plan:
     layers: int = whole(5, "Layers", most=6, dial="span")
     retries: int = whole(3, "Retries per call", least=0, most=5, dial="span")
     where: str = among(WHERE, ONE, "Who retries")
-    budget: float | None = among(BUDGETS, NONE, "Retry budget, of the requests", dial="select", means=_share_or_none, shows="spike")
+    budget: float | None = among(BUDGETS, NONE, "Retry budget, share of requests", dial="select", means=_share_or_none, shows="spike")
     backoff: float = figure(0, "Backoff before the first retry", "s", low=0, high=2, dial="span", step=0.1, shows="spike")
     timeout: float = figure(0.5, "Timeout of the last layer", "s", low=0.05, high=2, dial="span", log=True)
     growth: float = figure(1.2, "Timeout of each caller, relative to the one it calls", "×", low=0.8, high=2, dial="span", step=0.05)

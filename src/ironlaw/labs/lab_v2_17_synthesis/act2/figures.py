@@ -19,11 +19,11 @@ LEVERS = {
     "flops": "FLOP/s", "hbm": "GPU memory", "nvlink": "NVLink", "nics": "network", "mtbf": "time between failures",
     "host": "link to the host", "storage": "file system",
 }  # fmt: skip
-COLOURS = {"without the wires": "overhead", "useful work": "good"}
+COLOURS = {"communication": "overhead", "failures and saves": "good"}
 # factor of the waterfall -> the lab whose law it is
 LAWS = {
-    "kernels at the peak": "Lab 11", "passes done once": "Lab V2-05", "without the wires": "Lab V2-06",
-    "without the bubble": "Lab V2-05", "useful work": "Lab V2-07",
+    "kernels below the peak": "Lab 11", "recomputing, updating": "Lab V2-05", "communication": "Lab V2-06",
+    "pipeline bubble": "Lab V2-05", "failures and saves": "Lab V2-07",
 }  # fmt: skip
 MILLION = 1e6
 
