@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 import ironlaw as il  # noqa: E402
 from ironlaw.backends.optimiser_rewrites import fused, in_lists  # noqa: E402
+from ironlaw.engine.advice.chunked_loss import in_parts  # noqa: E402
 from ironlaw.engine.advice.training_advice import ORDER, spares  # noqa: E402
 from ironlaw.engine.device.work import UNCOMPILED  # noqa: E402
 from ironlaw.systems.advice import REWRITES  # noqa: E402
@@ -83,6 +84,75 @@ def test_without_checkpoints_nothing_runs_twice(again: Any):
     checkpointed = il.capture(stepped(Net(again=again)), (x,))
     assert checkpointed.settings["checkpoints"] == 3 and frozenset({"kept"}) in choices(checkpointed)
     assert kinds(il.capture(stepped(Net(again=again)), (x,), changes=["kept"])) == kinds(il.capture(stepped(Net()), (x,)))
+
+
+def test_checkpoints_of_every_block_are_those_that_the_user_would_write():
+    plain, written = il.capture(stepped(Net()), (X,)), il.capture(stepped(Net(again=True)), (X,))
+    changed = il.capture(stepped(Net()), (X,), changes=["again"])
+    assert plain.settings["blocks"] == 3 and kinds(changed) == kinds(written) != kinds(plain)
+    assert il.predict(changed, H200).memory.total == il.predict(written, H200).memory.total
+
+
+def test_checkpoints_leave_the_users_model_as_it_was():
+    net = Net()
+    il.capture(stepped(net), (X,), changes=["again"])
+    assert not any("forward" in block.__dict__ for block in net.blocks)
+
+
+WORDS = torch.empty(8, 512, dtype=torch.long), torch.empty(8, 512, dtype=torch.long)
+
+
+class Reader(nn.Module):
+    def __init__(self, words: int = 40000, width: int = 64, bias: bool = False) -> None:
+        super().__init__()
+        self.words, self.blocks = nn.Embedding(words, width), nn.ModuleList(nn.Linear(width, width) for _ in range(3))
+        self.head = nn.Linear(width, words, bias=bias)
+
+    def features(self, x: Any) -> Any:
+        x = self.words(x)
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+def read(parts: int, autocast: bool, bias: bool) -> Any:
+    """A step whose loss takes so many parts of the tokens one after another, computed again on the way back, as PyTorch alone can."""
+    with torch.device("meta"):
+        net = Reader(bias=bias)
+    optimiser = torch.optim.AdamW(net.parameters())
+
+    def of(h: Any, y: Any) -> Any:
+        return nn.functional.cross_entropy(net.head(h), y, reduction="sum")
+
+    def step(x: Any, y: Any) -> None:
+        with torch.autocast("cuda", torch.bfloat16, enabled=autocast):
+            h, y = net.features(x).flatten(0, 1), y.flatten()
+            pairs = zip(h.chunk(parts), y.chunk(parts), strict=True)
+            loss = of(h, y) if parts == 1 else sum(checkpoint(of, a, b, use_reentrant=False) for a, b in pairs)
+        (loss / len(y)).backward()
+        optimiser.step()
+        optimiser.zero_grad()
+
+    return step
+
+
+@pytest.mark.parametrize(("autocast", "bias"), [(False, False), (True, True)])
+def test_a_loss_in_parts_takes_the_memory_of_one_that_is_written_so(autocast: bool, bias: bool):
+    """And the FLOPs of the whole one, for nothing is computed twice."""
+    whole, written = (il.capture(read(parts, autocast, bias), WORDS) for parts in (1, 8))
+    parted = in_parts(whole)
+    assert parted is not None and in_parts(parted) is None
+    assert parted.flops == pytest.approx(whole.flops, rel=1e-3) and written.flops > 1.2 * whole.flops
+    before, after, real = (float(il.predict(graph, H200).memory.total) for graph in (whole, parted, written))
+    assert after == pytest.approx(real, rel=0.01) and after < 0.5 * before
+
+
+def test_a_step_that_does_not_fit_is_told_what_frees_memory():
+    found = il.analyze(read(1, False, False), tuple(x.repeat(12, 1) for x in WORDS), on="l4", modes=["eager"]).verdict
+    assert not found.prediction.fits
+    changes = [change for action in found.steps for change in action.changes]
+    assert "chunked" in changes and found.steps[-1].after.fits
+    assert not any(action.frees for action in found.slower)
 
 
 def test_one_micro_batch_is_the_step_with_the_whole_batch():
@@ -168,3 +238,15 @@ def test_a_mask_is_left_out_where_it_keeps_the_fast_kernel_away():
     plain = REWRITES["flash"](graph)
     assert plain is not None and il.predict(plain, H200).busy_s < il.predict(graph, H200).busy_s
     assert REWRITES["flash"](replace(plain)) is None
+
+
+def test_what_fits_no_single_device_is_shared_out():
+    """6 B weights in FP32: 24 GB four times over with gradients and AdamW, of which each of two devices holds half."""
+    with torch.device("meta"):
+        net = nn.Sequential(*(nn.Linear(12288, 12288, bias=False) for _ in range(40)))
+    found = il.analyze(net, (torch.empty(64, 12288),), on="h100", training=True, modes=["eager"]).verdict
+    (several,) = [action for action in found.actions if action.changes == ("sharded",)]
+    half, gathered = 40 * 12288**2 * 4 * 4 / 2, 2 * 12288**2 * 4
+    assert not found.prediction.fits and several.devices == 2 and several.gain.interval[0] <= several.gain.ratio <= 2
+    needs = float(several.remark.split(" GB on each device")[0])
+    assert needs == pytest.approx((half + gathered) / 1e9, rel=0.03)  # and a little for inputs and libraries

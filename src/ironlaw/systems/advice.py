@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from ironlaw.backends.optimiser_rewrites import fused, in_lists
-from ironlaw.engine.advice.action_names import FLASH, FUSED, LISTS, SYNCS
+from ironlaw.engine.advice.action_names import CHUNKED, FLASH, FUSED, LISTS, SYNCS
 from ironlaw.engine.advice.advise import Advice
 from ironlaw.engine.advice.advise import advise as engine_advise
+from ironlaw.engine.advice.chunked_loss import in_parts
 from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.advice.programs import unmasked
 from ironlaw.engine.device.host_links import without_waits
@@ -22,7 +23,7 @@ from ironlaw.registry.program_changes import change_words
 from ironlaw.systems.named_calls import as_graph, predict
 from ironlaw.systems.training.device_advice import several_devices
 
-REWRITES = {SYNCS: without_waits, FUSED: fused, LISTS: in_lists, FLASH: unmasked}
+REWRITES = {SYNCS: without_waits, FUSED: fused, LISTS: in_lists, FLASH: unmasked, CHUNKED: in_parts}
 OTHERS = 3  # machines that are tried where none are named: those that rent out the most bandwidth
 
 

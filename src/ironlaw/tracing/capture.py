@@ -114,7 +114,7 @@ def graph_of(
     settings["shapes"] = dict(shapes or {})
     settings |= recorder.lifetimes.settings(recorder.ops) | origins.settings(recorder.ops, recorder.ways, recorder.phases.seen)
     if trains:
-        settings |= {"backwards": tuple(recorder.backwards), "checkpoints": recorder.checkpoints}
+        settings |= {"backwards": tuple(recorder.backwards), "checkpoints": recorder.checkpoints, "blocks": recorder.blocks}
     if recorder.frozen:
         settings["frozen"] = tuple(recorder.frozen)
     if recorder.notes:

@@ -1,5 +1,5 @@
-"""While a training step is captured, what it calls is changed: it runs under autocast, or without checkpoints. The user's code stays as
-it is."""
+"""While a training step is captured, what it calls is changed: it runs under autocast, with or without checkpoints. The user's code
+stays as it is."""
 
 from __future__ import annotations
 
@@ -10,13 +10,50 @@ from typing import Any
 import torch
 from torch.utils import checkpoint as checkpointing
 
-from ironlaw.engine.advice.action_names import AUTOCAST, KEPT
+from ironlaw.engine.advice.action_names import AGAIN, AUTOCAST, KEPT
 from ironlaw.tracing.libraries import replaced
+
+SIDE_BY_SIDE = 3  # blocks of one kind, from which on checkpointing is tried
+
+
+def blocks(roots: Collection[torch.nn.Module]) -> list[torch.nn.Module]:
+    """Modules of one kind one after another, with weights of their own; of those within each other the outermost."""
+    found: list[torch.nn.Module] = []
+    for root in roots:
+        children = [child for child in root.children() if any(True for _ in child.parameters())]
+        alike = len(children) >= SIDE_BY_SIDE and len({(type(child), len(list(child.parameters()))) for child in children}) == 1
+        found += children if alike else blocks(children)
+    return found
+
+
+def _again(block: torch.nn.Module) -> Any:
+    forward = block.forward
+
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        return checkpointing.checkpoint(forward, *args, use_reentrant=False, **kwargs)
+
+    return checkpointed
 
 
 @contextmanager
-def changed(changes: Collection[str]) -> Iterator[None]:
+def _forwards_replaced(inner: Collection[torch.nn.Module]) -> Iterator[None]:
+    own = {block: block.__dict__.get("forward") for block in inner}
+    for block in inner:
+        block.__dict__["forward"] = _again(block)
+    try:
+        yield
+    finally:
+        for block, forward in own.items():
+            del block.__dict__["forward"]
+            if forward is not None:
+                block.__dict__["forward"] = forward
+
+
+@contextmanager
+def changed(changes: Collection[str], modules: Collection[torch.nn.Module] = ()) -> Iterator[None]:
     with ExitStack() as stack:
+        if AGAIN in changes:
+            stack.enter_context(_forwards_replaced(blocks(modules)))
         if KEPT in changes:
             stack.enter_context(replaced(checkpointing, "_checkpoint_without_reentrant_generator", _once))
             stack.enter_context(replaced(checkpointing, "CheckpointFunction", _Plain))

@@ -29,7 +29,8 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes:
     """`changes`: of `changed_steps`."""
     with ExitStack() as stack:
         stack.enter_context(changed_steps.counted(fakes.recorder))
-        stack.enter_context(changed_steps.changed(changes))
+        stack.enter_context(changed_steps.changed(changes, modules))
+        fakes.recorder.blocks = len(changed_steps.blocks(modules))
         stack.enter_context(torch.set_grad_enabled(grad))
         stack.enter_context(fakes.mode)
         stack.enter_context(fakes.recorder)

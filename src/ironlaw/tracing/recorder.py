@@ -79,7 +79,7 @@ class Recorder(TorchDispatchMode):
         self.backwards: list[int] = []  # how many ops there were after each backward pass
         self.frozen: list[str] = []  # weights that need no gradient
         self.outside = 0  # ops of the forward pass that no module ran
-        self.checkpoints = 0  # segments that run again on the way back
+        self.checkpoints = self.blocks = 0  # segments that run again on the way back; blocks of one kind, which could
         self.on_host: dict[int, bool] = {}  # where a tensor lies that code has moved
         self.results: FakeResultCache | None = None
         self.progress = progress

@@ -1,4 +1,5 @@
-"""Which changes of a training step it is captured again for: autocast, nothing checkpointed, one microbatch in place of several."""
+"""Which changes of a training step it is captured again for: autocast, nothing checkpointed, or every block; one microbatch in
+place of several."""
 
 from __future__ import annotations
 
@@ -7,11 +8,13 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 
-from ironlaw.engine.advice.action_names import AUTOCAST, KEPT, TOGETHER
+from ironlaw.engine.advice.action_names import AGAIN, AUTOCAST, KEPT, TOGETHER
 from ironlaw.engine.advice.programs import WIDE
+from ironlaw.engine.device.memory import footprint
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import IronlawError
 
+LARGE = 12e9  # bytes, which the smallest GPUs that train don't have: below that nobody needs checkpoints
 Captured = Callable[[int, Collection[str]], Graph]  # the step at so many times the batch, changed so
 
 
@@ -22,7 +25,10 @@ def choices(graph: Graph) -> list[frozenset[str]]:
     single = [AUTOCAST] if graph.dtype in WIDE else []
     single += [KEPT] if graph.settings.get("checkpoints") else []
     single += [TOGETHER] if len(graph.settings.get("backwards", ())) > 1 else []
-    return [frozenset(some) for count in range(1, len(single) + 1) for some in combinations(single, count)]
+    sets = [frozenset(some) for count in range(1, len(single) + 1) for some in combinations(single, count)]
+    if graph.settings.get("blocks") and not graph.settings.get("checkpoints") and footprint(graph).total > LARGE:
+        sets += [frozenset({AGAIN, *with_it}) for with_it in ((), (AUTOCAST,)) if set(with_it) <= set(single)]
+    return sets
 
 
 def steps(graph: Graph, capture: Captured) -> Iterator[tuple[frozenset[str], Graph]]:

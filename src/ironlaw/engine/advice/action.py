@@ -8,7 +8,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ironlaw.engine.advice.action_names import AUTOCAST, DEVICES, FLASH, FUSED, KEPT, LISTS, SCALED, SYNCS, TOGETHER
+from ironlaw.engine.advice.action_names import (
+    AGAIN,
+    AUTOCAST,
+    CHUNKED,
+    DEVICES,
+    FLASH,
+    FUSED,
+    KEPT,
+    LISTS,
+    SCALED,
+    SHARDED,
+    SYNCS,
+    TOGETHER,
+)
 from ironlaw.engine.advice.gain import Gain
 from ironlaw.engine.advice.program import Program
 from ironlaw.engine.device.compilation import compile_seconds
@@ -22,7 +35,7 @@ GROUPS = {
     "layout": "layout", "tf32": "format", "fp16": "format", "fp8": "format", "eager_graphs": "launching", "compiled": "launching",
     "graphs": "launching", "int8": "weights", "int4": "weights", "kernel": "kernel", "batch": "batch", SYNCS: "syncs", AUTOCAST: "format",
     SCALED: "format", LISTS: "optimiser", FUSED: "optimiser", KEPT: "checkpoints", TOGETHER: "passes", FLASH: "attention",
-    DEVICES: "devices", "machine": "machine",
+    CHUNKED: "loss", AGAIN: "checkpoints", DEVICES: "devices", SHARDED: "devices", "machine": "machine",
 }  # fmt: skip
 ORDER = list(GROUPS)
 SAME = 0.05  # within which two costs are called the same
@@ -60,6 +73,11 @@ class Action:
         return {GROUPS[change] for change in self.changes}
 
     @property
+    def frees(self) -> bool:
+        """Whether it is done for memory, whatever time it takes."""
+        return bool({CHUNKED, AGAIN} & set(self.changes))
+
+    @property
     def place(self) -> int:
         """Among the kinds of change, those first that cost least."""
         return max(map(ORDER.index, self.changes))
@@ -74,7 +92,7 @@ class Action:
             return f"a kernel of your own for {' + '.join(self.program.kinds)} (×{self.count})"
         if change == "batch":
             return f"{self.program.times} times the batch"
-        if change == DEVICES:
+        if change in (DEVICES, SHARDED):
             return f"{self._words(change).title or change} over {self.devices} × {self.after.hardware.name}"
         return self.after.hardware.name if change == "machine" else self._words(change).title or change
 
@@ -111,7 +129,7 @@ class Action:
         if "batch" in self.changes and calls[0] != calls[1]:
             said.append(f"a call takes {calls[0]} instead of {calls[1]}")
         said += [self.remark] if self.remark else []
-        if {"machine", DEVICES} & set(self.changes):
+        if {"machine", DEVICES, SHARDED} & set(self.changes):
             said += self._dollars
         return tuple(said) or ("nothing but the change",)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ironlaw.engine.advice import training_advice
 from ironlaw.engine.advice.action import GROUPS, Action, ChangeWords
-from ironlaw.engine.advice.action_names import DEVICES, SYNCS
+from ironlaw.engine.advice.action_names import DEVICES, SHARDED, SYNCS
 from ironlaw.engine.advice.finding import finding
 from ironlaw.engine.advice.gain import gain
 from ironlaw.engine.advice.program import EIGHT, HALF, KERNELS, Program, Sources
@@ -52,7 +52,7 @@ class Advice:
     @property
     def steps(self) -> tuple[Action, ...]:
         """The actions that are taken one after another, on the machine at hand."""
-        return tuple(action for action in self.actions if not {"machine", DEVICES} & set(action.changes))
+        return tuple(action for action in self.actions if not {"machine", DEVICES, SHARDED} & set(action.changes))
 
     @property
     def together(self) -> float:
@@ -112,7 +112,7 @@ def advise(
     trains = bool(sources.graph.settings.get("training"))
     program = Program(prediction.plan, prediction.hardware)
     tried = list(training_advice.tried(prediction, sources) if trains else _tried(program, prediction, sources))
-    slower = [action for action in tried if action.gain.slower]
+    slower = [action for action in tried if action.gain.slower and not action.frees]
     unsure = [action for action in tried if not action.gain.sure and not action.gain.slower]
     actions = training_advice.training_actions(prediction, sources) if trains else _actions(program, prediction, sources, tried)
     tried_elsewhere = [_elsewhere(prediction, machine, sources, prices or {}) for machine in machines]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ironlaw.engine.advice.action_names import AUTOCAST, KEPT, SCALED, TOGETHER
+from ironlaw.engine.advice.action_names import AGAIN, AUTOCAST, KEPT, SCALED, TOGETHER
 from ironlaw.engine.advice.programs import channels_last, fused_kernels, in_fp8, narrowed, scaled
 from ironlaw.engine.device.machine import NARROW, Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
@@ -43,11 +43,11 @@ class Sources:
     def changed(self, steps: frozenset[str], times: int, fmt: str) -> Graph | None:
         """After changes of a step: as captured so, then rewritten."""
         as_bf16 = frozenset(AUTOCAST if change == SCALED else change for change in steps)
-        captured = as_bf16 & {AUTOCAST, KEPT, TOGETHER}
+        captured = as_bf16 & {AGAIN, AUTOCAST, KEPT, TOGETHER}
         graph = self.steps.get(captured) if captured else self.whole(times, fmt)
         if graph is not None and SCALED in steps:
             graph = scaled(graph)
-        for change in steps - {AUTOCAST, SCALED, KEPT, TOGETHER}:
+        for change in steps - {AGAIN, AUTOCAST, SCALED, KEPT, TOGETHER}:
             if graph is None or change not in self.rewrites:
                 return None
             graph = self.rewrites[change](graph)

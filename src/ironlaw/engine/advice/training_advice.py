@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ironlaw.engine.advice.action import Action
-from ironlaw.engine.advice.action_names import AUTOCAST, FLASH, FUSED, KEPT, LISTS, SCALED, SYNCS, TOGETHER
+from ironlaw.engine.advice.action_names import AGAIN, AUTOCAST, CHUNKED, FLASH, FUSED, KEPT, LISTS, SCALED, SYNCS, TOGETHER
 from ironlaw.engine.advice.gain import gain
 from ironlaw.engine.advice.program import Program, Sources
 from ironlaw.engine.advice.programs import WIDE
@@ -18,7 +18,8 @@ from ironlaw.engine.device.machine import NARROW
 from ironlaw.engine.device.prediction import Prediction
 
 LEAST = 1.02  # times as fast: a change that costs nothing is worth a line for less than one that does
-ORDER = (SYNCS, AUTOCAST, SCALED, NARROW, "layout", "compiled", FUSED, LISTS, KEPT, TOGETHER, FLASH)
+ORDER = (SYNCS, AUTOCAST, SCALED, NARROW, CHUNKED, AGAIN, "layout", "compiled", FUSED, LISTS, KEPT, TOGETHER, FLASH)
+FREES = 0.95  # of the memory before: less is progress where it does not fit
 REMOVES = {SYNCS, LISTS, FUSED, KEPT, TOGETHER}  # work that is left out, and nothing new in its place
 CLEAR = 1.2  # times as fast, from which on a change of other kinds is believed where host and device both have less to do
 TOGETHER_ONLY = ((AUTOCAST, "compiled"), (SCALED, "compiled"))  # where host and device take about as long, one alone gains nothing
@@ -68,6 +69,8 @@ def tried(prediction: Prediction, sources: Sources, taken: set[str] | frozenset[
 def _tried(program: Program, before: Prediction, sources: Sources, taken: set[str] | frozenset[str]) -> Iterator[Action]:
     for change, other in training_changes(program, sources):
         action = Action((change,), gain(before, before), other, before, before)
+        if action.frees and before.fits:
+            continue
         if action.groups & taken or (after := other.predict(sources)) is None:
             continue
         yield _floored(replace(action, gain=gain(before, after, 1.0, change), after=after))
@@ -86,10 +89,13 @@ def _helping(program: Program, before: Prediction, sources: Sources, taken: set[
 
 
 def helps(action: Action) -> bool:
-    """Faster, and surely so; or what makes it fit."""
+    """Faster, and surely so; or what brings it nearer to fitting."""
+    before, after = (float(p.memory.total) for p in (action.before, action.after))
+    if not action.before.fits:
+        return bool(action.after.fits) or after < FREES * before
     least = LEAST if set(action.changes) <= REMOVES else CLEAR
     faster = action.gain.ratio > LEAST and (action.gain.sure or (spares(action) and action.gain.ratio > least))
-    return bool(action.after.fits) and (faster or not bool(action.before.fits))
+    return bool(action.after.fits) and faster
 
 
 def spares(action: Action) -> bool:
