@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from how_thorough import RELEASE
 from starlette.testclient import TestClient
 
 import ironlaw as il
@@ -148,7 +149,9 @@ MODES = ("eager", "compiled", "graphs", "eager_graphs")
 
 @pytest.mark.parametrize("slug", il.machines())
 def test_every_machine_answers_for_every_format_it_has(client: TestClient, slug: str):
-    for place, fmt in enumerate(il.hardware(slug).peaks, il.machines().index(slug)):
+    """A format of each machine, another from one to the next; before a release, all."""
+    first, formats = il.machines().index(slug), list(il.hardware(slug).peaks)
+    for place, fmt in enumerate(formats if RELEASE else [formats[first % len(formats)]], first):
         query = {"workload": SMALL[place % len(SMALL)], "hardware": slug, "dtype": fmt, "mode": MODES[place % len(MODES)], "batch": "2"}
         response = client.get("/api/predict", params=query)
         assert response.status_code == 200, (query, response.text)

@@ -1,12 +1,12 @@
 """Kernels that torch.compile writes, function by function, against an H200 (evidence h200_sxm/written)."""
 
-import os
 import random
 import sys
 from pathlib import Path
 from statistics import mean, median
 
 import torch
+from how_thorough import RELEASE
 
 import ironlaw as il
 from ironlaw.registry.evidence import file
@@ -15,7 +15,6 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "device"))
 import written_kernels
 
 SAMPLE = 24
-RELEASE = os.environ.get("IRONLAW_TESTS") == "release"
 
 
 def test_predicted_times_of_written_kernels():

@@ -218,7 +218,8 @@ def test_a_call_on_lists_takes_time_for_each_tensor():
 
 def test_graphs_of_eager_code_are_eager_kernels_behind_one_launch():
     eager, graphs = predict(SMALL, H200), predict(SMALL, H200, Plan("eager_graphs"))
-    assert (graphs.busy_s, graphs.kernels, graphs.graph) == (eager.busy_s, eager.kernels, eager.graph)
+    assert graphs.busy_s == pytest.approx(eager.busy_s, rel=1e-12)  # Python 3.12 adds floats with one rounding less
+    assert (graphs.kernels, graphs.graph) == (eager.kernels, eager.graph)
     assert graphs.seconds == pytest.approx(VM.graph_start + eager.busy_s + H200.calibration.graph_gap * float(eager.kernels))
     assert graphs.seconds < eager.seconds
     slots = timeline(graphs)
