@@ -47,6 +47,19 @@ STILL = {
     ("lab_v2_14_adversarial", "table", "x"): "each of the 99 models keeps its place while a dial leaves some out",
     ("lab_v2_14_adversarial", "table", "y"): "the same",
 }
+# Lines that the legend names on a desk, too, because their ends can't: lab, picture.
+NAMED_BELOW = {
+    ("lab_11_roofline", "throughput"): "one line in two pieces: the first ends where the second begins",
+    ("lab_13_line", "staircase"): "both leave the picture at its top",
+    ("lab_14_tail", "triangle"): "it ends at the foot, on the tester's marks",
+    ("lab_v2_02_interconnect", "wires"): "wires, of which many have one name",
+    ("lab_v2_03_fabric", "fabric"): "the same",
+    ("lab_v2_03_fabric", "switches"): "the same",
+    ("lab_v2_06_collectives", "steps"): "messages, of which many have one name",
+    ("lab_v2_06_collectives", "spacetime"): "the same",
+    ("lab_v2_13_privacy", "attack"): "all three begin in one corner and end in another",
+    ("lab_v2_15_jevons", "plane"): "both end at one place",
+}
 SLUGS = sorted(path.parent.name for path in LABS.glob("lab_*/lab.py"))
 DRAWN = SCRIPTS[: SCRIPTS.index("grid")]  # dials, and pictures with what turns them
 WIDTHS = {"phone": 336, "tablet": 482, "desk": 763}  # px that a picture has on screens of 390, 820 and 1280
@@ -138,6 +151,8 @@ window.judge = (figures, widths, filled = false) => figures.flatMap((text) => {
   const judged = (width) => collisions(figure, width, filled && !figure.width);
   return Object.entries(widths).flatMap(([screen, width]) => judged(width).map((hit) => `${screen}, ${figure.id}: ${hit}`));
 });
+window.below = (figures, width) => figures.map(JSON.parse).flatMap((figure) =>
+  legendOf(figure, figure.width ? width / 2 : width).filter((item) => item.shape === "line").map((item) => [figure.id, item.label]));
 window.ready = typeface;
 """
 
@@ -238,3 +253,9 @@ def empty(page: Page, slug: str, drawn: list[str]) -> list[str]:
     still = {f"{picture}: {axis}" for lab, picture, axis in STILL if lab == slug}
     found = (re.fullmatch(r"\w+, (.+): \d+% of the (\w) axis is filled", fault) for fault in collisions(page, drawn, filled=True))
     return sorted({one[0] for one in found if one and f"{one[1]}: {one[2]}" not in still})
+
+
+def named_below(page: Page, slug: str, drawn: list[str]) -> list[str]:
+    """Lines that a legend names on a desk, where their ends could."""
+    found = page.evaluate("([figures, width]) => window.below(figures, width)", [drawn, WIDTHS["desk"]])
+    return [f"{picture}: {name}" for picture, name in found if (slug, picture) not in NAMED_BELOW]
