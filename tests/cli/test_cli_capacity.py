@@ -75,6 +75,22 @@ def test_more_traffic_needs_more_devices_and_says_what_binds(sh):
     assert "--price l4=…" in sh.out("capacity", MODEL, "--on", "l4", "--requests", "50", "--rate", "1")
 
 
+def test_a_mean_over_a_request_is_promised_apart_from_every_gap(sh):
+    asked = (*BASE, "--rate", "500", "--tp", "1", "--tpot", "3ms")
+    told = sh.json(*asked)
+    row = told["choices"][0]
+    assert told["promise"]["tbt_s"] is None and told["promise"]["tpot_s"] == 0.003
+    made, requests = deployment(decoder(MODEL), hardware("h200_sxm")), arriving(500.0, 300, Spread(1155, 1.0), Spread(211, 1.0), seed=0)
+    out = made.run(requests, Policy(most=row["most"], budget=row["budget"]), row["replicas"])
+    means = sorted((leave - first) / (r.output - 1) for r, first, leave in zip(requests, out.first, out.leave, strict=True) if r.output > 1)
+    assert row["tpot_s"]["promised"] == pytest.approx(means[-(-99 * len(means) // 100) - 1]) and means[int(0.98 * len(means))] <= 0.003
+    both = sh.json(*asked, "--tbt", "3ms")["choices"][0]  # no gap may be longer: at least as many
+    assert both["devices"] >= row["devices"] and both["tbt_s"]["promised"] <= 0.003
+    assert "3 ms per token on average over a request" in sh.out(*asked) and "TPOT P99" in sh.out(*asked)
+    code, out, _ = sh(*BASE, "--rate", "1", "--tpot", "1us")
+    assert code == 1 and "per token even for a request that is alone" in " ".join(out.split())
+
+
 @pytest.mark.parametrize("line", EXAMPLE.strip().splitlines())
 def test_the_examples_work(sh, line):
     program, *argv = shlex.split(line)

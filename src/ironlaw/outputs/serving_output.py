@@ -39,7 +39,8 @@ class QueueJson(TypedDict):
 
 class LatencyPromise(TypedDict):
     ttft_s: float
-    tbt_s: float
+    tbt_s: Annotated[float | None, "limit on every gap between tokens"]
+    tpot_s: Annotated[float | None, "limit on a request's mean time per token after the first"]
     share: Annotated[float, "share of requests that must meet it"]
 
 
@@ -89,6 +90,7 @@ class CapacityChoice(ChoicePolicy):
     reused_tokens: Annotated[int, "prompt tokens that were already in the cache"]
     ttft_s: Annotated[dict[str, float], "p50 and the SLO's percentile"]
     tbt_s: dict[str, float]
+    tpot_s: dict[str, float]
     tokens_per_s: float
     goodput_per_s: float
     binds: str

@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.pictures.lines import lines
 from ironlaw.report.markup import Cell, items, paragraph, table, text
 from ironlaw.report.report_page import figure_place, frame, laid_out, script
-from ironlaw.report.serving_words import BASES, BINDS, replicas, way
+from ironlaw.report.serving_words import BASES, between, bottleneck, replicas, slo, way
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import Axis, Figure, mark
 from ironlaw.widget.glossary_words import explanations, marked
@@ -39,9 +39,7 @@ def html(result: Mapping[str, Any]) -> str:
 def _summary(result: Mapping[str, Any]) -> str:
     promise = result["promise"]
     share = f"P{significant(100 * promise['share'], 4)}"
-    out = paragraph(
-        f"The SLO at {share}: the first token within {show(promise['ttft_s'], 's')}, every other within {show(promise['tbt_s'], 's')}."
-    )
+    out, (gap, key) = paragraph(slo(promise)), between(promise)
     names = (
         "machine",
         "devices",
@@ -50,7 +48,7 @@ def _summary(result: Mapping[str, Any]) -> str:
         "mean batch",
         "cache in use",
         f"TTFT {share}",
-        f"TBT {share}",
+        f"{gap} {share}",
         "tokens/s",
         "$ / M tokens",
         "J / M tokens, at most",
@@ -58,7 +56,7 @@ def _summary(result: Mapping[str, Any]) -> str:
     rows: list[list[Cell]] = [
         [
             row["hardware"], str(row["devices"]), row["weights"], row["cache"], significant(row["batch"]),
-            f"{100 * row['cache_peak']:.0f}%", show(row["ttft_s"]["promised"], "s"), show(row["tbt_s"]["promised"], "s"),
+            f"{100 * row['cache_peak']:.0f}%", show(row["ttft_s"]["promised"], "s"), show(row[key]["promised"], "s"),
             significant(row["tokens_per_s"]),
             "–" if row["dollars_per_million_tokens"] is None else significant(row["dollars_per_million_tokens"]),
             show(row["joules_per_million_tokens"], "J"),
@@ -75,7 +73,7 @@ def _summary(result: Mapping[str, Any]) -> str:
 
 
 def _how(row: Mapping[str, Any]) -> str:
-    binds = f"Bottleneck: {BINDS[row['binds']]}. {BASES[row['basis']]}."
+    binds = f"Bottleneck: {bottleneck(row)}. {BASES[row['basis']]}."
     return f"{row['hardware']}: {'; '.join(filter(None, (replicas(row), way(row))))}. {binds}"
 
 

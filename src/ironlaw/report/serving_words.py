@@ -9,14 +9,32 @@ from ironlaw.units import counted, show, significant
 
 BINDS = {
     "": "none, one replica is enough", "pools": "none, one replica of each kind is enough",
-    "ttft": "time to first token", "tbt": "time between tokens", "ttft and tbt": "both time to first token and time between tokens",
     "cache": "the KV cache, which fills up so that requests are preempted", "work": "compute: fewer could not even process the prompts",
 }  # fmt: skip
+TIMES = {"ttft": "time to first token", "tbt": "time between tokens", "tpot": "a request's mean time per token"}
 BASES = {
     "calibrated": "Step times come from measurements on this machine",
     "transferred": "Step times are estimated from measurements of other machines",
     "bound": "Step times come from the datasheet's peaks, so real ones are longer",
 }
+
+
+def bottleneck(row: Mapping[str, Any]) -> str:
+    """What keeps fewer devices from doing."""
+    return BINDS.get(row["binds"]) or " and ".join(TIMES[name] for name in row["binds"].split(" and "))
+
+
+def slo(promise: Mapping[str, Any]) -> str:
+    """`SLO at P99: first token within 1 s, then at most 50 ms between tokens.`"""
+    gap = [f"at most {show(promise['tbt_s'], 's')} between tokens"] if promise["tbt_s"] else []
+    mean = [f"{show(promise['tpot_s'], 's')} per token on average over a request"] if promise["tpot_s"] else []
+    share = significant(100 * promise["share"], 4)
+    return f"SLO at P{share}: first token within {show(promise['ttft_s'], 's')}, then {' and '.join([*gap, *mean])}."
+
+
+def between(promise: Mapping[str, Any]) -> tuple[str, str]:
+    """Which time between tokens stands in a table: its heading, and its name in a row."""
+    return ("TBT", "tbt_s") if promise["tbt_s"] else ("TPOT", "tpot_s")
 
 
 def replicas(row: Mapping[str, Any]) -> str:

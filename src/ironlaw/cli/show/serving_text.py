@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.report.cost_words import sources
-from ironlaw.report.serving_words import BASES, BINDS, replicas, way
+from ironlaw.report.serving_words import BASES, between, bottleneck, replicas, slo, way
 from ironlaw.units import show, significant
 
 SPARE = ("cache", "batch")  # columns that a narrow terminal does without
@@ -20,12 +20,10 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
     lengths = f"{significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average"
     share = f"P{significant(100 * promise['share'], 4)}"
     draw.heading(result["model"], f"{at}, {lengths}{'' if load['source'] == 'law' else ', ' + load['source']}")
-    draw.say(
-        f"SLO at {share}: first token within {show(promise['ttft_s'], 's')}, then at most {show(promise['tbt_s'], 's')} between tokens."
-    )
+    draw.say(slo(promise))
     if result["choices"]:
         _verdict(result)
-        _choices(result["choices"], share, notes)
+        _choices(result["choices"], share, between(promise), notes)
         _explain(result, notes)
     for row in result["refused"]:
         draw.say(f"{row['hardware']}: {row['reason']}", draw.BAD)
@@ -47,13 +45,13 @@ def _point(p: Mapping[str, Any], priced: bool) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _choices(rows: Sequence[Mapping[str, Any]], share: str, notes: bool) -> None:
-    names = ("machine", "devices", "batch", "cache", f"TTFT {share}", f"TBT {share}", "tokens/s", "$/M", "J/M ≤")
-    draw.table(names, [_row(row) for row in rows], left=("machine",), spare=SPARE)
+def _choices(rows: Sequence[Mapping[str, Any]], share: str, gap: tuple[str, str], notes: bool) -> None:
+    names = ("machine", "devices", "batch", "cache", f"TTFT {share}", f"{gap[0]} {share}", "tokens/s", "$/M", "J/M ≤")
+    draw.table(names, [_row(row, gap[1]) for row in rows], left=("machine",), spare=SPARE)
     for row in rows:
         words = "; ".join(filter(None, (replicas(row), way(row))))
         formats = f" {_formats(row)}" if notes else ""
-        draw.pairs([(row["hardware"], f"{words}. Bottleneck: {BINDS[row['binds']]}.{formats} {BASES[row['basis']]}.")])
+        draw.pairs([(row["hardware"], f"{words}. Bottleneck: {bottleneck(row)}.{formats} {BASES[row['basis']]}.")])
 
 
 def _formats(row: Mapping[str, Any]) -> str:
@@ -64,11 +62,11 @@ def _formats(row: Mapping[str, Any]) -> str:
     )
 
 
-def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _row(row: Mapping[str, Any], gap: str) -> tuple[Any, ...]:
     dollars = row["dollars_per_million_tokens"]
     return (
         row["hardware"], (str(row["devices"]), draw.STRONG), significant(row["batch"]), draw.percent(row["cache_peak"]),
-        show(row["ttft_s"]["promised"], "s"), show(row["tbt_s"]["promised"], "s"), significant(row["tokens_per_s"]),
+        show(row["ttft_s"]["promised"], "s"), show(row[gap]["promised"], "s"), significant(row["tokens_per_s"]),
         "–" if dollars is None else significant(dollars), show(row["joules_per_million_tokens"], "J"),
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ from ironlaw.systems.fields import figure, one_of, same, switch, whole
 from ironlaw.systems.question import Question, result
 from ironlaw.systems.registry_names import machine
 from ironlaw.systems.serving.deployments import MEMORY, STORED, USUAL, Deployment, deployment
-from ironlaw.systems.serving.search.demand import Demand
+from ironlaw.systems.serving.search.demand import GAP, Demand
 
 
 def _served() -> list[str]:
@@ -70,7 +70,7 @@ class Serving(Question):
     varied: bool = switch(True, about="lengths vary as widely as their mean; false makes all alike; without a trace")
     requests: int = whole(2000, about="how many requests to simulate")
     ttft: float = same(Demand, "ttft", about="SLO on the time to first token")
-    tbt: float = same(Demand, "tbt", about="SLO on the time between tokens")
+    tbt: float = same(Demand, "tbt", default=GAP, about="SLO on the time between tokens")
     share: float = figure(0.99, about="share of requests that must meet the SLO")
     seed: int = whole(0, least=0, about="seed of the simulated requests")
 

@@ -1,5 +1,7 @@
 """The simulator's parts, every figure of which can be counted on paper: pool, batch, outcome, promise, laws of lengths, refusals."""
 
+import math
+
 import pytest
 
 from ironlaw.engine.serving.llm.batch import Batch, Job
@@ -130,6 +132,7 @@ def test_an_outcome_of_three_requests() -> None:
     assert (out.tokens, out.span, out.throughput, out.rate) == (9, 10.0, 0.9, 0.3)
     assert (out.ttft(0.5), out.ttft(0.9)) == (1.0, 2.0)
     assert [out.tbt(p) for p in (0.1, 0.66, 0.67, 0.99)] == [1.0, 1.0, 2.0, 2.0]
+    assert [out.tpot(p) for p in (0.5, 0.51)] == [1.0, 1.5]  # 2 s for two tokens, 6 s for four; one token has no time between
     assert (out.in_system, out.busy, out.steps, out.peak) == (pytest.approx(1.7), 1.0, 7, 0.75)
     assert out.batch == pytest.approx((2 * 4 + 1 * 2) / 6)
     assert [out.kept(*promise) for promise in ((2.0, 1.5), (1.0, 9.0), (2.0, 1.0), (0.5, 9.0))] == [3, 2, 2, 0]
@@ -172,6 +175,8 @@ def test_two_outcomes_side_by_side() -> None:
 def test_a_promise_is_broken_by_the_times_or_by_the_cache() -> None:
     assert Promise(2.0, 2.0).broken(OUTCOME) == () and Promise(1.9, 2.0).broken(OUTCOME) == ("ttft",)
     assert Promise(2.0, 1.9).broken(OUTCOME) == ("tbt",) and Promise(1.0, 1.0).broken(OUTCOME) == ("ttft", "tbt")
+    assert Promise(2.0, math.inf, tpot=1.5).broken(OUTCOME) == () and Promise(2.0, math.inf, tpot=1.4).broken(OUTCOME) == ("tpot",)
+    assert Promise(2.0, 1.9, tpot=1.4).broken(OUTCOME) == ("tbt", "tpot") and Promise(2.0, 2.0, 0.5, 1.0).broken(OUTCOME) == ()
     assert Promise(1.9, 2.0).binds(OUTCOME) == "cache" and Promise(2.0, 2.0).binds(OUTCOME) == ""
     calm = Outcome(*[getattr(OUTCOME, name) for name in ("requests", "first", "leave", "gaps", "moments", "blocks")])
     many = Outcome(REQUESTS[:1] * 200, (9.0,) * 200, (9.0,) * 200, (), OUTCOME.moments, 8, preempted=2)
@@ -355,6 +360,7 @@ def test_prompts_on_devices_of_their_own() -> None:
         (lambda: Quantiles((0.0, 0.5, 0.5, 1.0), (1, 2, 3, 4)), "", "^quantiles need"),
         (lambda: Promise(0.0, 1.0), "", "^promised time to first token is 0.0;"),
         (lambda: Promise(1.0, 0.0), "", "^promised time between tokens is 0.0;"),
+        (lambda: Promise(1.0, 1.0, tpot=-1.0), "", "^promised mean time per token is -1.0;"),
         (lambda: Promise(1.0, 1.0, 1.0), "share", "^the SLO's share is 1.0; give one between 0 and 1, such as 0.99$"),
         (lambda: Promise(1.0, 1.0, 0.0), "share", "^the SLO's share is 0.0;"),
         (lambda: OUTCOME.tbt(0.0), "p", "^a quantile of 0.0; give a share between 0 and 1, such as 0.99$"),

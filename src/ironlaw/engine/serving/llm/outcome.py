@@ -92,6 +92,16 @@ class Outcome:
             self._asked["tbt", p] = percentile_between(self.gaps, p, self._ranks) if self.gaps else (0.0, 0.0)
         return self._asked["tbt", p]
 
+    def tpot(self, p: float) -> float:
+        """The mean time per token after the first that a share `p` of the requests stay within; 0 where no answer has two tokens."""
+        return float(ranked(self._means, p)) if self._means else 0.0
+
+    @cached_property
+    def _means(self) -> tuple[float, ...]:
+        """Of each request with two tokens or more, after the warm-up, sorted."""
+        spans = tuple(zip(self.requests, self.first, self.leave, strict=True))[self.warm :]
+        return tuple(sorted((leave - first) / (r.output - 1) for r, first, leave in spans if r.output > 1))
+
     @cached_property
     def _ranks(self) -> Ranks:
         """Of the gaps."""

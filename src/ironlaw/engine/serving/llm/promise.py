@@ -1,7 +1,8 @@
-"""A promise on both times of a request, the fewest replicas that keep it, and what keeps fewer from doing so."""
+"""A promise on the times of a request, the fewest replicas that keep it, and what keeps fewer from doing so."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,22 +16,35 @@ Run = Callable[[int], Outcome]  # with so many replicas
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """`share` of the requests get their first token within `ttft` seconds, and that share of all gaps between tokens is within `tbt`."""
+    """`share` of the requests get their first token within `ttft` seconds, that share of all gaps between tokens is within `tbt`, and
+    that share of the requests takes at most `tpot` per token on average after the first. An infinite one promises nothing."""
 
     ttft: float
     tbt: float
     share: float = 0.99
+    tpot: float = math.inf
 
     def __post_init__(self) -> None:
         check_positive("promised time to first token", self.ttft)
-        check_positive("promised time between tokens", self.tbt)
+        for name, limit in (("time between tokens", self.tbt), ("mean time per token", self.tpot)):
+            if limit != math.inf:
+                check_positive(f"promised {name}", limit)
         if not 0 < self.share < 1:
             raise BadValue(f"the SLO's share is {self.share!r}; give one between 0 and 1, such as 0.99", "share")
 
     def broken(self, outcome: Outcome) -> tuple[str, ...]:
-        """Which of "ttft" and "tbt" is not kept."""
-        late = ("ttft",) if outcome.ttft(self.share) > self.ttft else ()
-        return (*late, "tbt") if outcome.tbt(self.share) > self.tbt else late
+        """Which of "ttft", "tbt" and "tpot" is not kept."""
+        return tuple(name for name, (took, limit) in self.beside(outcome).items() if took > limit)
+
+    def beside(self, outcome: Outcome) -> dict[str, tuple[float, float]]:
+        """What was promised: what it took, and its limit."""
+        limits = {"ttft": self.ttft, "tbt": self.tbt, "tpot": self.tpot}
+        return {name: (getattr(outcome, name)(self.share), limit) for name, limit in limits.items() if limit < math.inf}
+
+    @property
+    def step(self) -> float:
+        """The longest step that may come again and again."""
+        return min(self.tbt, self.tpot)
 
     def binds(self, outcome: Outcome) -> str:
         """What breaks it: "cache" where requests had to make room for others, else the times themselves; "" where it is kept."""

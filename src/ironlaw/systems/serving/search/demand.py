@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ from ironlaw.systems.serving.search.request_load import load_of
 from ironlaw.systems.value_readers import LARGEST
 
 LENGTHS = (1, 2, 4, 8)  # proposed tokens that are tried where only their acceptance is known
+GAP = 0.05  # seconds between two tokens, where nothing is said of them
 LOAD, PROMISE, HOW, WAY = "the traffic", "the SLO", "the deployment", "how requests are batched"
 
 
@@ -97,9 +99,18 @@ class Demand(Question):
     )
     seed: int = whole(0, least=-LARGEST, metavar="N", group=LOAD, about="seed of the simulated requests")
     ttft: float = figure(1.0, unit="s", metavar="TIME", group=PROMISE, about="limit on the time to first token (default 1 s)")
-    tbt: float = figure(0.05, unit="s", metavar="TIME", group=PROMISE, about="limit on the time between tokens (default 50 ms)")
+    tbt: float | None = figure(
+        None, unit="s", metavar="TIME", group=PROMISE, about="limit on every gap between tokens (default 50 ms; none if `tpot` is given)"
+    )
+    tpot: float | None = figure(
+        None,
+        unit="s",
+        metavar="TIME",
+        group=PROMISE,
+        about="limit on a request's mean time per token after the first, as MLPerf and vLLM count it",
+    )
     percentile: float = custom(
-        read_percentile, 99.0, metavar="P", group=PROMISE, about="percentile at which both limits must hold (default 99)"
+        read_percentile, 99.0, metavar="P", group=PROMISE, about="percentile at which the limits must hold (default 99)"
     )
     weights: str | None = custom(
         read_stored, None, metavar="FMT", group=HOW, about="number format of stored weights (default: the machine's 16-bit format)"
@@ -185,7 +196,8 @@ class Demand(Question):
 
     @property
     def promise(self) -> Promise:
-        return Promise(self.ttft, self.tbt, self.percentile / 100)
+        gap = GAP if self.tbt is None and self.tpot is None else self.tbt
+        return Promise(self.ttft, math.inf if gap is None else gap, self.percentile / 100, math.inf if self.tpot is None else self.tpot)
 
     @property
     def lengths(self) -> tuple[int, ...]:

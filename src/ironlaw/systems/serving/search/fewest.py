@@ -18,6 +18,7 @@ TILE, FINEST = 16, 64  # tokens that smaller budgets are multiples of, and the s
 FEW_REPLICAS, FEW_SEQUENCES = 2, 4  # beyond so many replicas, with so few sequences a step, smaller steps and pools apart are tried
 TYPICAL = 32  # sequences that decode beside a prompt where its pieces are chosen
 SAMPLE = 4  # replicas that stand for all while the fewest are looked for
+LONGER = 2  # budgets tried beyond the limit of a step where only a request's mean is promised
 ALONE = 200  # requests that are tried one at a time
 
 
@@ -81,9 +82,12 @@ def budgets(asked: Demand, rig: Deployment) -> tuple[int, ...]:
     context = TYPICAL * (asked.about["prompt"] + asked.about["output"] / 2)
 
     def does(budget: int) -> bool:
-        return rig.table.seconds(TYPICAL, context, [(budget - TYPICAL, 0)], 1) <= asked.promise.tbt
+        return rig.table.seconds(TYPICAL, context, [(budget - TYPICAL, 0)], 1) <= asked.promise.step
 
     able = [b for b in BUDGETS if does(b)]
+    if math.isinf(asked.promise.tbt):  # a long step beside many short ones keeps a mean
+        able = [*able, *BUDGETS[len(able) : len(able) + LONGER]]
+        return tuple(reversed(able[-2 - LONGER :]))
     return tuple(reversed(able[-2:])) or _small(does)
 
 
@@ -148,14 +152,14 @@ def too_slow(asked: Demand, rig: Deployment) -> str:
         broken = asked.promise.broken(out)
         if not broken:
             return ""
-        times = {"ttft": (out.ttft(asked.promise.share), asked.promise.ttft), "tbt": (out.tbt(asked.promise.share), asked.promise.tbt)}
+        times = asked.promise.beside(out)
         parts = " and ".join(f"{show(times[key][0], 's')} {WAITS[key]}" for key in broken)
         over = max(times[key][0] / times[key][1] for key in broken)
         misses.append((over, f"{name(rig)} takes {parts} even for a request that is alone, {over:.3g}× what is promised; {ADVICE}"))
     return min(misses)[1]
 
 
-WAITS = {"ttft": "to the first token", "tbt": "between tokens"}
+WAITS = {"ttft": "to the first token", "tbt": "between tokens", "tpot": "per token"}
 ADVICE = "promise more time, or take a faster machine, more devices a replica or narrower weights"
 
 

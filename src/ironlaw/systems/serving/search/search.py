@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from ironlaw.engine.costs import ENERGY
@@ -43,7 +44,10 @@ def search(asked: Demand) -> CapacityJson:
     priced = [one for one in rows if one["dollars_per_million_tokens"] is not None]
     result: CapacityJson = {
         "model": asked.decoder.name, "load": dict(asked.about),
-        "promise": {"ttft_s": asked.promise.ttft, "tbt_s": asked.promise.tbt, "share": asked.promise.share},
+        "promise": {
+            "ttft_s": asked.promise.ttft, "tbt_s": None if math.isinf(asked.promise.tbt) else asked.promise.tbt, "tpot_s": asked.tpot,
+            "share": asked.promise.share,
+        },
         "choices": rows, "refused": refused,
         "fewest": min(rows, key=lambda one: (one["devices"], one["dollars_per_hour"] or 0.0))["hardware"] if rows else None,
         "cheapest": min(priced, key=lambda one: one["dollars_per_hour"] or 0.0)["hardware"] if priced else None,
