@@ -8,73 +8,22 @@ is run and no code is generated, so what a library launches for one call is not 
 """
 
 import argparse
-import contextlib
 import json
 import os
 import sys
-import types
 from pathlib import Path
 
 os.environ["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "0"
 import torch
+from compiler.pretended_gpu import pretend
 from corpus import catalogue
-from torch._dynamo.device_interface import CudaInterface
 from torch._inductor import compile_fx, scheduler
 from torch._inductor.debug import DebugContext
-from torch._inductor.fx_passes import fuse_attention, pad_mm
 from torch._inductor.graph import GraphLowering
 from torch._inductor.virtualized import V
-from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 COUNTS = Path(__file__).with_name("inductor_counts.json")
-H200 = types.SimpleNamespace(
-    name="NVIDIA H200", major=9, minor=0, multi_processor_count=132, total_memory=150 << 30, max_threads_per_multi_processor=2048,
-    regs_per_multiprocessor=65536, warp_size=32, shared_memory_per_block=49152, shared_memory_per_block_optin=232448,
-    shared_memory_per_multiprocessor=233472, L2_cache_size=60 << 20, max_threads_per_block=1024, gcnArchName="", is_integrated=0,
-)  # fmt: skip
-
-
-def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-    """cuDNN's kernel, which PyTorch takes on Hopper; without a driver it would fall back to products."""
-    if attn_mask is not None:
-        mask = torch.where(attn_mask, 0.0, float("-inf")).to(query.dtype) if attn_mask.dtype == torch.bool else attn_mask
-        attn_mask = mask.expand(*query.shape[:-1], key.size(-2))
-    made = torch.ops.aten._scaled_dot_product_cudnn_attention(query, key, value, attn_mask, False, 0.0, is_causal, False, scale=scale)
-    return made[0]
-
-
-def pretend():
-    """A machine with an H200, as far as Inductor asks."""
-    torch._C._ensureCUDADeviceGuardSet()
-    fake_tensor.init_gpu_context = lambda *_: None
-    answers = {
-        "is_available": True, "device_count": 1, "current_device": 0, "get_device_properties": H200, "get_device_capability": (9, 0),
-        "get_device_name": H200.name, "synchronize": None, "is_bf16_supported": True, "_lazy_init": None, "set_device": None,
-        "device": contextlib.nullcontext(), "get_rng_state": torch.empty(16, dtype=torch.uint8), "set_rng_state": None,
-        "current_stream": types.SimpleNamespace(cuda_stream=0, device=torch.device("cuda:0"), stream_id=0, device_index=0, device_type=1),
-    }  # fmt: skip
-    for name, answer in answers.items():
-        setattr(torch.cuda, name, lambda *_, answer=answer, **__: answer)
-    for owner in (CudaInterface, CudaInterface.Worker):
-        owner.get_device_properties = staticmethod(lambda *_: H200)
-        owner.current_device = staticmethod(lambda *_: 0)
-    CudaInterface.is_available = CudaInterface.is_triton_capable = staticmethod(lambda *_: True)
-    CudaInterface.raise_if_triton_unavailable = staticmethod(lambda *_: None)
-    CudaInterface.get_compute_capability = staticmethod(lambda *_: 90)
-    torch.utils._triton.has_triton = lambda *_: True
-    torch.nn.functional.scaled_dot_product_attention = fuse_attention._scaled_dot_product_attention = attention
-    pad_mm._should_pad = lambda *_, **__: False
-    patterns, tensor = fuse_attention._get_sfdp_patterns, torch.tensor
-
-    def on_fakes(*args):  # the patterns' scalars are real tensors
-        torch.tensor = lambda value, device=None, **kw: torch.empty((), device=device, **kw) if device else tensor(value, **kw)
-        try:
-            yield from patterns(*args)
-        finally:
-            torch.tensor = tensor
-
-    fuse_attention._get_sfdp_patterns = on_fakes
 
 
 def faked(value, known):
