@@ -94,8 +94,10 @@ def _name(pair: tuple[Group, Group], i: int) -> str:
 
 
 def _drag(setting: Setting, group: Group, side: str) -> Hold | None:
-    """A point turns its threshold along the curve."""
-    if setting.linked == RATES or (side == "b" and setting.linked != EACH):
+    """A point turns its threshold along the curve; where both miss the same share, the first turns that, up and down its ray."""
+    if setting.linked == RATES:
+        return hold("fnr", "y", stops=[(100.0 - share, share) for share in range(95, -1, -1)]) if side == "a" else None
+    if side == "b" and setting.linked != EACH:
         return None
     cut = CUTS[setting.slug]
     steps = round((cut.high - cut.low) / cut.step)
