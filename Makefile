@@ -13,8 +13,13 @@ SETUP := python3 scripts/setup.py
 APART := torch browser postgres slow attack release
 # two workers start with half of the tests each, and the one that finishes first takes tests from the other
 TWO := -n 2 --dist worksteal
-# quick enough, but together more than the half minute that check may take
-LATER := $(wildcard tests/engine/serving tests/engine/cluster tests/engine/advice tests/engine/training tests/study tests/backends tests/calibration tests/worker tests/classroom tests/site tests/pages tests/manual tests/figures tests/pictures tests/widget tests/test_errata.py tests/labs tests/ledger tests/server tests/kit tests/recall tests/report tests/test_compare.py tests/cli tests/measure tests/registry)
+# quick enough, but together more than the half minute that check may take. Each line is one process of about as many seconds: a second
+# worker would collect all tests again, and a third process hand them out (milliseconds a test, of which there are ten thousand)
+LABS := tests/labs
+ASKED := $(wildcard tests/cli tests/registry tests/calibration)
+SERVED := $(wildcard tests/measure tests/server tests/recall tests/kit)
+THE_REST := $(wildcard tests/engine/serving tests/engine/cluster tests/engine/advice tests/engine/training tests/study tests/backends tests/worker tests/classroom tests/site tests/pages tests/manual tests/figures tests/pictures tests/widget tests/test_errata.py tests/ledger tests/report tests/test_compare.py)
+LATER := $(LABS) $(ASKED) $(SERVED) $(THE_REST)
 # a server of the database that is there, or one for this run alone
 POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgres; else \
 	$(BIN)/python scripts/private_postgres.py "$$($(SETUP) postgres)" $(BIN)/pytest tests/postgres; fi
@@ -22,7 +27,8 @@ POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgr
 ATTACK := chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest tests/attack
 # what each test took, and whether its folder keeps to its budget (tests/budget.toml)
 CPU_LOG := .pytest_cache/cpu_seconds.jsonl
-# what waits, or has one thread, leaves a core to the other; beside more than one other a browser stalls
+# what waits leaves its core to the others; beside more than two other processes a browser stalls. What is long begins first, and
+# PyTorch's two workers end together
 TOGETHER := python3 scripts/side_by_side.py
 
 site: python3 ## build the static site into public/: the labs for any web host (docs/site.md); ARGS=--serve tries it
@@ -41,8 +47,8 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@$(SETUP) torch
 	@$(SETUP) browser >/dev/null
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
-	@$(TOGETHER) --at-once 2 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" \
-		'$(BIN)/pytest -n 2 --dist loadfile tests/slow' '$(ATTACK)' '$(POSTGRES)' '$(BIN)/pytest $(TWO) tests/torch' '$(BIN)/pytest $(TWO) $(LATER)'
+	@$(TOGETHER) --at-once 3 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(ATTACK)' '$(BIN)/pytest $(LABS)' \
+		'$(BIN)/pytest $(ASKED)' '$(BIN)/pytest $(SERVED)' '$(BIN)/pytest $(THE_REST)' '$(BIN)/pytest tests/slow' '$(POSTGRES)' '$(BIN)/pytest $(TWO) tests/torch'
 	@$(BIN)/python scripts/budget.py $(CPU_LOG)
 
 # IRONLAW_TESTS=release: more examples of each property; and make release, which a test runs, does not begin with all of this again
@@ -57,7 +63,8 @@ check: python3 ## format, lint, types, import contract and unit tests, in half a
 	@mkdir -p $(dir $(CPU_LOG)) && rm -f $(CPU_LOG)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(TOGETHER) '$(BIN)/pytest $(TWO) $(APART:%=--ignore=tests/%) $(LATER:%=--ignore=%)' '$(BIN)/mypy' '$(BIN)/lint-imports'
+	@$(TOGETHER) '$(BIN)/pytest tests/engine $(filter --ignore=tests/engine/%,$(LATER:%=--ignore=%))' \
+		'$(BIN)/pytest --ignore=tests/engine $(APART:%=--ignore=tests/%) $(LATER:%=--ignore=%)' '$(BIN)/mypy' '$(BIN)/lint-imports'
 
 attack: python3 ## the attacks at full length, with their figures: misbehaving files, fuzzing, kills, corruption, 300 openings (docs/security.md)
 	@$(SETUP) venv test

@@ -4,7 +4,10 @@ import pytest
 import quick_commits  # noqa: F401
 
 from ironlaw import kit
+from ironlaw.kit import background
 from ironlaw.ledger import open_ledger
+
+background.allowed.clear()  # a test builds what it asks for
 
 
 @pytest.fixture

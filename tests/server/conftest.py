@@ -4,7 +4,10 @@ import pytest
 import quick_commits  # noqa: F401
 from starlette.testclient import TestClient
 
+from ironlaw.kit import background
 from ironlaw.server.app import create_app
+
+background.allowed.clear()  # a test builds what it asks for
 
 
 @pytest.fixture(scope="session")
