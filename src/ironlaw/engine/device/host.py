@@ -27,6 +27,8 @@ IN_MODEL = 1.8  # a launch among others, with the model's Python around it: 2.0 
 # 1.65 by 13 models in processes of their own; 1.5 to 1.8 by the gains of registry/evidence/h200_sxm/changes.json
 COMPILED = 1.6  # the same in compiled code: 2.0 by both sets, 1.4 by the 13
 AUTOGRAD = 1.1  # forward and backward of a training step, which autograd records, 41 runs
+AFTER = 0.9  # after the last backward pass, where neither modules nor autograd run: an optimiser that goes from tensor to tensor; 0.75 to
+# 1.2 by Adam, AdamW and SGD over 120 weights (benchmarks/step_costs.json)
 ENTRY = 20.0  # to enter a compiled function, where that was not measured: guards, arguments, wrapper; 6 for a small one again and again
 RECURRENT, PER_KERNEL = 30.0, 0.5  # a recurrent layer: weights gathered and described, then each kernel that cuDNN launches itself
 PER_TENSOR = 0.15  # default launches for each tensor of a call on lists, an optimiser's: 1.9 for each parameter of AdamW's thirteen
@@ -89,13 +91,15 @@ class Host:
         return replace(self, launches=launches, entry=factor * self.entry, graph_start=factor * self.graph_start)
 
 
-def model_factor(settings: Mapping[str, Any], op: Op, mode: str) -> float:
+def model_factor(settings: Mapping[str, Any], op: Op, mode: str, after: bool = False) -> float:
     """How much longer a captured model's launches take than the same ones queued back to back: other code runs around them, and autograd
-    records eager ones. The lists of an optimiser are beyond autograd."""
+    records eager ones. The lists of an optimiser are beyond autograd. `after`: what comes after the last backward pass."""
     from ironlaw.engine.device.work import EAGER, UNCOMPILED
 
     if mode != "eager" and op.attrs.get(UNCOMPILED) != EAGER:
         return COMPILED
+    if after and op.kind != "foreach":
+        return AFTER
     return IN_MODEL * (AUTOGRAD if settings.get("training") and op.kind != "foreach" else 1.0)
 
 

@@ -47,7 +47,7 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     model = hardware.model(plan)
     captured = graph
     graph = _as_run(as_computed(graph, hardware, plan), hardware, plan, model)
-    costs = _costs(graph, hardware, plan, model)
+    costs = _costs(graph, captured, hardware, plan, model)
     totals = _Totals(costs)
     schedule = _schedule(graph, captured, plan, hardware, model, costs)
     run = simulate(schedule, totals.each(lambda c: c.device))
@@ -116,7 +116,7 @@ class _Totals:
         return [values[id(cost)] for cost in self.costs]
 
 
-def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> list[Cost]:
+def _costs(graph: Graph, captured: Graph, hardware: Hardware, plan: Plan, model: CostModel | None) -> list[Cost]:
     """The cost of each op; ops with equal keys are computed once."""
     lasting: dict[Any, Cost] = model.known(hardware, plan) if model else {}
     known: dict[Any, Cost] = {}
@@ -135,7 +135,7 @@ def _costs(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | None
             cost = model.cost(op, hardware, plan) if model else bound(op, hardware, plan, graph.dtype)
             (known if model is None or _swept(op) else lasting)[key] = cost
         costs.append(cost)
-    return model.sustain(_launched(graph, hardware, plan, costs)) if model else costs
+    return model.sustain(_launched(graph, captured, hardware, plan, costs)) if model else costs
 
 
 def _sent(op: Op, hardware: Hardware, plan: Plan, model: CostModel | None) -> Cost | None:
@@ -145,13 +145,21 @@ def _sent(op: Op, hardware: Hardware, plan: Plan, model: CostModel | None) -> Co
     return wire_cost(op, hardware, float(launch), model is not None)
 
 
-def _launched(graph: Graph, hardware: Hardware, plan: Plan, costs: list[Cost]) -> list[Cost]:
+def _launched(graph: Graph, captured: Graph, hardware: Hardware, plan: Plan, costs: list[Cost]) -> list[Cost]:
     """With what the code around them and autograd add to the launches of a queue; a launch that is given stands as it is."""
     if plan.launch is not None or hardware.dispatch != "queued" or not graph.settings.get("captured") or hardware.launcher(plan).in_model:
         return costs
-    factors = {id(cost): model_factor(graph.settings, op, plan.lowering) for op, cost in zip(graph.ops, costs, strict=True)}
-    scaled = {id(cost): replace(cost, launch=factors[id(cost)] * cost.launch) for cost in {id(cost): cost for cost in costs}.values()}
-    return [scaled[id(cost)] for cost in costs]
+    ends = captured.settings.get("backwards") or (len(captured.ops),)
+    after = {op.name for op in captured.ops[ends[-1] :]}
+    scaled: dict[tuple[int, float], Cost] = {}
+    launched = []
+    for op, cost in zip(graph.ops, costs, strict=True):
+        factor = model_factor(graph.settings, op, plan.lowering, op.name in after)
+        key = id(cost), factor
+        if key not in scaled:
+            scaled[key] = replace(cost, launch=factor * cost.launch)
+        launched.append(scaled[key])
+    return launched
 
 
 def _swept(op: Op) -> bool:
