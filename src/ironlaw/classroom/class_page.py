@@ -27,9 +27,10 @@ def script() -> str:
     return (files("ironlaw.classroom") / "class.js").read_text(encoding="utf-8")
 
 
-def html(figures: ClassFigures) -> str:
+def html(figures: ClassFigures, names: bool = False) -> str:
+    """`names`: the first screen says who is stuck."""
     sections = [
-        ("summary", "Where the class stands", overview.overview(figures)),
+        ("summary", "Where the class stands", overview.overview(figures, names)),
         ("questions", "Predictions and answers", questions_section.questions(figures)),
         ("misconceptions", "Misconceptions", understanding.misconceptions(figures)),
         ("calibration", "Calibration", understanding.calibration(figures)),

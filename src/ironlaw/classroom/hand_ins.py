@@ -56,8 +56,8 @@ def collect(folder: Path, skip: Path | None = None, idle_minutes: float = IDLE_M
 def together(
     results: Iterable[HandIn | Refusal],
     again: Callable[[HandIn, frozenset[Name]], HandIn | Refusal],
-    hidden: tuple[str, ...],
-    idle_s: float,
+    hidden: tuple[str, ...] = (),
+    idle_s: float = 60 * IDLE_MINUTES,
 ) -> HandIns:
     """One ledger for each learner. `again` reads one once more, with fewer names (unknown_names.limited)."""
     results = list(results)

@@ -29,11 +29,11 @@ def folder_of(place: Path, hand_ins: Path) -> Path:
     return place
 
 
-def write(figures: ClassFigures, place: Path) -> list[Path]:
+def write(figures: ClassFigures, place: Path, names: bool = False) -> list[Path]:
     """The files, the page first. An earlier report there is replaced."""
     try:
         place.mkdir(parents=True, exist_ok=True)
-        paths = [replace_text(place / PAGE, html(figures), private=True)]
+        paths = [replace_text(place / PAGE, html(figures, names), private=True)]
         return paths + [replace_text(place / name, table.text(figures), private=True) for name, table in TABLES.items()]
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

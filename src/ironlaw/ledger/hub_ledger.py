@@ -13,9 +13,10 @@ import hmac
 import re
 
 from ironlaw.errors import BadValue, LedgerUnavailable, MissingExtra
-from ironlaw.ledger.place import place
+from ironlaw.ledger.place import Place, place
 
 PREFIX = "ironlaw_"
+COMMENT = "ironlaw ledger of "  # and the user's name: what a schema's comment says
 PLAIN = re.compile(r"[a-z0-9_]{1,40}")
 LONGEST, SHORTEST_KEY = 255, 32
 TURN = 0x69726F6E  # two servers of one user may start at once
@@ -49,10 +50,10 @@ def ledger_of(admin: str, user: str, key: str) -> str:
     except ImportError:
         raise MissingExtra("a ledger in PostgreSQL needs psycopg: pip install 'ironlaw[postgres]'") from None
     name = schema_of(user)
-    password = hmac.new(key.encode(), name.encode(), hashlib.sha256).hexdigest()
+    password = password_of(name, key)
     role = sql.Identifier(name)
     try:
-        with psycopg.connect(where.url.set(drivername="postgresql").render_as_string(hide_password=False)) as connection:
+        with psycopg.connect(address(where)) as connection:
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
             known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (name,)).fetchone()
             begin = sql.SQL("ALTER ROLE {}" if known else "CREATE ROLE {} NOSUPERUSER NOCREATEDB NOCREATEROLE")
@@ -61,10 +62,20 @@ def ledger_of(admin: str, user: str, key: str) -> str:
             connection.execute(sql.SQL("REVOKE ALL ON SCHEMA {} FROM PUBLIC").format(role))
             connection.execute(sql.SQL("GRANT USAGE, CREATE ON SCHEMA {} TO {}").format(role, role))
             connection.execute(sql.SQL("ALTER ROLE {} SET search_path = {}").format(role, role))
-            connection.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(role, sql.Literal(f"ironlaw ledger of {user}")))
+            connection.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(role, sql.Literal(f"{COMMENT}{user}")))
     except psycopg.Error as error:
         reason = " ".join(str(error).split())[:300]
         raise LedgerUnavailable(
             f"no ledger for {user!r} in {where} ({reason}); check that the server is running and that the role may create roles and schemas"
         ) from None
-    return where.url.set(drivername="postgresql", username=name, password=password).render_as_string(hide_password=False)
+    return address(where, name, key)
+
+
+def password_of(name: str, key: str) -> str:
+    return hmac.new(key.encode(), name.encode(), hashlib.sha256).hexdigest()
+
+
+def address(where: Place, name: str = "", key: str = "") -> str:
+    """Of the database, as libpq takes it: for the administrator's role, or for the one of this name."""
+    url = where.url.set(drivername="postgresql")
+    return (url.set(username=name, password=password_of(name, key)) if name else url).render_as_string(hide_password=False)

@@ -38,8 +38,8 @@ WRONG = '<p class="banner fail" role="alert">That is not this server’s token. 
 class Door:
     """Knows the secret. An empty one admits everybody."""
 
-    def __init__(self, token: str) -> None:
-        self.token = token
+    def __init__(self, token: str, program: str = "ironlaw labs") -> None:
+        self.token, self.program = token, program
         self.entered = threading.Event()  # somebody is in: the browser that we opened has found its way
 
     def admits(self, scope: Any) -> bool:
@@ -74,7 +74,12 @@ class Door:
             body = f'<p>A link on another page led here. If you followed it yourself, <a href="{escape(place)}">open it</a>.</p>'
             response = pages.page("message.html", 403, title="From another page", body=body)
         else:
-            response = pages.page("message.html", 403, title="These labs are private", body=(WRONG if wrong else "") + HOW)
+            response = pages.page(
+                "message.html",
+                403,
+                title="These labs are private",
+                body=(WRONG if wrong else "") + HOW.replace("ironlaw labs", self.program),
+            )
         response.headers.update({**NO_STORE, "connection": "close"})
         return response
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from ironlaw.classroom.answer_counts import ClassFigures, finished
 from ironlaw.classroom.hand_ins import Refusal
+from ironlaw.classroom.lecture import enough
+from ironlaw.classroom.sections.lecture_section import first_screen
 from ironlaw.classroom.sections.questions_section import place
 from ironlaw.classroom.sections.section_words import NONE, bar, of, people, percent
-from ironlaw.recall.beliefs import counterexamples
-from ironlaw.report.markup import items, pairs, paragraph, table, text
+from ironlaw.report.markup import items, paragraph, table, text
 from ironlaw.units import counted
-
-SMALL = 20  # learners under whom shares are hardly more than stories
-MOST_ALIVE = 3  # misconceptions on the first screen
-WIDE_OF_THE_MARK = 0.1  # between stated and right, as a share
 
 
 def lede(figures: ClassFigures) -> str:
@@ -21,35 +18,23 @@ def lede(figures: ClassFigures) -> str:
     return f'<p class="lede">{people(len(figures.learners))} in {figures.files:,} file{"" if figures.files == 1 else "s"}{left}.</p>'
 
 
-def overview(figures: ClassFigures) -> str:
-    learners = figures.learners
-    answers = [answer for one in learners for answer in one.answers.values()]
-    last = max((one.last for one in learners), default="")
-    facts = [
-        ("Learners", f"{len(learners):,}"),
-        ("First answers", f"{len(answers):,}"),
-        ("Right", percent(sum(a.correct for a in answers) / len(answers)) if answers else NONE),
-        ("Cards reviewed", f"{sum(len(one.reviews) for one in learners):,}"),
-        ("Last event", last[:10] or NONE),
-    ]
-    labs = [(slug, lab) for slug, lab in figures.sheets.items() if lab.items]
-    done = ""
-    for slug, lab in labs:
-        begun, complete = sum(slug in one.labs for one in learners), sum(finished(one, lab) for one in learners)
-        done += bar(complete / len(learners), f"{lab.name}: {lab.title}", of(complete, len(learners)), "", f"{begun:,} began it")
-    finished_labs = f'<h3>Finished labs</h3><ul class="bars">{done}</ul>' if done else ""
-    small = (
-        paragraph(f"With {people(len(learners))}, read the percentages below as anecdotes, not as statistics.", "il-quiet")
-        if len(learners) < SMALL
-        else ""
-    )
-    return pairs(facts) + small + _agenda(figures) + _alive(figures) + finished_labs
+def overview(figures: ClassFigures, names: bool = False) -> str:
+    return first_screen(figures, names) + _agenda(figures) + _finished(figures)
+
+
+def _finished(figures: ClassFigures) -> str:
+    learners, done = figures.learners, ""
+    for slug, lab in figures.sheets.items():
+        if lab.items:
+            begun, complete = sum(slug in one.labs for one in learners), sum(finished(one, lab) for one in learners)
+            done += bar(complete / len(learners), f"{lab.name}: {lab.title}", of(complete, len(learners)), "", f"{begun:,} began it")
+    return f'<h3>Finished labs</h3><ul class="bars">{done}</ul>' if done else ""
 
 
 def _agenda(figures: ClassFigures) -> str:
-    """At most four sentences, each from the figures below."""
+    """At most two sentences, each from the figures below."""
     lines = []
-    asked = [one for one in figures.items if one.n >= min(SMALL, len(figures.learners))]
+    asked = [one for one in figures.items if one.n >= enough(figures)]
     if asked:
         hard = min(asked, key=lambda one: (one.share, one.item.lab, one.item.name))
         wrong = [option for option in hard.options if not option.right and option.chosen]
@@ -58,34 +43,12 @@ def _agenda(figures: ClassFigures) -> str:
         name = f"{figures.sheets[hard.item.lab].name}, {place(hard)}"
         title = f" ({hard.item.title})" if hard.item.text else ""
         lines.append(f"Hardest: {name}{title}. {percent(hard.share)} were right at first ({of(hard.right, hard.n)}).{most}")
-    for belief in [b for b in figures.beliefs if b.met >= min(SMALL, len(figures.learners))][:1]:
-        says = f"“{belief.says.rstrip('.')}”"
-        lines.append(f"Most common misconception: {says}, chosen by {of(belief.chose, belief.met)} ({percent(belief.share)}).")
-    for one in figures.calibration[:1]:
-        apart = one.stated - one.right
-        if abs(apart) >= WIDE_OF_THE_MARK:
-            side = "too sure of themselves" if apart > 0 else "less sure than they could be"
-            said = f"they said they were {percent(one.stated)} sure, and {percent(one.right)} of the answers were right"
-            lines.append(f"On the whole they are {side}: {said}.")
     poor = [one for one in figures.items if one.interval is not None and one.interval[1] < 0]
     for bad in poor[:1]:
         lines.append(
             f"Look at the wording of {figures.sheets[bad.item.lab].name}, {place(bad)}: learners who do well elsewhere get it wrong."
         )
     return f"<h3>Worth discussing in class</h3>{items(lines)}" if lines else ""
-
-
-def _alive(figures: ClassFigures) -> str:
-    """The misconceptions that most learners still hold, each with a case that refutes it: the review's own, computed."""
-    enough = [b for b in figures.beliefs if b.met >= min(SMALL, len(figures.learners)) and b.chose > b.given_up]
-    lines = []
-    for belief in sorted(enough, key=lambda b: (-(b.chose - b.given_up) / b.met, b.name))[:MOST_ALIVE]:
-        alive = belief.chose - belief.given_up
-        words = counterexamples()[belief.name].text if belief.name in counterexamples() else ""
-        say = f'<span class="say">{text(words)}</span>' if words else ""
-        held = f"{percent(alive / belief.met)} hold it ({of(alive, belief.met)})."
-        lines.append(f"<li><strong>“{text(belief.says)}”</strong> {held} {say}</li>")
-    return f'<h3>Misconceptions that are alive, and what to say</h3><ul class="alive">{"".join(lines)}</ul>' if lines else ""
 
 
 def files(figures: ClassFigures) -> str:
