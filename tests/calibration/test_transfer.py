@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ironlaw as il
+from ironlaw.calibration.kernel_laws import law
 from ironlaw.calibration.transfer.chip_traits import chip
-from ironlaw.calibration.transfer.families import law
 from ironlaw.engine.device.machine import Figure
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import op

@@ -39,7 +39,7 @@ def signature(op: Op) -> Signature | None:
 
 def width(op: Op) -> str:
     """Formats of the same width run alike, but for TF32, integers and products of complex numbers."""
-    apart = op.dtype in ("tf32", "fp8", "int8", "int4") or (op.work.matmul_flops and op.dtype.startswith("complex"))
+    apart = op.dtype in ("tf32", "fp8", "int8", "int4") or (op.dtype.startswith("complex") and op.work.matmul_flops)
     return op.dtype if apart else f"{8 * BYTES[op.inputs[0].dtype]:g} bit"
 
 

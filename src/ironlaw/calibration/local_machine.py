@@ -23,7 +23,9 @@ from ironlaw import home
 from ironlaw.errors import BadRegistry, IronlawError
 
 if TYPE_CHECKING:
+    from ironlaw.backends.rows import Row
     from ironlaw.calibration.machine_calibration import Calibration
+    from ironlaw.calibration.transfer.model import Transfer
     from ironlaw.engine.device.host import Host
 
 SLUG = "this_machine"
@@ -73,7 +75,7 @@ def noise_sd() -> float:
     return math.hypot(math.log(1.0 - min(max(taken, 0.0), MOST_TAKEN)), math.log1p(max(drift, 0.0)))
 
 
-def noisy(own: Calibration, sd: float) -> Calibration:
+def noisy(own: Calibration | Transfer, sd: float) -> Calibration | Transfer:
     """The same calibration with wider intervals: of models in every mode, and of launches."""
     from ironlaw.engine.device.intervals import HOST
     from ironlaw.engine.device.uncertainty import SURE
@@ -143,6 +145,18 @@ def _host(path: Path, _: Stamp) -> Host:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = f"{type(error).__name__}: {error}"
         raise BadRegistry(f"{path} is damaged, or another version of ironlaw wrote it ({why}); measure again: {HOST_AGAIN}") from None
+
+
+def op_rows() -> tuple[Row, ...]:
+    """Single operators that were timed on this machine's device; none where the evidence can't be read."""
+    from ironlaw.backends.rows import Row
+
+    try:
+        data = json.loads((evidence_folder() / "machine.json").read_text(encoding="utf-8"))["rows"]
+        rows = [Row.from_json(row) for row in data]
+    except (OSError, ValueError, LookupError, TypeError, IronlawError):
+        return ()
+    return tuple(row for row in rows if row.kind == "op" and row.busy_s and not row.error)
 
 
 def store_host(measured: Host) -> Path:

@@ -9,10 +9,12 @@ from typing import Any
 
 from ironlaw.backends import Backend, require
 from ironlaw.backends.kernel import Kernel
+from ironlaw.backends.rows import Row
 from ironlaw.backends.signatures import Signature
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.doubt import doubt
 from ironlaw.calibration.neighbours import Correction, Family
+from ironlaw.calibration.own_rows import OwnRows
 from ironlaw.calibration.stored_curves import arguments, host_json
 from ironlaw.engine.arrays import SCALARS, Number, is_array, largest, maximum, minimum, where
 from ironlaw.engine.device.compiler_rules import Rules
@@ -50,6 +52,7 @@ class Calibration:
     stand_in: float = 0.0  # sd of log(measured / curve) where a curve stands in for another; 0: not known
     families: Mapping[str, Family] = field(default_factory=dict)  # measured ops that are alike, and what the curves leave unexplained there
 
+    own: OwnRows | None = field(default=None, repr=False, compare=False)  # of a single machine of this model, which correct all the rest
     costs: dict[Any, tuple[Hardware, dict[Any, Cost]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  # what ops were found to cost
@@ -126,7 +129,8 @@ class Calibration:
             data, compute, floor, joint = (near.factor * points(term) for term in (data, compute, floor, joint))
             count = maximum(count + near.kernels, 1.0)
         doubted, scratch = doubt(op, self, kernels, signature, near), self.library.scratch(op, hardware, plan.lowering)
-        return Cost(data, compute, floor, count, self.launch(op, plan, count), joint, doubted, scratch)
+        cost = Cost(data, compute, floor, count, self.launch(op, plan, count), joint, doubted, scratch)
+        return self.own.corrected(op, cost, kernels, plan.lowering) if self.own else cost
 
     def parts(self, kernel: Kernel, kind: str) -> tuple[Number, Number, Number, Number]:
         """(data, compute, both as they overlap, total) in seconds for one launch. Far beyond its samples a curve may promise anything:
@@ -145,6 +149,14 @@ class Calibration:
         factor = where(larger, maximum(held, like / STRAYING), held) / time
         data, compute, overlap, total = (factor * points(part) for part in own)
         return data, compute, overlap, total
+
+    def given(self, rows: Sequence[Row], hardware: Hardware) -> Calibration:
+        """The same, corrected by rows of one machine of this model."""
+
+        def priced(op: Op) -> tuple[Cost, Sequence[Kernel]]:
+            return replace(self, own=None).fitted_cost(op, hardware, Plan()), self.library.lower(op, hardware, "eager")
+
+        return replace(self, own=OwnRows(tuple(rows), self.library, priced))
 
     def correction(self, op: Op, mode: str) -> Correction | None:
         """How far the curves are off for an op like this, from the measured ops nearest to it; None where there are none of its family."""
@@ -190,7 +202,9 @@ class Calibration:
         return self.library.launch(op, host, plan.lowering, kernels)
 
     def to_json(self) -> dict[str, Any]:
-        fields = {name: value for name, value in asdict(replace(self, families={})).items() if name not in ("families", "costs")}
+        fields = {
+            name: value for name, value in asdict(replace(self, families={}, own=None)).items() if name not in ("families", "own", "costs")
+        }
         fields["host"] = host_json(self.host)
         curves = {name: _finite(asdict(curve)) for name, curve in self.curves.items()}
         families = {name: family.to_json() for name, family in self.families.items()}

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 
 from ironlaw.backends import Backend, require
 from ironlaw.backends.kernel import Kernel
+from ironlaw.backends.rows import Row
+from ironlaw.calibration.kernel_laws import PUBLISHED, law
 from ironlaw.calibration.machine_calibration import Calibration
+from ironlaw.calibration.own_rows import OwnRows
 from ironlaw.calibration.transfer.chip_traits import Chip, chip, multiprocessors
-from ironlaw.calibration.transfer.families import PUBLISHED, law
 from ironlaw.calibration.transfer.power import as_tight
 from ironlaw.calibration.transfer.transfer_laws import Laws
 from ironlaw.engine.arrays import Number, largest, log2, maximum, minimum
@@ -60,6 +62,7 @@ class Transfer:
     compile_kernel_s: float = 0.0
     common: float = 1.0
     scatter: Mapping[str, Scatter] = field(default_factory=dict)
+    rows: OwnRows | None = field(default=None, repr=False, compare=False)  # of the machine itself, which correct all the rest
     costs: dict[Any, tuple[Hardware, dict[Any, Cost]]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -122,12 +125,23 @@ class Transfer:
 
     def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
         """An op's cost, never below what the datasheet allows."""
-        raw = replace(self.lawful_cost(op, hardware, plan), scratch=self.library.scratch(op, self.measured, plan.lowering))
+        raw = self.lawful_cost(op, hardware, plan)
+        if self.rows:
+            raw = self.rows.corrected(op, raw, self.library.lower(op, self.measured, plan.lowering), plan.lowering)
+        raw = replace(raw, scratch=self.library.scratch(op, self.measured, plan.lowering))
         if largest(points(raw.kernels)) == 0:
             return raw
         compute = maximum(points(raw.compute), points(least_arithmetic(op, hardware)))
         data = maximum(points(raw.data), points(transfer(op, hardware)))
         return replace(raw, data=data, compute=compute, joint=maximum(maximum(points(raw.work), data), compute))
+
+    def given(self, rows: Sequence[Row], hardware: Hardware) -> Transfer:
+        """The same, corrected by rows of the machine itself."""
+
+        def priced(op: Op) -> tuple[Cost, Sequence[Kernel]]:
+            return self.lawful_cost(op, hardware, Plan()), self.library.lower(op, self.measured, "eager")
+
+        return replace(self, rows=OwnRows(tuple(rows), self.library, priced))
 
     def lawful_cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
         """An op's cost by its kernels' laws, or carried over as a whole where the laws have none of its kernels to themselves."""

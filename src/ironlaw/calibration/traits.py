@@ -1,0 +1,37 @@
+"""An op as measured rows see it (`shared_errors.Trait`): what its predicted time is made of, and where it lies among its like."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ironlaw.backends.kernel import Kernel
+from ironlaw.backends.signatures import Signature
+from ironlaw.calibration.kernel_laws import law
+from ironlaw.calibration.shared_errors import Trait
+from ironlaw.engine.device.cost import Cost
+from ironlaw.engine.device.types import Op
+
+UNSURE = 1.0  # sd of an op of which nothing is known
+FLOPS_A_BYTE = 100.0  # at which either counts alike
+
+
+def trait(op: Op, cost: Cost, kernels: Sequence[Kernel], signature: Signature | None) -> Trait:
+    """Of an op whose sizes are plain numbers. The curve is that of the kernel that moves or computes most."""
+    leading = max(kernels, key=lambda k: float(k.count) * (float(k.data) + float(k.flops) / FLOPS_A_BYTE), default=None)
+    curve = leading.curve if leading else op.kind
+    sd = cost.doubt.sd if cost.doubt is not None and cost.doubt.known else UNSURE
+    family, place = (signature.family, signature.place) if signature else (f"{curve} curve", _sizes(leading))
+    return Trait(shares(cost), law(curve, op.dtype)[0], curve, family, tuple(float(v) for v in place), min(float(sd), UNSURE))
+
+
+def shares(cost: Cost) -> tuple[float, float, float]:
+    """Of the time: fixed cost, data, arithmetic; where the last two overlap, the longer one has more of it."""
+    floor, data, compute = float(cost.floor), float(cost.data), float(cost.compute)
+    whole = max(floor + float(cost.work), 1e-30)
+    moved = data * data / (data * data + compute * compute) if data or compute else 1.0
+    return floor / whole, moved * (1.0 - floor / whole), (1.0 - moved) * (1.0 - floor / whole)
+
+
+def _sizes(kernel: Kernel | None) -> tuple[float, ...]:
+    return tuple(math.log2(max(float(v), 1.0)) for v in (kernel.data, kernel.flops, kernel.rows, kernel.depth)) if kernel else (0.0,) * 4

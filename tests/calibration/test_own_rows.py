@@ -1,0 +1,90 @@
+"""Rows of one machine correct what is known of its model; they do not replace it."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ironlaw as il
+from ironlaw.backends.rows import Row
+from ironlaw.calibration import telling
+from ironlaw.calibration.shared_errors import SharedErrors, Trait
+
+H200 = il.hardware("h200_sxm")
+A100 = il.hardware("a100_80gb_sxm")
+COPIES = [Row(kind="op", op="copy", params={"numel": 2**n, "dtype": "fp16"}, busy_s=1.0, kernels=1) for n in range(18, 27)]
+
+
+def timed(model, machine, slower):
+    """Copies that take so many times what the model says."""
+    ops = [model.library.measured(row) for row in COPIES]
+    return [
+        replace(row, busy_s=slower * float(model.cost(op, machine, il.Plan()).device)) for row, op in zip(COPIES, ops, strict=True) if op
+    ]
+
+
+def trait(curve, size, sd=0.3):
+    return Trait((0.1, 0.9, 0.0), "stream", curve, curve, (size,), sd)
+
+
+@pytest.mark.parametrize(("machine", "prior"), [(H200, H200.calibration), (A100, A100.transfer)])
+def test_a_device_that_is_slower_is_predicted_slower_and_more_surely(machine, prior):
+    own = prior.given(timed(prior, machine, 1.3), machine)
+    (graph,) = (il.workload("gpt2", batch=4, seq=128),)
+    before = il.predict(graph, replace(machine, calibration=prior))
+    after = il.predict(graph, replace(machine, calibration=own))
+    assert 1.0 < after.busy_s / before.busy_s < 1.3  # products were not measured: they follow as far as they share the machine
+    op = prior.library.measured(COPIES[-1])  # beyond every cache
+    known, said = (model.cost(op, machine, il.Plan()) for model in (own, prior))
+    assert known.device / said.device == pytest.approx(1.3, rel=0.08)
+    assert known.doubt.sd < said.doubt.sd
+
+
+def test_without_rows_nothing_changes():
+    assert [v.tolist() for v in SharedErrors((), ()).at([trait("add", 20.0)])] == [[0.0], [0.3]]
+    none = H200.calibration.given([], H200)
+    graph = il.workload("mlp8_1024")
+    assert il.predict(graph, replace(H200, calibration=none)).busy_s == il.predict(graph, H200).busy_s
+
+
+def test_what_rows_say_fades_with_the_distance_and_what_they_leave_open_grows():
+    errors = SharedErrors(tuple(trait("add", float(n)) for n in range(18, 22)), (0.3,) * 4)
+    (same, far, other), sds = errors.at([trait("add", 20.0), trait("add", 60.0), trait("conv", 20.0)])
+    assert 0.25 < same <= 0.31 and 0 < other < far < same
+    assert sds[0] < sds[1] < sds[2] < 0.3
+
+
+def test_the_process_is_the_textbook_one():
+    """Conditional mean by the covariance's own blocks, solved whole."""
+    from ironlaw.calibration.shared_errors import OWN, REPEATS, covariance
+
+    rows, logs = [trait("add", 18.0), trait("add", 24.0)], np.array([0.0, 0.0])
+    mean, _ = SharedErrors(tuple(rows), tuple(logs)).at([trait("add", 20.0)])
+    assert mean[0] == 0.0
+    shared = covariance(rows, rows)
+    assert np.all(np.linalg.eigvalsh(shared + np.eye(2) * (OWN * 0.09 + REPEATS**2)) > 0) and shared[0, 1] == shared[1, 0]
+
+
+def test_one_odd_row_does_not_rule():
+    many = tuple(trait("add", 18.0 + n / 4) for n in range(20))
+    straight, bent = (SharedErrors(many, (*(0.1,) * 19, last)) for last in (0.1, math.log(30.0)))
+    near = [trait("add", 19.0)]
+    assert bent.at(near)[0][0] == pytest.approx(straight.at(near)[0][0], abs=0.05)
+
+
+def test_a_sweep_is_answered_as_its_points_are():
+    own = H200.calibration.given(timed(H200.calibration, H200, 1.3), H200)
+    machine = replace(H200, calibration=own)
+    sizes = np.array([64, 128, 256])
+    swept = il.predict(il.workload("gpt2", batch=1, seq=sizes), machine).busy_s
+    single = [il.predict(il.workload("gpt2", batch=1, seq=int(n)), machine).busy_s for n in sizes]
+    assert np.asarray(swept) == pytest.approx(single, rel=0.05)
+
+
+def test_the_first_cases_are_of_every_kind_and_the_next_where_the_time_is():
+    cases = [trait(kind, float(n)) for kind in ("add", "conv", "norm") for n in range(10, 20)]
+    first = telling.first_of_kinds(cases, [1.0] * len(cases))
+    assert {cases[i].curve for i in first[:3]} == {"add", "conv", "norm"} and len(first) == len(set(first)) == 9
+    chosen, sds = telling.order(cases, [trait("conv", 14.0), trait("add", 11.0)], [0.9, 0.1], [], 3)
+    assert cases[chosen[0]].curve == "conv" and sds == sorted(sds, reverse=True)
