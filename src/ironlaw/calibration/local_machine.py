@@ -25,7 +25,6 @@ from ironlaw.errors import BadRegistry, IronlawError
 if TYPE_CHECKING:
     from ironlaw.backends.rows import Row
     from ironlaw.calibration.machine_calibration import Calibration
-    from ironlaw.calibration.transfer.model import Transfer
     from ironlaw.engine.device.host import Host
 
 SLUG = "this_machine"
@@ -75,7 +74,7 @@ def noise_sd() -> float:
     return math.hypot(math.log(1.0 - min(max(taken, 0.0), MOST_TAKEN)), math.log1p(max(drift, 0.0)))
 
 
-def noisy(own: Calibration | Transfer, sd: float) -> Calibration | Transfer:
+def noisy(own: Calibration, sd: float) -> Calibration:
     """The same calibration with wider intervals: of models in every mode, and of launches."""
     from ironlaw.engine.device.intervals import HOST
     from ironlaw.engine.device.uncertainty import SURE

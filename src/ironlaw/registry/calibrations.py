@@ -12,7 +12,6 @@ from ironlaw.registry.loader import folder
 
 if TYPE_CHECKING:
     from ironlaw.calibration.machine_calibration import Calibration
-    from ironlaw.calibration.transfer.model import Transfer
 
 
 def calibration(slug: str) -> Calibration | None:
@@ -20,7 +19,7 @@ def calibration(slug: str) -> Calibration | None:
     return local_machine.calibration() if slug == local_machine.SLUG else _stored(slug)
 
 
-def with_scatter(own: Calibration | Transfer) -> tuple[Calibration | Transfer, str]:
+def with_scatter(own: Calibration) -> tuple[Calibration, str]:
     """The curves with how models scatter around them, and whose models: where none was measured here, those of a machine that runs the
     same library, or else of the one whose models came out worst."""
     if own.scatter:

@@ -11,19 +11,18 @@ from ironlaw.calibration import local_machine
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadRegistry, BadValue, IronlawError, UnknownName, unknown
-from ironlaw.registry.calibrations import with_scatter
+from ironlaw.registry.calibrations import calibration, with_scatter
 from ironlaw.registry.loader import folder, normal, read, slugs
 from ironlaw.registry.machine_files import load, text
 from ironlaw.registry.transfers import taught
 
 if TYPE_CHECKING:
     from ironlaw.calibration.machine_calibration import Calibration
-    from ironlaw.calibration.transfer.model import Transfer
 
 SERVER = "typical"  # the host that launches captured models, unless another is named
 COMPILED_ON = "h200_sxm"  # whose host stands for one that compiled no models
 BRIEFLY = f"measured briefly: its bandwidth and rates are this machine's, the rest is known from others; {local_machine.AGAIN}"
-CORRECTED = "corrected here: {what}, corrected by {count} operators that were measured on this machine"
+CORRECTED = "corrected here: ironlaw's evidence of the {what}, corrected by {count} operators that were measured on this machine"
 
 
 @cache
@@ -131,11 +130,11 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
     again = local_machine.AGAIN
     try:
         machine, curves = load(path), local_machine.calibration()
-        own: Calibration | Transfer | None = curves if curves and curves.backend == machine.backend else None
+        own = curves if curves and curves.backend == machine.backend else None
         caveats = machine.caveats if own is curves else (*machine.caveats, f"its stored curves are of another device; {again}")
         sold = text(path.name, read(path), "datasheet")  # the machine of the registry that it is, where its driver says so
         if curves is not None and own is curves and sold and curves.backend == registered(sold).backend:
-            machine, own, caveats = corrected(machine, curves, registered(sold), caveats)
+            own, caveats = corrected(machine, curves, registered(sold), caveats)
         if own is not None:
             own, whose = with_scatter(own)
             caveats = (*caveats, f"likely: no model was measured here, so models scatter as on {whose}") if whose else caveats
@@ -151,24 +150,13 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
         raise BadRegistry(str(error) if again in str(error) else f"{path} can't be used: {error}; or {again}") from None
 
 
-def corrected(
-    seen: Hardware, own: Calibration, sold: Hardware, caveats: tuple[str, ...]
-) -> tuple[Hardware, Calibration | Transfer, tuple[str, ...]]:
-    """A GPU of the registry that was measured here, operator by operator: what is known of its model, corrected by its own rows. Where its
-    model was never measured that is what other machines taught."""
-    from ironlaw.calibration.machine_calibration import Calibration
-    from ironlaw.calibration.transfer.model import Transfer
-
-    rows = local_machine.op_rows()
-    prior = sold.calibration
-    if prior is None and sold.taught is not None and rows:
-        seen = briefly_measured(seen, sold)
-        prior = seen.transfer
-    if not rows or not isinstance(prior, (Calibration, Transfer)):
-        return seen, own, caveats
+def corrected(seen: Hardware, own: Calibration, sold: Hardware, caveats: tuple[str, ...]) -> tuple[Calibration, tuple[str, ...]]:
+    """A GPU whose model the registry has curves of: those, corrected by the operators that were measured here."""
+    rows, prior = local_machine.op_rows(), calibration(sold.slug)
+    if not rows or prior is None:
+        return own, caveats
     known = replace(prior, host=own.host, graph_gap=own.graph_gap or prior.graph_gap)
-    words = CORRECTED.format(count=len(rows), what=f"ironlaw's evidence of the {sold.name}" if sold.calibration else "other machines")
-    return seen, known.given(rows, seen), (*caveats, words)
+    return known.given(rows, seen), (*caveats, CORRECTED.format(count=len(rows), what=sold.name))
 
 
 def briefly_measured(seen: Hardware, sold: Hardware) -> Hardware:
