@@ -65,7 +65,7 @@ def test_deeply_nested_json_is_no_export(client: TestClient):
     token = re.search(r'name="token" value="([^"]+)"', client.get("/").text)[1]
     origin = {"origin": "http://127.0.0.1:2718"}
     response = client.post("/do/import", data={"token": token}, files={"file": ("x.json", b"[" * 200_000)}, headers=origin)
-    assert response.status_code == 400 and "not JSON" in response.text
+    assert response.status_code == 400 and "read as JSON" in response.text
 
 
 def test_every_page_has_the_same_typeface_and_its_licence_comes_along():

@@ -295,7 +295,7 @@ def test_export_then_import_elsewhere(page: TestClient, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("content", "says"), [(b"", "choose a file"), (b"not json", "not JSON"), (b'{"a": 1}', "format"), (b"\xff\xfe\x00", "not JSON")]
+    ("content", "says"), [(b"", "choose a file"), (b"not json", "read as JSON"), (b'{"a": 1}', "format"), (b"\xff\xfe\x00", "read as JSON")]
 )
 def test_what_is_no_export_is_refused_beside_its_control(page: TestClient, content: bytes, says: str):
     response = act(page, "import", files={"file": ("e.json", content, "application/json")})
