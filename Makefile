@@ -27,7 +27,7 @@ POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgr
 ATTACK := chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest tests/attack
 # what each test took, and whether its folder keeps to its budget (tests/budget.toml)
 CPU_LOG := .pytest_cache/cpu_seconds.jsonl
-# what waits leaves its core to the others; beside more than two other processes a browser stalls. What is long begins first, and
+# what waits leaves its core to the other; beside more than one other command a browser stalls. What is long begins first, and
 # PyTorch's two workers end together
 TOGETHER := python3 scripts/side_by_side.py
 
@@ -47,7 +47,7 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@$(SETUP) torch
 	@$(SETUP) browser >/dev/null
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
-	@$(TOGETHER) --at-once 3 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(ATTACK)' '$(BIN)/pytest $(LABS)' \
+	@$(TOGETHER) --at-once 2 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(ATTACK)' '$(BIN)/pytest $(LABS)' \
 		'$(BIN)/pytest $(ASKED)' '$(BIN)/pytest $(SERVED)' '$(BIN)/pytest $(THE_REST)' '$(BIN)/pytest tests/slow' '$(POSTGRES)' '$(BIN)/pytest $(TWO) tests/torch'
 	@$(BIN)/python scripts/budget.py $(CPU_LOG)
 

@@ -321,5 +321,5 @@ def test_an_input_has_the_shape_of_the_call_even_where_the_first_op_reads_it_fla
 def test_dtypes_of_pytorch_are_formats():
     assert il.analyze("gpt2_layer", on="h100", dtype=torch.bfloat16).graph.dtype == "bf16"
     assert il.workload("gpt2", dtype=torch.float16).dtype == "fp16"
-    with pytest.raises(il.IronlawError, match="has its own number format"):
+    with pytest.raises(il.IronlawError, match="keeps its own number format"):
         il.analyze(torch.nn.Linear(8, 8), (torch.empty(4, 8),), on="h100", dtype=torch.bfloat16)
