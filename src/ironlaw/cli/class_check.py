@@ -19,7 +19,7 @@ def assign(args: argparse.Namespace) -> int:
     from ironlaw.files import output, replace_text
 
     if args.folder is None:
-        raise BadValue("which file says what you assign? Name it: ironlaw class assign labs.toml")
+        raise BadValue("which file holds the assignment? Name it: ironlaw class assign labs.toml")
     source = Path(args.folder)
     asked = assignment.from_toml(source)
     place = output(args.out or ASSIGNMENT, "the assignment", inputs=[source], accepts=lambda head: assignment.FORMAT.encode() in head)
@@ -27,7 +27,7 @@ def assign(args: argparse.Namespace) -> int:
     draw.heading("Assignment", asked.title)
     acts = {(1,): "Act I", (2,): "Act II", (1, 2): "both acts"}
     draw.table(["lab", "acts"], [(lab_names.name(one.slug), acts[one.acts]) for one in asked.labs], left=("lab", "acts"))
-    draw.say(f"Until {asked.until[:16].replace('T', ' ')} UTC." if asked.until else "There is no date.")
+    draw.say(f"Until {asked.until[:16].replace('T', ' ')} UTC." if asked.until else "There is no deadline.")
     draw.say(f"{args.out or ASSIGNMENT}: for `ironlaw site OUT --scorm FILE --assignment` and `ironlaw class check`.")
     return 0
 
@@ -37,7 +37,7 @@ def check(args: argparse.Namespace) -> int:
     from ironlaw.files import output, replace_text
 
     if args.folder is None:
-        raise BadValue("which folder holds the files that were handed in? Name it: ironlaw class check FOLDER --assignment assignment.json")
+        raise BadValue("which folder holds the hand-ins? Name it: ironlaw class check FOLDER --assignment assignment.json")
     if args.assignment is None:
         raise BadValue("`assignment` says what was asked for; name it: --assignment assignment.json")
     if not 0 < args.points <= 1e6:  # also not a number
