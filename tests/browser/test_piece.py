@@ -413,7 +413,7 @@ def test_the_next_step_of_a_turn_is_drawn_in_the_frame_of_its_key_and_so_is_the_
 
 
 def test_a_moving_dial_is_followed_without_transition_and_python_hears_when_it_rests(lab: Page):
-    """Answers that come close together are one movement; on a busy machine they may be long in coming, so the dial moves until they do."""
+    """Answers that come close together are one movement."""
     piece = terms_piece(lab)
     dial(lab, "batch").locator("input[type=range]").focus()
     piece.evaluate(
@@ -423,15 +423,15 @@ def test_a_moving_dial_is_followed_without_transition_and_python_hears_when_it_r
     lab.keyboard.press("ArrowRight")
     expect(lab.locator("#seen")).to_have_text("batch 2")
     expect(piece).to_have_attribute("data-first", "eased")  # one step alone is a change that is seen
-    piece.evaluate(
-        """e => new MutationObserver(() => { if (e.matches('.il-moving')) e.dataset.followed = 'yes'; })
-        .observe(e, { attributeFilter: ['class', 'data-seq'] })"""
+    piece.evaluate(  # from here on the page's clock is slow: on the busiest machine, too, answers come close together
+        """e => {
+            const now = performance.now.bind(performance), then = now();
+            performance.now = () => then + (now() - then) / 1000;
+            new MutationObserver(() => { if (e.matches('.il-moving')) e.dataset.followed = 'yes'; })
+            .observe(e, { attributeFilter: ['class', 'data-seq'] });
+        }"""
     )
-    for _ in range(200):
-        lab.keyboard.press("ArrowRight")
-        lab.keyboard.press("ArrowLeft")
-        if piece.get_attribute("data-followed"):
-            break
+    lab.keyboard.press("ArrowRight")
     expect(piece).to_have_attribute("data-followed", "yes")
     lab.keyboard.press("End")
     expect(lab.locator("#seen")).to_have_text("batch 256")  # the last turn, and nobody touches the dial any more
