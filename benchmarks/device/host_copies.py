@@ -1,4 +1,4 @@
-"""Copies between a GPU and its host: pinned and pageable memory, both ways, 4 KiB to 1 GiB.
+"""Copies between a GPU and its host: pinned and pageable memory, both ways, and to memory allocated for each copy, 4 KiB to 1 GiB.
 
     PYTHONPATH=src python3 benchmarks/device/host_copies.py --out DIR
 
@@ -11,7 +11,8 @@ import torch
 from gpu import clock, write
 
 METHOD = (
-    "One tensor of bytes copied between host and device by copy_(non_blocking=True); the host's is pinned (page-locked) or pageable. "
+    "One tensor of bytes copied between host and device by copy_(non_blocking=True); the host's is pinned (page-locked) or pageable; "
+    "fresh: tensor.cpu(), whose result is dropped when the next is there. "
     "wall_s: median of synchronised copies; piped_s: queued back to back. The first copy of each case is not counted."
 )
 CUDA = torch.cuda.is_available()
@@ -22,7 +23,12 @@ def row(size, direction, host):
     there = torch.zeros(size, dtype=torch.int8, device="cuda" if CUDA else "cpu")
     here = torch.zeros(size, dtype=torch.int8, pin_memory=CUDA and host == "pinned")
     target, source = (there, here) if direction == "to_device" else (here, there)
-    wall, piped = clock(lambda: target.copy_(source, non_blocking=True))
+    kept = []
+
+    def fresh():
+        kept[:] = [there.cpu()]
+
+    wall, piped = clock(fresh if host == "fresh" else lambda: target.copy_(source, non_blocking=True))
     params = {"bytes": size, "direction": direction, "host": host, "dtype": "int8"}
     return {"kind": "function", "name": "host_copy", "params": params, "mode": "eager", "wall_s": wall, "piped_s": piped}
 
@@ -32,11 +38,11 @@ def main():
     parser.add_argument("--out", required=True)
     out = parser.parse_args().out
     rows = []
-    for host in ("pinned", "pageable"):
-        for direction in ("to_device", "to_host"):
-            for size in SIZES:
-                rows.append(row(size, direction, host))
-                print(host, direction, size, f"{size / rows[-1]['piped_s'] / 1e9:.2f} GB/s", flush=True)
+    ways = [(host, direction) for host in ("pinned", "pageable") for direction in ("to_device", "to_host")]
+    for host, direction in [*ways, ("fresh", "to_host")]:
+        for size in SIZES:
+            rows.append(row(size, direction, host))
+            print(host, direction, size, f"{size / rows[-1]['piped_s'] / 1e9:.2f} GB/s", flush=True)
     write(f"{out}/host_copies.json", METHOD, rows)
 
 

@@ -10,7 +10,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicO
 from torch.utils import _pytree as pytree
 
 from ironlaw.engine.device import types
-from ironlaw.engine.device.host_links import LINE, LINK, PAGEABLE, PINNED, WAITS
+from ironlaw.engine.device.host_links import FRESH, KEPT_BY_ALLOCATOR, LINE, LINK, PAGEABLE, PINNED, WAITS
 from ironlaw.engine.device.work import EAGER, UNCOMPILED
 from ironlaw.tracing import source_lines
 from ironlaw.tracing.graph_breaks import VALUE
@@ -70,8 +70,8 @@ def read(recorder: Asker, func: Any, tensor: Tensor, name: str = "read") -> Tens
 
 
 def to_host(recorder: Asker, source: types.Tensor, name: str) -> None:
-    """A copy that the host waits for."""
-    attrs = {LINK: PAGEABLE, WAITS: True, LINE: source_lines.of_now(), UNCOMPILED: EAGER}
+    """A copy that the host waits for, into memory of its own."""
+    attrs = {LINK: FRESH if source.bytes >= KEPT_BY_ALLOCATOR else PAGEABLE, WAITS: True, LINE: source_lines.of_now(), UNCOMPILED: EAGER}
     recorder.write(
         "copy", recorder.unique(name), [source], [types.Tensor(recorder.unique(name), source.shape or (1,), source.dtype)], attrs
     )

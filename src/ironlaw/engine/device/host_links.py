@@ -17,19 +17,31 @@ from ironlaw.engine.device.uncertainty import Doubt
 from ironlaw.engine.device.work import op as make_op
 
 LINK, WAITS, LINE = "link", "waits", "line"
-PINNED, PAGEABLE = "pinned", "pageable"
-# Bytes per second and seconds before the first byte of a copy, either way, 4 MiB to 64 MiB: registry/evidence/h200_sxm/host_copies.json,
-# PCIe 5.0 x16. A GPU on an older bus copies slower from pinned memory; pageable memory is the host's to copy.
-RATES = {PINNED: 53e9, PAGEABLE: 13.6e9}
-SPREAD = {PINNED: 0.1, PAGEABLE: 0.25}  # sd of the logarithm: sizes within a row, and hosts of other speeds
-STARTS = {PINNED: 4.5e-6, PAGEABLE: 8e-6}
+# fresh: a result of more than an allocator keeps lies in pages that the system has yet to hand out and to clear
+PINNED, PAGEABLE, FRESH = "pinned", "pageable", "fresh"
+# Bytes per second and seconds before the first byte of a copy, either way, 4 MiB to 64 MiB (fresh: above what an allocator keeps), over
+# PCIe 5.0 x16: registry/evidence/h200_sxm/host_copies.json. Another wire sets another pace for pinned memory; pageable memory is the
+# host's to copy, up to that pace. Fresh pages were measured in a virtual machine, where the system is slow to hand them out.
+RATES = {PINNED: 53e9, PAGEABLE: 13.6e9, FRESH: 1.5e9}
+SPREAD = {PINNED: 0.1, PAGEABLE: 0.25, FRESH: 0.6}  # sd of the logarithm: sizes within a row, and hosts of other speeds
+STARTS = {PINNED: 4.5e-6, PAGEABLE: 8e-6, FRESH: 8e-6}
+MEASURED_OVER = 63e9  # bytes per second of that wire
+KEPT_BY_ALLOCATOR = 32 << 20  # bytes from which on malloc asks the system for pages, which it gives back when freed (glibc)
+    32 << 20
+)  # bytes from which on glibc's malloc asks the system for pages, and gives them back when freed (M_MMAP_THRESHOLD)
 
 
-def link_cost(op: Op, launch: float, fitted: bool) -> Cost:
+def rate(way: str, wire: float) -> float:
+    """Bytes per second of a long copy. `wire`: of the way between host and device, in one direction."""
+    pinned = RATES[PINNED] * wire / MEASURED_OVER
+    return pinned if way == PINNED else min(RATES[way], pinned)
+
+
+def link_cost(op: Op, wire: float, launch: float, fitted: bool) -> Cost:
     """`launch`: what the call costs the host, beside waiting. `fitted`: whether other ops say how sure they are; else this is a bound."""
     way = op.attrs[LINK]
     doubt = Doubt(SPREAD[way], f"copies from {way} memory") if fitted else None
-    return Cost(op.outputs[0].bytes / RATES[way], 0.0, STARTS[way], 1.0, launch, doubt=doubt)
+    return Cost(op.outputs[0].bytes / rate(way, wire), 0.0, STARTS[way], 1.0, launch, doubt=doubt)
 
 
 def without_waits(graph: Graph) -> Graph | None:

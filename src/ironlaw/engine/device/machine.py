@@ -35,6 +35,7 @@ SCHEDULES = (*DISPATCHES, "replayed")
 # strict: all in FP32; tf32: all that can be in TF32.
 FP32 = ("default", "strict", "tf32")
 NARROW = "tf32"
+HOST_WIRES, PCIE_5 = ("PCI Express", "NVLink-C2C"), 63e9  # what a link to the host is called; bytes per second of PCIe 5.0 x16
 LASTING = ("l1", "l2", "l3", "l4")  # caches that outlast a kernel; a GPU's registers and shared memory do not
 
 
@@ -119,6 +120,11 @@ class Hardware:
     def usable(self) -> Number:
         """Bytes that a model can use; whether something fits is judged by this."""
         return self.capacity - self.reserved
+
+    @property
+    def host_wire(self) -> float:
+        """Bytes per second to the host or back, by the wire's own rate; without a figure, that of most servers' GPUs today."""
+        return next((one.per_direction for one in self.links if one.name.startswith(HOST_WIRES)), PCIE_5)
 
     def peak(self, fmt: str, sparse: bool = False) -> Number:
         """Peak rate in FLOP/s for a number format; dense unless asked. A complex product counts as one but takes four real ones."""

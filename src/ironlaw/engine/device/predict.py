@@ -124,7 +124,7 @@ def _costs(graph: Graph, captured: Graph, hardware: Hardware, plan: Plan, model:
     for op in graph.ops:
         if LINK in op.attrs and hardware.dispatch == "queued":
             launch = float(hardware.launcher(plan).launch(op, plan.lowering, 1.0)) if plan.launch is None else plan.launch
-            costs.append(link_cost(op, launch, model is not None))
+            costs.append(link_cost(op, hardware.host_wire, launch, model is not None))
             continue
         if COLLECTIVE in op.attrs and (sent := _sent(op, hardware, plan, model)) is not None:
             costs.append(sent)
