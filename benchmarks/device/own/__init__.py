@@ -16,16 +16,21 @@ from own import (
     audio,
     bonds,
     cells,
+    choices,
     control,
+    crowds,
     fields,
     filters,
     generative,
     graphs,
     grids,
+    growth,
+    hearing,
     joints,
     language,
     lenses,
     markets,
+    matter,
     motion,
     moves,
     noise,
@@ -34,11 +39,14 @@ from own import (
     players,
     ranking,
     rays,
+    readers,
     recommenders,
     scenes,
     scribes,
     sensing,
     sequences,
+    sights,
+    solids,
     sounds,
     statespaces,
     streams,
@@ -53,7 +61,7 @@ from own import (
 )
 from own.listing import MODELS
 
-__all__ = ["MODELS", "adapted", "applied", "audio", "bonds", "build", "call_of", "cells", "control", "fields", "filters", "generative", "graphs", "grids", "joints", "language", "lenses", "markets", "motion", "moves", "noise", "papers", "physics", "players", "ranking", "rays", "recommenders", "scenes", "scribes", "sensing", "sequences", "sounds", "statespaces", "step_of", "streams", "surfaces", "tables", "tokens", "views", "vision", "voices", "wagers", "writers"]  # fmt: skip
+__all__ = ["MODELS", "adapted", "applied", "audio", "bonds", "build", "call_of", "cells", "choices", "control", "crowds", "fields", "filters", "generative", "graphs", "grids", "growth", "hearing", "joints", "language", "lenses", "markets", "matter", "motion", "moves", "noise", "papers", "physics", "players", "ranking", "rays", "readers", "recommenders", "scenes", "scribes", "sensing", "sequences", "sights", "solids", "sounds", "statespaces", "step_of", "streams", "surfaces", "tables", "tokens", "views", "vision", "voices", "wagers", "writers"]  # fmt: skip
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
