@@ -27,6 +27,7 @@ from profile_rows import EVIDENCE, row  # noqa: E402
 import ironlaw as il  # noqa: E402
 from ironlaw.backends.cuda import CONVOLUTIONS  # noqa: E402
 from ironlaw.backends.cuda.lowering import GRADIENTS  # noqa: E402
+from ironlaw.backends.evidence_moves import captured_params  # noqa: E402
 from ironlaw.backends.evidence_ops import OPS  # noqa: E402
 from ironlaw.engine.device.lower_bound import least  # noqa: E402
 from ironlaw.engine.device.work import category  # noqa: E402
@@ -130,13 +131,8 @@ def ops_of(call, name, args):
 
 
 def params(op):
-    """An op as a row holds it."""
-    narrowed = op.kind in CONVOLUTIONS and op.inputs[0].dtype == "fp32"
-    sides = {
-        side: [["tf32" if narrowed else t.dtype, t.role if t.role == "weight" else "activation", *t.shape] for t in tensors]
-        for side, tensors in (("inputs", op.inputs), ("outputs", op.outputs))
-    }
-    return {"kind": op.kind, **sides, "attrs": dict(op.attrs), "dtype": "tf32" if narrowed else op.dtype}
+    """An op as a row holds it; convolutions of FP32 tensors run in TF32."""
+    return captured_params(op, "tf32" if op.kind in CONVOLUTIONS and op.inputs[0].dtype == "fp32" else "")
 
 
 def whole_rows(seen, kernels):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ironlaw.engine.device.types import Op, Tensor
-from ironlaw.engine.device.work import op
+from ironlaw.engine.device.work import UNCOMPILED, op
 
 Params = Mapping[str, Any]
 
@@ -98,6 +98,17 @@ def _captured(p: Params) -> Op:
 def _frozen(value: Any) -> Any:
     """As capture has it, before it was stored: a list was a tuple."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def captured_params(one: Op, dtype: str = "") -> dict[str, Any]:
+    """The same the other way round: an op as a `captured` row holds it. `dtype`: what its FP32 tensors are computed in, where that is
+    another format."""
+
+    def side(tensors: Sequence[Tensor]) -> list[list[Any]]:
+        return [[dtype or t.dtype, t.role if t.role == "weight" else "activation", *t.shape] for t in tensors]
+
+    attrs = {name: value for name, value in one.attrs.items() if name != UNCOMPILED}
+    return {"kind": one.kind, "inputs": side(one.inputs), "outputs": side(one.outputs), "attrs": attrs, "dtype": dtype or one.dtype}
 
 
 # ---- convolutions of other ranks, in the shapes of an image: a line is one row, a volume's frames lie below each other

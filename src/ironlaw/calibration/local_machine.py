@@ -3,7 +3,7 @@
     hardware/this_machine.toml        its figures, in the grammar of registry/hardware (`registry.machines` reads them)
     calibration/this_machine.json     the curves fitted to it
     host/this_machine.json            what launching costs its processor, where that was measured apart
-    evidence/this_machine/*.json      what was measured (registry/evidence/FORMAT.md)
+    evidence/this_machine/*.json      what was measured (registry/evidence/FORMAT.md); operators.json: those of models
 
 Another process may measure again at any time: what was read is kept only as long as the files are the same. What curves are made of is
 imported when there are some: every page and command looks here, and most machines were not measured.
@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ironlaw import home
 from ironlaw.errors import BadRegistry, IronlawError
@@ -35,6 +35,7 @@ MOST_TAKEN = 0.5  # of the processors, where the evidence does not say how much:
 AGAIN = "run `ironlaw measure` to measure this machine again"
 FIRST = "this machine was not measured yet; run `ironlaw measure` first (about a minute), then ask again"
 FIRST_HOST = "what launching costs here was not measured yet; run `ironlaw measure --host` first (seconds), then ask again"
+MACHINE, OPERATORS = "machine.json", "operators.json"  # evidence of the suite, and of models' own operators
 KINDS = ("hardware", "box", "host", "price")  # of which a user may have files of their own (registry/own_files.py)
 Stamp = tuple[tuple[str, int, int, int], ...]
 
@@ -67,7 +68,7 @@ def noise_sd() -> float:
     """What a busy machine adds to the sd of the logarithm of every time, by the noise that its evidence keeps: work that gets a share
     s less of the processors takes up to 1 / (1 - s) times as long, and the reference's own drift comes on top."""
     try:
-        noise = json.loads((evidence_folder() / "machine.json").read_text(encoding="utf-8"))["noise"]
+        noise = json.loads((evidence_folder() / MACHINE).read_text(encoding="utf-8"))["noise"]
         taken, drift = (float(noise.get("others", 0.0)) + float(noise.get("stolen", 0.0)), float(noise.get("drift", 0.0)))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         taken, drift = MOST_TAKEN, 0.0  # all that is known is that it was busy
@@ -97,7 +98,7 @@ def stamp(*paths: Path) -> Stamp:
 def state() -> Stamp:
     """The stamp of all that `hardware` reads, the user's own files included: for callers that keep what they built from it."""
     try:
-        return stamp(figures(), curves(), launcher(), *(path for kind in KINDS for path in own_files(kind)))
+        return stamp(figures(), curves(), launcher(), evidence_folder() / OPERATORS, *(path for kind in KINDS for path in own_files(kind)))
     except IronlawError:  # no home is known
         return ()
 
@@ -147,15 +148,35 @@ def _host(path: Path, _: Stamp) -> Host:
 
 
 def op_rows() -> tuple[Row, ...]:
-    """Single operators that were timed on this machine's device; none where the evidence can't be read."""
+    """Single operators that were timed on this machine's device, the suite's and those of models; none where the evidence can't be read."""
+    return (*_op_rows(MACHINE), *model_rows())
+
+
+def model_rows() -> tuple[Row, ...]:
+    """Operators of models that were timed here (`ironlaw measure --for`), on the device that is `this` now."""
+    return _op_rows(OPERATORS) if _device_of(OPERATORS) == _device_of(MACHINE) else ()
+
+
+def _op_rows(name: str) -> tuple[Row, ...]:
     from ironlaw.backends.rows import Row
 
     try:
-        data = json.loads((evidence_folder() / "machine.json").read_text(encoding="utf-8"))["rows"]
-        rows = [Row.from_json(row) for row in data]
+        rows = [Row.from_json(row) for row in _evidence(name)["rows"]]
     except (OSError, ValueError, LookupError, TypeError, IronlawError):
         return ()
-    return tuple(row for row in rows if row.kind == "op" and row.busy_s and not row.error)
+    return tuple(row for row in rows if row.kind == "op" and (row.busy_s or row.wall_s) and not row.error)
+
+
+def _device_of(name: str) -> tuple[str, str]:
+    try:
+        about = _evidence(name)["machine"]
+        return str(about["backend"]), str(about.get("gpu") or about["cpu"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, IronlawError):
+        return "", ""
+
+
+def _evidence(name: str) -> Any:
+    return json.loads((evidence_folder() / name).read_text(encoding="utf-8"))
 
 
 def store_host(measured: Host) -> Path:

@@ -34,16 +34,16 @@ class OwnRows:
 
     @cached_property
     def errors(self) -> SharedErrors:
-        traits, logs = [], []
+        known: dict[str, tuple[Trait, float]] = {}  # of one op that was timed again the newest row counts
         for row in self.rows:
-            op = self.library.measured(row)
-            if op is None or not row.busy_s:
+            op, seconds = self.library.measured(row), row.wall_s if self.library.dispatch == "synchronous" else row.busy_s
+            if op is None or not seconds:
                 continue
             cost, kernels = self.priced(op)
             if kernels and float(cost.device) > 0.0:
-                traits.append(trait(op, cost, kernels, self.library.signature(op, "eager")))
-                logs.append(math.log(row.busy_s / float(cost.device)))
-        return SharedErrors(tuple(traits), tuple(logs))
+                seen = trait(op, cost, kernels, self.library.signature(op, "eager"))
+                known[seen.op] = seen, math.log(seconds / float(cost.device))
+        return SharedErrors(tuple(seen for seen, _ in known.values()), tuple(log for _, log in known.values()))
 
     def corrected(self, op: Op, cost: Cost, kernels: Sequence[Kernel], mode: str) -> Cost:
         """The cost times what the rows say of ops like this, and as sure as they make it."""

@@ -39,6 +39,7 @@ class Trait:
     family: str
     place: tuple[float, ...]  # among its family: logarithms of sizes to the base of 2
     sd: float  # of log(measured / predicted), as the prediction has it
+    op: str = ""  # which op it is, where that is known: the same op has its own part in common too
 
 
 class Side:
@@ -50,6 +51,7 @@ class Side:
         self.scale = np.array([min(max(t.sd, NARROWEST), WIDEST) for t in traits])
         self.shares = np.array([t.shares for t in traits])
         self.laws, self.curves = (np.array([getattr(t, name) for t in traits]) for name in ("law", "curve"))
+        self.ops = np.array([hash(t.op) if t.op else 0 for t in traits])
         members: dict[str, list[int]] = {}
         for i, trait in enumerate(traits):
             members.setdefault(trait.family, []).append(i)
@@ -70,18 +72,23 @@ class SharedErrors:
         own = np.array([t.sd for t in traits])
         if not self.rows:
             return np.zeros(len(traits)), own
-        weights, half = self._solved
+        weights, half, noise = self._solved
         side = Side(traits)
-        shared = between(side, self._side)
-        whole, alone = _whole(side), OWN * side.scale**2
-        left = np.maximum(whole - ((shared @ half.T) ** 2).sum(1), 0.0)
-        return shared @ weights, own * np.sqrt((left + alone) / (whole + alone))
+        alone = OWN * side.scale**2
+        same = _same(side, self._side)
+        known = same * (noise - REPEATS**2)  # what a row has to itself is known of the very op that was timed
+        measured = same.any(1)
+        shared = between(side, self._side) + known
+        whole = _whole(side) + alone
+        before = np.where(measured, whole - alone + known.max(1), whole)
+        left = np.maximum(before - ((shared @ half.T) ** 2).sum(1), REPEATS**2)
+        return shared @ weights, own * np.sqrt(np.minimum(left / whole, 1.0))
 
     def left_out(self) -> tuple[Any, Any]:
         """Each row as the others predict it: what is left of its logarithm, and how sure the others are."""
         import numpy as np
 
-        weights, half = self._solved
+        weights, half, _ = self._solved
         diagonal = (half**2).sum(0)
         return weights / diagonal, np.sqrt(1.0 / diagonal)
 
@@ -90,8 +97,8 @@ class SharedErrors:
         return Side(self.rows)
 
     @cached_property
-    def _solved(self) -> tuple[Any, Any]:
-        """What each row weighs, and the inverse of the lower factor of all covariances."""
+    def _solved(self) -> tuple[Any, Any, Any]:
+        """What each row weighs, the inverse of the lower factor of all covariances, and what each has to itself."""
         import numpy as np
 
         shared, logs = between(self._side, self._side), np.array(self.logs)
@@ -101,11 +108,18 @@ class SharedErrors:
             odd = (logs - shared @ weights) ** 2 / alone
             noise = alone * (FREEDOM + odd) / (FREEDOM + 1.0)
         half = np.linalg.inv(np.linalg.cholesky(shared + np.diag(noise)))
-        return half.T @ (half @ logs), half
+        return half.T @ (half @ logs), half, noise
 
 
 def covariance(some: Sequence[Trait], others: Sequence[Trait]) -> Any:
-    return between(Side(some), Side(others))
+    """What ops have in common; of an op with itself all of it."""
+    a, b = Side(some), Side(others)
+    return between(a, b) + OWN * _same(a, b) * a.scale[:, None] * b.scale[None, :]
+
+
+def _same(a: Side, b: Side) -> Any:
+    """Where both are one op."""
+    return (a.ops[:, None] == b.ops[None, :]) & (a.ops != 0)[:, None]
 
 
 def between(a: Side, b: Side) -> Any:

@@ -9,8 +9,10 @@ from ironlaw.backends.kernel import Kernel
 from ironlaw.backends.signatures import Signature
 from ironlaw.calibration.kernel_laws import law
 from ironlaw.calibration.shared_errors import Trait
+from ironlaw.engine.arrays import is_array
 from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.types import Op
+from ironlaw.engine.device.work import UNCOMPILED
 
 UNSURE = 1.0  # sd of an op of which nothing is known
 FLOPS_A_BYTE = 100.0  # at which either counts alike
@@ -22,7 +24,18 @@ def trait(op: Op, cost: Cost, kernels: Sequence[Kernel], signature: Signature | 
     curve = leading.curve if leading else op.kind
     sd = cost.doubt.sd if cost.doubt is not None and cost.doubt.known else UNSURE
     family, place = (signature.family, signature.place) if signature else (f"{curve} curve", _sizes(leading))
-    return Trait(shares(cost), law(curve, op.dtype)[0], curve, family, tuple(float(v) for v in place), min(float(sd), UNSURE))
+    which = f"{curve} {known}" if (known := identity(op)) else ""
+    return Trait(shares(cost), law(curve, op.dtype)[0], curve, family, tuple(float(v) for v in place), min(float(sd), UNSURE), which)
+
+
+def identity(op: Op) -> str:
+    """The same for ops that are alike in all that their time depends on, whatever they are called; nothing for several
+    in one, nor where sizes are swept."""
+    tensors = [(t.dtype, t.role == "weight", t.shape) for t in (*op.inputs, *op.outputs)]
+    if "parts" in op.attrs or any(is_array(*shape) for _, _, shape in tensors):
+        return ""
+    attrs = sorted((name, repr(value)) for name, value in op.attrs.items() if name != UNCOMPILED)
+    return repr((op.kind, op.dtype, tensors, attrs))
 
 
 def shares(cost: Cost) -> tuple[float, float, float]:

@@ -24,7 +24,7 @@ from ironlaw.measure.machine.datasheet import Figures
 from ironlaw.measure.machine.keep import Kept, as_evidence, keep, read_figures, refuse_if_noisy
 from ironlaw.measure.machine.machine_sizes import QUICK, SHORT
 from ironlaw.measure.noise import Noisy, settled
-from ironlaw.measure.progress_lines import within
+from ironlaw.measure.progress_lines import Progress, within
 from ironlaw.measure.software_host import SLUG
 from ironlaw.measure.suites.cuda.parts import PARTS
 
@@ -34,6 +34,7 @@ ironlaw measure --host
 ironlaw measure --trace trace.json
 ironlaw measure resnet50 --batch 1
 ironlaw measure model.py:net --input 8x3x224x224
+ironlaw measure --for model.py:net
 """
 QUIET = 10.0  # seconds to wait for other processes to finish
 WIDE = 0.35  # share of the bar that the quick part takes when the wide sweep follows
@@ -64,10 +65,16 @@ def add(parser: Parser) -> None:
         metavar="FILE.py:NAME",
         help="read batches from this loader only: how many samples per second it gives (--seconds N, default 5)",
     )
+    parser.add_argument(
+        "--for",
+        dest="model",
+        metavar="TARGET",
+        help="spend a minute on the operators of one model (NAME, PATH.py:NAME or hf:CONFIG), so that `--on this` predicts it by them",
+    )
     parser.add_argument("--device", metavar="DEVICE", type=checked(_device), help=f"{', '.join(KINDS)}; default: the fastest here")
     parser.add_argument("--force", dest="noisy", action="store_true", help="store the result even if the machine was busy, marked as noisy")
     parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE, and don't store the machine as `this`")
-    parser.add_argument("--seconds", metavar="N", type=number, help="with --full or a TARGET: how long to measure")
+    parser.add_argument("--seconds", metavar="N", type=number, help="with --full, --for or a TARGET: how long to measure")
     parser.add_argument("--part", metavar="PART,…", help=f"with --full on CUDA: only these parts of {', '.join(PARTS)}")
     add_json(parser)
     measure_model.add(parser)
@@ -88,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
         from ironlaw.cli import measure_trace
 
         return measure_trace.run(args)
+    if args.model:
+        return _for_model(args)
     if args.host:
         from ironlaw.cli import measure_host
 
@@ -122,6 +131,23 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _for_model(args: argparse.Namespace) -> int:
+    from ironlaw.cli import measure_for  # PyTorch's part, which a machine with NumPy alone does without
+
+    for name in ("target", "short", "full", "part", "out", "mode"):
+        if getattr(args, name):
+            what = args.target if name == "target" else f"--{name}"
+            raise BadValue(f"{what} and --for can't be combined; leave one of them out")
+    return measure_for.run(args, measure_and_keep)
+
+
+def measure_and_keep(args: argparse.Namespace, device: Device, progress: Progress) -> None:
+    """The quick measurement of the machine, stored as `this`."""
+    _wait(args, progress)
+    result = characterise(device, QUICK, progress)
+    keep(result, read_figures(result, device), device, args.noisy)
+
+
 def _parts(device: Device, args: argparse.Namespace) -> tuple[str, ...]:
     """The parts of the wide sweep to run; an impossible one is reported before anything is measured."""
     from ironlaw.measure.suites.suite_sweep import chosen_parts
@@ -129,7 +155,7 @@ def _parts(device: Device, args: argparse.Namespace) -> tuple[str, ...]:
     return chosen_parts(device, args.part)
 
 
-def _wait(args: argparse.Namespace, meter: ProgressBar) -> None:
+def _wait(args: argparse.Namespace, meter: Progress) -> None:
     """Better to say at once that the machine is busy than after a minute."""
     noise = settled(
         0.5 if args.noisy else QUIET, lambda share: meter(0.0, f"waiting for a quiet moment: others take {share:.0%} of the processors")

@@ -59,6 +59,43 @@ class MeasureTraceJson(TypedDict):
     stored: Sequence[str]
 
 
+class MeasuredOperator(TypedDict):
+    kind: str
+    count: Annotated[int, "how often it occurs in the model"]
+    share: Annotated[float, "of the model's predicted time"]
+    predicted_s: float
+    measured_s: float
+
+
+class PredictedTime(TypedDict):
+    seconds: float
+    busy_s: Annotated[float, "the device's part"]
+    interval: Annotated[Sequence[float | None], "four runs in five"]
+
+
+class AnotherMinute(TypedDict):
+    """The average sd of log(measured / predicted) of the model's operators, now and after as much time again"""
+
+    now: float
+    then: float
+
+
+class MeasureForJson(TypedDict):
+    """What `ironlaw measure --for TARGET --json` writes"""
+
+    target: str
+    before: PredictedTime
+    after: PredictedTime
+    operators: Annotated[Sequence[MeasuredOperator], "those that were measured"]
+    found: Annotated[int, "how many different operators the model has"]
+    share: Annotated[float, "of the model's predicted time that was measured"]
+    failed: Annotated[dict[str, str], "kinds that can't be called alone here, and why"]
+    disturbed: Annotated[int, "left out because other processes used the machine"]
+    another_minute: Annotated[AnotherMinute | None, "null where all were measured"]
+    interrupted: bool
+    stored: str
+
+
 class MeasureLoaderJson(TypedDict):
     """What `ironlaw measure --loader FILE.py:NAME --json` writes"""
 

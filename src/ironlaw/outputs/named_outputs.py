@@ -34,6 +34,7 @@ DOCUMENTS: dict[str, type] = {
     "levers/1": law.LeversJson,
     "machines/1": registry.MachinesJson,
     "measure/1": measurement.MeasureJson,
+    "measure-for/1": measurement.MeasureForJson,
     "measure-host/1": measurement.MeasureHostJson,
     "measure-loader/1": measurement.MeasureLoaderJson,
     "measure-model/1": measurement.MeasureModelJson,

@@ -23,6 +23,7 @@ SERVER = "typical"  # the host that launches captured models, unless another is 
 COMPILED_ON = "h200_sxm"  # whose host stands for one that compiled no models
 BRIEFLY = f"measured briefly: its bandwidth and rates are this machine's, the rest is known from others; {local_machine.AGAIN}"
 CORRECTED = "corrected here: ironlaw's evidence of the {what}, corrected by {count} operators that were measured on this machine"
+OWN_ROWS = "its curves, corrected by {count} operators of models that were measured on this machine"
 
 
 @cache
@@ -135,6 +136,9 @@ def _local(path: Path, _: local_machine.Stamp) -> Hardware:
         sold = text(path.name, read(path), "datasheet")  # the machine of the registry that it is, where its driver says so
         if curves is not None and own is curves and sold and curves.backend == registered(sold).backend:
             own, caveats = corrected(machine, curves, registered(sold), caveats)
+        elif own is not None and (rows := local_machine.model_rows()):
+            own = own.given(rows, machine)
+            caveats = (*caveats, OWN_ROWS.format(count=len(rows)))
         if own is not None:
             own, whose = with_scatter(own)
             caveats = (*caveats, f"likely: no model was measured here, so models scatter as on {whose}") if whose else caveats

@@ -15,6 +15,7 @@ from ironlaw.tracing import origins
 from ironlaw.tracing.target import in_one_line
 
 if TYPE_CHECKING:
+    from ironlaw.tracing.recorder import Heard
     from ironlaw.tracing.rehearsal import Rehearsal
 
 
@@ -56,8 +57,10 @@ def captured(
     progress: Callable[[int], None] | None = None,
     changes: Collection[str] = (),
     before: Rehearsal | None = None,
+    heard: Heard | None = None,
 ) -> Graph:
-    """`capture`, and the same again: `before` holds what an earlier capture of the same step has found out."""
+    """`capture`, and the same again: `before` holds what an earlier capture of the same step has found out; `heard` is handed every call
+    that ops are written down for."""
     try:
         import torch
     except ImportError:
@@ -82,7 +85,7 @@ def captured(
     module_or_fn = unwrapped(module_or_fn)
     before = before or Rehearsal()
     while True:
-        recorder = Recorder(progress)
+        recorder = Recorder(progress, heard)
         fakes = Fakes(recorder)
         try:
             if training:

@@ -32,6 +32,7 @@ from ironlaw.tracing.traced_values import Values
 from ironlaw.tracing.translate import translate
 
 SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fake tensor does not mind, a real one does
+Heard = Callable[["Recorder", Any, Any, Any], None]
 BEGIN = str(Path(__file__).with_name("fake_run.py"))  # whose functions run the model
 DEVICE = torch.ops.prim.device.default
 RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "native_dropout", "exponential")
@@ -50,8 +51,9 @@ class Recorder(TorchDispatchMode):
     def _should_skip_dynamo(cls) -> bool:
         return False  # Dynamo's guard around every call of ours costs as much as the call; `as_if_real` keeps Dynamo away
 
-    def __init__(self, progress: Callable[[int], None] | None = None) -> None:
+    def __init__(self, progress: Callable[[int], None] | None = None, heard: Heard | None = None) -> None:
         super().__init__()
+        self.heard = heard  # is handed every call that ops are written down for
         self.ops: list[Op] = []
         self.calls: list[tuple[str, int]] = []  # for each op the ATen call that it came from: its name and number
         self.call = ("", 0)
@@ -222,6 +224,8 @@ class Recorder(TorchDispatchMode):
             self.made(t, label if i == 0 else f"{label}:{i}", "cache" if cached else "activation")
         outputs = [self.tensor(t) for t in targets]
         if not self.rehearsing:
+            if self.heard is not None:
+                self.heard(self, func, args, kwargs)
             named = self.arguments(func, schema_info, args, kwargs)
             call = Call(rule_of(func, name, tensors_in, tensors_out), inputs, outputs, named, self.tensor, inplace)
             self.write_all(label, call, tensors_in, tensors_out, stored)

@@ -52,6 +52,10 @@ class Cpu(Backend):
         """Compiled, nothing of the model's own code is left around the loops; entering them all is paid once."""
         return host.default if mode == "eager" else 0.0
 
+    def measured(self, row: Row) -> Op | None:
+        """A call is the work: what was timed from outside."""
+        return _op_of(row) if row.kind == "op" and row.op in OPS and row.wall_s and not row.error else None
+
     def samples(self, rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
         """One kernel for each call, timed from outside. Of a compiled call only the loop counts."""
         rows = list(rows)

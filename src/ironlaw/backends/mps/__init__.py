@@ -45,6 +45,9 @@ class Mps(Backend):
             return (Kernel(op.kind, op.work.bytes, rows=rows),)
         return (Kernel(op.kind, op.work.bytes),)
 
+    def measured(self, row: Row) -> Op | None:
+        return OPS[row.op](row.params) if row.kind == "op" and row.op in OPS and row.busy_s and not row.error else None
+
     def samples(self, rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
         rows = list(rows)
         launches = [row.wall_s for row in rows if row.kind == "launch" and row.op in PLAIN and row.wall_s]

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironlaw import home
+from ironlaw.backends.rows import Row
+from ironlaw.calibration import local_machine
 from ironlaw.calibration.local_fit import fit
 from ironlaw.calibration.local_machine import NOISY, store_curves
 from ironlaw.measure.devices.device import Device
-from ironlaw.measure.evidence_file import text, today
+from ironlaw.measure.evidence_file import text, today, write
 from ironlaw.measure.machine import datasheet
 from ironlaw.measure.machine.characterise import Characterisation
 from ironlaw.measure.machine.datasheet import Figures
 from ironlaw.measure.noise import Noisy, busy_words
-from ironlaw.measure.software_host import SLUG
+from ironlaw.measure.software_host import SLUG, software
 
 if TYPE_CHECKING:
     from ironlaw.engine.device.machine import Hardware
@@ -96,6 +99,16 @@ def keep(result: Characterisation, figures: Figures, device: Device, force: bool
         store_curves(fitted)
         final = home.replace_text(home.path("hardware", f"{SLUG}.toml"), written)
     return Kept(place, final, tuple(sorted(fitted.curves)) if fitted else (), registered_as(result))
+
+
+def keep_operators(rows: Sequence[Row], device: Device, method: str) -> Path:
+    """Add operators of a model to those of this machine. What was timed again replaces what there was."""
+    fresh = {json.dumps(row.params, sort_keys=True) for row in rows}
+    kept = [row for row in local_machine.model_rows() if json.dumps(row.params, sort_keys=True) not in fresh]
+    about = device.machine() | {"library": device.library, "threads": device.threads()}
+    with uninterrupted():
+        place = home.path("evidence", SLUG, local_machine.OPERATORS)
+        return write(place, machine=about, software=software(), method=method, rows=[*kept, *rows])
 
 
 @contextmanager
