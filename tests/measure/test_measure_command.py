@@ -57,6 +57,16 @@ def test_the_machine_is_measured_told_and_stored(here, capsys, ironlaw_home):
     assert (ironlaw_home / "evidence/this_machine/machine.json").exists()
 
 
+def test_one_of_several_gpus_is_named(here, capsys, monkeypatch):
+    asked = []
+    monkeypatch.setattr(command, "choose", lambda kind: asked.append(kind) or here.device)
+    gpu = {"hardware": "this_machine", "backend": "cuda", "gpu": "NVIDIA H200", "sms": 132, "cores": 8, "device": "cuda:1"}
+    monkeypatch.setattr(here.device, "machine", lambda: gpu)
+    code, out, _ = ran(capsys, "--short", "--device", "cuda:1")
+    assert code == 0 and asked == ["cuda:1"] and "cuda:1" in out
+    assert hardware("this").name == "This machine: NVIDIA H200, cuda:1"
+
+
 def test_json(here, capsys):
     code, out, _ = ran(capsys, "--short", "--json")
     told = json.loads(out)
@@ -111,6 +121,8 @@ def test_ctrl_c_leaves_nothing_and_is_130(here, capsys, ironlaw_home, monkeypatc
         (("--short", "--full"), "give one of them"),
         (("--seconds", "3"), "--full or a TARGET"),
         (("--device", "tpu"), "cpu, cuda, mps"),
+        (("--device", "cuda:x"), "'cuda:x' is not a valid device"),
+        (("--device", "mps:1"), "with several GPUs cuda:0, cuda:1"),
         (("resnet50", "--short"), "leave it out"),
         (("resnet50", "--part", "ops"), "--part is for measuring the machine; leave it out"),
         (("--part", "ops"), "give --full too"),

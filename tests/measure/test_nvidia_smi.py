@@ -28,6 +28,13 @@ def test_power(monkeypatch):
     assert nvidia_smi.power_limit() is None
 
 
+def test_one_of_several_gpus_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(nvidia_smi, "output_of", lambda *words: asked.append(words) or "350.00")
+    assert nvidia_smi.power_limit("GPU-1f2e") == 350
+    assert asked == [("nvidia-smi", "--query-gpu=power.limit", "--format=csv,noheader,nounits", "--id=GPU-1f2e")]
+
+
 def test_without_nvidia_smi_nothing_is_reported(monkeypatch):
     monkeypatch.setattr(nvidia_smi, "output_of", lambda *_: "")
     assert nvidia_smi.clock_notes() == ["nvidia-smi reports no clocks here"]

@@ -16,7 +16,7 @@ from ironlaw.cli.show import draw
 from ironlaw.cli.show.measured_machine import as_json, report
 from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.errors import BadValue
-from ironlaw.measure.devices.choice import choose
+from ironlaw.measure.devices.choice import choose, named
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.devices.device_kinds import KINDS
 from ironlaw.measure.machine.characterise import Characterisation, characterise, with_rows
@@ -71,7 +71,12 @@ def add(parser: Parser) -> None:
         metavar="TARGET",
         help="spend a minute on the operators of one model (NAME, PATH.py:NAME or hf:CONFIG), so that `--on this` predicts it by them",
     )
-    parser.add_argument("--device", metavar="DEVICE", type=checked(_device), help=f"{', '.join(KINDS)}; default: the fastest here")
+    parser.add_argument(
+        "--device",
+        metavar="DEVICE",
+        type=checked(_device),
+        help=f"{', '.join(KINDS)}, or of several GPUs cuda:1; default: the fastest here",
+    )
     parser.add_argument("--force", dest="noisy", action="store_true", help="store the result even if the machine was busy, marked as noisy")
     parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE, and don't store the machine as `this`")
     parser.add_argument("--seconds", metavar="N", type=number, help="with --full, --for or a TARGET: how long to measure")
@@ -81,8 +86,7 @@ def add(parser: Parser) -> None:
 
 
 def _device(text: str) -> str:
-    if text not in KINDS:
-        raise BadValue(f"no device {text!r}; choose one of {', '.join(KINDS)}")
+    named(text)
     return text
 
 

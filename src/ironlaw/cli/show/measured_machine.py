@@ -61,7 +61,8 @@ def _next(result: Characterisation, figures: Figures, stored: Kept | None, out: 
 def _about(result: Characterisation) -> str:
     machine, software = result.machine, result.software
     library = f"PyTorch {software.get('torch')}" if machine["library"] == "torch" else f"NumPy {software.get('numpy')}"
-    where = f"{machine['sms']} SMs" if "sms" in machine else f"{machine['cores']} processors, {machine['threads']} threads"
+    where = f"{machine['device']}, " if machine.get("device") else ""
+    where += f"{machine['sms']} SMs" if "sms" in machine else f"{machine['cores']} processors, {machine['threads']} threads"
     return f"{where}, {show(machine.get('memory_bytes', 0), 'B')}, {library} on {machine['backend']}"
 
 

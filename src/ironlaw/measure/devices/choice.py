@@ -43,13 +43,14 @@ def installed() -> str:
 
 
 def choose(kind: str | None = None, library: str = "") -> Device:
-    """The device of that kind and library; without them the best that is here: CUDA, MPS, then the processor with PyTorch or NumPy."""
-    if kind is not None and kind not in KINDS:
-        raise BadValue(f"{kind!r} is not a valid device; choose one of {', '.join(KINDS)}")
+    """The device of that kind (`cuda:1`: the second GPU) and library; without them the best that is here: CUDA, MPS, then the processor,
+    with PyTorch or NumPy."""
+    if kind is not None:
+        named(kind)
     library = library or installed()
     if library == "torch":
         return choose_torch(kind)
-    if kind is not None and not KINDS[kind].on_host:
+    if kind is not None and not KINDS[named(kind)[0]].on_host:
         raise MissingExtra(f"measuring {kind} needs PyTorch: pip install torch")
     if library == "numpy" and available("numpy"):
         from ironlaw.measure.devices.numpy_cpu import NumpyCpu
@@ -64,8 +65,25 @@ def choose_torch(kind: str | None = None) -> TorchDevice:
         raise MissingExtra("this needs PyTorch, which is not installed here; install it with: pip install torch")
     import torch
 
+    kind, index = named(kind) if kind is not None else (None, None)
     known = torch_devices()
     here = [name for name, device in known.items() if device.present(torch)]
     if kind is not None and kind not in here:
         raise BadValue(f"PyTorch {torch.__version__} sees no {kind} device here; choose from {', '.join(here)}, or install a build with it")
-    return known[kind or here[0]]()
+    if index is None:
+        return known[kind or here[0]]()
+    from ironlaw.measure.devices.cuda import Cuda
+
+    count = torch.cuda.device_count()
+    if index >= count:
+        there = " and ".join(dict.fromkeys(("cuda:0", f"cuda:{count - 1}")))
+        raise BadValue(f"PyTorch sees {count} GPU{'s' if count > 1 else ''} here, {there}, so there is no cuda:{index}; name one of those")
+    return Cuda(index)
+
+
+def named(text: str) -> tuple[str, int | None]:
+    """`cuda`, or which of several: `cuda:1`."""
+    kind, colon, number = text.partition(":")
+    if kind not in KINDS or (colon and (kind != "cuda" or not (number.isascii() and number.isdigit()))):
+        raise BadValue(f"{text!r} is not a valid device; choose one of {', '.join(KINDS)}, or with several GPUs cuda:0, cuda:1, …")
+    return kind, int(number) if colon else None

@@ -19,8 +19,10 @@ SCRIPT = """
 import json, sys, time
 import torch
 device = sys.argv[1]
+if device.startswith("cuda:"):
+    torch.cuda.set_device(device)
 waits = {"cuda": lambda: torch.cuda.synchronize(), "mps": lambda: torch.mps.synchronize()}
-wait = waits.get(device, lambda: None)
+wait = waits.get(device.partition(":")[0], lambda: None)
 torch.set_grad_enabled(False)
 x, y = (torch.randn(1024, 1024, device=device) for _ in "xy")
 

@@ -24,9 +24,13 @@ class Cuda(TorchDevice):
     POOL = 2**29
     LARGEST = 5e12
 
-    def __init__(self) -> None:
+    def __init__(self, index: int | None = None) -> None:
+        """`index`: which of several GPUs, as PyTorch numbers them; the first without it."""
         import torch
 
+        self.index = index or 0
+        if index is not None:
+            torch.cuda.set_device(index)  # what is made on "cuda" from here on lies there
         super().__init__(DeviceClock(torch.cuda.synchronize), ("fp32", "tf32", "fp16", "bf16", "fp8", "int8"), "fp16")
         self.times_kernels = self.has_graphs = True
         self.profiles = KERNELS
@@ -36,7 +40,7 @@ class Cuda(TorchDevice):
         return bool(torch.cuda.is_available())
 
     def place(self) -> str:
-        return str(self.torch.cuda.get_device_name(0))
+        return str(self.torch.cuda.get_device_name(self.index))
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -53,7 +57,15 @@ class Cuda(TorchDevice):
     # ---- what it is
 
     def properties(self) -> Any:
-        return self.torch.cuda.get_device_properties(0)
+        return self.torch.cuda.get_device_properties(self.index)
+
+    def address(self) -> str:
+        return f"{self.NAME}:{self.index}"
+
+    def which(self) -> str:
+        """As nvidia-smi takes it, which numbers GPUs in an order of its own."""
+        known = getattr(self.properties(), "uuid", None)
+        return f"GPU-{known}" if known else str(self.index)
 
     def machine(self) -> dict[str, Any]:
         properties = self.properties()
@@ -61,7 +73,8 @@ class Cuda(TorchDevice):
             "backend": self.NAME, "gpu": properties.name, "sms": properties.multi_processor_count,
             "clock_hz": 1e3 * getattr(properties, "clock_rate", 0) or None,
             "l2_bytes": getattr(properties, "L2_cache_size", None), "memory_bytes": properties.total_memory,
-            "driver": nvidia_smi.driver() or None, "hip": self.torch.version.hip,
+            "driver": nvidia_smi.driver(self.which()) or None, "hip": self.torch.version.hip,
+            "device": self.address() if self.torch.cuda.device_count() > 1 else None,
         }  # fmt: skip
         return software_host.machine(on_host=False) | {key: value for key, value in described.items() if value is not None}
 
@@ -71,7 +84,7 @@ class Cuda(TorchDevice):
 
     def clock_notes(self, work: Callable[[], None]) -> list[str]:
         work()
-        return [*software_host.clock_notes(), *nvidia_smi.clock_notes()]
+        return [*software_host.clock_notes(), *nvidia_smi.clock_notes(self.which())]
 
     def method_notes(self) -> list[str]:
         return [
@@ -80,13 +93,13 @@ class Cuda(TorchDevice):
         ]
 
     def power_limit(self) -> float | None:
-        return nvidia_smi.power_limit()
+        return nvidia_smi.power_limit(self.which())
 
     def memory(self) -> int | None:
         return int(self.properties().total_memory)
 
     def free_memory(self) -> float:
-        return float(self.torch.cuda.mem_get_info()[0])
+        return float(self.torch.cuda.mem_get_info(self.index)[0])
 
     def release_memory(self) -> None:
         if self.torch.cuda.memory_reserved() > FULL * self.properties().total_memory:
@@ -100,7 +113,7 @@ class Cuda(TorchDevice):
             return self.fp8(n)
         if fmt != "tf32":
             return super().gemm(fmt, n)
-        if torch.cuda.get_device_capability()[0] < 8 and not torch.version.hip:
+        if torch.cuda.get_device_capability(self.index)[0] < 8 and not torch.version.hip:
             raise Unsupported("this device can't multiply matrices in tf32 (it came with compute capability 8.0)")
         plain = super().gemm("fp32", n)
 

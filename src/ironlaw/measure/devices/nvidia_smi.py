@@ -1,4 +1,5 @@
-"""What nvidia-smi reports of the first GPU: its clocks, whether it is throttled, its power limit and its driver."""
+"""What nvidia-smi reports of a GPU: its clocks, whether it is throttled, its power limit and its driver. Of the first one unless `which`
+names another."""
 
 from __future__ import annotations
 
@@ -11,14 +12,15 @@ THROTTLED = {
 }  # fmt: skip
 
 
-def query(fields: str, style: str = "csv,noheader") -> list[str]:
-    """The first GPU's fields; a single empty one where nvidia-smi is missing."""
-    line = output_of("nvidia-smi", f"--query-gpu={fields}", f"--format={style}").partition("\n")[0]
+def query(fields: str, style: str = "csv,noheader", which: str = "") -> list[str]:
+    """One GPU's fields; a single empty one where nvidia-smi is missing. `which`: its number or its UUID."""
+    chosen = (f"--id={which}",) if which else ()
+    line = output_of("nvidia-smi", f"--query-gpu={fields}", f"--format={style}", *chosen).partition("\n")[0]
     return [cell.strip() for cell in line.split(",")]
 
 
-def clock_notes() -> list[str]:
-    cells = query(CLOCKS)
+def clock_notes(which: str = "") -> list[str]:
+    cells = query(CLOCKS, which=which)
     if len(cells) != CLOCKS.count(",") + 1:
         return ["nvidia-smi reports no clocks here"]
     now, most, memory, heat, power, limit, reasons, used = cells
@@ -37,13 +39,13 @@ def throttled(bits: str) -> str:
     return ", ".join(word for bit, word in THROTTLED.items() if mask & bit) or ("no" if not mask else f"for reasons {bits}")
 
 
-def power_limit() -> float | None:
+def power_limit(which: str = "") -> float | None:
     """Watts."""
     try:
-        return float(query("power.limit", "csv,noheader,nounits")[0])
+        return float(query("power.limit", "csv,noheader,nounits", which)[0])
     except ValueError:
         return None
 
 
-def driver() -> str:
-    return query("driver_version")[0]
+def driver(which: str = "") -> str:
+    return query("driver_version", which=which)[0]

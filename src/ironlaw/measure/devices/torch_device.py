@@ -48,6 +48,10 @@ class TorchDevice(Device):
     def place(self) -> str:
         """The device in words."""
 
+    def address(self) -> str:
+        """As another process would name it to PyTorch."""
+        return self.NAME
+
     def threads(self) -> int:
         return int(self.torch.get_num_threads())
 
@@ -106,7 +110,7 @@ class TorchDevice(Device):
 
     def compiles(self, longest: float) -> tuple[list[Draft], list[str]]:
         missing = self.compiler_missing()
-        return ([], [missing]) if missing else cost(self.NAME, longest)
+        return ([], [missing]) if missing else cost(self.address(), longest)
 
     def compiler_missing(self) -> str:
         """What torch.compile lacks here, as a note; empty where it lacks nothing."""

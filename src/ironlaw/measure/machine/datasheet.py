@@ -112,6 +112,7 @@ def toml(figures: Figures, machine: Mapping[str, Any], source: str, date: str, p
     kind = kind_of(machine)
     gpu, backend = not kind.on_host, kind.registry[1 if machine.get("hip") else 0]
     name = str(machine.get("gpu") or machine["cpu"]) + ("" if gpu else f", {machine['cores']} processors")
+    name += f", {machine['device']}" if machine.get("device") else ""
     memory = show(float(machine.get("memory_bytes") or 8e9), "B", 6)
     streamed = f"Measured: the best of copies and sums at {show(figures.working_set, 'B')}, read and written together."
     called = "Measured: the median over element-wise ops on tiny tensors, called from Python."
