@@ -27,8 +27,6 @@ SPREAD = {PINNED: 0.1, PAGEABLE: 0.25, FRESH: 0.6}  # sd of the logarithm: sizes
 STARTS = {PINNED: 4.5e-6, PAGEABLE: 8e-6, FRESH: 8e-6}
 MEASURED_OVER = 63e9  # bytes per second of that wire
 KEPT_BY_ALLOCATOR = 32 << 20  # bytes from which on malloc asks the system for pages, which it gives back when freed (glibc)
-    32 << 20
-)  # bytes from which on glibc's malloc asks the system for pages, and gives them back when freed (M_MMAP_THRESHOLD)
 
 
 def rate(way: str, wire: float) -> float:
