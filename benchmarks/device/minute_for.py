@@ -1,6 +1,6 @@
 """What `ironlaw measure --for` is worth here: models of own code, predicted before and after their operators were timed, and run.
 
-    PYTHONPATH=src python3 benchmarks/device/minute_for.py --models unet_segmentation,… [--dtype bf16] [--seconds 20] [--out DIR]
+    PYTHONPATH=src python3 benchmarks/device/minute_for.py --models unet_segmentation,… [--dtype bf16] [--modes eager,compiled]
 
 Everything is done by the commands that a user has, under a home of its own: the machine is measured first, then each model's operators,
 then the model is run. Errors are those of the device time (on a processor of the wall time), as a share of the measured one.
@@ -43,27 +43,44 @@ def said(*argv):
     return json.loads(out.getvalue())
 
 
+def predicted(name, args):
+    """Seconds in each mode, as this machine is known now: of the device, or on a processor of the whole call."""
+    import torch
+    from own import build
+
+    import ironlaw as il
+
+    with torch.device("meta"):
+        call, inputs, _ = build(name, "eager", args.dtype or "fp32", "meta", args.small)
+    graph, machine = il.capture(call, inputs), il.hardware("this")
+    times = {mode: il.predict(graph, machine, il.Plan(mode=mode)) for mode in args.modes.split(",")}
+    return {mode: float(p.busy_s if machine.backend == "cuda" else p.seconds) for mode, p in times.items()}
+
+
 def judged(name, folder, args):
     """One model: predicted before, after, and what it took."""
     target = folder / f"{name}.py"
     target.write_text(TARGET.format(paths=[str(HERE)], name=name, small=args.small))
     more = ["--dtype", args.dtype] if args.dtype else []
     options = [*more, "--force", "--seconds", str(args.seconds)]
+    before = predicted(name, args)
     found = said("measure", "--for", f"{target}:net", *options)
-    run = said("measure", f"{target}:net", "--mode", "eager", *more, "--force", "--seconds", "2")
-    (eager,) = run["runs"]
-    took = eager.get("busy_s") or eager["wall_s"]
-    return {"model": name, "took": took, "for": found, "run": eager}
+    run = said("measure", f"{target}:net", "--mode", args.modes, *more, "--force", "--seconds", "2")
+    runs = [each for each in run["runs"] if not each.get("error")]
+    took = {each["mode"]: each["busy_s"] if run["device"] == "cuda" else each["wall_s"] for each in runs}
+    return {"model": name, "took": took, "before": before, "after": predicted(name, args), "for": found, "runs": run["runs"]}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", required=True, help="names of benchmarks/device/own, with commas between")
     parser.add_argument("--dtype", default="")
+    parser.add_argument("--modes", default="eager", help="with commas between: eager, compiled")
     parser.add_argument("--seconds", type=float, default=20.0, help="for the operators of each model")
     parser.add_argument("--small", action="store_true", help="the models' small sizes, to try the program")
     parser.add_argument("--out", type=Path, default=Path("."))
     args = parser.parse_args()
+    sys.path[:0] = [str(HERE)]
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["IRONLAW_HOME"] = str(Path(scratch) / "home")
         said("measure", "--force")
@@ -77,11 +94,10 @@ def main():
             args.out.mkdir(parents=True, exist_ok=True)
             (args.out / "minute_for.json").write_text(json.dumps(rows, indent=1))
             last = rows[-1]
-            before, after = (last["for"][when]["busy_s"] / last["took"] - 1.0 for when in ("before", "after"))
-            count, whole = len(last["for"]["operators"]), last["for"]["found"]
-            print(
-                f"{name}: {last['took'] * 1e3:.3f} ms; before {before:+.1%}, after {after:+.1%}; {count} of {whole} operators", flush=True
-            )
+            print(f"{name}, {len(last['for']['operators'])} of {last['for']['found']} operators", flush=True)
+            for mode, took in last["took"].items():
+                before, after = (last[when][mode] / took - 1.0 for when in ("before", "after"))
+                print(f"    {mode}: {took * 1e3:.3f} ms; before {before:+.1%}, after {after:+.1%}", flush=True)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ POOLS = {
     "N|all": ("all", "3"),
     "STAGE": ("0", "2", "9"),
     "S": ("fixed", "exponential", "0.5"),
-    "[check] [NAME]": ("check", "h200", "h100_sxm"),
+    "[check | add FILE] [NAME]": ("check", "h200", "h100_sxm"),
     "FILE": ("none.json", "."),
 }
 

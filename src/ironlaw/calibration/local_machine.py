@@ -52,23 +52,23 @@ def own_files(kind: str) -> list[Path]:
         return []
 
 
-def curves() -> Path:
-    return home.folder() / "calibration" / f"{SLUG}.json"
+def curves(slug: str = SLUG) -> Path:
+    return home.folder() / "calibration" / f"{slug}.json"
 
 
 def launcher() -> Path:
     return home.folder() / "host" / f"{SLUG}.json"
 
 
-def evidence_folder() -> Path:
-    return home.folder() / "evidence" / SLUG
+def evidence_folder(slug: str = SLUG) -> Path:
+    return home.folder() / "evidence" / slug
 
 
-def noise_sd() -> float:
+def noise_sd(slug: str = SLUG) -> float:
     """What a busy machine adds to the sd of the logarithm of every time, by the noise that its evidence keeps: work that gets a share
     s less of the processors takes up to 1 / (1 - s) times as long, and the reference's own drift comes on top."""
     try:
-        noise = json.loads((evidence_folder() / MACHINE).read_text(encoding="utf-8"))["noise"]
+        noise = _evidence(MACHINE, slug)["noise"]
         taken, drift = (float(noise.get("others", 0.0)) + float(noise.get("stolen", 0.0)), float(noise.get("drift", 0.0)))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         taken, drift = MOST_TAKEN, 0.0  # all that is known is that it was busy
@@ -103,9 +103,9 @@ def state() -> Stamp:
         return ()
 
 
-def calibration() -> Calibration | None:
-    """The curves of this machine; None where none could be fitted."""
-    path = curves()
+def calibration(slug: str = SLUG) -> Calibration | None:
+    """The curves of this machine, or of one that was added; None where none could be fitted."""
+    path = curves(slug)
     return _calibration(path, stamp(path)) if path.exists() else None
 
 
@@ -147,36 +147,36 @@ def _host(path: Path, _: Stamp) -> Host:
         raise BadRegistry(f"{path} is damaged, or another version of ironlaw wrote it ({why}); measure again: {HOST_AGAIN}") from None
 
 
-def op_rows() -> tuple[Row, ...]:
+def op_rows(slug: str = SLUG) -> tuple[Row, ...]:
     """Single operators that were timed on this machine's device, the suite's and those of models; none where the evidence can't be read."""
-    return (*_op_rows(MACHINE), *model_rows())
+    return (*_op_rows(MACHINE, slug), *model_rows(slug))
 
 
-def model_rows() -> tuple[Row, ...]:
+def model_rows(slug: str = SLUG) -> tuple[Row, ...]:
     """Operators of models that were timed here (`ironlaw measure --for`), on the device that is `this` now."""
-    return _op_rows(OPERATORS) if _device_of(OPERATORS) == _device_of(MACHINE) else ()
+    return _op_rows(OPERATORS, slug) if _device_of(OPERATORS, slug) == _device_of(MACHINE, slug) else ()
 
 
-def _op_rows(name: str) -> tuple[Row, ...]:
+def _op_rows(name: str, slug: str) -> tuple[Row, ...]:
     from ironlaw.backends.rows import Row
 
     try:
-        rows = [Row.from_json(row) for row in _evidence(name)["rows"]]
+        rows = [Row.from_json(row) for row in _evidence(name, slug)["rows"]]
     except (OSError, ValueError, LookupError, TypeError, IronlawError):
         return ()
     return tuple(row for row in rows if row.kind == "op" and (row.busy_s or row.wall_s) and not row.error)
 
 
-def _device_of(name: str) -> tuple[str, str]:
+def _device_of(name: str, slug: str) -> tuple[str, str]:
     try:
-        about = _evidence(name)["machine"]
+        about = _evidence(name, slug)["machine"]
         return str(about["backend"]), str(about.get("gpu") or about["cpu"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError, IronlawError):
         return "", ""
 
 
-def _evidence(name: str) -> Any:
-    return json.loads((evidence_folder() / name).read_text(encoding="utf-8"))
+def _evidence(name: str, slug: str) -> Any:
+    return json.loads((evidence_folder(slug) / name).read_text(encoding="utf-8"))
 
 
 def store_host(measured: Host) -> Path:

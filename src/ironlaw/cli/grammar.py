@@ -21,7 +21,7 @@ from ironlaw.study.study_questions import QUESTIONS
 
 # What stands for a folder of the registry, the labs or files; `tab.py` lists those where TAB is pressed.
 BY_METAVAR: dict[str, str | Iterable[str]] = {
-    "HW": "hardware", "HW[,HW]": "hardware", "HW=N[,…]": "price", "[check] [NAME]": "hardware", "BOX": "box",
+    "HW": "hardware", "HW[,HW]": "hardware", "HW=N[,…]": "price", "[check | add FILE] [NAME]": "hardware", "BOX": "box",
     "MODEL": "workload", "WORKLOAD": "workload", "TARGET": "target", "FILE.py:NAME": "file", "NAME|FILE": "trace", "LAB": "lab",
     "FILE": "file", "FILE[,FILE]": "file", "FILE.toml": "file",
     "OLD": "file", "NEW": "file", "TABLE": "file", "DIR": "file", "FOLDER": "file", "OUT": "file",

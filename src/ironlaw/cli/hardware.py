@@ -27,6 +27,7 @@ ironlaw hardware h100_sxm
 ironlaw hardware check
 ironlaw hardware check mi300x
 ironlaw hardware l40s --toml
+ironlaw hardware add my_gpu.json my_gpu
 """
 CONTEXTS = ("cloud", "desktop", "edge", "mobile", "tiny")  # from large to small
 NAMES = {"reserved": "kept by driver, runtime and system", "launch": "launch cost", "flash": "flash, for weights"}
@@ -35,13 +36,14 @@ GROUPS = {"peak": "peak, dense", "sparse": "peak, 2:4 sparse", "vector": "outsid
 
 
 def add(parser: Parser) -> None:
-    parser.usage = "ironlaw hardware [check] [NAME] [--json | --toml]"
+    parser.usage = "ironlaw hardware [check] [NAME] [--json | --toml]\n       ironlaw hardware add FILE [NAME]"
     parser.add_argument(
         "name",
-        metavar="[check] [NAME]",
+        metavar="[check | add FILE] [NAME]",
         nargs="*",
         help="a machine, such as h100_sxm, h100 or this; without it, all machines."
-        " check: whether its times are measured, estimated or bounds, and what is missing for an estimate",
+        " check: whether its times are measured, estimated or bounds, and what is missing for an estimate. add: take in a machine from the"
+        " file that `ironlaw measure --export` wrote on it",
     )
     parser.add_argument(
         "--toml", action="store_true", help="print the machine's file, to start one of your own from (docs/own-machines.md)"
@@ -54,6 +56,10 @@ def run(args: argparse.Namespace) -> int:
 
     if args.toml:
         return _file(args)
+    if args.name[:1] == ["add"]:
+        from ironlaw.cli import hardware_add  # fits curves
+
+        return hardware_add.run(args.name[1:], args.json)
     checks, names = args.name[:1] == ["check"], args.name[args.name[:1] == ["check"] :]
     if len(names) > 1:
         raise BadValue(f"name one machine, not {' and '.join(names)}; if it is one name, join its words: {'-'.join(names)}")

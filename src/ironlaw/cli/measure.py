@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from ironlaw import home
+from ironlaw import files, home
 from ironlaw.cli import measure_model
 from ironlaw.cli.options import Parser, add_json, checked, number
 from ironlaw.cli.show import draw
@@ -35,6 +35,7 @@ ironlaw measure --trace trace.json
 ironlaw measure resnet50 --batch 1
 ironlaw measure model.py:net --input 8x3x224x224
 ironlaw measure --for model.py:net
+ironlaw measure --export my_machine.json
 """
 QUIET = 10.0  # seconds to wait for other processes to finish
 WIDE = 0.35  # share of the bar that the quick part takes when the wide sweep follows
@@ -72,6 +73,11 @@ def add(parser: Parser) -> None:
         help="spend a minute on the operators of one model (NAME, PATH.py:NAME or hf:CONFIG), so that `--on this` predicts it by them",
     )
     parser.add_argument(
+        "--export",
+        metavar="FILE",
+        help="write what was measured here to FILE, for others to add (ironlaw hardware add FILE); measures nothing",
+    )
+    parser.add_argument(
         "--device",
         metavar="DEVICE",
         type=checked(_device),
@@ -99,6 +105,8 @@ def run(args: argparse.Namespace) -> int:
         from ironlaw.cli import measure_trace
 
         return measure_trace.run(args)
+    if args.export:
+        return _export(args)
     if args.model:
         return _for_model(args)
     if args.host:
@@ -132,6 +140,23 @@ def run(args: argparse.Namespace) -> int:
         draw.emit(as_json(result, figures, stored, args.out), "ironlaw-measure/1")
     else:
         report(result, figures, stored, args.out)
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    from ironlaw.registry import shared_machines  # evidence, which measuring does without
+
+    for name in ("target", "model", "short", "full", "part", "out", "seconds", "noisy", *measure_model.OPTIONS):
+        if getattr(args, name):
+            raise BadValue("--export writes what was measured before and measures nothing; give it alone")
+    place, text = shared_machines.place_for(args.export), shared_machines.exported()
+    files.replace_text(place, text)
+    said = {"file": str(place), "holds": shared_machines.HOLDS, "bytes": len(text.encode())}
+    if args.json:
+        draw.emit(said, "ironlaw-measure-export/1")
+    else:
+        draw.say(f"Wrote {place}. {shared_machines.HOLDS}")
+        draw.say(f"Elsewhere: ironlaw hardware add {place.name}", draw.STRONG)
     return 0
 
 

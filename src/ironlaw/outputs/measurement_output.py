@@ -59,6 +59,14 @@ class MeasureTraceJson(TypedDict):
     stored: Sequence[str]
 
 
+class MeasureExportJson(TypedDict):
+    """What `ironlaw measure --export FILE --json` writes"""
+
+    file: str
+    holds: Annotated[str, "what the file holds, in words"]
+    bytes: int
+
+
 class MeasuredOperator(TypedDict):
     kind: str
     count: Annotated[int, "how often it occurs in the model"]

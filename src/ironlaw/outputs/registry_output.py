@@ -71,6 +71,16 @@ class MachinesJson(TypedDict):
     machines: Annotated[Sequence[HardwareJson], "each as ironlaw hardware NAME has it"]
 
 
+class HardwareAddJson(TypedDict):
+    """What `ironlaw hardware add FILE --json` writes"""
+
+    slug: Annotated[str, "its name from now on"]
+    name: str
+    rows: int
+    curves: Annotated[Sequence[str], "those that were fitted; none where there were too few rows"]
+    stored: str
+
+
 class CheckedMachine(TypedDict):
     hardware: str
     kind: Annotated[str, "what its times are: bound, transferred or calibrated"]

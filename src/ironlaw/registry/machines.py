@@ -17,6 +17,9 @@ from ironlaw.registry.machine_files import load, text
 from ironlaw.registry.transfers import taught
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ironlaw.backends.rows import Row
     from ironlaw.calibration.machine_calibration import Calibration
 
 SERVER = "typical"  # the host that launches captured models, unless another is named
@@ -44,16 +47,20 @@ def hardware(name: str) -> Hardware:
 
 
 def own_machine(slug: str) -> Hardware:
-    """A machine of the user's own file: predicted from what others taught, as any machine that nobody measured."""
+    """A machine of the user's own file: predicted from what was measured on it, where somebody's measurement was added, or from what others
+    taught, as any machine that nobody measured."""
     from ironlaw.registry import own_files
 
-    path = own_files.checked("hardware", slug)
-    return _own_machine(path, slug, local_machine.stamp(path))
+    path, measured = own_files.checked("hardware", slug), local_machine.evidence_folder(slug)
+    files = path, local_machine.curves(slug), measured / local_machine.MACHINE, measured / local_machine.OPERATORS
+    return _own_machine(path, slug, local_machine.stamp(*files))
 
 
 @lru_cache(maxsize=32)
 def _own_machine(path: Path, slug: str, _: local_machine.Stamp) -> Hardware:
     try:
+        if local_machine.curves(slug).exists():
+            return replace(measured_machine(path, slug), slug=slug, wires=partial(_wires, slug))
         return _predictable(replace(load(path), slug=slug, calibration=None))
     except OSError as error:
         raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions") from None
@@ -130,33 +137,41 @@ def known_local() -> Hardware | None:
 def _local(path: Path, _: local_machine.Stamp) -> Hardware:
     again = local_machine.AGAIN
     try:
-        machine, curves = load(path), local_machine.calibration()
-        own = curves if curves and curves.backend == machine.backend else None
-        caveats = machine.caveats if own is curves else (*machine.caveats, f"its stored curves are of another device; {again}")
-        sold = text(path.name, read(path), "datasheet")  # the machine of the registry that it is, where its driver says so
-        if curves is not None and own is curves and sold and curves.backend == registered(sold).backend:
-            own, caveats = corrected(machine, curves, registered(sold), caveats)
-        elif own is not None and (rows := local_machine.model_rows()):
-            own = own.given(rows, machine)
-            caveats = (*caveats, OWN_ROWS.format(count=len(rows)))
-        if own is not None:
-            own, whose = with_scatter(own)
-            caveats = (*caveats, f"likely: no model was measured here, so models scatter as on {whose}") if whose else caveats
-        if any(local_machine.NOISY in figure.source for figure in machine.figures.values()):
-            caveats = (*caveats, f"noisy: measured while the machine was busy, so that every time may be far too long; {again}")
-            own = local_machine.noisy(own, local_machine.noise_sd()) if own is not None else None
-        if own is None and sold:
-            machine, caveats = briefly_measured(machine, registered(sold)), (*caveats, BRIEFLY)
-        return replace(machine, aliases=local_machine.NAMES[:-1], calibration=own, caveats=caveats)
+        return replace(measured_machine(path, local_machine.SLUG), aliases=local_machine.NAMES[:-1])
     except OSError as error:
         raise BadRegistry(f"{path} can't be read ({error.strerror or error}); check its permissions, or {again}") from None
     except (BadRegistry, UnknownName) as error:  # unknown: the machine of the registry that it names
         raise BadRegistry(str(error) if again in str(error) else f"{path} can't be used: {error}; or {again}") from None
 
 
-def corrected(seen: Hardware, own: Calibration, sold: Hardware, caveats: tuple[str, ...]) -> tuple[Calibration, tuple[str, ...]]:
+def measured_machine(path: Path, slug: str) -> Hardware:
+    """A machine by its file, its curves and the operators that were timed on it: this one, or one that somebody added."""
+    again = local_machine.AGAIN
+    machine, curves = load(path), local_machine.calibration(slug)
+    own = curves if curves and curves.backend == machine.backend else None
+    caveats = machine.caveats if own is curves else (*machine.caveats, f"its stored curves are of another device; {again}")
+    sold = text(path.name, read(path), "datasheet")  # the machine of the registry that it is, where its driver says so
+    if curves is not None and own is curves and sold and curves.backend == registered(sold).backend:
+        own, caveats = corrected(machine, curves, registered(sold), caveats, local_machine.op_rows(slug))
+    elif own is not None and (rows := local_machine.model_rows(slug)):
+        own = own.given(rows, machine)
+        caveats = (*caveats, OWN_ROWS.format(count=len(rows)))
+    if own is not None:
+        own, whose = with_scatter(own)
+        caveats = (*caveats, f"likely: no model was measured here, so models scatter as on {whose}") if whose else caveats
+    if any(local_machine.NOISY in figure.source for figure in machine.figures.values()):
+        caveats = (*caveats, f"noisy: measured while the machine was busy, so that every time may be far too long; {again}")
+        own = local_machine.noisy(own, local_machine.noise_sd(slug)) if own is not None else None
+    if own is None and sold:
+        machine, caveats = briefly_measured(machine, registered(sold)), (*caveats, BRIEFLY)
+    return replace(machine, calibration=own, caveats=caveats)
+
+
+def corrected(
+    seen: Hardware, own: Calibration, sold: Hardware, caveats: tuple[str, ...], rows: Sequence[Row]
+) -> tuple[Calibration, tuple[str, ...]]:
     """A GPU whose model the registry has curves of: those, corrected by the operators that were measured here."""
-    rows, prior = local_machine.op_rows(), calibration(sold.slug)
+    prior = calibration(sold.slug)
     if not rows or prior is None:
         return own, caveats
     known = replace(prior, host=own.host, graph_gap=own.graph_gap or prior.graph_gap)
