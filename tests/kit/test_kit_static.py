@@ -150,7 +150,7 @@ def test_claims_stand_side_by_side_with_sources_and_the_reason():
         "h200_sxm/micro",
         "structured sparsity",
         "We have computed this but not measured it",
-        "None of 178 readings agrees",
+        "None of the 178 readings agrees",
         "152,588×",
         "164,000×",
     ):

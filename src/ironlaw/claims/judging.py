@@ -99,9 +99,9 @@ class Judgement:
         same = [key for key in self.readings[0].premises if len({reading.get(key) for reading in self.readings}) == 1]
         every = "The one reading agrees" if self.held else "The one reading disagrees"
         if count == 2:
-            every = "Both readings agree" if self.held else "Neither of two readings agrees"
+            every = "Both readings agree" if self.held else "Neither of the two readings agrees"
         elif count > 2:
-            every = f"All {count} readings agree" if self.held else f"None of {count} readings agrees"
+            every = f"All {count} readings agree" if self.held else f"None of the {count} readings agrees"
         shared = describe(self.readings[0], same)
         return f"{every}{f' ({shared})' if shared else ''}."
 

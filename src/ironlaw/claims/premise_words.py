@@ -76,7 +76,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "unreliable": ("whether RobustBench doubts the figure", ""), "utilisation": ("the utilisation", SHARE),
     "variant": ("the compiler's variant", ""), "width": ("the width", ""), "how": ("what the workers are", ""),
     "year": ("where it was published", ""),
-    FILE: ("something that the rows don't record and the files differ in", ""),
+    FILE: ("something that differs between the files but was not recorded", ""),
 }  # fmt: skip
 # premises whose values say what they are
 PLAIN = {

@@ -43,7 +43,7 @@ class Item:
     @property
     def title(self) -> str:
         """What it asks; a gap in a sentence shows that it is one."""
-        return (f"“… {self.text} …”" if self.kind == "blank" else Asked(self.text).line) if self.text else self.name
+        return (f"“… {self.text.strip('… ')} …”" if self.kind == "blank" else Asked(self.text).line) if self.text else self.name
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,10 @@ def plain(markdown: str, premises: Mapping[str, str] | None = None) -> str:
 
 
 def text_of(question: question_sheet.Question, text: lab_words.Words) -> str:
+    """As it was asked; with figures that only the lab fills in, as its words ask it in short."""
     names = (f"{question.name}.question", f"{question.name}.ask")
-    return plain(next((text.sections[name] for name in names if name in text.sections), ""), text.premises)
+    whole = plain(next((text.sections[name] for name in names if name in text.sections), ""), text.premises)
+    return text.sections.get(f"{question.name}.in_short", whole) if BLANK in Asked(whole).line else whole
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.registry.textbooks import textbook
 from ironlaw.systems.fields import among, figure, hundredths
 from ironlaw.systems.limits import Limit, fail, good, hit, warn
-from ironlaw.units import significant
+from ironlaw.units import show, significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark, tabbed
 from ironlaw.widget.quantities import exact, format_quantity
 
@@ -171,12 +172,17 @@ def formula(case: Case) -> str:
     )
 
 
+def _spelled(days: float) -> str:
+    """For a sentence: `13.4 days`, but `19.2 min`."""
+    return re.sub(" d$", " days", show(days * payback.DAY, "s"))
+
+
 def _slots(*names: str) -> Callable[[Case], dict[str, object]]:
     def slots(case: Case) -> dict[str, object]:
         every = {
-            "calls": f"{case.breakeven_calls:,}", "day": kit.amount(case.breakeven_days * payback.DAY, "s"), "days": duration(case),
+            "calls": f"{case.breakeven_calls:,}", "day": _spelled(case.breakeven_days), "days": _spelled(case.days) if not case.once else "one run",
             "served": significant(case.served, 6), "net": kit.amount(abs(case.net(case.days)), "s"),
-            "left": duration(case, case.breakeven_days),
+            "left": _spelled(case.days - case.breakeven_days),
         }  # fmt: skip
         return {name: every[name] for name in names}
 

@@ -12,7 +12,7 @@ EXAMPLES = {"tokens": (900.0, 0.04), "loader": (12.0, 0.5), "memory": (3.35e12, 
 
 
 def message() -> dict[str, object]:
-    return {"rate": kit.amount(RATE, "/s", 2), "in_flight": IN_FLIGHT}
+    return {"rate": f"{RATE:g} per second", "in_flight": IN_FLIGHT}
 
 
 lock = message
@@ -36,7 +36,7 @@ def distance(lab: kit.Lab) -> str:
 def reveal(lab: kit.Lab) -> dict[str, object]:
     minute = 60.0
     return {
-        "in_flight": IN_FLIGHT, "rate": kit.amount(RATE, "/s", 2), "area": kit.amount(IN_FLIGHT * minute, "s"),
+        "in_flight": IN_FLIGHT, "rate": f"{RATE:g} per second", "area": kit.amount(IN_FLIGHT * minute, "s"),
         "finished": significant(RATE * minute), "each": truth(lab), "gap": kit.amount(1 / RATE, "s"),
     }  # fmt: skip
 
@@ -53,7 +53,7 @@ def reflection() -> dict[str, object]:
 def peek(lab: kit.Lab) -> dict[str, object]:
     tokens, loader, memory = (little(rate=rate, seconds=seconds) for rate, seconds in EXAMPLES.values())
     return {
-        "in_flight": IN_FLIGHT, "rate": kit.amount(RATE, "/s", 2), "each": truth(lab),
+        "in_flight": IN_FLIGHT, "rate": f"{RATE:g} per second", "each": truth(lab),
         "token_rate": significant(EXAMPLES["tokens"][0]), "token_s": kit.amount(EXAMPLES["tokens"][1], "s"), "tokens": significant(tokens),
         "batches": significant(EXAMPLES["loader"][0]), "batch_s": kit.amount(EXAMPLES["loader"][1], "s"), "workers": significant(loader),
         "bandwidth": kit.amount(EXAMPLES["memory"][0], "B/s"), "latency": kit.amount(EXAMPLES["memory"][1], "s"),

@@ -45,7 +45,7 @@ def truth(lab: kit.Lab) -> str:
 
 def distance(lab: kit.Lab) -> str:
     worst = f"all requests sent twice are {_percent(2 * asked().rho)} of the shards' capacity"
-    return f"right, because {worst}" if lab.holds("act2") else worst
+    return f"right, because {worst}" if lab.holds("act2") else f"off, because {worst}"
 
 
 def reveal() -> dict[str, object]:

@@ -20,7 +20,7 @@ WINDOWS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 
 
 def profits(policy: Policy, said: str = "", true: str = "") -> Figure:
-    """Of the largest profit, what each rule leaves at this break-even. `said` is predicted to leave least, `true` does."""
+    """Of the maximum profit, what each rule leaves at this break-even. `said` is predicted to leave least, `true` does."""
     top = best(policy.groups, NONE, policy.breakeven).profit
     shares = {rule: 100 * best(policy.groups, rule, policy.breakeven).profit / top for rule in RULES}
     shares[policy.rule] = 100 * policy.profit
@@ -34,7 +34,7 @@ def profits(policy: Policy, said: str = "", true: str = "") -> Figure:
             name=RULES[rule],
             label=f"{significant(share)}%",
             emphasis=rule == policy.rule,
-            hover=[("of the largest profit", exact(share, "%"))],
+            hover=[("of the maximum profit", exact(share, "%"))],
         )
         for rule, share in shares.items()
     ]
@@ -42,11 +42,11 @@ def profits(policy: Policy, said: str = "", true: str = "") -> Figure:
     drawn = Figure(
         "profits",
         f"{RULES[policy.rule].capitalize()}: {significant(shares[policy.rule])}% of the profit",
-        Axis("linear", "of the largest profit", "%", (0.0, 115.0), ticks=(0.0, 25.0, 50.0, 75.0, 100.0)),
+        Axis("linear", "of the maximum profit", "%", (0.0, 115.0), ticks=(0.0, 25.0, 50.0, 75.0, 100.0)),
         Axis("band", names=tuple(RULES[rule] for rule in shares)),
         tuple(bars),
         f"{words}.",
-        Table(("rule", "of the largest profit"), tuple((RULES[rule], exact(share, "%")) for rule, share in shares.items())),
+        Table(("rule", "of the maximum profit"), tuple((RULES[rule], exact(share, "%")) for rule, share in shares.items())),
         f"the question is about a break-even of {100 * ASKED:.0f}%" if said and policy.breakeven != ASKED else "",
         more={"row": 30},
     )
@@ -77,7 +77,7 @@ def price(policy: Policy) -> Figure:
     return lines(
         price_list(),
         Axis("linear", "difference allowed between groups, in points", "", (0.0, 40.0)),
-        Axis("linear", "of the largest profit", "%", (60.0, 102.0)),
+        Axis("linear", "of the maximum profit", "%", (60.0, 102.0)),
         "The first points of gap buy back the most profit",
         extra=[dial] if policy.rule in WINDOWED else [],
         id="price",

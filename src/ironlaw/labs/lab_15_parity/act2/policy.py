@@ -30,7 +30,7 @@ WINDOWED = (SELECTION, OPPORTUNITY)  # the rules that a tolerance is defined for
 @dataclass(frozen=True)
 class Policy:
     """Where the dials of Act II stand, in shares. `window`: how far the rule's own rate may differ. `within`: how far the groups'
-    applicants who would repay may be apart. `floor`: of each group, accepted at least. `keep`: of the largest profit."""
+    applicants who would repay may be apart. `floor`: of each group, accepted at least. `keep`: of the maximum profit."""
 
     law: str = among(LAWS, BY_GROUP, "Thresholds")
     rule: str = among(RULES, OPPORTUNITY, "Rule", dial="select")
