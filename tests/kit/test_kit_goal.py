@@ -94,6 +94,13 @@ def test_a_limit_that_one_turn_lifts_and_one_that_takes_two(aim):
     assert needy.search().repair(needy.values).value is True
 
 
+def test_a_dial_that_repairs_at_one_stop_only_is_named(aim):
+    narrow = (fail("narrow", "Only four will do", lambda box: box["size"] != 4), good("works", "It works"))
+    search = Aim(aim.lab, "act1", Goal(lambda lab, values: values, narrow, ("size", "fast"))).search()
+    start = {"size": 1, "fast": False, "paint": False}
+    assert search.repair(start).value == 4 and search.movers(start) == ["size"]
+
+
 def test_the_nearest_design_turns_no_more_than_it_needs_and_no_premise(aim):
     assert aim.nearest({"size": 6, "fast": False, "paint": True}) == {"size": 6, "fast": True, "paint": True}
     painted = (fail("bare", "It is bare", lambda box: not box["paint"]), good("works", "It works"))

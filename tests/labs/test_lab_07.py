@@ -226,7 +226,7 @@ def test_three_ops_read_and_write_once_when_fused(bench):
     assert figure(view, "ledger")["note"].startswith("reads 3, writes 3, unfused")
     fused = bench.turn("act2", fusion=True)
     assert figure(fused, "ledger")["note"].startswith("reads 1, writes 1, fused")
-    assert cards(view)["Traffic"]["value"] == "9.44" and cards(fused)["Traffic"]["value"] == "3.15"
+    assert cards(view)["Traffic saved"]["note"] == "9.44\u202fMB to 3.15\u202fMB"
     assert cards(fused)["Launches"]["note"] == "3 unfused, 1 fused"
     assert "1–3, one kernelfused11.57 MB11.57 MB" in bare(fused["after"])
 
@@ -385,7 +385,7 @@ def test_not_justified_says_what_is_short_and_what_to_change(bench):
     view = bench.turn("act2.roi", volume=10_000, span="7")
     assert view["banner"]["tone"] == "fail" and view["banner"]["title"] == "Compiling does not pay"
     told = bench.slots("act2.fails", view["banner"]["text"])
-    assert (told["calls"], told["day"], told["served"], told["days"]) == ("133,608", "13.4 d", "70,000", "7 d")
+    assert (told["calls"], told["day"], told["served"], told["days"]) == ("133,608", "13.4 days", "70,000", "7 days")
     assert bench.lab.readouts["act2.roi"]["constraint_hit"] is True
     stay = bench.turn("act2.roi", volume=10_000, span="7", decision="eager")
     assert stay["banner"]["tone"] == "warn" and bench.shows("act2.stays", stay["banner"]["text"])  # right, and not what the task asks

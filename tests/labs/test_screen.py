@@ -1,5 +1,6 @@
 """What every lab's screen keeps after a commit: the mark in front, few pictures, a sentence under each, few dials, short premises."""
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -17,6 +18,13 @@ from ironlaw.kit.picture_caption import LONGEST
 EVERY = (*VOLUME_1, *VOLUME_2)
 PICTURES, DIALS, ROWS, WORDS = 3, 6, 6, 60
 MOVES = sorted({path.parts[-3] for path in LABS.glob("lab_*/act*/__init__.py") if "import motion" in path.read_text()})
+# Cards with a figure of the picture's: the question is about it.
+ASKED = {
+    ("lab_01_magnitude", "act2"): {"Memory, D/BW", "Compute, O/R", "Overhead, L", "Total, overlapped"},  # which of them is largest
+    ("lab_15_parity", "act1"): {"Ratio of the odds"},
+    ("lab_v2_02_interconnect", "act1"): {"Bus bandwidth"},
+    ("lab_v2_13_privacy", "act1"): {"Correct guesses, at most"},
+}
 STILLS = {"your answer", "your prediction", "asked", "your guess"}
 
 
@@ -92,8 +100,41 @@ def test_few_dials_are_in_view(wrong, lab: Lab):
 
 
 @pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
-def test_premises_are_short(wrong, lab: Lab):
+def test_a_card_repeats_no_label(wrong, lab: Lab):
+    """What the picture in front labels stands on no card, unless it is the answer itself, or the card says whether it is good."""
+    page = wrong(lab.slug)
     for act in ("act1", "act2"):
+        for name, piece in instruments(page).items():
+            if name.startswith(act):
+                said = [words for words in labels(piece.view["figures"][0]) if words]
+                answer = " ".join(said_of(mark) for mark in piece.view["figures"][0]["marks"] if mark.get("role") == "truth")
+                again = [card["label"] for card in piece.view["cards"] if repeated(card, said) and not repeated(card, [answer])]
+                assert set(again) <= ASKED.get((lab.slug, act), set()), f"{name}: {again}"
+
+
+def labels(figure: dict[str, Any]) -> list[str]:
+    """Of marks, but for those of the prediction and the answer, and of the legend."""
+    marks = [said_of(mark) for mark in figure["marks"] if mark.get("role") not in ("prediction", "truth")]
+    return marks + [bare(entry["label"]) for entry in figure.get("legend", ())]
+
+
+def said_of(mark: dict[str, Any]) -> str:
+    return bare(" ".join([str(mark.get("label") or ""), *(tag["text"] for tag in mark.get("tags") or ())]))
+
+
+def repeated(card: dict[str, Any], said: list[str]) -> bool:
+    figure = bare(f"{card['value']} {card.get('unit', '')}").replace(" ", "").replace("\u202f", "")
+    if card.get("tone") or card.get("word") or not any(map(str.isdigit, figure)):
+        return False
+    exactly = re.compile(rf"(?<![\d.,]){re.escape(figure)}(?![\d.,%×])")
+    return any(exactly.search(words.replace(" ", "").replace("\u202f", "")) for words in said)
+
+
+@pytest.mark.parametrize("lab", EVERY, ids=lambda lab: lab.slug)
+def test_premises_are_short(wrong, lab: Lab):
+    for act, question in wrong(lab.slug).lab.sheet.questions.items():
+        if question.kind not in ("prediction", "decision"):
+            continue
         text, table, after = wrong(lab.slug).piece(act).spec["premises"].partition("<table>")
         rows, _, rest = after.partition("</table>")
         assert rows.count("<tr>") - 1 <= ROWS and len(bare(f"{text} {rest}").split()) <= WORDS, f"{act}: {bare(text + rest)}"

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from ironlaw.kit.question_texts import Asked
+from ironlaw.kit.lab import LABS
+from ironlaw.kit.question_texts import Asked, asked
 from ironlaw.ledger import Ledger
 from ironlaw.ledger.memory_store import MemoryStore
 from ironlaw.pages import certificate_page
@@ -92,3 +93,10 @@ def test_the_fields_of_a_design_read_with_their_units():
 ])  # fmt: skip
 def test_a_question_is_shown_as_it_was_asked(text, line):
     assert Asked(text).line == line
+
+
+def test_no_question_is_shown_with_a_gap_where_a_figure_was():
+    asked_of = {path.parent.name: asked(path.parent) for path in LABS.glob("lab_*/questions.toml")}
+    assert len(asked_of) == 20
+    gaps = {f"{slug} {name}": one.line for slug, all_of in asked_of.items() for name, one in all_of.items() if "…" in one.line}
+    assert gaps == {"lab_07_fusion act2_why": "… because"}  # a part of a sentence with blanks

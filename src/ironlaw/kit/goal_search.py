@@ -91,14 +91,15 @@ class Search:
     def movers(self, values: Mapping[str, Any]) -> list[str]:
         """The dials that get past the limit that is broken, each by itself: at its nearest stop, a middle one or its farthest.
 
-        Where none does, the one whose single turn repairs it, if there is one.
+        And the one whose least turn repairs it, wherever that stop lies.
         """
         now = self.rank(values)
         turns = self.turns(values)
         own = {name: [turn for turn in turns if turn.dial == name] for name in self.names}
-        found = [name for name in self.names if any(self.rank(turn.values) > now for turn in spread(own[name]))]
-        turn = None if found else self.repair(values)
-        return [turn.dial] if turn else found
+        least = self.repair(values)
+        return [
+            name for name in self.names if least and (name == least.dial or any(self.rank(turn.values) > now for turn in spread(own[name])))
+        ]
 
     def repair(self, values: Mapping[str, Any]) -> Turn | None:
         """The least single turn that gets past the limit that is broken."""

@@ -53,7 +53,11 @@ def _roof() -> Roof:
 
 def _dot(tokens: int, **more: Any) -> Dot:
     done = work(tokens)
-    return Dot("now", f"{tokens:,} tokens at a time", float(done.flops), float(done.bytes), _roof(), **more)
+    return Dot("now", _at_a_time(tokens), float(done.flops), float(done.bytes), _roof(), **more)
+
+
+def _at_a_time(tokens: int) -> str:
+    return "One token at a time" if tokens == 1 else f"{tokens:,} tokens at a time"
 
 
 def _picture(tokens: int) -> Figure:
@@ -66,10 +70,10 @@ def _picture(tokens: int) -> Figure:
 def _sentence(tokens: int) -> str:
     dot = _dot(tokens)
     busy = dot.attainable / dot.roof.peak
-    at = "One token at a time" if tokens == 1 else f"{tokens:,} tokens at a time"
+    at = _at_a_time(tokens)
     if dot.roof.side(dot.intensity) == "compute-bound":
-        return f"{at}: memory keeps up, and the GPU can do what it was bought for. What does it take to get here?"
+        return f"{at}, memory keeps up, and the GPU can do what it was bought for. What does it take to get here?"
     return (
-        f"{at}: the {NAME} can use at most <b>{share(busy, 1.0)}</b> of its arithmetic. The rest waits for memory, however fast it is."
+        f"{at}, the {NAME} can use at most <b>{share(busy, 1.0)}</b> of its arithmetic. The rest waits for memory, however fast it is."
         " Drag the point to the right."
     )

@@ -183,8 +183,6 @@ def _now(walk: Walk, points: Sequence[tuple[float, float]]) -> tuple[str, float]
 def cards(walk: Walk) -> list[dict[str, Any]]:
     share = walk.so_far / walk.needed
     return [
-        kit.text_card("Used so far", count(walk.so_far), term="compute", note=f"of {count(walk.total)} in the pass"),
-        kit.text_card(f"To pay for {walk.main}", count(walk.needed), term="memory", note=f"{walk.label}, {walk.fmt.upper()}"),
         kit.text_card("Paid back", significant(100 * share), "%", tone="good" if share >= 1 else "",
             word="paid for" if share >= 1 else "owed", note="of the trip from memory"),
     ]  # fmt: skip

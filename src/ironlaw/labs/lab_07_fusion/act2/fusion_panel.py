@@ -88,7 +88,6 @@ def cards(case: Case, fused: bool) -> list[dict[str, Any]]:
     intensity, unit = float(now.work.intensity), intensity_unit(now.dtype)
     far = case.ridge / intensity if intensity else 0.0
     return [
-        kit.card("Traffic", float(now.bytes), "B", note=FUSED if fused else UNFUSED, digits=3, term="memory"),
         kit.card(
             "Traffic saved",
             case.traffic_cut,

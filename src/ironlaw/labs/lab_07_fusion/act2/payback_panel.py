@@ -180,7 +180,8 @@ def _spelled(days: float) -> str:
 def _slots(*names: str) -> Callable[[Case], dict[str, object]]:
     def slots(case: Case) -> dict[str, object]:
         every = {
-            "calls": f"{case.breakeven_calls:,}", "day": _spelled(case.breakeven_days), "days": _spelled(case.days) if not case.once else "one run",
+            "calls": f"{case.breakeven_calls:,}", "day": _spelled(case.breakeven_days),
+            "days": "one run" if case.once else _spelled(case.days),
             "served": significant(case.served, 6), "net": kit.amount(abs(case.net(case.days)), "s"),
             "left": _spelled(case.days - case.breakeven_days),
         }  # fmt: skip

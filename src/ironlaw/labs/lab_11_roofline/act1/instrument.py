@@ -120,11 +120,10 @@ def crossing(case: Case) -> str:
 def cards(case: Case) -> list[dict[str, Any]]:
     at, sources = case.at, case.hardware.figures
     share = float(at.mfu)
-    side = f"AI is {significant(float(at.intensity / at.ridge))}× the ridge of {significant(float(at.ridge))}"
+    side = f"intensity is {significant(float(at.intensity / at.ridge))}× the ridge of {significant(float(at.ridge))}"
     side += f"; compute-bound from N = {crossing(case)}" if case.square else ""
     return [
         intensity.card("Arithmetic intensity", at.intensity, case.fmt),
-        kit.card("Attainable", float(at.attainable), case.unit, source=sources.get("bandwidth") or ""),
         kit.card("Share of peak", 100 * share, "%", tone=kit.tone("mfu", share), note=BOUND, source=sources.get(f"peak.{case.fmt}") or ""),
         kit.text_card("Bound by", str(at.regime), note=side, term=str(at.regime)),
     ]  # fmt: skip

@@ -13,7 +13,7 @@ from ironlaw.labs.lab_11_roofline.act2.budget import FACTOR, WAYS, Budget
 from ironlaw.labs.lab_11_roofline.machines import KINDS, best_kind, machine, no_curves, options
 from ironlaw.labs.lab_11_roofline.machines import short as machine_name
 from ironlaw.registry.workloads import about
-from ironlaw.units import show, significant
+from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Table, mark
 from ironlaw.widget.quantities import exact
 
@@ -102,13 +102,13 @@ def _against(spent: Budget, way: str) -> list[tuple[str, str]]:
 def cards(spent: Budget, choice: str) -> list[dict[str, Any]]:
     best = spent.best
     rows = [
-        kit.text_card("Tokens/s today", significant(spent.now.rate), note=f"{show(spent.now.seconds, 's')} per pass"),
-        kit.text_card("Most", significant(spent.rates[best]), note=f"{WAYS[best]}: {_times(spent, best)} as many"),
+        kit.card("A pass today", spent.now.seconds, "s"),
+        kit.text_card("Most", _times(spent, best) or "–", note=f"the tokens per second, with {WAYS[best]}"),
     ]
     if choice:
         rate = spent.rates[choice]
-        value, gain = (significant(rate), f"{_times(spent, choice)} as many") if rate else ("–", "does not fit")
-        rows.insert(1, kit.text_card("With your choice", value, note=f"{WAYS[choice]}: {gain}"))
+        note = f"the tokens per second, with {WAYS[choice]}" if rate else f"{WAYS[choice]} does not fit"
+        rows.insert(1, kit.text_card("Your choice", _times(spent, choice) or "–", note=note))
     return rows
 
 

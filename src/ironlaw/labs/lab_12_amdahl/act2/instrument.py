@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -83,15 +82,11 @@ def readouts(job: Job) -> dict[str, Any]:
 
 def cards(job: Job) -> list[dict[str, Any]]:
     met, wasted = job.reaches, 1 - job.efficiency
-    ceiling = kit.card("Ceiling", job.ceiling, "×",
-        note="with any number of workers") if math.isfinite(job.ceiling) else kit.text_card("Ceiling", "none",
-        note="given enough workers")  # fmt: skip
     return [
         kit.card("Speed-up", job.speedup, "×", tone="good" if met else "bad", note=f"target {job.target:.3g}×",
             word="met" if met else "short of it"),
         kit.card("Efficiency", 100 * job.efficiency, "%", tone=kit.tone("utilization", job.efficiency),
                  note=f"{100 * max(0.0, wasted):.0f}% of the bill pays for waiting"),
-        ceiling,
         kit.text_card("Cost of a result", f"{job.cost:,.0f}", "USD", tone="bad" if job.too_dear > 0 else "good",
             word="more than it is worth" if job.too_dear > 0 else "worth it", note=f"on one worker {job.alone:,.0f} USD"),
     ]  # fmt: skip

@@ -20,7 +20,7 @@ from ironlaw.labs.lab_v2_12_slo.services import (
     story,
 )  # fmt: skip
 from ironlaw.pictures.reveal_picture import rules
-from ironlaw.units import percent, significant
+from ironlaw.units import significant
 from ironlaw.widget.figure import tabbed
 
 CLAIMS = ("leaves_are_independent", "percentiles_add_up", "tail_63")
@@ -65,12 +65,12 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
 
 def cards(setting: Setting) -> list[dict[str, Any]]:
     within = 1 - setting.whole.tail(setting.single)
-    ratio = setting.seconds / setting.added
-    enough = f"the whole needs {percent(ratio)} of it" if ratio <= 1 else f"the whole needs {significant(ratio)}× as much"
+    ratio, sum_of = setting.seconds / setting.added, "the sum of the limits"
+    needs = kit.card("The whole needs", 100 * ratio, "%", note=f"of {sum_of}") if ratio <= 1 else kit.text_card(
+        "The whole needs", f"{significant(ratio)}×", note=f"as much as {sum_of}")  # fmt: skip
     return [
-        kit.card(f"{setting.name} of one call", setting.single, "s"),
         kit.card(f"{setting.name} of the whole", setting.seconds, "s"),
-        kit.card("Sum of the limits", setting.added, "s", note=enough),
+        needs,
         share_card("Over the sum", setting.over, f"bound: {figures.share_over(setting.missed)}"),
         share_card("Within one call's limit", within, "of the requests"),
     ]
