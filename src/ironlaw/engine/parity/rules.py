@@ -25,7 +25,7 @@ NONE, ONE, SELECTION, OPPORTUNITY, ODDS, PRECISION = (
     "equal_ppv",
 )
 RULES = {
-    NONE: "maximum profit, each group by itself", ONE: "one threshold for all", SELECTION: "equal selection rates",
+    NONE: "each group at its own best", ONE: "one threshold for all", SELECTION: "equal selection rates",
     OPPORTUNITY: "equal opportunity", ODDS: "equal odds", PRECISION: "equal precision",
 }  # fmt: skip
 

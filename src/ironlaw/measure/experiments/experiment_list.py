@@ -114,7 +114,7 @@ EXPERIMENTS = {
         Experiment(
             "line", "A real waiting line",
             f"Serves {sum(line_trial.LOADS.values())} requests that come at moments fixed in advance. Each takes "
-            f"{1e3 * line_trial.SERVICE_S:.0f} ms, and {len(line_trial.LOADS)} loads are tried.", 4.5, "numpy",
+            f"{1e3 * line_trial.SERVICE_S:.0f} ms to serve, and the run is made at {len(line_trial.LOADS)} loads.", 4.5, "numpy",
         ),
         Experiment(
             "batches", "A real server that batches",

@@ -111,5 +111,5 @@ def notes(lab: kit.Lab, system: System, cut: Window | None) -> str:
         texts.append(lab.fill("act1.overloaded", load=kit.amount(100 * system.load, "%")))
     if system.order != "fifo" or system.servers > 1:
         texts.append(lab.fill("act1.other_order"))
-    texts.append(lab.fill("act1.dashboard", rate=kit.amount(RATE, "/s"), in_flight=IN_FLIGHT))
+    texts.append(lab.fill("act1.dashboard", rate=f"{RATE:g} per second", in_flight=IN_FLIGHT))
     return "\n\n".join(texts)

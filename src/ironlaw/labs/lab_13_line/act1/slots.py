@@ -15,7 +15,8 @@ def message() -> dict[str, object]:
     return {"rate": f"{RATE:g} per second", "in_flight": IN_FLIGHT}
 
 
-lock = message
+def lock() -> dict[str, object]:
+    return {**message(), "rate": significant(RATE)}
 
 
 def truth(lab: kit.Lab) -> str:

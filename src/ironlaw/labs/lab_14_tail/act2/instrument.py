@@ -102,4 +102,4 @@ def formula(set_at: Fleet) -> str:
     most = 1.0 if set_at.limit is None else min(1.0, set_at.limit)
     worst = set_at.rho * (1 + most)
     relation = ", more than the shards can do, so it can stay late" if worst >= 1 else ", less than the shards can do, so it comes back"
-    return page + line("<i>ρ</i> · (1 + <i>b</i>) =", f"{rho} × (1 + {significant(most)}) = {kit.amount(100 * worst, '%')}", relation)
+    return page + line("<i>ρ</i> · (1 + <i>b</i>) =", f"{rho} × (1 + {significant(most)}) = {kit.amount(100 * worst, '%')}{relation}")
