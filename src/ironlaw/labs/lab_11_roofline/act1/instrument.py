@@ -139,9 +139,9 @@ def formula(case: Case) -> str:
     intensity_text = per_byte(at.intensity, case.fmt)
     return (
         line("<i>AI</i> =", fraction(*symbols), "=", fraction(*filled), "=", intensity_text)
-        + line("attainable = min(", term("compute", "<i>R</i>"), ",", term("memory", "<i>BW</i> × <i>AI</i>"), ")")
-        + line("= min(", term("compute", peak), ",", term("memory", f"{bandwidth} × {intensity_text}"), ")")
-        + line("= min(", term("compute", peak), ",", term("memory", slope), ") =", kit.amount(float(at.attainable), case.unit))
+        + line(f"attainable = min({term('compute', '<i>R</i>')}, {term('memory', '<i>BW</i> × <i>AI</i>')})")
+        + line(f"= min({term('compute', peak)}, {term('memory', f'{bandwidth} × {intensity_text}')})")
+        + line(f"= min({term('compute', peak)}, {term('memory', slope)}) =", kit.amount(float(at.attainable), case.unit))
     )
 
 

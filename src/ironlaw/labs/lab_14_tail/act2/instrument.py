@@ -95,7 +95,7 @@ def formula(set_at: Fleet) -> str:
         return page
     if set_at.hedge == CALLED_BACK:
         if set_at.leaf == "exponential":
-            return page + line("load with backups = <i>ρ</i> =", rho, ", as two that work on one request finish it twice as fast")
+            return page + line("load with backups = <i>ρ</i> =", f"{rho}, because two that work on one request finish it twice as fast")
         return page + line(
             "load with backups ≤ 2<i>ρ</i> =", kit.amount(200 * set_at.rho, "%"), ", as a backup costs what both have worked on at once"
         )
