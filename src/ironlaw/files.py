@@ -115,5 +115,5 @@ def _private(path: str, flags: int) -> int:
 def _same(target: Path, source: Place) -> bool:
     try:
         return target.samefile(source)
-    except (OSError, ValueError):  # one of them is not there: then their names decide
+    except (OSError, ValueError):  # one of them does not exist, so compare their names
         return target == Path(os.path.realpath(source))

@@ -25,9 +25,9 @@ def drawn(name: str) -> Variant:
 
 def on_the_table(page: Page) -> Variant:
     expect(desk(page).locator(".il-ask")).to_be_visible()
-    asked = desk(page).locator(".il-ask").inner_text()
+    asked = desk(page).locator(".il-ask").inner_text().replace("\u202f", " ")
     likely = sorted(templates(), key=lambda name: templates()[name].first or len(templates()))
-    return next(drawn(name) for name in likely if drawn(name).text == asked)
+    return next(drawn(name) for name in likely if drawn(name).text.replace("\u202f", " ") == asked)
 
 
 def answer(page: Page, shown: Variant, right: bool = True, sure: str = "3 fairly sure") -> None:

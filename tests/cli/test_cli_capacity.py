@@ -56,7 +56,7 @@ def test_one_device_is_enough(sh):
     times = [(p["tbt_s"], -p["tokens_per_s_each"]) for p in told["frontier"]]
     assert times == sorted(times) and [cost for _, cost in times] == sorted((cost for _, cost in times), reverse=True)
     out = sh.out(*BASE, "--rate", "10", "--price", "h200=3.6", "--simulate")
-    assert "Cheapest: 1 device, h200_sxm" in out and "one replica is enough" in out and "the run over time" in out
+    assert "Cheapest: 1 × h200_sxm" in out and "one replica is enough" in out and "the run over time" in out
 
 
 def test_more_traffic_needs_more_devices_and_says_what_binds(sh):

@@ -79,7 +79,7 @@ def test_the_peak_of_memory_is_marked(model: str):
     line = next(m for m in marks if m["type"] == "line")
     assert max(y for _, y in line["points"]) == peak["y"]  # the thinned line keeps the peak
     assert len(marks) < 60
-    assert "it fits into" in figure.text
+    assert "which fits in" in figure.text
 
 
 def test_what_does_not_fit_is_said():
@@ -90,4 +90,4 @@ def test_what_does_not_fit_is_said():
     figure = live(graph, tight)
     room = next(m for m in figure.to_dict()["marks"] if m.get("id") == "room")
     assert room["colour"] == "fail"
-    assert "it does not fit into" in figure.text
+    assert "which does not fit in" in figure.text

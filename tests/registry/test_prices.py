@@ -43,5 +43,5 @@ def test_a_bad_price_is_refused(tmp_path, change, words):
 
 def test_a_price_of_no_machine_is_refused(tmp_path):
     (tmp_path / "h900.toml").write_text(GOOD)
-    with pytest.raises(BadRegistry, match="named for no machine"):
+    with pytest.raises(BadRegistry, match="not named after a machine"):
         load(tmp_path / "h900.toml")

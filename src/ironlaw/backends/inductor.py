@@ -7,5 +7,5 @@ from dataclasses import replace
 from ironlaw.engine.device.compiler_rules import Rules
 
 INDUCTOR = Rules(epilogue=False, horizontal=False)
-TRITON = replace(INDUCTOR, recompute=True)  # on a GPU; on a processor it stores more, and nothing was measured that tells how much
+TRITON = replace(INDUCTOR, recompute=True)  # on a GPU; on a processor it stores more, but how much was never measured
 WRITTEN = ("elementwise", "rowwise", "reduction", "movement")  # categories whose kernels the compiler writes itself

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         raise unknown("act of `ironlaw class`", args.act, ACTS)
     if args.act != "report":
         if args.json:
-            raise BadValue(f"`ironlaw class {args.act}` gives no JSON; leave --json out")
+            raise BadValue(f"`ironlaw class {args.act}` has no JSON output; leave --json out")
         return {"assign": assign, "check": check, "live": live}[args.act](args)
     if args.folder is None:
         raise BadValue("which folder holds the files that were handed in? Name it: ironlaw class report FOLDER")

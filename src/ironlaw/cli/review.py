@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json and not (args.list or args.stats):
         raise BadValue("--json needs --list or --stats; cards are answered in the terminal")
     if args.stats and args.topic:
-        raise BadValue("--stats is over all topics; leave --topic out")
+        raise BadValue("--stats covers all topics; leave --topic out")
     if args.topic is not None and args.topic not in topics():
         raise unknown("topic", args.topic, topics())
     with open_ledger() as ledger:

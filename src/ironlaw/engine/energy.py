@@ -43,7 +43,7 @@ def shifted(hourly: Sequence[float], deferrable: float = 0.0, headroom: float = 
     if not hourly or min(hourly) < 0:
         raise BadValue(f"a profile of {len(hourly)} hours; give at least one, each of 0 g/kWh or more", "hourly")
     if not 0 <= deferrable <= 1:
-        raise BadValue(f"a deferrable share of {deferrable!r}; give a number from 0 to 1", "deferrable")
+        raise BadValue(f"the deferrable share is {deferrable!r}; give a number from 0 to 1", "deferrable")
     if not headroom >= 1:
         raise BadValue(f"headroom is {headroom!r}; give 1 or more, because capacity must cover at least the average hour", "headroom")
     loads, left = [1 - deferrable] * len(hourly), deferrable * len(hourly)
@@ -68,7 +68,7 @@ def embodied_share(
     """The share of a device's carbon that was spent on making it; 1 on a grid without carbon."""
     check_positive("embodied carbon", embodied_grams)
     if not 0 < utilisation <= 1:
-        raise BadValue(f"a utilisation of {utilisation!r}; give a share above 0, at most 1", "utilisation")
+        raise BadValue(f"the utilisation is {utilisation!r}; give a share above 0, at most 1", "utilisation")
     used = of_run(float(check_positive("years", years)) * YEAR * utilisation, power, pue)
     return embodied_grams / (embodied_grams + carbon(used, grams_per_kwh))
 

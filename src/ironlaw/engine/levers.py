@@ -67,7 +67,7 @@ def tornado(f: Readout, inputs: Inputs, change: float = 0.1, between: bool = Fal
 
     `between`: a lever is the mean slope from end to end of its bar, not the slope at the inputs: two calls of `f` fewer for each."""
     if not change > 0:
-        raise BadValue(f"a change of {change!r}; give a share above 0, such as 0.1", "change")
+        raise BadValue(f"the change is {change!r}; give a share above 0, such as 0.1", "change")
     _check(inputs)
     bars = []
     for name, x in inputs.items():

@@ -39,7 +39,7 @@ def threshold(gain: float, share: float, pass_through: float = 1.0, cost_change:
     """The elasticity from which more energy is used than before the gain; infinite where the price does not fall."""
     ratio = price(gain, share, pass_through, cost_change)
     if gain <= 1:
-        raise BadValue(f"a gain of {gain!r}; give one above 1: energy per unit has to fall", "gain")
+        raise BadValue(f"the gain is {gain!r}; give one above 1: energy per unit has to fall", "gain")
     return math.log(gain) / -math.log(ratio) if ratio < 1 else math.inf
 
 

@@ -72,7 +72,7 @@ Part = Estimate | Sketch
 
 
 def sealed_part(part: Part | None, state: Mapping[str, Any]) -> dict[str, Any]:
-    """For the ledger: what the state holds of the part; nothing where the lock has none, or the learner gave none."""
+    """For the ledger: what the state holds of the part; nothing if the lock has no such part, or the learner left it out."""
     if part is None or state.get(part.name) is None:
         return {}
     return {part.name: part.read(state[part.name])}

@@ -77,8 +77,8 @@ def _words(graph: Graph, fixed: float, alive: float, peak: int, capacity: float,
     verdict = "fits" if fixed + alive <= capacity else "does not fit"
     return (
         f"{_residents(graph).capitalize()} {format_quantity(fixed, 'B')}; activations at most {format_quantity(alive, 'B')},"
-        f" at {graph.ops[peak].name}, operator {peak + 1:,} of {len(graph.ops):,}; together {format_quantity(fixed + alive, 'B')}:"
-        f" it {verdict} into the {format_quantity(capacity, 'B')} that {machine} has to offer."
+        f" at {graph.ops[peak].name}, operator {peak + 1:,} of {len(graph.ops):,}; together {format_quantity(fixed + alive, 'B')},"
+        f" which {verdict} in the {format_quantity(capacity, 'B')} of {machine}."
     )
 
 

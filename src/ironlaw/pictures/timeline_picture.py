@@ -203,7 +203,9 @@ def _words(prediction: Prediction, slots: Sequence[Slot], gaps: Sequence[Slot], 
     if not gaps:
         return f"{text}; never idle."
     longest = max(gaps, key=lambda slot: slot.idle)
-    text += f"; idle {len(gaps):,} times, longest {format_quantity(longest.idle, 's')} before {longest.row.name}"
+    idle = format_quantity(longest.idle, "s")
+    text += f"; idle once, {idle}" if len(gaps) == 1 else f"; idle {len(gaps):,} times, at most {idle}"
+    text += f" before {longest.row.name}"
     thin = len(gaps) - len(wide)
     undrawn = sum(slot.idle for slot in gaps) - sum(slot.idle for slot in wide)
     return f"{text}; {thin:,} gaps are too short to draw, together {format_quantity(undrawn, 's')}." if thin else f"{text}."

@@ -54,9 +54,9 @@ def config_of(place: Path) -> tuple[Path, Mapping[str, Any]]:
     try:
         config = json.loads(file.read_text("utf-8"))
     except FileNotFoundError:
-        raise BadValue(f"there is no {file}; give a folder with the config.json of a model of transformers") from None
+        raise BadValue(f"there is no {file}; give a folder with the config.json of a transformers model") from None
     except (ValueError, UnicodeDecodeError) as error:
-        raise BadValue(f"{file} is not JSON ({error}); give the config.json of a model of transformers") from None
+        raise BadValue(f"{file} is not JSON ({error}); give the config.json of a transformers model") from None
     return file, config if isinstance(config, Mapping) else {}
 
 

@@ -53,7 +53,7 @@ def load(path: Path) -> Price:
     if not isinstance(vendor, str) or not vendor:
         raise BadRegistry(f"{path.name} has no vendor; add `vendor = …`: who rents it out, on which terms")
     if path.stem not in slugs("hardware") and path.stem not in own_files.own("hardware"):
-        raise BadRegistry(f"{path.name} is named for no machine; name it by the machine's slug, as `ironlaw hardware` lists them")
+        raise BadRegistry(f"{path.name} is not named after a machine; use the machine's slug, as `ironlaw hardware` lists it")
     hour = figure(f"{path.name} [hour]", data.get("hour"), "USD")
     return Price(hour.value, vendor, hour.source, hour.date)
 

@@ -93,9 +93,14 @@ def _same_model(old: Document, new: Document) -> None:
     if name_of(old) != name_of(new):
         raise BadValue(f"two models: the old file is of {name_of(old)}, the new one of {name_of(new)}; give two files of the same model")
     for what in ("settings", "inputs", "training"):
-        if old.get(what) != new.get(what):
+        before, after = old.get(what), new.get(what)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):  # only what differs
+            names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+            before, after = ({name: each.get(name, "not set") for name in names} for each in (before, after))
+        if before != after:
+            verb = "differs" if what == "training" else "differ"
             raise BadValue(
-                f"{what} differ: {_brief(old.get(what))} in the old file, {_brief(new.get(what))} in the new one; write both with the same"
+                f"{what} {verb}: {_brief(before)} in the old file, {_brief(after)} in the new one; write both with the same {what}"
             )
 
 

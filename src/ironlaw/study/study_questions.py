@@ -12,10 +12,8 @@ from ironlaw.systems.questions.training_memory import TrainingMemory
 ALL = (
     studied("predict", Call, "how long one call of a model takes on a machine", "seconds", "fits"),
     studied("memory", TrainingMemory, "what a training step holds in memory", "peak_bytes", "fits"),
-    studied("layout", TrainingLayout, "how long a training step takes in a layout of many devices", "step_s", "fits"),
-    studied(
-        "serving", Serving, "what a way to serve a language model gives under a load of requests", "hours_per_million", "kept", version=2
-    ),
+    studied("layout", TrainingLayout, "how long a training step takes, laid out over many devices", "step_s", "fits"),
+    studied("serving", Serving, "what one way of serving a language model delivers under load", "hours_per_million", "kept", version=2),
 )
 QUESTIONS: dict[str, Question] = {one.name: one for one in ALL}
 

@@ -200,7 +200,7 @@ def among(
 def one_of(
     names: Callable[[], Iterable[str]], default: Any = REQUIRED, label: str = "", *, find: Read | None = None, dial: str = "", **rest: Any
 ) -> Any:
-    """A name of a list that grows, such as the registry's machines. `find` knows more spellings and gives the one that the list has."""
+    """A name of a list that grows, such as the registry's machines. `find` accepts other spellings and returns the one in the list."""
     kept, more = _split(rest)
 
     def read(value: Any) -> str:

@@ -65,7 +65,7 @@ def configured(transformers: Any, name: str, settings: dict[str, Any]) -> tuple[
         raise BadValue(f"hf:{name} can't be imported: {described(error)}; install what it needs, or name another class") from error
     if not isinstance(cls, type):
         if name.startswith((".", "/", "~")):
-            raise BadValue(f"there is no folder {name}; give one with the config.json of a model of transformers")
+            raise BadValue(f"there is no folder {name}; give one with the config.json of a transformers model")
         if "/" in name or not name.isidentifier() or (name.islower() and "config" not in name):
             raise BadValue(
                 f"hf:{name} is the name of a model on the Hugging Face hub, and nothing is fetched from the network here; save its"
@@ -89,7 +89,7 @@ def from_folder(transformers: Any, place: Path, settings: dict[str, Any]) -> Any
         data = json.loads(file.read_text())
         kind = data["model_type"]
     except FileNotFoundError:
-        raise BadValue(f"there is no {file}; give a folder with the config.json of a model of transformers") from None
+        raise BadValue(f"there is no {file}; give a folder with the config.json of a transformers model") from None
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise BadValue(f"{file} is not the configuration of a model ({described(error)}); it should be JSON with a model_type") from None
     try:

@@ -65,7 +65,7 @@ def as_if_real() -> Iterator[LibraryBehaviour]:
         stack.enter_context(replaced(masks, "_ignore_bidirectional_mask_sdpa", skips_mask))
         stack.enter_context(replaced(sys.modules.get("transformers.utils.import_utils"), "is_fake_tensor", lambda x: False))
         stack.enter_context(replaced(torch, "compile", plain))
-        if "torch._dynamo" in sys.modules:  # what was compiled before runs as it is written, too
+        if "torch._dynamo" in sys.modules:  # what was compiled earlier also runs as it is written
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         stack.enter_context(replaced(FakeTensor, "tolist", torch.Tensor.tolist))  # else each element is asked for apart
         stack.enter_context(as_on_gpu(library))

@@ -1,5 +1,5 @@
-"""Which changes of a training step it is captured again for: autocast, nothing checkpointed, or every block; one microbatch in
-place of several."""
+"""The changes for which a training step is captured again: autocast, checkpointing of nothing or of every block, and one
+microbatch in place of several."""
 
 from __future__ import annotations
 

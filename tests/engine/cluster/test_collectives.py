@@ -170,7 +170,7 @@ def test_what_can_not_run_is_refused_with_the_next_step() -> None:
         time("gossip", "ring", 8, 1e6, 5e-6, 50e9)
     with pytest.raises(UnknownName, match="no schedule of an all-reduce 'gossip'"):
         steps("gossip", 8)
-    with pytest.raises(BadValue, match="needs a power of two, such as 4"):
+    with pytest.raises(BadValue, match="needs a power of two ranks, such as 4, not 6"):
         time("all_reduce", "rabenseifner", 6, 1e6, 5e-6, 50e9)
     with pytest.raises(BadValue, match="give a multiple of 4"):
         time("all_reduce", "two_level", 6, 1e6, 5e-6, 50e9, per_node=4)

@@ -168,9 +168,9 @@ def test_why_a_matmul_does_not_take_what_follows():
     matmul = op("matmul", "m", [tensor("x", 64, 64), tensor("w", 64, 64)], [tensor("y", 64, 64)])
     moved = decide(matmul, made("transpose", 64, 64))
     assert (moved.fused, moved.pattern) == (False, "none")
-    assert moved.reason == "transpose writes elsewhere than matmul's tile stands: it is a kernel of its own"
+    assert moved.reason == "transpose writes outside matmul's tile, so it is a kernel of its own"
     pooled = decide(matmul, made("max_pool2d", 1, 1, 64, 64, output=(1, 1, 32, 32), kernel=(2, 2)))
-    assert pooled.reason == "max_pool2d reads elements out of order: matmul must be stored for it"
+    assert pooled.reason == "max_pool2d reads elements out of order, so matmul must be stored for it"
     assert decide(matmul, made("softmax", 64, 64)).pattern == "barrier"
 
 

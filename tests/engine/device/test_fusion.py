@@ -91,7 +91,7 @@ def test_inductor_leaves_library_matmuls_alone():
 def test_what_is_read_many_times_is_stored(producer, consumer):
     verdict = edge(producer, consumer)
     assert outcome(verdict) == (False, "none")
-    assert verdict.reason == f"{consumer} reads each element many times: storing {producer} costs less than recomputing it"
+    assert verdict.reason == f"{consumer} reads each element many times, so storing {producer} costs less than recomputing it"
 
 
 @pytest.mark.parametrize("consumer", ["softmax", "layer_norm", "sum", "mean"])
@@ -195,7 +195,7 @@ def test_two_reductions_along_one_row_stay_on_chip(producer, consumer):
 def test_what_is_read_out_of_order_is_stored(producer, consumer):
     verdict = edge(producer, consumer)
     assert outcome(verdict) == (False, "none")
-    assert verdict.reason == f"{consumer} reads elements out of order: {producer} must be stored for it"
+    assert verdict.reason == f"{consumer} reads elements out of order, so {producer} must be stored for it"
 
 
 def test_a_reduction_over_a_large_tensor_is_a_barrier():  # erratum 21

@@ -128,11 +128,11 @@ def test_own_service_times_are_taken_as_they_are() -> None:
 REFUSALS = [
     (
         lambda: hedging_run(1.0),
-        "a fleet at a utilisation of 1.0; give a share between 0 and 1: at 1 the queue grows even without copies",
+        "the fleet's utilisation is 1.0; give a share between 0 and 1, because at 1 the queue grows even without copies",
     ),
     (
         lambda: hedging_run(0.0),
-        "a fleet at a utilisation of 0.0; give a share between 0 and 1: at 1 the queue grows even without copies",
+        "the fleet's utilisation is 0.0; give a share between 0 and 1, because at 1 the queue grows even without copies",
     ),
     (lambda: hedging_run(0.5, -1.0), "the delay before a copy is -1.0; give a finite number of at least 0"),
     (lambda: hedging_run(0.5, 1.0, -0.1), "budget is -0.1; give a finite number of at least 0"),

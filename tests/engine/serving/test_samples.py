@@ -56,10 +56,10 @@ def test_a_rank_is_the_nearest_one() -> None:
 REFUSALS = [
     (lambda: order_interval(0, 0.5), "a sample of 0 requests; count at least 1"),
     (lambda: rank(0, 0.5), "a sample of 0 requests; count at least 1"),
-    (lambda: order_interval(10, 1.0), "a percentile of 1.0; give a share between 0 and 1, such as 0.99"),
-    (lambda: least_count(0.0), "a percentile of 0.0; give a share between 0 and 1, such as 0.99"),
-    (lambda: order_interval(10, 0.5, 1.0), "a confidence of 1.0; give a share between 0 and 1, such as 0.95"),
-    (lambda: least_count(0.5, 0.0), "a confidence of 0.0; give a share between 0 and 1, such as 0.95"),
+    (lambda: order_interval(10, 1.0), "the percentile is 1.0; give a share between 0 and 1, such as 0.99"),
+    (lambda: least_count(0.0), "the percentile is 0.0; give a share between 0 and 1, such as 0.99"),
+    (lambda: order_interval(10, 0.5, 1.0), "the confidence is 1.0; give a share between 0 and 1, such as 0.95"),
+    (lambda: least_count(0.5, 0.0), "the confidence is 0.0; give a share between 0 and 1, such as 0.95"),
 ]
 
 

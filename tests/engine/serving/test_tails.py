@@ -107,15 +107,15 @@ def test_a_copy_that_is_not_sent_yet_is_not_asked_about() -> None:
 
 
 REFUSALS = [
-    (lambda: quantile(exponential_tail(1.0), 1.0), "a quantile of 1.0; give a share between 0 and 1, such as 0.99"),
-    (lambda: quantile(exponential_tail(1.0), 0.0), "a quantile of 0.0; give a share between 0 and 1, such as 0.99"),
+    (lambda: quantile(exponential_tail(1.0), 1.0), "the quantile is 1.0; give a share between 0 and 1, such as 0.99"),
+    (lambda: quantile(exponential_tail(1.0), 0.0), "the quantile is 0.0; give a share between 0 and 1, such as 0.99"),
     (lambda: quantile(lambda t: 1.0, 0.75), "the tail stays above 0.25 forever; it has no such quantile: give a tail that falls to 0"),
     (lambda: exponential_tail(0.0), "mean is 0.0; give a finite number above 0"),
     (lambda: at_least_one(1.1, 2), "1.1 is not a valid probability; give a number from 0 to 1"),
     (lambda: at_least_one(-0.1, 2), "-0.1 is not a valid probability; give a number from 0 to 1"),
     (lambda: at_least_one(0.1, 0.5), "a page that joins 0.5 calls; give 1 or more"),
     (lambda: fan_out(exponential_tail(1.0), math.inf), "a page that joins inf calls; give 1 or more"),
-    (lambda: fan_out_quantile(0.0, 3), "a quantile of 0.0; give a share between 0 and 1, such as 0.99"),
+    (lambda: fan_out_quantile(0.0, 3), "the quantile is 0.0; give a share between 0 and 1, such as 0.99"),
     (lambda: fan_out_quantile(0.5, 0), "a page that joins 0 calls; give 1 or more"),
     (lambda: hedged(exponential_tail(1.0), -1.0), "delay is -1.0; give a finite number of at least 0"),
     (lambda: merged_quantile([], 0.5), "streams to be merged need rates of 0 or more, at least one above 0; give (rate, tail) pairs"),
@@ -126,7 +126,7 @@ REFUSALS = [
     (lambda: merged_quantile([(0, exponential_tail(1.0))], 0.5), "streams to be merged need rates of 0 or more, at least one above 0"),
     (lambda: lognormal_quantile(1.0, -0.1, 0.5), "sigma is -0.1; give a finite number of at least 0"),
     (lambda: lognormal_quantile(0.0, 0.1, 0.5), "mean is 0.0; give a finite number above 0"),
-    (lambda: normal_quantile(1.0), "a quantile of 1.0; give a share between 0 and 1, such as 0.99"),
+    (lambda: normal_quantile(1.0), "the quantile is 1.0; give a share between 0 and 1, such as 0.99"),
 ]
 
 

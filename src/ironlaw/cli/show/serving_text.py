@@ -73,13 +73,13 @@ def _row(row: Mapping[str, Any], gap: str) -> tuple[Any, ...]:
 
 def _verdict(result: Mapping[str, Any]) -> None:
     best = next(row for row in result["choices"] if row["hardware"] == result["fewest"])
-    draw.say(f"Fewest devices: {draw.plural(best['devices'], 'device')}, {best['hardware']}.", draw.GOOD)
+    draw.say(f"Fewest devices: {best['devices']:,} × {best['hardware']}.", draw.GOOD)
     if result["cheapest"]:
         row = next(row for row in result["choices"] if row["hardware"] == result["cheapest"])
         dollars = (
             f"${significant(row['dollars_per_hour'])} per hour, ${significant(row['dollars_per_million_tokens'])} per million new tokens"
         )
-        draw.say(f"Cheapest: {draw.plural(row['devices'], 'device')}, {row['hardware']}, {dollars}.", draw.GOOD)
+        draw.say(f"Cheapest: {row['devices']:,} × {row['hardware']}, {dollars}.", draw.GOOD)
     elif result["unpriced"]:
         names = ",".join(f"{slug}=…" for slug in result["unpriced"])
         draw.say(f"For costs, give a device's price in dollars per hour: --price {names}", draw.DIM)

@@ -48,7 +48,7 @@ def report(result: Mapping[str, Any]) -> None:
         _best(result)
     draw.say(_counts(result))
     for one in result["errors"]:
-        draw.say(f"  {draw.plural(one['points'], 'point')}: {one['error']}", draw.DIM)
+        draw.say(f"{draw.plural(one['points'], 'point')}: {one['error']}", draw.DIM, indent=2)
     draw.say(f"Results: {result['file']}")
 
 

@@ -198,7 +198,7 @@ def _check(algorithm: str, n: Number, size: Number, alpha: Number, beta: Number,
     check_positive("α", alpha, zero=True)
     check_positive("β", beta)
     if algorithm in POWERS_OF_TWO and isinstance(n, SCALARS) and 2 ** round(math.log2(n)) != n:
-        raise BadValue(f"{algorithm} over {n} ranks; it needs a power of two, such as {2 ** int(math.log2(n))}", "n")
+        raise BadValue(f"{algorithm} needs a power of two ranks, such as {2 ** int(math.log2(n))}, not {n}", "n")
     if algorithm == "two_level" and isinstance(n, SCALARS) and n % per_node:
         raise BadValue(f"{n} ranks do not fill nodes of {per_node}; give a multiple of {per_node}", "n")
 

@@ -105,7 +105,7 @@ class Uplink(NamedTuple):
 def uplinks(tree: Tree, jobs: Sequence[FabricJob], order: Sequence[int], collisions: float = 0.0) -> dict[str, list[Uplink]]:
     """Tier -> each of its subtrees in one plane; the planes are alike."""
     if not 0.0 <= collisions < 1.0:
-        raise BadValue(f"a share of {collisions!r} of the flows; give one from 0 to below 1", "collisions")
+        raise BadValue(f"the share of the flows is {collisions!r}; give one from 0 to below 1", "collisions")
     needed = sum(job.nodes for job in jobs)
     if needed > len(order) or len(order) * NODE != tree.hosts:
         raise BadValue(f"jobs of {needed} nodes on {len(order)}, and {tree.hosts} hosts at {NODE} per node; give each job a place", "jobs")

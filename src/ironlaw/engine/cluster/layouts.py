@@ -74,7 +74,7 @@ def micro_batches(layout: Layout, batch: int) -> int:
     if batch % each:
         near = f"give a multiple of {each:,} sequences, such as {-(-batch // each) * each:,}, or smaller microbatches"
         raise BadValue(
-            f"{batch:,} sequences do not divide into {layout.data} replicas with microbatches of {layout.micro}; {near}", "batch"
+            f"{batch:,} sequences do not divide into {layout.data:,} replicas with microbatches of {layout.micro}; {near}", "batch"
         )
     return batch // each
 

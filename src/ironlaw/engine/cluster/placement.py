@@ -12,7 +12,7 @@ from ironlaw.errors import BadValue
 def fragmented(hosts: int, share: float, seed: int = 0) -> tuple[int, ...]:
     """Rank i is on host order[i]: a share of the ranks, drawn by the seed, have changed places among themselves."""
     if not 0.0 <= share <= 1.0:
-        raise BadValue(f"a share of {share!r} of the ranks; give one between 0 and 1", "share")
+        raise BadValue(f"the share of the ranks is {share!r}; give one between 0 and 1", "share")
     draws = uniform(seed, 2 * hosts)
     moved = sorted(sorted(range(hosts), key=draws.__getitem__)[: round(share * hosts)])
     order = list(range(hosts))

@@ -92,7 +92,7 @@ def _recursive_doubling(n: int, _: int) -> Schedule:
 def _rabenseifner(n: int, _: int) -> Schedule:
     """Halve what is sent and double the distance; then the same way back."""
     if n & (n - 1):
-        raise BadValue(f"rabenseifner over {n} ranks; it needs a power of two", "n")
+        raise BadValue(f"rabenseifner needs a power of two ranks, not {n}", "n")
     owned = {rank: tuple(range(n)) for rank in range(n)}
     rounds: list[Step] = []
     hop = n // 2

@@ -112,7 +112,7 @@ def sides(hosts: int) -> tuple[int, int, int]:
 def torus(rate: float, *sides: int) -> Fabric:
     """Two links a dimension and chip; the narrowest cut crosses the longest side, twice because it wraps round."""
     if not sides or min(sides) < 1:
-        raise BadValue(f"a torus of {sides!r}; give the length of each side, such as 16, 16, 16", "sides")
+        raise BadValue(f"the torus is {sides!r}; give the length of each side, such as 16, 16, 16", "sides")
     count, longest = math.prod(sides), max(sides)
     cut = count // longest * (2 if longest > 2 else longest - 1)
     ports = sum(2 if side > 2 else side - 1 for side in sides)

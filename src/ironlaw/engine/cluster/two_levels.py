@@ -33,7 +33,7 @@ class Period:
     def __post_init__(self) -> None:
         if self.count < 1 or not 0.0 <= self.survives <= 1.0:
             raise BadValue(
-                f"a period of {self.count!r} stretches and a share of {self.survives!r} of failures; give at least 1, and 0 to 1"
+                f"the period has {self.count!r} stretches and the share of failures is {self.survives!r}; give at least 1, and 0 to 1"
             )
         check_positive("interval", self.interval)
         check_positive("mean time between failures", self.between)

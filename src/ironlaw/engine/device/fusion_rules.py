@@ -55,7 +55,7 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
         return verdict(False, "none", f"nothing is known of what {(producer if before == 'opaque' else consumer).kind} does inside")
     if alone := next((op for op in (producer, consumer) if UNCOMPILED in op.attrs), None):
         whose = "is left to Python" if alone.attrs[UNCOMPILED] == EAGER else "comes from a library"
-        return verdict(False, "none", f"the compiler writes no code for this {alone.kind}: it {whose}")
+        return verdict(False, "none", f"the compiler writes no code for this {alone.kind}, because it {whose}")
     if why := _in_memory(producer, consumer, rules):
         return verdict(False, "none", why)
     if before == "contraction" and after == "elementwise":
@@ -66,12 +66,12 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
         return verdict(True, "epilogue", f"{consumer.kind} is done on {producer.kind}'s tile before the tile is written")
     if after in ("contraction", "attention"):
         return verdict(
-            False, "none", f"{consumer.kind} reads each element many times: storing {producer.kind} costs less than recomputing it"
+            False, "none", f"{consumer.kind} reads each element many times, so storing {producer.kind} costs less than recomputing it"
         )
     if after in ("window", "lookup") or consumer.attrs.get("rolled"):
-        return verdict(False, "none", f"{consumer.kind} reads elements out of order: {producer.kind} must be stored for it")
+        return verdict(False, "none", f"{consumer.kind} reads elements out of order, so {producer.kind} must be stored for it")
     if before == "contraction" and after == "movement":
-        return verdict(False, "none", f"{consumer.kind} writes elsewhere than {producer.kind}'s tile stands: it is a kernel of its own")
+        return verdict(False, "none", f"{consumer.kind} writes outside {producer.kind}'s tile, so it is a kernel of its own")
     if before == "contraction":
         return verdict(False, "barrier", f"{consumer.kind} needs a whole row, and {producer.kind}'s rows are spread over tiles")
     if before == "reduction" and producer.attrs.get("over", "row") == "all" and not _small(producer.inputs[0]):

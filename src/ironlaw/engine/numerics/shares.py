@@ -38,7 +38,7 @@ def wilson(hits: float, trials: float, confidence: float = 0.95) -> Share:
 def trials_needed(share: float, floor: float, confidence: float = 0.95) -> float:
     """Trials needed to tell a share from a floor with this confidence, if the share stays as it is; inf where they are equal."""
     if not (0 <= share <= 1 and 0 <= floor <= 1):
-        raise BadValue(f"a share of {share} against {floor}; give both between 0 and 1")
+        raise BadValue(f"the shares are {share} and {floor}; give both between 0 and 1")
     if share == floor:
         return math.inf
     # the floor is at the interval's end when (share − floor)² = z² · floor · (1 − floor) / n: Wilson's interval is that test turned round
@@ -48,7 +48,7 @@ def trials_needed(share: float, floor: float, confidence: float = 0.95) -> float
 @cache
 def _z(confidence: float) -> float:
     if not 0 < confidence < 1:
-        raise BadValue(f"a confidence of {confidence}; give one between 0 and 1, such as 0.95", "confidence")
+        raise BadValue(f"the confidence is {confidence}; give one between 0 and 1, such as 0.95", "confidence")
     from statistics import NormalDist  # slow to import, and asked for once
 
     return NormalDist().inv_cdf((1 + confidence) / 2)
@@ -66,7 +66,7 @@ def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Share:
     ):
         raise BadValue(f"{hits} hits in {trials} trials; give whole numbers, at least one trial, and no more hits than trials")
     if not 0 < confidence < 1:
-        raise BadValue(f"a confidence of {confidence}; give one between 0 and 1, such as 0.95", "confidence")
+        raise BadValue(f"the confidence is {confidence}; give one between 0 and 1, such as 0.95", "confidence")
     half = (1 - confidence) / 2
     return Share(hits, trials, lower_bound(hits, trials, half), 1 - lower_bound(trials - hits, trials, half))
 

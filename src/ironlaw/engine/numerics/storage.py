@@ -53,5 +53,5 @@ def low_rank_bytes(rows: Number, columns: Number, rank: Number, bits: float = 32
 def pruned_macs(share: float, inner: bool = True) -> float:
     """Multiply-adds left when a share of the channels goes: an inner layer loses inputs and outputs, (1 − s)²; at an end 1 − s."""
     if not 0 <= share <= 1:
-        raise BadValue(f"a share of {share}; give one between 0 and 1", "share")
+        raise BadValue(f"the share is {share}; give one between 0 and 1", "share")
     return (1.0 - share) ** (2 if inner else 1)

@@ -106,7 +106,7 @@ def within(points: Sequence[Point], point: Point, slack: float = 1e-9) -> bool:
 def normals(name: str, base: float, separation: float, centre: float = 0.0, steps: int = 240) -> Group:
     """A made-up group: scores of the true are N(centre + separation, 1), of the others N(centre, 1), cut into steps."""
     if not 0.0 < base < 1.0 or not 0.0 <= separation <= 20.0:
-        raise BadValue(f"a base rate of {base!r} and a separation of {separation!r}; give one between 0 and 1, and one from 0 to 20")
+        raise BadValue(f"the base rate is {base!r} and the separation {separation!r}; give one between 0 and 1, and one from 0 to 20")
     low, high = centre - 5.0, centre + separation + 5.0
     edges = [low + (high - low) * i / steps for i in range(steps + 1)]
     true = [base * share for share in _shares(edges, centre + separation)]

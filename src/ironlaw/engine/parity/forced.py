@@ -16,7 +16,7 @@ def least_gap(one: Group, other: Group, floor: float = 0.0) -> float:
     """The smallest possible largest gap of FPR, FNR and PPV. `floor`: the share of each group that is flagged at least; without one,
     flagging hardly anybody brings all three together. inf where no threshold flags so many."""
     if not 0.0 <= floor < 1.0:
-        raise BadValue(f"a floor of {floor!r}; give a share from 0 to below 1")
+        raise BadValue(f"the floor is {floor!r}; give a share from 0 to below 1")
     sides = [[(t.fpr, t.fnr, t.ppv) for t in group.tables if t.selected >= max(floor, 1e-12)] for group in (one, other)]
     least = math.inf
     for fpr, fnr, ppv in sides[0]:

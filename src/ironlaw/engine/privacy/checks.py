@@ -16,7 +16,7 @@ def check_delta(delta: float) -> float:
 def check_rate(q: float) -> float:
     """The share of the records that a step draws."""
     if not 0 < q <= 1:
-        raise BadValue(f"a sampling rate of {q!r}; give the share of the records in a batch: above 0, at most 1", "rate")
+        raise BadValue(f"the sampling rate is {q!r}; give the share of the records in a batch: above 0, at most 1", "rate")
     return q
 
 
@@ -29,5 +29,5 @@ def check_steps(steps: float) -> float:
 def check_noise(sigma: float) -> float:
     """The noise multiplier: standard deviation over clip norm. Below 0.01 nothing is private, and exponents overflow."""
     if not check_positive("the noise multiplier", sigma) >= 0.01:
-        raise BadValue(f"a noise multiplier of {sigma!r}; give 0.01 or more: below, no budget is met", "noise")
+        raise BadValue(f"the noise multiplier is {sigma!r}; give 0.01 or more: below, no budget is met", "noise")
     return sigma

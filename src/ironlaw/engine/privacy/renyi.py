@@ -25,7 +25,7 @@ def divergence(q: float, sigma: float, order: float) -> float:
     check_rate(q)
     check_noise(sigma)
     if not order > 1:
-        raise BadValue(f"an order of {order!r}; Rényi divergences are taken at orders above 1", "order")
+        raise BadValue(f"the order is {order!r}; Rényi divergences need one above 1", "order")
     if q == 1:
         return order / (2 * sigma * sigma)
     log_moment = _sum(q, sigma, int(order)) if order == int(order) else _integral(q, sigma, order)

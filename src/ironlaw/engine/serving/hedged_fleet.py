@@ -122,4 +122,6 @@ def _check(load: float, delay: float, budget: float | None) -> None:
     if budget is not None:
         check_positive("budget", budget, zero=True)
     if not 0 < load < 1:
-        raise BadValue(f"a fleet at a utilisation of {load!r}; give a share between 0 and 1: at 1 the queue grows even without copies")
+        raise BadValue(
+            f"the fleet's utilisation is {load!r}; give a share between 0 and 1, because at 1 the queue grows even without copies"
+        )

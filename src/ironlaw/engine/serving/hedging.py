@@ -179,7 +179,9 @@ def _first_answers(
 
 def _check(rho: float, delay: float | None, budget: float | None, pause: float, shards: int, n: int) -> None:
     if not 0 < rho < 1:
-        raise BadValue(f"a fleet at a utilisation of {rho!r}; give a share between 0 and 1: at 1 the queue grows even without copies")
+        raise BadValue(
+            f"the fleet's utilisation is {rho!r}; give a share between 0 and 1, because at 1 the queue grows even without copies"
+        )
     if delay is not None:
         check_positive("the delay before a copy", delay, zero=True)
     if budget is not None:

@@ -135,7 +135,7 @@ def simulate(arrivals: Sequence[Time], services: Sequence[Time], servers: int = 
 def ranked(values: Sequence[Time], p: float) -> Time:
     """The smallest of sorted values that at least a share `p` of them do not exceed."""
     if not 0 < p < 1:
-        raise BadValue(f"a quantile of {p!r}; give a share between 0 and 1, such as 0.99", "p")
+        raise BadValue(f"the quantile is {p!r}; give a share between 0 and 1, such as 0.99", "p")
     return values[max(0, math.ceil(p * len(values) - 1e-9) - 1)]
 
 

@@ -167,7 +167,7 @@ def _endless(rate: float, service: float, servers: int = 1) -> Wait:
 def _quantile(tail: Tail, p: float, rho: float, scale: float) -> float:
     """Where `tail` has fallen to 1 − p, by bisection."""
     if not 0 < p < 1:
-        raise BadValue(f"a quantile of {p!r}; give a share between 0 and 1, such as 0.99", "p")
+        raise BadValue(f"the quantile is {p!r}; give a share between 0 and 1, such as 0.99", "p")
     if rho >= 1:
         return math.inf
     rest = 1.0 - p

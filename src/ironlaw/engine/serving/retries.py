@@ -10,7 +10,7 @@ def attempts(failure: float, retries: int, layers: int = 1) -> float:
     """Attempts that reach the last of the layers for each request, where an attempt fails with this probability and every layer tries
     again: ((1 − f^(r+1)) / (1 − f))^layers; with f = 1, (r + 1)^layers."""
     if not 0 <= failure <= 1:
-        raise BadValue(f"a probability of failure of {failure!r}; give a number from 0 to 1", "failure")
+        raise BadValue(f"the probability of failure is {failure!r}; give a number from 0 to 1", "failure")
     _count("retries", retries, 0)
     each = float(retries + 1) if failure == 1 else (1 - failure ** (retries + 1)) / (1 - failure)
     return each ** _count("layers", layers, 1)

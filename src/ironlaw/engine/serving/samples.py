@@ -65,10 +65,10 @@ def check(n: int, p: float) -> None:
     if n < 1:
         raise BadValue(f"a sample of {n} requests; count at least 1")
     if not 0 < p < 1:
-        raise BadValue(f"a percentile of {p!r}; give a share between 0 and 1, such as 0.99")
+        raise BadValue(f"the percentile is {p!r}; give a share between 0 and 1, such as 0.99")
 
 
 def _confidence(value: float) -> float:
     if not 0 < value < 1:
-        raise BadValue(f"a confidence of {value!r}; give a share between 0 and 1, such as 0.95")
+        raise BadValue(f"the confidence is {value!r}; give a share between 0 and 1, such as 0.95")
     return value

@@ -52,7 +52,7 @@ class Total(Law):
 
     def quantile(self, p: float) -> float:
         if not 0 < p < 1:
-            raise BadValue(f"a quantile of {p!r}; give a share between 0 and 1, such as 0.99", "p")
+            raise BadValue(f"the quantile is {p!r}; give a share between 0 and 1, such as 0.99", "p")
         if p > 1 - self.fails:
             return math.inf
         if self.dependence == 1:
@@ -125,7 +125,7 @@ def total(laws: Sequence[Law], dependence: float = 0.0, steps: int = 0, shared: 
     if not laws:
         raise BadValue("a chain of no services; name at least one", "laws")
     if not 0 <= dependence <= 1:
-        raise BadValue(f"a dependence of {dependence!r}; give a share from 0 (independent) to 1 (all slow together)", "dependence")
+        raise BadValue(f"the dependence is {dependence!r}; give a share from 0 (independent) to 1 (all slow together)", "dependence")
     return Total(tuple(laws), dependence, steps or (STEPS if len(laws) <= MANY else 4 * STEPS), tuple(shared))
 
 

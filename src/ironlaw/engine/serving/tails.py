@@ -99,7 +99,7 @@ def lognormal_quantile(mean: float, sigma: float, p: float) -> float:
 
 def _share(p: float) -> None:
     if not 0 < p < 1:
-        raise BadValue(f"a quantile of {p!r}; give a share between 0 and 1, such as 0.99", "p")
+        raise BadValue(f"the quantile is {p!r}; give a share between 0 and 1, such as 0.99", "p")
 
 
 def _calls(k: float) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ironlaw.claims.glossary import NAMED
 from ironlaw.errors import BadValue, IronlawError
+from ironlaw.kit.prose import NARROW, UNIT
 from ironlaw.recall import beliefs, grade
 from ironlaw.recall.card_templates import template, topics
 from ironlaw.recall.card_variants import Variant
@@ -188,7 +189,7 @@ class ReviewDesk:
             example = beliefs.counterexample(verdict.misconception)
             where = f"Evidence: {example.source}" if example.source else "Computed by the engine now"
             self.key |= {"belief": beliefs.belief(verdict.misconception), "but": example.text, "source": where}
-        self.key["html"] = {part: mark_text(self.key[part]) for part in ("working", "but")}
+        self.key["html"] = {part: _marked(self.key[part]) for part in ("working", "but")}
         self.changed()
 
     # --- the view
@@ -209,7 +210,7 @@ class ReviewDesk:
     def _card(self, variant: Variant) -> dict[str, Any]:
         view: dict[str, Any] = {
             "card": variant.template.id, "topic": plain(variant.template.topic), "reason": self.reason, "kind": variant.template.kind,
-            "text": variant.text, "html": mark_text(variant.text, None if self.phase == KEY else NAMED), "hint": grade.hint(variant),
+            "text": variant.text, "html": _marked(variant.text, None if self.phase == KEY else NAMED), "hint": grade.hint(variant),
             "choices": [choice.label for choice in variant.choices],
             "letters": LETTERS[: len(variant.choices)], "margin": grade.margin(variant),
             "facts": [{"label": fact.label, "value": fact.value, "source": fact.source} for fact in variant.facts],
@@ -268,3 +269,8 @@ SHORT = {"Kv": "KV", "Slos": "SLOs"}  # abbreviations at the beginning of a topi
 def plain(name: str) -> str:
     """A topic's file name in plain words."""
     return " ".join(SHORT.get(word, word) for word in name.capitalize().split("_"))
+
+
+def _marked(text: str, groups: tuple[str, ...] | None = None) -> str:
+    """HTML with the glossary's words marked, in which no line ends before a unit."""
+    return mark_text(UNIT.sub(NARROW, text), groups)

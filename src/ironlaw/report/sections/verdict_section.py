@@ -37,7 +37,10 @@ def section(analysis: Analysis, place: str) -> str:
     answers = [("Does compiling pay?", compiles(analysis)), ("Would another machine help?", elsewhere(advice))]
     if advice.slower:
         answers.append(
-            ("What makes it slower?", "; ".join(f"{action.title} {_gain(action)}: {why_slower(action)}" for action in advice.slower) + ".")
+            (
+                "What makes it slower?",
+                "; ".join(f"{action.title} {_gain(action)}, because {why_slower(action)}" for action in advice.slower) + ".",
+            )
         )
     said += '<dl class="answers">' + "".join(f"<dt>{text(asked)}</dt><dd>{prose(words)}</dd>" for asked, words in answers) + "</dl>"
     return f'<div class="first"><div class="said">{said}</div><div class="seen">{place}</div></div>'
@@ -48,10 +51,10 @@ def actions(advice: Advice) -> str:
         return paragraph(f"What to do: {advice.reason}.")
     out = "".join(_item(action) for action in advice.actions)
     steps = len(advice.steps)
-    note = "Each on top of the one before." if steps > 1 else ""
+    note = "Each gain is on top of the one before." if steps > 1 else ""
     if steps > 1:
         note += f" Together {significant(advice.together)}×."
-    note += " In brackets: the range that should hold in four runs out of five."
+    note += " The range in brackets should hold in four runs out of five."
     return f'<h3 class="todo">What to do</h3><ol class="actions">{out}</ol>' + paragraph(note.strip(), "il-quiet")
 
 

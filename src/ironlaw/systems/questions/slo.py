@@ -134,7 +134,7 @@ class Slo(Design):
 def _link(read: Service) -> Link:
     one: Law = law(read.law, read.p99, read.shape)
     if read.retries and read.timeout is None:
-        raise BadValue(f'{read.name} tries again and has no timeout; add `timeout = "400 ms"`, or leave retries out', "timeout")
+        raise BadValue(f'{read.name} retries but has no timeout; add `timeout = "400 ms"`, or leave retries out', "timeout")
     if read.hedge is not None and not 0.5 <= read.hedge < 1:
         raise BadValue(f"{read.name} hedges after the quantile {read.hedge:g}; give one from 0.5 to below 1, such as 0.95", "hedge")
     copies = 1 - read.hedge if read.hedge is not None else 0.0

@@ -78,7 +78,7 @@ function gridView(table, state, set, id) {
 function gridTools(table, state, set, id, visible, matches) {
   const kinds = (table.kinds ??= table.kind === null ? [] : gridKinds(table));
   const all = table.rows.length;
-  const total = matches === all ? `${grouped(String(matches))} rows` : `${grouped(String(matches))} of ${grouped(String(all))} rows`;
+  const total = `${matches === all ? "" : `${grouped(String(matches))} of `}${grouped(String(all))} ${all === 1 ? "row" : "rows"}`;
   return h("div", { key: "tools", class: "tools" },
     h("label", { for: `${id}-words` }, "Filter by text"),
     h("input", { id: `${id}-words`, type: "search", value: state.words, autocomplete: "off", spellcheck: "false", oninput: (event) => set({ words: event.target.value }) }),

@@ -75,7 +75,7 @@ class Outcome:
         return float(ranked(self.waits, p))
 
     def ttft_between(self, p: float) -> Between:
-        """Between which it lies as far as this run can tell."""
+        """The range in which it lies, as far as this run can tell."""
         if ("ttft", p) not in self._asked:
             self._asked["ttft", p] = percentile_between([(wait, 1.0) for wait in self._waits], p)
         return self._asked["ttft", p]
@@ -83,11 +83,11 @@ class Outcome:
     def tbt(self, p: float) -> float:
         """The gap between tokens that a share `p` of all gaps stay within; 0 where no answer has two tokens."""
         if not 0 < p < 1:
-            raise BadValue(f"a quantile of {p!r}; give a share between 0 and 1, such as 0.99", "p")
+            raise BadValue(f"the quantile is {p!r}; give a share between 0 and 1, such as 0.99", "p")
         return self._ranks.at(p) if self.gaps else 0.0
 
     def tbt_between(self, p: float) -> Between:
-        """Between which it lies as far as this run can tell."""
+        """The range in which it lies, as far as this run can tell."""
         if ("tbt", p) not in self._asked:
             self._asked["tbt", p] = percentile_between(self.gaps, p, self._ranks) if self.gaps else (0.0, 0.0)
         return self._asked["tbt", p]
@@ -150,7 +150,7 @@ class Outcome:
 
     @cached_property
     def mean_time_between(self) -> Between:
-        """Between which it lies as far as this run can tell."""
+        """The range in which it lies, as far as this run can tell."""
         return mean_between([leave - r.arrive for r, leave in zip(self.requests, self.leave, strict=True)])
 
     @cached_property

@@ -31,7 +31,7 @@ class Speculation:
     def __post_init__(self) -> None:
         whole("speculated tokens", self.tokens)
         if not 0 <= self.acceptance <= 1:
-            raise BadValue(f"an acceptance of {self.acceptance!r}; give a share between 0 and 1", "acceptance")
+            raise BadValue(f"the acceptance is {self.acceptance!r}; give a share between 0 and 1", "acceptance")
 
     @property
     def mean(self) -> float:

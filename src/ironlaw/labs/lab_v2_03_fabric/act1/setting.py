@@ -50,7 +50,7 @@ class Setting:
 
     @property
     def _node(self) -> int:
-        """NICs of a node that a two-level all-reduce spreads a message over, on the fabric that is drawn; of a plane it is one."""
+        """How many NICs of a node a two-level all-reduce spreads a message over, on the fabric that is drawn; one if that is a plane."""
         return PER_NODE if self.kind == "two_level" and self.shape != RAILS else 1
 
     @property
