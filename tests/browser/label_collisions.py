@@ -47,6 +47,8 @@ STILL = {
     ("lab_v2_14_adversarial", "table", "x"): "each of the 99 models keeps its place while a dial leaves some out",
     ("lab_v2_14_adversarial", "table", "y"): "the same",
 }
+# Two rates on axes that are not drawn square: lab, picture.
+OBLONG = {("lab_v2_14_adversarial", "table"): "99 models within 18 points across and 75 up: a square would lay them on each other"}
 # Lines that the legend names on a desk, too, because their ends can't: lab, picture.
 NAMED_BELOW = {
     ("lab_11_roofline", "throughput"): "one line in two pieces: the first ends where the second begins",
@@ -101,6 +103,22 @@ function struck(node) {
   const across = Math.min(Math.max(from, to), box.right) - Math.max(Math.min(from, to), box.left);
   return level > box.top && level < box.bottom && across > 1 ? [`the arrow × ${box.text}`] : [];
 }
+// Nor does a leader, from a mark to its words, run through other words.
+function leaders(node, out) {
+  if (Array.isArray(node)) return node.forEach((each) => leaders(each, out));
+  if (!node || typeof node !== "object") return;
+  if (/il-leader/.test(node.attributes?.class ?? "")) out.push(node.attributes.d.match(/[-\\d.]+/g).map(Number));
+  else leaders(node.children, out);
+}
+function ledThrough(drawn, boxes) {
+  const lines = [];
+  leaders(drawn, lines);
+  const at = ([ax, ay, bx, by], share) => [ax + (bx - ax) * share, ay + (by - ay) * share];
+  const inside = (box, [x, y]) => x > box.left + 2 && x < box.right - 2 && y > box.top + 2 && y < box.bottom - 2;
+  const places = (line) => Array.from({ length: 41 }, (_, i) => at(line, i / 40));
+  const crosses = (line) => boxes.filter((some) => some.some((box) => places(line).some((place) => inside(box, place))));
+  return lines.flatMap((line) => crosses(line).map(([box]) => `a leader × ${box.text}`));
+}
 // Words that a reader would find cut off, or beside the picture.
 function outside(boxes, width, height) {
   const out = ([box]) => box.left < -3 || box.right > width + 3 || box.top < -3 || box.bottom > height + 3;
@@ -133,7 +151,7 @@ function collisions(figure, width, filled) {
   const drawn = plotView(figure, figure.id, width, { ui, spec: {}, line: {} });
   walk(drawn, texts);
   const boxes = texts.filter((node) => said(node).trim()).map(textBox);
-  const hits = [...struck(drawn), ...outside(boxes, width, layout(figure, width).height)];
+  const hits = [...struck(drawn), ...ledThrough(drawn, boxes), ...outside(boxes, width, layout(figure, width).height)];
   if (filled) hits.push(...emptiness(figure, width, texts));
   boxes.forEach((some, i) => boxes.slice(i + 1).forEach((others) => {
     const shared = (a, b) => [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
@@ -153,6 +171,13 @@ window.judge = (figures, widths, filled = false) => figures.flatMap((text) => {
 });
 window.below = (figures, width) => figures.map(JSON.parse).flatMap((figure) =>
   legendOf(figure, figure.width ? width / 2 : width).filter((item) => item.shape === "line").map((item) => [figure.id, item.label]));
+// Where both axes are rates, shares of a whole, a step across is as long as a step up.
+window.oblong = (figures, width) => figures.map(JSON.parse).filter((figure) => {
+  if (figure.plain || ![figure.x, figure.y].every((axis) => axis.scale === "linear" && axis.unit === "%")) return false;
+  const { x, y, box } = layout(figure, width);
+  const step = (scale, long) => long / (scale.domain[1] - scale.domain[0]);
+  return Math.max(x.domain[1], y.domain[1]) < 120 && Math.abs(step(x, box.right - box.left) / step(y, box.bottom - box.top) - 1) > 0.02;
+}).map((figure) => figure.id);
 window.ready = typeface;
 """
 
@@ -259,3 +284,9 @@ def named_below(page: Page, slug: str, drawn: list[str]) -> list[str]:
     """Lines that a legend names on a desk, where their ends could."""
     found = page.evaluate("([figures, width]) => window.below(figures, width)", [drawn, WIDTHS["desk"]])
     return [f"{picture}: {name}" for picture, name in found if (slug, picture) not in NAMED_BELOW]
+
+
+def oblong(page: Page, slug: str, drawn: list[str]) -> list[str]:
+    """Pictures of two rates that are not square, on any screen."""
+    found = {picture for width in WIDTHS.values() for picture in page.evaluate("([f, w]) => window.oblong(f, w)", [drawn, width])}
+    return sorted(picture for picture in found if (slug, picture) not in OBLONG)

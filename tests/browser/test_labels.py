@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from how_thorough import RELEASE
-from label_collisions import SLUGS, as_opened, at_the_ends, collisions, completed, drawing_page, ends, named_below, pictures
+from label_collisions import SLUGS, as_opened, at_the_ends, collisions, completed, drawing_page, ends, named_below, oblong, pictures
 from playwright.sync_api import Browser, Page
 from touch_marks import stiff
 
@@ -64,6 +64,7 @@ def test_the_pictures_of_a_lab(judge: Page, slug: str, tmp_path: Path) -> None:
     assert len(drawn) > 5
     assert collisions(judge, drawn) == []
     assert named_below(judge, slug, opened) == [], "a line is named at its end"
+    assert oblong(judge, slug, opened) == [], "both axes are rates, and a step across is not as long as a step up"
     assert collisions(judge, opened, filled=True) == [], "the data fill less than 60% of a plot at its opening"
 
 

@@ -146,3 +146,13 @@ def test_a_strip_of_stills_where_less_motion_is_asked_for(shown):
     expect(page.get_by_role("button", name="Play")).to_have_count(0)
     expect(page.locator(".il-story li")).to_have_count(4)
     assert veils(page) == [pytest.approx(6 + i / 4 * (veils(page)[-1] - 6), abs=1) for i in (1, 2, 3, 4)]
+
+
+def test_the_line_of_the_moment_runs_through_no_words(shown):
+    page = shown("reduce")
+    counters = [["in it", [], "", True, 1, 20], ["over it", [], "", True, 1, None]]
+    rows = {"height": 90, "lanes": [["device", 25, 15]], "words": [[0, 60, "GEMM"]], "counters": counters}
+    assert page.evaluate("nowLine", rows) == [[0, 7], [25, 47], [65, 94]]  # of the film: 13 px over each row of words and 5 under it
+    assert page.evaluate("nowLine", {**rows, "left": 40}) == [[0, 7], [25, 47], [65, 94]]  # names of lanes stand beside it
+    whole = page.locator(".il-veil").first.evaluate("veil => [...veil.children].map((piece) => piece.offsetHeight)")
+    assert whole == [44]  # FILM has no words in it

@@ -1,12 +1,15 @@
 """Marks that stand for a dial, each moved by key and by pointer in one page: what the widget then turns."""
 
 import json
+import re
 from typing import Any
 
 from playwright.sync_api import Page
 
 from ironlaw.widget.dials import why_not
 from ironlaw.widget.hold import holds
+
+DECIMALS = re.compile(r"(?<![\d.,])\d[\d,]*\.\d+(?![\d.])")
 
 # Draws a picture as an instrument does, with dials that only note what they are turned to, and tries every slider in it.
 TOUCH = """
@@ -42,7 +45,14 @@ window.touch = (figure, dials, width, hidden) => {
       pulls: [[-90, 0], [90, 0], [0, -60], [0, 60]].map(([dx, dy]) => pull(dx, dy)),
     };
   });
-  const out = { sliders, grips: root.querySelectorAll(".il-grip").length };
+  const all = (names) => [...root.querySelectorAll(names)];
+  const after = (one, other) => one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING;
+  const room = root.querySelector(".il-drawing").viewBox.baseVal.width;
+  const out = {
+    sliders, grips: all(".il-grip").length,
+    under: all(".il-grip, .il-knob-mark").some((knob) => all(".il-drawing :is(.il-bar, .il-point)").some((mark) => after(knob, mark))),
+    beyond: all(".il-grip").map((grip) => grip.getBBox()).some((box) => box.x < 0 || box.x + box.width > room),
+  };
   root.remove();
   return out;
 };
@@ -67,13 +77,17 @@ def stiff(page: Page, figure: str, dials: list[dict[str, Any]]) -> list[str]:
         return []
     answer = touched(page, figure, dials)
     faults = [] if len(answer["sliders"]) == len(wanted) <= answer["grips"] else ["a mark is not a slider, or does not look like one"]
+    faults += ["a knob lies under a bar or a point"] if answer["under"] else []
+    faults += ["an arrow head points out of the picture"] if answer["beyond"] else []
     for slider in answer["sliders"]:
         said = slider["said"]
         turns = [turn for tried in (*slider["keys"].values(), *slider["pulls"]) for turn in tried]
         faults += [f"{said}: {name} can't be {value}" for turn in turns for name, value in turn.items() if why_not(known[name], value)]
         least, now, most = (float(said[f"aria-value{name}"]) for name in ("min", "now", "max"))
+        told = [figure.replace(".", "").lstrip("0") for figure in DECIMALS.findall(said["aria-valuetext"])]
         checks = {
             "has no name and value": said["aria-label"] and said["aria-valuetext"] and least <= now <= most,
+            "is spoken too exactly": all(len(figure) <= 3 for figure in told),
             "can't be focused": slider["focused"] and said["tabindex"] == "0",
             "scrolls the page under a finger": slider["touch"] == "none" and slider["least"] >= 24,
             "is not moved by arrow keys": any(slider["keys"][key] for key in ("ArrowLeft", "ArrowRight")),

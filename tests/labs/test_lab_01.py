@@ -83,10 +83,10 @@ def test_the_dials_are_seen_in_the_picture_and_a_million_is_felt(bench):
     assert scaled["title"] == "35,000 to 1, to scale" and "a single square of that is the Cortex-M7" in scaled["caption"]
     assert tagged(first) == {"a17_npu": "A", "cortex_m7": "B"} and all(tagged(other) == tagged(first) for other in others)
     assert {figure["x"]["scale"] for figure in (first, *others)} == {"linear"}
-    assert "Cortex-M7 MCU were 1 mm long" in first["foot"] and first["foot"].endswith("would be 35 m.")  # 35 T over 1 G, in millimetres
-    assert bench.turn("act1", a="h100_sxm")["figures"][0]["foot"].endswith("would be 989 m.")
+    assert "1 mm for the Cortex-M7 MCU" in first["foot"] and first["foot"].endswith("would need 35 m.")  # 35 T over 1 G, in millimetres
+    assert bench.turn("act1", a="h100_sxm")["figures"][0]["foot"].endswith("would need 989 m.")
     inverted = bench.turn("act1", a="cortex_m7", b="h100_sxm")["figures"][0]["foot"]
-    assert inverted.endswith("would be 989 m.")
+    assert inverted.endswith("would need 989 m.")
 
 
 def test_number_formats_are_said_and_can_be_made_common(bench):

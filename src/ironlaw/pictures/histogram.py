@@ -18,6 +18,7 @@ from ironlaw.widget.quantities import exact, format_quantity
 PERCENTILES = (0.5, 0.9, 0.99, 0.999)
 BINS = 10  # in a decade
 LEAST = 1e-3  # percent: the foot of the axis, under one request in a hundred thousand
+OVER = 160.0  # percent: room over all of them, so that no word lies on their mark
 CLOSE = 1.15  # percentiles nearer than this share a rule
 COLOURS = ("accent", "ink", "ridge", "compute")
 SHAPES = ("circle", "square", "triangle", "diamond")
@@ -72,7 +73,7 @@ def histogram(
     if second:
         legend.append({"colour": "fail", "shape": SHAPES[0], "label": left_out})
     return Figure(
-        id, title, Axis("log", "time to the answer", unit, (low, high)), Axis("log", "share of the requests", "%", (LEAST, 100.0)),
+        id, title, Axis("log", "time to the answer", unit, (low, high)), Axis("log", "share of the requests", "%", (LEAST, OVER)),
         tuple(marks), f"{words}.", Table(("time", *series), rows), note, tuple(legend), {"height": height},
     )  # fmt: skip
 
@@ -151,7 +152,7 @@ def _rule(group: Sequence[Percentile], unit: str, ends: tuple[float, float]) -> 
     low, high = at.low or ends[0], at.high or ends[1]
     marks = [mark("rule", "ridge", x=_inside(at.value, ends), dash=True, label=label, name=label, id=f"rule-{at.name}", hover=hover)]
     if high > low * 1.01:
-        band = mark("area", "muted", x0=_inside(low, ends), x1=_inside(high, ends), y0=LEAST, y1=100.0, name=f"95% band of {at.name}",
+        band = mark("area", "muted", x0=_inside(low, ends), x1=_inside(high, ends), y0=LEAST, y1=OVER, name=f"95% band of {at.name}",
                     id=f"band-{at.name}", hover=hover)  # fmt: skip
         marks.insert(0, band)
     return marks

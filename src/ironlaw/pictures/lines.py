@@ -65,7 +65,7 @@ def lines(
     ]
     named = {} if alone else series
     legend: tuple[dict[str, Any], ...] = tuple(
-        {"colour": COLOURS[i % 4], "shape": "line", "dash": bool(DASHES[i % 4]), "label": name} for i, name in enumerate(named)
+        {"colour": COLOURS[i % 4], "shape": "line", "dash": DASHES[i % 4] or False, "label": name} for i, name in enumerate(named)
     ) + tuple({"colour": "accent", "shape": RECORDED[i % 2], "label": f"{name}, measured"} for i, name in enumerate(measured))
     legend += tuple({"colour": "here", "shape": OWN[i % 2], "label": name} for i, name in enumerate(local))
     return Figure(

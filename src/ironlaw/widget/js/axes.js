@@ -100,7 +100,7 @@ function rowNames(plan) {
   return figure.y.names.map((name) => h("text", {
     key: `ny${name}`, class: `il-name ${strong.has(name) ? "il-strong" : ""}`, x: above ? box.left : box.left - 10,
     y: above ? y.at(name) - y.step / 2 + 15 : y.at(name) + 4.5, "text-anchor": above ? "start" : "end",
-  }, above ? shortened(name, endClear(width - 2, ends.get(name) ?? 0, plan) - (ends.get(name) ?? 0) - 12) : name));
+  }, above ? shortened(name, (ends.size ? columnEnd(plan) : endClear(width - 2, 0, plan)) - (ends.get(name) ?? 0) - 12) : name));
 }
 
 // "peak rate, FLOP/s, log scale"; on a narrow screen only as much as fits. A short unit stands at every tick instead.

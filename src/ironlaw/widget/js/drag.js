@@ -89,14 +89,20 @@ function nudge(event, mark, ctx) {
   return true;
 }
 
+// Heard at every step: three digits are enough, and all of a whole number.
+const rounded = (text) => text.replace(/(?<![\d.,])\d[\d,]*\.\d+(?![\d.])/g, (number) => {
+  const value = Number(number.replaceAll(",", ""));
+  return Math.abs(value) >= 1000 ? grouped(String(Math.round(value))) : significant(value);
+});
+
 // What a screen reader says of it: a slider with the dial's name, where it stands, and what the mark tells.
 function sliderOf(mark, holds, told) {
   const [{ dial, hold, value }] = holds;
-  const text = ({ dial: each, value: stands }) => each.options?.find((option) => option.value === stands())?.label ?? joined(significant(stands(), 6), each.unit, " ");
+  const text = ({ dial: each, value: stands }) => each.options?.find((option) => option.value === stands())?.label ?? joined(each.whole ? grouped(String(stands())) : significant(stands()), each.unit, " ");
   const ends = dial.options ? dial.options.map((option) => option.value) : [dial.min, dial.max];
   const said = holds.length > 1 ? holds.map((one) => `${one.dial.label} ${text(one)}`).join(", ") : text(holds[0]);
   return {
     role: "slider", "aria-label": [mark.name ?? mark.label, dial.label].filter(Boolean).join(": "), "aria-valuemin": Math.min(...ends), "aria-valuemax": Math.max(...ends),
-    "aria-valuenow": value(), "aria-valuetext": [said, told].filter(Boolean).join("; "), "aria-orientation": hold.axis === "x" ? "horizontal" : "vertical",
+    "aria-valuenow": value(), "aria-valuetext": [said, rounded(told)].filter(Boolean).join("; "), "aria-orientation": hold.axis === "x" ? "horizontal" : "vertical",
   };
 }

@@ -21,12 +21,12 @@ function legendOf(figure, width) {
 
 // Names behind the ends of the lines, from the top; each as near its line as the one above it allows.
 function tailLabels({ ending, box, taken }) {
-  const sorted = ending.map(({ mark, key, at }) => ({ mark, key, px: at.at(-1)[0], y: at.at(-1)[1] })).sort((a, b) => a.y - b.y);
+  const sorted = ending.map(({ mark, key, at }) => ({ mark, key, px: at.at(-1)[0], y: at.at(-1)[1] })).sort((a, b) => Math.round(a.y / APART) - Math.round(b.y / APART) || (a.y > box.bottom - APART ? a.px - b.px : b.px - a.px)); // of ends on one level the left one's name moves away, so that no leader runs through it
   let last = -Infinity;
   const places = sorted.map((item) => (last = Math.max(item.y, box.top + 4, last + APART)));
   for (let i = places.length - 1, most = box.bottom - 2; i >= 0; i -= 1, most = places[i + 1] - APART) places[i] = Math.min(places[i], most);
   return sorted.flatMap(({ mark, key, px, y }, i) => {
-    const held = taken.find((box) => box.weight && box.left < px && box.right > px + 9 && box.top < y && box.bottom > y); // a point that can be moved, with its arrow heads
+    const held = taken.find((box) => box.weight > 1 && box.left < px && box.right > px + 9 && box.top < y && box.bottom > y); // a point that can be moved, with its arrow heads
     const [x, level] = [held ? held.right + 3 : px + 9, places[i]];
     taken.push(boxOf(x, level + 4.5, mark.end, "start", Boolean(mark.emphasis)));
     const words = h("text", { key: `${key}e`, class: `il-over il-tail c-${mark.colour ?? "ink"} ${mark.emphasis ? "il-strong" : ""}`, x, y: level + 4.5 }, mark.end);

@@ -36,17 +36,17 @@ function plotView(figure, id, width, ctx) {
   const { ui } = ctx;
   const plan = layout(figure, width);
   high[plan.height > TALL ? "add" : "delete"](figure);
-  Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], first: [], later: [], sides: [], ending: [], dimmed: figure.marks.some((mark) => mark.emphasis), holds: (mark) => holdsOf(mark, ctx).map(({ hold }) => hold.axis) });
+  Object.assign(plan, { clip: `${ui.id}-${id}-clip`, hatch: `${ui.id}-${id}-hatch`, taken: [], first: [], later: [], last: [], sides: [], ending: [], grips: [], dimmed: figure.marks.some((mark) => mark.emphasis), holds: (mark) => holdsOf(mark, ctx).map(({ hold }) => hold.axis) });
   const { box, height } = plan;
   for (const { left, right, lane } of plan.over.placed.values()) plan.taken.push({ left, right, top: box.top - 9 - LINE * lane - SIZE, bottom: box.top - 4 - LINE * lane });
   const drawn = figure.marks.map((mark, i) => ({ mark, key: `${mark.type}:${mark.id ?? mark.name ?? i}`, i })).map((item) => ({ ...item, ...MARKS[item.mark.type](item.mark, item.key, plan) }));
   const order = { area: 0, rule: 1, bar: 2, dot: 2, cells: 2, line: 3, point: 4, label: 5 };
   const shapes = [...drawn].sort((a, b) => order[a.mark.type] - order[b.mark.type]).flatMap((item) => item.shapes);
   const made = (list) => list.flatMap((make) => make() ?? []);
-  const words = [...tailLabels(plan), ...made(plan.first), ...sideLabels(plan), ...made(plan.later)]; // a truth's words have the first choice
+  const words = [...tailLabels(plan), ...made(plan.first), ...sideLabels(plan), ...made(plan.later), ...made(plan.last)]; // a truth's words have the first choice, a roof's the last: it is long
   const size = { width, height, viewBox: `0 0 ${width} ${height}` };
   const targets = drawn.filter((item) => item.target && (item.mark.hover?.length || item.mark.drag));
-  const layers = clearWords([h("g", { key: "axes" }, axesView(plan)), h("g", { key: "marks" }, shapes), h("g", { key: "words" }, rowNames(plan), words, bracket(plan))], width, height);
+  const layers = clearWords([h("g", { key: "axes" }, axesView(plan)), h("g", { key: "marks" }, shapes, plan.grips), h("g", { key: "words" }, rowNames(plan), words, bracket(plan))], width, height);
   return [
     h("svg", { key: "drawing", class: "il-drawing", role: "img", "aria-label": figure.text, ...size },
       h("defs", {}, h("clipPath", { id: plan.clip }, h("rect", { x: box.left, y: box.top - 2, width: Math.max(0, box.right - box.left), height: Math.max(0, box.bottom - box.top + 4) })), hatching(plan.hatch)),
@@ -70,18 +70,23 @@ function sideLabels(plan) {
       const off = (py > box.bottom - 2 || py < box.top + 8 ? 500 : 0) + (room.left < -2 || room.right > plan.width + 2 ? 1e5 : 0);
       return taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(room, other), off);
     };
-    const least = (places) => places.reduce((best, place) => (covers(place) < covers(best) ? place : best));
+    const leaderFrom = (room, py) => [[room.left + 10, py < y ? room.bottom : room.top], [room.left + 10, y]];
+    const aloft = (place) => covers(place) + struckWords(leaderFrom(boxOf(place[0], place[1], text, place[2], bold), place[1]), taken);
+    const least = (places, cost = covers) => places.reduce((best, place) => (cost(place) < cost(best) ? place : best));
     const handle = mark.drag ? (mark.edge ? 48 : 28) : 2; // clear of the knob that is dragged
     const ends = (dy) => [[box.right - handle, y + dy, "end"], [box.left + 4, y + dy, "start"]];
     const along = (dy) => [0.25, 0.5, 0.75].map((share) => [box.left + share * (box.right - box.left), y + dy, "middle"]);
-    const near = least([...[-5, 15].flatMap(ends), ...(mark.role ? [-5, 15].flatMap(along) : [])]);
-    const far = mark.role && covers(near) > CROWDED ? least(ALOFT.flatMap((dy) => [...ends(dy), ...along(dy)])) : near;
-    const off = covers(far) < covers(near) / 2;
+    const atEnds = least([-5, 15].flatMap(ends));
+    const between = least([atEnds, ...[-5, 15].flatMap(along)]);
+    const near = mark.role || (plan.width >= WIDE && covers(atEnds) > 2 * CROWDED && covers(between) < covers(atEnds) / 4) ? between : atEnds;
+    const far = mark.role && covers(near) > CROWDED ? least(ALOFT.flatMap((dy) => [...ends(dy), ...along(dy)]), aloft) : near;
+    const off = aloft(far) < covers(near) / 2;
     const [px, py, anchor] = off ? far : near;
     const room = boxOf(px, py, text, anchor, bold);
     taken.push(room);
     const words = h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${bold ? "il-strong" : ""}`, x: px, y: py, "text-anchor": anchor }, text);
-    return off ? [h("path", { key: `${key}-leader`, class: "il-leader", d: `M${room.left + 10},${py < y ? room.bottom : room.top}V${y}` }), words] : [words];
+    if (off) sample(taken, ...leaderFrom(room, py), LED);
+    return off ? [h("path", { key: `${key}-leader`, class: "il-leader", d: `M${leaderFrom(room, py).join("L")}` }), words] : [words];
   });
 }
 
@@ -116,9 +121,11 @@ function alongLabel(mark, key, [ax, ay], [bx, by], plan) {
   const angle = (Math.atan2(by - ay, bx - ax) * 180) / Math.PI;
   const level = Math.abs(angle) < 2;
   if (level || length < width + 8) {
-    const x = Math.min(Math.max(bx, width), plan.width - 2);
-    const covered = (y) => plan.taken.reduce((sum, other) => sum + overlap(boxOf(x, y, mark.label, "end", false), other), 0);
-    const y = [by - 8, by + 17, by - 18, by - 28].reduce((best, option) => (covered(option) < covered(best) ? option : best));
+    const right = Math.min(Math.max(bx, width), plan.width - 2);
+    const covered = ([x, y]) => plan.taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(boxOf(x, y, mark.label, "end", false), other), 0);
+    const levels = [by - 8, by + 17, by - 18, by - 28, by + 28, by - 40].filter((y, i) => !i || y > plan.box.top + SIZE);
+    const places = [right, Math.min(right, ax + 8 + width)].flatMap((x) => levels.map((y) => [x, y]));
+    const [x, y] = places.reduce((best, place) => (covered(place) < covered(best) ? place : best));
     plan.taken.push(boxOf(x, y, mark.label, "end", false));
     return h("text", { ...dress, x, y, "text-anchor": "end" }, mark.label);
   }
@@ -187,7 +194,7 @@ const legendView = (legend) => h("ul", { key: "legend", class: "il-legend", role
   h("li", { key: i, class: `c-${item.colour}` }, h("svg", { width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" }, swatch(item)), h("span", {}, item.label))));
 
 function swatch(item) {
-  if (item.shape === "line") return h("path", { class: "il-line", d: "M0,7H14", "stroke-dasharray": item.dash ? "4 3" : null });
+  if (item.shape === "line") return h("path", { class: "il-line", d: "M0,7H14", "stroke-dasharray": item.dash === true ? "4 3" : item.dash || null });
   if (item.shape === "strips") return [["M0,1H6V13H0z", "il-deep"], ["M7,1H13V13H7z", ""]].map(([d, depth]) => h("path", { class: `il-area il-emphasis ${depth}`, d }));
   if (item.shape === "person") return h("path", { class: `il-bar ${item.hollow ? "il-outline" : ""}`, d: thing("person", 3, 0.5, 8, 13) });
   if (item.shape) return h("path", { class: `il-point ${item.hollow ? "il-hollow" : ""}`, d: shapePath(item.shape, 7, 7, 5) });

@@ -23,7 +23,23 @@ const SHIFT = { start: 0, middle: 0.5, end: 1 };
 function boxOf(x, y, text, anchor, bold) {
   const width = measure(text, bold);
   const left = x - width * SHIFT[anchor];
-  return { left: left - 2, right: left + width + 2, top: y - SIZE * 0.85, bottom: y + SIZE * 0.3 };
+  return { left: left - 2, right: left + width + 2, top: y - SIZE * 0.85, bottom: y + SIZE * 0.3, words: true };
+}
+
+// Where a leader goes from a point to words that do not touch it.
+function leaderEnds(px, py, r, box) {
+  const [tx, ty] = [Math.min(Math.max(px, box.left), box.right), box.bottom < py ? box.bottom : box.top];
+  const long = Math.hypot(tx - px, ty - py) || 1;
+  return [[px + ((tx - px) * r) / long, py + ((ty - py) * r) / long], [tx, ty]];
+}
+
+// What it costs that a leader runs through other words.
+const STRUCK = 100; // square px of other things, for each step of it
+function struckWords([[ax, ay], [bx, by]], taken) {
+  const steps = Math.ceil(Math.hypot(bx - ax, by - ay) / 3);
+  const words = taken.filter((box) => box.words);
+  const inside = (x, y) => words.some((box) => x > box.left && x < box.right && y > box.top && y < box.bottom);
+  return STRUCK * Array.from({ length: steps }, (_, i) => inside(ax + ((bx - ax) * i) / steps, ay + ((by - ay) * i) / steps)).filter(Boolean).length;
 }
 
 // A point's words go right, left, over or under it: where they cover the least and stay inside. The first so many places touch it; those
@@ -40,13 +56,16 @@ function bestAround(x, y, reach, text, bold, taken, bounds, beyond = 0) {
     [reach + 5 + beyond, 4.5, "start"], [-reach - 5, 4.5, "end"], [0, -reach - 7, "middle"], [0, reach + 16, "middle"],
     [reach, -reach - 5, "start"], [-reach, -reach - 5, "end"], [reach, reach + 15, "start"], [-reach, reach + 15, "end"],
     [-reach - 12, -reach - 14, "end"], [-reach - 12, reach + 24, "end"], [-reach, reach + 34, "end"], [0, -reach - 24, "middle"],
+    [reach + 12, -reach - 14, "start"], [reach + 12, reach + 24, "start"], [0, reach + 34, "middle"], [-reach - 24, -reach - 32, "end"], [reach + 24, -reach - 32, "start"],
   ];
   let best = null;
   sides.forEach(([dx, dy, anchor], i) => {
     const box = boxOf(x + dx, y + dy, text, anchor, bold);
     const outside = Math.max(0, bounds.left - box.left) + Math.max(0, box.right - bounds.right) + Math.max(0, bounds.top - box.top) + Math.max(0, box.bottom - bounds.bottom);
-    const cost = taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(box, other), 0) + (outside > 0 ? 1e5 + 60 * outside : 0) + i;
-    if (!best || cost < best.cost) best = { cost, x: x + dx, y: y + dy, anchor, box, far: i >= NEAR };
+    const far = i >= NEAR;
+    let cost = taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(box, other), 0) + (outside > 0 ? 1e5 + 60 * outside : 0) + i;
+    if (far && cost < best.cost) cost += struckWords(leaderEnds(x, y, reach, box), taken);
+    if (!best || cost < best.cost) best = { cost, x: x + dx, y: y + dy, anchor, box, far };
   });
   return best;
 }

@@ -21,6 +21,12 @@ function endClear(right, width, plan) {
   return end - width > plan.width * 0.4 ? end : right;
 }
 
+// One column for the words over all bars: where one row's must keep off a rule, so do the others'.
+function columnEnd(plan) {
+  plan.column ??= Math.min(...plan.figure.marks.filter(inRow).map((mark) => endClear(plan.width - 2, barWidth(mark), plan)));
+  return plan.column;
+}
+
 // Words behind a bar begin at its end, or beyond such a rule.
 function startClear(left, width, plan) {
   const start = Math.max(left, ...rulesOf(plan).filter((at) => at > left - 6 && at < left + width + 4).map((at) => at + 7));
@@ -36,17 +42,21 @@ const dotShapes = (mark, key, area, { box }) => [
 
 // That a mark can be moved, and which way: arrow heads beside a point, on a rule a knob. `plan.holds`: the axes along which it can.
 const GRIP = 9; // px that they take beside a point
-const heads = (x, y, r, axis) => (axis === "x"
-  ? `M${x - r - 3},${y - 4}l-4,4l4,4M${x + r + 3},${y - 4}l4,4l-4,4`
-  : `M${x - 4},${y - r - 3}l4,-4l4,4M${x - 4},${y + r + 3}l4,4l4,-4`);
+const heads = (x, y, r, axis, box) => (axis === "x"
+  ? `${x > box.left + 1 ? `M${x - r - 3},${y - 4}l-4,4l4,4` : ""}${x < box.right - 1 ? `M${x + r + 3},${y - 4}l4,4l-4,4` : ""}`
+  : `${y > box.top + 1 ? `M${x - 4},${y - r - 3}l4,-4l4,4` : ""}${y < box.bottom - 1 ? `M${x - 4},${y + r + 3}l4,4l4,-4` : ""}`); // none beyond an axis's end
 
+const ENDLESS = { left: -Infinity, right: Infinity, top: -Infinity, bottom: Infinity }; // the edge of the last row can be moved on
+
+// `plan.grips`: they lie over all marks.
 function gripView(mark, key, x, y, r, plan) {
-  return (plan.holds?.(mark) ?? []).map((axis) => h("path", { key: `${key}-grip-${axis}`, class: "il-grip", d: heads(x, y, r, axis) }));
+  const grips = (plan.holds?.(mark) ?? []).map((axis) => h("path", { key: `${key}-grip-${axis}`, class: "il-grip", d: heads(x, y, r, axis, mark.edge ? ENDLESS : plan.box) }));
+  plan.grips?.push(...grips);
+  return grips.length;
 }
 
 function knobView(mark, key, x, y, plan) {
-  const grips = gripView(mark, key, x, y, 5, plan);
-  return grips.length ? [h("path", { key: `${key}-knob`, class: `il-knob-mark c-${mark.colour ?? "ink"}`, d: shapePath("circle", x, y, 5) }), ...grips] : [];
+  if (gripView(mark, key, x, y, 5, plan)) plan.grips.push(h("path", { key: `${key}-knob`, class: `il-knob-mark c-${mark.colour ?? "ink"}`, d: shapePath("circle", x, y, 5) }));
 }
 
 const MARKS = {
@@ -80,7 +90,7 @@ const MARKS = {
       const name = mark.name ?? mark.label;
       if (name && measure(name) < area.width - 8 && area.height >= SIZE + 3) shapes.push(h("text", { key: `${key}l`, class: `il-inside c-${mark.fail ? "fail" : mark.colour} ${plan.dimmed && !mark.emphasis ? "il-faded" : ""}`, x: area.x + area.width / 2, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
     } else if (words.length && rows) {
-      const place = above ? { x: endClear(plan.width - 2, barWidth(mark), plan), y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { x: startClear(area.x + area.width + 7, barWidth(mark), plan), y: area.y + area.height / 2 + 4.5 };
+      const place = above ? { x: columnEnd(plan), y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { x: startClear(area.x + area.width + 7, barWidth(mark), plan), y: area.y + area.height / 2 + 4.5 };
       shapes.push(h("text", { key: `${key}l`, class: `il-value ${mark.emphasis ? "il-strong" : ""}`, ...place },
         mark.label && h("tspan", {}, mark.label), (mark.tags ?? []).map((tag, k) => h("tspan", { key: k, class: `il-tagged c-${tag.colour ?? "ink"}`, dx: 9 }, tag.text))));
     } else if (mark.label) shapes.push(h("text", { key: `${key}l`, class: "il-value", x: area.x + area.width / 2, y: area.y - 6, "text-anchor": "middle" }, mark.label));
@@ -97,7 +107,7 @@ const MARKS = {
     if (mark.arrow) shapes.push(headOf(mark, key, at, plan));
     if (mark.end && plan.tails) plan.ending.push({ mark, key, at });
     const middle = at[Math.floor(at.length / 2)];
-    if (mark.label) plan.later.push(() => lineLabel(mark, key, at, plan));
+    if (mark.label) plan[mark.along ? "last" : "later"].push(() => lineLabel(mark, key, at, plan));
     return { shapes, target: { left: middle[0] - 12, right: middle[0] + 12, top: middle[1] - 12, bottom: middle[1] + 12, line: at } };
   },
 
@@ -140,7 +150,8 @@ const MARKS = {
     if (lane) shapes.push(h("text", { key: `${key}l`, class: `il-over c-${mark.colour ?? "ink"} ${mark.role ? "il-strong" : ""}`, x: lane.x, y: words, "text-anchor": "middle" }, ruleText(mark)));
     else if (mark.label) plan.sides.push({ mark, key, y: at });
     if (upright && plan.holds?.(mark).length) plan.taken.push({ left: at - 14, right: at + 14, top: box.bottom - 16, bottom: box.bottom - 2, weight: 4 });
-    shapes.push(...(upright ? knobView(mark, key, at, box.bottom - 9, plan) : knobView(mark, key, box.right - (mark.edge ? 34 : 14), at, plan)));
+    if (upright) knobView(mark, key, at, box.bottom - 9, plan);
+    else knobView(mark, key, box.right - (mark.edge ? 34 : 14), at, plan);
     return { shapes, target: upright ? { left: at - 12, right: at + 12, top: top - LINE, bottom: box.bottom, thin: true } : { left: box.left, right: box.right, top: at - 12, bottom: at + 12, thin: true } };
   },
 
@@ -157,9 +168,10 @@ const MARKS = {
       const beyond = plan.rows ? startClear(right, measure(text, bold), plan) - right : 0;
       const at = placeAround(px, py, reach, text, bold, plan.taken, { left: plan.box.left, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom }, beyond);
       const words = h("text", { key: `${key}l`, class: `il-over c-${mark.role ? mark.colour : "ink"} ${bold ? "il-strong" : ""}`, x: at.x, y: at.y, "text-anchor": at.anchor }, text);
-      return at.far ? [leader(`${key}-leader`, px, py, r, at.box), words] : words;
+      return at.far ? [leader(`${key}-leader`, px, py, r, at.box, plan.taken), words] : words;
     });
-    return { shapes: [h("path", { key, class: `${classOf(mark, plan, "point")} ${mark.hollow ? "il-hollow" : ""}`, d: shapePath(shape, px, py, r) }), ...gripView(mark, key, px, py, r, plan)], target: { left: px - r, right: px + r, top: py - r, bottom: py + r } };
+    gripView(mark, key, px, py, r, plan);
+    return { shapes: [h("path", { key, class: `${classOf(mark, plan, "point")} ${mark.hollow ? "il-hollow" : ""}`, d: shapePath(shape, px, py, r) })], target: { left: px - r, right: px + r, top: py - r, bottom: py + r } };
   },
 
   label(mark, key, plan) {
@@ -191,11 +203,13 @@ function uprightPath(at, top, { box, y, rows, above, figure }) {
   return [`M${at},${top}V${box.top + 2}`, ...parts].join("");
 }
 
-// From a point to words that do not touch it.
-function leader(key, px, py, r, box) {
-  const [tx, ty] = [Math.min(Math.max(px, box.left), box.right), box.bottom < py ? box.bottom : box.top];
-  const long = Math.hypot(tx - px, ty - py) || 1;
-  return h("path", { key, class: "il-leader", d: `M${(px + ((tx - px) * r) / long).toFixed(1)},${(py + ((ty - py) * r) / long).toFixed(1)}L${tx.toFixed(1)},${ty.toFixed(1)}` });
+// From a point to words that do not touch it. Other words keep off it.
+const LED = 40;
+function leader(key, px, py, r, box, taken) {
+  const ends = leaderEnds(px, py, r, box);
+  sample(taken, ...ends, LED);
+  const [from, to] = ends.map((end) => end.map((v) => v.toFixed(1)).join());
+  return h("path", { key, class: "il-leader", d: `M${from}L${to}` });
 }
 
 // Whether a roof lies so near the top that its words need the room there, and those of the points on it where they are many.
@@ -244,10 +258,10 @@ function headed(label, bold, { box }) {
 }
 
 // A line as a row of small boxes, so that words keep off it.
-function sample(taken, [ax, ay], [bx, by]) {
+function sample(taken, [ax, ay], [bx, by], weight = 1) {
   const steps = Math.min(60, Math.max(1, Math.ceil(Math.hypot(bx - ax, by - ay) / 10)));
   for (let i = 0; i <= steps; i += 1) {
     const [px, py] = [ax + ((bx - ax) * i) / steps, ay + ((by - ay) * i) / steps];
-    taken.push({ left: px - 2, right: px + 2, top: py - 3, bottom: py + 3 });
+    taken.push({ left: px - 2, right: px + 2, top: py - 3, bottom: py + 3, weight });
   }
 }

@@ -77,9 +77,22 @@ function sceneView(motion, width, id, words, keep) {
       h("defs", {}, hatching(hatch)), (motion.lanes ?? []).map(lane), (motion.curves ?? []).map(curve), bars(),
       (motion.levels ?? []).map(level), (motion.places ?? []).map(place), film ? timeAxis(motion, when, right) : null, (motion.tokens ?? []).map(token)),
     // what is still to come lies under a veil, which moves by itself: nothing under it is painted again
-    film ? h("div", { key: "veil", class: "il-veil", style: `width:${width}px;height:${height + 4}px`, ...kept("veil") }) : null,
+    film ? h("div", { key: "veil", class: "il-veil", style: `width:${width}px;height:${height + 4}px`, ...kept("veil") }, nowLine(motion).map(([from, to]) => h("i", { key: from, style: `top:${from}px;height:${to - from}px` }))) : null,
     h("svg", { key: "words", class: "il-drawing il-scene il-on-top", "aria-hidden": "true", ...size }, (motion.words ?? []).map(text), (motion.counters ?? []).map(counter)),
   ];
+}
+
+// The line of the moment, from top to foot, but for the rows of words that it would run through.
+const WORDS_ROOM = { over: 13, under: 5 }; // px of words over and under their own line
+function nowLine({ height, left, lanes = [], words = [], counters = [] }) {
+  const rows = [...(left ? [] : lanes.map(([, y]) => y - 5)), ...words.map(([, y]) => y), ...counters.map((counter) => counter[5]).filter(isNumber)];
+  const pieces = [];
+  let from = 0;
+  for (const y of [...new Set(rows)].sort((a, b) => a - b)) {
+    if (y - WORDS_ROOM.over > from) pieces.push([from, y - WORDS_ROOM.over]);
+    from = Math.max(from, y + WORDS_ROOM.under);
+  }
+  return from < height + 4 ? [...pieces, [from, height + 4]] : pieces;
 }
 
 // A box, or one of columns and rows.

@@ -34,22 +34,35 @@ function boxesOf(node, dx = 0, dy = 0) {
 const meets = (some, taken) => some.some((a) => taken.some((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
 const within = ([box], width, height) => box.left >= -2 && box.right <= width + 2 && box.top >= 0 && box.bottom <= height;
 
-function textsIn(nodes, out = []) {
+const isText = (node) => node.tag === "text";
+const isLeader = (node) => /il-leader/.test(node.attributes?.class ?? "");
+
+function nodesIn(nodes, wanted, out = []) {
   for (const node of nodes) {
     if (typeof node !== "object") continue;
-    if (node.tag === "text") out.push(node);
-    else textsIn(node.children, out);
+    if (wanted(node)) out.push(node);
+    else nodesIn(node.children, wanted, out);
   }
   return out;
+}
+
+// A leader as a row of small boxes, and the key of the words it leads to.
+function leaderOf(node) {
+  const [ax, ay, bx, by] = node.attributes.d.match(/[-\d.]+/g).map(Number);
+  const steps = Math.max(1, Math.floor(Math.hypot(bx - ax, by - ay) / 3));
+  const boxes = Array.from({ length: steps }, (_, i) => [ax + ((bx - ax) * i) / steps, ay + ((by - ay) * i) / steps]).map(([x, y]) => ({ left: x - 1, right: x + 1, top: y - 1, bottom: y + 1 }));
+  return { node, boxes, to: node.attributes.key.replace(/-leader$/, "l").replace(/el$/, "e") };
 }
 
 function clearWords(nodes, width, height) {
   const taken = [];
   const gone = new Set();
-  const texts = textsIn(nodes).map((node, i) => ({ node, i, rank: rankOf(node) })).sort((a, b) => a.rank - b.rank || a.i - b.i);
+  const leaders = nodesIn(nodes, isLeader).map(leaderOf);
+  const texts = nodesIn(nodes, isText).map((node, i) => ({ node, i, rank: rankOf(node) })).sort((a, b) => a.rank - b.rank || a.i - b.i);
   for (const { node, rank } of texts) {
     const shifts = node.attributes.transform || rank <= 1 || rank === 3 ? SHIFTS.slice(0, 1) : SHIFTS;
-    const shift = shifts.find(([dx, dy], i) => !meets(boxesOf(node, dx, dy), taken) && (i === 0 || within(boxesOf(node, dx, dy), width, height)));
+    const led = rank < 4 ? [] : leaders.filter(({ to }) => to !== node.attributes.key).flatMap(({ boxes }) => boxes); // no leader runs through them
+    const shift = shifts.find(([dx, dy], i) => !meets(boxesOf(node, dx, dy), taken) && !meets(boxesOf(node, dx, dy), led) && (i === 0 || within(boxesOf(node, dx, dy), width, height)));
     if (!shift) {
       gone.add(node);
       continue;
@@ -57,6 +70,8 @@ function clearWords(nodes, width, height) {
     if (shift !== SHIFTS[0]) node.attributes = { ...node.attributes, x: node.attributes.x + shift[0], y: node.attributes.y + shift[1] };
     taken.push(...boxesOf(node));
   }
+  const left = new Set([...gone].map((node) => node.attributes.key));
+  leaders.filter(({ to }) => left.has(to)).forEach(({ node }) => gone.add(node));
   return gone.size ? withoutWords(nodes, gone) : nodes;
 }
 

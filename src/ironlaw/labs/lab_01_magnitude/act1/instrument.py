@@ -109,11 +109,11 @@ def _tags(a: Context, b: Context) -> dict[str, str]:
 
 
 def felt(a: Context, b: Context, ratio: float | None) -> str:
-    """The gap as lengths: the shorter bar is a millimetre."""
+    """The gap as lengths: the shorter one is a millimetre."""
     if ratio is None or a.slug == b.slug:
         return ""
     large, small, factor = ordered(a, b, ratio)
-    return f"If the bar of {the(small)} were 1 mm long, that of {the(large)} would be {length(1e-3 * factor)}."
+    return f"Drawn to scale, with 1 mm for {the(small)}, {the(large)} would need {length(1e-3 * factor)}."
 
 
 def ordered(a: Context, b: Context, ratio: float) -> tuple[Context, Context, float]:

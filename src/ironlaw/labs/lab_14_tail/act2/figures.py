@@ -33,7 +33,7 @@ def tails(fleet: Fleet) -> Figure:
         series["page without backups"] = tail_of(fleet.alone, fleet.service, fleet.k)
     times = [t for points in series.values() for t, _ in points if low <= t <= high]
     low, high = fitted([0.9 * min(times), 1.1 * max(fleet.target, *times)])
-    series = {name: [(min(max(t, low), high), max(share, LEAST)) for t, share in points] for name, points in series.items()}
+    series = {name: [(min(max(t, low), high), share) for t, share in points] for name, points in series.items()}
     p99, one = fleet.page_p99, f"P{significant(100 * fleet.leaf_quantile, 6)}"
     extra: list[Mark] = [
         mark("rule", "ridge", y=1.0, dash=True, id="one-percent", label="1%: P99", name="one in a hundred", hover=[("share", "1%")]),

@@ -39,15 +39,15 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
         foot = top
     marks.append(mark("line", "ink", points=list(zip(GRID, foot, strict=True)), id="wasted", name="all waste"))
     apart = {name: seconds for name, seconds in setting.estimates.items() if abs(math.log(seconds / setting.best)) > APART}
+    own, best = 100 * setting.wasted, 100 * setting.at(setting.best).wasted
+    at_best = min(max(setting.best / MINUTE, SHORTEST), LONGEST)
+    marks.append(mark("point", "good", x=at_best, y=best, shape="diamond", size=7, id="best", name="the best interval",
+                      hover=[("interval", exact(setting.best, "s")), ("waste", exact(best, "%"))]))  # fmt: skip
     for name, seconds in apart.items():
         at = min(max(seconds / MINUTE, SHORTEST), LONGEST)
         value = 100 * setting.at(seconds).wasted
         marks.append(mark("point", "ridge", x=at, y=value, shape=SHAPES[name], size=5, id=name,
                           name=f"{name}'s interval", hover=[("interval", exact(seconds, "s")), ("waste", exact(value, "%"))]))  # fmt: skip
-    own, best = 100 * setting.wasted, 100 * setting.at(setting.best).wasted
-    at_best = min(max(setting.best / MINUTE, SHORTEST), LONGEST)
-    marks.append(mark("point", "good", x=at_best, y=best, shape="diamond", size=7, id="best", name="the best interval",
-                      hover=[("interval", exact(setting.best, "s")), ("waste", exact(best, "%"))]))  # fmt: skip
     marks.append(mark("point", "accent", x=setting.interval / MINUTE, y=own, size=8, id="now", name="as set",
                       label=f"{significant(own)}%", hover=[("interval", exact(setting.interval, "s")), ("waste", exact(own, "%"))],
                       drag=hold("interval")))  # fmt: skip
@@ -65,9 +65,10 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
         f"{format_quantity(setting.best, 's')}, it is {significant(best)}%. From {format_quantity(low * MINUTE, 's')} to "
         f"{format_quantity(high * MINUTE, 's')} it is at most a tenth more than saves and lost work must cost."
     )
+    near = " and ".join(f"{name}'s" for name in setting.estimates if name not in apart)
     legend = (
         *({"colour": colour, "label": name} for _, name, colour in reversed(PARTS)),
-        {"colour": "good", "shape": "diamond", "label": "the best interval" if apart else "the best interval, and Young's and Daly's"},
+        {"colour": "good", "shape": "diamond", "label": f"the best interval, and {near}" if near else "the best interval"},
         *({"colour": "ridge", "shape": SHAPES[name], "label": f"{name}'s"} for name in apart),
     )  # fmt: skip
     return Figure(
