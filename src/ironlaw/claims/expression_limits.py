@@ -7,6 +7,7 @@ attributes lead where.
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from types import MappingProxyType
@@ -15,10 +16,25 @@ from typing import Any
 MOST_BITS = 2_000  # of a whole number: six hundred digits
 MOST_ITEMS = 100_000  # of a list, characters of a text, turns of a range
 MOST_TURNS = 50_000  # of all loops and small functions of one expression together
-MOST_COUNT = 200_000  # where a law counts one by one: requests, servers, levels
+MOST_COUNT = 200_000  # a whole number that is given to a law
+MOST_DRAWN = 100_000  # what laws count one by one (requests, servers, items of a list), of one expression together
+MOST_S = 20.0  # of processor time: a served model takes one or two, the first time
+SIZES = {
+    "context",
+    "hits",
+    "longest",
+    "micro_batches",
+    "records",
+    "samples",
+    "seed",
+    "seq",
+    "tokens",
+    "trials",
+}  # sizes that a formula takes
 PLAIN = (str, int, float, bool, list, tuple, dict, set, frozenset, range, MappingProxyType, type(None))
 PLAIN_ATTRIBUTES = ("get", "join", "keys", "values", "items", "count", "index", "replace", "lower", "upper", "startswith", "endswith")
 TOO_LONG = f"a text would have more than {MOST_ITEMS:,} characters"
+clock = getattr(time, "thread_time", time.process_time)  # a browser has no threads
 OURS = "ironlaw."  # where the values of the engine and the registries are defined
 
 
@@ -26,12 +42,13 @@ class Limits:
     """The limits of one computation."""
 
     def __init__(self) -> None:
-        self.turns = 0
+        self.turns = self.drawn = 0
+        self.until = clock() + MOST_S
 
     def names(self) -> dict[str, Any]:
         """By the names that `expression_tree` writes."""
         return {
-            "_turn": self.turn, "_each": self.each, "_call": call, "_dot": dot,
+            "_turn": self.turn, "_each": self.each, "_call": self.call, "_dot": dot,
             "_power": power, "_times": times, "_plus": plus, "_rest": rest,
         }  # fmt: skip
 
@@ -40,6 +57,14 @@ class Limits:
         if self.turns > MOST_TURNS:
             raise ValueError(f"it repeats something more than {MOST_TURNS:,} times")
         return True
+
+    def call(self, function: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
+        if clock() > self.until:
+            raise ValueError(f"it has taken more than {MOST_S:g} s of processor time; compute less at once")
+        self.drawn += _drawn(function, args, named)
+        if self.drawn > MOST_DRAWN:
+            raise ValueError(f"its laws would count more than {MOST_DRAWN:,} things one by one; give fewer requests, servers or items")
+        return call(function, *args, **named)
 
     def each(self, items: Iterable[Any]) -> Iterator[Any]:
         for item in items:
@@ -95,6 +120,14 @@ def call(function: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
     return function(*args, **named)
 
 
+def _drawn(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> int:
+    """What a law of ours counts one by one."""
+    if not _is_ours(function):
+        return 0
+    counts = sum(abs(value) for name, value in _counts(function, args, named) if name not in SIZES)
+    return counts + sum(len(value) for value in (*args, *named.values()) if isinstance(value, (list, tuple)))
+
+
 def _joined_within(text: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     parts = list(args[0])
     if sum(map(len, parts)) + len(parts) * len(text) > MOST_ITEMS:
@@ -114,7 +147,7 @@ def dot(value: Any, name: str) -> Any:
 
 def _counts(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Iterator[tuple[str, int]]:
     """Whole numbers that are given where a law of ours asks for one."""
-    if not str(getattr(function, "__module__", "")).startswith(OURS):
+    if not _is_ours(function):
         return
     whole = _whole(function)
     for place, value in enumerate(args):
@@ -123,6 +156,10 @@ def _counts(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Iter
     for name, value in named.items():
         if name in whole.values() and type(value) is int:
             yield name, value
+
+
+def _is_ours(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).startswith(OURS)
 
 
 @lru_cache(maxsize=1024)

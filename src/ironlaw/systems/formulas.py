@@ -6,6 +6,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ironlaw.engine.cluster.failures import optimum, wall
@@ -20,7 +21,7 @@ OPERATORS: dict[type[ast.AST], Callable[..., float]] = {
 FUNCTIONS: dict[str, Callable[..., float]] = {
     "max": max, "min": min, "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "ceil": math.ceil, "abs": abs,
     "goodput": lambda interval, save, restart, between: 1 / wall(interval, save, restart, between),
-    "best_interval": optimum, "privacy": epsilon,
+    "best_interval": optimum, "privacy": lru_cache(maxsize=1024)(epsilon),
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ironlaw.errors import BadValue
 
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 EXACT = 1e-9  # standard deviations
+MOST = 1024  # levels of a grid whose best step is looked for, which takes a hundred sums over all of them
 
 
 def gaussian_noise(levels: int, step: float) -> float:
@@ -27,6 +28,8 @@ def gaussian_noise(levels: int, step: float) -> float:
 @cache
 def best_gaussian_step(levels: int) -> float:
     """The step with the least error, by golden section: the error falls, then rises."""
+    if levels > MOST:
+        raise BadValue(f"{levels:,} levels; the best step is looked for with at most {MOST:,}", "levels")
     low, high = 1e-6, 4.0
     while high - low > EXACT:
         one, two = high - GOLDEN * (high - low), low + GOLDEN * (high - low)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ironlaw.engine.device.types import check_positive
 from ironlaw.engine.privacy.checks import check_delta, check_noise, check_rate, check_steps
 from ironlaw.engine.privacy.composition import advanced, largest
 from ironlaw.engine.privacy.gaussian import gaussian_epsilon
-from ironlaw.engine.privacy.renyi import best_order, moments_conversion, tight_conversion
+from ironlaw.engine.privacy.renyi import MOST, best_order, moments_conversion, tight_conversion
 from ironlaw.errors import BadValue, unknown
 
 BASIC, ADVANCED, MOMENTS, RDP, LIMIT = "basic", "advanced", "moments", "rdp", "gdp"
@@ -51,15 +52,51 @@ def limit_mu(q: float, sigma: float, steps: float) -> float:
 def sigma_for(budget: float, q: float, steps: float, delta: float, accountant: str = RDP, fractional: bool = False) -> float:
     """The least noise multiplier with which the run keeps the budget."""
     check_positive("the budget", budget)
-    high = 1.0
-    while epsilon(q, high, steps, delta, accountant, fractional) > budget:
-        high *= 2
+    if budget < _least(delta, accountant):
+        raise _out_of_reach(budget, delta)
+
+    def spent(sigma: float) -> float:
+        return epsilon(q, sigma, steps, delta, accountant, fractional)
+
+    low, high = 0.01, 1.0
+    before, after = math.inf, spent(high)
+    while after > budget:
+        low, high, before = high, 2 * high, after
         if high > LOUDEST:
-            raise BadValue(f"no noise keeps ε ≤ {budget!r} at δ = {delta!r}; raise the budget, or take fewer steps", "epsilon")
-    low = 0.01 if high == 1 else high / 2
-    while high / low > 1 + 1e-7:
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if epsilon(q, middle, steps, delta, accountant, fractional) > budget else (low, middle)
+            raise _out_of_reach(budget, delta)
+        after = spent(high)
+    return _quietest(spent, budget, (low, before), (high, after))
+
+
+def _least(delta: float, accountant: str) -> float:
+    """What a Rényi accountant proves of steps that give nothing away; any noise spends more."""
+    conversion = {MOMENTS: moments_conversion, RDP: tight_conversion}.get(accountant)
+    return conversion(0.0, MOST, delta) if conversion else 0.0
+
+
+def _out_of_reach(budget: float, delta: float) -> BadValue:
+    return BadValue(f"no noise keeps ε ≤ {budget!r} at δ = {delta!r}; raise the budget, or take fewer steps", "epsilon")
+
+
+def _quietest(spent: Callable[[float], float], budget: float, left: tuple[float, float], right: tuple[float, float]) -> float:
+    """Where ε falls to the budget, to 1e-7. The logarithm of ε is nearly straight over that of σ, so that a line between the ends meets the
+    place in a few steps; after one that took off less than half, as beside the place, the ends are moved together from both sides."""
+    (low, before), (high, after) = left, right
+    side, last = 0, math.inf
+    above = math.log(before / budget) if math.isfinite(before) else math.inf
+    below = math.log(after / budget) if after else -math.inf
+    while (width := math.log(high / low)) > 1e-7:
+        straight = width <= last / 2 and math.isfinite(above) and math.isfinite(below) and above > below
+        last = width if width <= last / 2 else math.inf
+        part = above / (above - below) if straight else 0.5
+        sigma = low * math.exp(min(max(part * width, 0.4e-7), width - 0.4e-7))
+        now = spent(sigma)
+        if now > budget:
+            low, above, below = sigma, math.log(now / budget) if math.isfinite(now) else math.inf, below / 2 if side > 0 else below
+            side = 1
+        else:
+            high, below, above = sigma, math.log(now / budget) if now else -math.inf, above / 2 if side < 0 else above
+            side = -1
     return high
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from ironlaw.engine.privacy.checks import check_delta, check_noise, check_rate, check_steps
 from ironlaw.errors import BadValue
@@ -15,7 +15,7 @@ from ironlaw.errors import BadValue
 MOST = 1024  # the highest order that is tried
 FINE = 10  # steps between whole orders, where fractional ones are asked for; above order 11 they change nothing
 BELOW = 11
-REACH = 12.0  # deviations of a normal beyond which an integral has nothing to add
+REACH = 10.0  # deviations of a normal beyond which an integral has nothing to add
 Conversion = Callable[[float, float, float], float]
 
 
@@ -61,29 +61,43 @@ def best_order(
         low, high = (middle + 1, high) if proves(middle + 1) < proves(middle) else (low, middle)
     orders: list[float] = [low]
     if fractional and low <= BELOW:
-        orders += [low + part / FINE for part in range(1 - FINE, FINE) if part and low + part / FINE > 1]
+        first, last = max(1 - FINE, 1 - FINE * (low - 1)), FINE - 1
+        while first < last:
+            middle = (first + last) // 2
+            first, last = (middle + 1, last) if proves(low + (middle + 1) / FINE) < proves(low + middle / FINE) else (first, middle)
+        orders.append(low + first / FINE)
     return min((proves(order), order) for order in orders)
 
 
 def _sum(q: float, sigma: float, order: int) -> float:
     """ln Σ C(order, k) (1 − q)^(order − k) q^k e^(k(k − 1)/2σ²)."""
     stay, counts = math.log1p(-q), math.log(q)
-    whole, spread = math.lgamma(order + 1), 1 / (2 * sigma * sigma)
+    spread, factorials = 1 / (2 * sigma * sigma), _log_factorials()
+    whole = factorials[order]
     logs = [
-        whole - math.lgamma(k + 1) - math.lgamma(order - k + 1) + (order - k) * stay + k * counts + k * (k - 1) * spread
-        for k in range(order + 1)
+        whole - factorials[k] - factorials[order - k] + (order - k) * stay + k * counts + k * (k - 1) * spread for k in range(order + 1)
     ]
     return _log_sum(logs)
+
+
+@cache
+def _log_factorials() -> tuple[float, ...]:
+    """ln k!, as far as any order needs."""
+    return tuple(math.lgamma(k + 1) for k in range(2 * MOST + 1))
 
 
 def _integral(q: float, sigma: float, order: float) -> float:
     """ln of the mean of (1 − q + q·e^((2z − 1)/2σ²))^order over z normal with deviation σ, by the trapezoid rule.
 
-    For so smooth a function on the whole line its error falls exponentially with the step."""
-    step = min(sigma / 6, sigma * sigma / 2)
-    first, last = math.floor(-REACH * sigma / step), math.ceil((order + REACH * sigma) / step)
+    For so smooth a function on the whole line its error falls exponentially with the step. The function is below the sum of two bells, one
+    around 0 and one around the order, so that there is nothing to add where neither reaches."""
+    step = min(sigma / 6, sigma * sigma * 0.75)
+    reach, peak = math.ceil(REACH * sigma / step), order / step
+    apart = peak > 2 * reach + 2
+    near = range(-reach, reach + 1 if apart else math.ceil(peak) + reach + 1)
+    far = range(math.floor(peak) - reach, math.ceil(peak) + reach + 1) if apart else range(0)
     logs = []
-    for i in range(first, last + 1):
+    for i in (*near, *far):
         z = i * step
         power = (2 * z - 1) / (2 * sigma * sigma)
         ratio = math.log1p(q * math.expm1(power)) if power < 700 else math.log(q) + power

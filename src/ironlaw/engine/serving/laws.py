@@ -8,15 +8,17 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from ironlaw.engine.device.types import check_positive
 from ironlaw.engine.serving.tails import at_least_one, normal_quantile
-from ironlaw.engine.serving.tails import hedged as hedged_tail
 from ironlaw.engine.serving.tails import quantile as tail_quantile
 from ironlaw.errors import BadValue
 
+ROOT = math.sqrt(2)
 KINDS = ("exponential", "lognormal", "pareto")
 
 
@@ -26,6 +28,10 @@ class Law(ABC):
     @abstractmethod
     def tail(self, t: float) -> float:
         """P(X > t)."""
+
+    def tails(self, times: Sequence[float]) -> list[float]:
+        """The same at many times: a sum asks for thousands, so the laws of a call's fate take them together."""
+        return [self.tail(t) for t in times]
 
     def quantile(self, p: float) -> float:
         """The least t with P(X ≤ t) ≥ p; infinite where fewer are ever answered."""
@@ -56,7 +62,7 @@ class Lognormal(Law):
     spread: float
 
     def tail(self, t: float) -> float:
-        return 1.0 if t <= 0 else math.erfc(math.log(t / self.median) / (self.spread * math.sqrt(2))) / 2
+        return 1.0 if t <= 0 else math.erfc(math.log(t / self.median) / (self.spread * ROOT)) / 2
 
     def quantile(self, p: float) -> float:
         return self.median * math.exp(self.spread * normal_quantile(p))
@@ -102,6 +108,10 @@ class Slowest(Law):
     def tail(self, t: float) -> float:
         return at_least_one(self.law.tail(t), self.calls)
 
+    def tails(self, times: Sequence[float]) -> list[float]:
+        k, log, back = self.calls, math.log1p, math.expm1
+        return [1.0 if p == 1 else -back(k * log(-p)) for p in self.law.tails(times)]
+
     @property
     def fails(self) -> float:
         return at_least_one(self.law.fails, self.calls)
@@ -115,7 +125,13 @@ class Hedged(Law):
     after: float
 
     def tail(self, t: float) -> float:
-        return hedged_tail(self.law.tail, self.after)(t)
+        first = self.law.tail(t)
+        return first if t < self.after else first * self.law.tail(t - self.after)
+
+    def tails(self, times: Sequence[float]) -> list[float]:
+        after = self.after
+        copies = iter(self.law.tails([t - after for t in times if t >= after]))
+        return [first if t < after else first * next(copies) for t, first in zip(times, self.law.tails(times), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -126,16 +142,25 @@ class Retried(Law):
     timeout: float
     retries: int
 
+    @cached_property
+    def late(self) -> float:
+        """The share of single calls that are given up."""
+        return self.law.tail(self.timeout)
+
     @property
     def fails(self) -> float:
-        return self.law.tail(self.timeout) ** (self.retries + 1)
+        return self.late ** (self.retries + 1)
 
     def tail(self, t: float) -> float:
         """Of all calls: those that fail are never answered."""
-        late, tries = self.law.tail(self.timeout), min(max(0, math.floor(t / self.timeout)), self.retries + 1)
-        if tries > self.retries:
-            return self.fails
-        return late**tries * max(self.law.tail(t - tries * self.timeout), late)
+        late, tries = self.late, min(max(0, math.floor(t / self.timeout)), self.retries + 1)
+        return late**tries * max(self.law.tail(t - tries * self.timeout), late) if tries <= self.retries else self.fails
+
+    def tails(self, times: Sequence[float]) -> list[float]:
+        timeout, most, late, fails = self.timeout, self.retries, self.late, self.fails
+        tries = [min(max(0, math.floor(t / timeout)), most + 1) for t in times]
+        last = iter(self.law.tails([t - n * timeout for t, n in zip(times, tries, strict=True) if n <= most]))
+        return [late**n * max(next(last), late) if n <= most else fails for n in tries]
 
 
 def law(kind: str, p99: float, shape: float = 1.0) -> Law:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from operator import mul
 
 from ironlaw.engine.fourier import spectrum, values
 from ironlaw.engine.serving.laws import Law
@@ -20,12 +19,14 @@ from ironlaw.engine.serving.tails import quantile as tail_quantile
 from ironlaw.errors import BadValue
 
 STEPS = 1024
-MANY = 50  # parts beyond which a step has to be finer: each is then a small part of the whole
+FINER = ((50, 1), (100, 2), (math.inf, 4))  # up to so many parts, so many times the steps: each is then a small part of the whole
 DAMPING = 16.0  # θ times the horizon: what folds back shrinks by e^16, and rounding grows by it
 ROOM = 2.5  # a horizon beyond this many times the quantile is too coarse, and is taken again
 ROUNDS = 64  # of looking for a horizon: doubled so often it passes all times that there are
 FINE = 400  # points of a mean
+SIMPSON = [1, *[4, 2] * (FINE // 2 - 1), 4, 1]
 DEPTHS = tuple(-k / 20 for k in range(1, 640))  # ln(1 − p) at which quantiles of dependent laws are added
+PLACES = range(len(DEPTHS))
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,7 @@ class Total(Law):
             return 1.0
         if len(self.laws) == 1:
             return self._over(t, t)
-        # a horizon a little beyond t, the same for all t nearby, so that neighbours share a distribution
-        return self._over(t, float(2.0 ** (math.floor(4 * math.log2(t)) / 4 + 0.5)))
+        return self._over(t, _even(t * 2**0.25))
 
     def quantile(self, p: float) -> float:
         if not 0 < p < 1:
@@ -61,6 +61,7 @@ class Total(Law):
             return tail_quantile(self.tail, p) if self.dependence and self.shared else self.laws[0].quantile(p)
         horizon = self._horizon(1 - p)
         for _ in range(ROUNDS if math.isfinite(horizon) else 0):
+            horizon = _even(horizon)
             if self._over(horizon, horizon) > 1 - p:
                 horizon *= 2
                 continue
@@ -102,21 +103,41 @@ class Total(Law):
         return [self._over(t, last) for t in times]
 
     def _over(self, t: float, horizon: float) -> float:
-        apart = self.laws[0].tail(t) if len(self.laws) == 1 else 1 - distribution(self.laws, horizon, self.steps).within(t)
+        apart = self.laws[0].tail(t) if len(self.laws) == 1 else 1 - self._apart(horizon).within(t)
         return self.dependence * self._together(t) + (1 - self.dependence) * apart if self.dependence else apart
+
+    def _apart(self, horizon: float) -> Distribution:
+        """Kept here as well: to find it by its laws takes longer than to read it."""
+        if horizon not in self._kept:
+            self._kept[horizon] = distribution(self.laws, horizon, self.steps)
+        return self._kept[horizon]
+
+    @cached_property
+    def _kept(self) -> dict[float, Distribution]:
+        return {}
 
     def _together(self, t: float) -> float:
         """P(sum > t) where all are at the same quantile: the p at which the quantiles add up to t."""
         if len(set(self.together)) == 1:
             return self.together[0].tail(t / len(self.together))
-        sums = _added(self.together)
-        i = bisect_left(sums, t)
+        i = bisect_left(PLACES, t, key=self._deep)
         if i == 0:
             return 1.0
-        if i == len(sums) or math.isinf(sums[i]):
+        before, after = self._deep(i - 1), self._deep(i) if i < len(DEPTHS) else math.inf
+        if math.isinf(after):
             return math.exp(DEPTHS[i - 1])
-        part = math.log(t / sums[i - 1]) / math.log(sums[i] / sums[i - 1])
+        part = math.log(t / before) / math.log(after / before)
         return math.exp(DEPTHS[i - 1] + part * (DEPTHS[i] - DEPTHS[i - 1]))
+
+    def _deep(self, place: int) -> float:
+        """The sum of the laws' quantiles at a depth. Only the few depths that a search comes by are ever asked for."""
+        if place not in self._sums:
+            self._sums[place] = math.fsum(count * _deep(law, place) for law, count in Counter(self.together).items())
+        return self._sums[place]
+
+    @cached_property
+    def _sums(self) -> dict[int, float]:
+        return {}
 
 
 def total(laws: Sequence[Law], dependence: float = 0.0, steps: int = 0, shared: Sequence[Law] = ()) -> Total:
@@ -126,7 +147,13 @@ def total(laws: Sequence[Law], dependence: float = 0.0, steps: int = 0, shared: 
         raise BadValue("a chain of no services; name at least one", "laws")
     if not 0 <= dependence <= 1:
         raise BadValue(f"the dependence is {dependence!r}; give a share from 0 (independent) to 1 (all slow together)", "dependence")
-    return Total(tuple(laws), dependence, steps or (STEPS if len(laws) <= MANY else 4 * STEPS), tuple(shared))
+    enough = next(times * STEPS for most, times in FINER if len(laws) <= most)
+    return Total(tuple(laws), dependence, steps or enough, tuple(shared))
+
+
+def _even(horizon: float) -> float:
+    """This or a little more, the same for all horizons nearby, so that sums of some of the same laws share what is computed for each."""
+    return float(2.0 ** (math.ceil(4 * math.log2(horizon)) / 4)) if horizon < 1e300 else horizon
 
 
 @dataclass(frozen=True)
@@ -163,11 +190,11 @@ def distribution(laws: tuple[Law, ...], horizon: float, steps: int = STEPS) -> D
     return Distribution(tuple(shares), horizon / steps, shift)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _stepped(law: Law, horizon: float, steps: int) -> tuple[tuple[complex, ...], float]:
     """What falls within half a step of each point stands there, damped; and by how much that moves the mean."""
     step, theta = horizon / steps, math.exp(-DAMPING / steps)
-    tails = [law.tail((k + 0.5) * step) for k in range(steps)]
+    tails = law.tails([(k + 0.5) * step for k in range(steps)])
     masses, damping = [], 1.0
     for before, after in zip([1.0, *tails], tails, strict=False):
         masses.append((before - after) * damping)
@@ -178,21 +205,12 @@ def _stepped(law: Law, horizon: float, steps: int) -> tuple[tuple[complex, ...],
 def _mean(law: Law, horizon: float) -> float:
     """∫ P(X > t) dt up to the horizon, by Simpson's rule in the logarithm of t."""
     low, width = horizon * 1e-9, math.log(1e9) / FINE
-    total = 0.0
-    for k in range(FINE + 1):
-        t = low * math.exp(k * width)
-        total += (1 if k in (0, FINE) else 4 if k % 2 else 2) * t * law.tail(t)
+    times = [low * math.exp(k * width) for k in range(FINE + 1)]
+    total = sum(weight * t * tail for weight, t, tail in zip(SIMPSON, times, law.tails(times), strict=True))
     return low + total * width / 3
 
 
-@lru_cache(maxsize=64)
-def _added(laws: tuple[Law, ...]) -> tuple[float, ...]:
-    """The sums of the laws' quantiles, at each depth."""
-    kinds = Counter(laws)
-    return tuple(math.fsum(map(mul, kinds.values(), at)) for at in zip(*map(_deep, kinds), strict=True))
-
-
-@lru_cache(maxsize=64)
-def _deep(law: Law) -> tuple[float, ...]:
-    """A law's quantile at each depth, by halving: the chain without one of its services asks for the others' again."""
-    return tuple(law.quantile(-math.expm1(depth)) for depth in DEPTHS)
+@lru_cache(maxsize=4096)
+def _deep(law: Law, place: int) -> float:
+    """A law's quantile at a depth: the chain without one of its services asks for the others' again."""
+    return law.quantile(-math.expm1(DEPTHS[place]))

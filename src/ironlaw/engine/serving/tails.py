@@ -22,20 +22,42 @@ def exponential_tail(mean: float) -> Tail:
 
 
 def quantile(tail: Tail, p: float) -> float:
-    """The least t with P(X ≤ t) ≥ p, in seconds, by halving."""
+    """The least t with P(X ≤ t) ≥ p, in seconds."""
     _share(p)
-    high = 1.0
-    while tail(high) > 1 - p:
-        high *= 2
+    late, low, high, over = 1 - p, 0.0, 1.0, 1.0
+    while (rest := tail(high)) > late:
+        low, high, over = high, 2 * high, rest
         if math.isinf(high):
-            raise BadValue(f"the tail stays above {1 - p!r} forever; it has no such quantile: give a tail that falls to 0")
-    low = 0.0
+            raise BadValue(f"the tail stays above {late!r} forever; it has no such quantile: give a tail that falls to 0")
+    return _crossing(tail, late, (low, _above(over, late)), (high, _above(rest, late)))
+
+
+def _crossing(tail: Tail, late: float, left: tuple[float, float], right: tuple[float, float]) -> float:
+    """Where a tail falls to `late`, between two times, each with how far its tail is above that. The logarithm of a tail is nearly
+    straight, so a line between the ends meets the place in a few steps. After a step that took off less than half, the next one halves."""
+    (low, above), (high, below) = left, right
+    side, before = 0, math.inf
     for _ in range(FINEST):
-        middle = (low + high) / 2
-        if middle in (low, high):
+        width, least = high - low, 2e-16 * high
+        if width <= 2 * least or (low + high) / 2 in (low, high):
             break
-        low, high = (middle, high) if tail(middle) > 1 - p else (low, middle)
+        part = 0.5 if width > before / 2 or above <= below else above / (above - below)
+        before = width if width <= before / 2 else math.inf
+        t = low + min(max(part * width, least), width - least)
+        rest = tail(t)
+        if rest > late:
+            low, above = t, _above(rest, late)
+            below = below / 2 if side == 1 else below  # an end that stays counts for half, so that the next line passes closer to it
+            side = 1
+        else:
+            high, below = t, _above(rest, late)
+            above = above / 2 if side == -1 else above
+            side = -1
     return high
+
+
+def _above(rest: float, late: float) -> float:
+    return math.log(max(rest, 1e-300) / late)
 
 
 def at_least_one(p: float, k: float) -> float:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 TABLES = ("inputs", "formulas", "limits", "dials")
 FIRST = {"inputs": 'rate = "2 TB/s"', "formulas": 'seconds = "bytes / rate"'}
 CHANGE = 0.1
+MOST_STEPS = 400_000  # of arithmetic, all changes of a design together: two tenths of a second
+MOST_TEXT = 10_000  # characters of all formulas
+PRIVACY_STEPS = 5_000  # what one new ε is worth
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,9 @@ class Levers(Design):
         system = _system(self.inputs, self.formulas)
         limits = _limits({} if self.limits is None else self.limits, system)
         dials = _dials({} if self.dials is None else self.dials, system)
-        values = system.values(system.inputs)
         readouts = tuple(dict.fromkeys(limit.readout for limit in limits)) or tuple(system.formulas)
+        _refuse_too_much(system, len(readouts), len(limits), sum(map(len, dials.values())))
+        values = system.values(system.inputs)
         rows = [_limit(limit, limits, system, values, dials) for limit in limits]
         return {
             "values": values, "readouts": [_readout(name, system, values[name]) for name in readouts], "limits": rows,
@@ -88,6 +92,19 @@ class Levers(Design):
     def table(self) -> Table:
         bars = [(one["name"], bar["input"], f"{bar['lever']:+.3g}") for one in self.answer["readouts"] for bar in one["levers"]]
         return Table(f"{'all limits hold' if self.met else 'a limit is broken'}", ("of", "input", "% for one more %"), bars)
+
+
+def _refuse_too_much(system: System, readouts: int, limits: int, stops: int) -> None:
+    """Every input is moved for every readout, and every dial's value is tried for every limit: on paper first."""
+    nodes = [node for tree in system.formulas.values() for node in ast.walk(tree)]
+    accounts = sum(isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "privacy" for node in nodes)
+    steps = len(nodes) * (4 * len(system.inputs) * readouts + (2 * limits + 1) * stops) + PRIVACY_STEPS * accounts * (16 + stops)
+    if steps > MOST_STEPS:
+        raise BadValue(
+            f"the design takes about {steps:,} steps to work out, and {MOST_STEPS:,} is the most; "
+            "take fewer formulas, inputs, limits or dial values" + (", or call privacy less often" if accounts else ""),
+            "formulas",
+        )
 
 
 def _readout(name: str, system: System, value: float) -> Readout:
@@ -141,6 +158,8 @@ def _fix(fix: Fix | None, system: System) -> DialFix | None:
 def _system(given: Any, texts: Any) -> System:
     inputs = {name: _number(name, value) for name, value in _table(given, "inputs").items()}
     formulas: dict[str, ast.expr] = {}
+    if sum(len(text) for text in _table(texts, "formulas").values() if isinstance(text, str)) > MOST_TEXT:
+        raise BadValue(f"the formulas have more than {MOST_TEXT:,} characters together; write fewer or shorter ones", "formulas")
     for name, text in _table(texts, "formulas").items():
         tree = compiled(name, text)
         for used in names(tree):

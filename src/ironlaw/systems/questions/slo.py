@@ -20,7 +20,7 @@ from ironlaw.units import show
 if TYPE_CHECKING:
     from ironlaw.outputs.serving_output import RetryStorm, ServiceRow
 
-MOST = 100  # calls in a row
+MOST, MOST_SERVICES = 100, 10  # calls in a row; services, each of which is left out once
 LEAST, NEAREST = 1e-6, 1e-9  # of a quantile, and of what is left to 1: closer to either, a sum's tail is lost in rounding
 
 
@@ -64,6 +64,8 @@ class Link:
 def read_services(given: Any) -> tuple[Service, ...]:
     if not isinstance(given, (list, tuple)) or not given:
         raise BadValue('a design has at least one service; add `[[service]]` with `name = "model"` and `p99 = "100 ms"`', "service")
+    if len(given) > MOST_SERVICES:
+        raise BadValue(f"{len(given):,} services; give at most {MOST_SERVICES}, taking some together", "service")
     known = parameters(Service)
     return tuple(one if isinstance(one, Service) else Service(**read_table("service", one, known)) for one in given)
 
