@@ -212,15 +212,23 @@ def job(request, send):
 
 
 @linux
-@pytest.mark.parametrize("end", ["return 1", "sys.exit(0)", "os._exit(0)", "os.kill(os.getpid(), 9)", "time.sleep(600)"])
+@pytest.mark.parametrize("end", [
+    "return 1", "sys.exit(0)", "os._exit(0)", "os.kill(os.getpid(), 9)", "time.sleep(600)",
+    "os.kill(os.getppid(), 9); time.sleep(600)", "os.kill(os.getppid(), 11); os._exit(0)", "os.kill(os.getppid(), 19); os._exit(0)",
+])  # fmt: skip
 def test_nothing_that_it_started_survives(job, end):
-    """Children, a daemon in a session of its own, one without an environment too, and a fork that holds the pipes open."""
+    """Children, a daemon in a session of its own, one without an environment too, and a fork that holds the pipes open. Some kill or stop
+    the process above their own as well. What the command itself started goes on."""
     pids = []
+    beside = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
     try:
-        job(CHILDREN.format(end=end), on_part=pids.extend, limit_s=5.0 if "sleep" in end else 120.0)
+        job(CHILDREN.format(end=end), on_part=pids.extend, limit_s=5.0 if "sleep" in end or "19" in end else 120.0)
     except BadValue:
         assert end != "return 1"
     assert len(pids) == 5 and all(gone(pid) for pid in pids)
+    assert beside.poll() is None
+    beside.kill()
+    beside.wait()
 
 
 PARENT = """

@@ -3,6 +3,9 @@
 A daemon leaves its session and may empty its environment, but it can't choose who inherits it: with PR_SET_CHILD_SUBREAPER that is the
 nearest ancestor which asked for it. So a process that waits and does nothing else starts the one with the user's code, and kills its
 children until it has none.
+
+Code that kills this process as well leaves its daemons to the next one above which asked for them: the command itself, while a file runs
+(`Orphans`).
 """
 
 from __future__ import annotations
@@ -10,12 +13,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # <linux/prctl.h>
+ROUNDS = 20  # one that is killed may have children, which are ours next
 DEATHS = ("SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGALRM")  # that one to a whole group would bring
 
 
@@ -31,13 +36,52 @@ def supervise() -> bool:
 
 def adopts() -> bool:
     """Whether orphans among our descendants are now ours, and a signal comes when the parent dies."""
+    return _told(PR_SET_CHILD_SUBREAPER, 1) and _told(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _told(option: int, value: int) -> bool:
     try:
         import ctypes
 
-        prctl = ctypes.CDLL(None).prctl
-        return bool(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 and prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) == 0)
+        return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
     except (ImportError, OSError, AttributeError):
         return False
+
+
+class Orphans:
+    """What a killed supervisor leaves behind comes to this process. `end` kills it: children that are not from before and have left our
+    session, while no supervisor is there whose they could be."""
+
+    running: ClassVar[set[int]] = set()  # supervisors of this process; several files may run at once
+    lock = threading.Lock()
+
+    def __init__(self) -> None:
+        self.before = set(children()) if sys.platform == "linux" else set()
+
+    def expect(self, supervisor: int) -> None:
+        with self.lock:
+            self.running.add(supervisor)
+            _told(PR_SET_CHILD_SUBREAPER, 1)
+
+    def end(self, supervisor: int, killed: bool) -> None:
+        with self.lock:
+            for _ in range(ROUNDS if killed else 0):
+                left = [child for child in children() if child not in self.before | self.running and _has_left(child)]
+                for child in left:
+                    with suppress(OSError):
+                        os.kill(child, signal.SIGKILL)
+                        os.waitpid(child, 0)
+                if not left:
+                    break
+            self.running.discard(supervisor)
+            if not self.running:
+                _told(PR_SET_CHILD_SUBREAPER, 0)
+
+
+def _has_left(child: int) -> bool:
+    with suppress(OSError):
+        return os.getsid(child) != os.getsid(0)
+    return False
 
 
 def _stay(worker: int) -> int:

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from ironlaw import errors
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.worker import endings, process_group
+from ironlaw.worker import endings, process_group, supervisor
 
 BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); from ironlaw.worker.child import main; main()"
 RELAYED = 1 << 16  # bytes of the user's prints that are shown
@@ -53,6 +53,7 @@ class Session:
         self.stacks: list[str] = []  # where the process was when its time was over
         self.threads: list[threading.Thread] = []
         self.process: subprocess.Popen[bytes] | None = None
+        self.orphans: supervisor.Orphans | None = None
 
     def start(self, request: Any) -> None:
         command = [sys.executable, "-P", "-c", BOOT, json.dumps(sys.path)]
@@ -60,6 +61,8 @@ class Session:
             os.getcwd()
         except OSError:
             raise BadValue(f"the folder that this command runs in was deleted; change to another, then run {self.name} again") from None
+        if sys.platform == "linux":
+            self.orphans = supervisor.Orphans()
         try:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **process_group.settings(self.mark)
@@ -68,6 +71,8 @@ class Session:
             raise BadValue(
                 f"no process could be started for {self.name} ({error.strerror or error}); close other programs, then try again"
             ) from None
+        if self.orphans:
+            self.orphans.expect(self.process.pid)
         for target, stream in ((self._hear, self.process.stdout), (self._relay, self.process.stderr)):
             thread = threading.Thread(target=target, args=(stream,), daemon=True)
             thread.start()
@@ -150,6 +155,8 @@ class Session:
         if self.process is None:
             return
         process_group.end(self.process, self.mark)
+        if self.orphans:
+            self.orphans.end(self.process.pid, (self.process.returncode or 0) < 0)
         for thread, stream in zip(self.threads, (self.process.stdout, self.process.stderr), strict=True):
             thread.join(GRACE_S)
             if stream is not None and not thread.is_alive():  # closing one that is being read would wait
