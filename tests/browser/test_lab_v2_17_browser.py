@@ -35,9 +35,9 @@ def the_system(page: Page, second: Locator) -> None:
     page.get_by_role("button", name="Set these dials").click()
     expect(hud(page)).to_contain_text("meets the goal")
     expect(banner(second)).to_contain_text("All limits hold")
-    menu(second, "Virtual stages per GPU", "4")
+    menu(second, "Chunks per stage", "4")
     expect(banner(second)).to_contain_text("The layout doesn't divide")
-    menu(second, "Virtual stages per GPU", "1")
+    menu(second, "Chunks per stage", "1")
     expect(banner(second)).to_contain_text("All limits hold")
 
 

@@ -41,6 +41,15 @@ def test_help_stays_inside_the_terminal(monkeypatch, columns):
     assert [line for line in lines if len(line) > columns] == []
 
 
+def test_no_name_and_no_command_of_a_help_is_parted(monkeypatch):
+    """`class-report` stood as `class-` and `report`, and `ironlaw class assign` on two lines."""
+    for columns in (80, 100, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        for name in COMMANDS:
+            options = parser(name).format_help().partition("example:\n")[0].splitlines()
+            assert [line for line in options if line.endswith("-") or line.count("`") % 2] == [], name
+
+
 def test_a_long_example_can_be_copied_from_the_help(monkeypatch):
     from ironlaw.cli.capacity import EXAMPLE
 

@@ -233,7 +233,7 @@ def test_what_lies_outside_is_said_and_named(sh, monkeypatch, width):
 
 def test_fp32_says_what_is_computed_in_tf32(sh):
     out = " ".join(sh.out("predict", "resnet50", "--dtype", "fp32", "--on", "a100,t4").split())
-    assert "a100_80gb_sxm: FP32 tensors, but conv2d computed in TF32" in out and "--strict-fp32" in out
+    assert "a100_80gb_sxm: FP32 tensors, but conv2d is computed in TF32" in out and "--strict-fp32" in out
     assert "t4: FP32 tensors" not in out
     row = one(sh, "resnet50", "--dtype", "fp32", "--on", "a100", "--tf32")
     assert row["fp32"] == {"asked": "tf32", "in_tf32": ["conv2d", "linear"]}

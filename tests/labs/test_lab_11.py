@@ -350,7 +350,7 @@ def test_every_op_is_a_point_or_a_bar_and_the_longest_is_the_bottleneck(bench):
     view = bench.piece("act2.instrument").view
     case = layer.Case(hardware("h100_sxm"))
     counted = sum(
-        int(re.search(r"and (\d+) alike", m["name"])[1]) + 1 if "alike" in m["name"] else 1 for m in marks(view, "layer", "point")
+        int(re.search(r"and (\d+) like it", m["name"])[1]) + 1 if "like it" in m["name"] else 1 for m in marks(view, "layer", "point")
     )
     silent = sum(1 for row in case.rows if row.work.flops == 0)
     assert counted + silent == len(case.rows) == 40

@@ -39,4 +39,4 @@ def test_a_dots_area_is_its_share_of_the_bytes():
 def test_both_run_on_one_clock():
     motion = chunks([played("ring"), played("binomial")], 1e6)
     assert motion.end == max(played("ring").seconds, played("binomial").seconds)
-    assert motion.title == "Ring is done after 105\u202fµs, binomial after 150\u202fµs"  # 14 × (5 + 2.5) µs, 6 × (5 + 20) µs
+    assert motion.title == "Ring done after 105\u202fµs, binomial after 150\u202fµs"  # 14 × (5 + 2.5) µs, 6 × (5 + 20) µs

@@ -35,7 +35,7 @@ def add(parser: Parser) -> None:
        ironlaw class assign FILE.toml [--out FILE]
        ironlaw class check FOLDER --assignment FILE [--roster FILE] [--points N] [--out DIR]"""
     parser.add_argument(
-        "act", metavar="ACT", nargs="?",
+        "act", metavar="ACTION", nargs="?",
         help="report: a page and CSV files about the class; live: a page that follows it; assign: a file that says what to do;"
         " check: who has done it, as grades",
     )  # fmt: skip

@@ -98,7 +98,7 @@ def _shortly(reason: str) -> str:
     """The first reasons of a long chain of edges; --verbose has them all."""
     first, *rest = reason.split("; ")
     if len(rest) > 2:
-        rest = [rest[0], f"and {len(rest) - 1} more pairs alike"]
+        rest = [rest[0], f"and {len(rest) - 1} more pairs like these"]
     return "; ".join([first, *rest])
 
 

@@ -11,6 +11,8 @@ WIDEST, NARROWEST = 120, 40
 ENTRY = re.compile(r"  [a-z]+ {2,}(?=\S)")  # of a list: a name, and a summary that stands apart
 ALTERNATIVE = re.compile(r"\[[^][]*(?:\[[^][]*\][^][]*)*\]|\([^()]*\)|\S+")  # of a usage: what brackets hold stays together
 WORD = re.compile(r'(?:"[^"]*"|\S)+')  # of a command: so does what quotes hold
+# of an option's help: so do a command or a quotation, and a figure and its unit
+PHRASE = re.compile(r"""(?:(?<!\w)'[^']*'|(?<!\w)"[^"]*"|`[^`]*`|\d(?: (?:s|ms|µs|min|GB|MB)\b)?|\S)+""")
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -28,6 +30,10 @@ class Help(argparse.RawDescriptionHelpFormatter):
             start = " " * len("usage: ") if lines else "usage: "
             lines += folded(ALTERNATIVE.findall(each), self._width, start, " " * (len("usage: ") + len(self._prog) + 1))
         return "\n".join(lines) + "\n\n"
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """argparse's would part a name at its hyphen."""
+        return folded(PHRASE.findall(text), width, "", "")
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n".join(line for each in text.splitlines() for line in self._lines(each, width))

@@ -50,7 +50,7 @@ def add(parser: Parser) -> None:
     )
     parser.add_argument(
         "act",
-        metavar="ACT",
+        metavar="ACTION",
         nargs="?",
         help="show: progress in each lab; export: all events of all epochs as JSON; import: add the events of an export"
         " that are not here yet; certificate: predictions, calibration, designs and measurements as JSON; verify: check that no"

@@ -17,7 +17,11 @@ def fraction(top: str, bottom: str) -> str:
 
 
 def line(*parts: str) -> str:
-    return f'<div class="il-formula-line">{" ".join(parts)}</div>'
+    """Its parts with a space between, but none before a comma or after an opening bracket."""
+    text = ""
+    for part in parts:
+        text += part if not text or text.endswith("(") or part[:1] in (";", ":", ",", ")") else f" {part}"
+    return f'<div class="il-formula-line">{text}</div>'
 
 
 def iron_law(

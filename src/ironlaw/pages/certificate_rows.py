@@ -64,11 +64,11 @@ def _design(design: Mapping[str, Any]) -> str:
     held = goals(design)
     if not held:
         return _fields(design)
-    return " ".join(f"{escape(str(each.get('built', '')))}: <b>{_outcome(each)}</b>." for each in held)
+    return " ".join(f"{escape(str(each.get('built', '')))}. <b>{_outcome(each)}.</b>" for each in held)
 
 
 def _outcome(held: Mapping[str, Any]) -> str:
-    return "✓ meets the goal" if held.get("meets") is True else f"does not meet the goal: {escape(_inside(str(held.get('title', ''))))}"
+    return "✓ Meets the goal" if held.get("meets") is True else f"Does not meet the goal ({escape(_inside(str(held.get('title', ''))))})"
 
 
 def _inside(title: str) -> str:

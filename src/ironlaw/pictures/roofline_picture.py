@@ -29,7 +29,7 @@ class Spot:
 
     @property
     def name(self) -> str:
-        return self.row.name if self.count == 1 else f"{self.row.name} and {self.count - 1} alike"
+        return self.row.name if self.count == 1 else f"{self.row.name} and {self.count - 1} like it"
 
     @cached_property
     def figures(self) -> dict[str, str]:

@@ -30,7 +30,7 @@ def operators(p: Prediction, limit: int) -> None:
     """The same op of all layers together."""
     rows = words.operators(p, limit, show)
     phase = f"{p.graph.settings['phase']}: " if "phase" in p.graph.settings else ""
-    more = f"the {len(rows)} that take longest of {len(p.ops):,} operators, alike ones together"
+    more = f"the {len(rows)} longest of {len(p.ops):,} operators, like ones together"
     draw.heading(f"{phase}{p.hardware.slug}, {p.plan.mode}", more)
     draw.table(
         words.PLACES, [[*row[:-1], draw.term(row[-1])] for row in rows], left=("regime",), text=("operator",), spare=("moved", "work")

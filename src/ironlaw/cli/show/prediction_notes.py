@@ -78,7 +78,11 @@ def _hosts(predictions: list[Prediction]) -> list[str]:
 
 def _tf32(predictions: list[Prediction]) -> Iterator[str]:
     """Which products of FP32 tensors are computed in TF32, for each machine that does so."""
+    alike: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for slug, (kinds, asked) in {p.hardware.slug: (narrowed_kinds(p.graph), p.plan.fp32) for p in predictions}.items():
+        alike.setdefault((tuple(kinds), asked), []).append(slug)
+    for (kinds, asked), slugs in alike.items():
         if kinds:
             why = "as you asked" if asked == NARROW else "PyTorch's default; --strict-fp32 turns it off, --tf32 adds matrix products"
-            yield f"{slug}: FP32 tensors, but {', '.join(kinds)} computed in TF32 ({why})."
+            are = "is" if len(kinds) == 1 else "are"
+            yield f"{', '.join(slugs)}: FP32 tensors, but {accuracy.listed(kinds)} {are} computed in TF32 ({why})."

@@ -21,4 +21,4 @@ def report(advice: Advice) -> None:
     if advice.reason:
         draw.say(advice.reason, draw.DIM)
     for action in advice.slower:
-        draw.say(f"Don't: {headline(action)}. Slower: {why_slower(action)}.", draw.BAD)
+        draw.say(f"Don't: {headline(action)}. It is slower because {why_slower(action)}.", draw.BAD)

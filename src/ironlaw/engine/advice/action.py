@@ -138,7 +138,7 @@ class Action:
         before, after = self.prices
         if after is None:
             return ["its price is not in the registry"]
-        an_hour = f"${significant(after)} an hour" + (f" instead of ${significant(before)}" if before is not None else "")
+        an_hour = f"${significant(after)} per hour" + (f" instead of ${significant(before)}" if before is not None else "")
         ratio = self.money_ratio
         of_work = "" if ratio is None else f", so the same work costs {_times(ratio)}"
         return [an_hour + of_work, *self._vendors]

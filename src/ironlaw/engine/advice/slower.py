@@ -24,7 +24,7 @@ def why_slower(action: Action) -> str:
     if device >= MOST * lost:
         now, then = _families(before, 1.0), _families(after, scale)
         name = max({**now, **then}, key=lambda one: then[one] - now[one])
-        return f"{show(then[name], 's')} of {name} on the device instead of {show(now[name], 's') if now[name] else 'none'}"
+        return f"the device spends {show(then[name], 's')} on {name} instead of {show(now[name], 's') if now[name] else 'none'}"
     kernels = [f"{float(p.kernels) * part:,.0f}" for p, part in ((after, scale), (before, 1.0))]
     if kernels[0] != kernels[1]:
         return f"the host launches {kernels[0]} kernels instead of {kernels[1]}, and the device waits for it"

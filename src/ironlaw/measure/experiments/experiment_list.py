@@ -130,7 +130,7 @@ EXPERIMENTS = {
             "scaling", "The same batch on two processes",
             f"Trains a net of {scaling_trial.LAYERS} matrices on one process and on two, {scaling_trial.BATCHES[0]} to "
             f"{scaling_trial.BATCHES[-1]:,} "
-            "examples a step; two add up their gradients over TCP.", 8, "numpy",
+            "examples per step; two add up their gradients over TCP.", 8, "numpy",
         ),
         Experiment(
             "staircase", "Your own staircase",

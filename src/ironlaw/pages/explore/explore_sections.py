@@ -57,7 +57,7 @@ def _operators(p: Prediction) -> dict[str, Any]:
 
 
 def _name(group: dict[str, Any]) -> str:
-    return f"{group['name']} and {group['count'] - 1} alike" if group["count"] > 1 else str(group["name"])
+    return f"{group['name']} and {group['count'] - 1} like it" if group["count"] > 1 else str(group["name"])
 
 
 def _figures(p: Prediction) -> dict[str, Any]:
@@ -68,8 +68,8 @@ def _figures(p: Prediction) -> dict[str, Any]:
         f'<td class="il-source">{_linked(one["source"])}{_why(one["why"])}</td><td>{escape(one["date"])}</td></tr>'
         for one in figures(p)
     )
-    rests = [f"<li>{BESIDE[p.basis]}: {_linked(source)}</li>" for source in p.sources] if p.basis in BESIDE else []
-    after = f"<ul>{''.join(rests)}</ul>" if rests else ""
+    rests = "".join(f"<li>{_linked(source)}</li>" for source in p.sources) if p.basis in BESIDE else ""
+    after = f"<p>{BESIDE[p.basis]}:</p><ul>{rests}</ul>" if rests else ""
     return {
         "id": "figures",
         "title": "Figures used, and where they come from",

@@ -147,7 +147,7 @@ def _tokens(name: str, label: str, unit: str, most: int, usual: Any, hidden: boo
 
 def _precision(formats: list[str], machine: Mapping[str, Any], takes: Mapping[str, Any]) -> Dial:
     lacks = [fmt for fmt in formats if fmt not in machine["formats"]]
-    reason = f"{machine['name']} has no hardware for it"
+    reason = f"{machine['name']} has no hardware for {'it' if len(lacks) == 1 else 'them'}"
     usual = next((fmt for fmt in (takes.get("dtype", "fp16"), *SUBSTITUTES) if fmt in machine["formats"]), machine["formats"][0])
     return choice("dtype", "Precision", _plain(formats), usual, dict.fromkeys(lacks, reason))
 

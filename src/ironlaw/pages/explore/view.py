@@ -145,8 +145,8 @@ def _out_of_memory(answer: Answer) -> dict[str, Any] | None:
     parts = (("weights", memory.resident_weights), ("KV cache", memory.kv_cache), ("activations", memory.activations))
     listed = ", ".join(f"{name} {format_quantity(float(size), 'B')}" for name, size in parts if size > 0)
     text = (
-        f"{about(answer.name)['name']} needs {format_quantity(float(memory.total), 'B')} ({listed}); this machine has"
-        f" {show_usable(memory.capacity, memory.usable)}, {significant(float(memory.total / memory.usable))}× too little."
+        f"{about(answer.name)['name']} needs {format_quantity(float(memory.total), 'B')} ({listed}), which is"
+        f" {significant(float(memory.total / memory.usable))}× what this machine has ({show_usable(memory.capacity, memory.usable)})."
         " The times below are what it would take if it fitted."
     )
     if memory.total <= memory.usable:

@@ -53,7 +53,7 @@ def chunks(played: Sequence[Played], size: float, id: str = "chunks") -> Motion:
         things += _panel(each, i * (wide + GAP), wide, end, size)
     quick = min(played, key=lambda each: each.seconds)
     slow = max(played, key=lambda each: each.seconds)
-    title = f"{quick.name.capitalize()} is done after {format_quantity(quick.seconds, 's')}"
+    title = f"{quick.name.capitalize()} done after {format_quantity(quick.seconds, 's')}"
     title += f", {slow.name} after {format_quantity(slow.seconds, 's')}" if slow is not quick else ""
     return Motion(
         id, title, end, HEAD + TALL + 6, tuple(things), tuple(_events(played, size)),
@@ -98,5 +98,5 @@ def _events(played: Sequence[Played], size: float) -> list[tuple[float, str]]:
             takes, many = format_quantity(each.ends[i] - begins[i], "s"), "1 message" if len(step) == 1 else f"{len(step)} messages at once"
             where = f"{each.name.capitalize()}, step {i + 1} of {len(each.ends)}"
             told.append((begins[i], f"{where}: {many} of {format_quantity(sent, 'B')}, {takes}."))
-        told.append((each.seconds, f"{each.name.capitalize()} is done after {format_quantity(each.seconds, 's')}. Every rank has the sum."))
+        told.append((each.seconds, f"{each.name.capitalize()} done after {format_quantity(each.seconds, 's')}. Every rank has the sum."))
     return sorted(told, key=lambda event: event[0])

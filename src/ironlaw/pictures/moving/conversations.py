@@ -92,5 +92,6 @@ def _events(out: Outcome, rows: Sequence[tuple[int, Stay]], moments: Sequence[Mo
     times, inside = [moment.at for moment in moments], held(rows)
     for at in spread(end, 8):
         moment = moments[max(0, bisect_right(times, at) - 1)]
-        told.append((at, f"{_share(inside(at))} {_percent(moment.used / out.blocks)} of the cache, and {moment.waiting:,} wait."))
+        waiting = {0: "nobody waits", 1: "1 waits"}.get(moment.waiting, f"{moment.waiting:,} wait")
+        told.append((at, f"{_share(inside(at))} {_percent(moment.used / out.blocks)} of the cache, and {waiting}."))
     return sorted(told, key=lambda event: event[0])

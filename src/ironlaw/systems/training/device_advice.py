@@ -38,7 +38,7 @@ def several_devices(per_hour: Mapping[str, float], prediction: Prediction) -> tu
     listed = ", ".join(f"{significant(gains[count].ratio)}× with {count}" for count in counts[:-1])
     added = most * gains[most].after - gains[most].before
     price = per_hour.get(prediction.hardware.slug)
-    said = f"the gradients ({show(_gradients(prediction), 'B')}) are summed up over {box.name}, which adds {show(added, 's')} to a step"
+    said = f"all-reducing the gradients ({show(_gradients(prediction), 'B')}) over {box.name} adds {show(added, 's')} to a step"
     remark = said + (f"; {listed}" if listed else "") + f"; {most} times the batch for each step of the optimiser"
     program = Program(prediction.plan, prediction.hardware)
     prices = (price, most * price) if price is not None else (None, None)

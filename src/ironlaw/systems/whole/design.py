@@ -79,11 +79,11 @@ class Design:
     tensor: int = _menu((1, 2, 4, 8), 8, "Tensor parallelism over")
     pipeline: int = _menu((1, 2, 4, 8, 16), 8, "Pipeline stages")
     context: int = _menu((1, 2, 4), 1, "Context parallelism over")
-    virtual: int = _menu((1, 2, 4, 5), 1, "Virtual stages per GPU")
+    virtual: int = _menu((1, 2, 4, 5), 1, "Chunks per stage")
     recompute: str = _menu({"none": "nothing", "full": "all of a layer"}, "none", "Recompute")
     zero: int = _menu((1, 2), 1, "ZeRO stage")
     nics: int = _menu((1, 2, 4, 8), 8, "NICs per server")
-    thin: float = _menu((1.0, 1.5, 2.0, 3.0, 4.0, 7.0), 7.0, "Spine oversubscription, to 1")  # oversubscription of the leaves
+    thin: float = _menu((1.0, 1.5, 2.0, 3.0, 4.0, 7.0), 7.0, "Spine oversubscription", "{:g}:1".format)  # of the leaves
     scattered: float = _menu((0.0, 0.1, 0.3, 1.0), 0.3, "Nodes out of place", _unless(0.0, "none", lambda x: f"{100 * x:g}%"))
     saving: str = _menu({SYNC: "until stored", ASYNC: "until in host memory"}, SYNC, "A far save stops the job")
     near: str = _menu({NONE: "nowhere", HOST: "host memory", NEIGHBOUR: "a neighbour's too"}, NONE, "Near copies in")

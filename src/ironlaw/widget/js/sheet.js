@@ -23,7 +23,7 @@ function checklistPiece(ctx) {
     h("div", { class: "il-act" }, h("button", { type: "button", class: "il-button", "aria-expanded": String(open), onclick: compare }, open ? "Hide my record" : "Compare with my record")),
     h("div", { class: "il-feedback", role: "status" }, view.begun
       ? [h("p", { class: "il-verdict" }, `${view.points} of ${view.of}: ${view.label}. ${view.action}`), view.weak.length ? h("p", {}, `Topics: ${view.weak.join(", ")}.`) : null]
-      : h("p", {}, "Tick what you can do without notes; the score says what to do next.")),
+      : h("p", {}, "Nothing is ticked yet. Once something is, this says what to do next.")),
     view.error && h("p", { class: "il-error", role: "alert" }, view.error.message));
 }
 

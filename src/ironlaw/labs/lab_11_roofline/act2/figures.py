@@ -48,7 +48,7 @@ def picture(case: Case) -> Figure:
 def _dot(case: Case, rows: list[OpRow], roof: Roof, longest: float, labelled: set[str]) -> Dot:
     row, seconds = rows[0], float(len(rows) * rows[0].seconds)
     term, kind = str(row.regime), part(row)
-    name = plain(row.name) + (f" and {len(rows) - 1} alike" if len(rows) > 1 else "")
+    name = plain(row.name) + (f" and {len(rows) - 1} like it" if len(rows) > 1 else "")
     label = LABELS.get(kind, "") if kind not in labelled else ""
     if not labelled and not label:  # the first one is the longest: it is the bottleneck, whatever it is
         label = plain(row.name)

@@ -104,7 +104,7 @@ def by_bucket(case: Case) -> Figure:
              drag=hold("bucket", stops=STOPS)),
     ]  # fmt: skip
     heights = [y for points in series.values() for _, y in points]
-    title = f"Least is exposed with buckets of {format_quantity(best, 'B')}"
+    title = f"Buckets of {format_quantity(best, 'B')} leave the least exposed"
     return lines(
         series, Axis("log", "bucket", "B", BUCKETS), Axis("log", "exposed after the pass", "s", fitted(heights, SHOWS)), title,
         extra=extra, note=f"{name_of(case)}, {ALGORITHMS[case.algorithm]}", id="by-bucket",

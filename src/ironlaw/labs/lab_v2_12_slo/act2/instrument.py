@@ -75,7 +75,7 @@ def formula(plan: Plan) -> str:
         "load × attempts =",
         kit.amount(100 * plan.late_load, "%"),
         f"of capacity{held};",
-        "it stays late from",
+        "it stays late above",
         kit.amount(100, "%"),
     )
     if plan.calm.whole is None:

@@ -33,7 +33,7 @@ def _turns(lab: kit.Lab, values: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _constraint(name: str) -> Limit:
-    return fail(name, f"{NAMES[name]} is out of bounds", _breaks(name))
+    return fail(name, f"Limit broken: {NAMES[name]}", _breaks(name))
 
 
 LIMITS = (

@@ -22,5 +22,5 @@ def banner(lab: kit.Lab, design: Design) -> dict[str, Any]:
     if not hit:
         return kit.banner("good", WORKS, kit.html(lab.fill("act2.works", tight=NAMES[tight], value=value, limit=most)))
     lines = "".join(f"<p><b>{NAMES[name]}</b>: {escape(read(report, name))}, limit {escape(limit(name))}.</p>" for name in hit)
-    title = f"{NAMES[tight]} is out of bounds ({value}, and the limit is {most})"
+    title = f"Limit broken: {NAMES[tight]} ({value}; the limit is {most})"
     return kit.banner("fail", title, f"{kit.html(lab.fill('act2.broken', count=str(len(hit)), all=str(len(NAMES))))}{lines}")
