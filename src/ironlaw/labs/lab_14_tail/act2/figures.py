@@ -63,7 +63,7 @@ def over_time(fleet: Fleet, mine: str, level: float | None) -> Figure:
         "work sent, of capacity": [(t, min(100 * w.load, MOST)) for t, w in zip(at, windows, strict=True)],
         "late requests": [(t, 100 * w.late) for t, w in zip(at, windows, strict=True)],
     }
-    full = "" if mine and level == 100.0 else "capacity of the shards"  # the learner's own words stand on that line
+    full = "" if mine and level == 100.0 else "capacity"  # the learner's own words stand on that line
     extra = [mark("rule", "ridge", y=100.0, dash=True, id="full", label=full, name="capacity", hover=[("capacity", "100%")])]
     if fleet.pause:
         start = fleet.paused.arrive[len(fleet.paused.arrive) // 5] * fleet.service
