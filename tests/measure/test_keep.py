@@ -84,7 +84,7 @@ def test_unless_it_is_asked_for_and_then_it_says_so(noisy):
 def test_noise_widens_every_interval(found, noisy, monkeypatch):
     """Half of the processors gone is a factor of two: an sd of ln 2 beside whatever the sd was, of the device and of the host."""
     curves = hardware("neoverse_n1_2core").calibration
-    monkeypatch.setattr(local_machine, "calibration", lambda: curves)
+    monkeypatch.setattr(local_machine, "calibration", lambda *_: curves)
     graph = workload("mlp8_1024", dtype="fp32")
     sds = {}
     for name, result in (("quiet", found), ("noisy", noisy)):

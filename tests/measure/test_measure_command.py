@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,22 @@ def test_ctrl_c_leaves_nothing_and_is_130(here, capsys, ironlaw_home, monkeypatc
     monkeypatch.setattr(here.device, "launches", interrupted)
     assert ran(capsys)[0] == 130
     assert list(ironlaw_home.rglob("*.*")) == []
+
+
+def test_ctrl_c_among_the_operators_keeps_what_is_there(here, capsys, monkeypatch):
+    real = list(here.device.cases())
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(here.device, "cases", lambda: iter([*real[:2], replace(real[2], prepare=interrupted)]))
+    monkeypatch.setattr(here.device, "compiles", lambda longest: pytest.fail("measured on"))
+    code, out, _ = ran(capsys, "--json")
+    told = json.loads(out)
+    assert code == 130 and hardware("this").peak("fp32") == pytest.approx(1e12, rel=0.02)
+    assert "stopped after 2 of 3 operators, which are kept; `ironlaw measure` measures the rest" in told["notes"]
+    rows = read(Path(told["stored"][0])).rows
+    assert [row.op for row in rows if row.kind == "op"][-2:] == ["relu", "relu"]
 
 
 @pytest.mark.parametrize(

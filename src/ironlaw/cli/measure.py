@@ -140,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
         draw.emit(as_json(result, figures, stored, args.out), "ironlaw-measure/1")
     else:
         report(result, figures, stored, args.out)
-    return 0
+    return 130 if result.stopped else 0
 
 
 def _export(args: argparse.Namespace) -> int:
@@ -175,6 +175,8 @@ def measure_and_keep(args: argparse.Namespace, device: Device, progress: Progres
     _wait(args, progress)
     result = characterise(device, QUICK, progress)
     keep(result, read_figures(result, device), device, args.noisy)
+    if result.stopped:
+        raise KeyboardInterrupt
 
 
 def _parts(device: Device, args: argparse.Namespace) -> tuple[str, ...]:
@@ -202,6 +204,8 @@ def _measure(device: Device, args: argparse.Namespace, parts: Sequence[str], met
     from ironlaw.measure.suites.suite_sweep import method, sweep
 
     result = characterise(device, QUICK, within(meter, 0.0, WIDE))
+    if result.stopped:
+        return result
     rows = sweep(device, within(meter, WIDE, 1.0), None, args.seconds, parts)
     failed = sum(bool(row.error) for row in rows)
     if failed:

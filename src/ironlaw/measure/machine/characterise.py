@@ -41,6 +41,7 @@ class Characterisation:
     notes: list[str]
     noise: Noise
     repeated: list[str] = field(default_factory=list)  # parts that were measured twice
+    stopped: bool = False  # by Ctrl-C, once enough was there to keep
 
 
 def characterise(
@@ -53,7 +54,7 @@ def characterise(
     """Measure everything that `sizes` asks for. `watch` makes the counter of what others take; a test hands in its own."""
     drafts: list[Draft] = []
     work: list[tuple[Draft, Callable[[], Call]]] = []
-    repeated, noises = [], []
+    repeated, noises, stopped = [], [], False
     reference = device.reference()
     progress(0.0, "warming up")
     notes = device.clock_notes(busy(device, reference, stop))
@@ -64,7 +65,7 @@ def characterise(
         for name, section, share in chosen:
             shown = within(progress, done / whole, (done + share) / whole)
             part, noise = watched(section, device, sizes, shown, stop, reference, watch)
-            if noise.noisy and name != "compiling" and device.clock.now() - began < sizes.patience:
+            if noise.noisy and name != "compiling" and not part.stopped and device.clock.now() - began < sizes.patience:
                 repeated.append(name)
                 shown(0.0, f"{name} once more: {noise.reasons[0]}")
                 again, second = watched(section, device, sizes, shown, stop, reference, watch)
@@ -76,17 +77,20 @@ def characterise(
             if name != "compiling":  # its processor time is its own child's
                 noises.append(noise)
             done += share
+            stopped = part.stopped
+            if stopped:
+                break
         if device.times_kernels:
             notes += machine_sections.kernels(work, device, lambda _, doing: progress(0.99, doing), stop)
     progress(1.0, "done")
-    if not sizes.compiled:
+    if not sizes.compiled and not stopped:
         notes.append(f"compiling a function was left out ({sizes.name} measurement)")
     machine = device.machine() | {"library": device.library, "threads": device.threads()}
     if device.memory():
         machine["memory_bytes"] = device.memory()
     if 0 < free < float(machine.get("memory_bytes") or 0):
         machine["reserved_bytes"] = int(machine["memory_bytes"] - free)
-    return Characterisation(machine, software(), method(device, sizes), typed(drafts), notes, worst(noises), repeated)
+    return Characterisation(machine, software(), method(device, sizes), typed(drafts), notes, worst(noises), repeated, stopped)
 
 
 def undisturbed(rows: list[Draft]) -> list[Draft]:

@@ -33,6 +33,7 @@ class SectionResult:
     rows: list[Draft] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     work: list[tuple[Draft, Callable[[], Call]]] = field(default_factory=list)  # rows, and how their calls are made again
+    stopped: bool = False  # by Ctrl-C, before the last of its cases
 
 
 Section = Callable[[Device, Sizes, Progress, Stop], SectionResult]
@@ -166,6 +167,10 @@ def ops(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Section
         progress(index / len(cases), f"{case.op} {_shape(case.params)}")
         try:
             row = op_row(case.op, case.params, per_call(case.prepare(), device, sizes.each, stop))
+        except KeyboardInterrupt:  # peaks, bandwidth and launches are known by now: what is there is worth keeping
+            result.notes.append(f"stopped after {index} of {len(cases)} operators, which are kept; `ironlaw measure` measures the rest")
+            result.stopped = True
+            break
         except (RuntimeError, NotImplementedError, TypeError) as error:
             result.notes.append(f"{case.op} can't be run here ({str(error).strip().splitlines()[0][:100]})")
             continue
