@@ -96,7 +96,7 @@ def cards(design: Case) -> list[dict[str, Any]]:
     return [
         rate,
         {**memory, "word": "fits" if fits else "does not fit"},
-        kit.text_card("In the largest batch", _rate(best.rate), "tokens/s", note="with memory full"),
+        kit.text_card("In the largest batch", _rate(best.rate), note="tokens/s, with memory full"),
         kit.text_card("Each user", significant(design.per_user) if fits else "–", "tokens/s" if fits else "", note=""),
     ]
 
