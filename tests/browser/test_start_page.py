@@ -184,8 +184,8 @@ def test_the_start_page_needs_no_script(new_context: Callable[..., BrowserContex
 
 def test_the_roofline_can_be_dragged_and_says_what_one_sees(start: Page):
     picture = start.locator("#roofline")
-    expect(picture).to_contain_text("One token at a time")
-    point = picture.locator('.il-target[aria-label*="1 token"]').first.bounding_box()
+    expect(picture).to_contain_text("One token at a time, the")
+    point = picture.locator('.il-target[aria-label*="One token"]').first.bounding_box()
     x, y = point["x"] + point["width"] / 2, point["y"] + point["height"] / 2
     start.mouse.move(x, y)
     start.mouse.down()
@@ -195,7 +195,7 @@ def test_the_roofline_can_be_dragged_and_says_what_one_sees(start: Page):
     slider = picture.get_by_role("slider", name="Tokens at a time", exact=True)
     slider.focus()
     start.keyboard.press("Home")
-    expect(picture).to_contain_text("One token at a time")
+    expect(picture).to_contain_text("One token at a time, the")
 
 
 def test_pointing_at_a_lab_lights_up_what_it_hands_on(start: Page):
