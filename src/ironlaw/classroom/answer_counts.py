@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 from ironlaw import lab_names
 from ironlaw.classroom.class_answers import Learner, learner
@@ -11,6 +13,7 @@ from ironlaw.classroom.class_beliefs import Belief, count_beliefs
 from ironlaw.classroom.class_predictions import ItemFigures, figures
 from ironlaw.classroom.hand_ins import HandIns
 from ironlaw.classroom.learner_names import Naming, as_given
+from ironlaw.classroom.learner_work import Step
 from ironlaw.classroom.sheets import LabSheet, sheets
 from ironlaw.classroom.stats import quartiles
 from ironlaw.recall.confidence import PROBABILITY, Answer, Row, brier, table
@@ -85,7 +88,7 @@ def count(hand_ins: HandIns, naming: Naming | None = None) -> ClassFigures:
 
 def finished(one: Learner, lab: LabSheet) -> bool:
     """Every question but a challenge is answered, as the lab itself counts it."""
-    return lab.known and bool(lab.required) and all((lab.slug, name) in one.answers for name in lab.required)
+    return lab.known and bool(lab.required) and lab.asked_for <= one.answers.keys()
 
 
 def own_brier(one: Learner) -> float | None:
@@ -116,10 +119,10 @@ def _calibration(learners: Sequence[Learner]) -> list[Calibration]:
 
 def _steps(learners: Sequence[Learner], labs: dict[str, LabSheet]) -> list[StepTimes]:
     """In the order in which most learners come to them: that of the lab's places, then the others by name."""
-    times: dict[tuple[str, str], list[float | None]] = {}
+    times: dict[Step, array[float]] = {}
     for one in learners:
-        for made in one.steps:
-            times.setdefault((made.lab, made.step), []).append(made.seconds)
+        for made, seconds in zip(one.steps, one.seconds, strict=True):
+            times.setdefault(made, array("d")).append(seconds)
     place = {lab: i for i, lab in enumerate(labs)}
 
     def order(key: tuple[str, str]) -> tuple[int, int, int, str]:
@@ -131,7 +134,7 @@ def _steps(learners: Sequence[Learner], labs: dict[str, LabSheet]) -> list[StepT
 
     listed = []
     for lab, step in sorted(times, key=order):
-        counted = [seconds for seconds in times[lab, step] if seconds is not None]
+        counted = [seconds for seconds in times[lab, step] if not isnan(seconds)]
         missing = len(times[lab, step]) - len(counted)
         listed.append(StepTimes(lab, step, _label(labs[lab], step), len(counted), missing, quartiles(counted)))
     return listed

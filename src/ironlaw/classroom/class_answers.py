@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 
 from ironlaw.classroom.hand_in_file import HandIn
-from ironlaw.classroom.learner_work import Answer, Step
-from ironlaw.recall.record import Review
+from ironlaw.classroom.learner_work import Answer, Reviewed, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +16,9 @@ class Learner:
     hand_in: HandIn
     label: str
     answers: dict[tuple[str, str], Answer]
-    reviews: tuple[Review, ...]
+    reviews: tuple[Reviewed, ...]
     steps: tuple[Step, ...]
+    seconds: array[float]
     active_s: dict[str, float]
     gaps: int
     saved: dict[str, str]
@@ -28,4 +29,4 @@ class Learner:
 
 def learner(hand_in: HandIn, label: str) -> Learner:
     w = hand_in.work
-    return Learner(hand_in, label, w.answers, w.reviews, w.steps, w.active_s, w.gaps, w.saved, w.labs, w.resets, w.last)
+    return Learner(hand_in, label, w.answers, w.reviews, w.steps, w.seconds, w.active_s, w.gaps, w.saved, w.labs, w.resets, w.last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -34,7 +35,6 @@ class Belief:
 
 @dataclass
 class _Seen:
-    met: int = 0
     chose: int = 0
     sure: int = 0
     given_up: int = 0
@@ -43,20 +43,21 @@ class _Seen:
 
 def count_beliefs(learners: Sequence[Learner], sheets: dict[str, LabSheet]) -> list[Belief]:
     """The most frequent first; only those that somebody chose."""
+    met: Counter[str] = Counter()
     seen: dict[str, _Seen] = {}
     for one in learners:
+        met.update(one.hand_in.work.met)
         for name, held in one.hand_in.work.beliefs.items():
             belief = seen.setdefault(name, _Seen())
-            belief.met += 1
-            belief.chose += bool(held.where)
+            belief.chose += 1
             belief.sure += held.sure
             belief.given_up += held.given_up
             belief.where.update(dict.fromkeys(held.where))
     known = beliefs()
     offered_here = {choice.misconception for sheet in sheets.values() for item in sheet.items.values() for choice in item.choices.values()}
     listed = [
-        Belief(name, known.get(name, name), b.met, b.chose, b.sure, b.given_up, tuple(b.where))
+        Belief(name, known.get(name, name), met[name], b.chose, b.sure, b.given_up, tuple(b.where))
         for name, b in seen.items()
-        if b.chose and (name in known or name in offered_here)  # a file may name any
+        if name in known or name in offered_here  # a file may name any
     ]
     return sorted(listed, key=lambda one: (-one.share, -one.met, one.name))

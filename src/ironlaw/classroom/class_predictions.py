@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -14,6 +15,7 @@ from ironlaw.recall import learner_calibration
 
 MOST_UNKNOWN, OTHERS = 10, "other answers"  # options that a question does not have
 FEWEST_OTHERS = 3  # other answers that a learner's score has to rest on
+Given = tuple[Answer, tuple[int, int]]  # an answer, and of the same learner how many answers and how many right
 
 
 @dataclass(frozen=True)
@@ -64,36 +66,37 @@ def item_of(sheets: dict[str, LabSheet], answer: Answer) -> Item:
 
 def figures(learners: Sequence[Learner], sheets: dict[str, LabSheet]) -> list[ItemFigures]:
     """In the order of the labs and of their questions; those that no lab here asks come after them, by name."""
-    keys = {key: item_of(sheets, answer) for one in learners for key, answer in one.answers.items()}
+    given: dict[tuple[str, str], list[Given]] = {}
+    for one in learners:
+        score = len(one.answers), sum([answer.correct for answer in one.answers.values()])
+        for key, answer in one.answers.items():
+            given.setdefault(key, []).append((answer, score))
     rank = {(lab, name): (i, j) for i, (lab, sheet) in enumerate(sheets.items()) for j, name in enumerate(sheet.items)}
     place = {lab: i for i, lab in enumerate(sheets)}
-    ordered = sorted(keys, key=lambda key: (*rank.get(key, (place[key[0]], 10**6)), key))
-    scores = [(len(one.answers), sum(answer.correct for answer in one.answers.values())) for one in learners]
-    return [_figures(key, keys[key], learners, scores) for key in ordered]
+    ordered = sorted(given, key=lambda key: (*rank.get(key, (place[key[0]], 10**6)), key))
+    return [_figures(item_of(sheets, given[key][0][0]), given[key]) for key in ordered]
 
 
-def _figures(key: tuple[str, str], item: Item, learners: Sequence[Learner], scores: Sequence[tuple[int, int]]) -> ItemFigures:
-    """`scores`: of each learner, how many answers and how many right."""
-    answers = [(one, one.answers[key]) for one in learners if key in one.answers]
-    distances = [d for _, answer in answers if (d := orders(item, answer)) is not None]
+def _figures(item: Item, given: Sequence[Given]) -> ItemFigures:
+    answers = [answer for answer, _ in given]
+    with_distance = [(d, answer) for answer in answers if (d := orders(item, answer)) is not None]
+    distances = [d for d, _ in with_distance]
     chosen: dict[str, int] = dict.fromkeys(item.choices, 0)
-    for _, answer in answers:
-        if answer.choice:
-            chosen[answer.choice] = chosen.get(answer.choice, 0) + 1
+    for choice, many in Counter(answer.choice for answer in answers if answer.choice).items():
+        chosen[choice] = many
     options = []
     for choice, many in _few(chosen, item).items():
         known = item.choices.get(choice)
-        is_right = choice == item.right if item.right else any(a.correct for _, a in answers if a.choice == choice)
+        is_right = choice == item.right if item.right else any(a.correct for a in answers if a.choice == choice)
         options.append(Share(choice, known.label if known else choice, many, is_right, known.misconception if known else ""))
-    rejudged = sum(answer.correct != (answer.choice == item.right) for _, answer in answers) if item.right else 0
-    right, shares = separation(key, learners, scores)
+    rejudged = sum(answer.correct != (answer.choice == item.right) for answer in answers) if item.right else 0
+    right, shares = separation(given)
     r = point_biserial(right, shares)
     return ItemFigures(
-        item, len(answers), sum(answer.correct for _, answer in answers), tuple(options),
+        item, len(answers), sum(answer.correct for answer in answers), tuple(options),
         median(distances) if distances else None, median(map(abs, distances)) if distances else None,
-        sum(d > 0 and not a.correct for d, a in _with_distance(item, answers)),
-        sum(d < 0 and not a.correct for d, a in _with_distance(item, answers)),
-        sum(answer.attempts > 1 for _, answer in answers), rejudged,
+        sum(d > 0 and not a.correct for d, a in with_distance), sum(d < 0 and not a.correct for d, a in with_distance),
+        sum(answer.attempts > 1 for answer in answers), rejudged,
         r, fisher(r, len(right)) if r is not None else None, len(right),
     )  # fmt: skip
 
@@ -106,16 +109,7 @@ def _few(chosen: dict[str, int], item: Item) -> dict[str, int]:
     return {**listed, OTHERS: rest} if rest else listed
 
 
-def _with_distance(item: Item, answers: Sequence[tuple[Learner, Answer]]) -> list[tuple[float, Answer]]:
-    return [(distance, answer) for _, answer in answers if (distance := orders(item, answer)) is not None]
-
-
-def separation(key: tuple[str, str], learners: Sequence[Learner], scores: Sequence[tuple[int, int]]) -> tuple[list[bool], list[float]]:
+def separation(given: Sequence[Given]) -> tuple[list[bool], list[float]]:
     """Who was right here, and each one's share of right answers to the other questions: this one may not vouch for itself."""
-    right, shares = [], []
-    for one, (answered, correct) in zip(learners, scores, strict=True):
-        if key in one.answers and answered > FEWEST_OTHERS:
-            own = one.answers[key].correct
-            right.append(own)
-            shares.append((correct - own) / (answered - 1))
-    return right, shares
+    counted = [(answer.correct, answered, correct) for answer, (answered, correct) in given if answered > FEWEST_OTHERS]
+    return [own for own, _, _ in counted], [(correct - own) / (answered - 1) for own, answered, correct in counted]

@@ -8,12 +8,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from ironlaw.classroom.answer_counts import ClassFigures, finished, own_brier
 from ironlaw.classroom.class_predictions import item_of, orders
 
 Cell = str | int | float | bool | None
 MARK = "\ufeff"
+PIECE = 1_000  # rows
+MOST_WRITTEN = 100_000  # rows that are remembered; the labs have some hundreds, and hostile files any number
 # What a spreadsheet takes for a formula, also after blanks, and as full-width characters
 FORMULA = re.compile(r"\s*[=+\-@\t\r\n＝＋－＠|]")
 # a spreadsheet whose separator is the semicolon begins a cell after it, whatever the quotes say
@@ -26,13 +29,21 @@ class Table:
 
     columns: tuple[str, ...]
     rows: Callable[[ClassFigures], Iterable[Sequence[Cell]]]
+    ready: bool = False  # its cells are texts already, each through `safe`
+
+    def content(self, figures: ClassFigures) -> bytearray:
+        """Piece by piece: ten thousand learners' predictions are too long to hold more than once."""
+        content, rows = bytearray(MARK, "utf-8"), iter(self.rows(figures))
+        piece: list[Sequence[Cell]] = [self.columns]
+        while piece:
+            out = io.StringIO()
+            csv.writer(out, lineterminator="\r\n").writerows(piece if self.ready else ([safe(cell) for cell in row] for row in piece))
+            content += out.getvalue().encode("utf-8", "replace")
+            piece = list(islice(rows, PIECE))
+        return content
 
     def text(self, figures: ClassFigures) -> str:
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\r\n")
-        writer.writerow(self.columns)
-        writer.writerows([safe(cell) for cell in row] for row in self.rows(figures))
-        return MARK + out.getvalue()
+        return self.content(figures).decode()
 
     def accepts(self, head: bytes) -> bool:
         """Whether an existing file is one of these, to be replaced."""
@@ -91,15 +102,24 @@ def _labs(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
 
 
 def _answers(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
+    """The longest of the tables: what an option gives is written once, however many chose it."""
+    written: dict[tuple[object, ...], list[str]] = {}
     for one in figures.learners:
+        label = safe(one.label)
         for answer in one.answers.values():
-            item = item_of(figures.sheets, answer)
-            truth, distance = item.answer, orders(item, answer)
-            ratio = 10.0**distance if distance is not None else None
-            yield (
-                one.label, answer.lab, answer.question, answer.kind, answer.choice, answer.value, truth if distance is not None else None,
-                ratio, distance, answer.correct, answer.confidence, answer.estimate, answer.attempts, answer.time,
-            )  # fmt: skip
+            lab, question, kind, choice, value, correct, confidence, estimate, attempts, time, _ = answer
+            key = lab, question, kind, choice, type(value), value, correct  # 1 and 1.0 are written differently
+            cells = written.get(key)
+            if cells is None:
+                item = item_of(figures.sheets, answer)
+                truth, distance = item.answer, orders(item, answer)
+                ratio = 10.0**distance if distance is not None else None
+                given = (lab, question, kind, choice, value, truth if distance is not None else None, ratio, distance, correct)
+                cells = [safe(cell) for cell in given]
+                if len(written) < MOST_WRITTEN:
+                    written[key] = cells
+            sure = "" if confidence is None else safe(confidence)
+            yield [label, *cells, sure, "" if estimate is None else safe(estimate), safe(attempts), time]
 
 
 def _items(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
@@ -154,6 +174,7 @@ TABLES = {
             "estimate", "attempts", "time",
         ),
         _answers,
+        ready=True,
     ),
     "items.csv": Table(
         (

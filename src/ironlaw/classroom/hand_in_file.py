@@ -16,7 +16,7 @@ from ironlaw.classroom.learner_work import Work, printable, work
 from ironlaw.classroom.sheets import sheet
 from ironlaw.errors import BadExport, EditedExport
 from ironlaw.ledger import Event, export_format
-from ironlaw.ledger.events import payload_fault
+from ironlaw.ledger.event_kinds import KINDS
 from ironlaw.ledger.export_text import parse
 
 LARGEST = 20_000_000  # bytes; a whole course is under one million
@@ -160,21 +160,23 @@ def ledger_of(data: Any, file: str, idle_s: float, known: frozenset[Name] | None
     except (BadExport, RecursionError) as error:
         reason = str(error).partition("; nothing was imported")[0].removesuffix(f"; {export_format.NEXT}")
         return Refusal(file, "invalid", f"{printable(reason, 300)}: ironlaw never writes that, so it was edited or damaged")
-    usable = [event for event in events if not payload_fault(event.kind, event.payload)]
+    usable = [event for event in events if (rule := KINDS.get(event.kind)) is None or rule.valid(event.payload)]
     names = [str(event.payload["name"]) for event in usable if event.kind == "named"]  # these are in the chain; the head of the file is not
     owner, chained = data["learner"]["id"], form == export_format.FORMAT
     others = Counter(event.learner for event in usable if event.learner != owner)
-    predictions: dict[str, bytes] = {}
+    predicted: dict[str, list[str]] = {}
     for event in usable:
         if event.kind == "prediction":
-            predictions[event.learner] = predictions.get(event.learner, b"") + _id(event)
-    strange = {event.id: here for event in usable if (here := tuple(unknown(event)))}
+            predicted.setdefault(event.learner, []).append(event.id)
+    strange = {event.id: here for event in usable if event.lab and (here := tuple(unknown(event)))}
     if known is not None:
         usable = [event for event in usable if known.issuperset(strange.get(event.id, ()))]
     name, exported = printable(names[-1] if names else "", LONGEST_NAME), export_format.parse_time(data["exported"], file)
-    ids, trail = b"".join(map(_id, events)), b"".join(bytes.fromhex(item["hash"])[:DIGEST] for item in data["events"]) if chained else b""
+    trail = bytes.fromhex("".join([item["hash"][: 2 * DIGEST] for item in data["events"]])) if chained else b""
+    ids = _bytes([event.id for event in events])
     return HandIn(
-        file, owner, name, work(usable, owner, idle_s), exported, data["chain"]["head"] if chained else "", ids, dict(others), predictions,
+        file, owner, name, work(usable, owner, idle_s), exported, data["chain"]["head"] if chained else "", ids, dict(others),
+        {learner: _bytes(listed) for learner, listed in predicted.items()},
         frozenset(name for here in strange.values() for name in here), trail, _stated(data),
     )  # fmt: skip
 
@@ -192,8 +194,8 @@ def unknown(event: Event) -> Iterator[Name]:
         yield "step", event.lab, str(event.payload["step"])
 
 
-def _id(event: Event) -> bytes:
-    return bytes.fromhex(event.id.replace("-", ""))
+def _bytes(ids: list[str]) -> bytes:
+    return bytes.fromhex("".join(ids).replace("-", ""))
 
 
 def _stated(data: Any) -> str:

@@ -9,7 +9,7 @@ from ironlaw.classroom.answer_counts import ClassFigures, finished, own_brier
 from ironlaw.classroom.class_page import html
 from ironlaw.classroom.class_tables import TABLES
 from ironlaw.errors import BadValue
-from ironlaw.files import output, replace_text
+from ironlaw.files import output, replace_bytes, replace_text
 
 if TYPE_CHECKING:
     from ironlaw.outputs.review_output import ClassReportJson
@@ -34,7 +34,7 @@ def write(figures: ClassFigures, place: Path, names: bool = False) -> list[Path]
     try:
         place.mkdir(parents=True, exist_ok=True)
         paths = [replace_text(place / PAGE, html(figures, names), private=True)]
-        return paths + [replace_text(place / name, table.text(figures), private=True) for name, table in TABLES.items()]
+        return paths + [replace_bytes(place / name, memoryview(table.content(figures)), private=True) for name, table in TABLES.items()]
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadValue(f"the report can't be written to {place}: {reason}; name another folder with --out") from None

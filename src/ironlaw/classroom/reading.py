@@ -15,6 +15,7 @@ from ironlaw.classroom.hand_in_file import HandIn, Refusal, read
 from ironlaw.classroom.sheets import installed, sheet
 
 FEWEST = 400  # files; under that, other processes take longer to begin than they save
+MOST_PROCESSES = 6  # each has a hundred megabytes of its own, and the last stage is one process's alone
 AT_ONCE = 50  # files that a process is given; what it gives back shares its texts
 
 
@@ -51,7 +52,7 @@ def _in_processes(pieces: Sequence[Sequence[tuple[Path, str]]], idle_s: float) -
         for slug in installed():
             sheet(slug)
     context = multiprocessing.get_context("fork" if forks else "spawn")
-    with ProcessPoolExecutor(min(cores(), len(pieces), 16), context) as pool:
+    with ProcessPoolExecutor(min(cores(), len(pieces), MOST_PROCESSES), context) as pool:
         yield from pool.map(_read, pieces, [idle_s] * len(pieces))
 
 

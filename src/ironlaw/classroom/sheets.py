@@ -63,6 +63,11 @@ class LabSheet:
         """What has to be answered before the lab counts as finished: everything but its challenges."""
         return frozenset(name for name, item in self.items.items() if item.kind != "number")
 
+    @cached_property
+    def asked_for(self) -> frozenset[tuple[str, str]]:
+        """The same, as answers are looked up: with the lab."""
+        return frozenset((self.slug, name) for name in self.required)
+
 
 def sheets(slugs: Iterable[str]) -> dict[str, LabSheet]:
     """In the order of the course."""

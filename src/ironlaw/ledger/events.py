@@ -18,8 +18,10 @@ MAX_PAYLOAD = 1_000_000  # characters of JSON; a design has a few hundred
 MAX_COUNT = 1_000_000  # attempts and epochs of an import: beyond any learner
 HIGHEST = 2**31 - 1  # what both databases can store; an import leaves room for as many resets and attempts as anyone can make
 LONGEST_NUMBER = 300  # digits of a whole number: every one of them is also a float
+OUR_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _LONG = re.compile(rf"\d{{{LONGEST_NUMBER + 1}}}")
 _ID, _NAME, _KIND, _COUNT = Id(), Name(), Name(50), Whole(1, HIGHEST)
+_encode = json.JSONEncoder(allow_nan=False).encode
 
 
 @dataclass(frozen=True)
@@ -80,14 +82,14 @@ def local_time(time: str, zone: tzinfo | None = None) -> datetime:
 def encode(payload: dict[str, Any]) -> str:
     """As JSON: ASCII, so that every database stores it unchanged; keys keep their order."""
     try:
-        text = json.dumps(payload, allow_nan=False)
+        text = _encode(payload)
         if "\\ud" in text:
             json.dumps(payload, ensure_ascii=False).encode()  # half a surrogate pair can't be encoded
     except (TypeError, ValueError, RecursionError) as error:
         raise BadValue(f"a payload must be JSON: {error}; use text, finite numbers, true, false, null, lists and objects") from None
     if len(text) > MAX_PAYLOAD:
         raise BadValue(f"a payload of {len(text):,} characters is too large; keep it under {MAX_PAYLOAD:,}")
-    if _LONG.search(text) and _too_long(payload):
+    if len(text) > LONGEST_NUMBER and _LONG.search(text) and _too_long(payload):
         raise BadValue(f"a payload has a whole number of more than {LONGEST_NUMBER} digits; write it as text")
     return text
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from ironlaw.errors import BadExport
 from ironlaw.ledger import export_format
+from ironlaw.ledger.events import OUR_TIME
 from ironlaw.recall.certificate_facts import SCHEMA, facts
 from ironlaw.recall.certificate_words import statement
 
 ABOUT = ("schema", "ironlaw", "issued")  # no event says them
 FORMS = (
     ("ironlaw", re.compile(r"[0-9][0-9A-Za-z.+-]{0,40}"), "1.0"),
-    ("issued", export_format.OUR_TIME, "2026-01-31T12:00:00.000000Z"),
+    ("issued", OUR_TIME, "2026-01-31T12:00:00.000000Z"),
 )
 KEYS = ("lab", "question", "experiment", "confidence")  # by which an entry of a list is named
 NEXT = "give one that the certificate page or `ironlaw ledger certificate` wrote"
