@@ -1,6 +1,7 @@
 """Labs that live outside this package: an instructor's folder, or a package of theirs.
 
     IRONLAW_LABS=/srv/labs:~/my_lab                        folders, each a lab or full of labs
+    IRONLAW_LABS=/srv/assignment.json                      the questions of an assignment (`ironlaw class assign`), as a lab
     [project.entry-points."ironlaw.labs"] mine = "mylabs"  a package, likewise; nothing of it is imported to find it
 
 A folder is a lab if it has questions.toml; its name is the slug. `found` says what is wrong with a source, so that one that is broken is
@@ -9,6 +10,8 @@ named and the others open.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import sys
@@ -17,12 +20,28 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from ironlaw import home
+from ironlaw.errors import BadValue
+from ironlaw.files import replace_text
 
 VARIABLE, GROUP = "IRONLAW_LABS", "ironlaw.labs"
 SHEET = "questions.toml"
 SLUG = re.compile(r"[a-z][a-z0-9_]{2,60}")
 OURS = Path(__file__).parent / "labs"
+PACKED = OURS.parent.parent / "own_labs"  # in a browser: what the site brought along, a folder for each source
+BELIEFS = "misconceptions.toml"
+WORDS = "words.md"
+LARGEST = 1_000_000  # bytes of an assignment
+# what makes a lab of an assignment's two files
+CODE = {
+    "cells.py": "from pathlib import Path\n\nfrom ironlaw.kit import asked\n\n\n"
+    "def open(folder, ledger=None):\n    from ironlaw.kit import lab\n\n    return lab.open(folder, ledger)\n\n\n"
+    "CELLS = asked.cells(Path(__file__).parent)\n",
+    "check.py": 'from ironlaw.kit.asked import problems\n\n__all__ = ["problems"]\n',
+    "lab.py": '"""The questions of an assignment. They open with `ironlaw labs`, in a site or in a course system."""\n',
+}
 
 
 class OwnLab(NamedTuple):
@@ -49,6 +68,12 @@ def found() -> list[OwnLab]:
     return labs
 
 
+def add(source: Path) -> None:
+    """One more source, before those that are there; for this process and those that it starts."""
+    listed = [text for text in os.environ.get(VARIABLE, "").split(os.pathsep) if text and text != str(source)]
+    os.environ[VARIABLE] = os.pathsep.join([str(source), *listed])
+
+
 def folder_of(slug: str) -> Path | None:
     """Where the own lab of that slug is; None where there is none."""
     return next((lab.folder for lab in found() if lab.slug == slug and not lab.fault), None)
@@ -71,6 +96,9 @@ def importable(folder: Path) -> bool:
 
 
 def _listed() -> Iterator[tuple[OwnLab, str]]:
+    if sys.platform == "emscripten":
+        for place in sorted(PACKED.glob("*/")):
+            yield from _in(place.name, place, "the site")
     for text in filter(None, (part.strip() for part in os.environ.get(VARIABLE, "").split(os.pathsep))):
         yield from _in(text, _folder(text), VARIABLE)
     for name, package in _packages():
@@ -98,7 +126,34 @@ def _folder(text: str) -> Path | str:
         folder = Path(text).expanduser().absolute()
     except RuntimeError:
         return f"{text} names a home directory that is not known; give a path from the root on"
+    if folder.is_file() and folder.suffix == ".json":
+        return _unpacked(folder)
     return folder if folder.is_dir() else f"there is no folder {folder}; correct the path"
+
+
+def _unpacked(file: Path) -> Path | str:
+    """The folder with the lab of an assignment's questions: made once, and again when the questions change."""
+    wrong = f"{file} is not an assignment with questions; name the file that `ironlaw class assign` wrote"
+    try:
+        with file.open("rb") as opened:
+            questions: Any = json.loads(opened.read(LARGEST + 1))["questions"]
+        slug, texts = questions["slug"], {name: questions[name] for name in (SHEET, WORDS)}
+        if not SLUG.fullmatch(slug) or not all(isinstance(text, str) for text in texts.values()):
+            return wrong
+        texts |= CODE
+        digest = hashlib.sha256(json.dumps([slug, texts]).encode()).hexdigest()[:16]
+        place = home.path("assignments", digest, slug)
+        for name, text in texts.items():
+            if not (place / name).is_file() or (place / name).read_text("utf-8") != text:
+                place.mkdir(exist_ok=True)
+                replace_text(place / name, text)
+    except OSError as error:
+        return f"{error.filename or file} can't be read or written ({error.strerror or error}); correct that, or set IRONLAW_HOME"
+    except BadValue as error:
+        return str(error)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return wrong
+    return place
 
 
 @cache

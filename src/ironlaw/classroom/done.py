@@ -31,11 +31,11 @@ class Standing:
 
 def standing(hand_in: HandIn, assignment: Assignment) -> Standing:
     times, work = {}, hand_in.work
-    for one in assignment.labs:
+    for one in assignment.asked:
         answered = {question: answer.time for (lab, question), answer in work.answers.items() if lab == one.slug}
         saved = work.saved.get(one.slug, "")
         for act in one.acts:
-            if time := _when(answered, saved, one.slug, act):
+            if time := answered.get(f"act{act}", "") if one.own else _when(answered, saved, one.slug, act):
                 times[one.slug, act] = time
     late = frozenset(key for key, time in times.items() if assignment.until and time > assignment.until)
     return Standing(hand_in, times, late, assignment.acts)
@@ -51,10 +51,13 @@ def _when(answered: dict[str, str], saved: str, slug: str, act: int) -> str:
 def words(one: Standing, assignment: Assignment, name: Callable[[str], str]) -> str:
     """For people: `Lab 07 done; Lab 11 Act I late`."""
     parts = []
-    for lab in assignment.labs:
+    for lab in assignment.asked:
         acts = [(act, (lab.slug, act)) for act in lab.acts]
         states = ["late" if key in one.late else "done" if key in one.times else "open" for _, key in acts]
-        label = name(lab.slug)
+        label = name(lab.slug) or lab.slug
+        if lab.own:
+            parts += [f"question {act} {state}" for (act, _), state in zip(acts, states, strict=True)]
+            continue
         if len(set(states)) == 1:
             parts.append(f"{label}{'' if len(acts) == 2 else f' Act {chr(73) * acts[0][0]}'} {states[0]}")
         else:

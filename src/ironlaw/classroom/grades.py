@@ -46,7 +46,7 @@ def grades(roster: Roster, found: Mapping[int, Standing], title: str, points: fl
 
 def done(standings: Sequence[Standing], assignment: Assignment, nobody: Mapping[str, str], certified: Mapping[str, str]) -> str:
     """A line for each ledger: when each act was done, and what became of its certificate."""
-    keys = [(one.slug, act) for one in assignment.labs for act in one.acts]
+    keys = [(one.slug, act) for one in assignment.asked for act in one.acts]
     head = [
         "file",
         "learner",

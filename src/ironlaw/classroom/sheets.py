@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
-from ironlaw import lab_names
+from ironlaw import lab_names, own_labs
 from ironlaw.errors import IronlawError
 from ironlaw.kit import journey, lab_words, question_sheet
 from ironlaw.kit.question_texts import Asked, plain, text_of
@@ -76,8 +76,9 @@ def sheets(slugs: Iterable[str]) -> dict[str, LabSheet]:
 
 @cache
 def installed() -> frozenset[str]:
-    """A name from a file is compared with these before anything is looked up by it."""
-    return frozenset(path.parent.name for path in LABS.glob("[!_]*/questions.toml"))
+    """Ours and the instructor's own. A name from a file is compared with these before anything is looked up by it."""
+    ours = (path.parent.name for path in LABS.glob("[!_]*/questions.toml"))
+    return frozenset([*ours, *(lab.slug for lab in own_labs.found() if not lab.fault)])
 
 
 def sheet(slug: str) -> LabSheet:
@@ -86,7 +87,7 @@ def sheet(slug: str) -> LabSheet:
 
 @cache
 def _sheet(slug: str) -> LabSheet:
-    folder = LABS / slug
+    folder = LABS / slug if (LABS / slug).is_dir() else own_labs.folder_of(slug) or LABS / slug
     try:
         asked = question_sheet.load(folder / "questions.toml")
         text = lab_words.load(folder / "words.md", asked.premises)

@@ -30,8 +30,9 @@ ironlaw class check handed-in --assignment assignment.json --roster gradebook.cs
 
 
 def add(parser: Parser) -> None:
-    parser.usage = """ironlaw class report FOLDER [--out DIR] [--pseudonyms] [--key FILE] [--idle MINUTES] [--names] [--json]
-       ironlaw class live FOLDER|DSN [--names] [--idle MINUTES] [--port N] [--no-browser]
+    parser.usage = """ironlaw class report FOLDER [--out DIR] [--pseudonyms] [--key FILE] [--idle MINUTES] [--names]
+              [--assignment FILE] [--json]
+       ironlaw class live FOLDER|DSN [--names] [--assignment FILE] [--idle MINUTES] [--port N] [--no-browser]
        ironlaw class assign FILE.toml [--out FILE]
        ironlaw class check FOLDER --assignment FILE [--roster FILE] [--points N] [--out DIR]"""
     parser.add_argument(
@@ -47,7 +48,9 @@ def add(parser: Parser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", help=f"where the page and the CSV files go (default {OUT}; with --json: nowhere; check: class-check)"
     )
-    parser.add_argument("--assignment", metavar="FILE", help="check: what was asked for, as `class assign` wrote it")
+    parser.add_argument(
+        "--assignment", metavar="FILE", help="check: what was asked for, as `class assign` wrote it; report, live: its own questions"
+    )
     parser.add_argument("--roster", metavar="FILE", help="check: the gradebook that Moodle, Canvas or Blackboard exported, as CSV")
     parser.add_argument("--points", metavar="N", type=number, default=100.0, help="check: points for all that was asked for (default 100)")
     parser.add_argument("--pseudonyms", action="store_true", help="replace names and file names by codes; the key is thrown away")
@@ -81,9 +84,12 @@ def run(args: argparse.Namespace) -> int:
     if args.folder is None:
         raise BadValue("which folder holds the files that were handed in? Name it: ironlaw class report FOLDER")
     from ironlaw.classroom import collect, count, write
+    from ironlaw.classroom.assignment import adopt
     from ironlaw.classroom.learner_names import key_from, pseudonyms
     from ironlaw.classroom.output import folder_of, summary
 
+    if args.assignment:
+        adopt(Path(args.assignment))
     gc.disable()  # what a class leaves in memory is read once and never refers to itself; looking through it takes longer than counting
     folder = Path(args.folder)
     out = folder_of(Path(args.out or OUT), folder) if args.out or not args.json else None
@@ -112,6 +118,10 @@ def live(args: argparse.Namespace) -> int:
         raise BadValue("what shall the page follow? Name a folder of hand-ins, or a hub's database: ironlaw class live FOLDER")
     from ironlaw.server import class_server
 
+    if args.assignment:
+        from ironlaw.classroom.assignment import adopt
+
+        adopt(Path(args.assignment))
     idle_s = 60.0 * args.idle
     if "://" in args.folder:
         from ironlaw.classroom.hub_following import Hub

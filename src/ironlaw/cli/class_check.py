@@ -26,9 +26,14 @@ def assign(args: argparse.Namespace) -> int:
     replace_text(place, asked.text())
     draw.heading("Assignment", asked.title)
     acts = {(1,): "Act I", (2,): "Act II", (1, 2): "both acts"}
-    draw.table(["lab", "acts"], [(lab_names.name(one.slug), acts[one.acts]) for one in asked.labs], left=("lab", "acts"))
+    rows = [(lab_names.name(one.slug) or one.slug, acts[one.acts]) for one in asked.labs]
+    if asked.questions:
+        rows.append((f"own questions ({asked.questions.slug})", f"{asked.questions.acts:,}"))
+    draw.table(["lab", "acts"], rows, left=("lab", "acts"))
     draw.say(f"Until {asked.until[:16].replace('T', ' ')} UTC." if asked.until else "There is no deadline.")
     draw.say(f"{args.out or ASSIGNMENT}: for `ironlaw site OUT --scorm FILE --assignment` and `ironlaw class check`.")
+    if asked.questions:
+        draw.say(f"The questions are a lab of their own: try it with `IRONLAW_LABS={args.out or ASSIGNMENT} ironlaw labs`.")
     return 0
 
 
@@ -42,7 +47,8 @@ def check(args: argparse.Namespace) -> int:
         raise BadValue("`assignment` says what was asked for; name it: --assignment assignment.json")
     if not 0 < args.points <= 1e6:  # also not a number
         raise BadValue(f"`points={args.points:g}` has to be above 0 and at most a million; leave it out for 100")
-    asked = assignment.read(Path(args.assignment))
+    place = Path(args.assignment)
+    asked = assignment.read(place) if place.suffix == ".toml" else assignment.adopt(place)
     listed = roster.read(Path(args.roster)) if args.roster else None
     folder, out = Path(args.folder), Path(args.out or OUT)
     inputs = [args.assignment, *([args.roster] if args.roster else [])]

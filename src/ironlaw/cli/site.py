@@ -19,7 +19,7 @@ ironlaw site public --scorm lab07.zip --lab lab_07 --scorm-version 2004
 
 
 def add(parser: Parser) -> None:
-    parser.usage = """ironlaw site OUT [--runtime FILE] [--no-docs] [--serve] [--port N]
+    parser.usage = """ironlaw site OUT [--runtime FILE] [--assignment FILE] [--no-docs] [--serve] [--port N]
        ironlaw site OUT --scorm FILE [--lab LAB … | --assignment FILE] [--scorm-version V]"""
     parser.add_argument(
         "out", metavar="OUT", type=Path, help="the folder to write; an earlier site there is updated, your own files are left alone"
@@ -38,7 +38,11 @@ def add(parser: Parser) -> None:
         default=[],
         help="a lab that the package asks for; repeat it for several (default: all of them)",
     )
-    parser.add_argument("--assignment", metavar="FILE", help="what the package asks for, as `ironlaw class assign` wrote it")
+    parser.add_argument(
+        "--assignment",
+        metavar="FILE",
+        help="an assignment, as `ironlaw class assign` wrote it: the site has its questions, and the package asks for what it asks for",
+    )
     parser.add_argument("--scorm-version", metavar="V", default="1.2", help="1.2, which every course system takes (default), or 2004")
     parser.add_argument("--serve", action="store_true", help="then serve the folder on this machine, to try it out")
     parser.add_argument("--port", metavar="N", type=int, default=8000, help="port to serve it on (default 8000; 0 for any free one)")
@@ -50,9 +54,15 @@ def run(args: argparse.Namespace) -> int:
     from ironlaw.units import show
 
     pack = _packer(args) if args.scorm else None
-    if (args.lab or args.assignment) and not pack:
-        option = "lab" if args.lab else "assignment"
-        raise BadValue(f"`{option}` says what a package for a course system asks for; name the package too: --scorm labs.zip")
+    if args.lab and not pack:
+        raise BadValue("`lab` says what a package for a course system asks for; name the package too: --scorm labs.zip")
+    if args.assignment and not pack:
+        from ironlaw.classroom.assignment import adopt
+
+        if not adopt(Path(args.assignment)).questions:
+            raise BadValue(
+                f"{args.assignment} has no questions of its own for the site to show; to pack what it asks for: --scorm labs.zip"
+            )
     site = build(args.out, args.runtime, not args.no_docs, pack)
     print(f"{site.folder}: {site.files:,} files, {show(site.bytes, 'B')}, {show(site.gzipped, 'B')} where a host compresses")
     if args.scorm:

@@ -117,7 +117,7 @@ class Lab:
     @property
     def name(self) -> str:
         """`Lab 01`."""
-        return lab_names.name(self.slug) or f"Lab {int(self.sheet.lab['number']):02d}"
+        return lab_names.name(self.slug) or str(self.sheet.lab.get("name", "")) or f"Lab {int(self.sheet.lab['number']):02d}"
 
     def fill(self, name: str, /, **slots: object) -> str:
         return self.words.fill(name, **slots)

@@ -63,6 +63,7 @@ def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kin
             ("truth", "The engine computes", truth),
             ("distance", "You were", distance),
         )
+        if value
     )
     state = "right" if right else "wrong"
     return f'<div class="il-reveal il-{state}">{verdict}<table class="il-table"><tbody>{rows}</tbody></table>{html(meaning)}</div>'

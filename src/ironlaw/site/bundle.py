@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ironlaw
+from ironlaw import own_labs
 from ironlaw.errors import MissingExtra
 
 LIBRARIES = ("markdown", "fsrs", "latex2mathml", "typing_extensions")
@@ -56,6 +57,19 @@ def _files() -> Iterator[tuple[str, Path]]:
             yield f"ironlaw/{name}", path
     for library in LIBRARIES:
         yield from _library(library)
+    yield from _own_labs()
+
+
+def _own_labs() -> Iterator[tuple[str, Path]]:
+    """An instructor's labs, by source: `own_labs.PACKED` is where they are looked for in the browser."""
+    labs = [lab for lab in own_labs.found() if not lab.fault]
+    for number, source in enumerate(dict.fromkeys(lab.folder.parent for lab in labs)):
+        if (source / own_labs.BELIEFS).is_file():
+            yield f"{own_labs.PACKED.name}/{number}/{own_labs.BELIEFS}", source / own_labs.BELIEFS
+        for lab in (lab for lab in labs if lab.folder.parent == source):
+            for path in lab.folder.rglob("*"):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    yield f"{own_labs.PACKED.name}/{number}/{lab.slug}/{path.relative_to(lab.folder).as_posix()}", path
 
 
 def _library(name: str) -> Iterator[tuple[str, Path]]:

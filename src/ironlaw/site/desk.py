@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError, LedgerDamaged
+from ironlaw.kit.lab import folder
 from ironlaw.kit.missing_ledger import AbsentLedger
 from ironlaw.kit.page import Page
 from ironlaw.ledger import Ledger
@@ -20,7 +21,7 @@ from ironlaw.ledger.events import now
 from ironlaw.ledger.export_text import parse
 from ironlaw.ledger.memory_store import MemoryStore
 from ironlaw.pages import certificate_page, gallery
-from ironlaw.pages.lab_catalogue import LABS, catalogue
+from ironlaw.pages.lab_catalogue import every_lab
 from ironlaw.pages.records import Records, records
 from ironlaw.recall.certificate_facts import issue
 from ironlaw.site.addresses import relative
@@ -125,7 +126,7 @@ class Desk:
 
     def _open(self, asked: dict[str, Any]) -> dict[str, Any]:
         self.slug = str(asked["lab"])
-        self.page = Page(LABS / self.slug, self.ledger)
+        self.page = Page(folder(self.slug), self.ledger)
         self.page.open()
         direct_answers.spare_collector()
         return {**self.page.shown(), **self._said()}
@@ -144,14 +145,14 @@ class Desk:
         problem = self.damage.words if self.damage else self.trouble
         standing = Records(where=PLACE, problem=problem, damaged=bool(self.damage)) if problem else records(self.ledger)
         text = gallery.gallery(
-            catalogue(), standing, "", message, wrong or ({"general": failure} if failure else None), place=gallery.BROWSER
+            every_lab(), standing, "", message, wrong or ({"general": failure} if failure else None), place=gallery.BROWSER
         )
         return _body(text)
 
     def _certificate(self, asked: dict[str, Any]) -> dict[str, Any]:
         if self.trouble:
             return _body(certificate_page.trouble(self.trouble))
-        return _body(certificate_page.page(self._issue(), catalogue()))
+        return _body(certificate_page.page(self._issue(), every_lab()))
 
     def _certificate_file(self, asked: dict[str, Any]) -> dict[str, Any]:
         issued = self._issue()

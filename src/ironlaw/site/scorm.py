@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.errors import BadValue
-from ironlaw.pages.lab_catalogue import Lab, catalogue, resolve
+from ironlaw.pages.lab_catalogue import Lab, every_lab, resolve
 from ironlaw.pages.records import REVIEW
 from ironlaw.site.listing import MARK, NO_JEKYLL, NOT_FOUND, WORKER
 from ironlaw.site.shells import POLICY
@@ -48,7 +48,7 @@ class Asked:
 
 def chosen(names: Sequence[str]) -> tuple[Asked, ...]:
     """The labs of these names; every lab of the course where none is named."""
-    labs = [lab for lab in catalogue() if lab.ready and lab.slug != REVIEW]
+    labs = [lab for lab in every_lab() if lab.ready and lab.slug != REVIEW]
     if not names:
         return tuple(Asked(lab) for lab in labs)
     found: dict[str, Asked] = {}
@@ -63,10 +63,12 @@ def chosen(names: Sequence[str]) -> tuple[Asked, ...]:
 
 def assigned(path: Path) -> tuple[Asked, ...]:
     """The labs of an assignment. A course system is told of a lab by its furthest act, since Act II opens after Act I."""
-    from ironlaw.classroom.assignment import read  # reads questions; a package of named labs need not
+    from ironlaw.classroom.assignment import adopt  # reads questions; a package of named labs need not
 
-    by_slug = {lab.slug: lab for lab in catalogue()}
-    return tuple(Asked(by_slug[one.slug], DONE if 2 in one.acts else DONE - 1) for one in read(path).labs)
+    assignment = adopt(path)
+    by_slug = {lab.slug: lab for lab in every_lab()}
+    asked = [Asked(by_slug[one.slug], DONE if 2 in one.acts else DONE - 1) for one in assignment.labs]
+    return (*asked, *([Asked(by_slug[assignment.questions.slug])] if assignment.questions else []))
 
 
 def check_version(version: str) -> None:

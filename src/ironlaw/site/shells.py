@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ironlaw.pages import certificate_page, gallery, glossary_page, lab_page
 from ironlaw.pages.explore.explore_page import traits
-from ironlaw.pages.lab_catalogue import Lab, catalogue
+from ironlaw.pages.lab_catalogue import Lab, every_lab
 from ironlaw.pages.no_such_page import no_such_page
 from ironlaw.pages.page_templates import STATIC, fill, static
 from ironlaw.pages.records import Records
@@ -30,10 +30,10 @@ def pages(assets: str, manual: str = "") -> dict[str, str]:
     """Address in the site -> HTML. `assets`: the folder of what changes with the version, from the host on; `manual`: that of the docs."""
     more = f' How to use, teach and extend it is in the <a href="/{manual}/index.html">documentation</a>.' if manual else ""
     browser = gallery.BROWSER._replace(alone=gallery.BROWSER.alone + more)
-    labs = [lab for lab in catalogue() if lab.ready]
+    labs = [lab for lab in every_lab() if lab.ready]
     empty = Records(where=PLACE)
     scripts = f'<link rel="stylesheet" href="{assets}/piece.css">\n<script type="module" src="{assets}/start.js"></script>'
-    start = gallery.gallery(catalogue(), empty, "", place=browser, ahead=scripts, first_picture=f"{assets}/roofline.json")
+    start = gallery.gallery(every_lab(), empty, "", place=browser, ahead=scripts, first_picture=f"{assets}/roofline.json")
     listed = {
         "": start,
         "glossary/": glossary_page.page(),

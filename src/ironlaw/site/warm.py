@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 
-from ironlaw.pages.lab_catalogue import catalogue
+from ironlaw.pages.lab_catalogue import every_lab
 from ironlaw.site.desk import Desk, new_learner
 from ironlaw.widget import direct_answers
 
 
 def warm() -> None:
-    for lab in catalogue():
+    for lab in every_lab():
         Desk(new_learner(), "[]", "../../").ask(f'{{"do":"open","lab":"{lab.slug}"}}')
     Desk(new_learner(), "[]", "./").ask('{"do":"start"}')
     Desk(new_learner(), "[]", "../").ask('{"do":"certificate"}')

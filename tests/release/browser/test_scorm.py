@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from lab_steps import commit, expect_readable_open, patient
+from lab_steps import PATIENCE, commit, expect_readable_open, patient
 from npm_packages import members
 from playwright.sync_api import FrameLocator, Page, expect
 from site_runtime import release
@@ -164,7 +164,7 @@ def commit_in(sco: FrameLocator) -> None:
 
 
 def wait_until(true, page: Page) -> None:
-    for _ in range(600):
+    for _ in range(int(PATIENCE / 100)):
         if true():
             return
         page.wait_for_timeout(100)
