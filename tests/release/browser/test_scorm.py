@@ -265,6 +265,18 @@ def test_in_a_frame_of_another_host_the_page_says_what_happens_to_the_work(cours
     expect(sco.locator("#hand-in")).not_to_have_class(re.compile("urgent"))
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_list_of_labs_stays_in_the_window(width, content, visit):
+    with Course("1.2", scorm.package(content, scorm.chosen([LAB, "lab_07", "lab_11"]), "1.2")) as course:
+        threading.Thread(target=course.serve_forever, daemon=True).start()
+        page, _ = visit(course.address("content/course.html"))
+        page.set_viewport_size({"width": width, "height": 800})
+        page.get_by_text("3 labs").click()
+        box = page.locator("details ul").bounding_box()
+        course.shutdown()
+    assert box["width"] > 150 and box["x"] >= 0 and box["x"] + box["width"] <= width and box["height"] > 60
+
+
 def test_every_link_of_the_package_leads_to_a_file(course_12, visit):
     page, _ = visit(course_12.address("content/index.html"))
     expect(page.get_by_text("opened apart from your course")).to_be_visible()
