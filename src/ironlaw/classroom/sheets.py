@@ -58,6 +58,11 @@ class LabSheet:
     def name(self) -> str:
         return lab_names.name(self.slug) or self.title
 
+    @property
+    def heading(self) -> str:
+        """`Lab 07: The Kernel Fusion Dividend`; the title alone where the lab has no number."""
+        return self.title if self.name == self.title else f"{self.name}: {self.title}"
+
     @cached_property
     def required(self) -> frozenset[str]:
         """What has to be answered before the lab counts as finished: everything but its challenges."""

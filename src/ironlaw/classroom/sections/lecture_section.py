@@ -128,5 +128,5 @@ def _next(figures: ClassFigures) -> str:
         lines.append(f"Refute “{belief.says}” with the case beside it.{at}")
     if following.lab:
         lab_sheet = figures.sheets[following.lab]
-        lines.append(f"{lab_sheet.name}, {lab_sheet.title}: {of(following.done, len(figures.learners))} have finished it.")
+        lines.append(f"{lab_sheet.heading}: {of(following.done, len(figures.learners))} have finished it.")
     return "<ol>" + "".join(f"<li>{text(line)}</li>" for line in lines) + "</ol>" if lines else ""

@@ -27,7 +27,7 @@ def times(figures: ClassFigures) -> str:
         steps.setdefault(one.lab, []).append((one.label, median, half, f"{one.n:,}", f"{one.left_out:,}"))
     for slug, lab in figures.sheets.items():
         if rows := steps.get(slug):
-            title = f"{lab.name}: {lab.title}" if lab.known else slug
+            title = lab.heading if lab.known else slug
             columns = ["step", "median", "half of them", "learners", "left out"]
             out += f"<h3>{text(title)}</h3>" + table(columns, rows, f"Time per step, {title}", (1, 2, 3, 4))
     return words + (out or paragraph("No step has been finished yet."))

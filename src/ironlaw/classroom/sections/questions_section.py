@@ -26,7 +26,7 @@ def questions(figures: ClassFigures) -> str:
         if one.item.lab != lab:
             lab = one.item.lab
             sheet = figures.sheets[lab]
-            out += f"<h3>{text(sheet.name)}: {text(sheet.title)}</h3>" if sheet.known else f"<h3>{text(lab)}</h3>"
+            out += f"<h3>{text(sheet.heading)}</h3>" if sheet.known else f"<h3>{text(lab)}</h3>"
         out += _question(one)
     return out
 
