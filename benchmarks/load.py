@@ -6,7 +6,8 @@ Servers are `ironlaw labs` as shipped, in processes of their own; this process i
 sockets and does what the page's own scripts do: each turn asks for the picture while the dial moves and for the place where it may go next,
 and, once the dial has rested, tells the lab where it stands. Dial to picture is from a question's last byte to the answer's. Beside the
 clock stands the processor time of the servers, since on a busy machine the clock counts others' work too. Everything that was acknowledged
-is looked for in the ledger afterwards. `--slow` learners read nothing of what they are sent. Loopback only.
+is looked for in the ledger afterwards. `--slow` learners read nothing of what they are sent; with `--by-turns` they come and go every ten
+seconds, and the others' times with and without them stand side by side, so that a busy machine weighs on both alike. Loopback only.
 
 With `--steps`, that many learners come first, each number for ten seconds, and the p95 of each step says how many one server carries within
 200 ms; the rest arrive afterwards, and the other figures are those of all together.
@@ -297,6 +298,32 @@ async def deaf(server: Server, slug: str, until: float) -> None:
     writer.close()
 
 
+async def visits(server: Server, slug: str, first: float, until: float, by_turns: bool) -> None:
+    """The whole time, or in every second turn."""
+    if not by_turns:
+        return await deaf(server, slug, until)
+    for turn in itertools.count(1, 2):
+        begins = first + STEP_S * turn
+        if begins >= until:
+            return None
+        await asyncio.sleep(max(0.0, begins - time.monotonic()))
+        await deaf(server, slug, min(until, begins + STEP_S))
+
+
+def beside(seen: Seen, first: float) -> str:
+    """The others' times in turns without and with the slow ones. The first second of a turn belongs to neither: it has answers of both."""
+    sides: tuple[list[float], list[float]] = [], []
+    for took, end in zip(seen.dials, seen.ends, strict=True):
+        turn, into = divmod(end - first, STEP_S)
+        if turn >= 0 and into > 1:
+            sides[int(turn) % 2].append(took)
+    lines = []
+    for name, part in (("p50", 0.5), ("p95", 0.95)):
+        alone, with_slow = (1e3 * share(side, part) for side in sides)
+        lines.append(f"dial {name}: {alone:.1f} ms without slow learners, {with_slow:.1f} ms with them: {with_slow / alone:.2f} times")
+    return "\n".join([*lines, f"{len(sides[0]):,} and {len(sides[1]):,} turns of a dial"])
+
+
 def seed(ledger: Ledger, slugs: list[str]) -> dict[tuple[str, str], int]:
     """Every lab answered; how many events of each kind that makes."""
     for slug in slugs:
@@ -339,7 +366,8 @@ async def run(servers: list[Server], slugs: list[str], args: argparse.Namespace)
     until = together + RAMP_S + 60 * args.minutes
     learners = [Learner(number, servers[number % len(servers)], slugs[number % len(slugs)], seen) for number in range(args.learners)]
     tasks = [asyncio.create_task(one.live(arrival(one.number, args), until)) for one in learners]
-    slow = [asyncio.create_task(deaf(servers[0], slugs[0], until)) for _ in range(args.slow)]
+    first = together + RAMP_S if args.by_turns else began
+    slow = [asyncio.create_task(visits(servers[0], slugs[0], first, until, args.by_turns)) for _ in range(args.slow)]
     peak: dict[str, float] = {}
     warm_cpu, warm_turns, loads = 0.0, 0, []
     while not all(task.done() for task in tasks):
@@ -362,6 +390,8 @@ async def run(servers: list[Server], slugs: list[str], args: argparse.Namespace)
         seen.dials = seen.dials[late:]
     print("".join(f"{count} learners: dial p95 {p95:.0f} ms\n" for count, p95 in steps.items()), end="")
     more = {"CPU ms per dial": 1e3 * spent / max(1, len(seen.ends) - warm_turns), "load average": statistics.mean(loads or [0.0])}
+    if args.by_turns:
+        print(beside(seen, first))
     more["carried"] = max((count for count in steps if all(steps[few] <= GOAL_MS for few in steps if few <= count)), default=0)
     return seen, peak | more
 
@@ -409,6 +439,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, nargs="+", default=[], metavar="N", help="so many learners first, each number for 10 s")
     parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--slow", type=int, default=0, help="how many more learners ask and read nothing")
+    parser.add_argument("--by-turns", action="store_true", help="the slow ones come and go; times with and without them, side by side")
     parser.add_argument("--ledger", default="", metavar="URL", help="a PostgreSQL database instead of a file")
     parser.add_argument("--labs", nargs="+", metavar="SLUG", help="those that are opened; all numbered ones unless given")
     parser.add_argument("--option", action="append", default=[], metavar="WORD", help="goes to `ironlaw labs`; may be repeated")
@@ -419,6 +450,8 @@ def main() -> None:
             parser.error(f"--{name} is at most {most}")
     if args.steps != sorted({*args.steps}) or any(not 0 < count <= args.learners for count in args.steps):
         parser.error("--steps go up, to --learners at most")
+    if args.by_turns and (not args.slow or args.steps):
+        parser.error("--by-turns compares with and without slow learners: give --slow, such as --slow 3, and no --steps")
     slugs = args.labs or [lab.slug for lab in catalogue() if lab.ready and lab.slug != "review"]
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
