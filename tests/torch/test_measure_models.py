@@ -332,7 +332,7 @@ def test_noise_is_not_stored_unless_asked_for(monkeypatch, told, file, ironlaw_h
         (("dscnn_kws", "--input", "2x2"), "--input is for a model of your own"),
         (("dscnn_kws", "--dtype", "int8"), "PyTorch can't run dscnn_kws in int8"),
         (("dscnn_kws", "--mode", "graphs"), "graphs need CUDA"),
-        (("dscnn_kws", "--device", "tpu"), "no device 'tpu'"),
+        (("dscnn_kws", "--device", "tpu"), "'tpu' is not a valid device"),
         (("hf:NoSuchConfig",), "class of transformers"),
     ],
 )

@@ -27,7 +27,6 @@ ironlaw hardware h100_sxm
 ironlaw hardware check
 ironlaw hardware check mi300x
 ironlaw hardware l40s --toml
-ironlaw hardware add my_gpu.json my_gpu
 """
 CONTEXTS = ("cloud", "desktop", "edge", "mobile", "tiny")  # from large to small
 NAMES = {"reserved": "kept by driver, runtime and system", "launch": "launch cost", "flash": "flash, for weights"}
