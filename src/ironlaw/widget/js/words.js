@@ -51,7 +51,7 @@ function leaderOf(node) {
   const [ax, ay, bx, by] = node.attributes.d.match(/[-\d.]+/g).map(Number);
   const steps = Math.max(1, Math.floor(Math.hypot(bx - ax, by - ay) / 3));
   const boxes = Array.from({ length: steps }, (_, i) => [ax + ((bx - ax) * i) / steps, ay + ((by - ay) * i) / steps]).map(([x, y]) => ({ left: x - 1, right: x + 1, top: y - 1, bottom: y + 1 }));
-  return { node, boxes, to: node.attributes.key.replace(/-leader$/, "l").replace(/el$/, "e") };
+  return { node, boxes, to: node.attributes.key.replace(/-leader$|l$/, (end) => (end === "l" ? "" : "l")) };
 }
 
 function clearWords(nodes, width, height) {
@@ -70,8 +70,9 @@ function clearWords(nodes, width, height) {
     if (shift !== SHIFTS[0]) node.attributes = { ...node.attributes, x: node.attributes.x + shift[0], y: node.attributes.y + shift[1] };
     taken.push(...boxesOf(node));
   }
-  const left = new Set([...gone].map((node) => node.attributes.key));
-  leaders.filter(({ to }) => left.has(to)).forEach(({ node }) => gone.add(node));
+  const kept = texts.filter(({ node }) => !gone.has(node)).map(({ node }) => [node.attributes.key, boxesOf(node)]);
+  const useless = ({ to, boxes }) => !kept.some(([key]) => key === to) || kept.some(([key, room]) => key !== to && meets(room, boxes));
+  leaders.filter(useless).forEach(({ node }) => gone.add(node)); // nothing at its end, or words in its way that stay
   return gone.size ? withoutWords(nodes, gone) : nodes;
 }
 
