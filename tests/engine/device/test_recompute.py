@@ -107,7 +107,7 @@ def test_keys_tell_apart_how_much_is_read_again():
     x, a, b = (tensor(name, size, 8) for name in "xab")
     again, reader = op("relu", "relu", [x], [a]), op("exp", "exp", [a], [b])
     parts = (x.bytes * 1.0, x.bytes * 0.5)
-    whole, half = (merge((reader,), {"b"}, {"x": x}, {"a": Expression({"x": (x, part)}, (again,))}) for part in parts)
+    whole, half = (merge((reader,), {"b"}, {"x": x}, {"a": Expression({"x": (x, part)}, (again,), {"relu": 1})}) for part in parts)
     assert whole.key != half.key
 
 
@@ -163,3 +163,44 @@ def test_steps_are_the_reads_and_what_each_op_takes():
     last = op("exp", "last", [at("b")], [at("c")])
     known = expressions(Graph("g", (*ops, last), "fp16"))
     assert (known["a"].steps, known["b"].steps) == (1 + 7, 2 + 7 + 1)
+
+
+def test_an_index_is_computed_where_it_looks_up():
+    """Inductor's `gather` and `index_impl` load index and table through their own loops; a bag of rows comes from a library."""
+
+    def kernels(**how):
+        ids, places, table = tensor("ids", 16, dtype="int64", role="input"), tensor("places", 16, dtype="int64"), at("table", "weight")
+        picked = op("gather", "rows", [table, places], [tensor("y", 16, 8)])
+        ops = [op("shift", "shift", [ids], [places]), with_attrs(picked, **how)]
+        return fuse(Graph("picked", tuple(ops), "fp16"), TRITON).graph.ops
+
+    (alone,) = kernels()
+    assert {t.name for t in alone.inputs} == {"ids", "table"} and [one.kind for one, _ in alone.attrs["again"]] == ["shift"]
+    assert [one.kind for one in kernels(how="bags")] == ["shift", "gather"]
+
+
+def test_what_several_read_is_computed_once_in_a_kernel():
+    made, x = [at(f"y{i}") for i in range(2)], at("x", "input")
+    again = {"a": Expression({"x": (x, ROW)}, (op("relu", "relu", [x], [at("a")]),), {"relu": 1})}
+    both = merge(tuple(op("exp", y.name, [at("a")], [y]) for y in made), {"y0", "y1"}, {"x": x}, again)
+    assert [one.name for one, _ in both.attrs["again"]] == ["relu"]
+
+
+def test_pieces_of_a_concatenation_share_no_steps():
+    """Each is computed under a mask of its own (lowering.py, `pointwise_cat`): halves that add and subtract soon take thirty steps."""
+    x, ops = at("x", "input"), []
+    for i in range(2):
+        plus, minus, whole = (at(f"{name}{i}") for name in ("plus", "minus", "whole"))
+        ops += [op("add", plus.name, [x, x], [plus]), op("sub", minus.name, [x, x], [minus]), op("cat", whole.name, [plus, minus], [whole])]
+        x = whole
+    found = expressions(Graph("butterfly", (*ops, op("add", "last", [x, x], [at("y")])), "fp16"))
+    assert found["whole0"].steps == 1 + (1 + 2 * (1 + 1) + 2 * 4) and "whole1" not in found
+
+
+def test_a_part_of_what_a_loop_makes_takes_another_loop():
+    """Inductor joins loops that go over the same elements: half of a stored tensor is read by a kernel of its own."""
+    x, whole, half = at("x", "input"), at("whole"), tensor("half", 2, 8)
+    ops = op("exp", "exp", [x], [whole]), op("scale", "scale", [whole], [half])
+    assert [
+        len(one.attrs.get("parts", (one,))) for one in fuse(Graph("halved", ops, "fp16", outputs=("whole", "half")), TRITON).graph.ops
+    ] == [1, 1]

@@ -260,7 +260,7 @@ def merge(ops: tuple[Op, ...], escaping: set[str], whole: Mapping[str, Tensor], 
     inner = {t.name for op in ops for t in op.outputs}
     reads: dict[str, tuple[Tensor, Number]] = {}
     writes: dict[str, tuple[Tensor, Number]] = {}
-    repeated: list[tuple[Op, Number]] = []  # ops, and for how many elements
+    repeats: dict[str, tuple[Op, Number]] = {}  # ops, each once however many read it, and for how many elements
     for op in ops:
         for t, count in zip(op.inputs, op.reads, strict=True):
             if t.name in inner:
@@ -268,11 +268,14 @@ def merge(ops: tuple[Op, ...], escaping: set[str], whole: Mapping[str, Tensor], 
             sources: Iterable[tuple[Tensor, Number]] = ((t, count),)
             if t.name in again:
                 sources = again[t.name].leaves.values()
-                repeated += [(one, maximum(op.outputs[0].size, t.size)) for one in again[t.name].ops]
+                for one in again[t.name].ops:
+                    known = repeats[one.name][1] if one.name in repeats else 0.0
+                    repeats[one.name] = one, maximum(known, maximum(op.outputs[0].size, t.size))
             for source, part in sources:
                 if source.name not in inner:
                     full, seen = whole[source.name].bytes, reads.get(source.name)
                     reads[source.name] = (source, part if seen is None else minimum(seen[1] + part, maximum(full, part)))
+    repeated = list(repeats.values())
     if len(ops) == 1 and not repeated:
         return ops[0]
     for op in ops:

@@ -88,6 +88,8 @@ def decide(producer: Op, consumer: Op, rules: Rules = TREE) -> Verdict:  # noqa:
         return verdict(False, "barrier", f"{consumer.kind} over the whole tensor is split over kernels")
     if before == "elementwise" and after == "elementwise" and same:
         return verdict(True, "pointwise", f"{producer.kind} and {consumer.kind} visit the same elements in the same order")
+    if rules.recompute and before in PER_ELEMENT and after in ("elementwise", "movement") and _smaller(consumer, producer):
+        return verdict(False, "none", f"{consumer.kind} goes over a part of what {producer.kind} makes: a loop of its own")
     if after in ("elementwise", "movement"):
         return verdict(True, "vertical", f"{consumer.kind} uses {producer.kind}'s value where it is made")
     # the consumer reduces along a row
@@ -111,6 +113,10 @@ def _in_memory(producer: Op, consumer: Op, rules: Rules) -> str:
 
 def same_size(a: Tensor, b: Tensor) -> bool:
     return fixed(a.size) == fixed(b.size)
+
+
+def _smaller(one: Op, other: Op) -> bool:
+    return smallest(other.outputs[0].size - one.outputs[0].size) > 0
 
 
 def fixed(size: Number) -> object:

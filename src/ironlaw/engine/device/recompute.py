@@ -21,7 +21,9 @@ from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.device.work import UNCOMPILED, category, in_pieces, traits
 
 SHARED_READS, READS, STEPS = 4, 8, 30
+PIECE = 4  # steps of a concatenation for each piece: where it ends, two comparisons or a choice, a load that may not be made
 LOOPS = ("elementwise", "rowwise", "reduction", "movement")  # readers that are loops of the compiler's own
+LOOKUPS = ("embedding", "gather")  # so are these: index and table are computed where they are read (lowering.py, `gather`, `index_impl`)
 AGAIN = ("copy", "transpose", "cat", "repeat")  # movements that are no more than another way to read
 
 
@@ -31,10 +33,11 @@ class Expression:
 
     leaves: Mapping[str, tuple[Tensor, Number]]
     ops: tuple[Op, ...]
+    counted: Mapping[str, int]  # op -> its steps; of a concatenation with all that is computed for each of its pieces
 
     @property
     def steps(self) -> int:
-        return len(self.leaves) + sum(traits(op.kind).steps for op in self.ops)
+        return len(self.leaves) + sum(self.counted.values())
 
 
 def expressions(graph: Graph) -> dict[str, Expression]:
@@ -57,19 +60,27 @@ def expressions(graph: Graph) -> dict[str, Expression]:
 
 def _loops(user: Op) -> bool:
     """Whether a reader is a loop of the compiler's own, and can compute what it reads; what is rolled is read from where it is stored."""
-    return category(user.kind) in LOOPS and UNCOMPILED not in user.attrs and not user.attrs.get("rolled")
+    written = category(user.kind) in LOOPS or (user.kind in LOOKUPS and user.attrs.get("how") != "bags")
+    return written and UNCOMPILED not in user.attrs and not user.attrs.get("rolled")
 
 
 def _expression(op: Op, found: Mapping[str, Expression]) -> Expression:
     leaves: dict[str, tuple[Tensor, Number]] = {}
     ops: list[Op] = [op]
+    counted = {op.name: traits(op.kind).steps}
     for t, count in zip(op.inputs, op.reads, strict=True):
         if t.name in found:
             leaves |= found[t.name].leaves
             ops += [inner for inner in found[t.name].ops if inner not in ops]
+            if op.kind == "cat":  # elsewhere than the other pieces, so nothing is shared with them
+                counted[op.name] += found[t.name].steps
+            else:
+                counted |= found[t.name].counted
         else:
             leaves[t.name] = (t, count)
-    return Expression(leaves, tuple(ops))
+    if op.kind == "cat":
+        counted[op.name] += PIECE * len(op.inputs)
+    return Expression(leaves, tuple(ops), counted)
 
 
 def _stored(one: Expression, users: list[Op]) -> bool:
