@@ -66,7 +66,7 @@ def test_what_a_model_does_not_have_was_not_forgotten():
 def test_only_the_file_differs():
     premise = find(judged((True, {"op": "add", "file": "m/a"}), (False, {"op": "add", "file": "m/b"})))
     assert (premise.on, premise.holds) == (("file",), "m/a")
-    assert "something that the rows don't record" in premise.sentence(2)
+    assert "something that differs between the files but was not recorded" in premise.sentence(2)
 
 
 def test_nothing_differs():
