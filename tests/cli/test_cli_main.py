@@ -197,7 +197,8 @@ def test_the_page_of_the_docs_is_current(monkeypatch):
 def test_every_command_is_documented():
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     files = {path.stem for path in (ROOT / "src" / "ironlaw" / "cli").glob("*.py") if "def run(" in path.read_text(encoding="utf-8")}
-    parts = {"measure_model", "measure_host", "measure_trace", "measure_loader"}  # `measure` with a target, and with options
+    # `measure` with a target and with options, `hardware` with a verb
+    parts = {"measure_model", "measure_for", "measure_host", "measure_trace", "measure_loader", "hardware_add"}
     assert files - {"__init__", *parts} == set(COMMANDS)
     for name in COMMANDS:
         assert f"## ironlaw {name}\n" in page

@@ -228,18 +228,15 @@ def notes(lab: kit.Lab, case: Case) -> str:
     ]
     if jobs.is_graph(case.model):
         eager, compiled = (jobs.measured_run(case.model, mode) for mode in (jobs.EAGER, jobs.COMPILED))
-        gain, first = (
-            kit.amount(100 * (eager.value("wall_s") / compiled.value("wall_s") - 1), "%"),
-            kit.amount(compiled.value("compile_s"), "s"),
-        )
+        gain = kit.amount(100 * (eager.value("wall_s") / compiled.value("wall_s") - 1), "%")
+        first = kit.amount(compiled.value("compile_s"), "s")
         paragraphs.append(lab.fill("act2.measured", gain=gain, compile=first, source=jobs.source()))
     elif textbook(case.model).eager_rate:
         paragraphs.append(lab.fill("act2.stated", source=textbook(case.model).compiled_source))
         paragraphs += _rounded(lab, case)
     else:
-        paragraphs.append(
-            lab.fill("act2.from_act1", launch=kit.amount(jobs.launch_of(lab.current_context), "s"), device=the(lab.current_context))
-        )
+        launch = kit.amount(jobs.launch_of(lab.current_context), "s")
+        paragraphs.append(lab.fill("act2.from_act1", launch=launch, device=the(lab.current_context)))
     return kit.html("\n\n".join(paragraphs))
 
 
