@@ -47,7 +47,7 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@$(SETUP) torch
 	@$(SETUP) browser >/dev/null
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
-	@$(TOGETHER) --at-once 2 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(ATTACK)' '$(BIN)/pytest $(LABS)' \
+	@$(TOGETHER) --at-once 3 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(ATTACK)' '$(BIN)/pytest $(LABS)' \
 		'$(BIN)/pytest $(ASKED)' '$(BIN)/pytest $(SERVED)' '$(BIN)/pytest $(THE_REST)' '$(BIN)/pytest tests/slow' '$(POSTGRES)' '$(BIN)/pytest $(TWO) tests/torch'
 	@$(BIN)/python scripts/budget.py $(CPU_LOG)
 
