@@ -22,6 +22,7 @@ import multiprocessing
 import random
 import re
 import sys
+import textwrap
 import warnings
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -409,23 +410,46 @@ def newest():
 
 
 def leading(sets):
-    """What docs/accuracy.md leads with."""
-    return "```\n" + "\n\n".join(table(f"{words}, sealed", mine, missing) for words, mine, missing in sets) + "\n```"
+    """What docs/accuracy.md leads with: the mean errors, and then all figures."""
+    return f"{summary(sets)}\n\n```\n" + "\n\n".join(table(f"{words}, sealed", mine, missing) for words, mine, missing in sets) + "\n```"
 
 
-def brief(sets):
-    """What the README says: mean errors of the device time, of the gain on the wall, and of peak memory."""
+def summary(sets):
+    """Mean errors of the device time, of the gain on the wall, and of peak memory, as a table."""
     lines = [
         f"| mean error | {' | '.join(name for name, _ in COLUMNS)} | gain from compiling, wall time | peak memory, not compiled |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for words, mine, _ in sets:
-        cells = [f"{mean(abs(one.error) for one in mine if one.mode == mode):.0%}" for _, mode in COLUMNS]
         pairs = gains(mine, "piped_s")
         peaks = [abs(one.memory) for one in mine if one.memory is not None and one.mode != "compiled"]
+        cells = [f"{error:.0%}" for error in mode_errors(mine)]
         cells += [f"{mean(abs(a / b - 1.0) for a, b in pairs):.0%}", f"{mean(peaks):.0%}" if peaks else "–"]
-        lines.append(f"| {len({one.row['model'] for one in mine})} {words} | {' | '.join(cells)} |")
+        lines.append(f"| {models(mine)} {words} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def brief(sets):
+    """What the README says, in sentences."""
+    (own, mine, _), (others, theirs, _) = sets
+    low, *_, high = sorted(zip(mode_errors(mine), (name for name, _ in COLUMNS), strict=True))
+    errors, far = mode_errors(theirs), sum(abs(one.error) > 0.5 for one in mine)
+    return textwrap.fill(
+        f"Predicted GPU time is off by {low[0]:.0%} ({low[1]}) to {high[0]:.0%} ({high[1]}) on average for {models(mine)} {own}, and by "
+        f"{min(errors):.0%} to {max(errors):.0%} for {models(theirs)} {others}. Half of the first set's predictions are within "
+        f"{median(abs(one.error) for one in mine):.0%}, but {far} of {len(mine)} are off by more than half. So read the range beside every "
+        "figure; four runs out of five should fall inside it.",
+        150,
+    )
+
+
+def mode_errors(found):
+    """The mean error of each mode of COLUMNS."""
+    return [mean(abs(one.error) for one in found if one.mode == mode) for _, mode in COLUMNS]
+
+
+def models(found):
+    return len({one.row["model"] for one in found})
 
 
 PAGES = {"docs/accuracy.md": leading, "README.md": brief}
