@@ -21,14 +21,18 @@ from own import (
     crowds,
     fields,
     filters,
+    forces,
     generative,
     graphs,
     grids,
     growth,
+    habits,
     hearing,
     joints,
     language,
     lenses,
+    lights,
+    links,
     markets,
     matter,
     motion,
@@ -41,10 +45,13 @@ from own import (
     rays,
     readers,
     recommenders,
+    roads,
+    savings,
     scenes,
     scribes,
     sensing,
     sequences,
+    shelves,
     sights,
     solids,
     sounds,
@@ -61,7 +68,7 @@ from own import (
 )
 from own.listing import MODELS
 
-__all__ = ["MODELS", "adapted", "applied", "audio", "bonds", "build", "call_of", "cells", "choices", "control", "crowds", "fields", "filters", "generative", "graphs", "grids", "growth", "hearing", "joints", "language", "lenses", "markets", "matter", "motion", "moves", "noise", "papers", "physics", "players", "ranking", "rays", "readers", "recommenders", "scenes", "scribes", "sensing", "sequences", "sights", "solids", "sounds", "statespaces", "step_of", "streams", "surfaces", "tables", "tokens", "views", "vision", "voices", "wagers", "writers"]  # fmt: skip
+__all__ = ["MODELS", "adapted", "applied", "audio", "bonds", "build", "call_of", "cells", "choices", "control", "crowds", "fields", "filters", "forces", "generative", "graphs", "grids", "growth", "habits", "hearing", "joints", "language", "lenses", "lights", "links", "markets", "matter", "motion", "moves", "noise", "papers", "physics", "players", "ranking", "rays", "readers", "recommenders", "roads", "savings", "scenes", "scribes", "sensing", "sequences", "shelves", "sights", "solids", "sounds", "statespaces", "step_of", "streams", "surfaces", "tables", "tokens", "views", "vision", "voices", "wagers", "writers"]  # fmt: skip
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
