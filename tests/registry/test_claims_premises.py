@@ -43,7 +43,7 @@ def test_two_premises_where_one_is_not_enough():
 def test_premises_that_change_together_are_both_named():
     premise = find(judged((True, {"causal": 1, "clock": "busy_s"}), (False, {"causal": 0, "clock": "wall_s"})))
     assert premise.on == ("causal",) and premise.also == (("clock",),)  # what was run comes before how it was timed
-    assert "would fit the clock as well" in premise.sentence(2)
+    assert "can't tell this apart from the clock" in premise.sentence(2)
 
 
 def test_a_premise_that_was_not_recorded_is_said_to_be_so():

@@ -42,7 +42,7 @@ class Premise:
             words += f" {label(key).capitalize()} is {NOT_RECORDED} in {missing} of {count} readings."
         if self.also:
             others = " or ".join(listed(label(key) for key in keys) for keys in self.also[:MOST_NAMED])
-            words += f" The readings would fit {others} as well."
+            words += f" The readings can't tell this apart from {others}."
         return words
 
 

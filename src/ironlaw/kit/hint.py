@@ -113,7 +113,7 @@ def answer(aim: Aim, asked: Mapping[str, Any]) -> str:
 
 def _drivers(aim: Aim, drives: list[str]) -> str:
     if not drives:
-        return "<p>No dial lifts this limit by itself.</p>"
+        return "<p>No single dial repairs this.</p>"
     names = ", ".join(f"<i>{escape(aim.label(name))}</i>" for name in drives)
     return f"<p>What drives it: {names}.</p>"
 

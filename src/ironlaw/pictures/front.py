@@ -126,5 +126,5 @@ def _legend(entries: Sequence[Entry], arrows: bool, best: set[str]) -> tuple[dic
     if arrows and any(e.claimed is not None and abs(e.claimed - e.y) >= 1 for e in entries):
         items.append({"colour": "fail", "shape": "triangle", "hollow": True, "label": "as claimed"})
     if any(e.partly for e in entries):
-        items.append({"colour": "ink", "shape": "diamond", "label": "counted in part: at least"})
+        items.append({"colour": "ink", "shape": "diamond", "label": "counted in part, so a lower bound"})
     return tuple(items)

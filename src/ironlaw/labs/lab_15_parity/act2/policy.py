@@ -16,7 +16,7 @@ from ironlaw.systems.fields import among, figure, hundredths
 BY_GROUP, ALL_ALIKE = "by_group", "alike"
 LAWS = {BY_GROUP: "may differ by group", ALL_ALIKE: "one for all, by law"}
 WHY = {
-    "able": "equal chances for all who would repay",
+    "able": "equal chances for all who'd repay",
     "equal": "every group gets an equal share",
     "errors": "errors hit every group alike",
     "flags": "a yes means the same in every group",

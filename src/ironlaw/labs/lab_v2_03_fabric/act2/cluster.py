@@ -31,7 +31,7 @@ class Case:
     tiers: int = among({2: "two", 3: "three"}, 2, "Tiers")
     leaf_thin: float = among(THIN, 4.0, "Oversubscription of a leaf", dial="select", shown="{:g}:1")
     pod_thin: float = among(THIN, 1.0, "Oversubscription of a pod", dial="select", shown="{:g}:1")
-    rails: bool = switch(False, "Rails (NIC i of every node on plane i)")
+    rails: bool = switch(False, "Rails (NIC i on plane i)")
     scattered: float = figure(0, "Nodes placed at random", "%", low=0, high=100, dial="span", step=5, means=hundredths)
     gbits: int = among(GBITS, 400, "Port rate, Gb/s")
     experts: int = among((8, 64, 128, 256, 512), 256, "Experts, one per device", dial="select")

@@ -18,7 +18,7 @@ from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 YOURS, BEST, META, BOTH = "yours", "best of the search", "as published", "best, as published"
-TRIED, SAID = f"colleague's {DEEP} stages", "the same, as you said"
+TRIED, SAID = f"colleague's {DEEP} stages", f"{DEEP} stages, as you said"
 TIMES = {
     "compute": ("arithmetic", "compute", False), "recompute": ("recomputed", "compute", True),
     "tensor": ("tensor group", "overhead", False),

@@ -69,7 +69,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
         "restart": kit.amount(plan.detect + plan.restart, "s"), "quick": kit.amount(100 * quick.goodput, "%"),
         "quick_s": kit.amount(quick.detect + quick.restart, "s"), "free": kit.amount(100 * free, "%"),
         "used": kit.amount(100 * plan.drain / plan.far_every, "%"), "near": kit.amount(100 * near.goodput, "%"),
-        "estimate": f" You said {estimate:g}%." if estimate is not None else "",
+        "estimate": f" You said {estimate:g}% would be." if estimate is not None else "",
     }  # fmt: skip
 
 

@@ -80,6 +80,6 @@ LIMITS = (
     fail("overspent", "The budget is overspent", lambda plan: plan.epsilon > BUDGET, _overspent),
     fail("noise_only", "The noise drowns the gradient", lambda plan: not _reads_enough(plan) and plan.ratio < FAINT, _noise),
     warn("clipped", "Clipped too far", lambda plan: not _reads_enough(plan) and _overclipped(plan), _clipped),
-    warn("floor", "It reads too few digits right", lambda plan: not _reads_enough(plan), _floor),
+    warn("floor", "It misreads too many digits", lambda plan: not _reads_enough(plan), _floor),
     good(WORKS, "Private and accurate enough", _works),
 )
