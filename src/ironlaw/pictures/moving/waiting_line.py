@@ -46,7 +46,7 @@ def waiting_line(run: Run, servers: int, end: float, *, tick: float = 1.0, id: s
     end = min(end, found[-1].arrive if len(found) > MOST else end)
     shown = [request for request in found if request.arrive < end]
     waiting, inside, _ = counts(shown, end)
-    title = f"After {format_quantity(end, 's')}, {inside} {_are(inside)} being served and {waiting} {_are(waiting)} waiting"
+    title = f"After {format_quantity(end, 's')}, {_are(inside)} being served and {_are(waiting)} waiting"
     return Motion(
         id, title, end, TOP + TALL + 8, tuple(_things(shown, servers, end)), tuple(_events(shown, end)),
         f"{len(shown)} requests at {servers} {'server' if servers == 1 else 'servers'}. {title}.",
@@ -62,7 +62,8 @@ def counts(shown: Sequence[Request], at: float) -> tuple[int, int, int]:
 
 
 def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+    """`48 are`, and in words where a figure would read oddly."""
+    return {0: "nobody is", 1: "one is"}.get(count, f"{count} are")
 
 
 def _spot(rank: int) -> tuple[float, float]:
@@ -142,5 +143,5 @@ def _events(shown: Sequence[Request], end: float) -> list[tuple[float, str]]:
     for at in spread(end, 8):
         waiting, inside, done = counts(shown, at)
         have = f"{waiting + inside + done} have arrived"
-        told.append((at, f"{have}. {waiting} {_are(waiting)} waiting, {inside} {_are(inside)} being served, {done} {_are(done)} done."))
+        told.append((at, f"{have}. Now {_are(waiting)} waiting, {_are(inside)} being served and {_are(done)} done."))
     return sorted(told, key=lambda event: event[0])

@@ -130,7 +130,7 @@ def _met(design: Case) -> dict[str, object]:
 
 LIMITS = (
     fail("oom", "Out of memory", lambda design: not design.footprint.fits, _full),
-    warn("short", "Not there yet", lambda design: not target.met(design), _short),
+    warn("short", "Too few tokens per second", lambda design: not target.met(design), _short),
     good("met", "The target is met", _met),
 )
 
