@@ -16,7 +16,8 @@ from ironlaw.widget.quantities import format_quantity, share
 ADDED, KEPT = "overhead", "memory"  # what arrives is added to the receiver's own, or kept in its place
 
 LEGEND = (
-    {"colour": ADDED, "shape": "line", "label": "a partial sum, added on arrival"}, {"colour": KEPT, "shape": "line", "label": "the whole sum"},
+    {"colour": ADDED, "shape": "line", "label": "a partial sum, added on arrival"},
+    {"colour": KEPT, "shape": "line", "label": "the whole sum"},
 )  # fmt: skip
 
 
