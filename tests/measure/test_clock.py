@@ -128,5 +128,5 @@ def test_stopping():
 
 @pytest.mark.parametrize("bad", [{"least": 0}, {"warmup": -1}, {"seconds": -1}, {"batch": 0}])
 def test_bad_values(bad):
-    with pytest.raises(BadValue, match="none may be below"):
+    with pytest.raises(BadValue, match="give at least 1, 0, 0 and 1"):
         timed(lambda: None, FakeClock(), **bad)

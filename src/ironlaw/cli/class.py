@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 
 def live(args: argparse.Namespace) -> int:
     if args.folder is None:
-        raise BadValue("what shall the page follow? Name a folder of hand-ins, or a hub's database: ironlaw class live FOLDER")
+        raise BadValue("what should the page follow? Name a folder of hand-ins, or a hub's database: ironlaw class live FOLDER")
     from ironlaw.server import class_server
 
     if args.assignment:

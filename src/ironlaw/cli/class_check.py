@@ -44,7 +44,7 @@ def check(args: argparse.Namespace) -> int:
     if args.folder is None:
         raise BadValue("which folder holds the hand-ins? Name it: ironlaw class check FOLDER --assignment assignment.json")
     if args.assignment is None:
-        raise BadValue("`assignment` says what was asked for; name it: --assignment assignment.json")
+        raise BadValue("`ironlaw class check` needs the assignment; give it with --assignment assignment.json")
     if not 0 < args.points <= 1e6:  # also not a number
         raise BadValue(f"`points={args.points:g}` has to be above 0 and at most a million; leave it out for 100")
     place = Path(args.assignment)

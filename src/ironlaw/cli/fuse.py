@@ -119,8 +119,8 @@ def refusals(decisions: tuple[Verdict, ...]) -> None:
 
 def verdicts(decisions: tuple[Verdict, ...]) -> None:
     draw.heading("every pair", f"{sum(v.fused for v in decisions)} of {len(decisions)} pairs fused")
-    rows = [(v.producer, v.consumer, (v.pattern, draw.GOOD) if v.fused else ("no", draw.BAD), v.reason) for v in decisions]
-    draw.table(["producer", "consumer", "fused", "because"], rows, left=("fused",), text=("producer", "consumer", "because"))
+    rows = [(f"{v.producer}\n→ {v.consumer}", (v.pattern, draw.GOOD) if v.fused else ("no", draw.BAD), v.reason) for v in decisions]
+    draw.table(["pair", "fused", "because"], rows, left=("pair", "fused"), text=("because",))
 
 
 def _before_after(plan: FusionPlan) -> dict[str, Any]:

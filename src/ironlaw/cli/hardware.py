@@ -95,7 +95,8 @@ def listing(every: list[Hardware]) -> None:
         " ~ marks estimates.",
         draw.DIM,
     )
-    draw.say("memory: as the maker counts it. usable: what the driver, runtime and system leave of it.", draw.DIM)
+    if usable:
+        draw.say("memory: as the maker counts it. usable: what the driver, runtime and system leave of it.", draw.DIM)
     draw.say("`ironlaw hardware SLUG` shows every figure with its source.", draw.DIM)
     if not any(hw.slug == local_machine.SLUG for hw in rows):
         draw.say(*absent())
@@ -177,10 +178,10 @@ def in_full(hw: Hardware) -> None:
 
 
 def _unit(name: str, amount: float) -> str:
-    """`132 sms`, `1.98 GHz`, `227 KiB shared per block`."""
+    """`132 SMs`, `1.98 GHz`, `227 KiB shared per block`."""
     if name.endswith("clock"):
         return f"{show(amount, 'Hz')}{' tensor' if name != 'clock' else ''}"
-    return f"{show_capacity(amount) if name == 'shared_per_block' else draw.count(amount)} {name.replace('_', ' ')}"
+    return f"{show_capacity(amount) if name == 'shared_per_block' else draw.count(amount)} {'SMs' if name == 'sms' else name.replace('_', ' ')}"
 
 
 def memory_levels(hw: Hardware, sources: list[str]) -> None:

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         if args.model or args.pruned is not None or args.group or args.bits is not BITS or args.zero_bits:
             raise BadValue("--frontier compares configurations that are measured already; leave the model and all other options out")
         compared = Frontier(args.frontier)
-        draw.emit(compared.to_json()) if args.json else quantising.frontier(compared.answer)
+        draw.emit(compared.to_json()) if args.json else quantising.frontier(compared.answer, args.frontier == SCOREBOARD)
         return 0
     asked = ask(Quantise, args)
     draw.emit(asked.to_json()) if args.json else quantising.report(asked.answer)

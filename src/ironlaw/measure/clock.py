@@ -102,7 +102,7 @@ def timed(
 ) -> Timing:
     """Time `call` until `seconds` are spent and `least` samples are there. `stop` is called before each sample."""
     if least < 1 or warmup < 0 or seconds < 0 or (batch is not None and batch < 1):
-        raise BadValue(f"timed with least={least}, warmup={warmup}, seconds={seconds}, batch={batch}; none may be below 1, 0, 0, 1")
+        raise BadValue(f"timed with least={least}, warmup={warmup}, seconds={seconds}, batch={batch}; give at least 1, 0, 0 and 1")
     clock = clock or Clock()
     for _ in range(warmup):
         halt(stop)

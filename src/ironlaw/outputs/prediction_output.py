@@ -14,7 +14,7 @@ class RefusalJson(TypedDict):
 
 
 class PriceJson(TypedDict):
-    """Of one device for an hour; a part of others"""
+    """The price of one device for an hour; a part of others"""
 
     dollars_per_hour: float
     vendor: str

@@ -180,6 +180,6 @@ def _check(card: Template) -> None:
         raise BadRegistry(f"{card.where}: a numeric card has a tolerance between 0 and 1")
     for group in (card.options, card.items):
         if len({entry.id for entry in group}) != len(group):
-            raise BadRegistry(f"{card.where}: two entries have one id; give each its own")
+            raise BadRegistry(f"{card.where}: two entries share an id; give each its own")
     if card.kind == "order" and (len(card.items) < 3 or all(item.mistaken for item in card.items) != bool(card.misconception)):
         raise BadRegistry(f"{card.where}: an order has at least three items; if it has a misconception, every item has `mistaken`")

@@ -31,7 +31,7 @@ def facts(export: dict[str, Any], count: int | None = None) -> dict[str, Any]:
     """What follows from the first `count` events of an export; all of them without it."""
     every = export_format.unpack(export)
     if export["format"] != export_format.FORMAT:
-        raise BadExport("this export has no chain, so that nothing can be certified by it; export again from the ledger itself")
+        raise BadExport("this export has no chain, so nothing can be certified from it; export again from the ledger itself")
     count = len(every) if count is None else count
     learner, since = export["learner"]["id"], export["chain"]["since"]
     head = export["events"][count - 1]["hash"] if count else genesis(learner, since)

@@ -29,7 +29,7 @@ def workload(name: str, **settings: Any) -> Graph:
     for key in registered.SIZES:
         size = settings.get(key)
         if isinstance(size, float) and not size.is_integer():
-            raise BadValue(f"workload {name}: {key} is {size:g}, and there is no part of one; give a whole number", key)
+            raise BadValue(f"workload {name}: {key} is {size:g}, which is not whole; give a whole number", key)
     if "dtype" in settings:  # PyTorch's dtypes and their names, too
         settings["dtype"] = spelled(str(settings["dtype"]))
     graph = registered.workload(name, **settings)

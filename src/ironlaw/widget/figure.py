@@ -142,7 +142,7 @@ class Figure:
     def __post_init__(self) -> None:
         if not self.text.strip() or not self.title.strip():
             missing = "text" if self.title.strip() else "title"
-            raise BadValue(f"figure {self.id!r} has no {missing}; a picture needs words that say the same")
+            raise BadValue(f"figure {self.id!r} has no {missing}; a picture needs words that say what it shows")
         if not self.marks:
             raise BadValue(f"figure {self.id!r} has no marks; give it at least one")
         for item in self.marks:

@@ -143,13 +143,13 @@ class Motion:
 
     def __post_init__(self) -> None:
         if not self.text.strip() or not self.title.strip() or not self.events:
-            raise BadValue(f"moving picture {self.id!r} needs a title, a sentence and events that say the same")
+            raise BadValue(f"moving picture {self.id!r} needs a title, a sentence and events that say what moves")
         if not (math.isfinite(self.end) and self.end > 0):
             raise BadValue(f"moving picture {self.id!r} ends at {self.end}; give a time above 0")
         if len(self.things) > MOST:
             raise BadValue(f"moving picture {self.id!r} has {len(self.things)} things to draw; at most {MOST} fit a frame")
         if list(self.events) != sorted(self.events, key=lambda event: event[0]):
-            raise BadValue(f"moving picture {self.id!r}: events are in the order of time")
+            raise BadValue(f"moving picture {self.id!r}: its events are not in order of time; sort them")
         for time in (*_times(self.things), *(at for at, _ in self.events), *self.stills):
             if not -1e-9 * self.end <= time <= self.end * (1 + 1e-9):
                 raise BadValue(f"moving picture {self.id!r} goes from 0 to {self.end}; something in it is at {time}")

@@ -13,8 +13,8 @@ PRUNED = {"csr_32": "CSR, 32-bit columns", "csr_16": "CSR, 16-bit columns", "bit
 
 def report(result: Mapping[str, Any]) -> None:
     about = result["model"]
-    draw.say()
     if about:
+        draw.say()
         kept = f"; {draw.count(about['kept'])} of them stay in FP16 (embedding, head, vectors)" if about["kept"] else ""
         draw.pairs([(about["name"], f"{draw.count(about['parameters'])} parameters, {show(about['fp16_bytes'], 'B')} in FP16{kept}")])
     draw.heading("by bits", "a symmetric grid over −1 … 1")
@@ -47,21 +47,23 @@ def _from(row: Mapping[str, Any]) -> str:
     return f"{draw.percent(row['pruned']['csr_32_pays_from'])} zeros"
 
 
-def frontier(result: Mapping[str, Any]) -> None:
+def frontier(result: Mapping[str, Any], scoreboard: bool) -> None:
+    """`scoreboard`: the costs are sizes of files, and the harm is perplexity."""
     draw.say()
+    cost, harm = ("size", "perplexity") if scoreboard else ("cost", "harm")
     draw.pairs(
         [
             (
                 "on the frontier",
-                (f"{result['on_frontier']} of {result['points']}: for these, nothing else is both smaller and as good", draw.STRONG),
+                (f"{result['on_frontier']} of {result['points']}; no other is as good in {cost} and {harm} and better in one", draw.STRONG),
             )
         ]
     )
     rows = [
         (
-            row["name"], f"{row['cost']:.4g}", f"{row['harm']:.4g}",
+            row["name"], show(row["cost"], "B") if scoreboard else f"{row['cost']:.4g}", f"{row['harm']:.4g}",
             ("on the frontier", draw.GOOD) if row["on_frontier"] else (f"dominated by {row['dominated_by']}", draw.DIM),
         )
         for row in result["rows"]
     ]  # fmt: skip
-    draw.table(("name", "cost", "harm", "verdict"), rows, left=("name", "verdict"))
+    draw.table(("name", cost, harm, "verdict"), rows, left=("name", "verdict"))

@@ -32,18 +32,18 @@ def report(result: Mapping[str, Any]) -> None:
 
 def _row(row: Mapping[str, Any], value: float, largest: float) -> tuple[Any, ...]:
     cells = max(1, round(WIDE * abs(row["high"] - row["low"]) / largest))
-    return row["input"], f"{row['lever']:+.2f}", _change(row["low"], value), _change(row["high"], value), "█" * cells
+    return row["input"], f"{round(row['lever'], 2) + 0.0:+.2f}", _change(row["low"], value), _change(row["high"], value), "█" * cells
 
 
 def _change(new: float, old: float) -> str:
-    return f"{100 * (new / old - 1):+.1f}%" if old else _figure(new)
+    return f"{round(100 * (new / old - 1), 1) + 0.0:+.1f}%" if old else _figure(new)
 
 
 def _limit(row: Mapping[str, Any]) -> tuple[Any, ...]:
     sign = "≤" if row["kind"] == "most" else "≥"
     margin = (f"{100 * row['margin']:+.1f}%", draw.GOOD if row["margin"] >= 0 else draw.BAD)
     if row["margin"] >= 0:
-        return f"{row['readout']} {sign} {_figure(row['limit'])}", margin, "holds"
+        return f"{row['readout']} {sign} {_figure(row['limit'])}", margin, "none needed"
     breaks = "" if row["fix"] or not row["fix_alone"] else f"; {_fix(row['fix_alone'])} fixes it and breaks another limit"
     return f"{row['readout']} {sign} {_figure(row['limit'])}", margin, _fix(row["fix"]) + breaks
 

@@ -44,7 +44,7 @@ def karp_flatt(speedup: Number, n: Number) -> Number:
     check_positive("speed-up", speedup)
     check_workers(n)
     if smallest(n) <= 1.0:
-        raise BadValue("one worker tells nothing about the serial share; measure with 2 or more")
+        raise BadValue("one worker says nothing about the serial share; measure with 2 or more")
     return (n / speedup - 1.0) / (n - 1.0)
 
 
