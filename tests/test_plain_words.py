@@ -21,7 +21,7 @@ CODE = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
 READS = "recall/card_answers.py"  # how learners may write a unit
 COUNTED = (
     "(?i:batches|bits?|bytes|calls|failures|FLOPs?|images|joules|operations|pages|parameters|ports|queries|requests|samples|scales?|seconds|steps|"
-    "tokens)|µs|ms|s|B|kB|MB|GB|W|g|USD|dollars"
+    "tokens)|ps|ns|µs|ms|s|B|kB|MB|GB|W|g|USD|dollars"
 )
 EACH = (
     "batch|box|byte|call|card|channel|day|device|element|GPU|host|hour|image|kWh|layer|message|minute|month|node|parameter|pass|replica|"

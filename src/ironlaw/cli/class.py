@@ -30,7 +30,7 @@ ironlaw class check handed-in --assignment assignment.json --roster gradebook.cs
 
 
 def add(parser: Parser) -> None:
-    parser.usage = """ironlaw class report FOLDER [--out DIR] [--pseudonyms] [--key FILE] [--idle MINUTES] [--names]
+    parser.usage = """ironlaw class report FOLDER [--out DIR] [--pseudonyms] [--key FILE] [--idle MINUTES] [--names] \
               [--assignment FILE] [--json]
        ironlaw class live FOLDER|DSN [--names] [--assignment FILE] [--idle MINUTES] [--port N] [--no-browser]
        ironlaw class assign FILE.toml [--out FILE]

@@ -41,7 +41,7 @@ def add(parser: Parser) -> None:
         metavar="[check | add FILE] [NAME]",
         nargs="*",
         help="a machine, such as h100_sxm, h100 or this; without it, all machines."
-        " check: whether its times are measured, estimated or bounds, and what is missing for an estimate. add: take in a machine from the"
+        " check: whether its times are measured, estimated or bounds, and what is missing for an estimate. add: get to know a machine by the"
         " file that `ironlaw measure --export` wrote on it",
     )
     parser.add_argument(

@@ -41,7 +41,7 @@ def add(parser: Parser) -> None:
     parser.add_argument(
         "--assignment",
         metavar="FILE",
-        help="an assignment, as `ironlaw class assign` wrote it: the site has its questions, and the package asks for what it asks for",
+        help="an assignment, as `ironlaw class assign` wrote it: the site shows its questions, and the package asks for its labs",
     )
     parser.add_argument("--scorm-version", metavar="V", default="1.2", help="1.2, which every course system takes (default), or 2004")
     parser.add_argument("--serve", action="store_true", help="then serve the folder on this machine, to try it out")

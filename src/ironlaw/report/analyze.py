@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # the report's pictures are imported only when there is one: 
 
 MODES = ("eager", "compiled", "graphs")
 TRAINED = ("eager", "compiled")  # where none was asked for: an optimiser is not part of a graph that is replayed
-PHASES = "a language model's phases: one or both of them"
+PHASES = "a language model's phases, one or both"
 SCRIPTS = "a script, as it is"
 CONTEXT = 512  # tokens in the cache where nothing is said
 

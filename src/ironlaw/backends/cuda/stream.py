@@ -14,7 +14,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 from ironlaw.engine.device.work import with_attrs
 
-# bytes that a sum at an index counts for each of its own: 7.3 ps an element in FP32, 8.5 in BF16 (index_add of own code on an H200)
+# bytes that a sum at an index counts for each of its own: 7.3 ps per element in FP32, 8.5 in BF16 (index_add of own code on an H200)
 SUMS = {"fp32": 0.78, "bf16": 1.75, "fp16": 1.75}
 VECTOR = 16.0  # bytes that a thread loads at once
 # curves of kernels that load element by element, since what they read does not lie as what they write: an element takes its time

@@ -32,7 +32,7 @@ class Group:
         if any(not 0 <= positive <= people * (1 + 1e-12) for positive, people in zip(self.positives, self.people, strict=True)):
             raise BadValue(f"group {self.name!r}: more positives than people at a score, or fewer than none; check the counts")
         if not 0 < sum(self.positives) < sum(self.people):
-            raise BadValue(f"group {self.name!r} has only one kind of people, so some rate has nobody to be a share of; give people of both kinds")
+            raise BadValue(f"group {self.name!r} needs people of both kinds, because every rate is a share of one of them")
 
     @cached_property
     def base(self) -> float:
