@@ -47,6 +47,7 @@ FORBIDDEN = {
     "per": rf"(?:{COUNTED}) an? (?:{EACH})",
     "Llama 3 8B": r"Llama-3|Llama3|LLaMA",
     "digit classifier": "digit reader",
+    "exposed communication": "communication that nothing hides",
 }
 JOINT = re.compile(r'"\s+f?"')  # between two halves of a string
 PATTERN = re.compile(r"\b(?:" + "|".join(FORBIDDEN.values()) + r")\b")

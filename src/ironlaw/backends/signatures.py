@@ -189,7 +189,7 @@ def looked_up(op: Op) -> Signature:
 
 
 def written(op: Op) -> Signature:
-    """By the elements that are touched, and how they are addressed."""
+    """A signature from the elements touched and how they are addressed."""
     touched = op.attrs["touched"] if "touched" in op.attrs else op.inputs[1].size
     ways = ("copy", "put", "scatter")
     steps = tuple(APART * (op.attrs.get("how", "put") == way) for way in ways)

@@ -91,7 +91,7 @@ def coverage(op: Op, hardware: Hardware, plan: Plan = EAGER) -> Coverage:
 
 
 def locate(op: Op, model: Measured, kernels: Sequence[Kernel], signature: Signature | None, near: Correction | None) -> Coverage:
-    """The same for one who has lowered the op and asked its neighbours already."""
+    """The same for a caller who has already lowered the op and asked its neighbours."""
     parts = op.attrs.get("parts", (op,))
     opaque = [part for part in parts if category(part.kind) == "opaque" and part.kind != "fft"]
     if any("flops" not in part.attrs for part in opaque):

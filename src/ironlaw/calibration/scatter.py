@@ -96,7 +96,7 @@ def scatter(outcomes: Sequence[Outcome], common: float = 0.0) -> Scatter:
 
 
 def spread(outcomes: Sequence[Outcome]) -> Scatter:
-    """The same of what has no operators to go by: the sd itself."""
+    """The same without operators to go by, so it is the sd itself."""
     return _judge(outcomes, lambda _: 1.0, "sd")
 
 

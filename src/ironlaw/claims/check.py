@@ -21,7 +21,7 @@ SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
 def problems(claims: Iterable[Claim]) -> Iterator[str]:
-    """Each with the place and the next step."""
+    """Every problem, with its place and the next step."""
     for claim in claims:
         try:
             yield from (f"{claim.where}: {problem}" for problem in _of(claim))

@@ -43,7 +43,7 @@ def _brief(expression: str) -> str:
 
 
 def evaluate(expression: str, where: str, more: Mapping[str, Any] | None = None) -> float:
-    """The same as a number."""
+    """The value of an expression, as a number."""
     result = compute(expression, where, more)
     try:
         return float(result)

@@ -145,7 +145,7 @@ class _Run:
 
     @property
     def _fewest(self) -> bool:
-        """One of what is counted: nothing lies below it."""
+        """Whether this is the smallest value of a count, below which there is none."""
         return self.high == 1 and label(self.key).startswith("the number of")
 
     @property

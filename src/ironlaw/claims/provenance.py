@@ -51,5 +51,5 @@ def read_from(expression: str) -> Origin | None:
 
 
 def kind(source: Source) -> str:
-    """Of the rows that a claim's readings come from."""
+    """The kind of the rows that a claim's readings come from."""
     return published(source.published).figures if source.published else MEASURED

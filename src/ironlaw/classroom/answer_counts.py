@@ -92,7 +92,7 @@ def finished(one: Learner, lab: LabSheet) -> bool:
 
 
 def own_brier(one: Learner) -> float | None:
-    """Of the first predictions; None where there are few."""
+    """The Brier score of the first predictions; None where there are too few."""
     answers = _confident(one)
     return brier(answers) if len(answers) >= FEWEST_ANSWERS else None
 

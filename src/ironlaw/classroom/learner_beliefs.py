@@ -20,7 +20,7 @@ ANSWERS = ("prediction", "reflection", "challenge")  # a blank of a sentence is 
 
 
 class Given(NamedTuple):
-    """An answer to a question of a lab, at its place among the events."""
+    """An answer to a lab's question, with its position among the events."""
 
     place: int
     event: Event

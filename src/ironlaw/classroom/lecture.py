@@ -79,7 +79,7 @@ def splits(figures: ClassFigures) -> list[Split]:
 
 
 def reveals(figures: ClassFigures) -> list[Reveal]:
-    """By lab and act, in the order of the course."""
+    """The reveals, by lab and act, in the order of the course."""
     listed = []
     for slug, lab in figures.sheets.items():
         for name, item in lab.items.items():

@@ -75,7 +75,7 @@ class LabSheet:
 
 
 def sheets(slugs: Iterable[str]) -> dict[str, LabSheet]:
-    """In the order of the course."""
+    """Each lab's sheet, in the order of the course."""
     return {slug: sheet(slug) for slug in sorted(set(slugs), key=lab_names.order)}
 
 

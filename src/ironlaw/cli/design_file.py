@@ -28,7 +28,7 @@ def example(args: Any, design: str) -> bool:
 
 
 def tables(args: Any, command: str) -> dict[str, Any]:
-    """As they stand in the file."""
+    """The tables as they are in the file."""
     if not args.file:
         raise BadValue(f"`ironlaw {command}` needs a design; write one with `ironlaw {command} --example > design.toml`")
     if args.example:

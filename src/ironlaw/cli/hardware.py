@@ -41,7 +41,7 @@ def add(parser: Parser) -> None:
         metavar="[check | add FILE] [NAME]",
         nargs="*",
         help="a machine, such as h100_sxm, h100 or this; without it, all machines."
-        " check: whether its times are measured, estimated or bounds, and what is missing for an estimate. add: get to know a machine by the"
+        " check: whether its times are measured, estimated or bounds, and what is missing for an estimate. add: a machine, from the"
         " file that `ironlaw measure --export` wrote on it",
     )
     parser.add_argument(
@@ -181,7 +181,8 @@ def _unit(name: str, amount: float) -> str:
     """`132 SMs`, `1.98 GHz`, `227 KiB shared per block`."""
     if name.endswith("clock"):
         return f"{show(amount, 'Hz')}{' tensor' if name != 'clock' else ''}"
-    return f"{show_capacity(amount) if name == 'shared_per_block' else draw.count(amount)} {'SMs' if name == 'sms' else name.replace('_', ' ')}"
+    words = "SMs" if name == "sms" else name.replace("_", " ")
+    return f"{show_capacity(amount) if name == 'shared_per_block' else draw.count(amount)} {words}"
 
 
 def memory_levels(hw: Hardware, sources: list[str]) -> None:

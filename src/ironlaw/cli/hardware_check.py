@@ -22,7 +22,7 @@ def as_json(machines: list[Hardware]) -> list[CheckedMachine]:
 
 
 def show_check(machines: list[Hardware]) -> None:
-    rows = [(m.slug, basis(m), "; ".join(missing(m)) or "nothing") if basis(m) != "calibrated" else (m.slug, basis(m), "–") for m in machines]
+    rows = [(m.slug, basis(m), "–" if basis(m) == "calibrated" else "; ".join(missing(m)) or "nothing") for m in machines]
     draw.table(
         ["machine", "times are", "missing for an estimate"],
         rows,

@@ -60,9 +60,7 @@ def run(args: argparse.Namespace) -> int:
         from ironlaw.classroom.assignment import adopt
 
         if not adopt(Path(args.assignment)).questions:
-            raise BadValue(
-                f"{args.assignment} has no questions of its own for the site to show; to pack the labs that it asks for, add --scorm labs.zip"
-            )
+            raise BadValue(f"{args.assignment} has no questions of its own for the site to show; to pack its labs, add --scorm labs.zip")
     site = build(args.out, args.runtime, not args.no_docs, pack)
     print(f"{site.folder}: {site.files:,} files, {show(site.bytes, 'B')}, {show(site.gzipped, 'B')} where a host compresses")
     if args.scorm:

@@ -44,12 +44,12 @@ class Offer:
 
     @property
     def dollars(self) -> float | None:
-        """For a million items, all devices busy."""
+        """Dollars for a million items, with all devices busy."""
         return None if self.price is None else self.price * device_hours(self.seconds, self.items, self.devices)
 
     @property
     def joules(self) -> float:
-        """For a million items, at most."""
+        """Joules for a million items, at most."""
         return energy(self.seconds, self.items, self.power, self.devices)
 
 

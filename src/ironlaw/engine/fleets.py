@@ -81,7 +81,7 @@ class Fleet:
 
     @property
     def share(self) -> float:
-        """Of electricity in the price, before."""
+        """Electricity's share of the price before the change."""
         watts = self.before.power / self.before.devices * self.pue_before
         return watts * energy.HOUR / energy.KWH * self.kwh / float(check_positive("hour", self.before.hour))
 
@@ -137,7 +137,7 @@ class Fleet:
         return energy.intensity(self.hourly, self.deferrable, max(1.0, 1 / self.utilisation(elasticity)))
 
     def carbon(self, elasticity: float) -> Carbon:
-        """Of a year. What idles does so whenever the others do not."""
+        """The carbon of a year, idle machines included."""
         tokens = self.demand(elasticity)
         busy = energy.of_run(energy.YEAR, tokens * self.after.joules, self.pue)
         rest = max(0.0, self.servers - self.needed(elasticity)) * self.after.devices

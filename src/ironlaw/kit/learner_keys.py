@@ -51,7 +51,7 @@ def _names(ledger: Any, lab: str, question: str, own: Mapping[str, str]) -> Call
 
 
 def events_before(events: list[Event], lab: str, question: str) -> list[Event]:
-    """Those before the first commit of a question; all where there is none."""
+    """The events before the first commit of a question; all events if there is none."""
     for place, event in enumerate(events):
         if event.kind == "prediction" and event.lab == lab and event.question == question:
             return events[:place]

@@ -40,7 +40,7 @@ def find(text: str) -> Iterator[Link]:
 
 
 def contexts(texts: Iterable[str], instrument: str) -> set[str]:
-    """Those that links to an instrument name."""
+    """The contexts that links to an instrument name."""
     return {link.context for text in texts for link in find(text) if link.instrument == instrument and link.context}
 
 

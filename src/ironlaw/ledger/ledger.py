@@ -100,7 +100,7 @@ class Ledger:
             return self._view(rows, lab, kind)
 
     def history(self) -> list[Event]:
-        """Those of every epoch."""
+        """The events of every epoch."""
         with self.store.reading() as rows:
             return rows.events(every_epoch=True)
 

@@ -23,7 +23,7 @@ class Rows(Protocol):
         """Learner -> newest epoch."""
 
     def events(self, lab: str | None = None, kind: str | None = None, every_epoch: bool = False) -> list[Event]:
-        """Those of each learner's newest epoch, or of all."""
+        """The events of each learner's newest epoch, or of all epochs."""
 
     def chained(self) -> tuple[list[Event], Chain]:
         """Every event, and the chain that holds them together."""

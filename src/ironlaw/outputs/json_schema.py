@@ -10,7 +10,7 @@ References = Mapping[type, str]  # types that have a schema of their own -> wher
 
 
 def object_schema(kind: type, references: References) -> Schema:
-    """Of a TypedDict: a field is required unless it is declared NotRequired."""
+    """The schema of a TypedDict, where a field is required unless it is declared NotRequired."""
     fields = {name: type_schema(hint, references) for name, hint in get_type_hints(kind, include_extras=True).items()}
     required = kind.__required_keys__  # type: ignore[attr-defined]
     return {"type": "object", "required": [name for name in fields if name in required], "properties": fields}

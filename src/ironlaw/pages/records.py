@@ -143,7 +143,7 @@ class Keeper:
 
 
 def records(ledger: Any) -> Records:
-    """As the ledger stands now."""
+    """The records as the ledger stands now."""
     events = ledger.events()
     return Records(ledger.learner_name() or "", ledger.where(), standings(events), len(events), "", cards(events), notice(ledger, events))
 

@@ -39,7 +39,7 @@ class Percentile:
 
 
 def percentile(ordered: Sequence[float], p: float) -> Percentile:
-    """Of values in rising order, taken as independent."""
+    """The percentile of values in rising order, assumed independent."""
     low, high = order_interval(len(ordered), p)
     return Percentile(p, ordered[rank(len(ordered), p) - 1], ordered[low - 1] if low else None, ordered[high - 1] if high else None)
 

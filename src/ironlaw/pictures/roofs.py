@@ -74,7 +74,7 @@ class Roof:
 
     @property
     def sources(self) -> tuple[str, str]:
-        """Of the bandwidth and of the peak."""
+        """The sources of the bandwidth and of the peak."""
         figures = self.hardware.figures
         level: Sourced | str | None = figures.get("bandwidth") if self.level == "main" else _cite_level(self.memory)
         group = "vector" if self.work == "vector" and self.fmt in self.hardware.vector else "peak"

@@ -87,7 +87,7 @@ def _variant(template: Template, seed: int, source: random.Random) -> Variant:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What depends on the kind of question."""
+    """The part of a variant that depends on the kind of question."""
 
     key: float | str | tuple[str, ...] = ""
     answer: str = ""

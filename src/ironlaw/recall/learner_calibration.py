@@ -72,7 +72,7 @@ def brier(events: Iterable[Event]) -> Brier | None:
 
 
 def themes(events: Iterable[Event]) -> list[Theme]:
-    """By lab, the worst Brier score first."""
+    """The themes by lab, the worst Brier score first."""
     by_lab: dict[str, list[Prediction]] = {}
     for prediction in confidence.predictions(events):
         by_lab.setdefault(prediction.lab, []).append(prediction)

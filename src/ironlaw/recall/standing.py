@@ -22,7 +22,7 @@ class Standing:
 
     @property
     def sure(self) -> tuple[Prediction, ...]:
-        """Those with a confidence of 4 or 5."""
+        """The predictions with a confidence of 4 or 5."""
         return tuple(one for one in self.predictions if one.confidence >= SURE)
 
     @property

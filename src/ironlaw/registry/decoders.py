@@ -109,7 +109,7 @@ def _some_types() -> str:
 
 
 def model_type(place: Path) -> str | None:
-    """As a folder's config.json says it."""
+    """The model_type in a folder's config.json."""
     kind = config_of(place)[1].get("model_type")
     return None if kind is None else str(kind)
 

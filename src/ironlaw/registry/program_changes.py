@@ -14,7 +14,7 @@ FIELDS = ("title", "how", "loses", "takes")
 
 @cache
 def change_words() -> dict[str, ChangeWords]:
-    """By the change's id."""
+    """The words of each change, by its id."""
     return load(HERE / "changes.toml")
 
 

@@ -82,7 +82,7 @@ def _evidence() -> list[Path]:
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """Of all but itself."""
+    """The hash of everything in the file but the hash itself."""
     rest = {name: value for name, value in content.items() if name != "sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 

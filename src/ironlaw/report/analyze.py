@@ -224,7 +224,7 @@ class Analyze(Question):
         return self.of(captured, lengths, profile)
 
     def of(self, captured: Mapping[str, Captures], lengths: Mapping[str, int], profile: Any = None) -> Analysis:
-        """Of graphs, by phase; the last phase is what the report is about."""
+        """The graphs by phase; the last phase is what the report is about."""
         from ironlaw.report.analysis import Analysis, Compiling, compiling
         from ironlaw.report.model_variants import Variant
         from ironlaw.report.predictions import predict_all

@@ -176,7 +176,7 @@ class _Run:
                 yield self.slice("user_annotation", phase, self.host, PHASES, begin, stop, {})
 
     def phase(self, i: int) -> str:
-        """Of a fused kernel: that of its last part."""
+        """A fused kernel's phase is that of its last part."""
         op = self.slots[i].row.op
         return self.later.get(op.attrs.get("parts", (op,))[-1].name, FORWARD)
 

@@ -107,7 +107,7 @@ class Language:
 
     @staticmethod
     def _operators(phase: Phase) -> list[dict[str, Any]]:
-        """Of the first batch, machine and mode: the same op of all layers together."""
+        """The operators of the first batch, machine and mode, with the same op of all layers together."""
         names = ("name", "kind", "count", "seconds", "flops", "bytes", "regime")
         return [{name: getattr(place, name) for name in names} for place in places(next(iter(phase.predictions.values()))[0])]
 

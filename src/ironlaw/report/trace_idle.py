@@ -19,7 +19,7 @@ SENDS = ("sendrecv", "_send", "_recv")  # between two devices: who came last is 
 Span = tuple[float, float]
 WHERE = {
     "computing": "computing",
-    "communicating": "communication that nothing hides",
+    "communicating": "exposed communication",
     "other_rank": "waiting for another rank",
     "data": "idle: waiting for the next batch",
     "synchronising": "idle: the host had waited for the device",
@@ -138,7 +138,7 @@ def _inside(spans: Sequence[Span], start: float, end: float) -> float:
 
 
 def _merged(spans: Sequence[Span]) -> list[Span]:
-    """Those that touch as one, in order."""
+    """The stretches in order, with those that touch merged."""
     out: list[Span] = []
     for start, end in sorted(spans):
         if out and start <= out[-1][1]:

@@ -50,7 +50,7 @@ def read_machine(place: str | Path) -> TracedMachine:
 
 
 def store(traced: TracedMachine, force: bool) -> list[Path]:
-    """Its figures in place of those there are."""
+    """Stores the machine's figures in place of the old ones."""
     if local_machine.curves().exists() and not force:
         raise BadValue(
             "this machine was measured operator by operator, which says more than a trace; to replace it anyway, add --force,"

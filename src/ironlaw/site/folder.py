@@ -85,7 +85,7 @@ def _remove(out: Path, name: str) -> None:
 
 
 def _folders(name: str) -> list[PurePosixPath]:
-    """Those that a file of the site is in, the innermost first."""
+    """The folders that a file of the site is in, the innermost first."""
     return list(PurePosixPath(name).parents)[:-1]
 
 

@@ -103,7 +103,7 @@ def _check(client: Any, address: str) -> None:
 
 
 def worker_version() -> str:
-    """In a worker."""
+    """The version of ironlaw in a worker."""
     from ironlaw.version import __version__
 
     return __version__

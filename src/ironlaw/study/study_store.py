@@ -42,7 +42,7 @@ class Store:
         return sorted((self.folder / PARTS).glob("part-*.parquet"))
 
     def rows(self) -> dict[str, Row]:
-        """By key, each once."""
+        """The rows by key, each once."""
         for left in reversed(range(TRIES)):
             try:
                 return {row["key"]: row for path in self._files() for row in self._checked(path)}

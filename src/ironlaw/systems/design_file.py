@@ -19,7 +19,7 @@ Tables = Mapping[str, Any]
 class Design(Question):
     @classmethod
     def read(cls: type[D], design: str | Path | Tables) -> D:
-        """Of a TOML file, or of its tables."""
+        """Reads a TOML file, or its tables."""
         return cls(**cls.given(design if isinstance(design, Mapping) else read_toml(design, "a design", "docs/designs.md has examples")))
 
     @classmethod

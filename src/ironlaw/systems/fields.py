@@ -90,12 +90,12 @@ def times(factor: float) -> Callable[[float], float]:
 
 
 def hundredths(value: float) -> float:
-    """Of a dial in percent."""
+    """Reads a dial in percent."""
     return value / 100
 
 
 def thousandths(value: float) -> float:
-    """Of a dial in milliseconds."""
+    """Reads a dial in milliseconds."""
     return value / 1e3
 
 

@@ -82,7 +82,7 @@ class MeasuredOperators:
 
     @property
     def share(self) -> float:
-        """Of the model's predicted time."""
+        """Its share of the model's predicted time."""
         return sum(one.share for one, _ in self.timed)
 
     @property

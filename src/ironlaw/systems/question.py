@@ -53,7 +53,7 @@ def result(about: str, unit: str = "", better: str = "", column: str = "double")
 
 
 def results(question: type) -> tuple[Result, ...]:
-    """In the order in which they are declared."""
+    """The results, in the order in which they are declared."""
     return tuple(value.about for value in vars(question).values() if isinstance(value, ResultProperty))
 
 

@@ -48,7 +48,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Products:
-    """In what products of FP32 tensors are computed."""
+    """The precision in which products of FP32 tensors are computed."""
 
     strict_fp32: bool = switch(False, excludes="tf32", about="compute FP32 convolutions in FP32; PyTorch's default is TF32")
     tf32: bool = switch(

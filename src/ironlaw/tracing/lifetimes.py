@@ -31,7 +31,7 @@ class Lifetimes:
         self.last: dict[str, int] = {}  # first tensor of a storage -> the last op before it was freed
 
     def place(self, storage: Any) -> int:
-        """Its address, which is no other's from now on."""
+        """The storage's address, which no other storage has from now on."""
         place = int(storage._cdata)
         if place not in self.refs:
             self.refs[place] = StorageWeakRef(storage)

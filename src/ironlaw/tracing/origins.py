@@ -22,7 +22,7 @@ class Phases:
         self.steps = 0  # of optimisers that are running: one may call another
 
     def note(self) -> None:
-        """Of the op that is being written down."""
+        """The origin of the op that is being recorded."""
         import torch
 
         graded = torch._C._current_autograd_node() is not None  # type: ignore[attr-defined]

@@ -30,7 +30,7 @@ class Weight(NamedTuple):
 
 @lru_cache(maxsize=256)
 def taps(width: int, columns: int, seed: int) -> tuple[list[Tensor], list[Tensor]]:
-    """For each column the places that it takes, and their signs."""
+    """For each column, the elements that it reads and their signs."""
     source = torch.Generator().manual_seed(seed)
     places = [torch.randint(width, (columns,), generator=source) for _ in range(TAPS)]
     signs = [torch.randint(2, (columns,), generator=source) * 2.0 - 1.0 for _ in range(TAPS)]

@@ -105,7 +105,7 @@ class Recorder(TorchDispatchMode):
     # ---- tensors
 
     def place(self, tensor: Tensor) -> int:
-        """Its storage; a sparse tensor has several, and stands for itself."""
+        """A tensor's storage; a sparse tensor has several, and stands for itself."""
         if tensor.layout != torch.strided:
             self.kept.append(tensor)
             return -id(tensor)
@@ -122,7 +122,7 @@ class Recorder(TorchDispatchMode):
             self.lifetimes.made(self.place(tensor), tensor, name, "" if before == "activation" else there)
 
     def tensor(self, tensor: Tensor) -> types.Tensor:
-        """As the engine sees it."""
+        """The tensor as the engine sees it."""
         place = self.place(tensor)
         if place not in self.names:
             self.known(tensor, self.unique("constant"), "buffer")
@@ -253,7 +253,7 @@ class Recorder(TorchDispatchMode):
             self.write(draft.kind, label if i == 0 else f"{label}:{i}", draft.inputs, draft.outputs, attrs)
 
     def arguments(self, func: Any, schema_info: Schema, args: Any, kwargs: Any) -> dict[str, Any]:
-        """By name; what a call leaves out has its default."""
+        """The arguments by name; what a call leaves out has its default."""
         named = schema_info.defaults | dict(zip(schema_info.arguments, args, strict=False)) | kwargs
         if schema_info.name == "_grouped_mm" and named["self"].dtype != torch.bfloat16 and named["offs"] is not None:
             named["rows"] = value_requests.rows_of_groups(self, func, named["offs"])

@@ -84,7 +84,7 @@ def tensors_in(value: Any) -> list[Any]:
 
 
 def described(error: BaseException) -> str:
-    """Its kind and its message, where its own __str__ works."""
+    """An error's kind and its message, if its own __str__ works."""
     try:
         return f"{type(error).__name__}: {error}"
     except Exception:

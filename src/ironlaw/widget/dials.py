@@ -21,7 +21,7 @@ def choice(
 def select(
     name: str, label: str, options: Iterable[tuple[Any, str]], value: Any = None, disabled: Mapping[Any, str] | None = None, **more: Any
 ) -> Dial:
-    """The same as a menu."""
+    """A choice shown as a menu."""
     return _among("select", name, label, options, value, disabled or {}, more)
 
 

@@ -39,7 +39,7 @@ def hold(dial: str, axis: str = "x", *, per: float = 1.0, stops: Iterable[Sequen
 
 
 def holds(drag: Any) -> tuple[Hold, ...]:
-    """Those of a mark's `drag`: one, several or none."""
+    """The holds of a mark's `drag`: one, several or none."""
     return () if drag is None else (drag,) if isinstance(drag, dict) else tuple(drag)
 
 

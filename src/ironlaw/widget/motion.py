@@ -32,7 +32,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Of a film: something that takes from `start` to `end`."""
+    """Something in a film that lasts from `start` to `end`."""
 
     start: float
     end: float
@@ -45,7 +45,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Of a film: (time, y) pairs; `area` fills it down to that y."""
+    """A curve in a film, as (time, y) pairs; `area` fills it down to that y."""
 
     points: tuple[tuple[float, float], ...]
     colour: str
@@ -70,7 +70,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Of a stage: a box that is filled from its foot; (time, share) pairs."""
+    """A box in a stage that fills from its foot, as (time, share) pairs."""
 
     x0: float
     x1: float

@@ -144,7 +144,7 @@ class Piece:
         return self._view
 
     def change(self, spec: dict[str, Any], state: dict[str, Any]) -> None:
-        """Both at once, and one answer."""
+        """Sends both at once and gets one answer."""
         self._spec, self._state = spec, state
         self._tell("spec", spec)
         self._tell("state", state)

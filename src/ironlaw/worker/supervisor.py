@@ -113,7 +113,7 @@ def _stay(worker: int) -> int:
 
 
 def children() -> Iterator[int]:
-    """Of this process, those that it has adopted too."""
+    """The children of this process, including those it has adopted."""
     own = os.getpid()
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError, IndexError):

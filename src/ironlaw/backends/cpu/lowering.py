@@ -53,7 +53,7 @@ def _eager(op: Op) -> Lowering:
 
 
 def stream(op: Op) -> Sequence[Kernel]:
-    """Each tensor once."""
+    """Reads and writes each tensor once."""
     if op.attrs.get("strided"):
         return (Kernel("strided", op.work.bytes),)
     return (Kernel(op.kind, op.work.bytes),)

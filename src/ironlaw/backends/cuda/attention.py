@@ -63,7 +63,7 @@ def masked(q: Tensor, k: Tensor, data: Number, machine: Hardware) -> Kernel:
 
 
 def naive(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """Its parts, with the scores in memory."""
+    """The parts of attention, with the scores stored in memory."""
     q, k = op.inputs[0], op.inputs[1]
     scores = q.size / q.shape[-1] * k.shape[-2] * FORMATS[q.dtype]
     heads, each = q.shape[0] * q.shape[1], op.work.matmul_flops / 2

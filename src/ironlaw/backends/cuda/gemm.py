@@ -33,7 +33,7 @@ UNPROFILED = ("fp8", "int8")  # formats that no profile covers
 
 
 def gemm_curve(dtype: str, sizes: Sequence[Number]) -> str:
-    """By format and, in two-byte formats, by how the rows are aligned."""
+    """The curve's name, by format and, in two-byte formats, by the rows' alignment."""
     if dtype not in ("fp16", "bf16"):
         return f"gemm_{dtype}"
     if all(multiple(size, 8) for size in sizes):
@@ -42,7 +42,7 @@ def gemm_curve(dtype: str, sizes: Sequence[Number]) -> str:
 
 
 def bmm_curve(dtype: str, sizes: Sequence[Number]) -> str:
-    """By alignment in FP32 too, whose vectors hold four elements."""
+    """The curve's name, by alignment in FP32 too, because its vectors hold four elements."""
     if dtype == "fp32":
         return "bmm_fp32" if all(multiple(size, 4) for size in sizes) else "bmm_fp32_odd"
     return gemm_curve(dtype, sizes).replace("gemm", "bmm")
@@ -61,7 +61,7 @@ def occupied(m: Number, n: Number, k: Number, batch: Number, machine: Hardware) 
 
 
 def tiles_of(m: Number, n: Number) -> Number:
-    """Of the smallest side that a deep product is cut into."""
+    """The number of tiles at the smallest side that a deep product is cut into."""
     return ceil(m / SHARE_TILE) * ceil(n / SHARE_TILE)
 
 

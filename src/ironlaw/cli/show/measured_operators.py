@@ -64,7 +64,7 @@ def _percent(sd: float) -> str:
 
 
 def _matters(one: Operator, row: Row) -> float:
-    """By how much the model's time changes with it."""
+    """How much the model's time changes with this operator."""
     return one.share * abs(seconds_of(row) / one.seconds - 1.0)
 
 

@@ -47,7 +47,7 @@ def training_changes(program: Program, sources: Sources) -> Iterator[tuple[str, 
 
 
 def training_actions(prediction: Prediction, sources: Sources) -> list[Action]:
-    """Those that surely help, each on top of the ones before it."""
+    """The changes that are sure to help, each on top of the ones before it."""
     program, before = Program(prediction.plan, prediction.hardware), prediction
     actions: list[Action] = []
     taken: set[str] = set()

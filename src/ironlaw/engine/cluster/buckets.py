@@ -71,12 +71,12 @@ class Queue:
 
     @cached_property
     def last(self) -> float:
-        """Of the last one's, which holds what is left."""
+        """The time of the last bucket, which holds what is left."""
         return self.cost(self.gradients - (self.count - 1) * self.full)
 
     @property
     def seconds(self) -> float:
-        """On the wires, hidden or not."""
+        """Time on the wires, exposed or not."""
         return (self.count - 1) * self.each + self.last
 
     def ready(self, i: int) -> float:
@@ -109,5 +109,5 @@ class Queue:
 
 
 def best_bucket(gradients: float, backward: float, cost: Cost, sizes: Iterable[float]) -> float:
-    """Of these sizes the one that shows least; of equals the largest."""
+    """The size that leaves the least time exposed; of equals, the largest."""
     return min(sorted(sizes, reverse=True), key=lambda size: Queue(gradients, size, backward, cost).exposed)

@@ -53,7 +53,7 @@ def expert_parameters(shape: Shape, layout: Layout, stage: int) -> Number:
 
 
 def updated_parameters(shape: Shape, layout: Layout, stage: int) -> Number:
-    """Those whose optimiser state is on this device."""
+    """The number of parameters whose optimiser state is on this device."""
     experts = expert_parameters(shape, layout, stage)
     if not layout.zero:
         return stage_parameters(shape, layout, stage)

@@ -91,7 +91,7 @@ class Waiting:
 
     @property
     def share(self) -> float:
-        """Of the step that is communication."""
+        """The share of the step that is communication."""
         return self.communication / self.step
 
 

@@ -11,7 +11,7 @@ from ironlaw.engine.cluster.volumes import Call
 
 
 def call_seconds(box: Box, call: Call) -> float:
-    """Of all its times in a step."""
+    """The time of all of a collective's calls in a step."""
     return call.count * float(collective(box, call.kind, call.ranks, call.size, call.per_box))
 
 

@@ -67,7 +67,7 @@ def _row(stage: int, slots: list[Slot], longer: float, left_out: int, end: float
 
 
 def idle_share(rows: tuple[Stretch, ...]) -> float:
-    """Of all stages' time: the bubble."""
+    """The share of all stages' time that is idle, which is the bubble."""
     end = max(row.end for row in rows)
     stages = 1 + max(row.stage for row in rows)
     return sum(row.end - row.start for row in rows if row.kind == IDLE) / (end * stages)

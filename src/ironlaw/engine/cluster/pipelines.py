@@ -17,7 +17,7 @@ def bubble(stages: Number, micro_batches: Number, virtual: Number = 1) -> Number
 
 
 def bubble_overhead(stages: Number, micro_batches: Number, virtual: Number = 1) -> Number:
-    """The same over the time of the work: (p − 1) / (v·m)."""
+    """The bubble over the time of the work: (p − 1) / (v·m)."""
     return (stages - 1) / (virtual * micro_batches)
 
 

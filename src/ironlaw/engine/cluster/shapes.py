@@ -43,7 +43,7 @@ class Shape:
 
     @property
     def width(self) -> int:
-        """Of attention: heads × their size."""
+        """The width of attention: heads × head size."""
         return self.heads * self.head_dim
 
     @property
@@ -56,14 +56,14 @@ class Shape:
 
     @property
     def expert_weights(self) -> Number:
-        """Of one feed-forward."""
+        """The number of weights in one expert's feed-forward."""
         if self.blocks:
             return self.blocks.expert_weights / max(1, self.experts)
         return (3 if self.gated else 2) * self.hidden * self.ffn
 
     @property
     def shared_layer_parameters(self) -> Number:
-        """Of a layer, without its feed-forwards' matrices."""
+        """A layer's parameters without the matrices of its feed-forwards."""
         if self.blocks:
             return self.blocks.parameters - self.blocks.expert_weights
         router = self.hidden * self.experts
@@ -119,5 +119,5 @@ def mfu(shape: Shape, tokens: Number, seq: Number, seconds: Number, devices: Num
 
 
 def hfu(shape: Shape, tokens: Number, seq: Number, seconds: Number, devices: Number, peak: Number, recompute: str) -> Number:
-    """The same with what is computed twice."""
+    """Hardware FLOP utilisation: MFU plus what is computed twice."""
     return tokens * token_flops(shape, seq, recompute) / (seconds * devices * peak)

@@ -62,7 +62,7 @@ class Tree:
 
     @property
     def leaves(self) -> int:
-        """Of one plane."""
+        """The number of leaves in one plane."""
         return -(-self.per_plane // self.leaf)
 
     @property
@@ -72,7 +72,7 @@ class Tree:
 
     @property
     def pods(self) -> int:
-        """Of one plane; 1 where a pod holds all of it, or there are only two tiers."""
+        """The number of pods in one plane; 1 where a pod holds all of it, or there are only two tiers."""
         return -(-self.leaves // self.down[1]) if len(self.down) == 2 else 1
 
     def pod_links(self, pod: int) -> int:

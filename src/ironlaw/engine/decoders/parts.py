@@ -141,7 +141,7 @@ class Experts:
 
     @property
     def weights(self) -> int:
-        """Of the experts' matrices."""
+        """The number of weights in the experts' matrices."""
         return self.count * self.one
 
     @property

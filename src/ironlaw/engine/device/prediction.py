@@ -98,7 +98,7 @@ class OpRow:
         return " + ".join(dict.fromkeys(map(_known_by, parts)))
 
     def to_dict(self) -> dict[str, Any]:
-        """As a dictionary for JSON."""
+        """The prediction as a dictionary for JSON."""
         return op_dict(self)
 
     @property

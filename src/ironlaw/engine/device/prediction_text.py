@@ -111,7 +111,7 @@ def host_dict(p: Any) -> PredictionHost:
 
 
 def op_dict(row: Any) -> dict[str, Any]:
-    """As JSON takes it."""
+    """An operator's row as a dictionary for JSON."""
     names = ("name", "seconds", "data_s", "compute_s", "floor_s", "launch_s", "kernels", "term", "regime")
     out = {name: plain(getattr(row, name)) for name in names}
     out |= {"interval": ends(row.interval), "measured": row.place if row.cost.doubt else None}

@@ -23,7 +23,7 @@ class Line:
 
     @property
     def points(self) -> Any:
-        """As an array."""
+        """The points as an array."""
         scaled = self.base * self.slope
         return scaled + self.offset if self.offset else scaled
 

@@ -37,7 +37,7 @@ def surely_dominates(a: Candidate, b: Candidate, senses: Senses) -> bool:
 
 
 def pareto(candidates: Sequence[Candidate], senses: Senses) -> tuple[Candidate, ...]:
-    """Those that nothing dominates, in the order given. Equals stay both."""
+    """The points that nothing dominates, in the order given. Two equal points both stay."""
     check(candidates, senses)
     return tuple(one for one in candidates if not any(dominates(other, one, senses) for other in candidates))
 

@@ -38,12 +38,12 @@ class Table:
 
     @property
     def fpr(self) -> float:
-        """Of those who are not, the share that was flagged."""
+        """The false positive rate: the share flagged among those who are not true cases."""
         return _over(self.fp, self.fp + self.tn)
 
     @property
     def fnr(self) -> float:
-        """Of those who are, the share that was missed."""
+        """The false negative rate: the share missed among the true cases."""
         return _over(self.fn, self.tp + self.fn)
 
     @property
@@ -52,12 +52,12 @@ class Table:
 
     @property
     def ppv(self) -> float:
-        """Of those flagged, the share that is true."""
+        """The positive predictive value: the share of true cases among those flagged."""
         return _over(self.tp, self.tp + self.fp)
 
     @property
     def npv(self) -> float:
-        """Of those not flagged, the share that is not."""
+        """The negative predictive value: the share that are not true cases among those not flagged."""
         return _over(self.tn, self.fn + self.tn)
 
     @property

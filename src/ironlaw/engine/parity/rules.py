@@ -85,7 +85,7 @@ def _best(groups: tuple[Group, ...], rule: str, breakeven: float, tolerance: flo
 
 
 def _worth(group: Group, point: Point, breakeven: float) -> float:
-    """Of a group's decision, per head of the group."""
+    """The profit of a group's decision, per person in the group."""
     return (1.0 - breakeven) * group.base * point[1] - breakeven * (1.0 - group.base) * point[0]
 
 

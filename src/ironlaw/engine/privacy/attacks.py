@@ -36,7 +36,7 @@ def missed(false_alarms: float, epsilon: float, delta: float = 0.0) -> float:
 
 
 def gaussian_advantage(sigma: float) -> float:
-    """Of the best test against one release with noise σ: 2Φ(1/2σ) − 1."""
+    """The advantage of the best test against one release with noise σ: 2Φ(1/2σ) − 1."""
     return math.erf(1 / (2 * math.sqrt(2) * check_noise(sigma)))
 
 

@@ -23,7 +23,7 @@ class Parted:
         return sum(seconds for _, seconds in self.times)
 
     def share(self, faster: Collection[str]) -> float:
-        """Of the pass, before any change."""
+        """The share of the pass that these parts take, before any change."""
         return sum(seconds for part, seconds in self.times if part in faster) / self.seconds
 
     def after(self, faster: Collection[str], factor: float) -> list[float]:

@@ -46,7 +46,7 @@ class HedgedFleet(Law):
         return 0.0 if self.busy < 1 else 1.0
 
     def tail(self, t: float) -> float:
-        """Both are late, or the one that there is."""
+        """The chance that both copies are late, or the only one."""
         alone = self.calls(t)
         return alone if t < self.delay else alone * (1 - self.granted * (1 - self.calls(t - self.delay)))
 

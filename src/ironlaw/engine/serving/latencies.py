@@ -22,5 +22,5 @@ class Latencies:
         return len(self.seconds)
 
     def quantile(self, p: float) -> float:
-        """By nearest rank."""
+        """The quantile by nearest rank."""
         return float(ranked(self.ordered, p))

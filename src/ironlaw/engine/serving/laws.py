@@ -152,7 +152,7 @@ class Retried(Law):
         return self.late ** (self.retries + 1)
 
     def tail(self, t: float) -> float:
-        """Of all calls: those that fail are never answered."""
+        """The tail over all calls; those that fail are never answered."""
         late, tries = self.late, min(max(0, math.floor(t / self.timeout)), self.retries + 1)
         return late**tries * max(self.law.tail(t - tries * self.timeout), late) if tries <= self.retries else self.fails
 

@@ -38,7 +38,7 @@ class Stalls:
 
     @property
     def share(self) -> float:
-        """Of the time, how much the server stands still."""
+        """The share of the time in which the server stalls."""
         return self.length / self.period
 
     def begins(self, after: float) -> float:

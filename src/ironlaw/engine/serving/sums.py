@@ -175,7 +175,7 @@ class Distribution:
 
 @lru_cache(maxsize=64)
 def distribution(laws: tuple[Law, ...], horizon: float, steps: int = STEPS) -> Distribution:
-    """Of the sum of independent laws, up to the horizon."""
+    """The distribution of the sum of independent laws, up to the horizon."""
     product = [complex(1.0)] * (steps // 2 + 1)
     shift = 0.0
     for law, times in Counter(laws).items():

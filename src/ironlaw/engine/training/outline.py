@@ -40,7 +40,7 @@ class Outline:
 
 
 def outline(graph: Graph) -> Outline:
-    """Of a graph that ends in a loss."""
+    """The outline of a graph that ends in a loss."""
     home, trained, all_kept = homes(graph), trains(graph), kept(graph).tensors
     top = top_of(graph)
     sizes: dict[str, Number] = {name: t.bytes for name, t in graph.tensors.items()} | {t.name: t.bytes for t in all_kept}

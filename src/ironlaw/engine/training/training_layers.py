@@ -19,7 +19,7 @@ def layer_of(name: str) -> str:
 
 
 def layers(graph: Graph) -> tuple[str, ...]:
-    """In the order in which they run."""
+    """The layers, in the order in which they run."""
     if "layers" not in graph.plans:
         graph.plans["layers"] = tuple(dict.fromkeys(filter(None, (layer_of(op.name) for op in graph.ops))))
     names: tuple[str, ...] = graph.plans["layers"]

@@ -18,7 +18,7 @@ REACH = 2.5  # how far all steps together could go, in ε
 
 
 def loss_error(y: Array) -> Callable[[Array], Array]:
-    """Of the cross entropy: shares less one for the right class."""
+    """The gradient of the cross-entropy: the shares, less one for the right class."""
 
     def error(scores: Array) -> Array:
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -30,7 +30,7 @@ def loss_error(y: Array) -> Callable[[Array], Array]:
 
 
 def margin_error(y: Array) -> Callable[[Array], Array]:
-    """Of the best other class's score less the right one's."""
+    """The gradient of the margin: the best other class's score less the right one's."""
 
     def error(scores: Array) -> Array:
         rows, others = np.arange(len(y)), scores.copy()

@@ -66,7 +66,7 @@ def clipped_sum(inputs: Any, labels: Any, weights: Any, clip: Any) -> tuple[Any,
 
 
 def norms(inputs: Any, errors: Any) -> Any:
-    """Of each example's gradient, by design: |input| · |error|."""
+    """The norm of each example's gradient, by design: |input| · |error|."""
     return np.linalg.norm(inputs, axis=1)[:, None] * np.sqrt(np.square(errors).sum(axis=0))
 
 
@@ -80,7 +80,7 @@ def softmax(inputs: Any, weights: Any) -> Any:
 
 
 def hits(x: Any, y: Any, weights: Any) -> Any:
-    """Of each design: how many of the images it reads right."""
+    """How many of the images each design classifies correctly."""
     return (np.matmul(x, weights).argmax(axis=0) == y[:, None]).sum(axis=0)
 
 

@@ -36,7 +36,7 @@ def rows(bench: Bench) -> Iterator[Draft]:
 
 
 def _costs(bench: Bench, net: Any, x: Any, y: Any) -> Iterator[Draft]:
-    """A pass forward, and a step of attack: forward and back to the image."""
+    """Times a forward pass, and an attack step, which is forward and back to the image."""
     for name, label, call in (
         ("forward", "a pass forward", lambda: scores(net, x)), ("step", "a step of attack", lambda: gradient(net, x, y)),
     ):  # fmt: skip
@@ -60,7 +60,7 @@ def softmax(scores: Any) -> Any:
 
 
 def gradient(net: Any, x: Any, y: Any) -> Any:
-    """Of the loss, by the image; weights get none."""
+    """The gradient of the loss with respect to the image; weights get none."""
     import numpy as np
 
     active, values = [], x

@@ -189,7 +189,7 @@ class Pair(NamedTuple):
 
     @property
     def efficiency(self) -> float:
-        """Of the two: 1 where two take half the time."""
+        """The efficiency of two processes: 1 where two take half the time."""
         return self.alone / (2 * self.two)
 
 

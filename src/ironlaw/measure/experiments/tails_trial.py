@@ -61,7 +61,7 @@ def chains(seconds: Sequence[float]) -> list[float]:
 
 
 def shuffled(seconds: Sequence[float]) -> list[float]:
-    """The same calls in an order that knows nothing of when they ran."""
+    """The same calls in an order that does not depend on when they ran."""
     keys = uniform(SEED, len(seconds))
     return [seconds[i] for i in sorted(range(len(seconds)), key=keys.__getitem__)]
 

@@ -36,7 +36,7 @@ class Cache:
 
     @property
     def bytes(self) -> int:
-        """Of what is there."""
+        """The bytes of what the cache holds."""
         return int(self.held[:, :, :, : self.length].nbytes)
 
 
@@ -60,7 +60,7 @@ class TinyDecoder:
         self.count = Count()
 
     def logits(self, ids: list[int], cache: Cache | None = None) -> Any:
-        """Of the token after `ids`; with a cache, after those in it and `ids`."""
+        """The logits of the token after `ids`; with a cache, after the tokens in it and `ids`."""
         import numpy as np
 
         past = cache.length if cache else 0

@@ -72,7 +72,7 @@ class ModelCall:
 
 
 def modes(device: Device) -> tuple[str, ...]:
-    """Those that a model can be run in."""
+    """The modes that a model can be run in."""
     return tuple(mode for mode in MODES if mode not in REPLAYED or device.has_graphs)
 
 
@@ -144,7 +144,7 @@ def measure(
 
 
 def reason(error: Exception) -> str:
-    """The first line that says something."""
+    """The first line that is not empty."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
 

@@ -41,7 +41,7 @@ class Profile:
     slower: float  # times that the profiler slowed the call
 
     def listed(self) -> list[dict[str, Any]]:
-        """As evidence rows list them: what takes most first."""
+        """The operators as evidence rows list them, the longest first."""
         longest = sorted(self.seconds.items(), key=lambda item: -item[1][1])[:KEEP]
         return [{"name": name[:120], "count": round(count, 2), "seconds": rounded(s)} for name, (count, s) in longest]
 

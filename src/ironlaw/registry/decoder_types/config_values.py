@@ -29,7 +29,7 @@ NAMES = {
 
 @cache
 def defaults() -> dict[str, dict[str, Any]]:
-    """By model_type; `scripts/decoder_defaults.py` writes them."""
+    """Default values by model_type; `scripts/decoder_defaults.py` writes them."""
     read: dict[str, dict[str, Any]] = json.loads(DEFAULTS.read_text("utf-8"))
     return read
 

@@ -35,7 +35,7 @@ def key(p: Prediction) -> str:
 
 
 def phase(p: Prediction) -> str:
-    """Of a language model: prefill or decode."""
+    """A language model's phase: prefill or decode."""
     return str(p.graph.settings.get("phase", ""))
 
 

@@ -39,7 +39,7 @@ def outcomes_of(machine: Hardware, runs: Iterable[Run]) -> list[Outcome]:
 
 
 def with_first(now: Sequence[Outcome], stored: Iterable[Outcome], today: str) -> list[Outcome]:
-    """Those of now, and each as it was first: one that is new is its own first."""
+    """Today's outcomes, each beside its first; a new one is its own first."""
     first = {_key(one): one for one in stored if one.first}
     return [*(first.get(_key(one)) or replace(one, first=today) for one in now), *now]
 

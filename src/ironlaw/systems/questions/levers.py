@@ -86,7 +86,7 @@ class Levers(Design):
 
     @property
     def values(self) -> dict[str, float]:
-        """Of inputs and formulas."""
+        """The values of inputs and formulas."""
         return dict(self.answer["values"])
 
     def table(self) -> Table:

@@ -108,7 +108,7 @@ class Memory(Question):
 
     @property
     def fits(self) -> dict[str, bool]:
-        """By machine."""
+        """Whether the step fits on each machine."""
         return {one["hardware"]: bool(one["fits"]) for one in self.answer["machines"]}
 
     @property

@@ -87,7 +87,7 @@ class Serving(Question):
 
     @property
     def load(self) -> tuple[Request, ...]:
-        """Of a published trace, at its own rate or another; or of a law."""
+        """The requests: of a published trace, at its own rate or another, or drawn from a law."""
         if self.trace is not None:
             drawn = trace(self.trace).draw(self.requests, self.seed, self.rate)
         elif self.rate is None:

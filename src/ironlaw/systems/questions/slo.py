@@ -123,7 +123,7 @@ class Slo(Design):
 
     @property
     def latency_s(self) -> float:
-        """At the SLO's quantile."""
+        """The latency at the SLO's quantile."""
         return float(self.answer["latency_s"])
 
     def table(self) -> Table:

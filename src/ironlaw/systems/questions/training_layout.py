@@ -94,7 +94,7 @@ class TrainingLayout(Question):
     def bubble_s(self) -> float:
         return float(self.candidate.time.bubble)
 
-    @result("communication that nothing hides", "s", "low")
+    @result("exposed communication", "s", "low")
     def exchange_s(self) -> float:
         return float(sum(self.candidate.time.parts[name] for name in EXCHANGES))
 

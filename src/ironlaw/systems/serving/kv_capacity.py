@@ -20,7 +20,7 @@ def cache_shape(model: str, dtype: str = "bf16", heads: int = 0) -> CacheShape:
 
 
 def token_bytes(model: str, dtype: str = "bf16", heads: int = 0) -> float:
-    """Of keys and values of one token, on all devices together."""
+    """The bytes of one token's keys and values, on all devices together."""
     return cache_shape(model, dtype, heads).token_bytes
 
 

@@ -81,7 +81,7 @@ class ServedCase:
 
     @cached_property
     def outcome(self) -> Outcome:
-        """Of all replicas together, first tokens after the warm-up."""
+        """The outcome of all replicas together, with first tokens after the warm-up."""
         return _outcome(self)
 
     @property
@@ -91,7 +91,7 @@ class ServedCase:
 
     @property
     def device_seconds(self) -> float:
-        """Of all devices, for a million new tokens."""
+        """Device time over all devices, for a million new tokens."""
         return 1e6 * self.devices * self.replicas / self.tokens_per_s
 
     def backlog(self, at: float) -> int:

@@ -21,7 +21,7 @@ def forward(shape: Shape, block: Block, layout: Layout, seq: int, dtype: str = "
 
 
 def backward(shape: Shape, block: Block, layout: Layout, seq: int, dtype: str = "bf16") -> Graph:
-    """Its gradients: of every product's input and weight, and of attention."""
+    """A block's gradients: those of every product's input and weight, and of attention."""
     b, rows = Builder(shape.name, dtype), _rows(layout, seq)
     last = b.input("dy", rows, shape.hidden)
     for i, part in enumerate(reversed(sharded(block, layout.tensor, shape.name))):

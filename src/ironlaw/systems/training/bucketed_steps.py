@@ -69,7 +69,7 @@ class BucketedStep:
 
     @property
     def latency_share(self) -> float:
-        """Of the communication: what steps take beside bytes."""
+        """The share of communication that is latency rather than bytes."""
         queue, rest = self.queue, self.queue.gradients - (self.queue.count - 1) * self.queue.full
         each, last = (float(self.wires.terms(self.algorithm, self.layout.data, size).latency) for size in (queue.full, rest))
         return ((queue.count - 1) * each + last) / queue.seconds if queue.seconds else 0.0

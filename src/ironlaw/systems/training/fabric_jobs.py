@@ -30,7 +30,7 @@ RUN = "llama3_2024"  # whose devices' FLOP/s are taken, from the first row
 
 
 def device_flops() -> float:
-    """Of one device, in a step of the published run."""
+    """FLOP/s of one device, in a step of the published run."""
     return float(about(RUN)["row"][0]["device_flops"])
 
 

@@ -29,7 +29,7 @@ def tornado(design: Design) -> tuple[Bar, ...]:
 
 @lru_cache(maxsize=256)
 def best(design: Design, names: Iterable[str] = ASKED) -> str:
-    """Of these, the one of which a tenth more shortens the run most."""
+    """The input of which a tenth more shortens the run most."""
     return levers.best(lambda times: days(design, times), ONE, tuple(names), CHANGE)
 
 

@@ -99,7 +99,7 @@ def _serving() -> Callable[[Design], bool]:
 
 
 def _asks_more(design: Design, than: Design) -> bool:
-    """Of each replica, with steps of the same size."""
+    """Whether each replica asks for more, with steps of the same size."""
     alike = (design.budget, design.most) == (than.budget, than.most)
     return alike and design.replicas <= than.replicas and design.retries >= than.retries
 

@@ -153,7 +153,7 @@ class Absent:
                 return self.made(name, *args, **kwargs)
 
     def columns(self) -> tuple[str, ...]:
-        """Those that the script asks for by name."""
+        """The columns that the script asks for by name."""
         named = [name for name in dict.fromkeys(NAMED.findall(self.text)) if name not in NO_COLUMN]
         return (*named, *(column for column in ("text", "label") if column not in named))
 

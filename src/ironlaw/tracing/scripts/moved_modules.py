@@ -38,7 +38,7 @@ def _apply(self: nn.Module, fn: Callable[[Any], Any], recurse: bool = True) -> n
 
 
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
-    """Of a model, for an average of its weights, say."""
+    """Copies a model, for an average of its weights, say."""
     if id(self) not in memo:
         with torch.no_grad():
             other = self.detach().clone()

@@ -89,7 +89,7 @@ class Admission:
             self.pool.take(self.batch.needs_after(count - 1))
 
     def release(self, job: Job) -> None:
-        """It leaves, and its blocks are free."""
+        """Frees the blocks of a request that leaves."""
         self.active.remove(job)
         self._give_back(job)
 

@@ -48,7 +48,7 @@ class Batch:
         return turns * self.live + sum(self.needs[begin : begin + rest]) + sum(self.needs[: max(0, begin + rest - self.block)])
 
     def tokens(self, job: Job) -> int:
-        """Of a sequence, in the cache; where each tick adds one."""
+        """A sequence's tokens in the cache, where each tick adds one."""
         return job.done + self.ticks - job.joined
 
     def join(self, job: Job, ticks: int) -> None:

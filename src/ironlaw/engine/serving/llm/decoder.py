@@ -85,7 +85,7 @@ class Decoder:
 
     @property
     def block_matrices(self) -> int:
-        """Of the layers alone."""
+        """The layers' matrices alone."""
         return sum(map(matrices, self.blocks)) if self.blocks else self.matrices - (0 if self.tied else self.vocab * self.hidden)
 
     @property

@@ -37,7 +37,7 @@ class Journal:
         self.now = self.arrivals[self.next]
 
     def arrived(self) -> Iterator[tuple[int, Request]]:
-        """Those who came since the last time, by their place."""
+        """The requests that arrived since the last call, by their index."""
         while self.expects and self.arrivals[self.next] <= self.now:
             self.next += 1
             yield self.next - 1, self.requests[self.next - 1]
@@ -63,7 +63,7 @@ class Journal:
         self.stall, self.returned = 0.0, []
 
     def enter(self, job: Job) -> None:
-        """It was let in with the blocks that it holds now."""
+        """Notes that a request was admitted, with the blocks it holds now."""
         if job.place in self._open:
             self._open[job.place].end = job.stopped
         stay = Stay(job.place, self.now, job.held + job.shared, job.done + job.left)
@@ -74,7 +74,7 @@ class Journal:
         self._open[job.place].decode = self.now
 
     def empty(self, job: Job) -> None:
-        """Its blocks are free."""
+        """Notes that a request's blocks are free."""
         self._open.pop(job.place).end = self.now
 
     def first_token(self, job: Job) -> None:

@@ -98,13 +98,13 @@ class Outcome:
 
     @cached_property
     def _means(self) -> tuple[float, ...]:
-        """Of each request with two tokens or more, after the warm-up, sorted."""
+        """The mean gap of each request with two tokens or more, after the warm-up, sorted."""
         spans = tuple(zip(self.requests, self.first, self.leave, strict=True))[self.warm :]
         return tuple(sorted((leave - first) / (r.output - 1) for r, first, leave in spans if r.output > 1))
 
     @cached_property
     def _ranks(self) -> Ranks:
-        """Of the gaps."""
+        """The ranks of the gaps."""
         return Ranks(self.gaps)
 
     @cached_property

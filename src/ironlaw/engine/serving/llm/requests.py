@@ -50,7 +50,7 @@ class Spread:
 
     @property
     def sigma(self) -> float:
-        """Of the logarithm."""
+        """The standard deviation of the logarithm."""
         return math.sqrt(math.log1p(self.cv**2))
 
     def dealt(self, seed: int, n: int) -> tuple[int, ...]:
