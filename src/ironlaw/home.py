@@ -72,7 +72,7 @@ def _platform_folder() -> Path:
 
 
 def _former_folder() -> Path:
-    """As versions before platformdirs worked it out."""
+    """The folder as versions before platformdirs worked it out."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":

@@ -96,7 +96,7 @@ def _captured(p: Params) -> Op:
 
 
 def _frozen(value: Any) -> Any:
-    """As capture has it, before it was stored: a list was a tuple."""
+    """The value as capture had it before it was stored, when a list was a tuple."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 

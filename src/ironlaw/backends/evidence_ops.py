@@ -35,7 +35,7 @@ def _conv(p: Params) -> Op:
 
 
 def _flat(kind: str, inputs: int = 1) -> Callable[[Params], Op]:
-    """As many inputs of one size; where there is none to read, one number."""
+    """Makes an op with that many inputs of one size, or one number if there is none to read."""
 
     def make(p: Params) -> Op:
         shape = (p["numel"],) if "numel" in p else (p["rows"], p["cols"])

@@ -91,7 +91,7 @@ class Row:
         return cls(**values, extra=extra)
 
     def to_json(self) -> dict[str, Any]:
-        """As a file holds it: what was not measured is left out."""
+        """The row as a file holds it; what was not measured is left out."""
         data: dict[str, Any] = {}
         for name, default in _DEFAULTS.items():
             value = getattr(self, name)

@@ -86,7 +86,7 @@ def _place(family: Family, i: int) -> list[float]:
 
 
 def widening(family: Family) -> float:
-    """By how much the spread must grow for four rows in five, each left out, to fall inside."""
+    """How much the spread must grow for four rows in five, each left out, to fall inside."""
     shares: list[float] = []
     for i in range(0, len(family.places), max(1, len(family.places) // 200)):
         predicted = family.at(_place(family, i), without=i)

@@ -30,7 +30,7 @@ Factor = tuple[list[list[float]], list[float]]
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """By how much to multiply a curve's time, and how sure that is: `sd` is of the logarithm."""
+    """How much to multiply a curve's time by, and how sure that is: `sd` is of the logarithm."""
 
     factor: Number
     sd: Number

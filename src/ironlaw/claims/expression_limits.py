@@ -46,7 +46,7 @@ class Limits:
         self.until = clock() + MOST_S
 
     def names(self) -> dict[str, Any]:
-        """By the names that `expression_tree` writes."""
+        """The limits, by the names that `expression_tree` writes."""
         return {
             "_turn": self.turn, "_each": self.each, "_call": self.call, "_dot": dot,
             "_power": power, "_times": times, "_plus": plus, "_rest": rest,

@@ -17,7 +17,7 @@ from ironlaw.units import UNITS, joined, show, show_capacity, significant
 
 @dataclass(frozen=True, slots=True)
 class ShownFigure:
-    """As shown: `memory bandwidth`, `3.35 TB/s`, and where it comes from."""
+    """A figure as it is shown: `memory bandwidth`, `3.35 TB/s`, and where it comes from."""
 
     label: str
     value: str

@@ -30,7 +30,7 @@ ARITHMETIC = {"min", "max", "abs", "round", "sum", "len", "inf", "decay"}
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Of a figure that is read from a table: `kind` of COLUMNS, and where it stands."""
+    """The origin of a figure read from a table: its `kind` of COLUMNS, and its place."""
 
     kind: str
     source: str

@@ -46,7 +46,7 @@ def report(told: MeasureLoaderJson) -> None:
 
 
 def job(encoded: Json, send: Callable[[Json], None]) -> Json:
-    """In a process of its own: what the loader gives, read as a training loop would."""
+    """Runs in a process of its own and reads the loader as a training loop would."""
     from ironlaw.tracing.user_modules import names_of
 
     request: Any = decode(encoded)

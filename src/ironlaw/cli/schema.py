@@ -81,6 +81,6 @@ def _references(node: Any) -> set[str]:
 
 
 def _written(one: dict[str, Any]) -> str:
-    """As the field `schema` has it; a part of other schemas has none of its own."""
+    """The name in the field `schema`; a part of other schemas has none of its own."""
     name, _, version = one["$id"].removeprefix(URN).partition(":")
     return f"ironlaw-{name}/{version}" if "schema" in one.get("properties", {}) else f"({name})"

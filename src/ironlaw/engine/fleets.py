@@ -129,7 +129,7 @@ class Fleet:
         return self.servers * self.after.power * self.pue
 
     def loads(self, elasticity: float) -> tuple[float, ...]:
-        """Of each hour over an even one; idle servers are the room that moved work needs."""
+        """Each hour's load over an even one; idle servers are the room that moved work needs."""
         return energy.shifted(self.hourly, self.deferrable, max(1.0, 1 / self.utilisation(elasticity)))
 
     def intensity(self, elasticity: float) -> float:

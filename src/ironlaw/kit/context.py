@@ -55,7 +55,7 @@ class Context:
 
     @property
     def menu_label(self) -> str:
-        """In a list of devices: "Cloud: NVIDIA H100 SXM5", "This machine"."""
+        """The label in a list of devices: "Cloud: NVIDIA H100 SXM5", "This machine"."""
         return self.label if self.slug == LOCAL or self.regime == DATA else f"{self.regime_label}: {self.label}"
 
     @property

@@ -17,7 +17,7 @@ def fraction(top: str, bottom: str) -> str:
 
 
 def line(*parts: str) -> str:
-    """Its parts with a space between, but none before a comma or after an opening bracket."""
+    """The parts with spaces between them, but none before a comma or after an opening bracket."""
     text = ""
     for part in parts:
         text += part if not text or text.endswith("(") or part[:1] in (";", ":", ",", ")") else f" {part}"

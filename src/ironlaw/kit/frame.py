@@ -118,7 +118,7 @@ def receipt(lab: Lab, fields: Mapping[str, Any]) -> saves.Receipt:
 
 
 def _task(text: str) -> str:
-    """As the receipt has it, beside the words “Your task”."""
+    """The task as the receipt shows it, beside the words “Your task”."""
     own = text.strip().removeprefix("Your task: ")
     return own[:1].upper() + own[1:]
 

@@ -88,7 +88,7 @@ class Aim:
         goal = self.goal
 
         def rank(values: Values) -> int:
-            """By the short cut of a dial that moves, and what that lets pass once more in full."""
+            """The rank by the short cut of a moving dial; what passes that is ranked again in full."""
             quick = goal.rank(self.lab, {**values, "moving": True})
             return quick if quick < len(goal.limits) else goal.rank(self.lab, values)
 

@@ -37,7 +37,7 @@ FIXED = "<span hidden data-fixed></span>"  # the head of an instrument that the 
 
 
 def message(lab: Lab, act: str, slots: Slots | None = None, task: Slots | None = None) -> Any:
-    """Its last line is the act's task, where it sets one."""
+    """The message, whose last line is the act's task if it sets one."""
     name = f"{act}.message"
     title = f'<h2 class="il-act-title">{prose.inline(lab.words[f"{act}.title"])}</h2>{step.unfold(f"{step.DONE}Done. Show it again")}'
     text: str = lab.words.fill_all([name], slots or {})[name]

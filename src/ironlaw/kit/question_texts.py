@@ -39,7 +39,7 @@ def plain(markdown: str, premises: Mapping[str, str] | None = None) -> str:
 
 
 def text_of(question: question_sheet.Question, text: lab_words.Words) -> str:
-    """As it was asked; with figures that only the lab fills in, as its words ask it in short."""
+    """The question as it was asked, or its short form if only the lab can fill in the figures."""
     names = (f"{question.name}.question", f"{question.name}.ask")
     whole = plain(next((text.sections[name] for name in names if name in text.sections), ""), text.premises)
     return text.sections.get(f"{question.name}.in_short", whole) if BLANK in Asked(whole).line else whole

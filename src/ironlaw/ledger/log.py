@@ -71,7 +71,7 @@ def _committed(content: bytes) -> list[Page]:
 
 
 def _pages(content: bytes) -> Iterator[Page]:
-    """Those with the log's own salts; behind them lie pages of an earlier round."""
+    """The pages with the log's own salts; those behind them are from an earlier round."""
     if len(content) < HEADER + FRAME:
         return
     magic, _, size, _ = struct.unpack(">4I", content[:16])

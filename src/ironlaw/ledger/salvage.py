@@ -1,4 +1,4 @@
-"""Of rows that may be damaged, the events that are as they were written."""
+"""The events that are as they were written, out of rows that may be damaged."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ them. A row is one measured operator or model. *Mean*: of the errors without the
 
 
 def tables(history: Mapping[str, Any]) -> str:
-    """In Markdown, for the end of docs/accuracy.md."""
+    """The tables in Markdown, for the end of docs/accuracy.md."""
     parts = [INTRO]
     for machine, kinds in history["machines"].items():
         parts.append(f"### {hardware(machine).name}\n\n| kind | rows | mean | bias | worst |\n|---|--:|--:|--:|--:|")

@@ -64,7 +64,7 @@ class Timing:
         return cls(median(ordered), quantile(ordered, 0.1), quantile(ordered, 0.9), ordered[0], len(ordered), batch)
 
     def row(self) -> dict[str, Any]:
-        """As an evidence row has it: the median in `wall_s`, the quantiles beside it."""
+        """The timing as an evidence row holds it: the median in `wall_s`, the quantiles beside it."""
         times = {"wall_s": self.median, "low_s": self.low, "high_s": self.high, "best_s": self.best}
         return {name: rounded(value) for name, value in times.items()} | {"samples": self.count}
 

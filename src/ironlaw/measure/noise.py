@@ -63,7 +63,7 @@ class Noise:
         return bool(self.reasons)
 
     def as_json(self) -> dict[str, Any]:
-        """As the evidence keeps it."""
+        """The noise as the evidence stores it."""
         figures = {name: round(value, 4) for name, value in asdict(self).items() if value is not None}
         return figures | {"noisy": self.noisy, "reasons": list(self.reasons)}
 

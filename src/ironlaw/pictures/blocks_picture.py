@@ -75,7 +75,7 @@ def blocks(
 
 
 def merged(pieces: Sequence[Piece], of: str = "request") -> list[Piece]:
-    """As they are, or neighbours of the many put together where they are too many to see."""
+    """The blocks as they are, or with neighbours put together if there are too many to see."""
     many = [p for p in pieces if p.place >= 0]
     if len(many) <= MOST:
         return list(pieces)

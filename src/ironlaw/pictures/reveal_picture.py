@@ -27,7 +27,7 @@ class Distance:
 
     @property
     def factor(self) -> float:
-        """At least 1."""
+        """How many times too large or too small, so at least 1."""
         return max(self.predicted / self.true, self.true / self.predicted)
 
     @property

@@ -33,7 +33,7 @@ class Spot:
 
     @cached_property
     def figures(self) -> dict[str, str]:
-        """In words, for the hover box and the table."""
+        """The figures in words, for the hover box and the table."""
         row = self.row
         return {
             "does": format_quantity(float(row.work.flops), operation(row.op.dtype)),

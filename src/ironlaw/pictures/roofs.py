@@ -228,7 +228,7 @@ def _lines(rooflines: Sequence[Roof], left: float, right: float) -> list[Mark]:
 
 
 def _ceiling(roof: Roof, level: Sequence[str], several: bool, peak: str) -> str:
-    """Its words: machines whose ceilings are one line share them, and stand at the first."""
+    """The words of a ceiling; machines whose ceilings are one line share them, at the first one's place."""
     words = f"{', '.join(level)}: {peak}" if several else peak
     return words if roof.label == level[0] else ""
 

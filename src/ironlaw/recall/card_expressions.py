@@ -49,7 +49,7 @@ def normalise(shape: tuple[float, ...], dtype: str = "fp16") -> Graph:
 
 
 def traffic_cut(kinds: Sequence[str], shape: tuple[float, float]) -> float:
-    """By what factor fusing a chain cuts the bytes that it moves."""
+    """The factor by which fusing a chain cuts the bytes that it moves."""
     graph = compose(kinds, shape)
     return float(graph.bytes / fuse(graph).graph.bytes)
 

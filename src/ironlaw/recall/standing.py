@@ -39,7 +39,7 @@ class Standing:
         return sum(one.correct for one in self.counted)
 
     def share(self, chance: float) -> float:
-        """Of right ones; `chance`: of somebody who chooses blindly, where there is no prediction."""
+        """The share of right answers; `chance`: that of somebody who chooses blindly, if there is no prediction."""
         return self.right / len(self.counted) if self.counted else chance
 
 

@@ -20,7 +20,7 @@ def is_hub_id(name: str) -> bool:
 
 
 def hub_folder() -> Path:
-    """As huggingface_hub finds it."""
+    """The folder as huggingface_hub finds it."""
     if cache := os.environ.get("HF_HUB_CACHE"):
         return Path(cache)
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface"
@@ -49,7 +49,7 @@ def config_file(place: Path) -> Path:
 
 
 def config_of(place: Path) -> tuple[Path, Mapping[str, Any]]:
-    """Its file, and what is in it."""
+    """A folder's config file, and what is in it."""
     file = config_file(place)
     try:
         config = json.loads(file.read_text("utf-8"))

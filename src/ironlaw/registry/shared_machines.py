@@ -73,7 +73,7 @@ def exported() -> str:
 
 
 def _evidence() -> list[Path]:
-    """Those files that a machine is predicted by, and not its models'. What is damaged says so."""
+    """The evidence that a machine is predicted by, without its models'. A damaged file is named."""
     folder = local_machine.evidence_folder()
     there = [path for name in (local_machine.MACHINE, local_machine.OPERATORS) if (path := folder / name).exists()]
     for path in there:

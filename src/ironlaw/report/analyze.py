@@ -212,7 +212,7 @@ class Analyze(Question):
         return lengths | ({"decode": self.context or self.prefill or CONTEXT} if self.decode else {})
 
     def analysis(self) -> Analysis:
-        """Of the target: built from the registry, or captured in a process of its own."""
+        """The analysis of the target: built from the registry, or captured in a process of its own."""
         known_prices(self.on, self.price or {})
         profile = self._profile()  # these first: a bad file is reported before a large model is captured
         lengths = self.phases

@@ -72,7 +72,7 @@ def _on_device(database: sqlite3.Connection, tables: set[str]) -> Iterator[dict[
 
 
 def _device(database: sqlite3.Connection, tables: set[str]) -> str:
-    """Its first kernel's, where several are listed."""
+    """The first kernel's device, where several are listed."""
     if GPU not in tables:
         return ""
     used = database.execute(f"SELECT deviceId FROM {KERNEL} LIMIT 1").fetchone()

@@ -91,7 +91,7 @@ class Predictions(Question):
 
     @cached_property
     def graphs(self) -> dict[int | None, Graph]:
-        """At each batch; `rows` are those of the first."""
+        """The graphs at each batch; `rows` are those of the first."""
         chosen = settings(self)
         graphs = by_batch({"batch": LADDER} | chosen if self.latency is not None else chosen, model(self.workload))
         return {n: last_logits(each) for n, each in graphs.items()} if self.prefill is not None else graphs

@@ -35,7 +35,7 @@ class Proxy:
 
 
 class ProxyGuard:
-    """In place of the door and its guard."""
+    """The guard behind a proxy, in place of the door and its own guard."""
 
     def __init__(self, app: Any, secret: str) -> None:
         if len(secret) < 32:

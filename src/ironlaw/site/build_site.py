@@ -95,7 +95,7 @@ def _script(name: str) -> str:
 
 
 def _service_worker(content: dict[str, bytes]) -> str:
-    """Its list names a page by its folder, as people ask for it."""
+    """The service worker, whose list names a page by its folder, as browsers ask for it."""
     names = sorted(f"./{name.removesuffix('index.html')}" for name in content if name not in (NO_JEKYLL, NOT_FOUND))
     script = _script("sw")
     parts = [script.encode(), *(name.encode() + content[name] for name in sorted(content))]

@@ -85,7 +85,7 @@ TYPES: Mapping[str, Read] = {"int64": round, "double": float, "bool": bool, "str
 
 
 def times(factor: float) -> Callable[[float], float]:
-    """Of a dial in another unit: `means=times(60)` for minutes in a field of seconds."""
+    """Reads a dial in another unit: `means=times(60)` for minutes in a field of seconds."""
     return lambda value: factor * value
 
 

@@ -33,7 +33,7 @@ class Operator:
 
 
 def operators(graph: Graph, calls: Sequence[Any], machine: Hardware) -> list[Operator]:
-    """Those that take time. `calls`: what each op of the graph was captured from."""
+    """The operators that take time. `calls`: what each op of the graph was captured from."""
     library, found = require(machine.backend), dict[str, Operator]()
     predicted = predict(graph, machine, Plan())
     whole = sum(float(row.seconds) for row in predicted.ops) or 1.0

@@ -204,7 +204,7 @@ def lstm(call: Call) -> list[OpDraft]:
 
 @rule("recurrent")
 def recurrent(call: Call) -> OpDraft:
-    """As cuDNN runs it: `tracing.recurrent` records these."""
+    """A recurrent layer as cuDNN runs it; `tracing.recurrent` records these."""
     a = call.arguments
     attrs = {name: a[name] for name in ("cell", "hidden", "layers", "directions")}
     return OpDraft("recurrent", call.inputs, call.outputs, attrs)

@@ -61,6 +61,6 @@ def name_of(func: Any) -> str:
 
 @contextmanager
 def as_plain() -> Iterator[None]:
-    """As if outside of every mode: no fakes, no recorder, no autocast, no gradients."""
+    """Leaves every mode: no fakes, no recorder, no autocast, no gradients."""
     with _disable_current_modes(), torch._C.DisableTorchFunction(), torch._C._DisableAutocast(), torch.no_grad():
         yield

@@ -115,7 +115,7 @@ class Recorder(TorchDispatchMode):
         self.names[self.place(tensor)] = (name, role)
 
     def made(self, tensor: Tensor, name: str, role: str = "activation") -> None:
-        """By an op that is written down; in place where something was there before the call."""
+        """Notes a tensor that a recorded op made; in place if something was there before the call."""
         there, before = self.names.get(self.place(tensor), ("", "activation"))
         self.known(tensor, name, role)
         if role == "activation" and tensor.layout == torch.strided:

@@ -122,7 +122,7 @@ def children() -> Iterator[int]:
 
 
 def _die_of(number: int) -> None:
-    """As the worker did, so that the parent can say so; without a second core file."""
+    """Ends the way the worker did, so that the parent can say so, without a second core file."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

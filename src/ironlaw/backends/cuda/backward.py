@@ -173,7 +173,7 @@ def batch_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
 
 
 def conv_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
-    """By the names of its kernels; a format outside the two-byte ones has curves of its own."""
+    """The samples by the names of its kernels; a format outside the two-byte ones has curves of its own."""
     op = OPS[row.op](row.params)
     fmt = "" if op.dtype in ("fp16", "bf16") else f"_{op.dtype}"
     curves = {word: curve + (fmt if curve.startswith("conv_") else "") for word, curve in CONVOLUTION.items()}

@@ -117,7 +117,7 @@ def _first_layer(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
 
 
 def conv2d_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """In NHWC throughout, but for the weight; a bias is added by whatever reads the result."""
+    """Runs in NHWC throughout, except for the weight; a bias is added by whatever reads the result."""
     if op.attrs.get("dims") == 1 or op.attrs.get("layout") == "nchw":  # a line has no layout to choose
         return tuple(kernel for kernel in conv2d(op, machine) if kernel.curve != "broadcast")
     main = _channels_last(op)

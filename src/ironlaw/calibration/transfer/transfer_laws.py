@@ -55,7 +55,7 @@ class Laws:
         return stream_constants(self.constants["stream"])
 
     def sd(self, family: str, chip: Chip) -> float:
-        """Of log(measured / predicted), as machines like this one came out when they were left out."""
+        """The sd of log(measured / predicted) for machines like this one when they were left out."""
         judged = self.seen_groups[family] if helps(family, chip) else self.groups[family]
         own = judged.get(group(chip)) or UNLIKE * judged.get(chip.maker, judged[MOST])
         if chip.maker != MOST:  # too few machines of its make to be judged by them alone

@@ -32,7 +32,7 @@ def _finished(figures: ClassFigures) -> str:
 
 
 def _agenda(figures: ClassFigures) -> str:
-    """At most two sentences, each from the figures below."""
+    """The agenda: at most two sentences, each from the figures below."""
     lines = []
     asked = [one for one in figures.items if one.n >= enough(figures)]
     if asked:

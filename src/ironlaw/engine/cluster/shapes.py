@@ -82,7 +82,7 @@ class Shape:
 
     @property
     def head_parameters(self) -> int:
-        """Of the head and the norm before it; the matrix is the embedding's where they are tied."""
+        """The parameters of the head and the norm before it; the matrix is the embedding's where they are tied."""
         if self.blocks:
             return self.outside + (0 if self.tied else self.vocab * self.hidden)
         return (0 if self.tied else self.vocab * self.hidden) + (1 if self.gated else 2) * self.hidden

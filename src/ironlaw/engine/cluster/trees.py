@@ -89,7 +89,7 @@ class Tree:
 
     @property
     def ports(self) -> int:
-        """Of switches, in use: one for each host, two for each link between switches."""
+        """Switch ports in use: one for each host, two for each link between switches."""
         return self.hosts + 2 * sum(self.links)
 
     @property

@@ -43,7 +43,7 @@ def pareto(candidates: Sequence[Candidate], senses: Senses) -> tuple[Candidate, 
 
 
 def dominators(one: Candidate, candidates: Sequence[Candidate], senses: Senses) -> tuple[Candidate, ...]:
-    """Those on the front that dominate this one; none where it is on the front itself."""
+    """The points on the front that dominate this one; none if it is on the front itself."""
     return tuple(other for other in pareto(candidates, senses) if dominates(other, one, senses))
 
 
@@ -57,7 +57,7 @@ def check(candidates: Sequence[Candidate], senses: Senses) -> None:
 
 
 def _gain(a: Candidate, b: Candidate, name: str, sense: str) -> float:
-    """By how much a is better than b. Two that are both infinite are equal."""
+    """How much better a is than b. Two that are both infinite are equal."""
     x, y = a.figures[name], b.figures[name]
     if x == y:
         return 0.0

@@ -99,7 +99,7 @@ class Dialled:
 
     @property
     def levers(self) -> dict[str, Any]:
-        """Of a model that has none, as if there were no dial."""
+        """The levers; for a model that has none, as if there were no dial."""
         return {
             "loss_chunks": self.chunks if has_head(self.model) else 1,
             "attention": self.attention if has_attention(self.model) else "fused",
@@ -123,7 +123,7 @@ def plain(op: str) -> str:
 
 
 def passing(phase: str) -> str:
-    """In a sentence: `backward pass`, `update`."""
+    """The phase as a sentence names it: `backward pass`, `update`."""
     name = PHASES[phase]
     return name if name == "update" else f"{name} pass"
 

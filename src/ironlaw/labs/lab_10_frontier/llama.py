@@ -41,7 +41,7 @@ def bits(row: str) -> float:
 
 
 def perplexity(row: str) -> tuple[float, float, float]:
-    """As measured, and its 95% interval."""
+    """The perplexity as measured, and its 95% interval."""
     value, error = float(rows()[row]["ppl"]), float(rows()[row]["ppl_error"])
     return value, value - Z * error, value + Z * error
 

@@ -60,7 +60,7 @@ class Setting:
 
     @property
     def bytes(self) -> float:
-        """Of the file: weights as they are stored, scales, biases in FP32."""
+        """The bytes of the file: weights as they are stored, scales, biases in FP32."""
         return _file_bytes(self)
 
     def _layer(self, inputs: int, outputs: int) -> float:

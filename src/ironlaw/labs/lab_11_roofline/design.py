@@ -34,7 +34,7 @@ def design(lab: kit.Lab) -> dict[str, Any]:
 
 
 def _unit(one: Mapping[str, Any]) -> str:
-    """Of the intensity: the operation ends in its number format."""
+    """The unit of the intensity, whose operation ends in its number format."""
     return intensity_unit(str(one["operation"]).rpartition(" ")[2])
 
 

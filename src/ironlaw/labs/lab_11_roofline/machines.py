@@ -33,7 +33,7 @@ def short(slug: str) -> str:
 
 
 def named(slug: str) -> str:
-    """In a sentence: "the H100", "this machine"."""
+    """The machine as a sentence names it: "the H100", "this machine"."""
     return short(slug) if slug == LOCAL else f"the {short(slug)}"
 
 

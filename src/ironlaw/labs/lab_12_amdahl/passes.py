@@ -73,7 +73,7 @@ class Pass:
         return Parted(tuple((part.id, part.seconds) for part in self.parts), self.lanes, (HOST, self.queued))
 
     def share(self, target: str) -> float:
-        """Of the pass as measured."""
+        """The share of the pass as measured."""
         return self._parted.share(self.targets()[target])
 
     def after(self, target: str, factor: float) -> list[float]:
@@ -132,7 +132,7 @@ def _queued(row: Row, smallest: Row) -> float:
 
 
 def _kernels(row: Row) -> tuple[Part, ...]:
-    """By kind; what the list leaves out is among the others."""
+    """The kernels by kind; what the list leaves out is among the others."""
     seconds = dict.fromkeys(KINDS, 0.0)
     for kernel in row.kernel_times:
         seconds[kind_of(kernel.name)] += kernel.seconds

@@ -77,7 +77,7 @@ def names(slug: str) -> list[str]:
 
 
 def source(slug: str) -> str:
-    """As it goes on after "the data are"."""
+    """The source, as it goes on after "the data are"."""
     return "made up" if slug == MADE_UP else f"from {published('compas' if slug == COMPAS else 'credit_scores').citation}"
 
 

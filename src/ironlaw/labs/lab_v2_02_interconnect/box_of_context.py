@@ -36,5 +36,5 @@ def own_box(lab: kit.Lab) -> Box | None:
 
 
 def most_ranks(box: Box) -> int:
-    """Of one ring: two boxes where they have ports, else one."""
+    """The most ranks of one ring: two boxes if they have ports, else one."""
     return box.devices * (2 if box.nic else 1)

@@ -75,7 +75,7 @@ def offers(lab: kit.Lab) -> list[kit.Offer]:
 
 
 def bridge_rate() -> float:
-    """Of a DGX H100's GPU to its host."""
+    """The rate from a DGX H100's GPU to its host."""
     bridge = box(BOX).bridge
     assert bridge is not None
     return bridge.achieved

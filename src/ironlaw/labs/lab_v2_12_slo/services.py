@@ -26,7 +26,7 @@ class Story:
 
 
 def leaf_p99() -> float:
-    """Of one leaf of the tree that Dean and Barroso measured."""
+    """The P99 of one leaf of the tree that Dean and Barroso measured."""
     return published("tail_at_scale").value("latency", case="one leaf", percentile=99.0)
 
 

@@ -60,7 +60,7 @@ class Model:
 
     @property
     def graph(self) -> str:
-        """Of ours; empty where no graph stands for the network."""
+        """The name of our graph; empty where none stands for the network."""
         return GRAPHS.get(self.architecture, ("", ""))[0]
 
     @property
@@ -99,7 +99,7 @@ def model(data: str, slug: str) -> Model:
 
 
 def count(data: str, column: str) -> int:
-    """Of the whole table, from which the rows were taken."""
+    """The number of models in the whole table, from which the rows were taken."""
     return int(published(COUNTS).value(column, dataset=data))
 
 

@@ -46,7 +46,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Record:
-    """Of the volumes asked for."""
+    """The record of the volumes asked for."""
 
     standing: Standing
     answered: tuple[Answered, ...]

@@ -64,7 +64,7 @@ def grade(mastery: float | None) -> str:
 
 
 def about(concept: Concept, state: State) -> dict[str, Any]:
-    """Its definition, where it is learned, its neighbours and its cards with their record."""
+    """A concept's definition, where it is learned, its neighbours, and its cards with their record."""
     graph = concept_map()
     neighbours = [(edge.source, edge.target, edge.says) for edge in graph.edges if concept.id in (edge.source, edge.target)]
     edges = [

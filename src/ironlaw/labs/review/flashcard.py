@@ -159,7 +159,7 @@ class ReviewDesk:
         return [due for due in self.session.queue() if due.template.id not in answered]
 
     def _count(self, waiting: list[Due]) -> None:
-        """It never rises while one goes on: what falls due meanwhile does not lengthen a sitting."""
+        """The number of cards left, which never rises during a session: what falls due meanwhile waits."""
         self.remaining = int(min(self.most, len({card.template.id for card in waiting} | set(self.requests))))
         self.most = self.remaining
 

@@ -68,7 +68,7 @@ class Review:
 
     @property
     def state(self) -> sessions.State:
-        """As of the last change; read from the ledger again after each."""
+        """The state as of the last change; read from the ledger again after each."""
         if self._state is None:
             self._state = sessions.state(self.ledger, self.clock())
         return self._state

@@ -14,7 +14,7 @@ from ironlaw.registry.trained_nets import trained
 
 @dataclass(frozen=True)
 class Damage:
-    """Of a net against the one it was made from. KL in nats, a mean over the images."""
+    """A net's damage compared with the one it was made from. KL in nats, a mean over the images."""
 
     accuracy: Share
     kl: float

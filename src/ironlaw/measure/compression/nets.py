@@ -72,7 +72,7 @@ def load(name: str) -> Net:
 
 
 def logits(net: Net, x: Array) -> Array:
-    """In FP64, so that what is seen is the weights' doing. Inside, channels come last."""
+    """The logits in FP64, so that any difference comes from the weights. Inside, channels come last."""
     x = x.astype(np.float64)
     for i, layer in enumerate(net.layers):
         weight, bias = layer.weight.astype(np.float64), layer.bias.astype(np.float64)

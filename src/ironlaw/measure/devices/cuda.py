@@ -63,7 +63,7 @@ class Cuda(TorchDevice):
         return f"{self.NAME}:{self.index}"
 
     def which(self) -> str:
-        """As nvidia-smi takes it, which numbers GPUs in an order of its own."""
+        """The GPU as nvidia-smi names it, which has a numbering of its own."""
         known = getattr(self.properties(), "uuid", None)
         return f"GPU-{known}" if known else str(self.index)
 

@@ -49,7 +49,7 @@ class TorchDevice(Device):
         """The device in words."""
 
     def address(self) -> str:
-        """As another process would name it to PyTorch."""
+        """The device as another process would name it to PyTorch."""
         return self.NAME
 
     def threads(self) -> int:

@@ -55,7 +55,7 @@ class Rank:
         self.carried: list[int] = []  # bytes of each step, the busier way
 
     def all_reduce(self, schedule: Schedule, buffer: Any, pace: Pace | None = None) -> None:
-        """In place; the buffer is as long as a multiple of the schedule's parts."""
+        """All-reduces in place; the buffer is as long as a multiple of the schedule's parts."""
         import numpy as np
 
         parts = np.split(buffer, schedule.parts)

@@ -125,7 +125,7 @@ def store(file: int, message: memoryview) -> None:
 
 
 def sizes(way: str) -> tuple[int, ...]:
-    """Of the messages of a step; a small one is in the cache, whatever it is copied in."""
+    """The sizes of the messages of a step; a small one is in the cache wherever it is copied."""
     return (STEPS[way][1],) if way == MEMORY else (SMALL, STEPS[way][1])
 
 

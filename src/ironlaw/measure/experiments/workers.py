@@ -46,7 +46,7 @@ def work(packed: bytes, items: int) -> int:
 
 
 def shares(items: int, workers: int) -> list[int]:
-    """As even as it gets; a worker may be left without."""
+    """The shares, as even as possible; a worker may be left without one."""
     return [items // workers + (index < items % workers) for index in range(workers)]
 
 

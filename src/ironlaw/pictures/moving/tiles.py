@@ -121,7 +121,7 @@ def _stills(ends: Sequence[float], columns: int) -> tuple[float, ...]:
 
 
 def _path(places: Sequence[tuple[float, float]], begins: Sequence[float], ends: Sequence[float]) -> tuple[tuple[float, float, float], ...]:
-    """At each place from the beginning of its tile until shortly before the next."""
+    """The path, at each place from the beginning of its tile until shortly before the next."""
     points = []
     for (x, y), start, stop in zip(places, begins, ends, strict=True):
         points += [(start, x, y), (stop - MOVES * (stop - start), x, y)]

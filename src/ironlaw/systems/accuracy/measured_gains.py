@@ -147,7 +147,7 @@ def _plain(row: Row) -> bool:
 
 
 def measured_gains(slug: str, timings: Sequence[str] = TIMINGS) -> list[list[MeasuredGain]]:
-    """Of a machine's evidence, by the run that is changed; of runs that were timed so."""
+    """The gains in a machine's evidence, by the run that is changed, for runs that were timed that way."""
     return list(pairs(evidence_runs(slug, timings), hardware(slug)))
 
 

@@ -101,7 +101,7 @@ def judged(fitted: Calibration, outcomes: Sequence[Outcome]) -> Calibration:
 
 
 def _judges_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Those that were run unseen; all, where those are too few; none, where all are."""
+    """The outcomes that were run unseen; all outcomes if those are too few; none if all were."""
     for judges in ([o for o in outcomes if o.run], list(outcomes)):
         if sum(not o.first for o in judges) >= ENOUGH:
             return judges

@@ -53,7 +53,7 @@ class Replay:
 
 
 def replays(overhead: float = 0.0, begin: str = "") -> list[Replay]:
-    """Of the runs whose names begin so; `overhead`: seconds that an engine adds to each step."""
+    """Replays of the runs whose names begin with this; `overhead`: seconds that an engine adds to each step."""
     return [_replay(row, overhead) for row in published("serving_runs").rows if str(row["run"]).startswith(begin)]
 
 

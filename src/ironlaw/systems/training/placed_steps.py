@@ -35,7 +35,7 @@ class PlacedStep:
 
     @property
     def tensor_share(self) -> float:
-        """Of the passes alone: arithmetic and the tensor-parallel group's own communication."""
+        """The tensor group's share of the passes alone: arithmetic and the tensor-parallel group's own communication."""
         return self.step.tensor / (self.step.tensor + self.step.compute)
 
     @property

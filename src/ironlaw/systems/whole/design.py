@@ -104,7 +104,7 @@ class Design:
 
     @property
     def layout(self) -> Layout:
-        """As many replicas of the model as there are devices for; at least one."""
+        """A layout with as many replicas of the model as there are devices for; at least one."""
         data = max(1, self.gpus // (self.tensor * self.pipeline * self.context))
         return Layout(self.tensor, self.pipeline, self.context, data, virtual=self.virtual, recompute=self.recompute, zero=self.zero)
 

@@ -144,7 +144,7 @@ class Saves:
 
 @lru_cache(maxsize=4096)
 def saves(gpus: int, saving: str, near: str, near_every: float, far_every: float, mean: float, host: float, storage: float) -> Saves:
-    """At two places, near and far. `mean`, `host`, `storage`: times what they are."""
+    """Saves at two places, near and far. `mean`, `host`, `storage`: times what they are."""
     at = box(BOX)
     assert at.bridge is not None
     state = PER_PARAMETER * float(training_job(MODEL, BOX, BATCH, SEQ).shape.parameters)

@@ -25,7 +25,7 @@ class Figures(dict[str, float]):
 
 
 class Metric:
-    """In the place of one of `evaluate`, whose code lies on the hub."""
+    """Stands in for a metric of `evaluate`, whose code is on the hub."""
 
     def __init__(self, name: str) -> None:
         self.name = name

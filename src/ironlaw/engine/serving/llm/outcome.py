@@ -200,7 +200,7 @@ class Outcome:
 
 
 def _tokens_within(output: int, first: float, leave: float, begin: float, end: float) -> float:
-    """Of an answer whose first token comes at `first` and the others evenly until `leave`."""
+    """The tokens in the window of an answer whose first token comes at `first` and the others evenly until `leave`."""
     inside = max(0.0, min(leave, end) - max(first, begin))
     return (begin <= first <= end) + ((output - 1) * inside / (leave - first) if leave > first else 0.0)
 

@@ -139,7 +139,7 @@ def banner(lab: kit.Lab, case: Case) -> dict[str, Any]:
 
 
 def _too_much(lab: kit.Lab, case: Case, slots: Mapping[str, object]) -> str:
-    """By how much, in every format; on a microcontroller it is the activations that count."""
+    """How much too large it is, in every format; on a microcontroller it is the activations that count."""
     need, each = case.footprint, {f: replace(case, dtype=f) for f in models.FORMATS}
     factor = kit.times(need.total / need.usable)
     if case.from_flash:
@@ -152,7 +152,7 @@ def _too_much(lab: kit.Lab, case: Case, slots: Mapping[str, object]) -> str:
 
 
 def _never_fits(case: Case) -> bool:
-    """At no batch and in no format."""
+    """Whether it fits at no batch and in no format."""
     formats = [f for f in models.FORMATS if f in case.hardware.peaks]
     return not case.largest_batch and not any(replace(case, batch=1, dtype=f).footprint.fits for f in formats)
 

@@ -142,7 +142,7 @@ def trip(walk: Walk) -> Figure:
 
 
 def _ends(walk: Walk) -> tuple[float, float]:
-    """Of the axis: it holds still while the pass goes on."""
+    """The ends of the axis, which hold still while the pass goes on."""
     values = [1.0, walk.total, *(needed for _, needed in walk.steps)]
     return decades(min(values), 1.1 * max(values))
 

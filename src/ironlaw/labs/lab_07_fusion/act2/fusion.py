@@ -80,7 +80,7 @@ class Case:
 
     @property
     def ridge(self) -> float:
-        """Of what the chain does: the vector units' as long as it holds no matrix product."""
+        """The ridge for what the chain does: the vector units' if it holds no matrix product."""
         return float(self.machine.ridge(self.fmt, work=self.graph.work.kind))
 
     @cached_property

@@ -60,7 +60,7 @@ class Case:
 
     @property
     def unit(self) -> str:
-        """Of its rate."""
+        """The unit of the product's rate."""
         return rate_unit(self.fmt)
 
     @property
@@ -115,7 +115,7 @@ class Setting:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """Those that the picture shows."""
+        """The runs that the picture shows."""
         replayed = {NONE: (), "python": (False,), "graph": (True,), "both": (False, True)}[self.measured]
         return tuple(run for run in runs(self.dtype) if run.replayed in replayed)
 

@@ -50,7 +50,7 @@ class Budget:
 
     @property
     def needs(self) -> Memory:
-        """Of the larger batch."""
+        """What the larger batch needs."""
         return self.larger.footprint
 
 

@@ -47,7 +47,7 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def budget_of(lab: kit.Lab, values: Mapping[str, Any]) -> Budget:
-    """By measured curves where the machine has them, else by other machines'."""
+    """The budget by the machine's measured curves, or else by other machines'."""
     chosen = machine(lab, values["device"])
     return Budget(settings.read(layer.Case, values, hardware=chosen, measured=best_kind(chosen) != "bound"))
 

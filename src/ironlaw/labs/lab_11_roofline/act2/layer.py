@@ -70,7 +70,7 @@ class Case:
 
     @property
     def kept_bytes(self) -> float:
-        """Of one number in the KV cache."""
+        """The bytes of one number in the KV cache."""
         return bytes_per_element(self._formats()[1])
 
     @cached_property

@@ -54,7 +54,7 @@ def dials(lab: kit.Lab) -> Any:
 
 
 def design_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
-    """Of the dials, or of a committed design: one from an import may hold what no dial can."""
+    """The design of the dials, or a committed one; one from an import may hold what no dial can."""
     today, (values, _) = target.today(), settle(dials(lab)({}), values)
     return settings.read(Case, values, hardware=today.hardware, model=today.model, phase=today.phase, context=today.context)
 

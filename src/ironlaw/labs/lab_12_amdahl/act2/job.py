@@ -103,7 +103,7 @@ class Job:
         return next((float(w) for w in range(MOST_WEEKS) if replace(self, weeks=w).reaches), math.inf)
 
     def cost_on(self, n: float) -> float:
-        """Of one result, in USD: worker-hours, and its part of the weeks."""
+        """What one result costs in USD: worker-hours, and its part of the weeks."""
         return self.price * n * self.story.hours / self.speedup_on(n) + self.weeks * self.week_price / self.story.runs
 
     @property
@@ -117,7 +117,7 @@ class Job:
 
     @property
     def too_dear(self) -> float:
-        """By how much a result costs more than it is worth to have it in time; below 0 is room."""
+        """How much more a result costs than it is worth to have it in time; below 0 is room."""
         return self.cost - self.alone - self.story.worth
 
 

@@ -43,7 +43,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
 
 
 def reflection() -> dict[str, object]:
-    """In services, by the exact laws of both orders."""
+    """The slots in units of service times, by the exact laws of both orders."""
     mean, first, last = md1(LOAD, 1.0).mean, md1(LOAD, 1.0).quantile(0.99), md1(LOAD, 1.0, "lifo").quantile(0.99)
     return {
         "load": kit.amount(100 * LOAD, "%"), "mean": significant(mean), "first": significant(first), "last": significant(last),

@@ -53,7 +53,7 @@ class Case:
 
     @property
     def tester(self) -> Test:
-        """As it reports: corrected where that is asked for."""
+        """The tester as it reports, corrected if that is asked for."""
         if not self.corrected:
             return self.polite
         return _filled(self.rate, self.service, self.stalls, self.n, self.connections)
@@ -97,7 +97,7 @@ def _filled(rate: float, service: float, stalls: Stalls, n: int, connections: in
 
 
 def case_of(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
-    """Of the dials."""
+    """The case that the dials set."""
     service = {"asked": Case.service, "device": work.seconds(lab), "own": thousandths(values["service"])}[values["work"]]
     return settings.read(Case, values, service=service, n=min(round(values["n"]), MOVING if values.get("moving") else LARGEST))
 

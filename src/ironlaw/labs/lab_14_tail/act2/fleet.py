@@ -120,7 +120,7 @@ class Fleet:
 
     @property
     def _plain_law(self) -> Wait | None:
-        """Of one shard's line without copies, in services; None where no formula gives it."""
+        """The law of one shard's line without copies, in service times; None where no formula gives it."""
         return _law(self.leaf, self.rho) if self.leaf in LAWS else None
 
     @property
@@ -161,7 +161,7 @@ class Fleet:
 
     @property
     def leaf_quantile(self) -> float:
-        """Of one shard: what is the page's P99."""
+        """The quantile of one shard that is the page's P99."""
         return fan_out_quantile(0.99, self.k)
 
     @property
@@ -246,7 +246,7 @@ def _hedged(leaf: str, rho: float, delay: float, limit: float | None) -> HedgedF
 
 
 def fleet_of(lab: kit.Lab, values: Mapping[str, Any]) -> Fleet:
-    """Of the dials."""
+    """The fleet that the dials set."""
     curve = here(lab) if values["leaf"] == "here" else ()
     service = curve_mean(curve) if curve else ASKED_SERVICE if values["work"] == "asked" else work.seconds(lab)
     return settings.read(Fleet, values, service=service, curve=curve, moving=bool(values.get("moving")))

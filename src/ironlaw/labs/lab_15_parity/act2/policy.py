@@ -51,7 +51,7 @@ class Policy:
 
     @cached_property
     def profit(self) -> float:
-        """Of the largest."""
+        """The profit as a share of the largest."""
         top = best(self.groups, NONE, self.breakeven).profit
         return self.decision.profit / top if top > 0 else math.nan
 

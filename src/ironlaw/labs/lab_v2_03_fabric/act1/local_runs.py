@@ -20,7 +20,7 @@ class Wire(NamedTuple):
 
 
 def seconds(run: kit.Measured, way: str, algorithm: str) -> float:
-    """Of the longest message over all ranks."""
+    """The time of the longest message over all ranks."""
     row = run.row(kind="case", name=way, algorithm=algorithm, ranks=RANKS, bytes=SIZES[way][RANKS][-1])
     return float(row["wall_s"]) if row else float("nan")
 

@@ -112,7 +112,7 @@ def _fabric(shape: str, hosts: int, per_leaf: int, thin: float, rate: float) -> 
 
 @lru_cache(maxsize=256)
 def _loads(shape: str, hosts: int, per_leaf: int, kind: str, scattered: float, seed: int) -> Loads:
-    """Of a message of one byte: a spine's width changes nothing about them."""
+    """The loads of a message of one byte, which a spine's width does not change."""
     one = Setting(
         shape, hosts=hosts, per_leaf=per_leaf, thin=1.0, kind=kind, scattered=scattered, seed=seed, size=1.0, rate=1.0
     )  # fmt: skip

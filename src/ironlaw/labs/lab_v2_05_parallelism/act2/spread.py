@@ -61,7 +61,7 @@ class Case:
 
     @property
     def layout(self) -> Layout:
-        """As many replicas as there are devices for; at least one."""
+        """A layout with as many replicas as there are devices for; at least one."""
         return Layout(
             self.tensor, self.pipeline, self.context, max(1, self.devices // self.group), virtual=self.virtual, micro=self.micro,
             recompute=self.recompute, sequence_parallel=self.sequence_parallel, zero=self.zero, gradient_bytes=float(self.gradient_bytes),

@@ -49,7 +49,7 @@ def _title(setting: Setting) -> str:
 
 
 def _held(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Those on the time axis; its end where there is none."""
+    """The points within the time axis; one at its end if there is none."""
     inside = [(size, seconds) for size, seconds in points if TIMES[0] <= seconds <= TIMES[1]]
     return inside or [(points[0][0], TIMES[1])]
 
@@ -84,7 +84,7 @@ def _winners(setting: Setting) -> list[Mark]:
 
 
 def _colour(setting: Setting, name: str) -> str:
-    """Of an algorithm's line."""
+    """The colour of an algorithm's line."""
     return COLOURS[0] if name == setting.first else COLOURS[1] if name == setting.second else "ridge"
 
 

@@ -92,7 +92,7 @@ def exposed_by_bucket(case: Case) -> list[tuple[float, float]]:
 
 
 def best_bucket(case: Case) -> float:
-    """Of the sizes of the axis, the one of which least shows."""
+    """The size on the axis that leaves the least exposed."""
     return min(exposed_by_bucket(case), key=lambda point: (point[1], -point[0]))[0]
 
 

@@ -63,7 +63,7 @@ def reveal(lab: kit.Lab) -> dict[str, object]:
 
 
 def _ratios() -> dict[str, object]:
-    """Of both servers with the same requests."""
+    """The ratios of both servers with the same requests."""
     first, gap = ratios()["first token"], 1 / ratios()["between tokens"]
     return {"ratio": kit.simulated(first, OTHER_DRAWS["first token"], "×"), "fall": kit.simulated(gap, OTHER_DRAWS["between tokens"], "×")}
 

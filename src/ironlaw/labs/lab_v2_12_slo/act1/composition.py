@@ -46,7 +46,7 @@ class Setting:
 
     @property
     def shape(self) -> float:
-        """Of the law that has one."""
+        """The shape of the law, if it has one."""
         return self.spread if self.law == LOGNORMAL else self.index
 
     @property

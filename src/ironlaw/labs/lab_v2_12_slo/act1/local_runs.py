@@ -38,7 +38,7 @@ def chains(run: kit.Measured) -> list[Chains]:
 
 
 def quantiles(run: kit.Measured) -> tuple[float, ...]:
-    """Of one call, alone; none where the run was made before they were kept."""
+    """The quantiles of one call alone; none if the run was made before they were kept."""
     row = run.row(kind="case", name="one", neighbours=0) or {}
     return tuple(float(value) for value in row.get("params", {}).get("quantiles", ()))
 

@@ -107,7 +107,7 @@ def latencies(plan: Plan) -> Figure:
 
 
 def _tail(law: Total) -> list[tuple[float, float]]:
-    """In three parts, each in steps of its own, up to where nothing is seen any more."""
+    """The tail in three parts, each in steps of its own, up to where nothing is visible any more."""
     points: list[tuple[float, float]] = []
     for begin, end in pairwise(PARTS):
         times = [t for t in TIMES if begin < t <= end * 1.0001]
@@ -118,7 +118,7 @@ def _tail(law: Total) -> list[tuple[float, float]]:
 
 
 def _seen(tails: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """In percent, down to the foot of the axis."""
+    """The points in percent that lie above the foot of the axis; one at the foot if none does."""
     seen = [(t, 100 * tail) for t, tail in tails if 100 * tail >= LEAST]
     return seen or [(TIMES[0], LEAST)]
 

@@ -52,7 +52,7 @@ class Run:
 
     @property
     def order(self) -> float:
-        """Of the divergence that proves most."""
+        """The order of the divergence that proves most."""
         conversion = CONVERSIONS.get(self.accountant, tight_conversion)
         return best_order(self.rate, self.noise, self.steps, self.delta, conversion)[1]
 

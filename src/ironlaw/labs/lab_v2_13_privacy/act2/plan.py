@@ -63,12 +63,12 @@ class Plan:
 
     @property
     def steps(self) -> int:
-        """Of one run."""
+        """The number of steps in one run."""
         return max(1, round(self.epochs / self.rate))
 
     @property
     def epsilon(self) -> float:
-        """Of all runs together, each taken to have spent as much as the released one."""
+        """The ε of all runs together, each assumed to have spent as much as the released one."""
         return spent(self.rate, self.noise, self.steps * self.runs, self.delta, self.accountant)
 
     @property

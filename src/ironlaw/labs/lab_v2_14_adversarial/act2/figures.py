@@ -79,7 +79,7 @@ def step(plan: Plan) -> Figure:
 
 
 def passes(steps: int) -> list[Part]:
-    """Of a training step, in thirds of a plain one."""
+    """The passes of a training step, in thirds of a plain one."""
     third = 1 / 3
     attack = [Part("attack, forward", steps * third, "fail"), Part("attack, back to the image", steps * third, "fail", pattern=True)]
     back = Part("back to the image", third, "compute", pattern=True)

@@ -11,7 +11,7 @@ FILE = "h200_sxm/attack_steps"
 
 @cache
 def seconds(steps: int, batch: int = 1024, mode: str = "compiled") -> float:
-    """Of one step, in a stream of them."""
+    """The time of one step in a stream of them."""
     rows = evidence.file(FILE).rows
     (row,) = (r for r in rows if (r.get("steps"), r.get("batch"), r.get("mode")) == (steps, batch, mode))
     return float(row.piped_s or 0.0)

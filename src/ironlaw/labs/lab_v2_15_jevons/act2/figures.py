@@ -41,7 +41,7 @@ def budget() -> Mark:
 
 
 def carbon(plan: Plan) -> Figure:
-    """Tonnes of a year: before, and at both ends of the band."""
+    """The tonnes of a year, before the change and at both ends of the band."""
     rows = {"before": parts(before(plan).carbon(0.0))}
     for each in dict.fromkeys((plan.low, plan.high)):
         rows[f"at elasticity {significant(each)}"] = parts(plan.carbon(each))

@@ -93,7 +93,7 @@ class Plan:
 
     @property
     def tonnes(self) -> float:
-        """Of the year, where most is asked for."""
+        """The tonnes of the year in which most is asked for."""
         return self.carbon(self.most).total / TONNE
 
     @property

@@ -43,7 +43,7 @@ def reading(name: str, value: float) -> str:
 
 
 def read(report: Report, name: str) -> str:
-    """As it stands in a report; a simulated time has as many digits as its run is sure of."""
+    """The value as a report states it; a simulated time has as many digits as its run is sure of."""
     value, between = report.values[name], report.between.get(name)
     return show_between(value, *between, "s") if between and math.isfinite(value) else reading(name, value)
 

@@ -15,7 +15,7 @@ Draw = Callable[[int], tuple[Request, ...]]
 
 
 def load_of(asked: Any) -> tuple[Draw, dict[str, Any]]:
-    """Of a `Demand`: how to draw the requests for so many replicas, and what they are."""
+    """The load of a `Demand`: how to draw the requests for so many replicas, and what they are."""
     draw, about = _load(asked)
     if asked.prefix is None:
         return draw, about

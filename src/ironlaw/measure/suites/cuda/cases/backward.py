@@ -32,7 +32,7 @@ IMAGES = [
 
 
 def batch_norms() -> Iterator[OpSpec]:
-    """In training, forwards and backwards."""
+    """Batch norms in training, forward and backward."""
     yield from ((op, planes(*image)) for image, op in product(IMAGES, ("batch_norm_train", "batch_norm_backward")))
 
 

@@ -53,7 +53,7 @@ def rows() -> Iterator[OpSpec]:
 
 
 def attention() -> Iterator[OpSpec]:
-    """In FP32, and one query against a long cache with grouped heads."""
+    """Attention in FP32, and one query against a long cache with grouped heads."""
     for (h, s, d), b, causal in product(HEADS, (1, 8), (0, 1)):
         yield "sdpa", dict(b=b, h=h, hkv=h, sq=s, sk=s, d=d, causal=causal, dtype="fp32")
     for (h, hkv, d), b, length in product(DECODED, (1, 4, 16, 64), (256, 1024, 4096, 16384)):
