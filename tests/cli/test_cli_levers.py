@@ -26,7 +26,7 @@ def test_the_example_by_hand(sh, design):
     assert told["values"]["days"] == pytest.approx(compute * 5e5 / told["values"]["useful"] / 86400)
     days = {row["input"]: row["lever"] for row in told["readouts"][0]["levers"]}
     assert days["rate"] == pytest.approx(-1, abs=1e-6) and "wire" not in days and days["devices"] == pytest.approx(-0.986, abs=5e-3)
-    assert "days ≤ 25      +6.0%  holds" in sh.out("levers", design())
+    assert "days ≤ 25      +6.0%  none needed" in sh.out("levers", design())
 
 
 def test_a_broken_limit_and_its_fix(sh, design):
