@@ -149,7 +149,7 @@ def line_controls(page: Page, first: Locator, second: Locator) -> None:
 
 
 def the_load_test(page: Page, first: Locator) -> None:
-    expect(banner(first)).to_contain_text("The test misses it")
+    expect(banner(first)).to_contain_text("The test misses the stall")
     expect(page.locator("#act1-reveal")).to_contain_text("too low by a factor of 91.1")
     page.get_by_role("button", name="Open 64 connections").click()  # a sentence that turns a dial
     expect(banner(first)).to_contain_text("The test agrees")
@@ -166,7 +166,7 @@ def the_page_of_shards(page: Page, second: Locator) -> None:
     number(second, "Page's P99, at most", "50")
     expect(banner(second)).to_contain_text("Pages are too slow")
     number(second, "Shards per page", "2000")
-    expect(banner(second)).to_contain_text("Not known")
+    expect(banner(second)).to_contain_text("Too few requests to know")
 
 
 def tail_controls(page: Page, first: Locator, second: Locator) -> None:

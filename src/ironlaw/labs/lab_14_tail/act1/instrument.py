@@ -107,7 +107,7 @@ LIMITS = (
         lambda case: case.stall > 0 and not case.saw_a_stall,
         lambda case: {"first": _s(case.stalls.first), "n": f"{case.n:,}"},
     ),
-    fail("misses", "The test misses it", Case.is_missed, lambda case: _both(case) | {"unsent": f"{case.unsent:,}"}),
+    fail("misses", "The test misses the stall", Case.is_missed, lambda case: _both(case) | {"unsent": f"{case.unsent:,}"}),
     warn("too_much", "Too much filled in", Case.is_overfilled, lambda case: _both(case) | {"connections": f"{case.connections}"}),
     good("agrees", "The test agrees with the users", _both),
 )

@@ -50,7 +50,7 @@ def _works(set_at: Fleet) -> dict[str, object]:
 
 LIMITS = (
     fail("stuck", "It can get stuck", fleet.is_stuck, _stuck),
-    fail("unknown", "Not known", lambda set_at: not set_at.known, _unknown),
+    fail("unknown", "Too few requests to know", lambda set_at: not set_at.known, _unknown),
     fail("late", "Pages are too slow", lambda set_at: not set_at.in_time, _late),
     warn(
         "wasted",
