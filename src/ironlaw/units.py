@@ -57,7 +57,7 @@ def _scale(unit: str) -> tuple[str, float] | None:
 def _float(number: float) -> float:
     try:
         return float(number)
-    except OverflowError:  # a whole number of hundreds of digits
+    except OverflowError:  # a whole number with hundreds of digits
         return math.inf
 
 

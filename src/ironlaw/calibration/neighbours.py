@@ -22,7 +22,7 @@ NEAREST = 16
 KEPT = 4096  # answers that a family remembers: a server runs for days
 FACTORS = 256  # sets of rows of which it remembers the factor: a dial that moves on mostly keeps its neighbours
 NEAR = 1.0  # length scales within which the nearest row's number of kernels is taken
-GRID = 17  # places of a sweep that are asked for; between them the answer is drawn straight
+GRID = 17  # points of a sweep that are computed; between them the answer is interpolated
 
 
 Factor = tuple[list[list[float]], list[float]]

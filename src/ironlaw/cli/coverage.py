@@ -174,7 +174,7 @@ def described(known: Corpus) -> str:
 def families(name: str, s: Survey, limit: int) -> None:
     if not s.families:
         return
-    draw.heading(name, f"the heaviest of {len(s.families)} families of operators that are not inside")
+    draw.heading(name, f"the heaviest of {len(s.families)} families of operators outside what was measured")
     cells = [
         (f.kind, f.family, draw.percent(f.share), draw.percent(f.outside), f"{f.count:,}", "\n".join(shape(e.op) for e in f.examples))
         for f in s.families[:limit]

@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
 def report(told: MeasureLoaderJson) -> None:
     draw.heading(told["loader"], f"{told['batches']:,} batches of {told['batch']:,}")
     draw.say(f"{significant(told['rate'])} samples per second; the first batch came after {show(told['first_s'], 's')}.", draw.STRONG)
-    draw.say(f"Next: ironlaw analyze TARGET --on HW --loader {significant(told['rate']).replace(',', '')}/s, whether that starves the GPU")
+    rate = significant(told["rate"]).replace(",", "")
+    draw.say(f"Next: ironlaw analyze TARGET --on HW --loader {rate}/s says whether that starves the GPU")
 
 
 def job(encoded: Json, send: Callable[[Json], None]) -> Json:

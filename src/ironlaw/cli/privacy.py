@@ -18,14 +18,14 @@ DESIGN = """# Training with DP-SGD: batches drawn at random, gradients clipped o
 records = 60_000
 
 [training]
-batch = 256       # the mean of batches whose records are drawn one by one
-noise = 1.1       # its deviation over the clip norm; the clip norm itself costs nothing
+batch = 256       # the mean; batches drawn record by record differ in size
+noise = 1.1       # noise multiplier: standard deviation over clip norm
 epochs = 60       # or steps = 14_062
-runs = 1          # runs on the same data that chose its settings count, too
+runs = 1          # tuning runs on the same data count too
 
 [promise]         # may be left out
 epsilon = 3.0
-delta = 1e-5      # left out: one over ten times the records
+delta = 1e-5      # default: one over ten times the records
 """
 
 

@@ -13,7 +13,7 @@ EXAMPLE = """
 ironlaw slo --example
 ironlaw slo design.toml
 """
-DESIGN = """# Services that a request passes one after the other, and what was promised to the user.
+DESIGN = """# Services that a request passes through one after the other, and the SLO for the whole.
 [promise]
 within = "500 ms"
 quantile = 0.99
@@ -21,8 +21,8 @@ availability = 0.9995       # may be left out
 
 [together]                  # may be left out
 dependence = 0.2            # share of requests in which one cause makes all services slow at once
-load = 0.6                  # of what the services can do, without retries
-budget = 0.2                # retries per request, at most; left out: no limit
+load = 0.6                  # load as a share of capacity, without retries
+budget = 0.2                # most retries per request; leave it out for no limit
 
 [[service]]
 name = "gateway"

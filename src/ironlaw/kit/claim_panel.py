@@ -74,7 +74,7 @@ def _figures(entry: Claim, local: LocalFigure | None) -> Iterator[tuple[str, str
     judges = read is not None and not read.differs
     same = read is not None and judges and math.isclose(read.value, entry.computed, rel_tol=1e-3)
     divides = "/" in entry.expression and names(entry.expression) & PUBLISHED
-    if origin is None and not (same and divides):  # else the same division twice
+    if origin is None and not (same and divides):  # else it would show the same division twice
         yield "Model", dress(entry.model), "ironlaw, computed now from the registry"
     elif origin is not None and not (read is not None and judges and read.kind == origin.kind):
         yield COLUMNS[origin.kind], dress(entry.model), origin.source

@@ -144,7 +144,7 @@ def migrate_to_head(database: Database, connection: Connection, owner: str | Non
 
 
 def _back_up(database: Database, revision: str) -> None:
-    """Before an older file is changed: `ledger.db.0001`. A PostgreSQL database is backed up by its administrator."""
+    """Copies an older file to `ledger.db.0001` before it is changed. A PostgreSQL database is backed up by its administrator."""
     path = database.place.path
     if path is None:
         return

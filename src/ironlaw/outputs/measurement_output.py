@@ -160,7 +160,7 @@ class CoverageMachine(TypedDict):
     shares: Annotated[dict[str, float], "shares of the device time: inside, near, outside, unknown"]
     operators: int
     unpredicted: Annotated[int, "operators without a prediction, not in the shares"]
-    uncovered: Annotated[Sequence[UncoveredFamily], "families that are not inside, the heaviest first"]
+    uncovered: Annotated[Sequence[UncoveredFamily], "families that lie outside what was measured, the heaviest first"]
 
 
 class CoverageJson(TypedDict):

@@ -11,7 +11,7 @@ from ironlaw.recall.confidence import Prediction
 from ironlaw.recall.schedule import SURE
 
 FEWEST = 8  # predictions made with confidence, from which on a share of them says something
-SURE_ONES, EVERY, NOBODY = "sure", "every", "nobody"  # over which predictions a share is taken
+SURE_ONES, EVERY, NOBODY = "sure", "every", "nobody"  # which predictions a share is taken over
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Uncovered:
-    """Ops of one kind that one family or curve serves, and that are not inside."""
+    """Ops of one kind that one family or curve serves, and that lie outside what was measured."""
 
     kind: str
     family: str

@@ -44,7 +44,7 @@ def _finite(name: str, number: float) -> float:
     try:
         if math.isfinite(number):
             return float(number)
-    except OverflowError:  # a whole number of hundreds of digits
+    except OverflowError:  # a whole number with hundreds of digits
         pass
     raise BadValue(f"{name} is {number!r:.80}; give a finite number, or a formula", name)
 

@@ -89,6 +89,6 @@ def _run(asked: Any, changes: Collection[str] = (), times: int = 1) -> tuple[Gra
         sizes = worker.run(JOB, request, name=asked.target, limit_s=asked.limit, on_part=keep)[""]
     graph = graphs[-1]
     if again:
-        with suppress(KeyError):  # said of the first
+        with suppress(KeyError):  # the first capture has said them already
             graph = replace(graph, settings={**graph.settings, "notes": ()})
     return graph, sizes

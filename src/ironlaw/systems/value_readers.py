@@ -47,7 +47,7 @@ EXAMPLES = {"s": "10 us", "B": "51 MB", "B/s": "2 TB/s", "FLOP": "8.2 GFLOP"}
 def _bare(value: float | str, example: str) -> float:
     try:
         return float(value.replace(",", "") if isinstance(value, str) else value)  # commas may separate thousands
-    except (ValueError, OverflowError):  # a whole number of hundreds of digits
+    except (ValueError, OverflowError):  # a whole number with hundreds of digits
         raise BadValue(f"{value!r:.200} is not a number; write one such as {example or 1450}") from None
 
 

@@ -26,7 +26,7 @@ class Target:
     call: Any
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)  # what was done in an unusual way
+    notes: list[str] = field(default_factory=list)  # what was done differently from what the user asked for
 
 
 def tensor(text: str) -> Any:

@@ -176,7 +176,7 @@ class Motion:
 
 
 def spread(end: float, count: int = STILLS) -> tuple[float, ...]:
-    """So many moments of a run, the last at its end."""
+    """`count` moments of a run, evenly spaced, the last at its end."""
     return tuple(end * (i + 1) / count for i in range(count))
 
 

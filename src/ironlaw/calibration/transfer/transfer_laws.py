@@ -23,8 +23,8 @@ TILES = {
 PRODUCTS = ("linear", "bmm", "conv")
 FORMAT_OF = {"fp32": "fp32", "16bit": "fp16", "fp8": "fp8"}  # by how a family's name ends
 MOST = "NVIDIA"  # the group that every family has rows of
-UNLIKE = 1.5  # times as unsure as there, on a group's machines, where no row of the family is from one of them
-NEWER = 1.25  # times as unsure on a node that is among no rows of the family
+UNLIKE = 1.5  # how many times as unsure on machines of a group that the family has no rows of
+NEWER = 1.25  # how many times as unsure on a process node that the family has no rows of
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class Scatter(NamedTuple):
     scale: float = 1.0  # κ: times what the operators say
 
     def widen(self, sd: Number) -> Number:
-        """The sd of a model whose operators say `sd`."""
+        """The sd of a whole model whose operators alone give `sd`."""
         return ((self.scale * sd) ** 2 + self.sd**2) ** 0.5
 
 

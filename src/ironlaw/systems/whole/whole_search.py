@@ -28,7 +28,7 @@ MOVES: Mapping[str, tuple[str, ...]] = {
     "ttft": SERVER, "tbt": SERVER, "availability": ("replicas", "retries", "spares", "group"), "hours": BILL, "energy": (*BILL, "hall"),
     "carbon": (*BILL, "hall"), "epsilon": ("noise",),
 }  # fmt: skip
-STEP = math.log(2)  # what a turn costs where no ratio says it
+STEP = math.log(2)  # the cost of turning a dial that has no ratio
 HEAVY = {"group": 2.0, "weights": 2.0, "cache": 2.0, "recompute": 2.0}  # dials that change more than an amount
 RUN = ("gpus", "tensor", "pipeline", "virtual", "recompute", "thin", "scattered", "saving", "far_every", "hall")  # those of `nearest`
 

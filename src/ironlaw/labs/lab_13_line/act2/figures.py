@@ -70,7 +70,7 @@ def _target(case: Case, low: float, high: float) -> Mark:
 
 
 def _point(case: Case, outcome: Outcome, high: float) -> Mark:
-    """The learner's own; a line without end stands at the top."""
+    """The learner's own point; an endless queue is drawn at the top."""
     endless = math.isinf(outcome.p99)
     good = not endless and outcome.p99 <= case.target
     label = "unbounded" if endless else format_quantity(outcome.p99, "s", case.digits)

@@ -85,7 +85,7 @@ def budgets(asked: Demand, rig: Deployment) -> tuple[int, ...]:
         return rig.table.seconds(TYPICAL, context, [(budget - TYPICAL, 0)], 1) <= asked.promise.step
 
     able = [b for b in BUDGETS if does(b)]
-    if math.isinf(asked.promise.tbt):  # a long step beside many short ones keeps a mean
+    if math.isinf(asked.promise.tbt):  # one long step among many short ones hardly moves a mean
         able = [*able, *BUDGETS[len(able) : len(able) + LONGER]]
         return tuple(reversed(able[-2 - LONGER :]))
     return tuple(reversed(able[-2:])) or _small(does)
