@@ -150,7 +150,8 @@ def _sections(analysis: Analysis, figures: dict[str, Figure], grids: dict[str, A
         ("details", "Where the time goes", _picker(analysis.by_phase) + FILM + "".join(_detail(name) for name in ("roofline", "timeline")))
     )
     sections.append(("operators", "Every operator", _follows() + "<div data-operators></div>"))
-    holds = capacity_section.section(analysis.capacities) + "".join(paragraph(f"{why}.", "il-quiet") for why in analysis.unsized)
+    unsized = "".join(paragraph(f"{why[0].upper()}{why[1:]}.", "il-quiet") for why in analysis.unsized)
+    holds = capacity_section.section(analysis.capacities) + unsized
     sections.append(("memory", "Memory over time", _follows() + _detail("live") + holds))
     words, tables = fusion_section.section(analysis)
     grids |= tables

@@ -21,6 +21,7 @@ from ironlaw.tracing.capture_job import ASKED, GROWN, HALF, STEPS
 from ironlaw.tracing.graph_json import from_json
 from ironlaw.worker.json_values import encode
 
+MOST, UNIT = {"batch": "the largest batch", "tokens": "the longest sequence"}, {"batch": "", "tokens": " tokens"}
 CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 
 
@@ -118,10 +119,10 @@ def growths(
             graphs = {now: graph, **{n: g for n, g in captured[what].items() if n is not None}}
             curve = growth(what, {n: stored(g, weights) for n, g in graphs.items()}, sizes["positions"] if what == "tokens" else None)
         except IronlawError as error:
-            unsized.append(f"the largest {what} is not known, since the call can't be captured at {first:,}: {error}")
+            unsized.append(f"{MOST[what]} is not known, because the call can't be captured at {first:,}{UNIT[what]} or more ({error})")
             continue
         if curve is None:
-            unsized.append(f"the largest {what} is not known, since other operators run at {first:,}")
+            unsized.append(f"{MOST[what]} is not known, because other operators run at {first:,}{UNIT[what]}")
         else:
             grown.append(curve)
     return tuple(grown), tuple(unsized)

@@ -50,7 +50,7 @@ def fits(analysis: Analysis) -> None:
         sizes = [words(capacity) for capacity in analysis.capacities if capacity.machine.slug == machine]
         draw.say(f"{machine} can hold, in eager mode, {' or '.join(sizes)}.", draw.DIM)
     for line in analysis.unsized:
-        draw.say(line, draw.DIM)
+        draw.say(f"{line[0].upper()}{line[1:]}.", draw.DIM)
 
 
 def weights(analysis: Analysis, own: Graph) -> None:

@@ -135,7 +135,7 @@ def check_positions(family: str, setting: str, tokens: Number, positions: int, w
     """Learned position embeddings end somewhere."""
     if largest(tokens) > positions:
         raise BadValue(
-            f"{family}: {what or setting} asks for {largest(tokens):g} positions; the model has learned {positions}, so give at most that"
-            " many",
+            f"{family}: {what or setting} asks for {largest(tokens):,.0f} positions, but the model has learned {positions:,}; give at most"
+            " that many",
             setting,
         )
