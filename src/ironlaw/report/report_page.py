@@ -176,10 +176,11 @@ def _detail(name: str) -> str:
 
 
 def _picker(predictions: tuple[Prediction, ...]) -> str:
-    """Which machine and mode (and phase of a language model) the pictures and the table show."""
+    """Which machine and mode (and phase of a language model, where there are two) the pictures and the table show."""
+    phases = len(set(map(details.phase, predictions))) > 1
 
     def option(p: Prediction) -> str:
-        words = ", ".join(filter(None, (p.hardware.name, p.plan.mode, details.phase(p))))
+        words = ", ".join(filter(None, (p.hardware.name, p.plan.mode, details.phase(p) if phases else "")))
         return f'<option value="{text(details.key(p))}">{text(words)}</option>'
 
     options = "".join(map(option, predictions))

@@ -39,7 +39,7 @@ def _question(one: ItemFigures) -> str:
     )  # fmt: skip
     facts = [f"{of(one.right, one.n)} right"]
     if one.off is not None and one.orders is not None:
-        wrong = f"; of the wrong ones, {one.too_high:,} were too high and {one.too_low:,} too low" if one.too_high + one.too_low else ""
+        wrong = f"; too high: {one.too_high:,}, too low: {one.too_low:,}" if one.too_high + one.too_low else ""
         answer, unit = one.item.answer, one.item.unit or ""
         truth = f"truth {_figure(float(answer), unit)}" if isinstance(answer, (int, float)) else ""
         facts += [truth, f"half of the answers are within a factor of {factor(one.off)} of it{wrong}"]
