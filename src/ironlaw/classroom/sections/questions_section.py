@@ -46,7 +46,7 @@ def _question(one: ItemFigures) -> str:
     if one.again:
         facts.append(f"{one.again:,} tried again")
     if one.rejudged:
-        facts.append(f"{one.rejudged:,} were judged with an older key")
+        facts.append(f"{one.rejudged:,} judged with an older key")
     body = f'<ul class="bars">{bars}</ul>' if bars else ""
     name = f'<span class="note">{text(place(one))}</span>'
     said = text("; ".join(fact for fact in facts if fact))
