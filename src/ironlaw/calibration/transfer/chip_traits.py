@@ -65,7 +65,7 @@ def memory_kind(machine: Hardware) -> str | None:
 def missing(machine: Hardware) -> tuple[str, ...]:
     """What its file must gain before a time can be transferred to it; empty where nothing is missing."""
     if machine.backend not in LIBRARIES:
-        return (f"no measured machine has {machine.backend} kernels; run `ironlaw measure` there",)
+        return (f"times of {machine.backend} kernels do not carry over from other machines; run `ironlaw measure` on it",)
     lacks = []
     if multiprocessors(machine) is None:
         lacks.append(f"[units] {MULTIPROCESSORS[0]}: how many multiprocessors it has")
