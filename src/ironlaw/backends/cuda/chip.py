@@ -24,7 +24,7 @@ SHARED = 256 * 1024.0  # bytes of cache and shared memory of a multiprocessor on
 def processors(machine: Hardware) -> float:
     """Multiprocessors (SMs)."""
     if "sms" not in machine.units:
-        raise BadValue(f"{machine.slug} has no sms under [units], which its kernels depend on; add it to its hardware file")
+        raise BadValue(f"{machine.slug} has no sms under [units], and its kernels' times depend on them; add sms to its hardware file")
     return float(machine.units["sms"])
 
 

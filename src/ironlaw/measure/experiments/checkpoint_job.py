@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--interval", type=float, required=True, help="seconds of work between two saves")
     parser.add_argument("--began", type=float, required=True, help="when it was started, by the machine's clock")
-    parser.add_argument("--longest", type=float, required=True, help="seconds after which it ends by itself, whoever is still there")
+    parser.add_argument("--longest", type=float, required=True, help="seconds after which it ends, even if others still run")
     parser.add_argument("--saves", type=int, default=sys.maxsize, help="saves after which it ends")
     args = parser.parse_args()
     run(args.folder, args.interval, args.began, args.longest, args.saves)

@@ -178,7 +178,7 @@ def table(rows: Sequence[Draft]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m ironlaw.measure.kernels", description="Check and time ironlaw's own GPU kernels.")
-    parser.add_argument("--out", metavar="FILE", type=Path, help="write the rows there, as evidence")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="write the rows to this file, as evidence")
     args = parser.parse_args(arguments)
     need()
     print("\n".join(check()))

@@ -179,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", required=True, type=Path, help="FILE.json for all rows, or a folder for PART.json")
     parser.add_argument("--part", help=f"which, of {', '.join(PARTS)}; all by default")
     parser.add_argument("--seconds", type=float, help="for all parts together; each has its own limit by default")
-    parser.add_argument("--limit", type=int, help="at most so many cases of an op, to try it")
+    parser.add_argument("--limit", type=int, help="at most this many cases of each op, to try it out")
     parser.add_argument("--hardware", default=SLUG, help="the machine's name in the registry, for evidence that goes there")
     args = parser.parse_args(arguments)
     try:
