@@ -11,24 +11,28 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 SETUP := python3 scripts/setup.py
 APART := torch browser postgres slow attack release
-# two workers start with half of the tests each, and the one that finishes first takes tests from the other
-TWO := -n 2 --dist worksteal
-# quick enough, but together more than the half minute that check may take. Each line is one process of about as many seconds: a second
-# worker would collect all tests again, and a third process hand them out (milliseconds a test, of which there are ten thousand)
+# quick enough, but together more than the half minute that check may take. Each line is one process: a second worker would collect all
+# tests again, import PyTorch again and open each lab again, and a third process hand them out (milliseconds a test, of ten thousand)
 LABS := tests/labs
-ASKED := $(wildcard tests/cli tests/registry tests/calibration)
+ASKED := $(wildcard tests/cli tests/registry tests/calibration tests/test_compare.py)
 SERVED := $(wildcard tests/measure tests/server tests/recall tests/kit)
-THE_REST := $(wildcard tests/engine/serving tests/engine/cluster tests/engine/advice tests/engine/training tests/study tests/backends tests/worker tests/classroom tests/site tests/pages tests/manual tests/figures tests/pictures tests/widget tests/test_errata.py tests/ledger tests/report tests/test_compare.py)
+THE_REST := $(wildcard tests/engine/serving tests/engine/cluster tests/engine/advice tests/engine/training tests/study tests/backends tests/worker tests/classroom tests/site tests/pages tests/manual tests/figures tests/pictures tests/widget tests/test_errata.py tests/ledger tests/report)
+# what opens labs on the one server that these tests share; the other half of the browser's tests has pages of its own
+OPENED := $(addprefix tests/browser/test_,explore.py flow_browser.py formulas.py lab_01_browser.py lab_11_browser.py lab_v2_17_browser.py labs_browser.py review_browser.py sketch_and_chain.py start_page.py state_browser.py way_in.py)
+# judged in a browser, of labs that tests/labs has computed already; after it, since a browser is driven by a loop that others would find running
+PICTURES := tests/browser/test_labels.py
 LATER := $(LABS) $(ASKED) $(SERVED) $(THE_REST)
 # a server of the database that is there, or one for this run alone
 POSTGRES := if [ -n "$$IRONLAW_TEST_POSTGRES" ]; then $(BIN)/pytest tests/postgres; else \
 	$(BIN)/python scripts/private_postgres.py "$$($(SETUP) postgres)" $(BIN)/pytest tests/postgres; fi
 # a browser for those attacks that come from a page; -rP prints what a test has counted
-ATTACK := chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium" $(BIN)/pytest tests/attack
+WITH_CHROMIUM := chromium="$$($(SETUP) browser)" && IRONLAW_CHROMIUM="$$chromium"
+BROWSER := $(WITH_CHROMIUM) $(BIN)/pytest
+ATTACK := $(BROWSER) tests/attack
 # what each test took, and whether its folder keeps to its budget (tests/budget.toml)
 CPU_LOG := .pytest_cache/cpu_seconds.jsonl
-# what waits leaves its core to the other; beside more than one other command a browser stalls. What is long begins first, and
-# PyTorch's two workers end together
+# what waits leaves its core to the others: of three at a time one is mostly waiting for its browser or its processes. What is long begins
+# first
 TOGETHER := python3 scripts/side_by_side.py
 
 site: python3 ## build the static site into public/: the labs for any web host (docs/site.md); ARGS=--serve tries it
@@ -47,8 +51,8 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@$(SETUP) torch
 	@$(SETUP) browser >/dev/null
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
-	@$(TOGETHER) --at-once 3 "IRONLAW_CHROMIUM='$$($(SETUP) browser)' $(BIN)/pytest $(TWO) tests/browser" '$(ATTACK)' '$(BIN)/pytest $(LABS)' \
-		'$(BIN)/pytest $(ASKED)' '$(BIN)/pytest $(SERVED)' '$(BIN)/pytest $(THE_REST)' '$(BIN)/pytest tests/slow' '$(POSTGRES)' '$(BIN)/pytest $(TWO) tests/torch'
+	@$(TOGETHER) --at-once 3 '$(BROWSER) $(OPENED)' '$(BIN)/pytest tests/torch' '$(BROWSER) $(LABS) $(PICTURES)' \
+		'$(BIN)/pytest $(ASKED)' '$(BROWSER) tests/browser $(OPENED:%=--ignore=%) $(PICTURES:%=--ignore=%)' '$(BIN)/pytest $(SERVED)' '$(ATTACK)' '$(BIN)/pytest tests/slow' '$(BIN)/pytest $(THE_REST)' '$(POSTGRES)'
 	@$(BIN)/python scripts/budget.py $(CPU_LOG)
 
 # IRONLAW_TESTS=release: more examples of each property; and make release, which a test runs, does not begin with all of this again

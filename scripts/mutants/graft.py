@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from graphlib import TopologicalSorter
@@ -22,18 +22,26 @@ NOT_COPIED = ("__dict__", "__weakref__", "__module__", "__slots__", "__qualname_
 
 
 def importing(files: Iterable[Path], src: Path) -> dict[str, set[str]]:
-    """What each of the modules imports from the others."""
+    """What each of the modules imports from the others as it is imported itself: not what its functions ask for later."""
     trees = {module_of(file.relative_to(src)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
     return {
         name: {
             source
-            for node in ast.walk(tree)
+            for node in run_at_import(tree)
             if isinstance(node, ast.ImportFrom) and node.module
             for source in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
             if source in trees and source != name
         }
         for name, tree in trees.items()
     }
+
+
+def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        only_read = isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING"
+        if not only_read and not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield child
+            yield from run_at_import(child)
 
 
 def module_of(file: Path) -> str:

@@ -82,6 +82,7 @@ def commit(page: Page, option: str, confidence: str, button: str = "Commit my pr
 
 SCREEN = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
+HIGHEST, NEAREST = 180, 200  # px at 1280: a lab's header, and how far down its first message begins
 
 
 def expect_answered_on_one_screen(page: Page, act: str) -> None:
@@ -226,6 +227,16 @@ TALLEST = 9000  # px, of any page on a phone
 
 def expect_short(page: Page) -> None:
     page.wait_for_function(f"() => document.documentElement.scrollHeight < {TALLEST}")  # what is done folds once the page stands
+
+
+def expect_near_the_top(page: Page) -> None:
+    """A short header, and the first message close under it."""
+    page.set_viewport_size(SCREEN)
+    page.wait_for_function(
+        """([highest, nearest]) => document.querySelector('.il-header').getBoundingClientRect().height <= highest
+          && document.querySelector('#act1-message').getBoundingClientRect().top + scrollY <= nearest""",
+        arg=[HIGHEST, NEAREST],
+    )
 
 
 def unfold(page: Page) -> None:

@@ -11,10 +11,12 @@ from axe import serious
 from full_ledger import spoil
 from lab_steps import (
     SCREEN,
+    as_on_a_phone,
     changes,
     commit,
     expect_answered_on_a_phone,
     expect_answered_on_one_screen,
+    expect_near_the_top,
     expect_short,
     first_label,
     fits_across,
@@ -66,6 +68,8 @@ def test_it_opens_is_committed_to_saved_and_turned_and_can_be_read(
     spoil(shared_ledger, slug)
     open_in_the_dark(page, f"{beginner}/lab/{slug}/")
     expect_short(page)
+    expect_near_the_top(page)
+    as_on_a_phone(page)
     unfold(page)
     instrument(page, "act1")
     expect(page.locator("#act2-instrument svg[role=img]")).to_have_count(0)

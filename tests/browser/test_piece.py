@@ -152,8 +152,9 @@ CELLS = [
 SERVE = """
 import sys
 from pathlib import Path
-from ironlaw.server.start_server import serve
-serve(int(sys.argv[2]), open_browser=False, folder=Path(sys.argv[1]), token="")
+from ironlaw.server import start_server
+start_server.warm = lambda app: None  # nothing is prepared in the background: this folder has one lab
+start_server.serve(int(sys.argv[2]), open_browser=False, folder=Path(sys.argv[1]), token="")
 """
 Start = Callable[[], subprocess.Popen[bytes]]
 

@@ -49,8 +49,8 @@ def told(sh):
 
 
 def test_json_of_everything(sh, monkeypatch):
-    """Of the claims, every sixth: `claims --check` judges all."""
-    some = dict(islice(claims.claims().items(), 0, None, 6))
+    """Of the claims, every thirtieth: `claims --check` judges all."""
+    some = dict(islice(claims.claims().items(), 0, None, 30))
     monkeypatch.setattr(claims, "claims", lambda: some)
     told = sh.json("validate")
     assert set(told) == {"schema", "ironlaw", "rows", "summary", "claims", "gains"}

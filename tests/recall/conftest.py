@@ -16,7 +16,7 @@ from ironlaw.recall.card_variants import Variant, variant
 from ironlaw.recall.grade import Grade
 from ironlaw.recall.review_session import Session
 
-ALL, FEW = 200, 60
+ALL, FEW = 200, 30
 
 
 @cache
@@ -28,7 +28,7 @@ def _drawn(name: str) -> tuple[Variant, ...]:
 
 @pytest.fixture(scope="session")
 def drawn():
-    """A card's name -> its first variants, 60 of a number and 200 of others, and of all before a release, drawn once for all tests."""
+    """A card's name -> its first variants, 30 of a number and 200 of others, and of all before a release, drawn once for all tests."""
     return _drawn
 
 

@@ -127,7 +127,7 @@ def test_no_fix_means_that_no_single_dial_does():
     for dial, stops in DIALS.items():
         if dial in ("weights", "cache"):
             continue  # a table of steps for each; they don't touch what is up
-        some = stops if RELEASE else {*stops[::3], stops[-1]}
+        some = stops if RELEASE else {*stops[::5], stops[-1]}
         for value in some:
             report = evaluate(turned(design, dial, value))
             assert report.refusal or broken(report), (dial, value)

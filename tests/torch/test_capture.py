@@ -44,7 +44,7 @@ def on_meta(slug: str) -> tuple[nn.Module, Any, dict[str, Any]]:
 
 
 APART = {"mobilenet_v2", "llama3_70b", "gpt2_medium", "vit_l16"}
-# of the same family as a smaller one: before a release (their sizes are counted in test_workloads_torch.py every time)
+# of the same family as a smaller one: before a release (the sizes of most are counted in test_workloads_torch.py every time)
 LARGER = {"bert_base", "llama3_8b", "resnet101", "wrn_28_10", "wrn_70_16", "wrn_94_16"}
 LATER = set() if RELEASE else LARGER
 
