@@ -6,9 +6,11 @@ A few seconds each, and longer where a busy machine has not come to a few kills 
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,8 @@ def test_kills_of_writers_lose_nothing_acknowledged(folder, figure):
     assert kills > 3 and acknowledged and set(acknowledged) <= set(held)
     assert len(held) - len(acknowledged) <= kills  # one of each may have been written and not yet acknowledged
     assert verify(folder / "ledger.db").events == len(held)
+    with closing(sqlite3.connect(folder / "ledger.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 BIRTHS = """

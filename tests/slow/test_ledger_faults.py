@@ -1,10 +1,11 @@
-"""What goes wrong on real machines: kills, full disks, folders that may not be written, broken files. Nothing acknowledged is lost."""
+"""What goes wrong on real machines: full disks, folders that may not be written, broken files. Nothing acknowledged is lost.
+
+Kills, at birth and while two write, are in tests/attack/test_ledger_kills.py."""
 
 import json
 import os
 import random
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -92,65 +93,6 @@ def test_processes_that_write_together_lose_no_event(memory):
         assert [event.id for event in mine] == ids
         assert [event.payload["n"] for event in mine] == list(range(25))
     assert [found.name for found in memory.iterdir()] == ["ledger.db"]
-
-
-# Forked from one process that has done its imports, so that a kill meets writing and not importing.
-KILLED = """
-random.seed(int(sys.argv[2]))
-acks = os.open(folder / "acks", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
-for life in range(20):
-    size = os.fstat(acks).st_size
-    child = os.fork()
-    if not child:
-        ledger = open_ledger(path)
-        while True:
-            os.write(acks, (ledger.append("lab", "card", {"life": life, "text": "x" * random.randrange(9000)}).id + "\\n").encode())
-    while os.fstat(acks).st_size == size:
-        time.sleep(0.001)
-    time.sleep(random.uniform(0, 0.1))
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-print("{}")
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_twenty_kills_lose_nothing_acknowledged(folder):
-    run(KILLED, folder, 1)
-    acknowledged = (folder / "acks").read_text().split()
-    with open_ledger(folder / "ledger.db") as ledger:
-        events = ledger.events()
-    held = [event.id for event in events]
-    assert set(acknowledged) <= set(held)
-    assert len(held) - len(acknowledged) <= 20  # one in each life may have been written and not yet acknowledged
-    assert {event.payload["life"] for event in events} == set(range(20))
-    connection = sqlite3.connect(folder / "ledger.db")
-    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    connection.close()
-
-
-BORN = """
-random.seed(2)
-for life in range(20):
-    child = os.fork()
-    if not child:
-        open_ledger(path)
-        os._exit(0)
-    time.sleep(random.uniform(0, 0.08))
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    made = path.exists()
-    with open_ledger(path) as ledger:  # whole, or not there and made now
-        ledger.append("lab", "opened", {})
-        assert len(ledger.events()) == 1
-    path.unlink()
-print("{}")
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_kill_at_birth_leaves_no_half_of_a_ledger(folder):
-    run(BORN, folder)
 
 
 # --- no room ---
