@@ -13,7 +13,7 @@ from ironlaw.ledger import Ledger
 SLUGS = sorted(path.parent.name for path in LABS.glob("lab_*/lab.py"))
 
 
-@pytest.mark.parametrize("slug", SLUGS if RELEASE else SLUGS[::10])
+@pytest.mark.parametrize("slug", SLUGS if RELEASE else ["lab_01_magnitude", "lab_11_roofline", "lab_v2_17_synthesis"])
 def test_a_lab_begins_near_the_top(beginner: str, page: Page, slug: str) -> None:
     """As a beginner meets it; the others once their first act is done (test_labs_browser.py)."""
     with watched(page):
