@@ -49,6 +49,7 @@ FORBIDDEN = {
     "digit classifier": "digit reader",
     "exposed communication": "communication that nothing hides",
 }
+STARTS = re.compile(r'"""(?:Of [a-z`]|Those )')  # of a docstring that does not name its subject
 JOINT = re.compile(r'"\s+f?"')  # between two halves of a string
 PATTERN = re.compile(r"\b(?:" + "|".join(FORBIDDEN.values()) + r")\b")
 # files -> the keys whose texts a learner reads; all of them where none is named
@@ -118,6 +119,12 @@ def test_no_module_has_a_forbidden_word() -> None:
     assert len(modules) > 1000 and suspects
     found = ((path, fault) for path, source in suspects.items() for text in strings(source) for fault in faults(text, ALLOWED))
     assert [f"{path.relative_to(PACKAGE)}: {fault}" for path, fault in found] == []
+
+
+def test_every_docstring_names_its_subject() -> None:
+    """`Of the logarithm.` leaves the reader to guess of what it is the standard deviation."""
+    assert STARTS.search('"""Of the logarithm."""') and not STARTS.search('"""Often."""')
+    assert [path.name for path in PACKAGE.rglob("*.py") if STARTS.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_no_script_or_page_of_the_docs_has_a_forbidden_word() -> None:

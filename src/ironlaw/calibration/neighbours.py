@@ -79,7 +79,7 @@ class Family:
         return Correction(math.exp(mean), sd, distance, self.extras[near[0]] if self.extras and distance < NEAR else 0.0)
 
     def factor(self, rows: tuple[int, ...]) -> Factor:
-        """Of the correlations between these rows, and the residuals that it explains: neither depends on the place that is asked for."""
+        """The factor of the correlations between these rows, and the residuals it explains; neither depends on the point asked for."""
         known = self.factors.get(rows)
         if known is None:
             places = [self.places[i] for i in rows]

@@ -19,7 +19,7 @@ FLOPS_A_BYTE = 100.0  # at which either counts alike
 
 
 def trait(op: Op, cost: Cost, kernels: Sequence[Kernel], signature: Signature | None) -> Trait:
-    """Of an op whose sizes are plain numbers. The curve is that of the kernel that moves or computes most."""
+    """The traits of an op whose sizes are plain numbers. The curve is that of the kernel that moves or computes most."""
     leading = max(kernels, key=lambda k: float(k.count) * (float(k.data) + float(k.flops) / FLOPS_A_BYTE), default=None)
     curve = leading.curve if leading else op.kind
     sd = cost.doubt.sd if cost.doubt is not None and cost.doubt.known else UNSURE
@@ -39,7 +39,7 @@ def identity(op: Op) -> str:
 
 
 def shares(cost: Cost) -> tuple[float, float, float]:
-    """Of the time: fixed cost, data, arithmetic; where the last two overlap, the longer one has more of it."""
+    """The shares of the time: fixed cost, data, arithmetic; where the last two overlap, the longer one has more of it."""
     floor, data, compute = float(cost.floor), float(cost.data), float(cost.compute)
     whole = max(floor + float(cost.work), 1e-30)
     moved = data * data / (data * data + compute * compute) if data or compute else 1.0

@@ -25,7 +25,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Reveal:
-    """Those who answered both the prediction of an act and, after its reveal, the reflection: how many were right at each."""
+    """The learners who answered both the prediction of an act and, after its reveal, the reflection: how many were right at each."""
 
     lab: str
     act: str

@@ -78,7 +78,7 @@ def tornado(f: Readout, inputs: Inputs, change: float = 0.1, between: bool = Fal
 
 
 def best(f: Readout, inputs: Inputs, names: Iterable[str] = (), change: float = 0.1, kind: str = MOST) -> str:
-    """Of the inputs named (or all), the one of which `change` more helps the readout most: lowers it for `most`, raises it for `least`."""
+    """The input, among those named (or all), of which `change` more helps the readout most: lowers it for `most`, raises it for `least`."""
     chosen = tuple(names) or tuple(inputs)
     sign = 1 if kind == MOST else -1
     return min(chosen, key=lambda name: sign * f({**inputs, name: inputs[name] * (1 + change)}))
@@ -94,7 +94,7 @@ def critical(terms: Mapping[str, float]) -> str:
 def cheapest_fix(
     holds: Callable[[Inputs], bool], inputs: Inputs, dials: Mapping[str, Sequence[float]], cost: Callable[[str, float], float] | None = None
 ) -> Fix | None:
-    """Of all single dials at all their values, the cheapest with which `holds` is true; None where none does.
+    """The cheapest setting of a single dial with which `holds` is true; None where none does.
 
     Without a `cost` it is how far a dial turns: |ln(new / old)|."""
 

@@ -22,7 +22,7 @@ def attack_cost(steps: int, restarts: int = 1) -> float:
 
 
 def evaluation_cost(steps: int, restarts: int = 1) -> float:
-    """Of attacking a batch and judging it, over one pass forward: each step forward and back, and a last pass."""
+    """The cost of attacking a batch and judging it, over one forward pass: each step forward and back, and a last pass."""
     return 2 * _count("steps", steps, 0) * _count("restarts", restarts, 1) + 1.0
 
 

@@ -124,7 +124,7 @@ class Search:
         return None
 
     def _best(self, tried: Sequence[Turn]) -> list[dict[str, Any]]:
-        """Of each dial the nearest, a middle and the farthest turn that gets furthest; those that get furthest first."""
+        """For each dial the nearest, a middle and the farthest of the turns that get furthest, best first."""
         kept: list[Turn] = []
         for name in self.names:
             own = [turn for turn in tried if turn.dial == name]

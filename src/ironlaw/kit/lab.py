@@ -128,7 +128,7 @@ class Lab:
         return {"context": self.current_context.slug, **values, **self.outcomes(*acts)}
 
     def standing(self, state: str) -> Any:
-        """Of a question ("act1"), a place ("act1.claims"), "progress", "context", "contexts", "readouts" or "measured"."""
+        """The state of a question ("act1"), a place ("act1.claims"), "progress", "context", "contexts", "readouts" or "measured"."""
         if state == "context":
             return self.current_context.slug
         if state == "contexts":

@@ -98,7 +98,7 @@ class Question:
         return abs(value - answer) <= self.tolerance * abs(answer)
 
     def answers(self, events: Iterable[Event]) -> list[Event]:
-        """Those that chose one of these options. An import, or a lab as it once was, may have others."""
+        """The answers that chose one of these options. An import, or a lab as it once was, may have others."""
         known = {option.id for option in self.options}
         return [event for event in events if str(event.payload.get("choice")) in known]
 

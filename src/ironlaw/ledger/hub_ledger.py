@@ -76,6 +76,6 @@ def password_of(name: str, key: str) -> str:
 
 
 def address(where: Place, name: str = "", key: str = "") -> str:
-    """Of the database, as libpq takes it: for the administrator's role, or for the one of this name."""
+    """The database's address as libpq takes it: for the administrator's role, or for the one of this name."""
     url = where.url.set(drivername="postgresql")
     return (url.set(username=name, password=password_of(name, key)) if name else url).render_as_string(hide_password=False)

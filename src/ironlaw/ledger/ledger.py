@@ -94,7 +94,7 @@ class Ledger:
     # reading
 
     def events(self, lab: str | None = None, kind: str | None = None) -> list[Event]:
-        """Those of the current epoch, in the order in which this ledger received them. One whose payload is not what its kind holds is
+        """The events of the current epoch, in the order in which this ledger received them. One whose payload is not what its kind holds is
         left out: it stays in the ledger and in every export, and no reader has to expect it."""
         with self.store.reading() as rows:
             return self._view(rows, lab, kind)

@@ -32,7 +32,7 @@ class Salvage:
 
 
 def select(rows: Sequence[chain.Row], chained: bool, total: int, owner: chain.Row | None, last: chain.Row | None) -> Salvage | None:
-    """Of the rows that could be read, the events that are as they were written. `total`: how many there were, as far as is known.
+    """The events that are as they were written, among the rows that could be read. `total`: how many there were, as far as is known.
     None where no event can be read."""
     intact = chain.intact(list(rows)) if chained else [True] * len(rows)
     remains = _first_of_each(event for row, whole in zip(rows, intact, strict=True) if whole and (event := _event(row)))

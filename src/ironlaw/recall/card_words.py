@@ -80,7 +80,7 @@ def unit_of(unit: str, values: Mapping[str, Any]) -> str:
 
 
 def plural(noun: str) -> str:
-    """Of the last word before an `of`: `launch` -> `launches`, `byte of mask` -> `bytes of mask`."""
+    """The plural of the last word before an `of`: `launch` -> `launches`, `byte of mask` -> `bytes of mask`."""
     head, of, rest = noun.partition(" of ")
     if head.endswith("y") and head[-2:-1] not in "aeiou":
         return f"{head[:-1]}ies{of}{rest}"

@@ -53,7 +53,7 @@ class Row:
 
 
 def predictions(events: Iterable[Event]) -> list[Prediction]:
-    """Those of the labs, each question's first: by the second attempt, and after a reset, the learner has seen the key."""
+    """The labs' predictions, each question's first: by the second attempt, and after a reset, the learner has seen the key."""
     first: dict[tuple[str, str], Prediction] = {}
     for place, e in enumerate(events):
         if e.kind == "prediction" and e.attempt == 1:

@@ -15,7 +15,7 @@ PROMPT = "shaky"  # of the written reflection
 
 
 def concepts(texts: Mapping[str, str]) -> tuple[Concept, ...]:
-    """Those that the learner's answer to the prompt names, in the order of the map. `KV cache` names that, and not caches."""
+    """The concepts that the learner's answer to the prompt names, in the order of the map. `KV cache` names that, and not caches."""
     text, every = texts.get(PROMPT, ""), concept_map().concepts
     named = set()
     names = [(name, concept.id) for concept in every.values() for name in _words(concept)]

@@ -131,7 +131,7 @@ def forward(model: Decoder, **settings: Any) -> Graph:
 
 
 def weight_bytes(model: Decoder, dtype: str = "bf16", weights: str = "") -> float:
-    """Of all parameters; products' matrices and the embedding in `weights`, where that is another format.
+    """The bytes of all parameters; products' matrices and the embedding in `weights`, where that is another format.
 
     A quantised checkpoint has its own format for the layers' matrices alone.
     """

@@ -37,7 +37,7 @@ def prices() -> tuple[str, ...]:
 
 
 def price(slug: str) -> Price | None:
-    """Of a machine by its slug, the user's own first; None where neither has one that could be read at its source."""
+    """A machine's price by its slug, the user's own first; None where neither has one that could be read at its source."""
     own = own_files.own("price").get(slug)
     return load(own) if own else _registered(slug)
 

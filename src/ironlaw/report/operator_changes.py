@@ -40,7 +40,7 @@ class Together:
 
 
 def operators_of(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[tuple[Operator, ...], int]:
-    """Those that changed, and how many were renamed. Operators of one name and kind, a loop's, count together."""
+    """The operators that changed, and how many were renamed. Operators of one name and kind, a loop's, count together."""
     before, after = (_together(side.get("ops", ())) for side in (old, new))
     names = renamed(before, after)
     every = [

@@ -17,7 +17,7 @@ ALONE = ("mcu", "npu", "cpu")  # kinds of machines that nobody joins to hold one
 
 
 def too_large(rows: list[Prediction]) -> list[TooLargeJson]:
-    """Of each machine of which no mode holds the graph: `hardware`, `reason` as a sentence, and the `group` that holds it."""
+    """For each machine on which no mode holds the graph: `hardware`, `reason` as a sentence, and the `group` that holds it."""
     fitting = {p.hardware.slug for p in rows if p.fits}
     first: dict[str, Prediction] = {}
     for p in rows:

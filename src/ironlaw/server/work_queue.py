@@ -92,7 +92,7 @@ class WorkQueue:
                     self.ready.notify()
 
     def next_kind(self) -> int | None:
-        """Of those that wait and may run, the one whose time is up first; a thread is always left for looks."""
+        """The job whose time is up first, among those that wait and may run; a thread is always left for looks."""
         others = sum(self.running.values()) - self.running[LOOK]
         free = [kind for kind in self.waiting if self.running[kind] < self.at_once[kind] and (kind == LOOK or others < self.threads - 1)]
         return min((kind for kind in free if self.waiting[kind]), key=lambda kind: self.waiting[kind][0][:2], default=None)

@@ -68,7 +68,7 @@ def on_dask(client: Any, name: str, work: Sequence[Batch]) -> Generator[list[Row
 
 
 def _rows(name: str, future: Any, batch: Batch) -> list[Row]:
-    """Of a finished batch; points that lost several workers are stored with that as their error, for --retry."""
+    """The answers of a finished batch; points that lost several workers are stored with that as their error, for --retry."""
     from distributed import KilledWorker
 
     try:

@@ -51,7 +51,7 @@ def operators(graph: Graph, calls: Sequence[Any], machine: Hardware) -> list[Ope
 
 
 def in_order(found: Sequence[Operator]) -> tuple[list[Operator], list[float]]:
-    """Those that can be called again, the most telling first, and how far off the model's operators are on average after each."""
+    """The operators that can be called again, the most telling first, and how far off the model's operators are on average after each."""
     cases = [one for one in found if one.call is not None]
     if not cases:
         return [], []

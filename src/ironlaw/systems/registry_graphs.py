@@ -52,7 +52,7 @@ def is_folder(target: str) -> bool:
 
 
 def build_all(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]:
-    """Of each phase, or of the one pass: what `captures.capture_all` gives for a captured model."""
+    """For each phase, or the one pass: what `captures.capture_all` gives for a captured model."""
     for name in IDLE:
         if getattr(asked, name):
             raise BadValue(f"{asked.target} is built from the registry and takes no `{name}`; give FILE.py:NAME or hf:CONFIG for that")

@@ -29,7 +29,7 @@ GROWN = {"batch": (4,), "tokens": (2, 3)}  # times the size at hand; memory is a
 
 
 def job(request: Json, send: Callable[[Json], None]) -> Json:
-    """Of each phase (one without a name, where none was asked for): the sizes at hand (None where there are none), the longest sequence
+    """For each phase (one without a name if none was asked for): the sizes at hand (None where there are none), the longest sequence
     that the model allows, and what a sequence leaves in the cache."""
     return {name: _phase(request, name, tokens, send) for name, tokens in (request["phases"] or {"": None}).items()}
 

@@ -62,7 +62,7 @@ def grouped(out: Tensor, weight: Weight, x: Tensor, w: Any, offs: Tensor, *rest:
 
 
 def convolution(out: Tensor, weight: Weight, x: Any, w: Tensor, bias: Tensor | None, *rest: Any) -> Tensor:
-    """Of an input with a spread of one, as norms keep it: following large images back to the first layer would take too long."""
+    """Assumes an input with a spread of one, as norms keep it: following large images back to the first layer would take too long."""
     terms = w.numel() // max(w.shape[0], 1)
     made = normal(tuple(out.shape)) * (weight.spread * math.sqrt(terms))
     return made if bias is None else made + bias.float().view(-1, *(1,) * (out.dim() - 2))

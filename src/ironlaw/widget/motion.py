@@ -55,7 +55,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Of a stage: a box, lit in each of its `spans`; one that lasts to the end is lit there, too."""
+    """A box in a stage, lit in each of its `spans`; one that lasts to the end is lit there, too."""
 
     x0: float
     x1: float

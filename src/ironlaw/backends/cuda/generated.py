@@ -49,7 +49,7 @@ FUNCTIONS = {  # of rows: what each function does
 
 
 def instructions(parts: Sequence[Op], again: Sequence[tuple[Op, Number]] = (), loop: Number = 0.0) -> Number:
-    """Of the ops in a kernel, and of what it computes again for each element that it makes. `loop`: elements that all of it is done for,
+    """Instructions of the ops in a kernel, and of what it computes again per element. `loop`: elements that all of it is done for,
     also what a smaller tensor would need, since each element computes its own."""
     own = total(each_element(p) * maximum(p.outputs[0].size, loop) for p in parts)
     return own + total(each_element(p) * maximum(size, loop) for p, size in again)

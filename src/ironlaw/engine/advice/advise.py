@@ -140,7 +140,7 @@ def _actions(program: Program, prediction: Prediction, sources: Sources, tried: 
 
 
 def _cheapest(elsewhere: Sequence[Action]) -> Action | None:
-    """Of the machines that surely gain, the one on which the same work costs least; the fastest where prices are not known."""
+    """The machine, among those sure to gain, on which the same work costs least; the fastest where prices are not known."""
     sure = [action for action in elsewhere if action.gain.sure and action.gain.ratio > LEAST and action.after.fits]
     priced = [action for action in sure if action.money_ratio is not None]
     return min(priced, key=lambda action: action.money_ratio or 0.0) if priced else next(iter(sure), None)

@@ -75,7 +75,7 @@ def _times(kind: str) -> float:
 
 
 def _apart(before: Prediction, after: Prediction, items: float) -> tuple[float, float]:
-    """Of two machines, whose errors are taken to have nothing in common: their intervals, added as independent errors are."""
+    """The interval of a gain between two machines, whose errors are assumed independent."""
     assert before.interval is not None
     assert after.interval is not None
     ratio = items * float(before.seconds) / float(after.seconds)

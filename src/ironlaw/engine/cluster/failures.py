@@ -25,7 +25,7 @@ def mtbf(unit: Number, count: Number) -> Number:
 
 
 def series(parts: Mapping[str, tuple[float, float]]) -> float:
-    """Of parts that all must work: {name: (mean time between failures of one, how many)}. Rates add."""
+    """The mean time between failures of parts that all must work: {name: (mean time between failures of one, how many)}. Rates add."""
     if not parts:
         raise BadValue("a system of no parts never fails; name at least one part")
     return 1.0 / sum(count / unit for unit, count in parts.values())

@@ -61,7 +61,7 @@ def updated_parameters(shape: Shape, layout: Layout, stage: int) -> Number:
 
 
 def static_bytes(parameters: Number, layout: Layout, experts: Number = 0.0) -> Parts:
-    """Of parameters on a device, experts' among them: ZeRO splits the optimiser (1), gradients (2) and weights (3) over replicas."""
+    """What parameters take on a device, experts among them: ZeRO splits the optimiser (1), gradients (2) and weights (3) over replicas."""
 
     def share(size: float, stage: int) -> Number:
         over = layout.replicas if layout.zero >= stage else 1

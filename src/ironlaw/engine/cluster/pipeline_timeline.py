@@ -26,7 +26,7 @@ class Stretch(NamedTuple):
 def stretches(
     stages: int, micro_batches: int, virtual: int = 1, forward: float = 1.0, backward: float = 2.0, single: bool = False
 ) -> tuple[Stretch, ...]:  # fmt: skip
-    """Of every stage, in order of time, from 0 to the end of the step. `single`: each slot for itself where all of them are played."""
+    """Every stage's stretches, in order of time, from 0 to the end of the step. `single`: each slot by itself, where all are played."""
     played = min(micro_batches, PLAYED * stages)
     slots = gantt(stages, played, virtual, forward, backward)
     longer = (micro_batches - played) * (forward + backward)

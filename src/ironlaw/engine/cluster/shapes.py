@@ -104,7 +104,7 @@ class Shape:
 
 
 def token_flops(shape: Shape, seq: Number, recompute: str = "none", causal: bool = False) -> Number:
-    """Of one token of a training step. Scores are counted in full, as is usual, though a causal kernel skips half; `causal` counts half."""
+    """The FLOPs of one token of a training step. Scores are counted in full, as usual; `causal` counts half, as a causal kernel does."""
     if recompute not in RECOMPUTE:
         raise unknown("recomputation", recompute, RECOMPUTE, field="recompute")
     scores = (2.0 if causal else 4.0) * shape.score_width(seq)

@@ -104,7 +104,7 @@ def rail(nodes: int, rails: int, rate: float, per_leaf: int, oversubscription: f
 
 
 def sides(hosts: int) -> tuple[int, int, int]:
-    """Of a torus of a power of two of hosts: powers of two, as equal as they can be, the longest first."""
+    """The sides of a torus with a power of two of hosts: powers of two, as equal as possible, the longest first."""
     whole = round(math.log2(hosts))
     return 2 ** -(-whole // 3), 2 ** -(-(whole - 1) // 3), 2 ** (whole // 3)
 

@@ -50,7 +50,7 @@ def traffic(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_devi
 
 
 def calls(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_devices: int) -> dict[str, tuple[Call, ...]]:
-    """Of the busiest stage in one step, by parallelism; without the pipeline's, which are no collectives."""
+    """The collectives of the busiest stage in one step, by parallelism; the pipeline's sends are not collectives."""
     layers = max(stage_layers(shape, layout)) * micro_batches
     passes = 3.0 if layout.recompute == "full" else 2.0
     rows = seq / layout.context * layout.micro
@@ -76,7 +76,7 @@ def calls(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_device
 
 
 def _data(shape: Shape, layout: Layout, micro_batches: int, box_devices: int) -> tuple[Call, ...]:
-    """Of the heavier end of the pipeline; experts' matrices over the replicas that hold the same ones."""
+    """The gradients of the heavier end of the pipeline; experts' matrices over the replicas that hold the same ones."""
     stage = max((0, layout.pipeline - 1), key=lambda stage: float(stage_parameters(shape, layout, stage)))
     experts = expert_parameters(shape, layout, stage)
     shared = _sums(layout, stage_parameters(shape, layout, stage) - experts, layout.replicas, layout.tensor, micro_batches, box_devices)

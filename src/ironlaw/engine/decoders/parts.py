@@ -18,7 +18,7 @@ Share = Callable[[str, int], int]  # what is divided, its size -> the size on on
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """Of `width` numbers per row; `vectors`: gains (1), gains and biases (2), or neither (0). `rows` of them per token."""
+    """A norm of `width` numbers per row; `vectors`: gains (1), gains and biases (2), or neither (0). `rows` of them per token."""
 
     width: int
     vectors: int = 1

@@ -24,7 +24,7 @@ class Brier:
 
 
 def brier(forecasts: Iterable[tuple[float, bool]]) -> Brier | None:
-    """Of probabilities and what came true; None without any. Forecasts of the same probability are one group, so that the three parts
+    """Scores probabilities by what came true; None without any. Forecasts of the same probability are one group, so that the three parts
     are exact."""
     groups: dict[float, list[bool]] = {}
     for stated, outcome in forecasts:

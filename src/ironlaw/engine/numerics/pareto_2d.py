@@ -36,6 +36,6 @@ def frontier(points: Iterable[Point]) -> tuple[Point, ...]:
 
 
 def dominated_by(point: Point, points: Sequence[Point]) -> Point | None:
-    """Of those that dominate this point, the one that does least harm, then the cheapest: it is on the frontier. None: nothing does."""
+    """The point that dominates this one with the least harm, then the lowest cost, so it is on the frontier. None if nothing does."""
     better = [other for other in points if other.dominates(point)]
     return min(better, key=lambda p: (p.harm, p.cost), default=None)

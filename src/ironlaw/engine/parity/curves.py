@@ -115,7 +115,7 @@ def normals(name: str, base: float, separation: float, centre: float = 0.0, step
 
 
 def _shares(edges: Sequence[float], mean: float) -> list[float]:
-    """Of a normal of variance 1 between the edges; what lies beyond goes to the first and the last."""
+    """The shares of a normal of variance 1 between the edges; what lies beyond goes to the first and the last."""
     below = [0.0, *(0.5 * math.erfc((mean - edge) / math.sqrt(2.0)) for edge in edges[1:-1]), 1.0]
     return [b - a for a, b in itertools.pairwise(below)]
 

@@ -21,7 +21,7 @@ Conversion = Callable[[float, float, float], float]
 
 @lru_cache(maxsize=16384)
 def divergence(q: float, sigma: float, order: float) -> float:
-    """Of one step, in nats, at an order above 1: the sum over how many times the record counts, or its integral for an order between."""
+    """One step, in nats, at an order above 1: the sum over how often the record counts, or its integral between whole orders."""
     check_rate(q)
     check_noise(sigma)
     if not order > 1:

@@ -16,7 +16,7 @@ def in_series(parts: Sequence[float]) -> float:
 
 
 def replicated(one: float, replicas: int, needed: int = 1, common: float = 0.0) -> float:
-    """Of equal replicas so many must work. `common`: the share β of a replica's downtime that hits all of them at once.
+    """Equal replicas of which `needed` must work. `common`: the share β of a replica's downtime that hits all of them at once.
 
     The β-factor model: all are down with probability β·u; apart from that each is down with (1 − β)·u, independently.
     """

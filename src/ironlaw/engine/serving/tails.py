@@ -113,7 +113,7 @@ def normal_quantile(p: float) -> float:
 
 
 def lognormal_quantile(mean: float, sigma: float, p: float) -> float:
-    """Of a log-normal with this mean (not median) and spread σ of the logarithm: mean · e^(zσ − σ²/2)."""
+    """The quantile of a log-normal with this mean (not median) and spread σ of the logarithm: mean · e^(zσ − σ²/2)."""
     check_positive("mean", mean)
     check_positive("sigma", sigma, zero=True)
     return mean * math.exp(normal_quantile(p) * sigma - sigma * sigma / 2)

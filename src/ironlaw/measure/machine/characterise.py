@@ -94,7 +94,7 @@ def characterise(
 
 
 def undisturbed(rows: list[Draft]) -> list[Draft]:
-    """Of a part that others disturbed, the best samples: other programs only ever make a call longer."""
+    """The best samples of a part that others disturbed: other programs only ever make a call longer."""
     for row in rows:
         row["wall_s"] = row.get("best_s", row["wall_s"])
     return rows

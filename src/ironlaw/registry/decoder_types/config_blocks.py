@@ -17,7 +17,7 @@ STATES = ("mamba", "linear_attention", "conv", "recurrent")
 
 
 def language_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of a model that also sees or hears: its decoder's own configuration, with what only the outer one says."""
+    """The decoder's own configuration in a model that also sees or hears, with what only the outer one says."""
     inner = config.get("text_config") or config.get("llm_config") or config.get("language_config")
     if not isinstance(inner, Mapping):
         return config

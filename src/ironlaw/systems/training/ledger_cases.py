@@ -39,7 +39,7 @@ class LedgerCase:
 
     @property
     def growth(self) -> Growth:
-        """Of any microbatch; how many of them make an update does not matter, only whether there are several."""
+        """The memory at any microbatch; only whether several make an update matters, not how many."""
         return _growth(self.model, self.seq, replace(self.setup, batch=1, accumulate=min(self.setup.accumulate, 2)))
 
     @property

@@ -17,7 +17,7 @@ STEPS = {
 
 
 def plain(name: str) -> str:
-    """Of an op; of a fused one its part, `input norm`, or the parts it begins and ends in, `output projection → second norm`."""
+    """The name of an op; for a fused one its part, `input norm`, or the parts it begins and ends in, `output projection → second norm`."""
     pieces = short(name).split(" … ")
     return _step(pieces[0]) if len(pieces) == 1 else " → ".join(dict.fromkeys(_part(piece) for piece in pieces))
 

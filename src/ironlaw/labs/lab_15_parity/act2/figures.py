@@ -20,7 +20,7 @@ WINDOWS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 
 
 def profits(policy: Policy, said: str = "", true: str = "") -> Figure:
-    """Of the maximum profit, what each rule leaves at this break-even. `said` is predicted to leave least, `true` does."""
+    """The share of the maximum profit that each rule leaves at this break-even. `said` is predicted to leave least, `true` does."""
     top = best(policy.groups, NONE, policy.breakeven).profit
     shares = {rule: 100 * best(policy.groups, rule, policy.breakeven).profit / top for rule in RULES}
     shares[policy.rule] = 100 * policy.profit

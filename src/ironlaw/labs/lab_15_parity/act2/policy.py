@@ -84,7 +84,7 @@ class Policy:
 
     @cached_property
     def chances(self) -> Gap:
-        """Of the applicants who would repay, the share accepted in one of these groups less that in the other."""
+        """The share of applicants who would repay that one group accepts, less that of the other."""
         most, least = self.luckiest
         return gap_of(self.decision.tables[most], self.decision.tables[least], "tpr") or Gap(0.0, 0.0, 0.0)
 

@@ -87,7 +87,7 @@ class Setting:
         return max(rows, key=lambda name: (rows[name][0] > rows["ports"][0] * (1 + 1e-9), rows[name][0], name == "ports"))
 
     def uplink_loads(self) -> list[list[float]]:
-        """Of every subtree of each tier: what ports could send over its uplinks, over what they carry."""
+        """For every subtree of each tier, what ports could send over its uplinks, over what they carry."""
         fabric, host = self.fabric, float(self.loads.host) / (self.fabric.rate * self.fabric.ports)
         size = self.size / PER_NODE if self.kind == "two_level" and self.shape == RAILS else self.size
         return [

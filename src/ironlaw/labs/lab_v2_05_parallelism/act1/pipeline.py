@@ -63,7 +63,7 @@ class Setting:
 
     @property
     def rows(self) -> tuple[Stretch, ...]:
-        """Of the pipeline's time, in percent of it; a backward pass is drawn twice as long as a forward pass."""
+        """The stretches of the pipeline's time, in percent of it; a backward pass is drawn twice as long as a forward pass."""
         return _rows(self.pipeline, self.micro_batches, self.virtual)
 
     def with_data(self, data: int) -> Setting:

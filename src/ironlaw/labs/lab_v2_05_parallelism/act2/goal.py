@@ -17,7 +17,7 @@ def _case(lab: kit.Lab, values: Mapping[str, Any]) -> Case:
 
 
 def _nearest(lab: kit.Lab, values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Of the layouts that the search knows, the one that takes the fewest turns; if none does, with every NIC and all overlap."""
+    """The layout that takes the fewest turns, among those that the search knows; if none does, with every NIC and all overlap."""
     for ports in ({}, {"overlap": True, "nics": max(1, box_of(lab).nics)}):
         now = _case(lab, {**values, **ports})
         ways = [{name: getattr(each.layout, name) for name in SIZES} for each in now.ranking]

@@ -102,7 +102,7 @@ class Plan:
 
     @property
     def copies(self) -> int:
-        """Of the state, in the hosts' memory; a save that drains needs one of its own where there is no near copy."""
+        """The copies of the state in the hosts' memory; a save that drains needs one of its own where there is no near copy."""
         return COPIES[self.near] or int(self.saving == ASYNC)
 
     @property

@@ -112,7 +112,7 @@ class Setting:
 
     @property
     def used(self) -> float:
-        """Of the cache that requests have to themselves, the share that holds tokens; of chats in general, not of those let in."""
+        """The share of the cache that requests have to themselves that holds tokens; for chats in general, not those admitted."""
         return self.paging.share_used if self.law == FIXED else kv_used(self.context, self.block)
 
     @property

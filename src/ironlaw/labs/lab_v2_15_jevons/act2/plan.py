@@ -151,7 +151,7 @@ def earlier_rate(lab: kit.Lab) -> float | None:
 
 
 def requests_of(lab: kit.Lab) -> float:
-    """Of the context: the saved server's, as often as the story multiplies the trace; else the story's own."""
+    """The rate of the context: the saved server's, as often as the story multiplies the trace; else the story's own."""
     rate = earlier_rate(lab) if lab.current_context.slug == SAVED else None
     return min(10_000.0, max(10.0, given("growth") * rate)) if rate else story_requests()
 

@@ -23,7 +23,7 @@ ALONE = 200  # requests that are tried one at a time
 
 
 def best_policy(asked: Demand, rig: Deployment, most: int) -> Choice | None:
-    """Of at most `most` replicas; None where none meets the SLO. Of equal numbers, the proposed tokens with the shortest requests."""
+    """The fewest replicas, up to `most`; None where none meets the SLO. Of equal numbers, that with the shortest requests."""
     best: Choice | None = None
     for length in asked.lengths or (0,):
         choice = _of_length(asked, rig, length, most if best is None else best.answer.replicas)
