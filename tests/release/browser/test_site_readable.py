@@ -1,4 +1,4 @@
-"""Pages of the static site on a phone at night and by day on a wide screen: those that test_site_browser.py does not read."""
+"""Pages of the static site on a phone at night and by day on a wide screen: those that test_site_walked.py does not read."""
 
 from collections.abc import Iterator
 

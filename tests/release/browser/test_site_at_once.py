@@ -1,5 +1,4 @@
-"""A lab of the static site in a browser: Python starts in the page, and what is committed is stored. The rest of the site's walks are in
-tests/release/browser."""
+"""A lab of the static site in a browser without an image: Python starts in the page, and what is committed is stored at once."""
 
 from collections.abc import Callable
 
