@@ -11,6 +11,7 @@ from measured import keep
 from ironlaw.claims import compute
 from ironlaw.engine.serving.services import curve_mean
 from ironlaw.kit.lab_check import complete
+from ironlaw.labs.lab_14_tail.act1 import instrument
 from ironlaw.labs.lab_14_tail.act1.case import Case, tene
 from ironlaw.labs.lab_14_tail.act2 import figures, fleet, verdicts
 from ironlaw.labs.lab_14_tail.act2.fleet import ALL, BUDGET, CALLED_BACK, OFF, Fleet
@@ -90,6 +91,18 @@ def test_filling_in_stays_within_bounds():
     """An overloaded server with many connections would fill in a hundred million answers."""
     full = Case(rate=1000, service=0.05, connections=64, n=5_000, corrected=True)
     assert full.tester.n < 100_000 and full.tester.quantile(0.99) > 0.9 * full.polite.quantile(0.99)
+
+
+@pytest.mark.parametrize(
+    ("case", "word", "banner"), [
+        (Case(), "misses the stall", "misses"),
+        (Case(connections=8, corrected=True, stopped=0.005, n=2_000), "too high", "too_much"),
+        (Case(stopped=0.0), "agrees", "agrees"),
+    ],
+)  # fmt: skip
+def test_the_card_says_what_the_banner_says(case, word, banner):
+    assert next(card["word"] for card in instrument.cards(case) if card["label"] == "Test's P99") == word
+    assert hit(instrument.LIMITS, case).name == banner
 
 
 def test_tene_is_a_button(bench):

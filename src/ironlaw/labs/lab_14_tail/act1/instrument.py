@@ -62,11 +62,11 @@ def readouts(case: Case) -> dict[str, Any]:
 
 def cards(case: Case) -> list[dict[str, Any]]:
     users, tester = case.users.quantile(0.99), case.tester.quantile(0.99)
-    wrong = case.is_missed()
+    word = "misses the stall" if case.is_missed() else "too high" if case.is_overfilled() else "agrees"
     return [
         kit.card("Users' P99", users, "s", note="from when they asked"),
         {**kit.card("Test's P99", tester, "s", note="filled in" if case.corrected else "from when it sent"),
-         "tone": "bad" if wrong else "good", "word": "misses it" if wrong else "agrees"},
+         "tone": "good" if word == "agrees" else "bad", "word": word},
         kit.text_card("Never sent", f"{case.unsent:,}", note="requests that came due while it waited"),
         kit.card("A stall", case.stall, "s", note=f"{percent(case.stopped)} of the time"),
     ]  # fmt: skip
