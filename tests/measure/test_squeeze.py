@@ -1,4 +1,5 @@
-"""The digit reader squeezed: grids by hand, rescaling that changes nothing, divergences by SciPy, and PyTorch as another way to run it."""
+"""The digit reader squeezed: grids by hand, rescaling that changes nothing, divergences by SciPy. PyTorch runs its
+convolutions in tests/torch/test_squeezed_net.py."""
 
 from dataclasses import replace
 
@@ -25,20 +26,6 @@ def test_each_net_answers_as_it_did_when_it_was_trained(name):
     result = damage(net, net)
     assert (result.accuracy.hits, net.weights + net.biases) == (about["hits"], about["parameters"])
     assert (result.kl, result.flips, result.accuracy.trials) == (0.0, (), 797)
-
-
-def test_the_convolutions_are_pytorchs():
-    torch = pytest.importorskip("torch")
-    net, x = load("ds_cnn"), images()[0][:20]
-    y = torch.tensor(x).reshape(-1, 1, 8, 8)
-    for layer in net.layers[:-1]:
-        weight, bias = torch.tensor(layer.weight).double(), torch.tensor(layer.bias).double()
-        groups = weight.shape[0] if layer.kind == "depthwise" else 1
-        y = torch.nn.functional.conv2d(y, weight, bias, layer.stride, weight.shape[-1] // 2, groups=groups).relu()
-    last = net.layers[-1]
-    expected = y.mean((2, 3)) @ torch.tensor(last.weight).double().T + torch.tensor(last.bias).double()
-    assert logits(net, x) == pytest.approx(expected.numpy(), abs=1e-9)
-    assert [layer.kind for layer in net.layers] == ["conv", "depthwise", "conv", "depthwise", "conv", "linear"]
 
 
 def test_grids_by_hand():
