@@ -30,9 +30,9 @@ from ironlaw.widget.quantities import THIN, format_quantity, share
 
 CHANGING = ("options", "hidden", "help", "steps", "max", "value", "idle")  # what a turn of one dial may change of another
 BASES = {
-    "calibrated": "From curves that were measured on the chosen machine.",
-    "transferred": "≈ Nobody has measured this machine; from its datasheet and other GPUs’ figures. Compare it only with other ≈ times.",
-    "bound": "A bound from the datasheet’s figures, not comparable with a measured machine’s time.",
+    "calibrated": "Predicted by curves fitted to measurements of this machine.",
+    "transferred": "≈ Nobody has measured this machine, so this is estimated from its datasheet and other GPUs. Compare it only with other ≈ times.",
+    "bound": "A bound from the datasheet’s figures; don’t compare it with a measured machine’s time.",
 }
 MANY_SPOTS = 5  # with this many spots or more, the longest is worth naming
 

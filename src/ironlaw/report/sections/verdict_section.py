@@ -27,7 +27,7 @@ NARROW = "\u202f"  # does not break
 UNIT = re.compile(r"(?<=\d) (?=(?:[kMGTP]i?|[mµn])?[Bs]\b)")  # before a unit
 EQUAL = 0.01
 LITTLE = 1.1  # a gain that is not worth another machine
-SAME_HOST = " The same host launches for all."
+SAME_HOST = " All use the same host."
 
 
 def section(analysis: Analysis, place: str) -> str:
