@@ -31,7 +31,7 @@ from ironlaw.widget.quantities import THIN, format_quantity, share
 CHANGING = ("options", "hidden", "help", "steps", "max", "value", "idle")  # what a turn of one dial may change of another
 BASES = {
     "calibrated": "Predicted by curves fitted to measurements of this machine.",
-    "transferred": "≈ Nobody has measured this machine, so this is estimated from its datasheet and other GPUs. Compare it only with other ≈ times.",
+    "transferred": "≈ Estimated from its datasheet and other GPUs, since nobody has measured it. Compare it only with other ≈ times.",
     "bound": "A bound from the datasheet’s figures; don’t compare it with a measured machine’s time.",
 }
 MANY_SPOTS = 5  # with this many spots or more, the longest is worth naming
