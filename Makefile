@@ -31,8 +31,8 @@ BROWSER := $(WITH_CHROMIUM) $(BIN)/pytest
 ATTACK := $(BROWSER) tests/attack
 # what each test took, and whether its folder keeps to its budget (tests/budget.toml)
 CPU_LOG := .pytest_cache/cpu_seconds.jsonl
-# what waits leaves its core to the others: of three at a time one is mostly waiting for its browser or its processes. What is long begins
-# first
+# of three at a time one is mostly waiting, for its browser or its processes. What is long begins first, and the others give way to the
+# first of all: mypy has one thread, and a browser stalls where it gets too little
 TOGETHER := python3 scripts/side_by_side.py
 
 site: python3 ## build the static site into public/: the labs for any web host (docs/site.md); ARGS=--serve tries it
@@ -68,8 +68,8 @@ check: python3 ## format, lint, types, import contract and unit tests, in half a
 	@mkdir -p $(dir $(CPU_LOG)) && rm -f $(CPU_LOG)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(TOGETHER) '$(BIN)/pytest tests/engine $(filter --ignore=tests/engine/%,$(LATER:%=--ignore=%))' \
-		'$(BIN)/pytest --ignore=tests/engine $(APART:%=--ignore=tests/%) $(LATER:%=--ignore=%)' '$(BIN)/mypy' '$(BIN)/lint-imports'
+	@$(TOGETHER) '$(BIN)/mypy' '$(BIN)/pytest tests/engine $(filter --ignore=tests/engine/%,$(LATER:%=--ignore=%))' \
+		'$(BIN)/pytest --ignore=tests/engine $(APART:%=--ignore=tests/%) $(LATER:%=--ignore=%)' '$(BIN)/lint-imports'
 
 attack: python3 ## the attacks at full length, with their figures: misbehaving files, fuzzing, kills, corruption, 300 openings (docs/security.md)
 	@$(SETUP) venv test

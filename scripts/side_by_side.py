@@ -4,8 +4,8 @@
     python scripts/side_by_side.py --at-once 3 'pytest tests/a' 'pytest tests/b' 'pytest tests/c' 'pytest tests/d'
 
 Exit status 1 if any of them failed. One core is seldom idle then: a type checker has one thread, a browser waits for a server.
-With a limit, the next command begins when one has ended: first what waits most, last what can use every core to its end. A command that
-begins with `nice -n 5` takes what the others leave: it fills a core that waits, and keeps none from them.
+The others take what the first leaves, so that what would end last is named first, and begins with a core of its own. With a limit, the
+next command begins when one has ended: first what takes long, last what is short.
 """
 
 import argparse
@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 def run(command: str, live: bool) -> tuple[str, int, str]:
     """The command, its exit status, and what it wrote unless that was seen already."""
-    done = subprocess.run(command, shell=True, stdout=None if live else subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    shell = ["sh", "-c", command] if live else ["nice", "-n", "5", "sh", "-c", command]
+    done = subprocess.run(shell, stdout=None if live else subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     return command, done.returncode, "" if live else done.stdout.decode(errors="replace")
 
 

@@ -20,6 +20,11 @@ def test_the_first_is_seen_as_it_comes_and_all_are_told():
     assert {"$ echo two", "two", "three"} <= set(done.stdout.splitlines())
 
 
+def test_the_others_give_way_to_the_first():
+    first, _, other = side_by_side("nice", "nice").stdout.splitlines()
+    assert int(other) > int(first)
+
+
 def test_a_failure_is_named_and_the_others_run_to_their_end(tmp_path):
     done = side_by_side("--at-once", "1", "exit 3", f"echo > '{tmp_path}/after'", "false")
     assert done.returncode == 1 and (tmp_path / "after").exists()
