@@ -33,6 +33,13 @@ def test_the_ring_of_the_story(bench):
     assert edges["0 to 1"][3] == "100%" and edges["1 to 2"][3] == "40%"  # the fast ones have arrived, and wait
     rules = {mark["id"]: mark["x"] for mark in figure(view, "staircase")["marks"] if mark["type"] == "rule"}
     assert rules == {"prediction": 195e9, "truth": ring_bandwidth(box("a100_pairs"), 4)}
+    assert truth_label(view) == "it is 23.6 GB/s"
+    assert truth_label(bench.turn("act1", ranks=2)) == "as asked, it is 23.6 GB/s"  # the dials left the question's case, its mark stayed
+    bench.turn("act1", ranks=4)
+
+
+def truth_label(view):
+    return bare(next(mark["label"] for mark in figure(view, "staircase")["marks"] if mark["id"] == "truth"))
 
 
 @pytest.mark.parametrize(("slug", "ranks"), [("a100_pairs", 2), ("a100_pairs", 4), ("dgx_h100", 8), ("dgx_a100", 16)])

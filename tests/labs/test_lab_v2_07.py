@@ -36,6 +36,7 @@ def test_the_story(bench):
     waste = figure(view, "waste")
     rules = {mark["id"]: mark["x"] for mark in waste["marks"] if mark["type"] == "rule"}
     assert rules == {"prediction": 93, "truth": pytest.approx(optimum(60.0, META) / 60)}
+    assert next(mark["label"] for mark in waste["marks"] if mark["id"] == "truth").startswith("it is 18.6")
     points = {mark["id"]: (mark["x"], mark["y"]) for mark in waste["marks"] if mark["type"] == "point"}
     assert points["now"] == (60, pytest.approx(100 * (1 - goodput(3600.0, 60.0, 300.0, META).goodput)))
     assert points["best"][1] < points["now"][1] and "Young" not in points  # it would lie under the best

@@ -12,6 +12,7 @@ from ironlaw.widget.figure import Figure, Mark, mark
 from ironlaw.widget.quantities import exact, format_quantity
 
 CLOSE = 1.1  # within a tenth nobody was wrong
+SAME = 0.01  # of the truth: closer than that, the dials stand at the question's own case
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,11 @@ def rules(
     base: float = 1.0,
     digits: int = 3,
     between: tuple[float, float] | None = None,
+    now: float | None = None,
 ) -> tuple[Mark, Mark]:
     """Two upright rules for a figure with numbers along x.
+
+    `now`: the same quantity at the dials, where they may stand at another case than the question's: the truth then says whose it is.
 
     `digits` are the truth's; `between`: where it lies, if it is simulated. `base` moves both along the axis:
     a predicted ratio of 10⁴ over a machine of 1 GFLOP/s stands at 10 TFLOP/s.
@@ -66,6 +70,8 @@ def rules(
     distance = Distance(predicted, true)
     off = distance.words
     truth = show_between(true, *between, unit) if between else format_quantity(true, unit, digits)
+    if now is not None and abs(now / true - 1) > SAME:
+        truth_label = f"as asked, {truth_label}"
     return (
         mark(
             "rule", "accent", x=base * predicted, role="prediction", distance=off, id="prediction",

@@ -144,7 +144,7 @@ def staircase(lab: kit.Lab, setting: Setting) -> Figure:
     option, far = lab.choice("act1"), max(rate for rate, _ in rows.values())
     if option is not None:
         said, true = 1e9 * float(option.value), 1e9 * float(lab.question("act1").answer)
-        marks += reveal_picture.rules(said, true, "B/s")
+        marks += reveal_picture.rules(said, true, "B/s", now=setting.bus)
         far = max(far, said, true)
     words = "; ".join(f"{name} {format_quantity(rate, 'B/s')}" for name, (rate, _) in rows.items())
     note = "; ".join(f"{name}: {basis}" for name, basis in known.items())

@@ -53,7 +53,8 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
                       drag=hold("interval")))  # fmt: skip
     option = lab.choice("act1")
     if option is not None:
-        marks += reveal_picture.rules(float(option.value), float(lab.question("act1").answer), "min")
+        answer = float(lab.question("act1").answer)
+        marks += reveal_picture.rules(float(option.value), answer, "min", now=setting.best / MINUTE)
     rows = [("as set", setting.interval), ("the best", setting.best), *setting.estimates.items()]
     cells = []
     for name, seconds in rows:
