@@ -17,7 +17,7 @@ from ironlaw.engine.advice.chunked_loss import in_parts  # noqa: E402
 from ironlaw.engine.advice.training_advice import ORDER, spares  # noqa: E402
 from ironlaw.engine.device.work import UNCOMPILED  # noqa: E402
 from ironlaw.systems.advice import REWRITES  # noqa: E402
-from ironlaw.tracing.step_choices import captured, choices  # noqa: E402
+from ironlaw.tracing.step_choices import captured, choices, one_pass  # noqa: E402
 
 H200 = il.hardware("h200_sxm")
 
@@ -163,6 +163,49 @@ def test_one_micro_batch_is_the_step_with_the_whole_batch():
     whole = il.capture(stepped(Net()), (X,))
     assert kinds(cut) == kinds(whole) and cut.flops == whole.flops
     assert il.predict(cut, H200).memory.total == pytest.approx(il.predict(whole, H200).memory.total, rel=0.02)
+
+
+@pytest.mark.parametrize("changes", [["autocast"], ["kept"]])
+def test_microbatches_that_are_left_out_are_not_run_again(changes: list[str]) -> None:
+    """Op by op the step that is captured whole and then cut; the model's code ran once, the loss is read every time."""
+    ran: list[str] = []
+
+    class Counted(Net):
+        def forward(self, x: Any) -> Any:
+            ran.append("model")
+            return super().forward(x)
+
+    def reading(net: nn.Module) -> Any:
+        optimiser = torch.optim.AdamW(net.parameters())
+
+        def step(x: Any) -> None:
+            for part in x.chunk(4):
+                loss = net(part).square().mean()
+                ran.append("read" if loss.item() < 1e9 else "")
+                loss.backward()
+            optimiser.step()
+            optimiser.zero_grad()
+
+        return step
+
+    whole = one_pass(il.capture(reading(Net(again=True)), (X,), changes=changes))
+    cut = one_pass(il.capture(reading(Counted(again=True)), (X,), changes=[*changes, "together"]))
+    assert cut.ops == whole.ops and cut.settings["entries"] == whole.settings["entries"]
+    last = ran[-5 - 4 * 2 :]  # after the step that makes the optimiser's state
+    assert last.count("model") == 1 + 4 and last.count("read") == 8
+
+
+def test_models_that_train_by_turns_are_no_microbatches() -> None:
+    pairs = [(net, torch.optim.SGD(net.parameters(), 0.1)) for net in (Net(), Net())]
+
+    def step(x: Any) -> None:
+        for net, optimiser in pairs:
+            optimiser.zero_grad()
+            net(x).sum().backward()
+            optimiser.step()
+
+    graph = il.capture(step, (X,))
+    assert len(graph.settings["backwards"]) == 2 and not any("together" in some for some in choices(graph))
 
 
 @pytest.mark.parametrize("options", [{}, {"foreach": False}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 
 from ironlaw.cli.options import Parser, add_chrome_trace, add_json, add_notes, add_parameters, ask, size
 from ironlaw.cli.show import analysis_text as terminal
@@ -29,7 +30,11 @@ def add(parser: Parser) -> None:
     add_json(parser)
 
 
+SELDOM = 200_000, 20, 100  # graphs are many values that stay: the collector need not look through them again and again
+
+
 def run(args: argparse.Namespace) -> int:
+    gc.set_threshold(*SELDOM)
     asked = ask(Analyze, args)
     if args.html:
         from ironlaw.report.report_page import place_of

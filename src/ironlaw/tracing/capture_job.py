@@ -6,9 +6,11 @@ is sent as the reason.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
+from ironlaw.engine.advice.action_names import TOGETHER
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import IronlawError
 from ironlaw.tracing.capture import captured
@@ -21,6 +23,7 @@ from ironlaw.tracing.step_choices import steps
 from ironlaw.tracing.target import Target
 from ironlaw.worker.json_values import Json, decode
 
+SELDOM = 200_000, 20, 100  # what a capture makes mostly stays: the collector, left as it is, takes a fifth of the time to look through it
 EVERY = 50  # ops between two reports of progress
 ASKED = "asked"  # a graph at a batch that the user asked for; the others are named by what grows
 STEPS = "steps"  # the training step after changes of it
@@ -31,6 +34,7 @@ GROWN = {"batch": (4,), "tokens": (2, 3)}  # times the size at hand; memory is a
 def job(request: Json, send: Callable[[Json], None]) -> Json:
     """For each phase (one without a name if none was asked for): the sizes at hand (None where there are none), the longest sequence
     that the model allows, and what a sequence leaves in the cache."""
+    gc.set_threshold(*SELDOM)
     return {name: _phase(request, name, tokens, send) for name, tokens in (request["phases"] or {"": None}).items()}
 
 
@@ -57,8 +61,10 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
     def changed(times: int, changes: Collection[str]) -> Graph:
         if times == 1:
             return of(target, changes)
-        graph = of(resized(target, times * (batch or 1)), changes)
-        return graph if changes else larger.setdefault(times * (batch or 1), graph)
+        call = resized(target, times * (batch or 1))
+        if set(changes) == {TOGETHER} and times in GROWN["batch"]:  # whole, since memory at that batch is asked for as well
+            return larger.setdefault(times * (batch or 1), of(call))
+        return of(call, changes)
 
     def one(call: Target) -> Json:
         return told(call, of(call))

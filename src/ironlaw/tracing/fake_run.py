@@ -20,6 +20,7 @@ from ironlaw.tracing.libraries import as_if_real, replaced
 from ironlaw.tracing.paths import module_paths
 from ironlaw.tracing.real_tensors import as_plain
 from ironlaw.tracing.rehearsal import Rehearsal
+from ironlaw.tracing.skipped_microbatches import skipping
 from ironlaw.tracing.stand_ins import vocabulary_of
 from ironlaw.tracing.triton_launches import triton_launches
 
@@ -30,6 +31,7 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes:
     with ExitStack() as stack:
         stack.enter_context(changed_steps.counted(fakes.recorder))
         stack.enter_context(changed_steps.changed(changes, modules))
+        skipped = stack.enter_context(skipping(changes, modules))
         fakes.recorder.blocks = len(changed_steps.blocks(modules))
         stack.enter_context(torch.set_grad_enabled(grad))
         stack.enter_context(fakes.mode)
@@ -46,7 +48,7 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes:
         def backward(*args: Any, **kwargs: Any) -> Any:
             fakes.recorder.graph_break(GRADIENT)
             with on_gpu, changed_steps.beyond_autocast(changes):  # what is run again (checkpoints) is run as on a GPU too
-                out = engine(*args, **kwargs)
+                out = skipped.backward(lambda: engine(*args, **kwargs)) if skipped else engine(*args, **kwargs)
             fakes.recorder.backwards.append(len(fakes.recorder.ops))
             return out
 

@@ -29,6 +29,7 @@ class Lifetimes:
         self.parts: dict[str, float] = {}  # first tensor -> how many times as large its storage is
         self.live: dict[int, None] = {}  # storages that ops made, those touched last at the end
         self.last: dict[str, int] = {}  # first tensor of a storage -> the last op before it was freed
+        self.sizes: dict[str, int] = {}  # first tensor of a storage that a call made beside its first result -> bytes
 
     def place(self, storage: Any) -> int:
         """The storage's address, which no other storage has from now on."""
@@ -46,6 +47,8 @@ class Lifetimes:
             return
         self.live[place] = None
         own, whole = tensor.numel() * tensor.element_size(), int(tensor.untyped_storage().nbytes())
+        if ":" in name:
+            self.sizes[name] = whole
         if own and own != whole:
             self.parts[name] = whole / own
 
@@ -63,7 +66,8 @@ class Lifetimes:
 
     def settings(self, ops: list[Op]) -> dict[str, Any]:
         """`within` and `parts`; `held`: the first tensor of a storage -> the last op before it was freed, where that is not the last that
-        uses it."""
+        uses it; `beside`: the first tensor of a storage that no op names as its output, such as the places that a pooling layer notes down
+        for its gradient -> its bytes, the op that made it and the last before it was freed."""
         self.freed(ALL * -(-len(ops) // ALL))
         used: dict[str, int] = {}
         for i, op in enumerate(ops):
@@ -71,4 +75,11 @@ class Lifetimes:
                 used[self.within.get(t.name, t.name)] = i
         ends = {self.roots[place]: len(ops) - 1 for place in self.live} | {name: min(i, len(ops) - 1) for name, i in self.last.items()}
         held = {name: ops[i].name for name, i in ends.items() if i > used.get(name, i)}
-        return {"held": held, "within": self.within, "parts": self.parts}
+        made = {t.name for op in ops for t in op.outputs}
+        place = {op.name: i for i, op in enumerate(ops)}
+        beside = {
+            name: (size, by, ops[max(ends.get(name, 0), place[by])].name)
+            for name, size in self.sizes.items()
+            if name not in made and (by := name.rpartition(":")[0]) in place
+        }
+        return {"held": held, "within": self.within, "parts": self.parts} | ({"beside": beside} if beside else {})

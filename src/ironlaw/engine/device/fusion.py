@@ -243,6 +243,13 @@ def _rows(op: Op) -> Number:
 
 
 def _bits(bits: int) -> list[int]:
+    if not bits:
+        return []
+    start = (bits & -bits).bit_length() - 1  # a group lies close together: the rest is a short number, however long the graph
+    return [start + bit for bit in _short(bits >> start)]
+
+
+def _short(bits: int) -> list[int]:
     out = []
     while bits:
         low = bits & -bits

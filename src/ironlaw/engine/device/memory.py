@@ -105,10 +105,13 @@ def _added_up(graph: Graph) -> list[Number]:
     live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input")
     curve: list[Number] = [live]
     frees: dict[int, list[Number]] = {}
+    more = beside(graph)
     for i, op in enumerate(graph.ops):
         made = [(t.name, t.bytes * sizes.get(t.name, 1.0)) for t in op.outputs if t.role == "activation" and t.name not in home]
-        live = live + sum(size for _, size in made)
+        live = live + sum(size for _, size in made) + sum(size for size, _ in more.get(i, ()))
         curve.append(live)
+        for size, end in more.get(i, ()):
+            frees.setdefault(end, []).append(size)
         for name, size in made:
             frees.setdefault(last[name], []).append(size)
         for freed in frees.pop(i, ()):
@@ -125,6 +128,18 @@ def held(graph: Graph) -> dict[str, int]:
     names = {} if compiled(graph) else graph.settings.get("held", {})
     place = {op.name: i for i, op in enumerate(graph.ops)} if names else {}
     return {name: place[op] for name, op in names.items() if op in place}
+
+
+def beside(graph: Graph) -> dict[int, list[tuple[float, int]]]:
+    """Op -> what it leaves in memory beside its outputs, each with the op until which it is there; of a captured model that runs as it
+    stands."""
+    known = {} if compiled(graph) else graph.settings.get("beside", {})
+    place = {op.name: i for i, op in enumerate(graph.ops)} if known else {}
+    found: dict[int, list[tuple[float, int]]] = {}
+    for size, by, end in known.values():
+        if by in place:
+            found.setdefault(place[by], []).append((float(size), max(place.get(end, place[by]), place[by])))
+    return found
 
 
 def homes(graph: Graph) -> dict[str, str]:

@@ -30,6 +30,8 @@ def with_loss(graph: Graph) -> Graph:
         return graph
     if head(graph) is None:
         total = [graph.tensors[name] for name in graph.outputs]
+        if graph.settings.get("captured") and sum(t.size == 1 for t in total) == 1:
+            total = [t for t in total if t.size == 1]  # its own loss, whatever else it hands back
         ends = tuple(op("sum", f"{LOSS}sum{i}", (t,), (Tensor(f"{LOSS}sum{i}", (1,), "fp32"),), over="all") for i, t in enumerate(total))
         return replace(graph, ops=(*graph.ops, *ends), outputs=tuple(t.name for one in ends for t in one.outputs))
     logits = graph.tensors[graph.outputs[0]]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 
-from ironlaw.tracing.capture_job import ASKED, counter
+from ironlaw.tracing.capture_job import ASKED, SELDOM, counter
 from ironlaw.tracing.graph_json import to_json
 from ironlaw.tracing.scripts.run_script import Script, run_script
 from ironlaw.worker.json_values import Json
@@ -14,6 +15,7 @@ from ironlaw.worker.json_values import Json
 
 def job(request: Json, send: Callable[[Json], None]) -> Json:
     """The sizes at hand, as `capture_job.job` gives them."""
+    gc.set_threshold(*SELDOM)
     settings = {name: request[name] for name in ("place", "arguments", "module", "steps", "real", "world", "changes", "times")}
     with ExitStack() as stack:
         if request["quiet"]:  # what it prints was shown the first time
