@@ -19,6 +19,7 @@ from ironlaw.engine.device.work import BYTES, COLLECTIVE, RANKS  # noqa: E402
 from ironlaw.errors import BadValue, IronlawError, MissingExtra  # noqa: E402
 from ironlaw.systems.script_captures import is_script  # noqa: E402
 from ironlaw.tracing import replay  # noqa: E402
+from ironlaw.tracing.scripts.real_steps import timed_steps  # noqa: E402
 from ironlaw.tracing.scripts.run_script import Script, run_script  # noqa: E402
 
 TRAIN = """
@@ -384,3 +385,38 @@ for _ in range(20):
         patch.setattr(replay.Replay, "computed", computed)
         captured(tmp_path, text)
     assert sum(ran) <= 2 * replay.MOVED
+
+
+REAL = """
+import sys
+import torch
+net = torch.nn.Linear(4, 1)
+before = net.weight.clone()
+optimiser = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(int(sys.argv[1])):
+    optimiser.zero_grad()
+    net(torch.ones(8, 4)).sum().backward()
+    optimiser.step()
+    open("steps.txt", "a").write(f"{step} {bool((net.weight != before).all())}\\n")
+"""
+
+
+def test_a_script_is_trained_for_real_only_if_asked(tmp_path, monkeypatch):
+    """Three steps warm up, the rest is timed up to the number that was asked for, and the script goes no further."""
+    monkeypatch.chdir(tmp_path)
+    place = written(tmp_path, REAL)
+    real = timed_steps(Script(place, ("30",), steps=4))
+    assert (real["steps"], real["device"], real["peak_bytes"]) == (4, "cpu", None) and 0 < real["seconds"] < 10
+    lines = (tmp_path / "steps.txt").read_text().splitlines()
+    assert [line.split() for line in lines] == [[str(i), "True"] for i in range(6)]  # it is stopped within its seventh step
+    (tmp_path / "steps.txt").unlink()
+    run_script(Script(place, ("30",)))
+    assert len((tmp_path / "steps.txt").read_text().splitlines()) == 2  # its third step ends what is asked
+    assert timed_steps(Script(place, ("5",), steps=4))["steps"] == 2
+    with pytest.raises(BadValue, match="took 3 optimiser steps"):
+        timed_steps(Script(place, ("3",), steps=4))
+
+
+def test_real_training_is_for_scripts():
+    with pytest.raises(BadValue, match="measure model"):
+        il.analyze("resnet50", on="h200", real=5)

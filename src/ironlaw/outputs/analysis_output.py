@@ -168,6 +168,15 @@ class CompilingPays(TypedDict):
     days: Annotated[float | Literal["never"] | None, "days until then; only with --per-day"]
 
 
+class RealStepsJson(TypedDict):
+    """Optimiser steps of a script that was run on this machine; a part of analyze"""
+
+    steps: Annotated[int, "how many were timed"]
+    seconds: Annotated[float, "mean time of a step"]
+    device: Annotated[str, "the GPU's name, or cpu"]
+    peak_bytes: Annotated[float | None, "the most memory that PyTorch held on the GPU"]
+
+
 class AnalyzeJson(TypedDict):
     """What `ironlaw analyze --json` writes"""
 
@@ -188,6 +197,7 @@ class AnalyzeJson(TypedDict):
     language: NotRequired[Annotated[Phases, "a language model's phases, where they were asked for"]]
     breakeven: Annotated[Sequence[CompilingPays], "when compiling pays"]
     trace: NotRequired[Annotated[TraceJson, "with --trace"]]
+    real: NotRequired[Annotated[RealStepsJson, "with --real"]]
     html: NotRequired[Annotated[str, "where the report was written"]]
     chrome_trace: NotRequired[Annotated[str, "where the predicted timeline was written"]]
     costs: NotRequired[Annotated[CostsJson, "with --price or --latency"]]

@@ -27,6 +27,7 @@ from ironlaw.report.trace_join import TraceJoin
 from ironlaw.systems.advice import advice
 from ironlaw.systems.largest_sizes import Capacity
 from ironlaw.systems.question import document
+from ironlaw.systems.script_captures import RealSteps
 from ironlaw.units import show
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Analysis:
     prices: Mapping[str, float] = field(default_factory=dict)  # dollars per hour, where the reader asked for money
     costs: CostsJson | None = None  # of a million samples, where the reader asked for them: `report.report_costs`
     loader: float | None = None  # samples per second that the reader's input pipeline gives
+    real: RealSteps | None = None  # what the script took when it was run
     own: Graph | None = None  # the model with its weights as they are, where this one stores them otherwise
 
     @cached_property

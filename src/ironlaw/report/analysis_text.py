@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,7 @@ def as_dict(a: Any, pays: Iterable[Any], ops: int | None = None) -> dict[str, An
         before = a.by_phase[len(a.predictions) :]
         out["language"] = a.language.as_json() | {"before": [p.to_dict(ops) for p in before]}
     out |= {"trace": trace_dict(a.joined)} if a.joined is not None else {}
+    out |= {"real": asdict(a.real)} if a.real is not None else {}
     return out | ({"costs": a.costs} if a.costs is not None else {})
 
 

@@ -20,7 +20,7 @@ from ironlaw.systems.fields import custom, figure, same, several, switch, whole
 from ironlaw.systems.question import Question
 from ironlaw.systems.registry_graphs import as_captured, build_all, is_ours
 from ironlaw.systems.registry_names import known_prices, machines, read_mode
-from ironlaw.systems.script_captures import capture_script, is_script
+from ironlaw.systems.script_captures import capture_script, is_script, real_steps
 from ironlaw.systems.value_readers import LARGEST, read_option
 from ironlaw.systems.workload_settings import Costs, Launching, Products, Sizes, fp32, launching
 from ironlaw.tracing import capture
@@ -174,6 +174,10 @@ class Analyze(Question):
     world: int | None = whole(
         None, metavar="N", group=SCRIPTS, about="as rank 0 of N pretended ranks, for DDP, FSDP2 and other collectives"
     )
+    real: int | None = whole(
+        None, metavar="N", group=SCRIPTS,
+        about="afterwards train for real, with your data on this machine: N optimiser steps are timed and set beside the prediction",
+    )  # fmt: skip
     host: Host | None = same(Launching, "host")  # noqa: RUF009  a field, as all of them
     launch: float | None = same(Launching, "launch")
     price: Mapping[str, float] | None = same(Costs, "price")
@@ -214,12 +218,15 @@ class Analyze(Question):
     def analysis(self) -> Analysis:
         """The analysis of the target: built from the registry, or captured in a process of its own."""
         known_prices(self.on, self.price or {})
+        if self.real and not is_script(self.target):
+            raise BadValue("`real` trains a script, such as train.py; to time a model use `ironlaw measure model`")
         profile = self._profile()  # these first: a bad file is reported before a large model is captured
         lengths = self.phases
         if is_script(self.target) and not is_ours(self.target):
             script = capture_script(self)
             asked = replace(self, training=True) if script.main.settings.get("training") else self
-            return asked.of({"": script}, {}, profile)
+            predicted = asked.of({"": script}, {}, profile)
+            return replace(predicted, real=real_steps(self)) if self.real else predicted
         captured = build_all(self, lengths) if is_ours(self.target) else capture_phases(self, lengths)
         return self.of(captured, lengths, profile)
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from ironlaw.tracing.graph_json import from_json
 from ironlaw.tracing.step_choices import steps
 from ironlaw.units import show
 
+REAL = "ironlaw.tracing.scripts.real_steps:job"
 JOB = "ironlaw.tracing.scripts.script_job:job"
 DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 FILES = (".pt2", ".pt", ".json", ".toml")  # endings of files that are no scripts
@@ -70,6 +71,22 @@ def with_wires(captures: Captures, machines: Collection[Hardware]) -> Captures:
     said = (*notes, *captures.main.settings.get("notes", ()))
     graphs = {key: replace(graph, settings={**graph.settings, "notes": said}) for key, graph in captures.graphs.items()}
     return replace(captures, graphs=graphs)
+
+
+@dataclass(frozen=True)
+class RealSteps:
+    """Of a script that was run: `seconds` for a step, the mean of `steps`, and the most memory that PyTorch held on a GPU."""
+
+    steps: int
+    seconds: float
+    device: str
+    peak_bytes: float | None
+
+
+def real_steps(asked: Any) -> RealSteps:
+    """The script runs for real, in a process of its own."""
+    request = {"place": asked.target, "module": not asked.target.endswith(".py"), "arguments": list(asked.arguments), "steps": asked.real}
+    return RealSteps(**worker.run(REAL, request, name=asked.target, limit_s=asked.limit))
 
 
 def _run(asked: Any, changes: Collection[str] = (), times: int = 1) -> tuple[Graph, dict[str, Any]]:

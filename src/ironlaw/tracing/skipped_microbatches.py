@@ -1,7 +1,7 @@
 """While one microbatch in place of several is captured, the others are not run again: each would do what the first one did.
 
 Their models hand out tensors of the first microbatch's forms, and their backward passes have nothing to do. The user's own loop, its loss
-and the optimiser run as they stand. Where a model is called otherwise than before, everything runs again from there on.
+and the optimiser run as they stand. Where a model is called with other inputs than before, everything runs again from there on.
 """
 
 from __future__ import annotations

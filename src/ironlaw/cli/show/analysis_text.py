@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ironlaw.backends.inductor import INDUCTOR
-from ironlaw.cli.show import comparison_text, costs_text, draw, language_text, prediction_lines, trace_text, verdict_text
+from ironlaw.cli.show import comparison_text, costs_text, draw, language_text, prediction_lines, real_steps_text, trace_text, verdict_text
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import Graph
 from ironlaw.report.analysis import Analysis, paybacks
@@ -35,6 +35,8 @@ def report(analysis: Analysis, ops: int | None, notes: bool = False) -> None:
     pays(analysis)
     if analysis.costs is not None:
         costs_text.report(analysis.costs)
+    if analysis.real is not None:
+        real_steps_text.report(analysis.real, analysis.predictions)
     if analysis.joined is not None:
         trace_text.report(analysis.joined, ops or OPS)
     if analysis.unknown:

@@ -17,6 +17,7 @@ from ironlaw.errors import BadValue, IronlawError, MissingExtra
 from ironlaw.tracing.user_modules import RELATIVE, absent, found_from, in_package
 
 STEPS = 3  # the optimiser's state is there from the second step on, and the third is like all that follow
+WARM = 3  # steps of a run for real that make state, kernels and pools, and are not timed
 LIBRARIES = {  # which capture changes while it runs
     "transformers": ("transformers.masking_utils", "transformers.models.auto", "transformers", "transformers.trainer"),
     "torchvision": ("torchvision.ops.boxes", "torchvision.datasets", "torchvision.models"),
