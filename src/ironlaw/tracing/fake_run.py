@@ -31,7 +31,7 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes:
     with ExitStack() as stack:
         stack.enter_context(changed_steps.counted(fakes.recorder))
         stack.enter_context(changed_steps.changed(changes, modules))
-        skipped = stack.enter_context(skipping(changes, modules))
+        skipped = fakes.recorder.skipped = stack.enter_context(skipping(changes, modules))
         fakes.recorder.blocks = len(changed_steps.blocks(modules))
         stack.enter_context(torch.set_grad_enabled(grad))
         stack.enter_context(fakes.mode)

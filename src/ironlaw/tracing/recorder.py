@@ -27,6 +27,7 @@ from ironlaw.tracing.memory_layout import strided
 from ironlaw.tracing.origins import FORWARD, Phases
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
 from ironlaw.tracing.schemas import Schema, schema, tensors
+from ironlaw.tracing.skipped_microbatches import Skipped
 from ironlaw.tracing.tensor_forms import format_of, in_place, on_meta, rule_of, sparse_elements, stored_once, unknown
 from ironlaw.tracing.traced_values import Values
 from ironlaw.tracing.translate import translate
@@ -82,6 +83,7 @@ class Recorder(TorchDispatchMode):
         self.frozen: list[str] = []  # weights that need no gradient
         self.outside = 0  # ops of the forward pass that no module ran
         self.checkpoints = self.blocks = 0  # segments that run again on the way back; blocks of one kind, which could
+        self.skipped: Skipped | None = None  # microbatches that are not run again
         self.on_host: dict[int, bool] = {}  # where a tensor lies that code has moved
         self.results: FakeResultCache | None = None
         self.progress = progress
@@ -97,6 +99,8 @@ class Recorder(TorchDispatchMode):
         self.ways, self.breaks, self.backwards, self.phases.seen = [], [], [], []
         self.checkpoints, self.outside, self.on_host, self.rehearsing = 0, 0, {}, False
         self.lifetimes.begin_again()
+        if self.skipped is not None:
+            self.skipped.begin_again()
 
     def graph_break(self, what: str) -> None:
         """torch.compile can't go on here."""

@@ -22,6 +22,9 @@ class Skipped:
     """`made`: what the models of the first microbatch gave, in order of their calls. `place`: the next of these calls."""
 
     def __init__(self) -> None:
+        self.begin_again()
+
+    def begin_again(self) -> None:
         self.made: list[tuple[int, Any, Any]] = []
         self.passes = self.place = 0
         self.on = True
@@ -69,7 +72,7 @@ def fresh(leaf: Any) -> Any:
     if not isinstance(leaf, tuple):
         return leaf
     _, shape, stride, dtype, graded = leaf
-    return torch.empty_strided(shape, stride, dtype=dtype).requires_grad_(graded)
+    return torch.empty_strided(shape, stride, dtype=dtype).zero_().requires_grad_(graded)  # a loss that is read is a number
 
 
 @contextmanager
