@@ -75,7 +75,7 @@ def with_wires(captures: Captures, machines: Collection[Hardware]) -> Captures:
 
 @dataclass(frozen=True)
 class RealSteps:
-    """Of a script that was run: `seconds` for a step, the mean of `steps`, and the most memory that PyTorch held on a GPU."""
+    """What a script took when it was run: `seconds` for a step, the mean of `steps`, and the most memory that PyTorch held on a GPU."""
 
     steps: int
     seconds: float
