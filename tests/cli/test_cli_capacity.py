@@ -9,17 +9,18 @@ import pytest
 
 from ironlaw import hardware
 from ironlaw.cli.capacity import EXAMPLE
+from ironlaw.engine.serving.llm.layout import Layout
 from ironlaw.engine.serving.llm.outcome import Moment, Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Promise, fewest
-from ironlaw.engine.serving.llm.requests import Request, Spread, arriving
+from ironlaw.engine.serving.llm.requests import Request, Spread, arriving, faster
 from ironlaw.registry.decoders import decoder, steps
 from ironlaw.registry.traces import trace
 from ironlaw.systems.questions.capacity import Capacity
 from ironlaw.systems.serving import deployments
 from ironlaw.systems.serving.deployments import deployment
 from ironlaw.systems.serving.search.choice_rows import slices
-from ironlaw.systems.serving.search.search import sizes
+from ironlaw.systems.serving.search.layouts import layouts
 
 MODEL = "qwen2_0_5b"
 BASE = ("capacity", MODEL, "--on", "h200", "--requests", "300")
@@ -136,7 +137,7 @@ def test_a_promise_that_no_device_keeps(sh):
         (("--rate", "5", "--price", "h900=1"), "h900"), (("--rate", "5", "--percentile", "100"), "between 0 and 100"),
         (("--rate", "5", "--columns", "when=3"), "arrival=NAME"), (("--rate", "5", "--weights", "int3"), "int4"),
         (("--rate", "5", "--memory", "1.5"), "at most 1"), (("--rate", "5", "--spread", "-1"), "all alike"),
-        (("--rate", "5", "--tp", "3"), "divisor"), (("--rate", "5", "--memory", "0.001"), "does not fit"),
+        (("--rate", "5", "--tp", "3"), "divisor"), (("--rate", "5", "--dp", "2"), "no experts"), (("--rate", "5", "--pp", "99"), "too few"),
         (("--rate", "5", "--batch", "300", "--budget", "100"), "not a"),
     ],
 )  # fmt: skip
@@ -146,6 +147,58 @@ def test_bad_input(sh, more, words):
         assert code == 0
     else:
         assert code == 2 and words in err
+
+
+def test_no_machine_is_large_enough(sh):
+    code, out, _ = sh(*BASE, "--rate", "5", "--memory", "0.001")
+    assert code == 1 and "does not fit" in " ".join(out.split())
+    code, out, _ = sh("capacity", "llama3_70b", "--on", "rtx_4090", "--rate", "1")
+    assert code == 1 and "take more devices, narrower weights, or a larger machine" in " ".join(out.split())
+
+
+def test_intervals_and_the_largest_rate(sh):
+    told = sh.json(*BASE, "--rate", "400", "--tp", "1", "--ttft", "200ms")
+    row = told["choices"][0]
+    ends = row["between"]
+    for name, value in (("ttft", row["ttft_s"]["promised"]), ("tbt", row["tbt_s"]["promised"]), ("devices", row["devices"])):
+        low, high = ends[name]
+        assert low <= value <= high and (name == "devices" or low < high)
+    rate, (low, high) = row["largest_rate"], ends["largest_rate"]
+    assert rate >= 400 / 1.04 and low <= rate * 1.1 and rate <= high * 1.1
+    made = deployment(decoder(MODEL), hardware("h200_sxm"))
+    policy, promise = Policy(most=row["most"], budget=row["budget"]), Promise(0.2, 0.05)
+
+    def broken(at):
+        requests = faster(arriving(400.0, 300, Spread(1155, 1.0), Spread(211, 1.0), seed=0), at / 400)
+        return promise.broken(made.run(requests, policy, row["replicas"]))
+
+    assert not broken(rate) and broken(1.1 * rate)
+    out = " ".join(sh.out(*BASE, "--rate", "400", "--tp", "1", "--ttft", "200ms").split())
+    assert "requests/s within the SLO, likely" in out and "Likely " in out
+
+
+def test_the_largest_rate_of_a_fleet(sh):
+    told = sh.json(*BASE, "--fleet", "2")
+    (row,) = told["choices"]
+    assert told["fleet"] == 2 and row["devices"] == 2 and row["binds"] and row["ttft_s"]["promised"] <= 1.0
+    one = sh.json(*BASE, "--fleet", "1")["choices"][0]
+    assert 1.4 < row["largest_rate"] / one["largest_rate"] < 2.8
+    assert "Largest rate: " in sh.out(*BASE, "--fleet", "2")
+    code, out, _ = sh("capacity", "llama3_70b", "--on", "a10", "--fleet", "2", "--requests", "50")
+    assert code == 1 and "a10" in out
+
+
+def test_speed_for_a_user_against_throughput(sh):
+    told = sh.json("capacity", "moe_small", "--on", "h200", "--rate", "300", "--requests", "200")
+    points = told["pareto"]
+    users, each = ([p[key] for p in points] for key in ("tokens_per_s_user", "tokens_per_s_each"))
+    assert len(points) > 4 and users == sorted(users, reverse=True) and each == sorted(each)
+    best = points[-1]
+    made = deployment(decoder("moe_small"), hardware("h200_sxm"), layout=Layout(1))
+    if best["pools"] == "together" and best["devices_per_replica"] == 1:
+        batch = best["batch"]
+        seconds = made.table.seconds(batch, batch * (1155 + 211 / 2), [(round(batch * 1155 / 211), round(1155 / 2))], round(batch / 211))
+        assert best["tokens_per_s_user"] == pytest.approx(1 / seconds, rel=0.01)
 
 
 def test_its_old_name_works(sh):
@@ -188,11 +241,26 @@ def test_the_fewest_by_halving():
     assert fewest(lambda n: Kept(True), Promise(1.0, 0.05), 2, 3) is None
 
 
+def sizes(asked, machine):
+    return tuple(one.devices for one in layouts(asked, hardware(machine)) if one.ways == 1 and not one.whole)
+
+
 def test_a_large_model_takes_the_fewest_devices_that_hold_it():
     asked = Capacity("llama3_70b", "h200", rate=1)
-    assert sizes(asked, hardware("h200_sxm")) == (2, 4, 8) and sizes(asked, hardware("a100_40gb_pcie")) == (1,)
-    assert sizes(replace(asked, weights="int4"), hardware("h100_sxm")) == (1, 2, 4, 8)
-    assert sizes(asked, hardware("l40s")) == (1,)  # no box of the registry has several
+    assert sizes(asked, "h200_sxm") == (2, 4, 8) and sizes(asked, "a100_40gb_pcie") == (1,)
+    assert sizes(replace(asked, weights="int4"), "h100_sxm") == (1, 2, 4, 8)
+    assert sizes(asked, "a10") == (1,)  # no box of the registry has several
+
+
+def test_layouts_follow_the_model_and_the_wires():
+    asked = Capacity("llama3_70b", "h200", rate=1)
+    assert all(one.ways == 1 for one in layouts(asked, hardware("h200_sxm")))  # NVLink, and no experts
+    staged = [(one.tensor, one.stages) for one in layouts(asked, hardware("l40s")) if one.stages > 1]
+    assert (4, 2) in staged and (1, 8) in staged  # PCIe cards
+    mixed = layouts(Capacity("moe_small", "h200", rate=1), hardware("h200_sxm"))
+    assert {(one.tensor, one.groups) for one in mixed if one.whole} >= {(1, 2), (1, 4), (2, 2)}
+    (given,) = layouts(replace(asked, tp=2, pp=4), hardware("h200_sxm"))
+    assert (given.tensor, given.stages, given.devices) == (2, 4, 8)
 
 
 def test_a_page_with_pictures(sh, tmp_path):
@@ -201,7 +269,7 @@ def test_a_page_with_pictures(sh, tmp_path):
     html = page.read_text("utf-8")
     assert "Fewest devices" in out and html.startswith("<!doctype html>") and "Bottleneck: " in html
     carried = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])
-    assert set(carried["figures"]) == {"frontier", "sequences", "cache"} and all(f["text"] for f in carried["figures"].values())
+    assert set(carried["figures"]) == {"pareto", "frontier", "sequences", "cache"} and all(f["text"] for f in carried["figures"].values())
     assert all(f'data-figure-of="{name}"' in html for name in carried["figures"])
     (tmp_path / "notes.txt").write_text("mine")
     code, _, err = sh(*BASE, "--rate", "10", "--html", str(tmp_path / "notes.txt"))

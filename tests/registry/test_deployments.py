@@ -41,7 +41,7 @@ def test_a_cache_moves_over_the_link_of_a_box_or_its_ports():
     made, joint = deployment(decoder(LARGE), hardware("h200"), 2), box("dgx_h200")
     assert made.way(4) == (joint.link.achieved, joint.link.name)
     assert made.way(5) == (joint.nic.achieved * joint.nics / joint.devices, joint.nic.name)  # ten devices: a second box
-    alone = deployment(decoder(LARGE), hardware("l40s"))
+    alone = deployment(decoder(SMALL), hardware("a10"))  # a machine without a box
     assert alone.way(2) == (min(link.per_direction for link in alone.hardware.links), "PCI Express 4.0 x16")
 
 

@@ -67,6 +67,20 @@ class ChoicePolicy(TypedDict):
     pools: ChoicePools | None
 
 
+class LayoutJson(TypedDict):
+    tensor: Annotated[int, "tensor parallelism"]
+    stages: Annotated[int, "pipeline parallelism"]
+    groups: Annotated[int, "attention data parallelism: groups that have requests of their own"]
+    whole_experts: Annotated[bool, "expert parallelism: each expert lies whole on one device"]
+
+
+class CliffJson(TypedDict):
+    work_devices: Annotated[int, "devices that the work alone takes"]
+    limit: Annotated[str, "the part of the SLO that takes the others: ttft, tbt or tpot"]
+    at_s: Annotated[float | None, "a limit at which far fewer do; null where none that was tried does it"]
+    devices: Annotated[int | None, "so many with that limit"]
+
+
 class CapacityChoice(ChoicePolicy):
     hardware: str
     basis: str
@@ -74,6 +88,7 @@ class CapacityChoice(ChoicePolicy):
     replicas: int
     devices_per_replica: int
     box: str | None
+    layout: LayoutJson
     arithmetic: str
     weights: str
     cache: str
@@ -94,6 +109,12 @@ class CapacityChoice(ChoicePolicy):
     tokens_per_s: float
     goodput_per_s: float
     binds: str
+    largest_rate: Annotated[float | None, "requests per second that these devices take within the SLO; null where all come at once"]
+    between: Annotated[
+        dict[str, Sequence[float | None]],
+        "low and high of the SLO's percentiles (seconds), tokens_per_s, devices, largest_rate; null for an end beyond what was tried",
+    ]
+    cliff: Annotated[CliffJson | None, "where the SLO takes many times the devices that the work does"]
     device_hours_per_million_tokens: float
     dollars_per_hour: float | None
     dollars_per_million_tokens: float | None
@@ -106,6 +127,17 @@ class FrontierPoint(TypedDict):
     batch: float
     tbt_s: float
     tokens_per_s_each: float
+    dollars_per_million_tokens: float | None
+
+
+class ParetoPoint(TypedDict):
+    hardware: str
+    layout: LayoutJson
+    devices_per_replica: int
+    pools: Annotated[str, "together, or apart: separate devices for prefill, which are counted"]
+    batch: int
+    tokens_per_s_user: float
+    tokens_per_s_each: Annotated[float, "new tokens per second and device"]
     dollars_per_million_tokens: float | None
 
 
@@ -129,6 +161,7 @@ class CapacityJson(TypedDict):
 
     model: str
     load: Annotated[dict[str, Any], "what arrives"]
+    fleet: Annotated[int | None, "devices that were given; the choices then stand at the largest rate that they take"]
     promise: LatencyPromise
     choices: Annotated[Sequence[CapacityChoice], "deployments that meet the SLO"]
     refused: Sequence[RefusalJson]
@@ -138,6 +171,7 @@ class CapacityJson(TypedDict):
     prices: dict[str, PriceJson]
     energy: Annotated[str, "what the joules are"]
     frontier: Sequence[FrontierPoint]
+    pareto: Annotated[Sequence[ParetoPoint], "for each machine, speed for a user against throughput of a device in a steady state"]
     run: NotRequired[Annotated[CapacityRun, "with --simulate"]]
 
 

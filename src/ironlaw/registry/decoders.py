@@ -9,10 +9,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ironlaw.engine.decoders.parts import Block, Experts, Gate, Product, Scores, State
+from ironlaw.engine.decoders.parts import Block, Experts, Product, Scores
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.types import Graph, bytes_per_element
 from ironlaw.engine.serving.llm.decoder import Decoder
+from ironlaw.engine.serving.llm.layout import Layout, sums
 from ironlaw.engine.serving.llm.step_times import Reduce, StepTable, step_table
 from ironlaw.errors import BadValue, unknown
 from ironlaw.registry.config_files import config_of, is_hub_id, model_name
@@ -145,11 +146,11 @@ def weight_bytes(model: Decoder, dtype: str = "bf16", weights: str = "") -> floa
 
 def steps(
     model: Decoder, hardware: Hardware, plan: Plan, *, dtype: str = "bf16", weights: str = "", cache: str = "", devices: int = 1,
-    reduce: Reduce | None = None, overhead: float = 0.0, products: str = "", coarse: bool = False,
+    reduce: Reduce | None = None, reductions: float = 0.0, overhead: float = 0.0, products: str = "", coarse: bool = False,
 ) -> StepTable:  # fmt: skip
     """The table of a model's steps on `devices` of a kind that share it by tensor parallelism; `reduce` is then what adding up takes.
 
-    `coarse`: fewer points, sooner there.
+    `reductions` of a step, where they are not two for each layer. `coarse`: fewer points, sooner there.
     """
     share = model.shard(devices)
     if devices > 1 and reduce is None:
@@ -163,14 +164,7 @@ def steps(
 
     width = model.hidden * bytes_per_element(dtype)
     counts = kind_counts(share) if share.blocks else ()
-    sums = sum(_reductions(block) for block in share.blocks)
     return step_table(
-        build, model.layers, hardware, plan, reduce=reduce, width=width, overhead=overhead, coarse=coarse, counts=counts, reductions=sums
+        build, model.layers, hardware, plan, reduce=reduce, width=width, overhead=overhead, coarse=coarse, counts=counts,
+        reductions=reductions or sums(model, Layout(devices)),
     )  # fmt: skip
-
-
-def _reductions(block: Block) -> int:
-    """All-reduces of a block under tensor parallelism: one after each half of it."""
-    mixes = any(isinstance(part, Scores | State) for part in block)
-    feeds = any(isinstance(part, Gate | Experts) for part in block)
-    return mixes + feeds

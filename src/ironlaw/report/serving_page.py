@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.pictures.lines import lines
 from ironlaw.report.markup import Cell, items, paragraph, table, text
 from ironlaw.report.report_page import figure_place, frame, laid_out, script
-from ironlaw.report.serving_words import BASES, between, bottleneck, replicas, slo, way
+from ironlaw.report.serving_words import BASES, between, bottleneck, likely, parallelism, replicas, slo, steep, takes, way
 from ironlaw.units import show, significant
 from ironlaw.widget.figure import Axis, Figure, mark
 from ironlaw.widget.glossary_words import explanations, marked
@@ -18,9 +18,12 @@ from ironlaw.widget.glossary_words import explanations, marked
 def html(result: Mapping[str, Any]) -> str:
     figures: dict[str, Figure] = {}
     sections = [("summary", "What meets the SLO", _summary(result))]
+    if result["pareto"]:
+        figures["pareto"] = _pareto(result)
+        sections.append(("pareto", "Speed for a user against throughput", figure_place("pareto")))
     if result["frontier"]:
         figures["frontier"] = _frontier(result)
-        sections.append(("frontier", "Speed against throughput", figure_place("frontier")))
+        sections.append(("frontier", "Decoding alone", figure_place("frontier")))
     if "run" in result:
         figures |= _run(result["run"])
         sections.append(("run", "The run over time", figure_place("sequences") + figure_place("cache")))
@@ -65,16 +68,21 @@ def _summary(result: Mapping[str, Any]) -> str:
     ]  # fmt: skip
     if rows:
         out += table(names, rows, "The fewest devices of each machine", range(4, 11))
-        out += items(_how(row) for row in result["choices"])
-    if result["fewest"]:
+        out += items(_how(row, promise) for row in result["choices"])
+    if result["fleet"] and result["choices"]:
+        most = max(result["choices"], key=lambda row: row["largest_rate"] or 0.0)
+        out += paragraph(
+            f"Largest rate: {significant(most['largest_rate'])} requests per second on {most['devices']:,} × {most['hardware']}."
+        )
+    elif result["fewest"]:
         best = f"Fewest devices: {result['fewest']}."
         out += paragraph(best + (f" Cheapest: {result['cheapest']}." if result["cheapest"] else ""))
     return out + items(f"{row['hardware']}: {row['reason']}" for row in result["refused"]) if result["refused"] else out
 
 
-def _how(row: Mapping[str, Any]) -> str:
-    binds = f"Bottleneck: {bottleneck(row)}. {BASES[row['basis']]}."
-    return f"{row['hardware']}: {'; '.join(filter(None, (replicas(row), way(row))))}. {binds}"
+def _how(row: Mapping[str, Any], promise: Mapping[str, Any]) -> str:
+    told = (f"Bottleneck: {bottleneck(row)}.", steep(row), likely(row, promise), takes(row), f"{BASES[row['basis']]}.")
+    return f"{row['hardware']}: {'; '.join(filter(None, (replicas(row), way(row))))}. {' '.join(filter(None, told))}"
 
 
 def _sources(result: Mapping[str, Any]) -> list[str]:
@@ -84,6 +92,24 @@ def _sources(result: Mapping[str, Any]) -> list[str]:
         for slug, p in result["prices"].items()
     ]
     return [*load, *prices, f"Energy: {result['energy']}."]
+
+
+def _pareto(result: Mapping[str, Any]) -> Figure:
+    """One line for each machine, each point with its layout and pools; where the SLO's limit between tokens lies."""
+    series: dict[str, list[tuple[float, float]]] = {}
+    for p in result["pareto"]:
+        series.setdefault(p["hardware"], []).append((p["tokens_per_s_user"], p["tokens_per_s_each"]))
+    users, rates = ([p[key] for p in result["pareto"]] for key in ("tokens_per_s_user", "tokens_per_s_each"))
+    x = Axis("log", "new tokens per second for a user", "tokens/s", _around(users))
+    y = Axis("log", "new tokens per second and device", "tokens/s", _around(rates))
+    extra = [
+        mark(
+            "point", "accent", x=p["tokens_per_s_user"], y=p["tokens_per_s_each"], id=f"at-{i}",
+            name=f"{p['hardware']}, {parallelism(p['layout'])}, {p['pools']}, batch {p['batch']}",
+        )
+        for i, p in enumerate(result["pareto"])
+    ]  # fmt: skip
+    return lines(series, x, y, "The faster each user is served, the fewer tokens a device makes", extra=extra, id="pareto")
 
 
 def _frontier(result: Mapping[str, Any]) -> Figure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.units import counted, show, significant
@@ -39,10 +39,64 @@ def between(promise: Mapping[str, Any]) -> tuple[str, str]:
 
 def replicas(row: Mapping[str, Any]) -> str:
     """`3 replicas of 2 devices (dgx_h200) (1 for prefill, 2 for decode, the KV cache sent over NVLink 4)`."""
-    shared = f" of {row['devices_per_replica']} devices ({row['box']})" if row["box"] else ""
+    shared = f" of {row['devices_per_replica']} devices ({row['box']}, {parallelism(row['layout'])})" if row["box"] else ""
     pools = row["pools"]
     parts = f" ({pools['prompts']} for prefill, {pools['decoders']} for decode, the KV cache sent over {pools['wire']})" if pools else ""
     return f"{counted(row['replicas'], 'replica')}{shared}{parts}"
+
+
+def parallelism(layout: Mapping[str, Any]) -> str:
+    """`TP 4 · PP 2`, `attention DP 8 · EP 8`, `1 device`."""
+    shared = layout["tensor"] * layout["groups"]
+    parts = [
+        f"TP {layout['tensor']}" if layout["tensor"] > 1 else "",
+        f"PP {layout['stages']}" if layout["stages"] > 1 else "",
+        f"attention DP {layout['groups']}" if layout["groups"] > 1 else "",
+        f"EP {shared}" if layout["whole_experts"] else "",
+    ]
+    return " · ".join(filter(None, parts)) or "1 device"
+
+
+def likely(row: Mapping[str, Any], promise: Mapping[str, Any]) -> str:
+    """`Likely 1 to 2 devices; P99 TTFT 316 ms to 2.85 s, TBT 26.4 to 40.2 ms.`"""
+    gap, key = between(promise)
+    ends = row["between"]
+    low, high = ends["devices"]
+    share = f"P{significant(100 * promise['share'], 4)}"
+    times = f"{share} TTFT {span(ends['ttft'], 's')}, {gap} {span(ends[key.removesuffix('_s')], 's')}"
+    if high is None:
+        return (
+            f"Likely at least {counted(round(low), 'device')}, and if steps are as long as they may be, no number meets the SLO; {times}."
+        )
+    devices = counted(round(low), "device") if low == high else f"{low:,.0f} to {high:,.0f} devices"
+    return f"Likely {devices}; {times}."
+
+
+def span(ends: Sequence[float], unit: str) -> str:
+    return f"{show(ends[0], unit)} to {show(ends[1], unit)}"
+
+
+def takes(row: Mapping[str, Any]) -> str:
+    """`They take up to 21.3 requests/s within the SLO, likely 17.9 to 23.3.`"""
+    if row["largest_rate"] is None:
+        return ""
+    low, high = row["between"]["largest_rate"]
+    what = "It takes" if row["devices"] == 1 else "They take"
+    return f"{what} up to {significant(row['largest_rate'])} requests/s within the SLO, likely {significant(low)} to {significant(high)}."
+
+
+def steep(row: Mapping[str, Any]) -> str:
+    """Why there are so many devices, where the work takes far fewer."""
+    cliff = row["cliff"]
+    if cliff is None:
+        return ""
+    why = (
+        f"The work alone takes {counted(cliff['work_devices'], 'device')}; the others are there so that the {TIMES[cliff['limit']]} stays"
+        " within its limit."
+    )
+    if cliff["devices"] is None:
+        return f"{why} Limits up to three times as long don't change that."
+    return f"{why} With {show(cliff['at_s'], 's')} instead, {counted(cliff['devices'], 'device')} would do."
 
 
 def way(row: Mapping[str, Any]) -> str:

@@ -7,51 +7,79 @@ from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.report.cost_words import sources
-from ironlaw.report.serving_words import BASES, between, bottleneck, replicas, slo, way
+from ironlaw.report.serving_words import BASES, between, bottleneck, likely, parallelism, replicas, slo, steep, takes, way
 from ironlaw.units import show, significant
 
 SPARE = ("cache", "batch")  # columns that a narrow terminal does without
+SHOWN = 6  # points of a machine's line between speed and throughput
 
 
 def report(result: Mapping[str, Any], notes: bool = False) -> None:
     """`notes`: with the formats, the cache's room and the prices' sources."""
     load, promise = result["load"], result["promise"]
     at = f"{significant(load['rate'])} requests/s" if load["rate"] else "requests at once"
+    if result["fleet"]:
+        at = f"as many requests as {result['fleet']:,} devices take"
     lengths = f"{significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average"
-    share = f"P{significant(100 * promise['share'], 4)}"
     draw.heading(result["model"], f"{at}, {lengths}{'' if load['source'] == 'law' else ', ' + load['source']}")
     draw.say(slo(promise))
     if result["choices"]:
         _verdict(result)
-        _choices(result["choices"], share, between(promise), notes)
+        _choices(result["choices"], promise, notes)
         _explain(result, notes)
     for row in result["refused"]:
         draw.say(f"{row['hardware']}: {row['reason']}", draw.BAD)
-    if result["frontier"]:
-        draw.heading("decoding alone", "the batches that nothing beats on both time and cost")
-        priced = result["frontier"][0]["dollars_per_million_tokens"] is not None
-        names = ("machine", "devices", "batch", "between tokens", "tokens/s per device", *(("$/M",) if priced else ()))
-        draw.table(names, [_point(point, priced) for point in result["frontier"]], left=("machine",))
+    if result["pareto"]:
+        _pareto(result["pareto"])
     if "run" in result:
         _run(result["run"])
     if "from" in load:
         draw.say(f"Load from {load['from']}", draw.DIM)
 
 
+def _pareto(points: Sequence[Mapping[str, Any]]) -> None:
+    """Some of each machine's points, from the fastest for a user to the cheapest; the page and the JSON have all."""
+    draw.heading("speed for a user against throughput", "under a load that never ends; what nothing beats in both")
+    priced = all(point["dollars_per_million_tokens"] is not None for point in points)
+    names = ("machine", "replica", "pools", "batch", "tokens/s per user", "tokens/s per device", *(("$/M",) if priced else ()))
+    rows = [_point(point, priced) for point in _some(points)]
+    draw.table(names, rows, left=("machine", "replica", "pools"), spare=("pools",))
+
+
+def _some(points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """At most so many of each machine, evenly along its line, both ends among them."""
+    chosen: list[Mapping[str, Any]] = []
+    for slug in dict.fromkeys(point["hardware"] for point in points):
+        mine = [point for point in points if point["hardware"] == slug]
+        places = sorted({round(i * (len(mine) - 1) / (SHOWN - 1)) for i in range(SHOWN)})
+        chosen += [mine[place] for place in places]
+    return chosen
+
+
 def _point(p: Mapping[str, Any], priced: bool) -> tuple[Any, ...]:
     cost = (significant(p["dollars_per_million_tokens"]),) if priced else ()
     return (
-        p["hardware"], str(p["devices_per_replica"]), str(p["batch"]), show(p["tbt_s"], "s"), significant(p["tokens_per_s_each"]), *cost
+        p["hardware"], parallelism(p["layout"]), p["pools"], f"{p['batch']:,}", significant(p["tokens_per_s_user"]),
+        significant(p["tokens_per_s_each"]), *cost,
     )  # fmt: skip
 
 
-def _choices(rows: Sequence[Mapping[str, Any]], share: str, gap: tuple[str, str], notes: bool) -> None:
+def _choices(rows: Sequence[Mapping[str, Any]], promise: Mapping[str, Any], notes: bool) -> None:
+    share, gap = f"P{significant(100 * promise['share'], 4)}", between(promise)
     names = ("machine", "devices", "batch", "cache", f"TTFT {share}", f"{gap[0]} {share}", "tokens/s", "$/M", "J/M ≤")
     draw.table(names, [_row(row, gap[1]) for row in rows], left=("machine",), spare=SPARE)
     for row in rows:
         words = "; ".join(filter(None, (replicas(row), way(row))))
-        formats = f" {_formats(row)}" if notes else ""
-        draw.pairs([(row["hardware"], f"{words}. Bottleneck: {bottleneck(row)}.{formats} {BASES[row['basis']]}.")])
+        formats = _formats(row) if notes else ""
+        told = (
+            f"{words}. Bottleneck: {bottleneck(row)}.",
+            steep(row),
+            likely(row, promise),
+            takes(row),
+            formats,
+            f"{BASES[row['basis']]}.",
+        )
+        draw.pairs([(row["hardware"], " ".join(filter(None, told)))])
 
 
 def _formats(row: Mapping[str, Any]) -> str:
@@ -72,6 +100,10 @@ def _row(row: Mapping[str, Any], gap: str) -> tuple[Any, ...]:
 
 
 def _verdict(result: Mapping[str, Any]) -> None:
+    if result["fleet"]:
+        best = max(result["choices"], key=lambda row: row["largest_rate"] or 0.0)
+        draw.say(f"Largest rate: {significant(best['largest_rate'])} requests/s on {best['devices']:,} × {best['hardware']}.", draw.GOOD)
+        return
     best = next(row for row in result["choices"] if row["hardware"] == result["fewest"])
     draw.say(f"Fewest devices: {best['devices']:,} × {best['hardware']}.", draw.GOOD)
     if result["cheapest"]:

@@ -166,4 +166,4 @@ class Serving(Question):
 
     @result("what the time rests on: bound, transferred or calibrated", column="string")
     def basis(self) -> str:
-        return self.deployment.table.basis
+        return self.deployment.basis

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.memory import live_activations
+from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.engine.serving.llm.cache import blocks
+from ironlaw.engine.serving.llm.dealt_steps import DealtSteps
 from ironlaw.engine.serving.llm.decoder import Decoder
+from ironlaw.engine.serving.llm.layout import Layout, active, sendings, share, stage, sums
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
 from ironlaw.engine.serving.llm.replicas import apart, first_tokens, side_by_side
 from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.engine.serving.llm.step_times import StepTable
 from ironlaw.errors import BadValue
-from ironlaw.registry.boxes import box, boxes
+from ironlaw.registry.boxes import box_with
 from ironlaw.registry.decoders import steps, weight_bytes
 from ironlaw.registry.families.served import step
 from ironlaw.units import show
@@ -26,11 +31,20 @@ PLAN = Plan(mode="eager_graphs")  # a step is one replayed graph, as serving eng
 STORED = ("fp32", "bf16", "fp16", "fp8", "int8", "int4", "fp4")  # formats that weights and caches may have
 USUAL = 1155, 211  # tokens of a prompt and of an answer where nothing is said: the mean of Azure's conversations
 MEMORY = 0.9  # of a device's memory, for weights, activations and cache
+TYPICAL = 32  # sequences of the step whose doubt stands for all
+HANDED = 10e-6  # seconds until a batch is on its way to the next stage: a send and a receive, as NCCL starts one
+
+
+ONE = Layout()
+
+
+class TooSmall(BadValue):
+    """A machine whose memory does not hold a model."""
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """One replica: `devices` of a machine that share a model by tensor parallelism. Bytes are of one device."""
+    """One replica: `devices` of a machine that share a model as `layout` says. Bytes are of one device."""
 
     model: Decoder
     hardware: Hardware
@@ -41,18 +55,48 @@ class Deployment:
     weight_bytes: float
     activation_bytes: float
     cache_bytes: float
-    table: StepTable
+    table: StepTable | DealtSteps
     box: Box | None = None
     draft: Decoder | None = None  # a small model on every device that proposes tokens
     draft_table: StepTable | None = None
     products: str = ""  # the format of the layers' products, where it is not `dtype`
     tokens: int = 0  # of a usual sequence, where what is kept of a token depends on it (windows, states)
+    layout: Layout = ONE
+
+    @cached_property
+    def token_bytes(self) -> float:
+        """What one device keeps of a token, the draft's part included; where groups have requests of their own, on average over them."""
+        draft = self.draft.cache(self.cache, self.tokens).token_bytes if self.draft else 0.0
+        kept = stage(self.model, self.layout.stages).cache(self.cache, self.tokens).shard(self.layout.tensor).token_bytes
+        return kept / self.layout.groups + draft
 
     @property
-    def token_bytes(self) -> float:
-        """What one device keeps of a token, the draft's part included."""
-        draft = self.draft.cache(self.cache, self.tokens).token_bytes if self.draft else 0.0
-        return self.model.cache(self.cache, self.tokens).shard(self.devices).token_bytes + draft
+    def basis(self) -> str:
+        return self.part.basis
+
+    @property
+    def part(self) -> StepTable:
+        """The steps of one part of the replica: a stage's or a group's batch through all layers."""
+        return self.table.table if isinstance(self.table, DealtSteps) else self.table
+
+    @cached_property
+    def doubt(self) -> tuple[float, float]:
+        """A step's time at both ends of its interval, over what is predicted; both 1 where the datasheet's bound is all there is."""
+        context = (self.tokens or sum(USUAL)) // 2
+        graph = step(
+            share(self.model, self.layout), batch=TYPICAL, context=context, chunk=TYPICAL, dtype=self.dtype,
+            weights="" if self.weights == self.dtype else self.weights, cache="" if self.cache == self.dtype else self.cache,
+            products=self.products,
+        )  # fmt: skip
+        made = predict(graph, self.hardware, PLAN)
+        low, high = made.interval or (made.seconds, made.seconds)
+        return float(low / made.seconds), float(min(high, 4 * made.seconds) / made.seconds)
+
+    def slower(self, factor: float) -> Deployment:
+        """The same, whose steps take so many times as long."""
+        if isinstance(self.table, DealtSteps):
+            return replace(self, table=replace(self.table, table=replace(self.table.table, factor=factor)))
+        return replace(self, table=replace(self.table, factor=factor))
 
     def blocks(self, block: int) -> int:
         return max(0, int(self.cache_bytes // (self.token_bytes * block)))
@@ -90,7 +134,7 @@ class Deployment:
                 )
             return float(host.per_direction), host.name
         inside = replicas * self.devices <= joint.devices
-        _, wire = joint.edge(0, self.devices if inside else joint.devices)
+        _, wire = joint.edge(0, min(self.devices, joint.devices - 1) if inside else joint.devices)
         return wire.achieved * (1.0 if inside else min(1.0, joint.nics / joint.devices)), wire.name
 
     def _swap(self, policy: Policy) -> float:
@@ -105,31 +149,33 @@ def arithmetic(machine: Hardware) -> str:
 
 
 def box_of(machine: Hardware) -> Box | None:
-    """The box that holds most of these devices; None where the registry has none."""
-    able = [one for one in map(box, boxes()) if one.device == machine.slug]
-    return max(able, key=lambda one: one.devices, default=None)
+    """The box that holds most of these devices, one's own before the registry's; None where there is none."""
+    return box_with(machine.slug)
 
 
-def weigh(model: Decoder, machine: Hardware, devices: int, weights: str, budget: int, memory: float) -> tuple[float, float, float]:
+def weigh(model: Decoder, machine: Hardware, layout: Layout, weights: str, budget: int, memory: float) -> tuple[float, float, float]:
     """Bytes of one device for weights, activations of a step of `budget` tokens, and what is left for the cache (or missing: negative)."""
     dtype = arithmetic(machine)
-    share = model.shard(devices)
-    stored = weight_bytes(share, dtype, weights or model.stored)
-    alive = float(live_activations(step(share, chunk=budget, dtype=dtype, layers=2)))
+    mine = share(model, layout)
+    stored = weight_bytes(stage(mine, layout.stages), dtype, weights or model.stored)
+    alive = float(live_activations(step(mine, chunk=budget, dtype=dtype, layers=2)))
     return stored, alive, min(memory * float(machine.capacity), float(machine.usable)) - stored - alive
 
 
 def deployment(
-    model: Decoder, machine: Hardware, devices: int = 1, *, weights: str = "", cache: str = "", budget: int = 2048, memory: float = MEMORY,
-    overhead: float = 0.0, plan: Plan = PLAN, draft: Decoder | None = None, products: str = "", coarse: bool = False,
-    tokens: int = sum(USUAL),
+    model: Decoder, machine: Hardware, devices: int = 1, *, layout: Layout | None = None, weights: str = "", cache: str = "",
+    budget: int = 2048, memory: float = MEMORY, overhead: float = 0.0, plan: Plan = PLAN, draft: Decoder | None = None,
+    products: str = "", coarse: bool = False, tokens: int = sum(USUAL),
 ) -> Deployment:  # fmt: skip
     """Refused where the weights leave no room for a cache, or no box of the registry joins so many of these devices.
 
-    `coarse`: a table of steps with fewer points, for a page that must answer at once. `tokens` of a usual sequence.
+    `layout`: how the devices share the model (default: by tensor parallelism). `coarse`: a table of steps with fewer points, for a page
+    that must answer at once. `tokens` of a usual sequence.
     """
     if not 0 < memory <= 1:
         raise BadValue(f"{memory!r} is not a valid share of the memory; give one above 0 and at most 1", "memory")
+    layout = layout or Layout(devices)
+    devices = layout.devices
     dtype = arithmetic(machine)
     if model.stored and not weights and not products:
         weights, products = model.stored, model.products if model.products in machine.peaks else ""
@@ -138,39 +184,54 @@ def deployment(
         if weights not in ("", products):
             raise BadValue(f"{products} products need {products} weights, but these are in {weights}; leave `weights` out", "weights")
         weights = products
-    stored, alive, room = weigh(model, machine, devices, weights, budget, memory)
+    stored, alive, room = weigh(model, machine, layout, weights, budget, memory)
     small = weight_bytes(draft, dtype, weights) if draft else 0.0
     stored, room = stored + small, room - small
     if room <= 0:
-        raise BadValue(
+        raise TooSmall(
             f"{model.name} does not fit {devices} × {machine.slug}: {show(stored, 'B')} of weights and {show(alive, 'B')} of activations on"
             f" each, of {show(memory * float(machine.capacity), 'B')}; take more devices, narrower"
             " weights, or a larger machine",
             "devices",
         )
     joint = box_of(machine) if devices > 1 else None
-    if devices > 1 and (joint is None or devices > joint.devices):
+    if devices > 1 and (joint is None or layout.stage_devices > joint.devices or (devices > joint.devices and not joint.nics)):
         raise BadValue(f"the registry has no box with {devices} × {machine.slug}; add one to registry/box/", "devices")
+    mine = share(model, layout)
+    width = bytes_per_element(dtype)
 
     def reduce(size: float) -> float:
+        """One token's numbers are summed up, and sent to its experts and back, as many times as a step does both."""
         assert joint is not None
-        return float(collective(joint, "all_reduce", devices, size))
+        total = sums(model, layout) * float(collective(joint, "all_reduce", layout.tensor, size))
+        if sendings(model, layout):
+            sent = size * max(1.0, active(mine))
+            total += 2.0 * sendings(model, layout) * float(collective(joint, "all_to_all", layout.stage_devices, sent))
+        return total
 
-    table = steps(
-        model,
-        machine,
-        plan,
-        dtype=dtype,
-        weights=weights,
-        cache=cache,
-        devices=devices,
-        reduce=reduce if joint else None,
-        overhead=overhead,
-        products=products,
-        coarse=coarse,
-    )
+    def steps_of(one: Decoder, adding: bool) -> StepTable:
+        return steps(
+            one, machine, plan, dtype=dtype, weights=weights, cache=cache, reduce=reduce if adding else None, reductions=1.0,
+            overhead=overhead, products=products, coarse=coarse,
+        )  # fmt: skip
+
+    part = steps_of(mine, layout.stage_devices > 1)
+    table: StepTable | DealtSteps = part
+    if layout.ways > 1:
+        assert joint is not None
+        table = DealtSteps(part, layout.ways, *_handing(joint, layout, width * model.hidden))
     proposing = steps(draft, machine, plan, dtype=dtype, weights=weights, cache=cache, products=products) if draft else None
     return Deployment(
         model, machine, devices, dtype, weights or dtype, cache or dtype, stored, alive, room, table, joint, draft, proposing, products,
-        tokens,
+        tokens, layout,
     )  # fmt: skip
+
+
+def _handing(joint: Box, layout: Layout, width: float) -> tuple[float, float]:
+    """Seconds of a step, and of each of its tokens, for handing a batch from stage to stage."""
+    if layout.stages == 1:
+        return 0.0, 0.0
+    across = layout.devices > joint.devices
+    _, wire = joint.edge(0, joint.devices if across else layout.stage_devices)
+    start = joint.network_start if across else joint.start
+    return layout.stages * max(start, HANDED), layout.stages * width / layout.tensor / wire.achieved

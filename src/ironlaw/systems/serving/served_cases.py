@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from ironlaw.engine.serving.llm.cache import blocks
+from ironlaw.engine.serving.llm.layout import Layout
 from ironlaw.engine.serving.llm.outcome import Outcome, joined
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.requests import Request
@@ -134,7 +135,7 @@ def most_devices(machine: str) -> int:
 
 @lru_cache(maxsize=256)
 def _weighed(model: str, machine: str, devices: int, weights: str, budget: int, memory: float) -> tuple[float, float, float]:
-    return weigh(decoder(model), registered(machine), devices, weights, budget, memory)
+    return weigh(decoder(model), registered(machine), Layout(devices), weights, budget, memory)
 
 
 @lru_cache(maxsize=32)  # its table of steps takes longer than the simulation

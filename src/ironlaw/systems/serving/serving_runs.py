@@ -72,11 +72,11 @@ def replayed(run: str, measure: str, overhead: float = 0.0) -> float:
 
 def _replay(row: Mapping[str, Any], overhead: float, coarse: bool = False) -> Replay:
     server = _deployment(str(row["model"]), str(row["machine"]), int(row["devices"]), coarse)
-    server = replace(server, table=replace(server.table, start=server.table.start + overhead))
+    server = replace(server, table=replace(server.part, start=server.part.start + overhead))
     clients = int(row["clients"])
     draws = [_figures(server.run(_requests(row, seed), Policy(most=clients or MOST, budget=BUDGET)), clients) for seed in _seeds(row)]
     predicted = {name: fmean(draw[name] for draw in draws) for name in MEASURES}
-    return Replay(str(row["run"]), server.table.basis, {name: float(row[name]) for name in MEASURES}, predicted)
+    return Replay(str(row["run"]), server.basis, {name: float(row[name]) for name in MEASURES}, predicted)
 
 
 @lru_cache(maxsize=16)

@@ -69,6 +69,7 @@ class Policy:
     preemption: str = "recompute"  # what becomes of the youngest request when the cache is full
     sharing: bool = False  # requests with the same beginning keep it once
     speculation: Speculation | None = None
+    piece: int = 0  # most tokens of one prompt in a step; 0: as many as the step has room for
 
     def __post_init__(self) -> None:
         for what, name, known in (("scheduling", self.scheduling, SCHEDULES), ("preemption", self.preemption, PREEMPTIONS)):

@@ -74,8 +74,13 @@ class Replica:
         policy, room = self.policy, self.room
         whole = self.static or not policy.chunked
         left = policy.budget - (0 if whole else policy.reach * self.batch.rows)
-        chunks = [(min(job.left, left), job.done) for job in room.prompts[:1] if left > 0]  # only the last let in is ever unfinished
-        left -= sum(count for count, _ in chunks)
+        longest = policy.piece or policy.budget
+        chunks: list[tuple[int, int]] = []
+        for job in room.prompts:
+            if left <= 0:
+                break
+            chunks.append((min(job.left, left, longest), job.done))
+            left -= chunks[-1][0]
         if self.static and room.active:
             return chunks
         while room.waiting and len(room.active) < policy.most and (left > 0 or self.static):
@@ -88,7 +93,7 @@ class Replica:
                 self._return(job)
                 continue
             room.prompts.append(job)
-            count = job.left if whole else min(job.left, left)
+            count = job.left if whole else min(job.left, left, longest)
             chunks.append((count, job.done))
             left -= count
         return chunks
@@ -113,11 +118,11 @@ class Replica:
         """A step with prompt tokens; decoding goes on beside them, or stands still where prompts are not cut."""
         room = self.room
         batch = self.batch.rows if self.policy.chunked and not self.static else 0
-        ends = sum(count == job.left for (count, _), job in zip(chunks, room.prompts, strict=True))
+        ends = sum(count == job.left for (count, _), job in zip(chunks, room.prompts, strict=False))  # those at the end may have to wait
         seconds = self._seconds(batch, self.batch.contexts if batch else 0.0, chunks, ends) + room.swap_seconds()
         self._pass_time(seconds, 1, batch, sum(count for count, _ in chunks))
         done: list[Job] = []
-        for (count, _), job in zip(chunks, room.prompts, strict=True):
+        for (count, _), job in zip(chunks, room.prompts, strict=False):
             job.done, job.left = job.done + count, job.left - count
             if not job.left:
                 done.append(job)

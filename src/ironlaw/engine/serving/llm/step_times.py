@@ -98,6 +98,7 @@ class StepTable:
     chunk: Grid  # tokens of a chunk by tokens before it
     floor: float  # of attention over a chunk: what a second chunk in the same step does not pay again
     basis: str = "bound"
+    factor: float = 1.0  # on all of it: what a step takes over what is predicted
 
     def seconds(self, batch: int, contexts: float, chunks: Chunks = (), ends: int = 0, each: int = 1) -> float:
         """`batch` sequences, `each` with so many new tokens, over `contexts` cached ones in all; `ends` of the chunks finish a prompt."""
@@ -109,7 +110,7 @@ class StepTable:
             attention += self.floor
         if batch:
             attention += self.decode.at(batch, contexts / batch)
-        return self.start + self.dense.at(tokens) + self.head.at(max(batch * each + ends, 1)) + attention
+        return self.factor * (self.start + self.dense.at(tokens) + self.head.at(max(batch * each + ends, 1)) + attention)
 
 
 def step_table(

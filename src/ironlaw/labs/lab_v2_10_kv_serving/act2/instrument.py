@@ -99,7 +99,7 @@ def formula(case: ServedCase) -> str:
 def notes(lab: kit.Lab, case: ServedCase) -> str:
     texts = [lab.fill("act2.own_machine")] if lab.current_context.slug == LOCAL else []
     if case.rig is not None:
-        texts.append(lab.fill("act2.calibrated" if case.rig.table.basis == "calibrated" else "act2.transferred"))
+        texts.append(lab.fill("act2.calibrated" if case.rig.basis == "calibrated" else "act2.transferred"))
         rate, warm = kit.amount(case.per_second, "per second"), f"{case.outcome.warm:,}"
         texts.append(lab.fill("act2.requests", requests=f"{len(case.requests):,}", rate=rate, warm=warm))
     return "\n\n".join(texts)

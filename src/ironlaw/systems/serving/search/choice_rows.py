@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ironlaw.engine.costs import Offer, device_hours
@@ -9,22 +11,35 @@ from ironlaw.engine.numerics.pareto_2d import Point, frontier
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.systems.serving.deployments import Deployment
 from ironlaw.systems.serving.search.demand import Choice, Demand
+from ironlaw.systems.serving.search.pareto import layout_row
 
 if TYPE_CHECKING:
-    from ironlaw.outputs.serving_output import CapacityChoice, ChoicePolicy, FrontierPoint, RunSlice
+    from ironlaw.outputs.serving_output import CapacityChoice, ChoicePolicy, CliffJson, FrontierPoint, RunSlice
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)  # of the frontier
 SLICES = 12  # of a run over time
 
 
-def row(asked: Demand, choice: Choice) -> CapacityChoice:
+@dataclass(frozen=True)
+class Found:
+    """A choice with what was found out about it: how many times the asked rate it takes (None: no rate was asked), both ends of its
+    figures, and whether its devices are there for the SLO rather than the work."""
+
+    choice: Choice
+    room: float | None
+    between: dict[str, Sequence[float | None]]
+    cliff: CliffJson | None
+
+
+def row(asked: Demand, found: Found) -> CapacityChoice:
+    choice, room, rate = found.choice, found.room, asked.about["rate"]
     rig, out, share = choice.deployment, choice.answer.outcome, asked.promise.share
     price = asked.prices.get(rig.hardware.slug)
     tokens = out.tokens_per_s
     offer = Offer(rig.hardware.slug, 1.0, tokens, float(rig.hardware.power), price.per_hour if price else None, choice.devices)
     return {
-        "hardware": rig.hardware.slug, "basis": rig.table.basis, "devices": choice.devices, "replicas": choice.answer.replicas,
-        "devices_per_replica": rig.devices, "box": rig.box.slug if rig.box else None,
+        "hardware": rig.hardware.slug, "basis": rig.basis, "devices": choice.devices, "replicas": choice.answer.replicas,
+        "devices_per_replica": rig.devices, "box": rig.box.slug if rig.box else None, "layout": layout_row(rig),
         "arithmetic": rig.products or rig.dtype, "weights": rig.weights,
         "cache": rig.cache, "weight_bytes": rig.weight_bytes, "cache_bytes": rig.cache_bytes, "cache_peak": out.peak,
         "slots": rig.slots(round(asked.about["prompt"] + asked.about["output"])), "budget": choice.policy.budget,
@@ -33,10 +48,17 @@ def row(asked: Demand, choice: Choice) -> CapacityChoice:
         "ttft_s": {"p50": out.ttft(0.5), "promised": out.ttft(share)}, "tbt_s": {"p50": out.tbt(0.5), "promised": out.tbt(share)},
         "tpot_s": {"p50": out.tpot(0.5), "promised": out.tpot(share)},
         "tokens_per_s": tokens, "goodput_per_s": out.goodput(asked.promise.ttft, asked.promise.step), "binds": choice.answer.binds,
+        "largest_rate": None if room is None else room * rate, "between": _rated(found.between, rate), "cliff": found.cliff,
         "device_hours_per_million_tokens": device_hours(1.0, tokens, choice.devices),
         "dollars_per_hour": price.per_hour * choice.devices if price else None, "dollars_per_million_tokens": offer.dollars,
         "joules_per_million_tokens": offer.joules,
     }  # fmt: skip
+
+
+def _rated(between: dict[str, Sequence[float | None]], rate: float | None) -> dict[str, Sequence[float | None]]:
+    """The largest rate in requests per second, not in times the rate that was asked for."""
+    ends = between.get("largest_rate")
+    return between if ends is None or rate is None else between | {"largest_rate": [None if end is None else end * rate for end in ends]}
 
 
 def _policy(asked: Demand, choice: Choice) -> ChoicePolicy:
@@ -69,7 +91,7 @@ def frontier_rows(asked: Demand, tables: list[Deployment]) -> list[FrontierPoint
             each = batch / seconds / rig.devices
             hours = device_hours(1.0, each)
             dollars = hours * asked.prices[rig.hardware.slug].per_hour if priced else None
-            points[Point(f"{rig.hardware.slug} {rig.devices} {batch}", seconds, hours if dollars is None else dollars)] = {
+            points[Point(f"{rig.hardware.slug} {rig.layout} {batch}", seconds, hours if dollars is None else dollars)] = {
                 "hardware": rig.hardware.slug, "devices_per_replica": rig.devices, "batch": batch, "tbt_s": seconds,
                 "tokens_per_s_each": each, "dollars_per_million_tokens": dollars,
             }  # fmt: skip

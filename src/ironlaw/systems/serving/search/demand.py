@@ -119,8 +119,21 @@ class Demand(Question):
         ("fp8",), None, group=HOW, about="number format of the layers' matrix products (default: the machine's 16-bit format)"
     )
     cache: str | None = custom(read_stored, None, metavar="FMT", group=HOW, about="number format of the KV cache")
-    tp: int | None = whole(None, metavar="N", group=HOW, about="tensor parallelism, devices per replica (default: the fewest that work)")
-    batch: int = whole(256, metavar="N", group=HOW, about="most sequences per step (default 256)")
+    tp: int | None = whole(None, metavar="N", group=HOW, about="tensor parallelism, devices that share each product (default: tries them)")
+    pp: int | None = whole(
+        None, metavar="N", group=HOW, about="pipeline parallelism, stages per replica (default: tries them where wires are slow)"
+    )
+    dp: int | None = whole(
+        None,
+        metavar="N",
+        group=HOW,
+        about="attention data parallelism: groups with their own requests that share whole experts (default: tries them)",
+    )
+    experts: bool = switch(False, group=HOW, about="expert parallelism: each expert whole on one device, instead of a part on each")
+    fleet: int | None = whole(
+        None, metavar="N", group=HOW, about="devices that you have: which deployment of them takes the largest rate, and what rate that is"
+    )
+    batch: int = whole(256, metavar="N", group=HOW, about="most sequences per step and batch under way (default 256)")
     budget: int | None = whole(None, metavar="N", group=HOW, about="most tokens per step (default: as many as `tbt` allows)")
     memory: float = share(MEMORY, above=True, metavar="SHARE", group=HOW, about="share of a device's memory to use (default 0.9)")
     overhead: float = figure(

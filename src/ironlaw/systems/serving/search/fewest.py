@@ -9,15 +9,17 @@ from dataclasses import replace
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Answer, fewest
+from ironlaw.engine.serving.llm.requests import faster
 from ironlaw.systems.serving.deployments import Deployment
 from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.units import show
 
 BUDGETS = (256, 512, 1024, 2048, 4096, 8192)
 TILE, FINEST = 16, 64  # tokens that smaller budgets are multiples of, and the smallest
-FEW_REPLICAS, FEW_SEQUENCES = 2, 4  # beyond so many replicas, with so few sequences a step, smaller steps and pools apart are tried
+FEW_REPLICAS, FEW_SEQUENCES = 2, 4  # beyond so many replicas pools apart are tried; with so few sequences a step, smaller steps
 TYPICAL = 32  # sequences that decode beside a prompt where its pieces are chosen
 SAMPLE = 4  # replicas that stand for all while the fewest are looked for
+LUCKY = 6  # times that more than the sample says are tried with all replicas, each time a sixteenth more
 LONGER = 2  # budgets tried beyond the limit of a step where only a request's mean is promised
 ALONE = 200  # requests that are tried one at a time
 
@@ -33,24 +35,24 @@ def best_policy(asked: Demand, rig: Deployment, most: int) -> Choice | None:
 
 
 def _of_length(asked: Demand, rig: Deployment, length: int, most: int) -> Choice | None:
-    """The largest steps that do, unless smaller ones need fewer replicas."""
+    """The largest steps that do, unless smaller ones need fewer replicas; and pools apart, unless a replica or two do.
+
+    Where replicas were added until hardly anybody decodes beside a prompt, the step is too long, not the load too large.
+    """
     best: Choice | None = None
     for budget in budgets(asked, rig):
         policy = _policy(asked, rig, length, budget)
         most = most if best is None else best.answer.replicas - 1
         best = (_pools if asked.apart else _together)(asked, rig, policy, most) or best
-    if best is None or asked.budget or asked.apart or not _idle(best):
+    if asked.budget or asked.apart or asked.prompts == "whole" or (best is not None and best.answer.replicas <= FEW_REPLICAS):
         return best
-    for budget in sorted({max(FINEST, best.policy.budget * part // 16 // TILE * TILE) for part in (13, 11, 8)}, reverse=True):
-        best = _together(asked, rig, _policy(asked, rig, length, budget), best.answer.replicas - 1) or best
+    if best is not None and best.answer.outcome.batch < FEW_SEQUENCES:
+        each = best.policy.budget // rig.layout.ways
+        for budget in sorted({max(FINEST, each * part // 16 // TILE * TILE) for part in (13, 11, 8)}, reverse=True):
+            best = _together(asked, rig, _policy(asked, rig, length, budget), best.answer.replicas - 1) or best
     if not length and asked.scheduling == "continuous":
-        best = _pools(asked, rig, _policy(asked, rig, length, BUDGETS[-1]), best.answer.replicas - 1) or best
+        best = _pools(asked, rig, _policy(asked, rig, length, BUDGETS[-1]), most if best is None else best.answer.replicas - 1) or best
     return best
-
-
-def _idle(choice: Choice) -> bool:
-    """Replicas were added until hardly anybody decodes beside a prompt: the step is too long, not the load too large."""
-    return choice.answer.replicas > FEW_REPLICAS and choice.answer.outcome.batch < FEW_SEQUENCES
 
 
 def _rank(choice: Choice) -> tuple[int, float]:
@@ -65,10 +67,13 @@ def policies(asked: Demand, rig: Deployment) -> Iterator[Policy]:
 
 
 def _policy(asked: Demand, rig: Deployment, length: int, budget: int) -> Policy:
+    """`budget` and the sequences are of each part of a replica, where its stages or groups have batches of their own."""
+    ways = rig.layout.ways
     fitting = asked.batch if asked.scheduling == "static" else max(1, min(asked.batch, budget // (1 + length)))
     return Policy(
-        asked.scheduling, fitting, budget, asked.prompts == "pieces", preemption=asked.preemption, sharing=bool(asked.prefix),
-        speculation=rig.speculation(length, asked.acceptance or 0.0) if length else None,
+        asked.scheduling, ways * fitting, ways * budget, asked.prompts == "pieces", preemption=asked.preemption,
+        sharing=bool(asked.prefix), speculation=rig.speculation(length, asked.acceptance or 0.0) if length else None,
+        piece=budget if ways > 1 else 0,
     )  # fmt: skip
 
 
@@ -80,9 +85,10 @@ def budgets(asked: Demand, rig: Deployment) -> tuple[int, ...]:
     if asked.apart:
         return BUDGETS[-1:]
     context = TYPICAL * (asked.about["prompt"] + asked.about["output"] / 2)
+    ways = rig.layout.ways
 
     def does(budget: int) -> bool:
-        return rig.table.seconds(TYPICAL, context, [(budget - TYPICAL, 0)], 1) <= asked.promise.step
+        return rig.table.seconds(TYPICAL * ways, context * ways, [(budget - TYPICAL, 0)], 1) <= asked.promise.step
 
     able = [b for b in BUDGETS if does(b)]
     if math.isinf(asked.promise.tbt):  # one long step among many short ones hardly moves a mean
@@ -109,13 +115,16 @@ def _together(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choi
         return rig.run([r for i, r in enumerate(requests) if i % replicas < few], policy, few, asked.seed)
 
     answer = fewest(sample, asked.promise, most, _least(asked, rig, policy.budget)) if most else None
-    while answer is not None and answer.replicas > SAMPLE:
+    for _ in range(LUCKY):
+        if answer is None or answer.replicas <= SAMPLE:
+            break
         full = rig.run(asked.load(answer.replicas), policy, answer.replicas, asked.seed)
         broken = asked.promise.binds(full)
         if not broken:
             return Choice(rig, policy, replace(answer, outcome=full))
-        answer = Answer(answer.replicas + 1, full, broken) if answer.replicas < most else None
-    return None if answer is None else Choice(rig, policy, answer)
+        more = answer.replicas + -(-answer.replicas // 16)
+        answer = Answer(min(more, most), full, broken) if answer.replicas < most else None
+    return None if answer is None or answer.replicas > SAMPLE else Choice(rig, policy, answer)
 
 
 def _pools(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choice | None:
@@ -139,7 +148,8 @@ def _least(asked: Demand, rig: Deployment, budget: int) -> int:
     if not asked.about["rate"]:
         return 1
     prompt = max(1.0, asked.about["prompt"] - (asked.prefix or 0))
-    return max(1, math.ceil(0.95 * float(asked.about["rate"] * prompt) / budget * rig.table.dense.at(budget)))
+    each = budget // rig.layout.ways
+    return max(1, math.ceil(0.95 * float(asked.about["rate"] * prompt) / budget * rig.part.factor * rig.part.dense.at(each)))
 
 
 def too_slow(asked: Demand, rig: Deployment) -> str:
@@ -165,3 +175,13 @@ ADVICE = "promise more time, or take a faster machine, more devices a replica or
 
 def name(rig: Deployment) -> str:
     return f"{rig.devices} × {rig.hardware.slug}" if rig.devices > 1 else rig.hardware.slug
+
+
+def trial(asked: Demand, choice: Choice, faster_by: float = 1.0, sample: bool = True) -> Outcome:
+    """The same deployment under its requests, which come `faster_by` times as fast; a sample of its replicas where it has many."""
+    rig, policy, count = choice.deployment, choice.policy, choice.answer.replicas
+    requests = asked.load(count) if faster_by == 1.0 else faster(asked.load(count), faster_by)
+    if choice.prompts:
+        return rig.run_apart(requests, policy, choice.prompts, count - choice.prompts, asked.seed)
+    few = min(count, SAMPLE) if sample else count
+    return rig.run([r for i, r in enumerate(requests) if i % count < few], policy, few, asked.seed)

@@ -25,7 +25,7 @@ def load_of(asked: Any) -> tuple[Draw, dict[str, Any]]:
 def _load(asked: Any) -> tuple[Draw, dict[str, Any]]:
     """Without what they have in common."""
     lengths = [name for name in ("prompt", "output", "spread") if getattr(asked, name) is not None]
-    if asked.trace is None and asked.rate is None:
+    if asked.trace is None and asked.rate is None and asked.fleet is None:
         raise BadValue("how much traffic is there? Give `rate=5`, `trace=azure_chat_2023`, or `trace=FILE.csv`")
     if asked.trace is not None and lengths:
         raise BadValue(f"`{lengths[0]}` can't be combined with a trace, which has lengths of its own; leave one of them out")
@@ -36,8 +36,11 @@ def _load(asked: Any) -> tuple[Draw, dict[str, Any]]:
         prompt, output = asked.prompt or USUAL[0], asked.output or USUAL[1]
         spread = 1.0 if asked.spread is None else asked.spread
         laws = Spread(prompt, spread), Spread(output, spread)
-        about = {"source": "law", "rate": asked.rate, "prompt": prompt, "output": output, "spread": spread}
-        return lambda replicas: arriving(asked.rate, _count(asked, replicas), *laws, seed=asked.seed), about
+        rate = asked.rate or float(
+            asked.fleet
+        )  # of a fleet whose largest rate is asked for: one request per second and device, to begin with
+        about = {"source": "law", "rate": rate, "prompt": prompt, "output": output, "spread": spread}
+        return lambda replicas: arriving(rate, _count(asked, replicas), *laws, seed=asked.seed), about
     if is_file:
         return _from_file(asked)
     from ironlaw.registry.traces import trace

@@ -1,102 +1,154 @@
-"""The search behind `ironlaw capacity`: machines, devices that share a replica, and the fewest replicas of each."""
+"""The search behind `ironlaw capacity`: machines, layouts of a replica's devices, and the fewest replicas of each.
+
+Of two that take equally many devices, the one that could take the larger rate is better. Where the devices are given, the largest rate is
+all that counts.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ironlaw.engine.costs import ENERGY
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.serving.llm.decoder import Decoder
+from ironlaw.engine.serving.llm.layout import Layout
+from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.engine.serving.llm.promise import Answer
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.systems.serving.deployments import Deployment, box_of, deployment, weigh
-from ironlaw.systems.serving.search.choice_rows import frontier_rows, row, slices
+from ironlaw.systems.serving.deployments import Deployment, TooSmall, deployment
+from ironlaw.systems.serving.search.choice_rows import Found, frontier_rows, row, slices
+from ironlaw.systems.serving.search.cliffs import cliff
 from ironlaw.systems.serving.search.demand import Choice, Demand
-from ironlaw.systems.serving.search.fewest import BUDGETS, best_policy, name, too_slow
+from ironlaw.systems.serving.search.doubts import doubts
+from ironlaw.systems.serving.search.fewest import BUDGETS, best_policy, name, policies, too_slow
+from ironlaw.systems.serving.search.largest_rate import at_rate, headroom
+from ironlaw.systems.serving.search.layouts import layouts
+from ironlaw.systems.serving.search.pareto import pareto
 
 if TYPE_CHECKING:
     from ironlaw.outputs.prediction_output import RefusalJson
     from ironlaw.outputs.serving_output import CapacityJson
 
-SHARED = (1, 2, 4, 8)  # devices of one replica that are tried
+ROUGH = 1.15  # of two rates, where deployments are compared
+LOWEST = 0.05  # times the rate that was asked for, under which a fleet's layout is not looked at further
 
 
 def search(asked: Demand) -> CapacityJson:
     """Every machine's best choice, the fewest devices of all, the cheapest, and the frontier of speed against throughput."""
-    choices: list[Choice] = []
+    found: list[Found] = []
     refused: list[RefusalJson] = []
     tables: list[Deployment] = []
     faults = 0  # machines that can't serve it at all, whatever is promised
     for machine in asked.on:
         try:
-            best = _best(asked, machine, tables)
+            best = _of_fleet(asked, machine, tables) if asked.fleet else _best(asked, machine, tables)
         except IronlawError as error:
-            faults += 1
+            faults += not isinstance(error, TooSmall)
             refused.append({"hardware": machine.slug, "reason": str(error)})
             continue
-        if isinstance(best, Choice):
-            choices.append(best)
-        else:
+        if isinstance(best, str):
             refused.append({"hardware": machine.slug, "reason": best})
-    if not choices and faults == len(asked.on):
+        else:
+            found.append(_described(asked, best))
+    if not found and faults == len(asked.on):
         raise BadValue("; ".join(one["reason"] for one in refused))
-    rows = [row(asked, choice) for choice in choices]
+    rows = [row(asked, one) for one in found]
     priced = [one for one in rows if one["dollars_per_million_tokens"] is not None]
     result: CapacityJson = {
-        "model": asked.decoder.name, "load": dict(asked.about),
+        "model": asked.decoder.name, "load": dict(asked.about), "fleet": asked.fleet,
         "promise": {
             "ttft_s": asked.promise.ttft, "tbt_s": None if math.isinf(asked.promise.tbt) else asked.promise.tbt, "tpot_s": asked.tpot,
             "share": asked.promise.share,
         },
         "choices": rows, "refused": refused,
         "fewest": min(rows, key=lambda one: (one["devices"], one["dollars_per_hour"] or 0.0))["hardware"] if rows else None,
-        "cheapest": min(priced, key=lambda one: one["dollars_per_hour"] or 0.0)["hardware"] if priced else None,
+        "cheapest": min(priced, key=lambda one: one["dollars_per_million_tokens" if asked.fleet else "dollars_per_hour"] or 0.0)["hardware"]
+        if priced else None,
         "unpriced": [m.slug for m in asked.on if m.slug not in asked.prices],
         "prices": {slug: price.as_dict() for slug, price in asked.prices.items()}, "energy": ENERGY,
-        "frontier": frontier_rows(asked, tables),
+        "frontier": frontier_rows(asked, tables), "pareto": pareto(asked, tables),
     }  # fmt: skip
-    if asked.simulate and choices:
-        chosen = next(c for c in choices if c.deployment.hardware.slug == (result["cheapest"] or result["fewest"]))
+    if asked.simulate and found:
+        chosen = next(one.choice for one in found if one.choice.deployment.hardware.slug == (result["cheapest"] or result["fewest"]))
         result["run"] = {"hardware": chosen.deployment.hardware.slug, "slices": slices(chosen.answer.outcome)}
     return result
 
 
+def _described(asked: Demand, choice: Choice) -> Found:
+    """With the largest rate that it takes, how sure all that is, and why so many devices are needed."""
+    room = headroom(asked, choice) if asked.about["rate"] else None
+    if asked.fleet and room:
+        choice = at_rate(asked, choice, room)
+    return Found(choice, room, doubts(asked, choice, room), None if asked.fleet else cliff(asked, choice))
+
+
+def _deployed(asked: Demand, machine: Hardware, layout: Layout) -> Deployment:
+    return deployment(
+        asked.decoder, machine, layout=layout, weights=asked.weights or "", cache=asked.cache or "", budget=asked.budget or BUDGETS[3],
+        memory=asked.memory, overhead=asked.overhead, draft=asked.proposer, products=asked.arithmetic or "",
+        tokens=round(asked.about["prompt"] + asked.about["output"]),
+    )  # fmt: skip
+
+
 def _best(asked: Demand, machine: Hardware, tables: list[Deployment]) -> Choice | str:
-    """The fewest devices on one machine; more of them share a replica as long as that may save some. Or why there is no choice."""
+    """The fewest devices on one machine; of equally many, those that take the largest rate. Or why there is no choice."""
     best: Choice | None = None
+    room: float | None = None  # of the best, where it was asked for
     why = ""
-    for devices in sizes(asked, machine):
-        if best is not None and devices >= best.devices:
+    for layout in layouts(asked, machine):
+        if best is not None and layout.devices > best.devices:
             break
-        rig = deployment(
-            asked.decoder, machine, devices, weights=asked.weights or "", cache=asked.cache or "", budget=asked.budget or BUDGETS[3],
-            memory=asked.memory, overhead=asked.overhead, draft=asked.proposer, products=asked.arithmetic or "",
-            tokens=round(asked.about["prompt"] + asked.about["output"]),
-        )  # fmt: skip
+        rig = _deployed(asked, machine, layout)
         tables.append(rig)
-        why = too_slow(asked, rig)
-        choice = None if why else best_policy(asked, rig, asked.most if best is None else (best.devices - 1) // devices)
-        if choice is not None:
-            best = choice
-        elif not why:
-            why = f"not even {asked.most} replicas of {name(rig)} meet the SLO; allow more replicas or more time"
+        slow = too_slow(asked, rig)
+        choice = None if slow else best_policy(asked, rig, asked.most if best is None else best.devices // layout.devices)
+        if choice is None:
+            why = why if best or (slow and why) else slow or f"not even {asked.most} replicas of {name(rig)} meet the SLO; {MORE}"
+        elif best is None or choice.devices < best.devices:
+            best, room = choice, None
+        elif asked.about["rate"]:
+            room = headroom(asked, best, near=ROUGH) if room is None else room
+            other = headroom(asked, choice, near=ROUGH)
+            best, room = (choice, other) if other > room else (best, room)
     return best or why
 
 
-def sizes(asked: Demand, machine: Hardware) -> tuple[int, ...]:
-    """How many devices may share a replica: as asked, or from the fewest that hold the weights."""
-    if asked.tp:
-        return (asked.tp,)
-    joint = box_of(machine)
-    able = [n for n in SHARED if n == 1 or (joint and n <= joint.devices and _divides(asked.decoder, n))]
-    weights = asked.weights or asked.arithmetic or ""
-    holding = [n for n in able if weigh(asked.decoder, machine, n, weights, BUDGETS[3], asked.memory)[2] > 0]
-    return tuple(holding or able[-1:])  # the last one's refusal says what is missing
+MORE = "allow more replicas or more time"
 
 
-def _divides(model: Decoder, devices: int) -> bool:
-    try:
-        model.shard(devices)
-    except BadValue:
-        return False
-    return True
+def _of_fleet(asked: Demand, machine: Hardware, tables: list[Deployment]) -> Choice | str:
+    """Of the layouts that a fleet can be cut into, the one that takes the largest rate; or why none takes any."""
+    count = asked.fleet or 1
+    best: Choice | None = None
+    most, why = LOWEST, ""
+    for layout in layouts(asked, machine):
+        if count % layout.devices:
+            continue
+        rig = _deployed(asked, machine, layout)
+        tables.append(rig)
+        slow = too_slow(asked, rig)
+        if slow:
+            why = why or slow
+            continue
+        for choice in _cuts(asked, rig, count // layout.devices):
+            rate = headroom(asked, choice, max(most, LOWEST), ROUGH)
+            if rate > most:
+                best, most = choice, rate
+    return best or why or f"{count} × {machine.slug} can't be cut into replicas that hold {asked.decoder.name}; give another number"
+
+
+def _cuts(asked: Demand, rig: Deployment, replicas: int) -> list[Choice]:
+    """Replicas that do both, and shares of them that only prefill."""
+    empty = rig.run(asked.load(1)[:1], next(iter(policies(asked, rig))))
+    together = [] if asked.apart else [Choice(rig, policy, Answer(replicas, empty)) for policy in policies(asked, rig)]
+    if replicas < 2 or asked.scheduling == "static" or (asked.lengths and not asked.apart):
+        return together
+    policy = next(iter(policies(asked, rig)))
+    wide = max(policy.budget, BUDGETS[-1] * rig.layout.ways) if not asked.budget else policy.budget
+    apart = [prompts for prompts in sorted({round(part * replicas / 8) for part in (1, 2, 3, 4)}) if 0 < prompts < replicas]
+    return together + [Choice(rig, _wider(policy, wide), Answer(replicas, empty), prompts) for prompts in apart]
+
+
+def _wider(policy: Policy, budget: int) -> Policy:
+    return replace(policy, budget=budget)

@@ -1,0 +1,88 @@
+"""Between which figures an answer lies: from how sure the steps are, and from how many requests were simulated.
+
+The same deployment is simulated with steps as short and as long as their interval says. How far its figures move is joined with what chance
+leaves open in the run itself, as roots of sums of squares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ironlaw.engine.serving.llm.outcome import Outcome
+from ironlaw.engine.serving.llm.run_spread import Between
+from ironlaw.systems.serving.search.demand import Choice, Demand
+from ironlaw.systems.serving.search.fewest import trial
+from ironlaw.systems.serving.search.largest_rate import headroom
+
+TIMES = ("ttft", "tbt", "tpot")
+WIDER = 1.25  # devices beyond the answer that are tried where steps are long, from one trial to the next
+ROUGH = 1.1  # of the rates at both ends
+
+
+def doubts(asked: Demand, choice: Choice, room: float | None) -> dict[str, Sequence[float | None]]:
+    """Of each time in the SLO's percentile, of tokens per second, of devices and of the largest rate: [low, high]; None: beyond what was
+    tried. `room`: times the asked rate that it takes."""
+    share, out = asked.promise.share, choice.answer.outcome
+    quick, slow = (replace(choice, deployment=choice.deployment.slower(end)) for end in choice.deployment.doubt)
+    ends = trial(asked, quick), trial(asked, slow)
+    found: dict[str, Sequence[float | None]] = {}
+    for name in TIMES:
+        values = [getattr(end, name)(share) for end in ends]
+        found[name] = list(_joined(getattr(out, name)(share), (values[0], values[1]), _chance(out, name, share)))
+    usual = max(1e-9, trial(asked, choice).tokens_per_s)  # of the same sample of replicas, with steps as predicted
+    rates = [out.tokens_per_s, *(out.tokens_per_s * end.tokens_per_s / usual for end in ends)]
+    found["tokens_per_s"] = [min(rates), max(rates)]
+    found["devices"] = [float(asked.fleet)] * 2 if asked.fleet else [_fewer(asked, quick), _more(asked, slow)]
+    if room is not None:
+        begin = room if room > 0 else 1.0
+        found["largest_rate"] = [headroom(asked, one, begin, ROUGH) for one in (slow, quick)]
+    return found
+
+
+def _chance(out: Outcome, name: str, share: float) -> Between:
+    if name == "tpot":
+        value = out.tpot(share)
+        return value, value
+    low, high = getattr(out, f"{name}_between")(share)
+    return float(low), float(high)
+
+
+def _joined(value: float, steps: Between, chance: Between) -> Between:
+    """Both ends of two ranges around a value, as independent doubts."""
+    if value <= 0:
+        return min(steps[0], value), max(steps[1], value)
+    low = math.hypot(*(min(0.0, math.log(max(end, 1e-3 * value) / value)) for end in (steps[0], chance[0])))
+    high = math.hypot(*(max(0.0, math.log(max(end, 1e-3 * value) / value)) for end in (steps[1], chance[1])))
+    return value * math.exp(-low), value * math.exp(high)
+
+
+def _with(choice: Choice, replicas: int) -> Choice:
+    """So many replicas, those for prompts in proportion."""
+    prompts = max(1, round(choice.prompts * replicas / choice.answer.replicas)) if choice.prompts else 0
+    return replace(choice, answer=replace(choice.answer, replicas=replicas), prompts=min(prompts, replicas - 1) if prompts else 0)
+
+
+def _holds(asked: Demand, choice: Choice) -> bool:
+    return not asked.promise.broken(trial(asked, choice))
+
+
+def _fewer(asked: Demand, choice: Choice) -> float:
+    """Devices that do where steps are as short as they may be."""
+    least = 2 if choice.prompts else 1
+    low, high = least - 1, choice.answer.replicas
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _holds(asked, _with(choice, middle)) else (middle, high)
+    return float(high * choice.deployment.devices)
+
+
+def _more(asked: Demand, choice: Choice) -> float | None:
+    """Devices that do where steps are as long as they may be; None where not twice as many do."""
+    count = choice.answer.replicas
+    while count <= max(4, 2 * choice.answer.replicas):
+        if _holds(asked, _with(choice, count)):
+            return float(count * choice.deployment.devices)
+        count = max(count + 1, math.ceil(WIDER * count))
+    return None
