@@ -109,7 +109,7 @@ def _pareto(result: Mapping[str, Any]) -> Figure:
         )
         for i, p in enumerate(result["pareto"])
     ]  # fmt: skip
-    return lines(series, x, y, "The faster each user is served, the fewer tokens a device makes", extra=extra, id="pareto")
+    return lines(series, x, y, "The faster each user is served, the fewer tokens per second a device produces", extra=extra, id="pareto")
 
 
 def _frontier(result: Mapping[str, Any]) -> Figure:

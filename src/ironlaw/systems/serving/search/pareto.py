@@ -43,7 +43,7 @@ def _points(asked: Demand, rig: Deployment) -> Iterator[ParetoPoint]:
     context = asked.about["prompt"] + output / 2
     price = asked.prices.get(rig.hardware.slug)
     ways = rig.layout.ways
-    prefill = ways * BUDGETS[3] / rig.table.seconds(0, 0.0, [(BUDGETS[3], 0)] * ways, ways)  # prompt tokens a second
+    prefill = ways * BUDGETS[3] / rig.table.seconds(0, 0.0, [(BUDGETS[3], 0)] * ways, ways)  # prompt tokens per second
     for batch in dict.fromkeys(ways * one for one in BATCHES):
         if batch > min(rig.slots(round(context)), asked.batch * ways):
             break
