@@ -10,8 +10,9 @@ from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.replica import serve
 from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.errors import BadValue
+from ironlaw.registry.machines import registered
 from ironlaw.registry.publications import published
-from ironlaw.systems.serving.serving_runs import SIZES, SLUGS, replays
+from ironlaw.systems.serving.serving_runs import SIZES, SLUGS, engine_replay, replays
 
 BILLIONS = {"Qwen3-8B": 8.19, "Qwen3-14B": 14.77, "Qwen3-32B": 32.76, "Mixtral-8x7B": 46.70}  # as their makers count
 
@@ -46,3 +47,20 @@ def test_few_clients_differ_by_what_an_engine_adds():
     errors = {name: [abs(run.error(name)) for run in others] for name in ("tpot", "rate")}
     assert median(errors["tpot"]) == pytest.approx(0.024, abs=0.003) and max(errors["tpot"]) < 0.05
     assert median(errors["rate"]) == pytest.approx(0.036, abs=0.005) and max(errors["rate"]) < 0.08
+
+
+def test_floods_with_their_engines_own_time():
+    """Two that take little to simulate: a front that takes in a thousand requests, and none."""
+    old, new = ({row["run"]: row for row in published(name).rows} for name in ("serving_runs", "serving_floods"))
+    assert sum(row["sealed"] == "yes" for row in new.values()) == len(new) // 3 == 11
+    for row, limits in ((old["14b-128"], (0.03, 0.25, 0.06)), (new["a14-128-trt"], (0.08, 0.14, 0.05))):
+        run = engine_replay(row)
+        assert all(abs(run.error(name)) < limit for name, limit in zip(("ttft", "tpot", "rate"), limits, strict=True))
+
+
+def test_the_floods_machine_reads_memory_like_a_card():
+    """Decoding one sequence of the 32B reads its weights and cache in the time that clients saw."""
+    row = next(row for row in published("serving_runs").rows if row["run"] == "32b-32k")
+    read = 2 * SIZES["Qwen3-32B"].parameters + 32_000 * SIZES["Qwen3-32B"].cache("bf16").token_bytes
+    assert read / row["tpot"] == pytest.approx(1.7e12, rel=0.05)
+    assert read / row["tpot"] < 0.55 * float(registered("h100_sxm").bandwidth)

@@ -67,6 +67,16 @@ class ChoicePolicy(TypedDict):
     pools: ChoicePools | None
 
 
+class EngineJson(TypedDict):
+    name: str
+    step_s: Annotated[float, "added to each step"]
+    request_s: Annotated[float, "for which its front is busy with each request"]
+    first_s: Annotated[float, "added to a first token beside both"]
+    start_s: Annotated[float, "from the command to the first request, without loading weights"]
+    benchmark: Annotated[str | None, "the result that these follow"]
+    sources: Sequence[str]
+
+
 class LayoutJson(TypedDict):
     tensor: Annotated[int, "tensor parallelism"]
     stages: Annotated[int, "pipeline parallelism"]
@@ -109,6 +119,7 @@ class CapacityChoice(ChoicePolicy):
     tokens_per_s: float
     goodput_per_s: float
     binds: str
+    command: Annotated[str, "starts one replica; empty without an engine"]
     largest_rate: Annotated[float | None, "requests per second that these devices take within the SLO; null where all come at once"]
     between: Annotated[
         dict[str, Sequence[float | None]],
@@ -162,6 +173,7 @@ class CapacityJson(TypedDict):
     model: str
     load: Annotated[dict[str, Any], "what arrives"]
     fleet: Annotated[int | None, "devices that were given; the choices then stand at the largest rate that they take"]
+    engine: EngineJson
     promise: LatencyPromise
     choices: Annotated[Sequence[CapacityChoice], "deployments that meet the SLO"]
     refused: Sequence[RefusalJson]

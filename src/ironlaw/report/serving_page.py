@@ -69,6 +69,7 @@ def _summary(result: Mapping[str, Any]) -> str:
     if rows:
         out += table(names, rows, "The fewest devices of each machine", range(4, 11))
         out += items(_how(row, promise) for row in result["choices"])
+        out += items(row["command"] for row in result["choices"] if row["command"])
     if result["fleet"] and result["choices"]:
         most = max(result["choices"], key=lambda row: row["largest_rate"] or 0.0)
         out += paragraph(

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.cli.show import draw
+from ironlaw.registry.engines import PLAIN
 from ironlaw.report.cost_words import sources
-from ironlaw.report.serving_words import BASES, between, bottleneck, likely, parallelism, replicas, slo, steep, takes, way
+from ironlaw.report.serving_words import BASES, between, bottleneck, likely, own_time, parallelism, replicas, slo, steep, takes, way
 from ironlaw.units import show, significant
 
 SPARE = ("cache", "batch")  # columns that a narrow terminal does without
@@ -80,6 +81,8 @@ def _choices(rows: Sequence[Mapping[str, Any]], promise: Mapping[str, Any], note
             f"{BASES[row['basis']]}.",
         )
         draw.pairs([(row["hardware"], " ".join(filter(None, told)))])
+        if row["command"]:
+            draw.say(row["command"])
 
 
 def _formats(row: Mapping[str, Any]) -> str:
@@ -118,12 +121,16 @@ def _verdict(result: Mapping[str, Any]) -> None:
 
 
 def _explain(result: Mapping[str, Any], notes: bool) -> None:
+    if result["engine"]["name"] != PLAIN.name or result["engine"]["benchmark"]:
+        draw.say(own_time(result["engine"]), draw.DIM)
     draw.say(
         "$/M and J/M: dollars and joules per million new tokens, idle devices included; joules are at rated power, an upper bound.",
         draw.DIM,
     )
     if notes:
         draw.say(" ".join(filter(None, (sources(result), f"Energy: {result['energy']}."))), draw.DIM)
+        for one in result["engine"]["sources"]:
+            draw.say(f"{result['engine']['name']}, {one}", draw.DIM)
 
 
 def _run(run: Mapping[str, Any]) -> None:

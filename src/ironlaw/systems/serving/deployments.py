@@ -15,6 +15,7 @@ from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.engine.serving.llm.cache import blocks
 from ironlaw.engine.serving.llm.dealt_steps import DealtSteps
 from ironlaw.engine.serving.llm.decoder import Decoder
+from ironlaw.engine.serving.llm.front import Front
 from ironlaw.engine.serving.llm.layout import Layout, active, sendings, share, stage, sums
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
@@ -62,6 +63,7 @@ class Deployment:
     products: str = ""  # the format of the layers' products, where it is not `dtype`
     tokens: int = 0  # of a usual sequence, where what is kept of a token depends on it (windows, states)
     layout: Layout = ONE
+    front: Front | None = None  # what requests pass before they reach a replica
 
     @cached_property
     def token_bytes(self) -> float:
@@ -109,17 +111,19 @@ class Deployment:
         return Speculation(tokens, acceptance, self.draft_table)
 
     def run(self, requests: Sequence[Request], policy: Policy, replicas: int = 1, seed: int = 0) -> Outcome:
-        return side_by_side(requests, self.table, self.blocks(policy.block), policy, replicas, swap=self._swap(policy), seed=seed)
+        return side_by_side(
+            requests, self.table, self.blocks(policy.block), policy, replicas, swap=self._swap(policy), seed=seed, front=self.front
+        )
 
     def first_tokens(self, requests: Sequence[Request], policy: Policy, prompts: int, seed: int = 0) -> Outcome:
-        return first_tokens(requests, self.table, self.blocks(policy.block), policy, prompts, seed)
+        return first_tokens(requests, self.table, self.blocks(policy.block), policy, prompts, seed, self.front)
 
     def run_apart(self, requests: Sequence[Request], policy: Policy, prompts: int, decoders: int, seed: int = 0) -> Outcome:
         """Some replicas compute prompts, others decode; a prompt's cache goes from one to the other."""
         rate, _ = self.way(prompts + decoders)
         return apart(
             requests, self.table, self.blocks(policy.block), policy, prompts=prompts, decoders=decoders, move=self.token_bytes / rate,
-            seed=seed, swap=self._swap(policy),
+            seed=seed, swap=self._swap(policy), front=self.front,
         )  # fmt: skip
 
     def way(self, replicas: int) -> tuple[float, str]:

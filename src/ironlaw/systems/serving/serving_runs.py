@@ -21,6 +21,7 @@ from ironlaw.engine.serving.llm.requests import Request, Spread
 from ironlaw.engine.streams import split
 from ironlaw.errors import BadValue
 from ironlaw.registry.decoders import decoder
+from ironlaw.registry.engines import engine
 from ironlaw.registry.machines import registered
 from ironlaw.registry.publications import published
 from ironlaw.systems.serving.deployments import Deployment, deployment
@@ -34,6 +35,8 @@ SIZES: dict[str, Any] = {  # as the config.json of each says
     "Mixtral-8x7B": Decoder("mixtral_8x7b", 32000, 32, 4096, 32, 8, 128, 14336, experts=8, top_k=2),
 }
 SLUGS = {"Llama-3.1-8B": "llama3_8b", "Llama-3-70B": "llama3_70b"}
+ENGINES = {"vLLM": "vllm", "SGLang": "sglang", "TensorRT-LLM": "trtllm"}
+LIKE_A_CARD, CARD = ("Qwen3-14B", "Qwen3-32B"), "h100_pcie"  # what these models' H100 reads and computes like (docs/serving.md)
 MEASURES = ("ttft", "tpot", "whole", "rate")
 
 
@@ -55,6 +58,29 @@ class Replay:
 def replays(overhead: float = 0.0, begin: str = "") -> list[Replay]:
     """Replays of the runs whose names begin with this; `overhead`: seconds that an engine adds to each step."""
     return [_replay(row, overhead) for row in published("serving_runs").rows if str(row["run"]).startswith(begin)]
+
+
+def floods(sealed: bool) -> list[Replay]:
+    """Runs of `serving_floods` with their engine's own time and defaults: the open or the sealed ones."""
+    return [engine_replay(row) for row in published("serving_floods").rows if (row["sealed"] == "yes") == sealed]
+
+
+def engine_replay(row: Mapping[str, Any]) -> Replay:
+    """One run with its engine's own time, its scheduler's defaults and its share of the memory, on the card that its machine is like."""
+    own = engine(ENGINES[str(row["engine"]).split(" ")[0]])
+    at = registered(str(row["machine"]) if row["model"] not in LIKE_A_CARD or row["machine"] != "h100_sxm" else CARD)
+    budget = own.usual_budget(at.slug, float(at.capacity))
+    fast = row.get("weights") == "fp8" and "fp8" in at.peaks
+    made = deployment(
+        SIZES[str(row["model"])], at, int(row["devices"]), budget=budget, memory=own.memory, overhead=own.step, coarse=True,
+        products="fp8" if fast else "",
+    )  # fmt: skip
+    clients = int(row["clients"])
+    made = replace(made, front=None if clients else own.front)  # who waits for an answer is one of few: the front is added below
+    policy = Policy(most=clients or min(own.sequences, budget), budget=budget, chunked=not own.whole_prompts)
+    figures = _figures(made.run(_requests(row, 0), policy), clients)
+    predicted = figures | ({"ttft": figures["ttft"] + own.first + own.request} if clients else {})
+    return Replay(str(row["run"]), made.basis, {name: float(row.get(name, math.nan)) for name in MEASURES}, predicted)
 
 
 @lru_cache(maxsize=64)

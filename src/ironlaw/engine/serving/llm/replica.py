@@ -7,11 +7,13 @@ steps is the step in the middle.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from ironlaw.engine.serving.llm.admission import Admission
 from ironlaw.engine.serving.llm.batch import Batch, Job
 from ironlaw.engine.serving.llm.cache import blocks
+from ironlaw.engine.serving.llm.front import Front
 from ironlaw.engine.serving.llm.journal import Journal
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
@@ -27,10 +29,20 @@ class Step(Protocol):
 
 
 def serve(
-    requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, *, swap: float = 0.0, seed: int = 0, cached: bool = False
-) -> Outcome:
-    """`swap`: seconds to move a block to the host or back. `cached`: prompts arrive with their keys and values, computed elsewhere."""
-    return Replica(checked(requests), step, pool_blocks, policy, swap, seed, cached).run()
+    requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, *, swap: float = 0.0, seed: int = 0, cached: bool = False,
+    front: Front | None = None,
+) -> Outcome:  # fmt: skip
+    """`swap`: seconds to move a block to the host or back. `cached`: prompts arrive with their keys and values, computed elsewhere.
+    `front`: what requests pass before they reach the replica, and their tokens after it."""
+    if front is None:
+        return Replica(checked(requests), step, pool_blocks, policy, swap, seed, cached).run()
+    ready = front.ready([r.arrive for r in checked(requests)])
+    out = Replica(
+        [r._replace(arrive=at) for r, at in zip(requests, ready, strict=True)], step, pool_blocks, policy, swap, seed, cached
+    ).run()
+    return replace(
+        out, requests=tuple(requests), first=tuple(t + front.latency for t in out.first), leave=tuple(t + front.latency for t in out.leave)
+    )
 
 
 class Replica:

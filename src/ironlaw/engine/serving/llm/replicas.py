@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ironlaw.engine.device.types import check_positive
 from ironlaw.engine.serving.llm.cache import whole
+from ironlaw.engine.serving.llm.front import Front
 from ironlaw.engine.serving.llm.outcome import Outcome, joined
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.replica import Step, serve
@@ -15,28 +16,32 @@ from ironlaw.engine.serving.llm.requests import Request, checked
 
 def side_by_side(
     requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, replicas: int, *, swap: float = 0.0, seed: int = 0,
-    cached: bool = False,
+    cached: bool = False, front: Front | None = None,
 ) -> Outcome:  # fmt: skip
     """Requests are dealt to the replicas in turn; `pool_blocks` is the cache of each."""
     count = min(whole("replicas", replicas), len(requests))
     places = [range(k, len(requests), count) for k in range(count)]
-    parts = [serve(requests[k::count], step, pool_blocks, policy, swap=swap, seed=seed + k, cached=cached) for k in range(count)]
+    parts = [
+        serve(requests[k::count], step, pool_blocks, policy, swap=swap, seed=seed + k, cached=cached, front=front) for k in range(count)
+    ]
     outcome = parts[0] if count == 1 else joined(parts, places)
     return outcome if count == replicas else replace(outcome, replicas=replicas, blocks=replicas * pool_blocks)
 
 
-def first_tokens(requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, prompts: int, seed: int = 0) -> Outcome:
+def first_tokens(
+    requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, prompts: int, seed: int = 0, front: Front | None = None
+) -> Outcome:
     """`prompts` replicas that compute prompts and the first token, and nothing else."""
-    return side_by_side([r._replace(output=1) for r in checked(requests)], step, pool_blocks, policy, prompts, seed=seed)
+    return side_by_side([r._replace(output=1) for r in checked(requests)], step, pool_blocks, policy, prompts, seed=seed, front=front)
 
 
 def apart(
     requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, *, prompts: int, decoders: int, move: float, seed: int = 0,
-    swap: float = 0.0,
+    swap: float = 0.0, front: Front | None = None,
 ) -> Outcome:  # fmt: skip
     """`prompts` replicas compute prompts and the first token, `decoders` the rest; `move`: seconds to move a token's cache."""
     check_positive("move", move, zero=True)
-    begun = first_tokens(requests, step, pool_blocks, policy, prompts, seed)
+    begun = first_tokens(requests, step, pool_blocks, policy, prompts, seed, front)
     ready = sorted((first + move * r.prompt, i) for i, (r, first) in enumerate(zip(requests, begun.first, strict=True)))
     moved = [requests[i]._replace(arrive=at) for at, i in ready]
     rest = side_by_side(moved, step, pool_blocks, policy, decoders, swap=swap, seed=seed, cached=True)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from ironlaw.engine.costs import Offer, device_hours
 from ironlaw.engine.numerics.pareto_2d import Point, frontier
 from ironlaw.engine.serving.llm.outcome import Outcome
+from ironlaw.systems.serving.commands import command
 from ironlaw.systems.serving.deployments import Deployment
 from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.systems.serving.search.pareto import layout_row
 
 if TYPE_CHECKING:
-    from ironlaw.outputs.serving_output import CapacityChoice, ChoicePolicy, CliffJson, FrontierPoint, RunSlice
+    from ironlaw.outputs.serving_output import CapacityChoice, ChoicePolicy, CliffJson, EngineJson, FrontierPoint, RunSlice
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)  # of the frontier
 SLICES = 12  # of a run over time
@@ -48,10 +49,20 @@ def row(asked: Demand, found: Found) -> CapacityChoice:
         "ttft_s": {"p50": out.ttft(0.5), "promised": out.ttft(share)}, "tbt_s": {"p50": out.tbt(0.5), "promised": out.tbt(share)},
         "tpot_s": {"p50": out.tpot(0.5), "promised": out.tpot(share)},
         "tokens_per_s": tokens, "goodput_per_s": out.goodput(asked.promise.ttft, asked.promise.step), "binds": choice.answer.binds,
+        "command": command(asked.engine, asked.model, rig, choice.policy, asked.share_of_memory),
         "largest_rate": None if room is None else room * rate, "between": _rated(found.between, rate), "cliff": found.cliff,
         "device_hours_per_million_tokens": device_hours(1.0, tokens, choice.devices),
         "dollars_per_hour": price.per_hour * choice.devices if price else None, "dollars_per_million_tokens": offer.dollars,
         "joules_per_million_tokens": offer.joules,
+    }  # fmt: skip
+
+
+def engine_row(asked: Demand) -> EngineJson:
+    """As it counts on the first machine."""
+    own = asked.own_time(asked.on[0])
+    return {
+        "name": own.name, "step_s": own.step + asked.overhead, "request_s": own.request, "first_s": own.first, "start_s": own.start,
+        "benchmark": asked.benchmark, "sources": list(own.sources),
     }  # fmt: skip
 
 
@@ -85,7 +96,7 @@ def frontier_rows(asked: Demand, tables: list[Deployment]) -> list[FrontierPoint
     points: dict[Point, FrontierPoint] = {}
     for rig in tables:
         for batch in BATCHES:
-            if batch > min(rig.slots(tokens), asked.batch):
+            if batch > min(rig.slots(tokens), asked.most_sequences):
                 break
             seconds = rig.table.seconds(batch, batch * tokens)
             each = batch / seconds / rig.devices

@@ -10,21 +10,26 @@ from typing import Any
 
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.serving.llm.decoder import Decoder
+from ironlaw.engine.serving.llm.engines import Engine
+from ironlaw.engine.serving.llm.layout import Layout
 from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES, Policy
 from ironlaw.engine.serving.llm.promise import Answer, Promise
 from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import FORMATS, spelled
 from ironlaw.registry.decoders import decoder
+from ironlaw.registry.engines import PLAIN, engine
 from ironlaw.registry.prices import Price
 from ironlaw.systems.fields import among, custom, figure, share, switch, whole
 from ironlaw.systems.question import Question
 from ironlaw.systems.registry_names import known_prices, machines, read_prices
-from ironlaw.systems.serving.deployments import MEMORY, STORED, USUAL, Deployment
+from ironlaw.systems.serving.benchmarks import Measured, followed, read_benchmark
+from ironlaw.systems.serving.deployments import MEMORY, STORED, USUAL, Deployment, deployment
 from ironlaw.systems.serving.search.request_load import load_of
 from ironlaw.systems.value_readers import LARGEST
 
 LENGTHS = (1, 2, 4, 8)  # proposed tokens that are tried where only their acceptance is known
+SEQUENCES = 256  # per step, where nothing is said
 GAP = 0.05  # seconds between two tokens, where nothing is said of them
 LOAD, PROMISE, HOW, WAY = "the traffic", "the SLO", "the deployment", "how requests are batched"
 
@@ -53,6 +58,10 @@ def _number(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         return -1.0
+
+
+def read_engine(value: str) -> str:
+    return engine(value).slug
 
 
 def read_percentile(value: Any) -> float:
@@ -133,9 +142,27 @@ class Demand(Question):
     fleet: int | None = whole(
         None, metavar="N", group=HOW, about="devices that you have: which deployment of them takes the largest rate, and what rate that is"
     )
-    batch: int = whole(256, metavar="N", group=HOW, about="most sequences per step and batch under way (default 256)")
+    engine: str = custom(
+        read_engine,
+        PLAIN.slug,
+        metavar="NAME",
+        group=HOW,
+        about="serving engine whose own time and defaults count: vllm, sglang, trtllm (default plain: none)",
+    )
+    benchmark: str | None = custom(
+        str,
+        None,
+        metavar="FILE",
+        group=HOW,
+        about="result of `vllm bench serve` or genai-perf on one machine: the engine's time follows it",
+    )
+    batch: int | None = whole(
+        None, metavar="N", group=HOW, about="most sequences per step and batch under way (default the engine's, or 256)"
+    )
     budget: int | None = whole(None, metavar="N", group=HOW, about="most tokens per step (default: as many as `tbt` allows)")
-    memory: float = share(MEMORY, above=True, metavar="SHARE", group=HOW, about="share of a device's memory to use (default 0.9)")
+    memory: float | None = share(
+        None, above=True, metavar="SHARE", group=HOW, about="share of a device's memory to use (default the engine's, or 0.9)"
+    )
     overhead: float = figure(
         0.0, unit="s", zero=True, metavar="TIME", group=HOW, about="time the serving engine adds to each step (docs/serving.md: 1.5 ms)"
     )
@@ -170,6 +197,8 @@ class Demand(Question):
         for name in ("speculate", "draft"):
             if getattr(self, name) is not None and self.acceptance is None:
                 raise BadValue(f"`{name}` needs the share of proposed tokens that are accepted; give `acceptance=0.7`")
+        if self.benchmark and len(self.on) > 1:
+            raise BadValue(f"`benchmark` is of one machine, but `on` names {len(self.on)}; give the machine that it ran on")
         longest = max(self.lengths, default=0)
         if self.budget and self.budget <= longest:
             raise BadValue(f"`budget={self.budget}` has no room for {longest} proposed tokens; give at least {longest + 1}")
@@ -211,6 +240,51 @@ class Demand(Question):
     def promise(self) -> Promise:
         gap = GAP if self.tbt is None and self.tpot is None else self.tbt
         return Promise(self.ttft, math.inf if gap is None else gap, self.percentile / 100, math.inf if self.tpot is None else self.tpot)
+
+    @property
+    def server(self) -> Engine:
+        return engine(self.engine)
+
+    def own_time(self, machine: Hardware) -> Engine:
+        """The engine's, on a machine: as it is known, or as a benchmark says."""
+        return self._followed(machine)[0]
+
+    def steps_factor(self, machine: Hardware) -> float:
+        """How many times as long as predicted steps take, where a benchmark was faster than the device alone."""
+        return self._followed(machine)[1]
+
+    def _followed(self, machine: Hardware) -> tuple[Engine, float]:
+        if self.measured is None:
+            return self.server, 1.0
+        if machine.slug not in self._corrected:
+            devices = (self.tp or 1) * (self.pp or 1) * (self.dp or 1)
+            layout = Layout(self.tp or 1, self.pp or 1, self.dp or 1, self.experts or (self.dp or 1) > 1)
+            rig = deployment(
+                self.decoder, machine, devices, layout=layout, weights=self.weights or "", cache=self.cache or "",
+                memory=self.share_of_memory, products=self.arithmetic or "", tokens=round(self.measured.prompt + self.measured.output),
+            )  # fmt: skip
+            budget = self.budget or self.server.usual_budget(machine.slug, float(machine.capacity))
+            policy = Policy(most=min(self.most_sequences, budget), budget=budget)
+            spread = 1.0 if self.spread is None else self.spread
+            self._corrected[machine.slug] = followed(self.server, self.measured, rig, policy, spread)
+        return self._corrected[machine.slug]
+
+    @cached_property
+    def _corrected(self) -> dict[str, tuple[Engine, float]]:
+        return {}
+
+    @cached_property
+    def measured(self) -> Measured | None:
+        return read_benchmark(self.benchmark) if self.benchmark else None
+
+    @property
+    def share_of_memory(self) -> float:
+        return self.memory or (MEMORY if self.server is PLAIN else self.server.memory)
+
+    @property
+    def most_sequences(self) -> int:
+        """Of each part of a replica."""
+        return self.batch or (SEQUENCES if self.server is PLAIN else self.server.sequences)
 
     @property
     def lengths(self) -> tuple[int, ...]:

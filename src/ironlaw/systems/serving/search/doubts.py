@@ -1,4 +1,4 @@
-"""Between which figures an answer lies: from how sure the steps are, and from how many requests were simulated.
+"""Between which figures an answer lies: from how sure the steps and the engine's own time are, and from how many requests were simulated.
 
 The same deployment is simulated with steps as short and as long as their interval says. How far its figures move is joined with what chance
 leaves open in the run itself, as roots of sums of squares.
@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.run_spread import Between
+from ironlaw.systems.serving.deployments import TYPICAL, Deployment
 from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.systems.serving.search.fewest import trial
 from ironlaw.systems.serving.search.largest_rate import headroom
@@ -25,7 +26,7 @@ def doubts(asked: Demand, choice: Choice, room: float | None) -> dict[str, Seque
     """Of each time in the SLO's percentile, of tokens per second, of devices and of the largest rate: [low, high]; None: beyond what was
     tried. `room`: times the asked rate that it takes."""
     share, out = asked.promise.share, choice.answer.outcome
-    quick, slow = (replace(choice, deployment=choice.deployment.slower(end)) for end in choice.deployment.doubt)
+    quick, slow = (replace(choice, deployment=_at_end(asked, choice.deployment, side)) for side in (0, 1))
     ends = trial(asked, quick), trial(asked, slow)
     found: dict[str, Sequence[float | None]] = {}
     for name in TIMES:
@@ -39,6 +40,17 @@ def doubts(asked: Demand, choice: Choice, room: float | None) -> dict[str, Seque
         begin = room if room > 0 else 1.0
         found["largest_rate"] = [headroom(asked, one, begin, ROUGH) for one in (slow, quick)]
     return found
+
+
+def _at_end(asked: Demand, rig: Deployment, side: int) -> Deployment:
+    """Steps and the engine's own time as short (0) or as long (1) as they may be; both doubts are independent."""
+    own = asked.own_time(rig.hardware)
+    usual = rig.part.seconds(TYPICAL, TYPICAL * (rig.tokens or 1) / 2)
+    engine = (1 + own.spread) ** (2 * side - 1)
+    steps, added = math.log(rig.doubt[side]), math.log1p(own.step / usual * (engine - 1))
+    factor = math.exp((2 * side - 1) * math.hypot(steps, added))
+    made = rig.slower(rig.part.factor * factor)
+    return replace(made, front=own.times(engine).front) if own.front else made
 
 
 def _chance(out: Outcome, name: str, share: float) -> Between:

@@ -69,7 +69,7 @@ def policies(asked: Demand, rig: Deployment) -> Iterator[Policy]:
 def _policy(asked: Demand, rig: Deployment, length: int, budget: int) -> Policy:
     """`budget` and the sequences are of each part of a replica, where its stages or groups have batches of their own."""
     ways = rig.layout.ways
-    fitting = asked.batch if asked.scheduling == "static" else max(1, min(asked.batch, budget // (1 + length)))
+    fitting = asked.most_sequences if asked.scheduling == "static" else max(1, min(asked.most_sequences, budget // (1 + length)))
     return Policy(
         asked.scheduling, ways * fitting, ways * budget, asked.prompts == "pieces", preemption=asked.preemption,
         sharing=bool(asked.prefix), speculation=rig.speculation(length, asked.acceptance or 0.0) if length else None,

@@ -17,7 +17,7 @@ from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Answer
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.systems.serving.deployments import Deployment, TooSmall, deployment
-from ironlaw.systems.serving.search.choice_rows import Found, frontier_rows, row, slices
+from ironlaw.systems.serving.search.choice_rows import Found, engine_row, frontier_rows, row, slices
 from ironlaw.systems.serving.search.cliffs import cliff
 from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.systems.serving.search.doubts import doubts
@@ -56,7 +56,7 @@ def search(asked: Demand) -> CapacityJson:
     rows = [row(asked, one) for one in found]
     priced = [one for one in rows if one["dollars_per_million_tokens"] is not None]
     result: CapacityJson = {
-        "model": asked.decoder.name, "load": dict(asked.about), "fleet": asked.fleet,
+        "model": asked.decoder.name, "load": dict(asked.about), "fleet": asked.fleet, "engine": engine_row(asked),
         "promise": {
             "ttft_s": asked.promise.ttft, "tbt_s": None if math.isinf(asked.promise.tbt) else asked.promise.tbt, "tpot_s": asked.tpot,
             "share": asked.promise.share,
@@ -84,11 +84,15 @@ def _described(asked: Demand, choice: Choice) -> Found:
 
 
 def _deployed(asked: Demand, machine: Hardware, layout: Layout) -> Deployment:
-    return deployment(
+    own = asked.own_time(machine)
+    made = deployment(
         asked.decoder, machine, layout=layout, weights=asked.weights or "", cache=asked.cache or "", budget=asked.budget or BUDGETS[3],
-        memory=asked.memory, overhead=asked.overhead, draft=asked.proposer, products=asked.arithmetic or "",
+        memory=asked.share_of_memory, overhead=asked.overhead + own.step, draft=asked.proposer, products=asked.arithmetic or "",
         tokens=round(asked.about["prompt"] + asked.about["output"]),
     )  # fmt: skip
+    factor = asked.steps_factor(machine)
+    made = replace(made, front=own.front)
+    return made if factor == 1.0 else made.slower(factor)
 
 
 def _best(asked: Demand, machine: Hardware, tables: list[Deployment]) -> Choice | str:

@@ -1,0 +1,40 @@
+"""A serving engine beside the device: its own time, and the defaults of its scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ironlaw.engine.serving.llm.front import Front
+
+LARGE = 70e9  # bytes of memory
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Seconds that it adds to each step, that its front is busy with each request, that a first token takes beside both, and to start."""
+
+    slug: str
+    name: str
+    step: float = 0.0
+    request: float = 0.0
+    first: float = 0.0
+    start: float = 0.0
+    spread: float = 0.0  # of these four in single runs, over them
+    budget: int = 8192  # tokens per step on GPUs with at least LARGE bytes
+    small_budget: int = 2048  # and on others
+    sequences: int = 256
+    memory: float = 0.9
+    whole_prompts: bool = False  # a step takes prompts or decodes
+    sources: tuple[str, ...] = ()
+
+    def usual_budget(self, slug: str, memory: float) -> int:
+        """Tokens per step where nothing is said: vLLM takes the larger number on GPUs of 70 GB and more, but not on an A100."""
+        return self.budget if memory >= LARGE and not slug.startswith("a100") else self.small_budget
+
+    @property
+    def front(self) -> Front | None:
+        return Front(self.request, self.first) if self.request or self.first else None
+
+    def times(self, factor: float) -> Engine:
+        """Its own time, `factor` times as long."""
+        return replace(self, step=factor * self.step, request=factor * self.request, first=factor * self.first)

@@ -1,0 +1,47 @@
+"""The command that starts an engine as an answer says."""
+
+from __future__ import annotations
+
+from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.systems.serving.deployments import Deployment
+
+CACHES = {"fp8": "fp8"}  # formats of a cache that engines have an option for
+
+
+def command(engine: str, model: str, rig: Deployment, policy: Policy, memory: float) -> str:
+    """For one replica; "" where the engine is not known. `model` as it was given."""
+    at, ways = rig.layout, rig.layout.ways
+    budget, most = policy.budget // ways, max(1, policy.most // ways)
+    if engine == "vllm":
+        parts = [
+            f"vllm serve {model}", _option("--tensor-parallel-size", at.tensor), _option("--pipeline-parallel-size", at.stages),
+            _option("--data-parallel-size", at.groups), "--enable-expert-parallel" if at.whole else "",
+            f"--max-num-batched-tokens {budget}", f"--max-num-seqs {most}", f"--gpu-memory-utilization {memory:g}",
+            f"--kv-cache-dtype {rig.cache}" if rig.cache in CACHES else "", _quantised(rig, "--quantization fp8"),
+        ]  # fmt: skip
+    elif engine == "sglang":
+        parts = [
+            f"python3 -m sglang.launch_server --model-path {model}", _option("--tp-size", at.tensor * at.groups),
+            _option("--pp-size", at.stages), f"--dp-size {at.groups} --enable-dp-attention" if at.groups > 1 else "",
+            f"--ep-size {at.stage_devices}" if at.whole else "", f"--chunked-prefill-size {budget}", f"--max-running-requests {most}",
+            f"--mem-fraction-static {memory:g}", "--kv-cache-dtype fp8_e4m3" if rig.cache in CACHES else "",
+            _quantised(rig, "--quantization fp8"),
+        ]  # fmt: skip
+    elif engine == "trtllm":
+        parts = [
+            f"trtllm-serve {model}", _option("--tp_size", at.tensor * at.groups), _option("--pp_size", at.stages),
+            f"--ep_size {at.stage_devices}" if at.whole else "", f"--max_num_tokens {budget}", f"--max_batch_size {most}",
+            f"--kv_cache_free_gpu_memory_fraction {memory:g}",
+        ]  # fmt: skip
+    else:
+        return ""
+    return " ".join(filter(None, parts))
+
+
+def _option(name: str, count: int) -> str:
+    return f"{name} {count}" if count > 1 else ""
+
+
+def _quantised(rig: Deployment, option: str) -> str:
+    """A checkpoint in 16 bits that is to be served in FP8; one that is stored so says it itself."""
+    return option if rig.products == "fp8" and rig.model.stored != "fp8" else ""
