@@ -28,7 +28,7 @@ class DealtSteps:
         return self.table.seconds(rows, inside, mine, min(ends, len(mine)), each) + self.hand + self.hand_token * tokens
 
     def pieces(self, chunks: Chunks) -> list[tuple[int, int]]:
-        """Of the busiest part: the largest piece, or an even share of all where that is more."""
+        """What the busiest part has of them: the largest piece, or an even share of all where that is more."""
         if not chunks:
             return []
         total = sum(count for count, _ in chunks)

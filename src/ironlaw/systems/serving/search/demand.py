@@ -283,7 +283,7 @@ class Demand(Question):
 
     @property
     def most_sequences(self) -> int:
-        """Of each part of a replica."""
+        """Sequences of each part of a replica in a step, at most."""
         return self.batch or (SEQUENCES if self.server is PLAIN else self.server.sequences)
 
     @property

@@ -23,7 +23,7 @@ ROUGH = 1.1  # of the rates at both ends
 
 
 def doubts(asked: Demand, choice: Choice, room: float | None) -> dict[str, Sequence[float | None]]:
-    """Of each time in the SLO's percentile, of tokens per second, of devices and of the largest rate: [low, high]; None: beyond what was
+    """[low, high] of each time in the SLO's percentile, of tokens per second, of devices and of the largest rate; None: beyond what was
     tried. `room`: times the asked rate that it takes."""
     share, out = asked.promise.share, choice.answer.outcome
     quick, slow = (replace(choice, deployment=_at_end(asked, choice.deployment, side)) for side in (0, 1))

@@ -122,7 +122,7 @@ MORE = "allow more replicas or more time"
 
 
 def _of_fleet(asked: Demand, machine: Hardware, tables: list[Deployment]) -> Choice | str:
-    """Of the layouts that a fleet can be cut into, the one that takes the largest rate; or why none takes any."""
+    """The layout that a fleet is best cut into: the one that takes the largest rate; or why none takes any."""
     count = asked.fleet or 1
     best: Choice | None = None
     most, why = LOWEST, ""
