@@ -24,8 +24,8 @@ COUNTED = (
     "tokens)|ps|ns|µs|ms|s|B|kB|MB|GB|W|g|USD|dollars"
 )
 EACH = (
-    "batch|box|byte|call|card|channel|day|device|element|GPU|host|hour|image|kWh|layer|message|minute|month|node|parameter|pass|replica|"
-    "request|second|sequence|stage|step|tensor|token|watt|week|weight|year"
+    "batch|box|byte|call|card|channel|clock|core|day|device|element|GPU|host|hour|image|kWh|lane|layer|message|minute|month|node|parameter|pass|replica|"
+    "request|second|sequence|SM|stage|step|tensor|token|watt|week|weight|year"
 )
 # what to write instead -> what not to write
 FORBIDDEN = {
@@ -62,6 +62,7 @@ TEXTS: dict[str, set[str]] = {
     "recall/checklist.toml": set(),
     "claims/*.toml": {"says", "why"},
     "registry/glossary.toml": {"term", "says", "figure"},
+    "registry/hardware/*.toml": {"why"},
 }
 
 

@@ -17,7 +17,7 @@ COLUMNS = {
     "computed": "Another model’s figure", "estimated": "Published estimate", "fitted": "Fitted to measurements",
 }  # fmt: skip
 TRAINED = "small networks that we trained and tested on handwritten digits"
-# functions of expressions that read a figure and compute none: what they are given -> kind and source
+# functions that only look a figure up: their arguments -> its kind and source
 READERS: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "published": lambda slug: (published(slug).figures, published(slug).citation),
     "groups": lambda slug: (COUNTED, published({"credit": "credit_scores"}.get(slug, slug)).citation),

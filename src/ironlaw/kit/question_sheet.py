@@ -71,7 +71,7 @@ class Question:
     unit: str = ""
     personal: bool = False
     context: str = ""  # the one that it is about, where it is about one: the lab goes there when it is committed
-    learner: Callable[[], Mapping[str, Any]] | None = field(default=None, compare=False, repr=False)  # what a personal key sees
+    learner: Callable[[], Mapping[str, Any]] | None = field(default=None, compare=False, repr=False)  # what a key about the learner can see
 
     @property
     def answer(self) -> float | str:

@@ -45,7 +45,7 @@ class Parameter:
     flag: str = ""
     metavar: str = ""  # what the command's help writes for a value
     group: str = ""  # the heading that a command's help has it under, or its table in a design file
-    example: str = ""  # what to write, where somebody left it out
+    example: str = ""  # what an error tells somebody to write who left it out
     alone: Any = None  # what a command's option means without a value
     excludes: str = ""  # the other parameter of which a command takes only one
     item: Read | None = None  # reads one of several values: a command takes the option again for each

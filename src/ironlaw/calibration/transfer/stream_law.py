@@ -1,6 +1,6 @@
 """Kernels that move each byte once: a memory term and a multiprocessor term.
 
-    t = ‖ D·miss / (BW · share),  D / (SMs · clock · bytes a clock) ‖ₚ + floor
+    t = ‖ D·miss / (BW · share),  D / (SMs · clock · bytes per clock) ‖ₚ + floor
 
 The share of the datasheet's bandwidth that a stream gets belongs to the kind of memory; `miss` is what the last cache can't hold.
 """

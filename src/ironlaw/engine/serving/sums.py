@@ -152,7 +152,7 @@ def total(laws: Sequence[Law], dependence: float = 0.0, steps: int = 0, shared: 
 
 
 def _even(horizon: float) -> float:
-    """This or a little more, the same for all horizons nearby, so that sums of some of the same laws share what is computed for each."""
+    """Rounds a horizon up, to the same value for all nearby, so that sums of some of the same laws share what is computed for each."""
     return float(2.0 ** (math.ceil(4 * math.log2(horizon)) / 4)) if horizon < 1e300 else horizon
 
 
