@@ -79,7 +79,7 @@ def test_a_step_that_runs_on_several_is_not_told_to():
 
 
 def test_a_machine_without_a_box_has_no_wires():
-    assert beside(il.predict(step(), il.hardware("l4")).run) == (0.0, 0.0)
+    assert beside(il.predict(step(), il.hardware("t4")).run) == (0.0, 0.0)
 
 
 def test_a_gather_of_activations_waits_for_them():
