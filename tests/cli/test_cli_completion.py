@@ -34,7 +34,7 @@ def test_bash_completes(tmp_path):
         "ironlaw pre": ["predict "],
         "ironlaw predict resnet1": ["resnet101", "resnet18"],
         "ironlaw predict resnet50 --on h100_sxm,t": [
-            f"h100_sxm,{name}" for name in ("t4", "tpu_v4", "tpu_v5e", "tpu_v5p", "tpu_v6e", "this")
+            f"h100_sxm,{name}" for name in ("t4", "tpu_v4", "tpu_v5e", "tpu_v5p", "tpu_v6e", "tpu_v7", "trainium2", "this")
         ],
         "ironlaw predict no_such --on nowhere --mode=eager,c": ["eager,compiled "],
         "ironlaw analyze ne": ["net.py "],

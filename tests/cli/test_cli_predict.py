@@ -141,7 +141,7 @@ def test_a_model_that_does_not_fit(sh):
     assert (
         code == 0
         and "does not fit into h100_sxm: it needs 141 GB, and there are 84.4 GB usable of 80 GiB" in words
-        and "h200_sxm, m2_ultra, b200" in words
+        and "h200_nvl, h200_sxm, m2_ultra" in words
     )
     told = sh.json("predict", "llama3_70b", "--on", "h100,mi300x")
     assert [(p["hardware"], p["fits"]) for p in told["predictions"]] == [("h100_sxm", False), ("mi300x", True)]

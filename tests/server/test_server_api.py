@@ -84,7 +84,7 @@ def test_figures_used_carry_value_source_and_date(client: TestClient):
         ({"figures": "guessed"}, "figures", "datasheet"),
         ({"workload": "resnet50", "seq": "128"}, "seq", "takes no 'seq'"),
         ({"workload": "bert_base", "seq": "9999"}, "seq", "512"),
-        ({"workload": "gpt2", "phase": "decode", "context": "4000"}, "context", "1024"),
+        ({"workload": "gpt2", "phase": "decode", "context": "4000"}, "context", "1,024"),
         ({"workload": "gpt2", "phase": "sleep"}, "phase", "prefill"),
         ({"colour": "red"}, "colour", "no setting"),
     ],

@@ -45,7 +45,11 @@ def test_dials_are_there_where_the_model_takes_them():
 
 @pytest.mark.parametrize(
     ("machine", "dial", "says"),
-    [("h200_sxm", "measured", "From curves"), ("h100_sxm", "transferred", "≈ Nobody has measured"), ("cortex_m7", None, "A bound from")],
+    [
+        ("h200_sxm", "measured", "curves fitted to measurements of this machine"),
+        ("h100_sxm", "transferred", "≈ Estimated from"),
+        ("cortex_m7", None, "A bound from"),
+    ],
 )
 def test_a_machine_nobody_measured_has_an_estimate_that_says_so(machine, dial, says):
     named = next(each for each in explore_settings.dials({"hardware": machine}) if each["id"] == "figures")

@@ -14,7 +14,7 @@ from ironlaw.registry.loader import slugs
 
 LABS = Path(__file__).parent.parent / "labs"
 # what the registry does not list, beside what it does
-BESIDE = {"hardware": ("this",), "host": ("here",)}
+BESIDE = {"hardware": ("this",), "host": ("here",), "engine": ("plain",)}
 FILES = ("file", "target", "trace")  # paths, too
 
 

@@ -33,6 +33,7 @@ BY_PLACE: dict[tuple[str, str], str | Iterable[str]] = {
     ("workload", "name"): "workload", ("queue", "workload"): "workload", ("predict", "host"): "host", ("analyze", "host"): "host",
     ("labs", "name"): "lab", ("lab", "name"): "lab", ("schema", "name"): sorted(schemas()), ("study", "questions"): QUESTIONS,
     ("memory", "recipe"): RECIPES, ("memory", "optimiser"): OPTIMISERS, ("memory", "checkpoint"): ("all",),
+    ("capacity", "engine"): "engine",
     ("analyze", "dtype"): COMPUTED, ("measure", "dtype"): MEASURED, ("coverage", "dtype"): MEASURED, ("coverage", "target"): "file",
     ("roofline", "level"): sorted({level.name for slug in machines() for level in hardware(slug).levels}),
     ("ledger", "act"): ACTS, ("class", "act"): ("report", "assign", "check"),
