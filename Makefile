@@ -52,8 +52,8 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@$(SETUP) browser >/dev/null
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
 	@$(TOGETHER) --at-once 3 '$(BROWSER) $(OPENED)' '$(BIN)/pytest tests/torch' '$(BROWSER) $(LABS) $(PICTURES)' '$(BIN)/pytest $(ASKED)' \
-		'$(BIN)/pytest $(SERVED)' '$(BIN)/pytest $(THE_REST)' '$(BROWSER) tests/browser $(OPENED:%=--ignore=%) $(PICTURES:%=--ignore=%)' \
-		'$(ATTACK)' '$(BIN)/pytest tests/slow' '$(POSTGRES)'
+		'$(BIN)/pytest $(SERVED)' '$(BIN)/pytest $(THE_REST)' '$(ATTACK)' \
+		'$(BROWSER) tests/browser $(OPENED:%=--ignore=%) $(PICTURES:%=--ignore=%)' '$(BIN)/pytest tests/slow' '$(POSTGRES)'
 	@$(BIN)/python scripts/budget.py $(CPU_LOG)
 
 # IRONLAW_TESTS=release: more examples of each property; and make release, which a test runs, does not begin with all of this again
