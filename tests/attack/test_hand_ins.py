@@ -56,7 +56,7 @@ def test_the_report_is_right_about_the_others(attacked):
     by_id = {one.hand_in.learner: one for one in figures.learners}
     questions = {(slug, question.name) for slug, question, _ in asked()}
     for one in counted:
-        answers = {key: answer for key, answer in by_id[one.learner].answers.items() if key in questions}
+        answers = {key: answer for key, answer in by_id[one.learner].work.answers.items() if key in questions}
         assert {key: (a.choice or a.value, a.correct) for key, a in answers.items()} == {k: v[:2] for k, v in one.answers.items()}
     for item in figures.items:
         key = (item.item.lab, item.item.name)

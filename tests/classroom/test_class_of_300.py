@@ -140,8 +140,8 @@ def test_time_per_step_without_the_hours_away(figures, plans):
         assert (one.n, one.left_out) == (len(seconds), len(here) - len(seconds))
         assert one.quartiles[1] == median(seconds)
     for learner, p in zip(figures.learners, plans, strict=True):
-        assert sum(learner.active_s.values()) == sum(a[3] for key, a in p.answers.items() if key not in p.breaks)
-        assert learner.gaps == len(p.breaks)
+        assert sum(learner.work.active_s.values()) == sum(a[3] for key, a in p.answers.items() if key not in p.breaks)
+        assert learner.work.gaps == len(p.breaks)
 
 
 def test_who_did_what(figures, plans):
@@ -215,8 +215,8 @@ def test_a_ledger_of_the_database_is_read_like_the_made_ones(tmp_path, ironlaw_h
         (tmp_path / "ada.json").write_text(json.dumps(ledger.export(), indent=1))
     figures = count(collect(tmp_path))
     (learner,) = figures.learners
-    (answer,) = learner.answers.values()
-    assert (learner.label, learner.resets, learner.hand_in.verified) == ("Ada", 1, True)
+    (answer,) = learner.work.answers.values()
+    assert (learner.label, learner.work.resets, learner.hand_in.verified) == ("Ada", 1, True)
     assert (answer.choice, answer.correct, answer.attempts) == ("e4", False, 3)  # the first counts, whatever came after it
     (belief,) = figures.beliefs
     assert (belief.name, belief.chose, belief.sure, belief.given_up) == ("scale_one_generation", 1, 1, 1)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import isnan
 
 from ironlaw import lab_names
-from ironlaw.classroom.class_answers import Learner, learner
 from ironlaw.classroom.class_beliefs import Belief, count_beliefs
+from ironlaw.classroom.class_learner import Learner
 from ironlaw.classroom.class_predictions import ItemFigures, figures
 from ironlaw.classroom.hand_ins import HandIns
 from ironlaw.classroom.learner_names import Naming, as_given
@@ -76,10 +76,10 @@ def count(hand_ins: HandIns, naming: Naming | None = None) -> ClassFigures:
     """`naming`: what learners and files are called."""
     naming = naming or as_given(hand_ins)
     learners = sorted(
-        (learner(hand_in, naming.learner(hand_in)) for hand_in in hand_ins.ledgers),
+        (Learner(hand_in, naming.learner(hand_in)) for hand_in in hand_ins.ledgers),
         key=lambda one: (one.label.casefold(), one.label),
     )
-    labs = sheets(lab for one in learners for lab in one.labs)
+    labs = sheets(lab for one in learners for lab in one.work.labs)
     return ClassFigures(
         hand_ins, naming, tuple(learners), labs, tuple(figures(learners, labs)), tuple(count_beliefs(learners, labs)),
         tuple(_steps(learners, labs)), tuple(_calibration(learners)), hand_ins.idle_s,
@@ -88,7 +88,7 @@ def count(hand_ins: HandIns, naming: Naming | None = None) -> ClassFigures:
 
 def finished(one: Learner, lab: LabSheet) -> bool:
     """Every question but a challenge is answered, as the lab itself counts it."""
-    return lab.known and bool(lab.required) and lab.asked_for <= one.answers.keys()
+    return lab.known and bool(lab.required) and lab.asked_for <= one.work.answers.keys()
 
 
 def own_brier(one: Learner) -> float | None:
@@ -104,11 +104,14 @@ class _Stated:
 
 
 def _confident(one: Learner) -> list[Answer]:
-    return [_Stated(answer.confidence, answer.correct) for answer in one.answers.values() if answer.confidence in PROBABILITY]
+    return [_Stated(answer.confidence, answer.correct) for answer in one.work.answers.values() if answer.confidence in PROBABILITY]
 
 
 def _calibration(learners: Sequence[Learner]) -> list[Calibration]:
-    of: dict[str, Callable[[Learner], Sequence[Answer]]] = {"first predictions": _confident, "cards of the review": lambda one: one.reviews}
+    of: dict[str, Callable[[Learner], Sequence[Answer]]] = {
+        "first predictions": _confident,
+        "cards of the review": lambda one: one.work.reviews,
+    }
     listed = []
     for what, choose in of.items():
         answers = [answer for one in learners for answer in choose(one)]
@@ -121,7 +124,7 @@ def _steps(learners: Sequence[Learner], labs: dict[str, LabSheet]) -> list[StepT
     """In the order in which most learners come to them: that of the lab's places, then the others by name."""
     times: dict[Step, array[float]] = {}
     for one in learners:
-        for made, seconds in zip(one.steps, one.seconds, strict=True):
+        for made, seconds in zip(one.work.steps, one.work.seconds, strict=True):
             times.setdefault(made, array("d")).append(seconds)
     place = {lab: i for i, lab in enumerate(labs)}
 

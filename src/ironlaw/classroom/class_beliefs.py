@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ironlaw.classroom.class_answers import Learner
+from ironlaw.classroom.class_learner import Learner
 from ironlaw.classroom.sheets import LabSheet
 from ironlaw.classroom.stats import wilson
 from ironlaw.recall.beliefs import beliefs
@@ -46,8 +46,8 @@ def count_beliefs(learners: Sequence[Learner], sheets: dict[str, LabSheet]) -> l
     met: Counter[str] = Counter()
     seen: dict[str, _Seen] = {}
     for one in learners:
-        met.update(one.hand_in.work.met)
-        for name, held in one.hand_in.work.beliefs.items():
+        met.update(one.work.met)
+        for name, held in one.work.beliefs.items():
             belief = seen.setdefault(name, _Seen())
             belief.chose += 1
             belief.sure += held.sure

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from ironlaw.classroom.class_answers import Learner
+from ironlaw.classroom.class_learner import Learner
 from ironlaw.classroom.learner_work import Answer
 from ironlaw.classroom.sheets import Item, LabSheet
 from ironlaw.classroom.stats import fisher, point_biserial
@@ -68,8 +68,8 @@ def figures(learners: Sequence[Learner], sheets: dict[str, LabSheet]) -> list[It
     """In the order of the labs and of their questions; those that no lab here asks come after them, by name."""
     given: dict[tuple[str, str], list[Given]] = {}
     for one in learners:
-        score = len(one.answers), sum([answer.correct for answer in one.answers.values()])
-        for key, answer in one.answers.items():
+        score = len(one.work.answers), sum([answer.correct for answer in one.work.answers.values()])
+        for key, answer in one.work.answers.items():
             given.setdefault(key, []).append((answer, score))
     rank = {(lab, name): (i, j) for i, (lab, sheet) in enumerate(sheets.items()) for j, name in enumerate(sheet.items)}
     place = {lab: i for i, lab in enumerate(sheets)}

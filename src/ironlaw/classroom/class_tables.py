@@ -80,24 +80,26 @@ def _files(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
 
 def _learners(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
     for one in figures.learners:
-        answers = one.answers.values()
-        minutes = sum(one.active_s.values()) / 60
+        work = one.work
+        answers = work.answers.values()
+        minutes = sum(work.active_s.values()) / 60
         yield (
-            one.label, sum(finished(one, lab) for lab in figures.sheets.values()), len(one.answers), sum(a.correct for a in answers),
-            sum(a.attempts > 1 for a in answers), own_brier(one), len(one.reviews), sum(review.correct for review in one.reviews),
-            minutes, one.gaps, one.resets, one.hand_in.verified, one.last,
+            one.label, sum(finished(one, lab) for lab in figures.sheets.values()), len(work.answers), sum(a.correct for a in answers),
+            sum(a.attempts > 1 for a in answers), own_brier(one), len(work.reviews), sum(review.correct for review in work.reviews),
+            minutes, work.gaps, work.resets, one.hand_in.verified, work.last,
         )  # fmt: skip
 
 
 def _labs(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
     for one in figures.learners:
-        answered = Counter(lab for lab, _ in one.answers)
-        right = Counter(answer.lab for answer in one.answers.values() if answer.correct)
+        work = one.work
+        answered = Counter(lab for lab, _ in work.answers)
+        right = Counter(answer.lab for answer in work.answers.values() if answer.correct)
         for slug, lab in figures.sheets.items():
-            if slug in one.labs:
+            if slug in work.labs:
                 yield (
                     one.label, slug, answered[slug], len(lab.items) if lab.known else None, right[slug],
-                    finished(one, lab), slug in one.saved, one.active_s.get(slug, 0.0) / 60,
+                    finished(one, lab), slug in work.saved, work.active_s.get(slug, 0.0) / 60,
                 )  # fmt: skip
 
 
@@ -106,7 +108,7 @@ def _answers(figures: ClassFigures) -> Iterable[Sequence[Cell]]:
     written: dict[tuple[object, ...], list[str]] = {}
     for one in figures.learners:
         label = safe(one.label)
-        for answer in one.answers.values():
+        for answer in one.work.answers.values():
             lab, question, kind, choice, value, correct, confidence, estimate, attempts, time, _ = answer
             key = lab, question, kind, choice, type(value), value, correct  # 1 and 1.0 are written differently
             cells = written.get(key)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ironlaw.classroom.answer_counts import ClassFigures, finished
-from ironlaw.classroom.class_answers import Learner
 from ironlaw.classroom.class_beliefs import Belief
+from ironlaw.classroom.class_learner import Learner
 from ironlaw.classroom.class_predictions import ItemFigures, Share
 
 SMALL = 20  # learners under whom shares are hardly more than stories
@@ -87,9 +87,9 @@ def reveals(figures: ClassFigures) -> list[Reveal]:
             if item.kind not in ("prediction", "decision") or not after:
                 continue
             both = [
-                (one.answers[slug, name].correct, one.answers[slug, after].correct)
+                (one.work.answers[slug, name].correct, one.work.answers[slug, after].correct)
                 for one in figures.learners
-                if (slug, name) in one.answers and (slug, after) in one.answers
+                if (slug, name) in one.work.answers and (slug, after) in one.work.answers
             ]
             if len(both) >= enough(figures):
                 listed.append(Reveal(slug, name, len(both), sum(b for b, _ in both), sum(a for _, a in both)))
@@ -101,8 +101,8 @@ def stops(figures: ClassFigures) -> list[Stop]:
     waiting: dict[tuple[str, str], list[Learner]] = {}
     for one in figures.learners:
         for slug, lab in figures.sheets.items():
-            if slug in one.labs and lab.known and lab.required and not (finished(one, lab) and slug in one.saved):
-                question = next((name for name in lab.items if name in lab.required and (slug, name) not in one.answers), "")
+            if slug in one.work.labs and lab.known and lab.required and not (finished(one, lab) and slug in one.work.saved):
+                question = next((name for name in lab.items if name in lab.required and (slug, name) not in one.work.answers), "")
                 waiting.setdefault((slug, question), []).append(one)
     listed = [Stop(lab, question, tuple(learners)) for (lab, question), learners in waiting.items()]
     return sorted(listed, key=lambda stop: (-len(stop.learners), stop.lab, stop.question))

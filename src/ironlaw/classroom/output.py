@@ -51,8 +51,9 @@ def summary(figures: ClassFigures) -> ClassReportJson:
         "learners": [
             {
                 "learner": one.label, "finished": [slug for slug, lab in figures.sheets.items() if finished(one, lab)],
-                "answered": len(one.answers), "right": sum(a.correct for a in one.answers.values()), "brier": own_brier(one),
-                "cards": len(one.reviews), "active_s": sum(one.active_s.values()), "resets": one.resets, "verified": one.hand_in.verified,
+                "answered": len(one.work.answers), "right": sum(a.correct for a in one.work.answers.values()), "brier": own_brier(one),
+                "cards": len(one.work.reviews), "active_s": sum(one.work.active_s.values()), "resets": one.work.resets,
+                "verified": one.hand_in.verified,
             }
             for one in figures.learners
         ],

@@ -19,7 +19,7 @@ WIDE_OF_THE_MARK = 0.1  # between stated and right, as a share
 
 
 def first_screen(figures: ClassFigures, names: bool = False) -> str:
-    answers = [answer for one in figures.learners for answer in one.answers.values()]
+    answers = [answer for one in figures.learners for answer in one.work.answers.values()]
     cards = [
         ("Misconceptions that are alive, and what to say", _alive(figures)),
         ("Questions that split the class", _splits(figures)),
@@ -34,7 +34,7 @@ def first_screen(figures: ClassFigures, names: bool = False) -> str:
             ("First answers", f"{len(answers):,}"),
             ("Right at first", percent(sum(a.correct for a in answers) / len(answers)) if answers else NONE),
             ("Labs finished", f"{sum(finished(one, lab) for one in figures.learners for lab in figures.sheets.values()):,}"),
-            ("Last event", max((one.last for one in figures.learners), default="")[:16].replace("T", " ") or NONE),
+            ("Last event", max((one.work.last for one in figures.learners), default="")[:16].replace("T", " ") or NONE),
         ]
     )
     body = "".join(f"<section><h3>{text(title)}</h3>{inner}</section>" for title, inner in cards if inner)

@@ -26,7 +26,7 @@ def _finished(figures: ClassFigures) -> str:
     learners, done = figures.learners, ""
     for slug, lab in figures.sheets.items():
         if lab.items:
-            begun, complete = sum(slug in one.labs for one in learners), sum(finished(one, lab) for one in learners)
+            begun, complete = sum(slug in one.work.labs for one in learners), sum(finished(one, lab) for one in learners)
             done += bar(complete / len(learners), lab.heading, of(complete, len(learners)), "", f"{begun:,} began it")
     return f'<h3>Finished labs</h3><ul class="bars">{done}</ul>' if done else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ironlaw.classroom.answer_counts import FEWEST_ANSWERS, ClassFigures, finished, own_brier
-from ironlaw.classroom.class_answers import Learner
+from ironlaw.classroom.class_learner import Learner
 from ironlaw.classroom.sections.section_words import NONE, minutes, of, people
 from ironlaw.report.markup import paragraph, table, text
 
@@ -55,20 +55,21 @@ def who(figures: ClassFigures) -> str:
 
 def _cells(one: Learner, figures: ClassFigures, labs: list[str]) -> list[str]:
     cells = [f'<th scope="row">{text(one.label)}</th>']
-    answers = Counter(lab for lab, _ in one.answers)
+    work = one.work
+    answers = Counter(lab for lab, _ in work.answers)
     for slug in labs:
         lab, answered = figures.sheets[slug], answers[slug]
         mark = f"{NARROW_CHECK}" if finished(one, lab) else ""
         shown = f"{answered}/{len(lab.items)}{mark}" if lab.known else f"{answered}"
-        cells.append(_number(shown if slug in one.labs else NONE, answered if slug in one.labs else -1))
-    right, n, score = sum(answer.correct for answer in one.answers.values()), len(one.answers), own_brier(one)
-    spent = sum(one.active_s.values())
+        cells.append(_number(shown if slug in work.labs else NONE, answered if slug in work.labs else -1))
+    right, n, score = sum(answer.correct for answer in work.answers.values()), len(work.answers), own_brier(one)
+    spent = sum(work.active_s.values())
     cells += [
         _number(of(right, n) if n else NONE, right / n if n else -1),
         _number(f"{score:.2f}" if score is not None else NONE, score if score is not None else 9),
-        _number(f"{len(one.reviews):,}" if one.reviews else NONE, len(one.reviews)),
+        _number(f"{len(work.reviews):,}" if work.reviews else NONE, len(work.reviews)),
         _number(minutes(spent) if spent else NONE, spent),
-        _number(one.last[:10] or NONE, one.last),
+        _number(work.last[:10] or NONE, work.last),
     ]
     return cells
 
