@@ -22,7 +22,7 @@ def test_the_first_is_seen_as_it_comes_and_all_are_told():
 
 def test_the_others_give_way_to_the_first():
     first, _, other = side_by_side("nice", "nice").stdout.splitlines()
-    assert int(other) > int(first)
+    assert int(other) == min(int(first) + 5, 19)  # as far as it goes
 
 
 def test_a_failure_is_named_and_the_others_run_to_their_end(tmp_path):
