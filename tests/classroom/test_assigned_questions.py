@@ -8,7 +8,7 @@ import pytest
 from made_class import Plan, events, export, plan, text
 
 from ironlaw import own_labs
-from ironlaw.classroom import assignment, collect, count, sheets
+from ironlaw.classroom import assigned_questions, assignment, collect, count, sheets
 from ironlaw.cli import main
 from ironlaw.kit import page as pages
 from ironlaw.ledger.ledger import Ledger
@@ -135,6 +135,12 @@ LESS = {key: value for key, value in NUMBER.items() if key != "feedback"}
         ({**NUMBER, "key": '__import__("os").system("true")'}, "question 1"),
         ({**NUMBER, "asks": "It is {{ answer }}"}, "before the commit"),
         ({**NUMBER, "feedback": "{{ truth }}"}, "only slot"), ({**NUMBER, "feedback": "so\n## act9.reveal\nx"}, "##"),
+        ({**NUMBER, "feedback": r"so $\frac{a}{$ it is"}, "cannot be read"), ({**NUMBER, "asks": "<b>How</b> much?"}, "the tag <b>"),
+        ({**NUMBER, "premises": "![x](https://x.org/x.png)"}, "a picture"),
+        ({**NUMBER, "title": "[x](javascript:x)"}, "link to javascript:x"),
+        ({**NUMBER, "options": [*OPTIONS[:3], {"id": "x", "value": 10**400, "label": "x"}]}, "above 0"),
+        ({**NUMBER, "options": [*OPTIONS[:3], {"id": "x", "value": 7, "label": "<i>x"}]}, "the tag <i>"),
+        ({**NUMBER, "options": [{**OPTIONS[0], "misconception": "scale_underestimate"}, *OPTIONS[1:]]}, "mean scale_underestimated"),
         ({**NUMBER, "scale": "cubic"}, "cubic"), ({**NUMBER, "title": ""}, "its title"), ({**NUMBER, "options": OPTIONS[:3]}, "4 options"),
         ({**NUMBER, "options": [*OPTIONS[:3], OPTIONS[0]]}, "the same id"),
         ({**NUMBER, "options": [*OPTIONS[:3], {"id": "x"}]}, "no value, label"),
@@ -148,6 +154,11 @@ def test_a_wrong_question_says_what_is_wrong(question, words, tmp_path, capsys, 
     Path("labs.toml").write_text(toml(question), encoding="utf-8")
     assert main(["class", "assign", "labs.toml"]) == 2
     assert words in " ".join(capsys.readouterr().err.split()) and not Path("assignment.json").exists()
+
+
+def test_markdown_and_formulas_may_have_angle_brackets():
+    fine = "Is $a<b$ where `<b>` and a < b? See [this](https://x.org), <https://x.org> or **that**: $\\sqrt{x}$."
+    assert assigned_questions.written([{**NUMBER, "asks": fine, "premises": fine}], "a < b", "x").acts == 1
 
 
 def test_a_file_without_questions_is_named_and_the_other_labs_open(tmp_path, monkeypatch):

@@ -17,7 +17,6 @@ feedback = "…"                                  # for everybody, once the pred
 from __future__ import annotations
 
 import json
-import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -25,10 +24,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from ironlaw.errors import BadValue, IronlawError
-from ironlaw.kit import question_sheet
+from ironlaw.errors import BadValue, IronlawError, unknown
+from ironlaw.kit import prose, question_sheet
 from ironlaw.kit.question_sheet import Question
 from ironlaw.own_labs import SHEET, SLUG, WORDS
+from ironlaw.recall.beliefs import beliefs
 from ironlaw.slots import BRACES, SLOT
 
 MOST = 5  # questions; more of them are a lab
@@ -37,7 +37,12 @@ NEEDED, OPTIONAL = ("title", "asks", "key", "options", "feedback"), ("premises",
 OF_OPTION = ("id", "value", "label", "feedback", "misconception")
 ID = re.compile(r"[a-z][a-z0-9_]{0,30}")
 ROMAN = ("I", "II", "III", "IV", "V")
+LARGEST = 1e300  # a value; no quantity of a registry comes near
 MINUTES = 3  # each
+CODE = re.compile(r"(`+)[^`]+\1")
+TAG = re.compile(r"<(?!https?://)[a-zA-Z/!?][^>\n]{0,30}>?")
+PICTURE = re.compile(r"!\[[^\]\n]*\][(\[]")
+LINK = re.compile(r"\]\(\s*(?!https?://|mailto:|/|#)([^)\s]{1,40})|^ {0,3}\[[^\]\n]+\]:\s*(?!https?://|mailto:)(\S{1,40})", re.MULTILINE)
 EXAMPLE = "the head of ironlaw/classroom/assigned_questions.py and docs/class.md have one"
 
 
@@ -66,6 +71,9 @@ def written(listed: Any, title: str, where: str) -> Questions:
     """What stands under [[question]]; BadValue says what is wrong, and where."""
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed) or not 1 <= len(listed) <= MOST:
         raise BadValue(f"{where}: an assignment has one to {MOST} [[question]] tables; what is longer is a lab (docs/write-a-lab.md)")
+    _text(title, f"{where}: the title")
+    if BRACES.search(title):
+        raise BadValue(f"{where}: the title has braces; take them out")
     slug = _slug(title)
     places = ", ".join([*(f'"act{number}.lock"' for number in range(1, len(listed) + 1)), '"end"'])
     sheet = [f'[lab]\nname = "Questions"\nnumber = 0\nminutes = {MINUTES * len(listed)}\nplaces = [{places}]']
@@ -123,8 +131,10 @@ def _option(option: Mapping[str, Any], at: str, is_number: bool) -> None:
         raise BadValue(f"{at}: id = {option['id']!r}; write small letters, digits and underscores, and keep it: ledgers store it")
     for name in ("label", *(name for name in OF_OPTION[3:] if name in option)):
         _text(option[name], f"{at}: its {name}")
+    if (belief := option.get("misconception", "")) and belief not in beliefs():
+        raise BadValue(f"{at}: {unknown('misconception', belief, beliefs())}; they are in labs/misconceptions.toml")
     value = option["value"]
-    is_figure = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    is_figure = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST
     if is_number and not (is_figure and value > 0):
         raise BadValue(f"{at}: value = {value!r}; with a scale, each option's value is a number above 0")
     if not is_figure and not (isinstance(value, str) and value):
@@ -139,7 +149,25 @@ def _text(text: Any, what: str) -> None:
     if re.search(r"^##[ \t]", text, re.MULTILINE):
         raise BadValue(f"{what} has a line that begins with ##, which begins a section; write bold text instead")
     if {match[1] for match in SLOT.finditer(text)} - {"answer"} or BRACES.search(SLOT.sub("", text)):
-        raise BadValue(f"{what} has braces that can't be filled; the only slot is {{{{ answer }}}}")
+        raise BadValue(
+            f"{what} has braces that can't be filled; the only slot is {{{{ answer }}}}, and a formula needs a space between two braces"
+        )
+    _shown(text, what)
+
+
+def _shown(text: str, what: str) -> None:
+    """As learners will see it: every formula can be read, and nothing is there that no page of ours shows."""
+    try:
+        prose.html(SLOT.sub("1", text))
+    except IronlawError as error:
+        raise BadValue(f"{what}: {error}") from None
+    words = prose.LATEX.sub("", CODE.sub("", text))
+    if tag := TAG.search(words):
+        raise BadValue(f"{what} has the tag {tag[0]}; texts are Markdown, so write **bold** or *italic*, or put it between backticks")
+    if PICTURE.search(words):
+        raise BadValue(f"{what} has a picture, and a page of the labs loads none; link to it: [words](https://…)")
+    if link := LINK.search(words):
+        raise BadValue(f"{what} has a link to {link[1] or link[2]}; write the whole address, from https:// on")
 
 
 def _key(table: Mapping[str, Any], at: str) -> None:
