@@ -17,6 +17,7 @@
 | test_limits.py | 400 half-open connections, slow headers, bodies without end |
 | test_soak.py | pages opened and left: memory, threads, descriptors (300; PostgreSQL's connections in tests/postgres) |
 | test_expressions.py | texts and values wherever a text is computed: claims, cards, keys, levers, designs, axes (2,000 each) |
+| test_own_figures.py | files of figures with one odd value: machines, boxes, hosts, prices, engines, assignments, benchmarks (2,000 each) |
 | test_every_lab.py | every lab on a ledger with odd runs, decisions, designs and times |
 | test_hand_ins.py | a class of 10,000 files, 500 of them broken or hostile, of 45 kinds |
 | test_ledger_imports.py | ledgers by the schema and mutations of them: refused, or every page opens |

@@ -6,25 +6,22 @@ What is refused is refused with a message.
 
 import json
 import random
-import runpy
-import sys
 import time
 import tomllib
-from collections import Counter
 from contextlib import suppress
 from importlib import import_module
 from itertools import islice
-from pathlib import Path
 
 import hostile_expressions as hostile
 import pytest
 from attack_length import length
+from watched_texts import attack, is_soon, odd_values, replaced, watching
 
-import ironlaw
 from ironlaw.claims import compute, expression_limits
 from ironlaw.claims.expressions import evaluate, literals, names
 from ironlaw.claims.expressions import figure as claim_figure
 from ironlaw.claims.names import NAMESPACE
+from ironlaw.classroom import assigned_questions
 from ironlaw.errors import IronlawError
 from ironlaw.kit import question_sheet
 from ironlaw.recall import card_expressions
@@ -40,32 +37,6 @@ from ironlaw.systems.questions.training_layout import TrainingLayout
 from ironlaw.systems.questions.training_memory import TrainingMemory
 
 TRIES = length(150, 2_000)
-LONGEST_S = 0.2  # of processor time
-REPOSITORY = Path(__file__).parents[2]
-PACKAGE = Path(ironlaw.__file__).parent
-ALLOWED = (str(PACKAGE), sys.prefix, sys.base_prefix, *(path for path in sys.path if path.endswith(("site-packages", "dist-packages"))))
-RUNS = (
-    "os.system",
-    "subprocess.Popen",
-    "os.exec",
-    "os.posix_spawn",
-    "os.fork",
-    "socket.connect",
-    "os.remove",
-    "os.rename",
-    "shutil.rmtree",
-    "ctypes.dlopen",
-)
-watching: list[list[str]] = []
-
-
-def _hook(event: str, args: tuple) -> None:
-    """An audit hook can't be taken off again; it looks on only while an attack runs."""
-    if watching and (event in RUNS or (event == "open" and isinstance(args[0], str) and not args[0].startswith(ALLOWED))):
-        watching[-1].append(f"{event} {args[0]}")
-
-
-sys.addaudithook(_hook)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,38 +44,6 @@ def everything_is_imported():
     """What a first use imports is neither slow nor a file that an expression opened."""
     for name in NAMESPACE:
         NAMESPACE[name]
-
-
-def is_soon(took):
-    """Within the limit on the machine on which the suite's budgets were set; one that is slower, or busy, is given as much more."""
-    if took < LONGEST_S:
-        return True
-    usual = tomllib.loads((REPOSITORY / "tests" / "budget.toml").read_text(encoding="utf-8"))["loop_s"]
-    return took < LONGEST_S * runpy.run_path(str(REPOSITORY / "scripts" / "budget.py"))["loop"]() / usual
-
-
-def attack(place, use, inputs, canary, figure):
-    """`use(text)` computes; IronlawError is a refusal."""
-    outcomes, slowest, longest = Counter(), 0.0, 0
-    for text in inputs:
-        watching.append([])
-        begun = time.thread_time()
-        try:
-            use(text)
-            outcomes["computed"] += 1
-        except IronlawError as error:
-            outcomes["refused"] += 1
-            longest = max(longest, len(str(error)))
-            assert str(error).strip() and "Traceback" not in str(error)
-        finally:
-            took, seen = time.thread_time() - begun, watching.pop()
-        assert not seen and not canary.exists(), (text, seen)
-        assert is_soon(took), (took, text)
-        slowest = max(slowest, took)
-    assert longest <= 5_000
-    total = sum(outcomes.values())
-    figure(f"{place}: {total:,} texts, {outcomes['refused']:,} refused, {outcomes['computed']:,} computed; slowest {slowest * 1e3:.0f} ms")
-    return outcomes
 
 
 def levers(text):
@@ -134,12 +73,15 @@ def key_of_a_lab(text, folder):
     _ = question.answer
 
 
+OPTIONS = [{"id": f"o{value}", "value": value, "label": f"{value}"} for value in (1, 2, 3, 5)]
+ASKED = {"title": "A", "asks": "B?", "scale": "log", "options": OPTIONS, "feedback": "C"}
 PLACES = {
     "claims": lambda text, folder: (names_or_none(text), compute(text, "here", {"x": 2.0})),
     "claims' figures": lambda text, folder: (evaluate(text, "here", {"x": 2.0}), claim_figure(text, "here", {"x": 2.0})),
     "cards": lambda text, folder: (card_expressions.is_hardcoded(text, ["x"]), card_expressions.evaluate(text, "here", {"x": 2.0})),
     "keys of labs": lambda text, folder: question_sheet.evaluate(text, "here", {"x": 2.0}),
     "a lab's own questions.toml": key_of_a_lab,
+    "an assignment's questions": lambda text, folder: assigned_questions.written([{**ASKED, "key": text}], "Week 3", "labs.toml"),
     "levers": lambda text, folder: levers(text),
     "settings of a model": lambda text, folder: read_setting(f"layers={text}"),
 }
@@ -155,19 +97,12 @@ def names_or_none(text):
 def test_texts(place, tmp_path, figure):
     canary = tmp_path / "canary"
     inputs = islice(hostile.texts(sum(map(ord, place)), canary), TRIES)
-    PLACES[place]("1 + 1", tmp_path)
+    PLACES[place]("max(1, 2)", tmp_path)
     outcomes = attack(place, lambda text: PLACES[place](text, tmp_path), inputs, canary, figure)
     assert outcomes["refused"] or place == "settings of a model"
 
 
 # --- values of design files and of a study's axes
-
-
-def odd_values(seed):
-    chance = random.Random(seed)
-    given = hostile.texts(seed, Path("canary"))
-    while True:
-        yield chance.choice(hostile.ODD_VALUES) if chance.random() < 0.7 else next(given)
 
 
 @pytest.mark.parametrize("question", [Levers, Slo, Privacy])
@@ -177,16 +112,7 @@ def test_design_files(question, tmp_path, figure):
     chance, given = random.Random(4), odd_values(5)
     question.read(base).answer  # noqa: B018 - what a first use imports
 
-    def replaced(node):
-        if isinstance(node, dict) and node and chance.random() < 0.9:
-            key = chance.choice(list(node))
-            return {**node, key: replaced(node[key])}
-        if isinstance(node, list) and node and chance.random() < 0.9:
-            place = chance.randrange(len(node))
-            return [*node[:place], replaced(node[place]), *node[place + 1 :]]
-        return next(given)
-
-    inputs = (replaced(base) for _ in range(TRIES))
+    inputs = (replaced(base, chance, given) for _ in range(TRIES))
     attack(
         f"design files, {question.__name__}",
         lambda tables: question.read(tables).answer if isinstance(tables, dict) else None,

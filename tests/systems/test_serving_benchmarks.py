@@ -40,7 +40,8 @@ def test_both_tools_are_read_alike(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "not JSON"), ("[1]", "no table"), ("{}", "lacks"), (json.dumps(VLLM | {"completed": 0}), "lacks"),
+        ("{", "not JSON"), ("[1]", "no table"), ("{}", "lacks"), (json.dumps(VLLM | {"completed": 0}), "something else"),
+        (json.dumps(VLLM).replace("40,", "1e999,", 1), "something else"), (json.dumps({"input_config": "x"}), "something else"),
         (json.dumps(VLLM | {"mean_tpot_ms": -1}), "no run has"),
         (json.dumps(VLLM | {"request_rate": 5, "max_concurrency": None}), "fixed rate"),
         (json.dumps({**GENAI, "input_config": {}}), "lacks"),

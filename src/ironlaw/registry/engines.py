@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from ironlaw.engine.serving.llm.engines import Engine
@@ -11,6 +12,7 @@ from ironlaw.registry.loader import figure, folder, normal, read, require, requi
 
 PLAIN = Engine("plain", "plain")  # the device alone
 TIMES = ("step", "request", "first", "start")
+MOST = 10**9  # tokens per step, or sequences
 COUNTS = ("budget", "small_budget", "sequences")
 
 
@@ -36,25 +38,48 @@ def _names() -> dict[str, str]:
 
 @cache
 def _engine(slug: str) -> Engine:
-    file = f"{slug}.toml"
-    data = read(folder("engine") / file)
+    return load(folder("engine") / f"{slug}.toml")
+
+
+def load(path: Path) -> Engine:
+    """One engine from one file, every figure checked."""
+    slug, file, data = path.stem, path.name, read(path)
     require_texts(file, data, ("name", "version"))
     require(file, data, ("step", "first", "start", "spread", "scheduler"))
     figures = {key: figure(f"{file} [{key}]", data[key], "s") for key in TIMES if key in data}
     spread = _number(file, data, "spread")
     plan: dict[str, Any] = data["scheduler"]
     require(f"{file} [scheduler]", plan, (*COUNTS, "memory", "source", "date"))
+    if not isinstance(plan.get("whole_prompts"), bool):
+        raise BadRegistry(f"{file} [scheduler]: write whole_prompts = true where a whole prompt stops decoding, or false")
     rest = [f"{key}: {one.source}, {one.date}" for key, one in figures.items()]
     step, request, first, start = (float(figures[key].value) if key in figures else 0.0 for key in TIMES)
-    budget, small, sequences = (int(plan[key]) for key in COUNTS)
+    budget, small, sequences = (_count(file, plan, key) for key in COUNTS)
     return Engine(
-        slug, f"{data['name']} {data['version']}", step, request, first, start, spread, budget, small, sequences, float(plan["memory"]),
-        bool(plan["whole_prompts"]), (*rest, f"scheduler: {plan['source']}, {plan['date']}"),
+        slug, f"{data['name']} {data['version']}", step, request, first, start, spread, budget, small, sequences, _share(file, plan),
+        plan["whole_prompts"] is True, (*rest, f"scheduler: {plan['source']}, {plan['date']}"),
     )  # fmt: skip
+
+
+def _count(file: str, plan: dict[str, Any], key: str) -> int:
+    value = plan[key]
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < MOST:
+        raise BadRegistry(f"{file} [scheduler]: {key} is {value!r:.60}; write a whole number, such as {key} = 256")
+    return value
+
+
+def _share(file: str, plan: dict[str, Any]) -> float:
+    value = plan["memory"]
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value <= 1:
+        raise BadRegistry(f"{file} [scheduler]: memory is {value!r:.60}; write the share of the memory that it uses, such as 0.9")
+    return float(value)
 
 
 def _number(file: str, data: dict[str, Any], key: str) -> float:
     try:
-        return float(data[key]["value"])
-    except (KeyError, TypeError, ValueError):
-        raise BadRegistry(f'{file} [{key}] is {data.get(key)!r:.60}; write value = "0.5", with its source') from None
+        value = float(data[key]["value"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        value = -1.0
+    if not 0 <= value < MOST:
+        raise BadRegistry(f'{file} [{key}] is {data.get(key)!r:.60}; write value = "0.5", with its source')
+    return value

@@ -37,6 +37,8 @@ class Measured:
 
 def read_benchmark(place: str) -> Measured:
     path = Path(place)
+    if path.exists() and not path.is_file():
+        raise BadValue(f"{place} is not a file; {WRITE}", "benchmark")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -47,8 +49,12 @@ def read_benchmark(place: str) -> Measured:
         raise BadValue(f"{place} holds no table; {WRITE}", "benchmark")
     try:
         found = _of_vllm(data) if "mean_ttft_ms" in data else _of_genai_perf(data)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+    except BadValue:
+        raise
+    except KeyError as error:
         raise BadValue(f"{place} lacks {error}; {WRITE}", "benchmark") from None
+    except (TypeError, ValueError, ArithmeticError, AttributeError):
+        raise BadValue(f"{place} has something else where a run's figures belong; {WRITE}", "benchmark") from None
     numbers = (found.prompt, found.output, found.ttft, found.tpot)
     if not all(math.isfinite(x) and 0 < x < 1e7 for x in numbers) or found.output <= 1 or not 0 <= found.clients <= found.requests < 10**8:
         raise BadValue(f"{place} holds figures that no run has ({found}); {WRITE}", "benchmark")
