@@ -81,6 +81,7 @@ def test_powers_of_ten():
 
 def test_a_number_stays_with_its_unit_and_a_formula_with_its_full_stop():
     assert "70%" in html("frees 70%.") and "1\u202fUSD an hour" in html("1 USD an hour")
+    assert "13.4\u00a0days of 30\u00a0days" in html("13.4 days of 30 days")
     assert "3 steps" in html("in 3 steps")  # a word that begins like a unit
     assert re.search(r'<span class="il-together">\(<math.*</math>\)\.</span>', html("Fixed service ($c = 0$)."))
     assert "il-together" not in html("where $c$ is")

@@ -115,7 +115,8 @@ def test_dials_of_act_one(bench):
 
 def test_the_start_is_broken_and_can_be_won(bench):
     view = bench.piece("act2.instrument").view
-    assert view["banner"]["tone"] == "fail" and bench.shows("act2.broken", view["banner"]["text"])
+    assert view["banner"]["tone"] == "fail" and bench.shows("act2.broken", view["banner"]["title"])
+    assert all(f"<b>{name}</b>" in view["banner"]["text"] for name in ("Days to train", "Privacy"))  # the receipt names one of them
     won = set_to(bench, MEETS)
     assert won["banner"]["tone"] == "good" and bench.shows("act2.works", won["banner"]["text"])
 

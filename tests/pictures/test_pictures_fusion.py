@@ -53,7 +53,7 @@ def test_saving_begins_at_minus_the_cost_and_says_where_it_crosses():
     assert marks(figure, id="net")[0]["points"] == [[0.0, -30.0], [12.0, 90.0]]
     assert marks(figure, id="cross")[0]["label"] == "day 3, call 3,000"
     assert [m["id"] for m in marks(figure, type="area")] == ["cost", "gain"]
-    assert figure.note.startswith("✓ net positive: saves 90\u202fs") and "breaks even after 3\u202fd, at call 3,000" in figure.text
+    assert figure.note.startswith("✓ net positive: saves 90\u202fs") and "breaks even after 3 days, at call 3,000" in figure.text
 
 
 def test_a_deployment_that_ends_too_soon_is_drawn_up_to_the_crossing():

@@ -20,6 +20,8 @@ NARROW = "\u202f"  # a thin space that does not break: the number stays with its
 ABOUT = "about "  # before a figure with few digits
 # after a number that the words spell out
 UNIT = re.compile(r"(?<=\d) (?=(?:USD\b|points\b|dB\b|min\b|h\b|(?:[kMGTP]i?|[mµn])?(?:FLOP|OP|Hz|B|s|Wh?|J)\b))")
+# and a number with the word after it that says what it counts
+COUNT = re.compile(r"(?<=\d) (?=(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|percent|million|billion)\b)")
 EQUALS = re.compile(r"(?<=[\w>]) ([=≤≥]) (?=[\w<])")  # "N = 4,096" stays on one line
 # a lab, a network, a date, a model: no line ends inside
 NAMES = re.compile(r"\b(?:Llama \d(?:\.\d)? \d+B|PCI Express|V2-\d\d|WideResNet-\d+-\d+|\d{4}-\d\d(?:-\d\d)?)\b(?![^<]*>)")
@@ -55,7 +57,7 @@ def plain(text: str) -> Markup:
 
 def html(markdown: str) -> Markup:
     """HTML of a Markdown text, a passage: terms of the glossary are marked where it uses them first, and no line ends before a unit."""
-    return Markup(mark(whole_names(UNIT.sub(NARROW, _html(markdown)))))
+    return Markup(mark(whole_names(COUNT.sub("\u00a0", UNIT.sub(NARROW, _html(markdown))))))
 
 
 def whole_names(text: str) -> str:

@@ -42,7 +42,7 @@ def text_of(question: question_sheet.Question, text: lab_words.Words) -> str:
     """The question as it was asked, or its short form if only the lab can fill in the figures."""
     names = (f"{question.name}.question", f"{question.name}.ask")
     whole = plain(next((text.sections[name] for name in names if name in text.sections), ""), text.premises)
-    return text.sections.get(f"{question.name}.in_short", whole) if BLANK in Asked(whole).line else whole
+    return text.sections.get(f"{question.name}.in_short", whole) if BLANK in whole else whole
 
 
 @cache

@@ -160,7 +160,7 @@ def standings(events: Sequence[Any]) -> dict[str, Standing]:
         stage, note, fails = before.stage, before.note, before.fails
         if event.kind == "design":
             fails = _fails(event.payload.get("goals"))
-            stage, note = 3, f"saved {local_time(event.time):%Y-%m-%d}" + (", a design that does not meet its goal" if fails else "")
+            stage, note = 3, f"saved {local_time(event.time):%Y-%m-%d}" + ("; the design does not meet its goal" if fails else "")
         elif stage < 3:
             act = 2 if str(event.payload.get("question", "")).startswith("act2") else 1
             if event.kind == "prediction":

@@ -66,4 +66,4 @@ def saving(net: Callable[[float], float], days: float, crossing: Crossing, lasti
 
 
 def _days(days: float) -> str:
-    return format_quantity(days * 86400.0, "s") if days < 2 else f"{significant(days)}\u202fd"
+    return format_quantity(days * 86400.0, "s") if days < 2 else f"{significant(days)} days"

@@ -95,8 +95,8 @@ def _events(played: Sequence[Played], size: float) -> list[tuple[float, str]]:
         begins = (0.0, *each.ends)
         for i, step in enumerate(each.schedule.steps):
             sent = max(len(send.parts) for send in step) * size / each.schedule.parts
-            takes, many = format_quantity(each.ends[i] - begins[i], "s"), "1 message" if len(step) == 1 else f"{len(step)} messages at once"
-            where = f"{each.name.capitalize()}, step {i + 1} of {len(each.ends)}"
-            told.append((begins[i], f"{where}: {many} of {format_quantity(sent, 'B')}, {takes}."))
+            bytes_each, takes = format_quantity(sent, "B"), format_quantity(each.ends[i] - begins[i], "s")
+            many = f"one message of {bytes_each}" if len(step) == 1 else f"{len(step)} messages of {bytes_each} at once"
+            told.append((begins[i], f"{each.name.capitalize()}, step {i + 1} of {len(each.ends)}, sends {many} and takes {takes}."))
         told.append((each.seconds, f"{each.name.capitalize()} done after {format_quantity(each.seconds, 's')}. Every rank has the sum."))
     return sorted(told, key=lambda event: event[0])

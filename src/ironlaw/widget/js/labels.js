@@ -45,6 +45,7 @@ function struckWords([[ax, ay], [bx, by]], taken) {
 // A point's words go right, left, over or under it: where they cover the least and stay inside. The first so many places touch it; those
 // in its row begin beyond a line that would run through them, `beyond` px on.
 const NEAR = 8;
+const ASTRAY = 1000; // square px of other things: what it costs that they stand in another row than their point
 function placeAround(x, y, reach, text, bold, taken, bounds, beyond = 0) {
   const best = bestAround(x, y, reach, text, bold, taken, bounds, beyond);
   taken.push(best.box);
@@ -64,6 +65,7 @@ function bestAround(x, y, reach, text, bold, taken, bounds, beyond = 0) {
     const outside = Math.max(0, bounds.left - box.left) + Math.max(0, box.right - bounds.right) + Math.max(0, bounds.top - box.top) + Math.max(0, box.bottom - bounds.bottom);
     const far = i >= NEAR;
     let cost = taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(box, other), 0) + (outside > 0 ? 1e5 + 60 * outside : 0) + i;
+    if (bounds.row && (box.bottom < bounds.row[0] || box.top > bounds.row[1])) cost += ASTRAY;
     if (far && cost < best.cost) cost += struckWords(leaderEnds(x, y, reach, box), taken);
     if (!best || cost < best.cost) best = { cost, x: x + dx, y: y + dy, anchor, box, far };
   });

@@ -33,6 +33,13 @@ function startClear(left, width, plan) {
   return start + width < plan.width + 2 ? start : left;
 }
 
+// Where a bar's words begin behind it. Under names that stand over the bars all rows' words do, or none.
+const behindBar = (mark, plan) => startClear(plan.x.at(mark.x1 ?? mark.x) + (mark.type === "dot" ? DOT : 0) + 7, barWidth(mark), plan);
+function standBehind(plan) {
+  plan.behind ??= plan.figure.marks.filter(inRow).every((mark) => behindBar(mark, plan) + barWidth(mark) <= plan.width - 2);
+  return plan.behind;
+}
+
 // A value by its name where a bar would have no true length: a dot, and a line that leads the eye to it.
 const DOT = 6;
 const dotShapes = (mark, key, area, { box }) => [
@@ -88,9 +95,9 @@ const MARKS = {
     const words = barWords(mark);
     if (figure.stacked) {
       const name = mark.name ?? mark.label;
-      if (name && measure(name) < area.width - 8 && area.height >= SIZE + 3) shapes.push(h("text", { key: `${key}l`, class: `il-inside c-${mark.fail ? "fail" : mark.colour} ${plan.dimmed && !mark.emphasis ? "il-faded" : ""}`, x: area.x + area.width / 2, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
+      if (name && measure(name) < area.width - 8 && area.height >= SIZE + 3) shapes.push(h("text", { key: `${key}l`, class: `il-inside c-${mark.fail ? "fail" : mark.colour} ${plan.dimmed && !mark.emphasis ? "il-faded" : ""} ${mark.pattern ? "il-clear" : ""}`, x: area.x + area.width / 2, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
     } else if (words.length && rows) {
-      const place = above ? { x: columnEnd(plan), y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { x: startClear(area.x + area.width + 7, barWidth(mark), plan), y: area.y + area.height / 2 + 4.5 };
+      const place = above && !standBehind(plan) ? { x: columnEnd(plan), y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { x: startClear(area.x + area.width + 7, barWidth(mark), plan), y: area.y + area.height / 2 + 4.5 };
       shapes.push(h("text", { key: `${key}l`, class: `il-value ${mark.emphasis ? "il-strong" : ""}`, ...place },
         mark.label && h("tspan", {}, mark.label), (mark.tags ?? []).map((tag, k) => h("tspan", { key: k, class: `il-tagged c-${tag.colour ?? "ink"}`, dx: 9 }, tag.text))));
     } else if (mark.label) shapes.push(h("text", { key: `${key}l`, class: "il-value", x: area.x + area.width / 2, y: area.y - 6, "text-anchor": "middle" }, mark.label));
@@ -166,7 +173,7 @@ const MARKS = {
       const text = headed(mark.label, bold, plan);
       const right = px + reach + 5;
       const beyond = plan.rows ? startClear(right, measure(text, bold), plan) - right : 0;
-      const at = placeAround(px, py, reach, text, bold, plan.taken, { left: plan.box.left, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom }, beyond);
+      const at = placeAround(px, py, reach, text, bold, plan.taken, { left: plan.box.left, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom, row: plan.rows && [plan.y.at(mark.y) - plan.y.step / 2, plan.y.at(mark.y) + plan.y.step / 2] }, beyond);
       const words = h("text", { key: `${key}l`, class: `il-over c-${mark.role ? mark.colour : "ink"} ${bold ? "il-strong" : ""}`, x: at.x, y: at.y, "text-anchor": at.anchor }, text);
       return at.far ? [leader(`${key}-leader`, px, py, r, at.box, plan.taken), words] : words;
     });

@@ -84,12 +84,13 @@ function sceneView(motion, width, id, words, keep) {
 
 // The line of the moment, from top to foot, but for the rows of words that it would run through.
 const WORDS_ROOM = { over: 13, under: 5 }; // px of words over and under their own line
+const SHORTEST = 6; // px of the line that can be taken for a piece of it
 function nowLine({ height, left, lanes = [], words = [], counters = [] }) {
   const rows = [...(left ? [] : lanes.map(([, y]) => y - 5)), ...words.map(([, y]) => y), ...counters.map((counter) => counter[5]).filter(isNumber)];
   const pieces = [];
   let from = 0;
   for (const y of [...new Set(rows)].sort((a, b) => a - b)) {
-    if (y - WORDS_ROOM.over > from) pieces.push([from, y - WORDS_ROOM.over]);
+    if (y - WORDS_ROOM.over - from >= SHORTEST) pieces.push([from, y - WORDS_ROOM.over]);
     from = Math.max(from, y + WORDS_ROOM.under);
   }
   return from < height + 4 ? [...pieces, [from, height + 4]] : pieces;

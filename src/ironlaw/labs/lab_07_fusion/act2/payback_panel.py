@@ -140,8 +140,8 @@ def counts(lab: kit.Lab, case: Case) -> Figure:
 
 
 def duration(case: Case, less: float = 0.0) -> str:
-    """How long the deployment runs: `30 d`, `one run`."""
-    return "one run" if case.once else format_quantity((case.days - less) * payback.DAY, "s")
+    """How long the deployment runs: `30 days`, `one run`."""
+    return "one run" if case.once else _spelled(case.days - less)
 
 
 def calls(value: float) -> str:

@@ -103,8 +103,8 @@ def _crossing(setting: Setting) -> list[Mark]:
     at, winner = found
     seconds = setting.seconds(winner, at)
     hover = [("they cross at", exact(at, "B")), ("both take", exact(seconds, "s")), ("from there on", NAMES[winner])]
-    return [mark("point", "overhead", x=at, y=seconds, size=7, shape="diamond", id="crossing", name="they cross", hover=hover,
-                 label=format_quantity(at, "B"))]  # fmt: skip
+    # the title and the truth's mark say where: beside the point that can be dragged a figure would seem to be that one's
+    return [mark("point", "overhead", x=at, y=seconds, size=7, shape="diamond", id="crossing", name="they cross", hover=hover)]
 
 
 def _reveal(lab: kit.Lab) -> list[Mark]:

@@ -61,7 +61,14 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
     return [
         never if math.isinf(back) else kit.card("Recovers after", back, "s", tone="good", note="after the spike's end, to the next 10 s"),
         endless if math.isinf(late) else kit.card("P99.9", late, "s", tone="good" if late <= LATENCY else "bad", note="on a calm day"),
-        kit.card("Available", 100 * plan.available, "%", tone="bad" if down else "good", digits=6, note=f"contract: {100 * PROMISED:g}%"),
+        kit.card(
+            "Available",
+            100 * plan.available,
+            "%",
+            tone="bad" if down else "good",
+            digits=verdict.nines(plan.available),
+            note=f"contract: {100 * PROMISED:g}%",
+        ),
         kit.card("Demand while everything is late", 100 * plan.late_load, "%", tone="bad" if plan.stuck else "good", note="of capacity"),
         kit.card("Copies", 100 * plan.copies, "%", tone="bad" if plan.copies > MOST_COPIES + 1e-9 else "", note="of the requests"),
     ]

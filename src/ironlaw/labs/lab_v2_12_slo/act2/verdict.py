@@ -66,7 +66,12 @@ def _works_slots(plan: Plan) -> dict[str, object]:
 
 
 def _nines(share: float) -> kit.Markup:
-    return kit.dress(percent(share, 6))
+    return kit.dress(percent(share, nines(share)))
+
+
+def nines(share: float) -> int:
+    """Digits of an availability: as many as leave three of the downtime."""
+    return 9 if share >= 1 else min(9, 4 + max(0, -math.floor(math.log10(100 * (1 - share)))))
 
 
 def _returns_late(plan: Plan) -> bool:
