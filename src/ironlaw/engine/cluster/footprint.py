@@ -6,7 +6,7 @@ without the last term where attention is recomputed, 2·s·b·h where all is. Th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.cluster.layouts import Layout, stage_layers
@@ -57,14 +57,14 @@ def updated_parameters(shape: Shape, layout: Layout, stage: int) -> Number:
     experts = expert_parameters(shape, layout, stage)
     if not layout.zero:
         return stage_parameters(shape, layout, stage)
-    return (stage_parameters(shape, layout, stage) - experts) / layout.replicas + experts * layout.expert / layout.replicas
+    return (stage_parameters(shape, layout, stage) - experts) / layout.sharing + experts * layout.expert / layout.sharing
 
 
 def static_bytes(parameters: Number, layout: Layout, experts: Number = 0.0) -> Parts:
     """What parameters take on a device, experts among them: ZeRO splits the optimiser (1), gradients (2) and weights (3) over replicas."""
 
     def share(size: float, stage: int) -> Number:
-        over = layout.replicas if layout.zero >= stage else 1
+        over = layout.sharing if layout.zero >= stage else 1
         return size * ((parameters - experts) / over + experts / max(1, over // layout.expert))
 
     return Parts(share(WEIGHT, 3), share(layout.gradient_bytes, 2), share(STATE, 1), 0.0)
@@ -76,6 +76,10 @@ def layer_activations(shape: Shape, layout: Layout, seq: Number) -> Number:
     spread = t if layout.sequence_parallel else 1
     if layout.recompute == "full":
         return 2.0 * tokens * shape.hidden / (t if layout.sequence_parallel else 1)
+    if layout.recompute in ("ops", "layers"):
+        whole, least = (layer_activations(shape, replace(layout, recompute=kind), seq) for kind in ("none", "full"))
+        attended = 2.0 * tokens * shape.width / t if layout.recompute == "ops" else 0.0
+        return (whole + least) / 2.0 + attended
     if shape.blocks:
         return tokens * (8.0 * shape.hidden / spread + 2.0 * shape.blocks.made / t)
     if shape.gated:

@@ -29,9 +29,10 @@ class Layout:
     sequence_parallel: bool = True
     zero: int = 1
     gradient_bytes: float = 4.0  # gradients are summed up in FP32; 2: in the weights' format
+    replicate: int = 1  # copies of what ZeRO shards: each group of replicas / replicate devices holds one (HSDP)
 
     def __post_init__(self) -> None:
-        for name in ("tensor", "pipeline", "context", "data", "expert", "virtual", "micro"):
+        for name in ("tensor", "pipeline", "context", "data", "expert", "virtual", "micro", "replicate"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise BadValue(f"{name} is {getattr(self, name)!r}; give a whole number of at least 1", name)
         if self.recompute not in RECOMPUTE:
@@ -48,10 +49,15 @@ class Layout:
         """Devices that hold the same weights, and sum up their gradients."""
         return self.data * self.context
 
+    @property
+    def sharing(self) -> int:
+        """Devices over which ZeRO shards."""
+        return self.replicas // self.replicate
+
     def __str__(self) -> str:
         parts = (("TP", self.tensor), ("CP", self.context), ("PP", self.pipeline), ("DP", self.data), ("EP", self.expert))
         text = " · ".join(f"{name} {size}" for name, size in parts if size > 1 or name in ("TP", "PP", "DP"))
-        return text + (f" · ZeRO-{self.zero}" if self.zero > 1 else "")
+        return text + (f" · ZeRO-{self.zero}" if self.zero > 1 else "") + (f" in {self.sharing}" if self.replicate > 1 else "")
 
 
 def stage_layers(shape: Shape, layout: Layout) -> tuple[int, ...]:
@@ -89,6 +95,7 @@ def check(shape: Shape, layout: Layout, batch: int, seq: int) -> None:
         ("tokens of a sequence", seq, layout.context * (2 if layout.context > 1 else 1), "context"),
         ("experts", max(1, shape.experts), layout.expert, "expert"),
         ("replicas", layout.replicas, layout.expert, "expert"),
+        ("replicas", layout.replicas, layout.replicate, "replicated"),
     ):
         if count % by:
             raise BadValue(f"{shape.name}: {count:,} {what} do not divide by {by}; {name} parallelism has to divide them", name)

@@ -15,24 +15,25 @@ def call_seconds(box: Box, call: Call) -> float:
     return call.count * float(collective(box, call.kind, call.ranks, call.size, call.per_box))
 
 
-def exposed(box: Box, group: tuple[Call, ...], ahead: float, back: float, overlap: bool = True) -> float:
-    """Seconds of a step, where a microbatch takes `ahead` forward and `back` backward; all of them without `overlap`.
+def exposed(box: Box, group: tuple[Call, ...], ahead: float, back: float, overlap: bool = True, dear: float = 0.0) -> float:
+    """Seconds of a step, where a microbatch takes `ahead` forward and `back` backward; all of them without `overlap`. `dear`: the share of
+    what is hidden that the passes take longer for it.
 
-    ZeRO-3 gathers weights again for each pass backward.
+    ZeRO-3 gathers weights again for each pass backward; copies of what is sharded sum it up there too.
     """
     if not overlap:
         return sum(call_seconds(box, call) for call in group)
     counts = {call.kind: call.count for call in group}
     each = {kind: sum(call_seconds(box, call) for call in group if call.kind == kind) / count for kind, count in counts.items()}
     if "all_gather" not in each:
-        return left(each.get("all_reduce", 0.0), back)
+        return left(each.get("all_reduce", 0.0), back, dear)
     sums, gathers = counts["reduce_scatter"], counts["all_gather"]
     again = gathers / sums - 1.0 if gathers > sums else 0.0  # gathers beside each sum
     first = min(sums, gathers) if again else 1.0
-    beside = each["reduce_scatter"] + again * each["all_gather"]
-    return first * left(each["all_gather"], ahead) + sums * left(beside, back)
+    beside = each["reduce_scatter"] + again * each["all_gather"] + each.get("all_reduce", 0.0)
+    return first * left(each["all_gather"], ahead, dear) + sums * left(beside, back, dear)
 
 
-def left(seconds: float, window: float) -> float:
-    """What a microbatch's pass of `window` does not hide of them."""
-    return max(0.0, seconds - window)
+def left(seconds: float, window: float, dear: float = 0.0) -> float:
+    """What a microbatch's pass of `window` does not hide of them, and what hiding the rest costs."""
+    return max(0.0, seconds - window) + dear * min(seconds, window)

@@ -12,7 +12,7 @@ from ironlaw.engine.arrays import Number
 from ironlaw.engine.decoders.mixes import Mix
 from ironlaw.errors import BadValue, unknown
 
-RECOMPUTE = ("none", "selective", "full")
+RECOMPUTE = ("none", "selective", "ops", "layers", "full")  # ops: every second product; layers: every second layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class Shape:
     qkv_bias: bool = False  # a gated model whose queries, keys and values have biases
     fused_attention: bool = True  # one kernel that keeps no scores; False: three, with the scores in memory
     blocks: Mix | None = None  # of any other architecture; a layer is then their mean, and the sizes above describe the first
+    dropout: bool = True  # of a model that is not gated, after each half of a layer and on its scores
     outside: int = 0  # parameters beside the blocks, the embedding and the head's matrix
 
     def __post_init__(self) -> None:
@@ -109,7 +110,9 @@ def token_flops(shape: Shape, seq: Number, recompute: str = "none", causal: bool
         raise unknown("recomputation", recompute, RECOMPUTE, field="recompute")
     scores = (2.0 if causal else 4.0) * shape.score_width(seq)
     layer = 2.0 * shape.layer_products + scores
-    again = {"none": 0.0, "selective": 0.0 if shape.fused_attention else scores, "full": layer}[recompute]
+    again = {
+        "none": 0.0, "selective": 0.0 if shape.fused_attention else scores, "ops": shape.layer_products, "layers": layer / 2, "full": layer,
+    }[recompute]  # fmt: skip
     return shape.layers * (3.0 * layer + again) + 6.0 * shape.vocab * shape.hidden
 
 

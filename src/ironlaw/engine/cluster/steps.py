@@ -13,7 +13,10 @@ from ironlaw.engine.cluster.library import pace
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.overlaps import call_seconds, exposed
 from ironlaw.engine.cluster.shapes import Shape, hfu, mfu
+from ironlaw.engine.cluster.stacks import SEEN, Overlap
 from ironlaw.engine.cluster.volumes import calls, hop_bytes, pipeline_bytes
+
+KINDS = ("tensor", "context", "expert")  # of collectives that the passes wait for
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +53,21 @@ class StepTime:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def step_time(shape: Shape, layout: Layout, box: Box, batch: int, seq: int, compute: Compute, overlap: bool = True) -> StepTime:
-    """`overlap`: gradients are summed up and weights gathered beside the passes."""
+def step_time(
+    shape: Shape, layout: Layout, box: Box, batch: int, seq: int, compute: Compute, overlap: bool = True, seen: Overlap = SEEN
+) -> StepTime:  # fmt: skip
+    """`overlap`: gradients are summed up and weights gathered beside the passes. `seen`: what a stack leaves to see of the rest."""
     check(shape, layout, batch, seq)
     count, layers = micro_batches(layout, batch), stage_layers(shape, layout)
     groups = calls(shape, layout, seq, count, box.devices)
-    spent = {kind: sum(call_seconds(box, call) for call in groups.get(kind, ())) for kind in ("tensor", "context", "expert")}
+    spent = {kind: sum(getattr(seen, kind) * call_seconds(box, call) for call in groups.get(kind, ())) for kind in KINDS}
     most = max(layers)
     once, again = most * (compute.forward + compute.backward), most * compute.again
     head = max(0.0, compute.head - (most - layers[-1]) * (compute.forward + compute.backward + compute.again))
-    hops = _hops(shape, layout, box, seq, count)
+    hops = seen.pipeline * _hops(shape, layout, box, seq, count)
     slot = once + again + (sum(spent.values()) + hops) / count
     ahead, back = most * compute.forward, most * (compute.backward + compute.again)
-    data = exposed(box, groups.get("data", ()), ahead, back, overlap)
+    data = exposed(box, groups.get("data", ()), ahead, back, overlap, seen.beside)
     return StepTime(
         count * (once + head), count * again, spent["tensor"], spent["context"], spent["expert"], hops,
         (layout.pipeline - 1) / layout.virtual * slot, data, compute.update,

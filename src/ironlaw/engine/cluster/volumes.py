@@ -17,6 +17,7 @@ from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.device.types import bytes_per_element
 
 ACTIVATION = 2.0  # bytes of one number that is sent
+REPEATED = {"full": 1.0, "layers": 0.5, "ops": 0.5}  # of a pass ahead, its collectives among it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def traffic(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_devi
 def calls(shape: Shape, layout: Layout, seq: int, micro_batches: int, box_devices: int) -> dict[str, tuple[Call, ...]]:
     """The collectives of the busiest stage in one step, by parallelism; the pipeline's sends are not collectives."""
     layers = max(stage_layers(shape, layout)) * micro_batches
-    passes = 3.0 if layout.recompute == "full" else 2.0
+    passes = 2.0 + REPEATED.get(layout.recompute, 0.0)
     rows = seq / layout.context * layout.micro
     activation = rows * shape.hidden * ACTIVATION
     groups: dict[str, tuple[Call, ...]] = {}
@@ -79,24 +80,29 @@ def _data(shape: Shape, layout: Layout, micro_batches: int, box_devices: int) ->
     """The gradients of the heavier end of the pipeline; experts' matrices over the replicas that hold the same ones."""
     stage = max((0, layout.pipeline - 1), key=lambda stage: float(stage_parameters(shape, layout, stage)))
     experts = expert_parameters(shape, layout, stage)
-    shared = _sums(layout, stage_parameters(shape, layout, stage) - experts, layout.replicas, layout.tensor, micro_batches, box_devices)
-    alike = layout.replicas // layout.expert
+    shared = _sums(layout, stage_parameters(shape, layout, stage) - experts, layout.sharing, layout.tensor, micro_batches, box_devices)
+    alike = layout.sharing // layout.expert
     if not experts or alike == 1:
         return shared
     return (*shared, *_sums(layout, experts, alike, layout.tensor * layout.expert, micro_batches, box_devices))
 
 
 def _sums(layout: Layout, parameters: Number, ranks: int, stride: int, micro_batches: int, box_devices: int) -> tuple[Call, ...]:
-    """Gradients are summed up once, from ZeRO-2 on for each visit of a piece; ZeRO-3 gathers the weights for each pass, others once."""
+    """Gradients are summed up once, from ZeRO-2 on for each visit of a piece; ZeRO-3 gathers the weights for each pass, others once. A pass
+    that is computed again finds them gathered. Copies of what is sharded sum up their shards of it."""
     near, times = _near(ranks, stride, box_devices), visits(layout, micro_batches)
     if layout.zero == 0:
         return (Call("all_reduce", ranks, near, layout.gradient_bytes * parameters, 1.0),)
-    gathers = (3.0 if layout.recompute == "full" else 2.0) * times if layout.zero == 3 else 1.0
+    gathers = 2.0 * times if layout.zero == 3 else 1.0
     sums = times if layout.zero >= 2 else 1.0
-    return (
+    made = (
         Call("reduce_scatter", ranks, near, layout.gradient_bytes * parameters, sums),
         Call("all_gather", ranks, near, WEIGHT * parameters, gathers),
     )  # fmt: skip
+    if layout.replicate == 1:
+        return made
+    apart = _near(layout.replicate, stride * ranks, box_devices)
+    return (*made, Call("all_reduce", layout.replicate, apart, layout.gradient_bytes * parameters / ranks, sums))
 
 
 def visits(layout: Layout, micro_batches: int) -> float:

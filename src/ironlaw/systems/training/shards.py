@@ -6,6 +6,8 @@ and add, SwiGLU, rotation) are one kernel each. Communication is not in it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.device.types import Graph, Tensor
@@ -60,6 +62,14 @@ def backward(shape: Shape, layout: Layout, seq: int, dtype: str = "bf16") -> Gra
     dy = _attention_backward(b, "attention", dy, at)
     dy = _linear_backward(b, "qkv", dy, h, not shape.gated)
     return b.graph([_norm_backward(b, "norm1", _scattered(dy, at), shape)])
+
+
+def every_second(shape: Shape, layout: Layout, seq: int, dtype: str = "bf16") -> Graph:
+    """What is run again where every second product and attention are kept: the other products, and all between them."""
+    graph = forward(shape, layout, seq, dtype)
+    products = [op.name for op in graph.ops if op.work.matmul_flops and op.kind != "attention"]
+    kept = {*products[1::2], *(op.name for op in graph.ops if op.kind == "attention")}
+    return replace(graph, ops=tuple(op for op in graph.ops if op.name not in kept))
 
 
 def attention_only(shape: Shape, layout: Layout, seq: int, dtype: str = "bf16") -> Graph | None:
@@ -120,14 +130,14 @@ def _scattered(x: Tensor, at: Shard) -> Tensor:
 def _joined(b: Builder, name: str, y: Tensor, x: Tensor, shape: Shape) -> Tensor:
     """Bias, dropout and the residual in one kernel; a gated model has no dropout."""
     part = Tensor(f"{y.name}.part", x.shape, y.dtype, "input")
-    if shape.gated:
+    if shape.gated or not shape.dropout:
         return b.emit("add", name, part, x)
     return b.emit("dropout", name, part, x, also=(Tensor(f"{name}.mask", x.shape, "bool"),))
 
 
 def _split(b: Builder, name: str, dy: Tensor, shape: Shape) -> Tensor:
     """The gradient of what was joined to the residual."""
-    if shape.gated:
+    if shape.gated or not shape.dropout:
         return dy
     return b.emit("mul", f"{name}.backward", dy, Tensor(f"{name}.mask", dy.shape, "bool", "input"))
 
@@ -148,7 +158,8 @@ def _attention(b: Builder, name: str, qkv: Tensor, at: Shard) -> Tensor:
     turned = Tensor(k.name, (at.micro, at.kv_heads, d, at.keys), k.dtype, "input")
     scores = b.emit("matmul", f"{name}.scores", q, turned, shape=(at.micro, at.heads, at.seq, at.keys))
     share = b.emit("softmax", f"{name}.softmax", scores)
-    kept = b.emit("dropout", f"{name}.dropout", share, also=(Tensor(f"{name}.mask", share.shape, "bool"),))
+    mask = Tensor(f"{name}.mask", share.shape, "bool")
+    kept = b.emit("dropout", f"{name}.dropout", share, also=(mask,)) if at.shape.dropout else share
     y = b.emit("matmul", f"{name}.context", kept, v, shape=(at.micro, at.heads, at.seq, d))
     return Tensor(y.name, (at.rows, at.width), at.dtype, "input")
 
@@ -169,7 +180,8 @@ def _attention_backward(b: Builder, name: str, dy: Tensor, at: Shard) -> Tensor:
         b.emit("matmul", f"{name}.dv", back, dq, shape=(at.micro, at.heads, at.keys, d))
         turned = Tensor(v.name, (at.micro, at.kv_heads, d, at.keys), at.dtype, "input")
         b.emit("matmul", f"{name}.dshare", dq, turned, shape=shape)
-        b.emit("mul", f"{name}.dropout.backward", scores, Tensor(f"{name}.mask", shape, "bool", "input"))
+        if at.shape.dropout:
+            b.emit("mul", f"{name}.dropout.backward", scores, Tensor(f"{name}.mask", shape, "bool", "input"))
         b.emit("mul", f"{name}.softmax.backward", scores, Tensor(f"{name}.share", shape, at.dtype, "input"))
         b.emit("matmul", f"{name}.dq", scores, k, shape=(at.micro, at.heads, at.seq, d))
         b.emit("matmul", f"{name}.dk", back, dq, shape=(at.micro, at.heads, at.keys, d))

@@ -1,0 +1,71 @@
+"""A training stack beside the device: its pace against fused kernels, what it hides of communication, what a step takes beside both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.errors import unknown
+
+MODES = ("eager", "compiled")
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """`work`, `eight`: time of products, and of those in eight bits with their casts, over that of the machine's best; `scores`: FLOPs of
+    scores that a multiprocessor does in a clock at most (0: its best kernel); `traffic`: bytes that a layer moves beside fused kernels, per
+    token and element of the hidden size."""
+
+    work: float = 1.0
+    eight: float = 1.0
+    scores: float = 0.0
+    traffic: float = 0.0
+
+
+FUSED = Pace()  # the machine's best kernels, chains of small operations fused
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Shares of a kind's collectives that the passes wait for; `beside`: how much of what is hidden of the gradients' and weights' comes
+    back, because it takes multiprocessors and memory from the products."""
+
+    tensor: float = 1.0
+    context: float = 1.0
+    expert: float = 1.0
+    pipeline: float = 1.0
+    beside: float = 0.0
+
+
+SEEN = Overlap()  # nothing is hidden but what `overlaps` hides
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """`pace`: as MODES; `step`: seconds of each step; `asynchronous`: of the tensor collectives that are waited for, what is left where
+    products run in pieces beside them; `pad`: the vocabulary is filled up to a multiple of it."""
+
+    slug: str
+    name: str
+    pace: tuple[Pace, Pace] = (FUSED, FUSED)
+    step: float = 0.0
+    overlap: Overlap = SEEN
+    asynchronous: float = 1.0
+    pad: int = 1
+    dropout: bool = True
+    spread: float = 1.0  # four of five single runs lie within this factor of the prediction
+    sources: tuple[str, ...] = ()
+
+    def trains(self, shape: Shape, tensor: int = 1) -> Shape:
+        """The model as it runs: the vocabulary filled up, and without dropout where the stack leaves it out."""
+        unit = self.pad * tensor
+        vocab = -(-shape.vocab // unit) * unit if self.pad > 1 else shape.vocab
+        return replace(shape, vocab=vocab, dropout=shape.dropout and self.dropout)
+
+    def in_mode(self, mode: str) -> Pace:
+        if mode not in MODES:
+            raise unknown("mode", mode, MODES, field="mode")
+        return self.pace[MODES.index(mode)]
+
+    def hides(self, asynchronous: bool) -> Overlap:
+        return replace(self.overlap, tensor=self.overlap.tensor * self.asynchronous) if asynchronous else self.overlap

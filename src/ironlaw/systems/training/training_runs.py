@@ -1,0 +1,68 @@
+"""Published training runs (registry/published/training_runs.toml) beside what their stack is predicted to take for the same step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ironlaw.engine.cluster.layouts import Layout
+from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.registry.boxes import box
+from ironlaw.registry.decoder_shapes import decoder
+from ironlaw.registry.publications import published
+from ironlaw.registry.stacks import stack
+from ironlaw.systems.training.stack_steps import Way, stack_step
+
+ZERO = {"fsdp": 3, "hsdp": 3, "zero1": 1, "ddp": 0}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Seconds of a step, as published and as predicted."""
+
+    run: str
+    stack: str
+    measured: float
+    predicted: float
+    spread: float
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.measured - 1.0
+
+    @property
+    def inside(self) -> bool:
+        """Whether the interval holds it."""
+        return self.predicted / self.spread <= self.measured <= self.predicted * self.spread
+
+
+def rows(sealed: bool) -> list[Mapping[str, Any]]:
+    return [row for row in published("training_runs").rows if (row["sealed"] == "yes") == sealed]
+
+
+def replayed(found: Iterable[Mapping[str, Any]]) -> list[Trained]:
+    return [replay(row) for row in found]
+
+
+def replay(row: Mapping[str, Any]) -> Trained:
+    """One run: its layout on its box, by its stack."""
+    at, own = box(str(row["box"])), stack(str(row["stack"]))
+    shape, seq, batch = _long_enough(decoder(str(row["model"])), int(row["seq"])), int(row["seq"]), int(row["batch"])
+    way = Way(own, str(row["mode"]), "" if row["products"] == "bf16" else str(row["products"]), row["async_tp"] == "yes")
+    step = stack_step(shape, layout_of(row, at.devices), at, batch, seq, way)
+    return Trained(str(row["run"]), own.slug, batch * seq / (float(row["rate"]) * int(row["devices"])), step.total, own.spread)
+
+
+def layout_of(row: Mapping[str, Any], per_box: int) -> Layout:
+    sizes = {key: int(row[key]) for key in ("tensor", "pipeline", "context", "virtual", "micro")}
+    data = int(row["devices"]) // math.prod(sizes[key] for key in ("tensor", "pipeline", "context"))
+    copies = max(1, data // per_box) if row["sharding"] == "hsdp" else 1
+    one = Layout(**sizes)  # type: ignore[arg-type]
+    return replace(one, data=data, recompute=str(row["recompute"]), zero=ZERO[str(row["sharding"])], replicate=copies)
+
+
+def _long_enough(shape: Shape, seq: int) -> Shape:
+    """MPT learns as many positions as a run's sequences have."""
+    return replace(shape, positions=seq) if shape.positions else shape
