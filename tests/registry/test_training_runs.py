@@ -1,9 +1,19 @@
-"""Published training runs: a third sealed as the file says, and models as large as their makers count them."""
+"""Published training runs: a third sealed as the file says, models as large as their makers count, open runs as near as the page says."""
 
 import hashlib
 
+import pytest
+from how_thorough import RELEASE
+
+from ironlaw.engine.cluster.layouts import check
+from ironlaw.errors import BadRegistry
+from ironlaw.registry import stacks as files
+from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
+from ironlaw.registry.loader import folder
 from ironlaw.registry.publications import published
+from ironlaw.registry.stacks import stack, stacks
+from ironlaw.systems.training.training_runs import layout_of, replayed, rows
 
 COUNTED = {  # by llm-foundry's benchmark page, and llm.c's log
     "mpt_125m": 125311488, "mpt_350m": 355985408, "mpt_760m": 760470528, "mpt_1b": 1315950592, "mpt_3b": 2651837440,
@@ -21,3 +31,46 @@ def test_a_third_is_sealed_by_a_draw_that_knows_only_names() -> None:
 def test_models_are_as_large_as_published() -> None:
     assert {name: decoder(name).parameters for name in COUNTED} == COUNTED
     assert {row["model"] for row in published("training_runs").rows} >= COUNTED.keys()
+
+
+def test_open_runs_are_as_near_as_the_page_says() -> None:
+    """docs/cluster.md has the whole table; here five of them, and all before a release."""
+    runs = replayed(rows(sealed=False)[:: 1 if RELEASE else 15])
+    assert sum(abs(run.error) for run in runs) / len(runs) < 0.06 and max(abs(run.error) for run in runs) < 0.26
+    assert sum(run.inside for run in runs) >= 0.8 * len(runs)
+
+
+def test_every_run_divides() -> None:
+    for row in (*rows(sealed=False), *rows(sealed=True)):
+        shape, layout = decoder(row["model"]), layout_of(row, box(row["box"]).devices)
+        check(shape, layout, int(row["batch"]), int(row["seq"]))
+        assert layout.devices == row["devices"] and stack(row["stack"]).lacks(layout) is None
+    copied = next(row for row in rows(sealed=False) if row["run"] == "fms-7b")
+    assert layout_of(copied, 8).replicate == 16
+
+
+GOOD = (folder("stack") / "plain.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('version = "2.0 to 2.4"', "", "version"),
+        ("[spread]", "[spread_of]", "spread"),
+        ('value = "31 ms"', 'value = "31"', "has no unit"),
+        ('value = "227"', 'value = "many"', r"\[traffic_eager\].*write value"),
+        ('value = "227"', 'value = "-1"', "give a number from 0"),
+        ("zero = [3, 1, 0]", "", "zero"),
+    ],
+)
+def test_a_bad_stack_is_refused(tmp_path, monkeypatch, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    (tmp_path / "plain.toml").write_text(GOOD.replace(old, new))
+    monkeypatch.setattr(files, "folder", lambda kind: tmp_path)
+    with pytest.raises(BadRegistry, match=message):
+        files._stack.__wrapped__("plain")
+
+
+def test_a_stack_is_found_by_what_people_call_it() -> None:
+    assert stacks() == ("megatron", "plain", "torchtitan") and stack("NeMo") is stack("megatron") and stack("FSDP").slug == "plain"
+    assert all(stack(name).sources and stack(name).spread > 1 for name in stacks())

@@ -10,6 +10,7 @@ from ironlaw.systems.questions.cluster import Cluster
 
 EXAMPLE = """
 ironlaw cluster llama3_70b --devices 1024 --box dgx_h100 --batch-tokens 4M
+ironlaw cluster llama3_8b --devices 64 --box dgx_h100 --batch-tokens 1M --stack torchtitan --dtype fp8
 ironlaw cluster gpt3_175b --devices 1024 --box dgx_a100 --batch-tokens 3M --top 3
 ironlaw cluster llama3_405b --devices 16384 --box grand_teton_h100 --batch-tokens 16M --layout tp=8,pp=16,v=8,zero=1
 """

@@ -72,9 +72,12 @@ class ClusterLayout(TypedDict):
     micro: int
     recompute: str
     zero: int
+    replicate: Annotated[int, "copies of what ZeRO shards (HSDP)"]
     label: str
     micro_batches: int
     step_s: float
+    step_range_s: Annotated[Sequence[float], "where four of five published runs would lie"]
+    mfu_range: Annotated[Sequence[float], "the same for mfu"]
     parts_s: Annotated[dict[str, float], "parts of the step"]
     tokens_per_s: float
     mfu: float
@@ -104,14 +107,18 @@ class ClusterJson(TypedDict):
     seq: int
     batch: int
     dtype: str
-    usable_bytes: float
+    stack: Annotated[str, "what trains: a slug of registry/stack"]
+    mode: Annotated[str, "eager or compiled"]
+    usable_bytes: Annotated[float, "of a device, less what is reserved"]
+    reserved_bytes: Annotated[dict[str, float], "left free of a device, by what it is for"]
     layouts_that_fit: int
     layouts: Annotated[Sequence[ClusterLayout], "the fastest first"]
+    command: Annotated[str, "starts the first layout in each box"]
     traffic: Annotated[Sequence[TrafficRow], "bytes sent in a step of the first layout"]
     failures: Annotated[dict[str, float], "of the whole run: mean times, checkpoints, goodput"]
     costs: Annotated[dict[str, Any], "what a million tokens cost"]
     doubling: Annotated[dict[str, Any] | None, "the first layout on twice the devices"]
-    published_over_predicted: Annotated[Sequence[float], "lowest and highest published / predicted time over runs that others reported"]
+    published_over_predicted: Annotated[Sequence[float], "between which four of five published runs came out, over their prediction"]
     sources: Sequence[str]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ironlaw.engine.cluster.stacks import Overlap, Pace, Stack
+from ironlaw.engine.cluster.stacks import MODES, Overlap, Pace, Stack
 from ironlaw.errors import BadRegistry, unknown
 from ironlaw.registry.loader import figure, folder, normal, read, require, require_texts, slugs
 
@@ -38,7 +38,7 @@ def _stack(slug: str) -> Stack:
     file = f"{slug}.toml"
     data = read(folder("stack") / file)
     require_texts(file, data, ("name", "version"))
-    require(file, data, (*NEEDED, "step"))
+    require(file, data, (*NEEDED, "step", "zero", "recompute"))
     step = figure(f"{file} [step]", data["step"], "s")
     given = {key: _number(file, data, key) for key in (*NEEDED, *USUAL) if key in data}
     v = USUAL | given
@@ -47,7 +47,8 @@ def _stack(slug: str) -> Stack:
     return Stack(
         slug, f"{data['name']} {data['version']}", (paces[0], paces[1]), float(step.value),
         Overlap(v["tensor"], v["context"], v["expert"], v["pipeline"], v["beside"]), v["asynchronous"], int(data.get("pad", 1)),
-        bool(data.get("dropout", False)), v["spread"], tuple(rest),
+        bool(data.get("dropout", False)), v["spread"], str(data.get("mode", MODES[-1])), tuple(data["zero"]), tuple(data["recompute"]),
+        tuple(data.get("parallel", ())), bool(data.get("hsdp", False)), tuple(rest),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ironlaw.cli.show import draw
@@ -13,9 +13,11 @@ PARTS = {
     "compute": "forward and backward", "recompute": "recomputed", "tensor": "tensor-parallel collectives",
     "context": "context-parallel collectives",
     "expert": "expert all-to-all", "pipeline": "sends between stages", "bubble": "pipeline bubble", "data": "exposed gradient exchange",
-    "update": "optimiser",
+    "update": "optimiser, and what the stack adds",
 }  # fmt: skip
 BESIDE = 48  # columns that a layout's figures take
+KEPT = {"nccl": "NCCL's buffers", "workspaces": "workspaces", "fragmentation": "what an allocator can't use"}
+STARTS = {"torchtitan": "torchtitan's options, over your CONFIG.toml", "megatron": "Megatron-LM's options, beside yours for data"}
 HELD = {"optimiser": "optimiser state"}  # parts of a device's memory whose names need a word more
 BASES = {
     "calibrated": "operators measured on this device", "transferred": "operators estimated from measurements of other devices",
@@ -35,7 +37,8 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
     rows = [_layout(row, long + BESIDE > draw.width()) for row in result["layouts"]]
     best, many = result["layouts"][0], result["layouts_that_fit"]
     if best["fits"]:
-        draw.say(f"{best['label']} takes {show(best['step_s'], 's')} per step, at {share(best['mfu'])} MFU.", draw.STRONG)
+        near = f"{_between(best['step_range_s'], lambda value: show(value, 's'))} in four runs of five"
+        draw.say(f"{best['label']} takes {show(best['step_s'], 's')} per step ({near}), at {share(best['mfu'])} MFU.", draw.STRONG)
     else:
         over = show(best["memory_bytes"] - result["usable_bytes"], "B")
         draw.say(f"! {best['label']} does not fit: it needs {over} more than a device's {show(result['usable_bytes'], 'B')}.", draw.BAD)
@@ -43,9 +46,11 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
     if many > len(rows):
         draw.say(f"{many:,} layouts divide the model and fit; these are the fastest {len(rows)}.", draw.DIM)
     draw.say("v: model chunks per pipeline stage (interleaving); micro: sequences per microbatch.", draw.DIM)
-    _parts(best)
+    _parts(best, result["reserved_bytes"])
     _traffic(result["traffic"])
     _outlook(result, best, notes)
+    draw.heading("to start it", f"in each box, with {STARTS.get(result['stack'], 'your script')}")
+    draw.say(result["command"])
 
 
 def _layout(row: Mapping[str, Any], narrow: bool) -> tuple[Any, ...]:
@@ -58,14 +63,20 @@ def _layout(row: Mapping[str, Any], narrow: bool) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _parts(best: Mapping[str, Any]) -> None:
+def _between(values: Sequence[float], shown: Callable[[float], str]) -> str:
+    return " to ".join(map(shown, values))
+
+
+def _parts(best: Mapping[str, Any], reserved: Mapping[str, float]) -> None:
     draw.heading("where the step goes", best["label"])
     rows = [
         (PARTS[name], show(seconds, "s"), draw.percent(seconds / best["step_s"])) for name, seconds in best["parts_s"].items() if seconds
     ]
     draw.table(["", "time", "share"], rows, left=("",))
+    kept = ", ".join(f"{show(size, 'B')} for {KEPT[name]}" for name, size in reserved.items() if size)
+    free = f"Left free: {kept}." if kept else "Nothing is left free."
     held = ", ".join(f"{show(size, 'B')} of {HELD.get(name, name)}" for name, size in best["memory"].items())
-    draw.say(f"The fullest device holds {held}.", draw.DIM)
+    draw.say(f"The fullest device holds {held}. {free}", draw.DIM)
 
 
 def _traffic(traffic: Sequence[Mapping[str, Any]]) -> None:
@@ -80,7 +91,8 @@ def _traffic(traffic: Sequence[Mapping[str, Any]]) -> None:
 
 def _outlook(result: Mapping[str, Any], best: Mapping[str, Any], notes: bool) -> None:
     stops, more = result["failures"], result["doubling"]
-    low, high = result["published_over_predicted"]
+    low, high = map(significant, result["published_over_predicted"])
+    runs = f"four of five published {result['stack']} runs took {low} to {high}× the time predicted for them"
     unit = f"{significant(stops['unit_mtbf_s'] / 3600)} h per device"
     state = f"a checkpoint of {show(stops['state_bytes'], 'B')} takes {show(stops['save_s'], 's')}"
     rest = f"writing {share(stops['writing'])}, lost work {share(stops['lost'])}, restarts {share(stops['restart'])}"
@@ -92,7 +104,7 @@ def _outlook(result: Mapping[str, Any], best: Mapping[str, Any], notes: bool) ->
         ("per day", f"{significant(stops['tokens_per_day'] / 1e9)} billion tokens; MFU with failures {share(stops['mfu'])}"),
         ("costs", _costs(result["costs"])),
         ("the next doubling", _next(more)),
-        ("rests on", f"{BASES[result['basis']]}; published runs took {low:g} to {high:g}× the time predicted for them"),
+        ("rests on", f"{BASES[result['basis']]}; {runs}"),
     ])  # fmt: skip
     if notes:
         draw.say(" ".join(filter(None, (sources(result["costs"]), f"Energy: {result['costs']['energy']}."))), draw.DIM)
@@ -103,7 +115,8 @@ def _costs(about: Mapping[str, Any]) -> str:
     if about["dollars_per_hour"] is None:
         return f"no price is known; give one with --price {about['unpriced'][0]}=…; {power}"
     a_day, each = (significant(value) for value in (24 * about["dollars_per_hour"], about["dollars_per_million_tokens"]))
-    return f"${a_day} per day, ${each} per million tokens with failures; {power}"
+    near = _between(about["dollars_range"], lambda value: f"${significant(value)}")
+    return f"${a_day} per day, ${each} per million tokens with failures ({near}); {power}"
 
 
 def _next(more: Mapping[str, Any] | None) -> str:

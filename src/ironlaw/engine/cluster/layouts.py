@@ -6,12 +6,14 @@ tensor × pipeline × context × data = devices. Experts are spread over devices
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw.engine.cluster.shapes import RECOMPUTE, Shape
 from ironlaw.engine.decoders.parts import sharded
 from ironlaw.errors import BadValue, unknown
+
+MICRO = [1, 2, 4, 8, 16, 32, 64]  # sequences of a microbatch that a search tries
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +123,9 @@ def layouts(shape: Shape, devices: int, batch: int, seq: int, per_box: int, **ch
     def allowed(name: str, values: list[int]) -> list[int]:
         return [value for value in values if name not in choices or value in choices[name]]
 
-    recomputes = [
-        r for r in (RECOMPUTE if not shape.fused_attention else ("none", "full")) if "recompute" not in choices or r in choices["recompute"]
-    ]
+    tried = choices.get("recompute", ("none", "selective", "full"))
+    recomputes: list[Any] = [one for one in tried if one != "selective" or not shape.fused_attention]
+    unsharded = [0] if 0 in choices.get("zero", ()) else []
     whole = [t for t in divisors(devices) if t <= per_box and (devices <= per_box or per_box % t == 0)]
     for tensor in allowed("tensor", [t for t in whole if shape.heads % t == 0]):
         for context in allowed("context", [c for c in divisors(devices // tensor) if c <= max(1, seq // 8192)]):
@@ -133,12 +135,18 @@ def layouts(shape: Shape, devices: int, batch: int, seq: int, per_box: int, **ch
                     continue
                 for expert in allowed("expert", [e for e in divisors(max(1, shape.experts)) if data * context % e == 0]):
                     for virtual in allowed("virtual", [1, 2, 3, 4, 6, 8] if pipeline > 1 else [1]):
-                        for micro in allowed("micro", [1, 2, 4, 8]):
+                        for micro in allowed("micro", MICRO):
                             for recompute in recomputes:
-                                for zero in allowed("zero", _stages(data, pipeline)):
+                                for zero in allowed("zero", [*unsharded, *_stages(data, pipeline)]) if data > 1 else [1]:
                                     one = Layout(tensor, pipeline, context, data, expert, virtual, micro, recompute, zero=zero, **fixed)
-                                    if _divides(shape, one, batch, seq):
-                                        yield one
+                                    copied = _copied(one, per_box) if "replicate" in choices else None
+                                    yield from (each for each in (one, copied) if each and _divides(shape, each, batch, seq))
+
+
+def _copied(one: Layout, per_box: int) -> Layout | None:
+    """The same with its shards inside boxes, and copies between them (HSDP); None where that is no layout."""
+    copies, rest = divmod(one.tensor * one.replicas, per_box)
+    return replace(one, replicate=copies) if one.zero == 3 and copies > 1 and not rest and one.replicas % copies == 0 else None
 
 
 def _stages(data: int, pipeline: int) -> list[int]:

@@ -9,6 +9,7 @@ from ironlaw.engine.cluster.footprint import Parts, memory
 from ironlaw.engine.cluster.layouts import Layout, layouts, micro_batches
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.engine.cluster.stacks import SEEN, Overlap
 from ironlaw.engine.cluster.steps import Compute, Speed, StepTime, speed, step_time
 from ironlaw.engine.cluster.volumes import traffic
 from ironlaw.errors import BadValue
@@ -26,6 +27,7 @@ class Job:
     capacity: float
     peak: float
     overlap: bool = True
+    seen: Overlap = SEEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ Predictor = Callable[[Layout], Compute]
 def judge(job: Job, layout: Layout, compute: Predictor) -> Candidate:
     """One layout's step, memory and traffic; what does not divide is refused."""
     count = micro_batches(layout, job.batch)
-    time = step_time(job.shape, layout, job.box, job.batch, job.seq, compute(layout), job.overlap)
+    time = step_time(job.shape, layout, job.box, job.batch, job.seq, compute(layout), job.overlap, job.seen)
     sent = traffic(job.shape, layout, job.seq, count, job.box.devices)
     held = memory(job.shape, layout, job.seq, count)
     return Candidate(layout, time, held, speed(job.shape, layout, job.batch, job.seq, time.total, job.peak), count, sent)

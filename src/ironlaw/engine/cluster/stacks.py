@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.errors import unknown
 
 MODES = ("eager", "compiled")
+PARALLEL = ("tensor", "pipeline", "context", "expert")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ class Stack:
     pad: int = 1
     dropout: bool = True
     spread: float = 1.0  # four of five single runs lie within this factor of the prediction
+    mode: str = "compiled"  # the usual one
+    zeros: tuple[int, ...] = (1, 2, 3)  # the usual one first
+    recomputes: tuple[str, ...] = ("none", "selective", "full")
+    parallel: tuple[str, ...] = ("tensor", "pipeline", "context", "expert")  # beside data parallelism
+    hsdp: bool = False
     sources: tuple[str, ...] = ()
 
     def trains(self, shape: Shape, tensor: int = 1) -> Shape:
@@ -61,6 +68,27 @@ class Stack:
         unit = self.pad * tensor
         vocab = -(-shape.vocab // unit) * unit if self.pad > 1 else shape.vocab
         return replace(shape, vocab=vocab, dropout=shape.dropout and self.dropout)
+
+    def lacks(self, layout: Layout) -> tuple[str, str] | None:
+        """(field, what it has instead) of the first thing in a layout that this stack does not have; None where it has all."""
+        for name in PARALLEL:
+            if getattr(layout, name) > 1 and name not in self.parallel:
+                return name, " and ".join((*self.parallel, "data")) + " parallelism" + ("" if self.parallel else " alone")
+        if layout.replicas > 1 and layout.zero not in self.zeros:
+            return "zero", "ZeRO " + " or ".join(map(str, sorted(self.zeros)))
+        if layout.recompute not in self.recomputes:
+            return "recompute", " or ".join(self.recomputes)
+        return ("replicate", "one copy of its shards") if layout.replicate > 1 and not self.hsdp else None
+
+    def choices(self) -> dict[str, tuple[object, ...]]:
+        """What a search over layouts tries."""
+        without: dict[str, tuple[object, ...]] = {name: (1,) for name in PARALLEL if name not in self.parallel}
+        copies: dict[str, tuple[object, ...]] = {"replicate": (True,)} if self.hsdp else {}
+        return {**without, **copies, "zero": self.zeros, "recompute": tuple(one for one in self.recomputes if one != "layers")}
+
+    def usual_zero(self, pipeline: int) -> int:
+        """Of a layout that does not say it: the third gathers a pipeline's stage again for each microbatch."""
+        return next((stage for stage in self.zeros if pipeline == 1 or stage < 3), self.zeros[0])
 
     def in_mode(self, mode: str) -> Pace:
         if mode not in MODES:

@@ -13,6 +13,7 @@ from ironlaw.engine.cluster.footprint import STATE, WEIGHT
 from ironlaw.engine.cluster.layouts import Layout, check
 from ironlaw.engine.cluster.search import Candidate, Job, Predictor, judge, rank
 from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.engine.cluster.stacks import MODES
 from ironlaw.engine.cluster.volumes import calls
 from ironlaw.engine.costs import ENERGY, Offer
 from ironlaw.engine.device.machine import Hardware
@@ -22,10 +23,14 @@ from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.prices import Price
 from ironlaw.registry.runs import unit_between_failures
-from ironlaw.systems.fields import custom, figure, whole
+from ironlaw.registry.stacks import stack
+from ironlaw.systems.fields import among, custom, figure, share, switch, whole
 from ironlaw.systems.question import Question, Table
 from ironlaw.systems.registry_names import known_prices, read_format, read_prices
-from ironlaw.systems.training.shard_times import BUSY, compute
+from ironlaw.systems.training.commands import command
+from ironlaw.systems.training.reserves import FILLED, reserves
+from ironlaw.systems.training.shard_times import BUSY
+from ironlaw.systems.training.stack_steps import Way, able, stack_compute, way_of
 from ironlaw.units import show
 
 if TYPE_CHECKING:
@@ -34,12 +39,10 @@ if TYPE_CHECKING:
 PREFIXES = {"": 1, "k": 2**10, "M": 2**20, "G": 2**30}  # 16 M tokens per step are 2²⁴, as publications count them
 KEYS = {
     "tp": "tensor", "pp": "pipeline", "cp": "context", "ep": "expert", "v": "virtual", "micro": "micro", "zero": "zero",
-    "recompute": "recompute",
+    "recompute": "recompute", "hsdp": "replicate",
 }  # fmt: skip
 USUAL_SEQ = 8192
-# How published runs came out over their prediction (registry/run): what a range rests on. A test computes both.
-OUTCOMES = (0.99, 1.15)
-STORAGE = 2e12  # bytes/s that Llama 3's file system sustained (arXiv:2407.21783, section 3.3.1)
+STORAGE = 2e12 / 16384  # bytes/s per device that Llama 3's file system sustained (arXiv:2407.21783, section 3.3.1)
 DAY = 86400.0
 LEAST = 1e-9  # tokens per second under which nothing is learned
 RESTART = 300.0  # seconds to notice, replace and start again: a premise
@@ -52,6 +55,10 @@ def read_tokens(value: Any) -> int:
     if not 0 < count <= 2**40:
         raise BadValue(f"{value!r} is not a number of tokens; write one such as 4M (4 · 2²⁰) or 4194304")
     return count
+
+
+def read_stack(name: str) -> str:
+    return stack(name).slug
 
 
 def read_layout(given: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -81,7 +88,7 @@ class Cluster(Question):
     >>> import ironlaw as il
     >>> c = il.cluster("llama3_70b", devices=1024, box="dgx_h100", batch_tokens="4M", layout="tp=8,pp=4")
     >>> c.best["label"], round(c.best["mfu"], 2)
-    ('TP 8 · PP 4 · DP 32', 0.38)
+    ('TP 8 · PP 4 · DP 32', 0.42)
     """
 
     schema = "ironlaw-cluster/1"
@@ -99,12 +106,27 @@ class Cluster(Question):
     layout: Mapping[str, Any] | None = custom(
         read_layout, None, metavar="K=N,…", about=f"evaluate this layout only ({', '.join(KEYS)}); data parallelism uses the devices left"
     )
+    stack: str = custom(
+        read_stack, "megatron", metavar="NAME",
+        about="what trains: torchtitan, megatron (the default) or plain, PyTorch's own FSDP and DDP; its time, overlap and choices count",
+    )  # fmt: skip
+    mode: str | None = among(MODES, None, metavar="MODE", about="eager or compiled (default: compiled, but eager for megatron)")
+    async_tp: bool = switch(False, about="asynchronous tensor parallelism: products in pieces beside their collectives (torchtitan)")
+    memory: float = share(
+        FILLED, above=True, metavar="SHARE",
+        about="share of a device's memory to fill (default 0.92); NCCL, workspaces and fragmentation get the rest",
+    )  # fmt: skip
     top: int = whole(8, metavar="N", about="how many layouts to show (default 8)")
     mtbf: float | None = figure(
         None, unit="s", metavar="TIME", about="mean time between failures of one device (default: as in Llama 3's training run)"
     )
     restart: float = figure(RESTART, unit="s", zero=True, metavar="TIME", about="time to notice a failure and restart (default 5 min)")
-    storage: float = figure(STORAGE, unit="B/s", metavar="RATE", about="bandwidth of the storage for checkpoints (default '2 TB/s')")
+    storage: float | None = figure(
+        None,
+        unit="B/s",
+        metavar="RATE",
+        about="bandwidth of the storage for checkpoints (default 122 MB/s per device, as in Llama 3's run)",
+    )
     price: Mapping[str, float] | None = custom(
         read_prices, None, metavar="HW=N[,…]", about="dollars per hour for one device, such as h200=3.5 (default: the registry's prices)"
     )
@@ -112,6 +134,10 @@ class Cluster(Question):
     @cached_property
     def chip(self) -> Hardware:
         return hardware(box(self.box).device)
+
+    @cached_property
+    def way(self) -> Way:
+        return way_of(self.stack, self.mode, self.dtype, self.async_tp)
 
     @cached_property
     def job(self) -> Job:
@@ -125,7 +151,10 @@ class Cluster(Question):
                 f"{self.batch_tokens:,} tokens are not whole sequences of {seq:,}; give `batch_tokens={near}`, or another `seq`",
                 "batch_tokens",
             )
-        return Job(shape, at, self.batch_tokens // seq, seq, float(self.chip.usable), float(self.chip.peak(self.dtype)))
+        return Job(
+            shape, at, self.batch_tokens // seq, seq, self.memory * float(self.chip.usable), float(self.chip.peak(self.dtype)),
+            seen=self.way.stack.hides(self.async_tp),
+        )  # fmt: skip
 
     @cached_property
     def answer(self) -> ClusterJson:
@@ -133,21 +162,24 @@ class Cluster(Question):
         shape, at = job.shape, job.box
 
         def predictor(layout: Layout) -> Any:
-            return compute(shape, layout, job.seq, at.device, self.dtype)
+            return stack_compute(shape, layout, job.seq, at.device, self.way)
 
         known = known_prices([chip], self.price or {})
-        ranked = [_given(self, job, predictor)] if self.layout else rank(job, self.devices, predictor)
+        ranked = [_given(self, job, predictor)] if self.layout else rank(job, self.devices, predictor, **self.way.stack.choices())
         best = ranked[0]
-        failures = _failures(self, shape, best)
+        failures, spread = _failures(self, shape, best), self.way.stack.spread
         return {
             "model": shape.name, "parameters": shape.parameters, "devices": self.devices, "box": at.slug,
             "hardware": chip.slug, "basis": chip.basis(BUSY), "batch_tokens": self.batch_tokens, "seq": job.seq, "batch": job.batch,
             "dtype": self.dtype,
-            "usable_bytes": job.capacity, "layouts_that_fit": len(ranked), "layouts": [_row(one, job) for one in ranked[: self.top]],
+            "stack": self.stack, "mode": self.way.mode, "usable_bytes": job.capacity,
+            "reserved_bytes": reserves(float(chip.usable), self.memory),
+            "layouts_that_fit": len(ranked), "layouts": [_row(one, job, spread) for one in ranked[: self.top]],
+            "command": command(shape, best.layout, job.batch, job.seq, self.way, at.devices),
             "traffic": _traffic(best, job), "failures": failures,
-            "costs": _costs(self, chip, known.get(chip.slug), failures["tokens_per_day"] / DAY),
+            "costs": _costs(self, chip, known.get(chip.slug), failures["tokens_per_day"] / DAY, spread),
             "doubling": _doubling(self, job, best, predictor),
-            "published_over_predicted": OUTCOMES, "sources": list(at.sources),
+            "published_over_predicted": (1.0 / spread, spread), "sources": [*at.sources, *self.way.stack.sources],
         }  # fmt: skip
 
     @property
@@ -184,17 +216,21 @@ def _given(asked: Cluster, job: Job, compute: Predictor) -> Candidate:
             "layout",
         )
     one = replace(one, data=asked.devices // one.devices)
+    own = asked.way.stack
+    if "zero" not in (asked.layout or {}):
+        one = replace(one, zero=own.usual_zero(one.pipeline))
+    able(own, one)
     check(job.shape, one, job.batch, job.seq)
     return judge(job, one, compute)
 
 
-def _row(one: Candidate, job: Job) -> ClusterLayout:
-    layout = one.layout
+def _row(one: Candidate, job: Job, spread: float) -> ClusterLayout:
+    layout, range_s = one.layout, (one.time.total / spread, one.time.total * spread)
     return {
         "tensor": layout.tensor, "pipeline": layout.pipeline, "context": layout.context, "data": layout.data, "expert": layout.expert,
         "virtual": layout.virtual, "micro": layout.micro, "recompute": layout.recompute, "zero": layout.zero,
-        "label": str(layout), "micro_batches": one.micro_batches,
-        "step_s": one.time.total,
+        "replicate": layout.replicate, "label": str(layout), "micro_batches": one.micro_batches,
+        "step_s": one.time.total, "step_range_s": range_s, "mfu_range": (one.speed.mfu / spread, one.speed.mfu * spread),
         "parts_s": one.time.parts, "tokens_per_s": one.speed.tokens_per_s, "mfu": one.speed.mfu, "hfu": one.speed.hfu,
         "memory_bytes": one.memory.total, "fits": one.memory.total <= job.capacity,
         "memory": {name: float(getattr(one.memory, name)) for name in ("weights", "gradients", "optimiser", "activations")},
@@ -215,7 +251,7 @@ def _failures(asked: Cluster, shape: Shape, one: Candidate) -> dict[str, Any]:
     """The exact interval between checkpoints, and what is left of the time."""
     unit = asked.mtbf or unit_between_failures("llama3_2024")
     state = (WEIGHT + STATE) * shape.parameters
-    save = state / asked.storage
+    save = state / (asked.storage or STORAGE * asked.devices)
     between = float(mtbf(unit, asked.devices))
     interval = optimum(save, between)
     shares = goodput(interval, save, asked.restart + save, between)
@@ -227,13 +263,14 @@ def _failures(asked: Cluster, shape: Shape, one: Candidate) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _costs(asked: Cluster, chip: Hardware, price: Price | None, tokens_per_s: float) -> dict[str, Any]:
+def _costs(asked: Cluster, chip: Hardware, price: Price | None, tokens_per_s: float, spread: float) -> dict[str, Any]:
     """Cost of a million tokens of training, failures included; every device is paid for and powered all the time."""
     if tokens_per_s <= LEAST:
         raise BadValue("failures come so often that nothing is ever saved; give a longer `mtbf`, faster `storage` or fewer devices")
     offer = Offer(chip.slug, 1.0, tokens_per_s, float(chip.power), price.per_hour if price else None, asked.devices)
     return {
         "dollars_per_hour": price.per_hour * asked.devices if price else None, "dollars_per_million_tokens": offer.dollars,
+        "dollars_range": (offer.dollars / spread, offer.dollars * spread) if offer.dollars is not None else None,
         "joules_per_million_tokens": offer.joules, "energy": ENERGY, "unpriced": [] if price else [chip.slug],
         "prices": {chip.slug: price.as_dict()} if price else {},
     }  # fmt: skip
@@ -245,7 +282,7 @@ def _doubling(asked: Cluster, job: Job, best: Candidate, compute: Predictor) -> 
         if asked.layout:
             more = judge(job, replace(best.layout, data=2 * best.layout.data), compute)
         else:
-            more = rank(job, 2 * asked.devices, compute)[0]
+            more = rank(job, 2 * asked.devices, compute, **asked.way.stack.choices())[0]
     except IronlawError:
         return None
     return {

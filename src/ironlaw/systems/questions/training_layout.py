@@ -8,16 +8,20 @@ from functools import cached_property
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.search import Candidate, Job, judge
 from ironlaw.engine.cluster.shapes import RECOMPUTE
+from ironlaw.engine.cluster.stacks import MODES
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box, boxes
 from ironlaw.registry.decoder_shapes import decoder, decoders
 from ironlaw.registry.decoders import is_place
 from ironlaw.registry.machines import registered
-from ironlaw.systems.fields import one_of, whole
+from ironlaw.registry.stacks import stack, stacks
+from ironlaw.systems.fields import among, one_of, share, switch, whole
 from ironlaw.systems.question import Question, result
 from ironlaw.systems.registry_names import number_format
-from ironlaw.systems.training.shard_times import BUSY, compute
+from ironlaw.systems.training.reserves import FILLED
+from ironlaw.systems.training.shard_times import BUSY
+from ironlaw.systems.training.stack_steps import Way, able, stack_compute, way_of
 
 EXCHANGES = ("tensor", "context", "expert", "pipeline", "data")
 
@@ -38,12 +42,21 @@ class TrainingLayout(Question):
     virtual: int = whole(1, about="model chunks per pipeline stage")
     micro: int = whole(1, about="sequences per microbatch")
     recompute: str = one_of(lambda: RECOMPUTE, "none", about="what the backward pass recomputes")
-    zero: int = whole(1, least=0, about="ZeRO stage")
+    zero: int | None = whole(None, least=0, about="ZeRO stage (default: the stack's usual one)")
+    replicate: int = whole(1, about="copies of what ZeRO shards (HSDP)")
+    stack: str = one_of(stacks, "megatron", find=lambda name: stack(name).slug, about="what trains, with its own time and overlap")
+    mode: str | None = among(MODES, None, about="eager or compiled (default: the stack's usual one)")
+    async_tp: bool = switch(False, about="asynchronous tensor parallelism")
+    memory: float = share(FILLED, above=True, about="share of a device's memory to fill")
     dtype: str = number_format("number format of products", "bf16")
 
     @cached_property
     def chip(self) -> Hardware:
         return registered(box(self.box).device)
+
+    @cached_property
+    def way(self) -> Way:
+        return way_of(self.stack, self.mode, self.dtype, self.async_tp)
 
     @cached_property
     def layout(self) -> Layout:
@@ -55,7 +68,7 @@ class TrainingLayout(Question):
             )
         return Layout(
             self.tensor, self.pipeline, self.context, self.devices // inner, self.expert, self.virtual, self.micro, self.recompute,
-            zero=self.zero,
+            zero=self.way.stack.usual_zero(self.pipeline) if self.zero is None else self.zero, replicate=self.replicate,
         )  # fmt: skip
 
     @cached_property
@@ -63,16 +76,22 @@ class TrainingLayout(Question):
         shape = decoder(self.model)
         if shape.positions and self.seq > shape.positions:
             raise BadValue(f"{shape.name} takes at most {shape.positions:,} tokens; give a seq no longer than that", "seq")
-        return Job(shape, box(self.box), self.batch, self.seq, float(self.chip.usable), float(self.chip.peak(self.dtype)))
+        capacity, peak = self.memory * float(self.chip.usable), float(self.chip.peak(self.dtype))
+        return Job(shape, box(self.box), self.batch, self.seq, capacity, peak, seen=self.way.stack.hides(self.async_tp))
 
     @cached_property
     def candidate(self) -> Candidate:
         job = self.job
-        return judge(job, self.layout, lambda one: compute(job.shape, one, self.seq, self.chip.slug, self.dtype))
+        able(self.way.stack, self.layout)
+        return judge(job, self.layout, lambda one: stack_compute(job.shape, one, self.seq, self.chip.slug, self.way))
 
     @result("time of a step", "s", "low")
     def step_s(self) -> float:
         return float(self.candidate.time.total)
+
+    @result("longest step of four runs in five", "s", "low")
+    def step_most_s(self) -> float:
+        return self.step_s * self.way.stack.spread
 
     @result("share of the peak that the model's FLOPs reach", "%", "high")
     def mfu(self) -> float:
@@ -86,7 +105,7 @@ class TrainingLayout(Question):
     def memory_bytes(self) -> float:
         return float(self.candidate.memory.total)
 
-    @result("whether a device holds it", column="bool")
+    @result("whether a device holds it, filled so far", column="bool")
     def fits(self) -> bool:
         return bool(self.candidate.memory.total <= self.job.capacity)
 

@@ -9,8 +9,11 @@ from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.cluster.stacks import Stack
 from ironlaw.engine.cluster.steps import Compute, StepTime, step_time
-from ironlaw.registry.stacks import IDEAL
+from ironlaw.errors import BadValue
+from ironlaw.registry.stacks import IDEAL, stack
 from ironlaw.systems.training.shard_times import compute
+
+NARROW = ("fp8", "int8")  # formats of products alone
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,25 @@ class Way:
     mode: str = "compiled"
     products: str = ""
     asynchronous: bool = False
+
+
+def way_of(name: str, mode: str | None, dtype: str, asynchronous: bool) -> Way:
+    """As somebody asks for it: a format in 8 bits is that of products, beside a model in 16."""
+    own = stack(name)
+    if asynchronous and own.asynchronous == 1.0:
+        raise BadValue(
+            f"{own.slug} has no option for asynchronous tensor parallelism; take `stack=torchtitan`, or leave `async_tp` out", "async_tp"
+        )
+    if asynchronous and mode == "eager":
+        raise BadValue("asynchronous tensor parallelism needs a compiled model; leave `mode` out", "mode")
+    return Way(own, mode or own.mode, dtype if dtype in NARROW else "", asynchronous)
+
+
+def able(own: Stack, layout: Layout) -> None:
+    """Refuse a layout that the stack can't run."""
+    lack = own.lacks(layout)
+    if lack:
+        raise BadValue(f"{own.slug} can't run {layout}: it has {lack[1]}; give another layout or another `stack`", lack[0])
 
 
 def stack_compute(shape: Shape, layout: Layout, seq: int, machine: str, way: Way, dtype: str = "bf16") -> Compute:

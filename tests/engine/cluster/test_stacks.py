@@ -1,0 +1,142 @@
+"""A stack beside the device: what it lacks, what it leaves to see, shards that are copied, and what it computes again; by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from ironlaw.engine.cluster.footprint import layer_activations, memory, updated_parameters
+from ironlaw.engine.cluster.layouts import Layout, check, layouts
+from ironlaw.engine.cluster.links import Box
+from ironlaw.engine.cluster.overlaps import exposed, left
+from ironlaw.engine.cluster.shapes import Shape, token_flops
+from ironlaw.engine.cluster.stacks import SEEN, Overlap, Pace, Stack
+from ironlaw.engine.cluster.steps import Compute, step_time
+from ironlaw.engine.cluster.volumes import calls
+from ironlaw.errors import BadValue, UnknownName
+from ironlaw.registry.boxes import box
+from ironlaw.registry.decoder_shapes import decoder
+from ironlaw.registry.machines import hardware
+from ironlaw.systems.training import shards
+from ironlaw.systems.training.narrow_shards import narrowed
+from ironlaw.systems.training.power_limits import FALL, LASTING, held_back
+from ironlaw.systems.training.reserves import SHARES, reserves
+from ironlaw.systems.training.shard_times import Work, compute
+
+SMALL = Shape("small", 4, 64, 8, 8, 8, 256, 1000, positions=128, tied=True)
+AT: Box = box("dgx_h100")
+COMPUTE = Compute(1e-3, 2e-3, 0.0, 1e-4, 1e-5)
+
+
+def test_what_a_stack_trains() -> None:
+    padded = Stack("x", "x", pad=128, dropout=False)
+    assert padded.trains(SMALL).vocab == 1024 and padded.trains(SMALL, 8).vocab == 1024 and not padded.trains(SMALL).dropout
+    assert Stack("y", "y").trains(SMALL) == SMALL
+    assert padded.trains(decoder("gpt2"), 1).vocab == 50304
+
+
+def test_what_a_stack_lacks_is_named() -> None:
+    plain = Stack("x", "x", zeros=(3, 0), recomputes=("none", "full"), parallel=())
+    assert plain.lacks(Layout(data=8, zero=3)) is None and plain.lacks(Layout(zero=1)) is None
+    assert plain.lacks(Layout(2, data=4, zero=3)) == ("tensor", "data parallelism alone")
+    assert plain.lacks(Layout(data=8, zero=1)) == ("zero", "ZeRO 0 or 3")
+    assert plain.lacks(Layout(data=8, zero=3, recompute="ops")) == ("recompute", "none or full")
+    assert plain.lacks(Layout(data=8, zero=3, replicate=2)) == ("replicate", "one copy of its shards")
+    assert replace(plain, hsdp=True).lacks(Layout(data=8, zero=3, replicate=2)) is None
+    assert (plain.usual_zero(1), plain.usual_zero(4), Stack("y", "y", zeros=(3, 2)).usual_zero(4)) == (3, 0, 2)
+    with pytest.raises(UnknownName, match="known: compiled, eager"):
+        plain.in_mode("fast")
+
+
+def test_a_stack_narrows_the_search() -> None:
+    plain = Stack("x", "x", zeros=(3, 0), recomputes=("none", "full"), parallel=(), hsdp=True)
+    found = list(layouts(SMALL, 16, 32, 64, 8, **plain.choices()))
+    assert {(one.tensor, one.pipeline, one.context) for one in found} == {(1, 1, 1)}
+    assert {(one.zero, one.replicate) for one in found} == {(0, 1), (3, 1), (3, 2)} and {one.micro for one in found} == {1, 2}
+
+
+def test_shards_that_are_copied() -> None:
+    """Sixteen devices in two boxes: shards over eight, summed up in the box, and each shard once more between the two."""
+    whole, copied = Layout(data=16, zero=3), Layout(data=16, zero=3, replicate=2)
+    check(SMALL, copied, 16, 64)
+    assert updated_parameters(SMALL, copied, 0) == 2 * updated_parameters(SMALL, whole, 0) == SMALL.parameters / 8
+    assert memory(SMALL, copied, 64).weights == 2 * memory(SMALL, whole, 64).weights
+    made = calls(SMALL, copied, 64, 3, 8)["data"]
+    assert [(call.kind, call.ranks, call.per_box, call.count) for call in made] == [
+        ("reduce_scatter", 8, 8, 3.0), ("all_gather", 8, 8, 6.0), ("all_reduce", 2, 1, 3.0),
+    ]  # fmt: skip
+    assert made[2].size == made[0].size / 8 and str(copied).endswith("ZeRO-3 in 8")
+    with pytest.raises(BadValue, match="do not divide by 3"):
+        check(SMALL, replace(copied, replicate=3), 16, 64)
+
+
+def test_what_is_hidden_comes_back_in_part() -> None:
+    assert (left(3.0, 2.0), left(3.0, 2.0, 0.25), left(1.0, 2.0, 0.25)) == (1.0, 1.5, 0.25)
+    made = calls(SMALL, Layout(data=16, zero=3, replicate=2), 64, 3, 8)["data"]
+    assert exposed(AT, made, 1.0, 1.0) == 0.0 < exposed(AT, made, 1.0, 1.0, dear=0.5)
+    assert exposed(AT, made, 1.0, 1.0, dear=1.0) == pytest.approx(exposed(AT, made, 1.0, 1.0, overlap=False))
+
+
+def test_shares_that_are_waited_for() -> None:
+    layout = Layout(2, 2, 2, data=2)
+    seen = Overlap(tensor=0.5, context=0.25, pipeline=0.1)
+    all_of_it, some = (step_time(SMALL, layout, AT, 8, 64, COMPUTE, seen=one) for one in (SEEN, seen))
+    assert (some.tensor, some.context, some.pipeline) == pytest.approx(
+        (0.5 * all_of_it.tensor, 0.25 * all_of_it.context, 0.1 * all_of_it.pipeline)
+    )
+    assert some.compute == all_of_it.compute and some.bubble < all_of_it.bubble
+    fast = Stack("x", "x", overlap=seen, asynchronous=0.5)
+    assert fast.hides(False) == seen and fast.hides(True).tensor == 0.25
+
+
+def test_work_at_a_pace() -> None:
+    """A scores' kernel of 100 FLOPs a clock takes 3 s for 3,000 on 10 clocks; the best one 2."""
+    work = Work(products=1.0, eight=2.0, scores=2.0, score_flops=3000.0, rest=4.0)
+    assert work.at(Pace(), 10.0) == 9.0
+    assert work.at(Pace(work=1.5, eight=2.0, scores=100.0), 10.0) == 1.5 + 4.0 + 3.0 + 4.0
+    assert work.at(Pace(scores=1000.0), 10.0) == 9.0
+
+
+def test_traffic_goes_with_tokens_and_width() -> None:
+    bandwidth = float(hardware("h100_sxm").bandwidth)
+    once, more = (compute(SMALL, Layout(micro=2), 64, "h100_sxm", pace=Pace(traffic=bytes_each)) for bytes_each in (0.0, 300.0))
+    assert more.forward - once.forward == pytest.approx(100.0 * 2 * 64 * 64 / bandwidth)
+    assert more.backward - once.backward == pytest.approx(200.0 * 2 * 64 * 64 / bandwidth)
+
+
+def test_what_runs_again() -> None:
+    """Of GPT's four products a layer the second and fourth are kept, and attention; Llama's likewise."""
+    for shape in (SMALL, decoder("llama3_8b")):
+        half = [op for op in shards.every_second(shape, Layout(), 128).ops if op.work.matmul_flops]
+        assert [op.name for op in half] == ["qkv", "up" if shape is SMALL else "gate_up"]
+    none, ops, layers, full = (layer_activations(SMALL, Layout(recompute=kind), 64) for kind in ("none", "ops", "layers", "full"))
+    assert layers == (none + full) / 2 and ops == layers + 2.0 * 64 * SMALL.width
+    each = [token_flops(SMALL, 64, kind) for kind in ("none", "layers", "full")]
+    assert each[1] - each[0] == pytest.approx((each[2] - each[0]) / 2)
+
+
+def test_products_in_eight_bits() -> None:
+    """Each product's operands, and both ways round; the head's and the scores' stay."""
+    graph = narrowed(shards.backward(SMALL, Layout(), 128), "fp8")
+    products = [op for op in graph.ops if op.kind == "matmul"]
+    assert len(products) == 8 and {op.dtype for op in products} == {"fp8"}
+    assert sum(op.name.endswith(".rounded") for op in graph.ops) == 4 and all(len(op.outputs) == 2 for op in graph.ops if op.kind == "cast")
+    assert graph.work.matmul_flops == shards.backward(SMALL, Layout(), 128).work.matmul_flops
+    assert {op.dtype for op in graph.ops if op.kind == "attention_backward"} == {"bf16"}
+    head = narrowed(shards.head(SMALL, Layout(), 128), "fp8")
+    assert all(op.dtype != "fp8" for op in head.ops) and narrowed(head, "") is head
+
+
+def test_dropout_is_left_out() -> None:
+    bare = replace(SMALL, dropout=False)
+    kinds = {op.kind for op in shards.forward(bare, Layout(), 128).ops}
+    assert "dropout" not in kinds and "dropout" in {op.kind for op in shards.forward(SMALL, Layout(), 128).ops}
+    assert not any("dropout" in op.name for op in shards.backward(replace(bare, fused_attention=False), Layout(), 128).ops)
+
+
+def test_power_under_what_a_chip_is_rated_for() -> None:
+    assert held_back(hardware("h100_sxm_500w")) == pytest.approx((700 / 500) ** FALL)
+    assert held_back(hardware("h100_sxm")) == 1.0 and held_back(hardware("b200")) == LASTING["4NP"]
+
+
+def test_what_is_left_free_adds_up() -> None:
+    assert sum(SHARES.values()) == 1.0 and sum(reserves(100.0, 0.92).values()) == pytest.approx(8.0)
