@@ -10,7 +10,7 @@ from pathlib import Path
 
 import ironlaw.systems
 
-FLAG = re.compile(r"(?<![\w-])--([a-z{][\w{}-]*)")
+FLAG = re.compile(r"(?<![\w-])--([a-z{][\w{}-]*)(?![\w{}-]|\.[a-z])")  # torchtitan's --training.seq_len is none of ours
 GRAMMAR = json.loads((files("ironlaw.cli") / "grammar.json").read_text(encoding="utf-8"))
 OURS = {name.removeprefix("--") for options in GRAMMAR.values() for option in options for name in option["names"]}
 
@@ -32,4 +32,4 @@ def test_no_option_of_the_command_line_is_named():
 
 def test_the_check_can_fail():
     assert flags('raise BadValue(f"{x}; leave --apart out")') == ["; leave --apart out"] and flags('f"`--rate`"') == ["`--rate`"]
-    assert flags("x = 1 - -y  # --rate") == [] and flags('"--tensor-parallel-size"') == []
+    assert flags("x = 1 - -y  # --rate") == [] and flags('"--tensor-parallel-size --training.seq_len"') == []

@@ -87,7 +87,7 @@ class Stack:
         return {**without, **copies, "zero": self.zeros, "recompute": tuple(one for one in self.recomputes if one != "layers")}
 
     def usual_zero(self, pipeline: int) -> int:
-        """Of a layout that does not say it: the third gathers a pipeline's stage again for each microbatch."""
+        """The stage of a layout that does not say it; the third would gather a pipeline's stage again for each microbatch."""
         return next((stage for stage in self.zeros if pipeline == 1 or stage < 3), self.zeros[0])
 
     def in_mode(self, mode: str) -> Pace:

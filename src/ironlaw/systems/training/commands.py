@@ -53,12 +53,13 @@ def megatron(shape: Shape, layout: Layout, batch: int, seq: int, way: Way) -> tu
     grouped = f"--group-query-attention --num-query-groups {shape.kv_heads}" if shape.kv_heads < shape.heads else ""
     gated = "--swiglu --normalization RMSNorm --disable-bias-linear --position-embedding-type rope" if shape.gated else ""
     sharded = "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather"
+    sizes = (f"--{kind}-batch-size {size}" for kind, size in (("micro", layout.micro), ("global", batch)))
     whole = "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params --use-distributed-optimizer"
     return (
         "pretrain_gpt.py", f"--num-layers {shape.layers} --hidden-size {shape.hidden} --ffn-hidden-size {shape.ffn}",
         f"--num-attention-heads {shape.heads}", grouped, gated, "" if shape.tied else "--untie-embeddings-and-output-weights",
         f"--num-experts {shape.experts} --moe-router-topk {shape.top_k}" if shape.experts else "",
-        f"--seq-length {seq} --max-position-embeddings {seq}", f"--micro-batch-size {layout.micro} --global-batch-size {batch}", "--bf16",
+        f"--seq-length {seq} --max-position-embeddings {seq}", *sizes, "--bf16",
         _counted("--tensor-model-parallel-size", layout.tensor),
         "--sequence-parallel --tp-comm-overlap" if layout.tensor > 1 and layout.sequence_parallel else "",
         _counted("--pipeline-model-parallel-size", layout.pipeline),
