@@ -1,6 +1,7 @@
 """`ironlaw class live`: what arrives is read once, what is half there is waited for, and only who has the secret sees the page."""
 
 import os
+import time
 
 import pytest
 from made_class import export, plan, text
@@ -66,6 +67,18 @@ def test_the_page_names_nobody_unless_asked_and_goes_on(source, tmp_path):
     assert page.shown.version == 3 and "there is no folder" in page.shown.html and "Where learners stop" in page.shown.html
     with pytest.raises(BadValue):
         page.source.look()
+
+
+def test_labs_are_read_before_the_first_file_and_it_rests_by_processor_time(source, monkeypatch):
+    """Otherwise the first file on a busy machine would stand alone for minutes."""
+    read, waits, clock = [], [], iter([0.0, 3.0])
+    monkeypatch.setattr(class_live.sheets, "installed", lambda: {"lab_b", "lab_a"})
+    monkeypatch.setattr(class_live.sheets, "sheet", read.append)
+    page = class_live.Following(source, names=False, clock=clock.__next__)
+    page.stopped.wait = lambda seconds: (waits.append(seconds), page.stopped.set())
+    page.run()
+    assert read == ["lab_a", "lab_b"] and waits == [12.0] and page.shown.version == 1
+    assert class_live.Following(source, names=False).clock is time.thread_time
 
 
 def test_the_page_is_for_who_has_the_secret(source, tmp_path):

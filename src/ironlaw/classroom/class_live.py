@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Protocol
 
+from ironlaw.classroom import sheets
 from ironlaw.classroom.answer_counts import count
 from ironlaw.classroom.class_page import style
 from ironlaw.classroom.hand_ins import HandIns
@@ -22,7 +23,7 @@ from ironlaw.report.markup import paragraph, text
 from ironlaw.units import counted
 
 EVERY_S = 2.0
-REST = 4.0  # times as long as a look took, so that following takes a fifth of a core at most
+REST = 4.0  # times the processor time of a look, so that following takes a fifth of a core at most
 
 
 class Source(Protocol):
@@ -41,13 +42,15 @@ class Shown:
 class Following:
     """Looks at the source again and again, in a thread of its own; `shown` is always whole."""
 
-    def __init__(self, source: Source, names: bool, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, source: Source, names: bool, clock: Callable[[], float] = time.thread_time) -> None:
         self.source, self.names, self.clock = source, names, clock
         self.shown = Shown(0, paragraph("Reading what is there …"))
         self.stopped = threading.Event()
         self._fault = ""
 
     def run(self) -> None:
+        for slug in sorted(sheets.installed()):  # seconds of work, which would otherwise come on top of the first file
+            sheets.sheet(slug)
         while not self.stopped.is_set():
             begun = self.clock()
             self.look()
@@ -85,14 +88,18 @@ def page() -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>Class, live</title>\n'
         '<link rel="stylesheet" href="/live.css">\n<script src="/live.js" defer></script>\n</head>\n<body>\n'
-        '<header><p class="kicker">ironlaw class live</p><h1>The class so far</h1></header>\n'
-        '<p id="state" class="il-quiet" role="status">Connecting …</p>\n<main id="live"></main>\n</body>\n</html>\n'
+        '<header><h1>The class so far</h1><p id="state" class="il-quiet" role="status">Connecting …</p></header>\n'
+        '<main id="live"></main>\n</body>\n</html>\n'
     )
 
 
 def css() -> str:
-    return f"{style()}\n:root {{ color-scheme: light; font-size: 112.5%; }}\nh1 {{ font-size: var(--il-big); }}\n"
+    return style() + _file("live.css")
 
 
 def script() -> str:
-    return (files("ironlaw.classroom") / "live.js").read_text(encoding="utf-8")
+    return _file("live.js")
+
+
+def _file(name: str) -> str:
+    return (files("ironlaw.classroom") / name).read_text(encoding="utf-8")
