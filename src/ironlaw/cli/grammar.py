@@ -11,12 +11,14 @@ from ironlaw.cli import COMMANDS, parser
 from ironlaw.cli.ledger import ACTS
 from ironlaw.cli.schema import schemas
 from ironlaw.cli.validate import KINDS
+from ironlaw.engine.cluster.stacks import MODES as STACK_MODES
 from ironlaw.engine.device.machine import MODES
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
 from ironlaw.measure.devices.device_kinds import KINDS as DEVICES
 from ironlaw.measure.suites.cuda.parts import PARTS
 from ironlaw.registry.machines import hardware, machines
+from ironlaw.registry.stacks import stacks
 from ironlaw.study.study_questions import QUESTIONS
 
 # What stands for a folder of the registry, the labs or files; `tab.py` lists those where TAB is pressed.
@@ -33,7 +35,7 @@ BY_PLACE: dict[tuple[str, str], str | Iterable[str]] = {
     ("workload", "name"): "workload", ("queue", "workload"): "workload", ("predict", "host"): "host", ("analyze", "host"): "host",
     ("labs", "name"): "lab", ("lab", "name"): "lab", ("schema", "name"): sorted(schemas()), ("study", "questions"): QUESTIONS,
     ("memory", "recipe"): RECIPES, ("memory", "optimiser"): OPTIMISERS, ("memory", "checkpoint"): ("all",),
-    ("capacity", "engine"): "engine",
+    ("capacity", "engine"): "engine", ("cluster", "stack"): stacks(), ("cluster", "mode"): STACK_MODES,
     ("analyze", "dtype"): COMPUTED, ("measure", "dtype"): MEASURED, ("coverage", "dtype"): MEASURED, ("coverage", "target"): "file",
     ("roofline", "level"): sorted({level.name for slug in machines() for level in hardware(slug).levels}),
     ("ledger", "act"): ACTS, ("class", "act"): ("report", "assign", "check"),
