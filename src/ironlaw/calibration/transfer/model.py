@@ -20,6 +20,8 @@ from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.own_rows import OwnRows
 from ironlaw.calibration.transfer.chip_traits import Chip, chip, multiprocessors
 from ironlaw.calibration.transfer.power import as_tight
+from ironlaw.calibration.transfer.size_law import heavy
+from ironlaw.calibration.transfer.stream_law import bandwidth, missed
 from ironlaw.calibration.transfer.transfer_laws import Laws
 from ironlaw.engine.arrays import Number, largest, log2, maximum, minimum
 from ironlaw.engine.device.compiler_rules import Rules
@@ -31,6 +33,7 @@ from ironlaw.engine.device.roofline import transfer
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.device.uncertainty import Doubt, Scatter
+from ironlaw.engine.device.work import category
 
 LIBRARY = "cuda"  # whose kernels stand for those of other makers' builds of PyTorch, too
 CARRIED = 0.15  # sd that carrying a curve over adds, as the laws' own errors between two machines of one maker
@@ -189,6 +192,11 @@ class Transfer:
         nearer = (overlap / home) ** short
         return nearer * own[0], nearer * own[1], nearer * own[2], floor
 
+    def streamed(self, kernel: Kernel, target: Chip) -> Number:
+        """Seconds in which a stream moves what a kernel does, but for what the last cache holds: no product reads faster than that."""
+        data = points(kernel.data)
+        return data * missed(data, target) / bandwidth(target, self.laws.streaming)
+
     def slower(self, target: Chip) -> float:
         """How much longer the same clocks take."""
         return self.home.clock / target.clock
@@ -216,6 +224,9 @@ class Transfer:
         known = there.doubt is not None and there.doubt.known
         doubt = Doubt((wide**2 + apart**2) ** 0.5, family, place="near" if known else "unknown")
         data, compute, joint = (factor * points(part) for part in (there.data, there.compute, there.work))
+        if category(heavy(op).kind) == "contraction" and not self.is_kin(target):
+            least = sum(kernel.count * self.streamed(kernel, target) for kernel in self.library.lower(op, self.measured, plan.lowering))
+            data, joint = maximum(data, least), maximum(joint, least)
         floor = self.slower(target) * points(there.floor)
         return Cost(data, compute, floor, there.kernels, self.launch(op, hardware, plan, there.kernels), joint, doubt)
 

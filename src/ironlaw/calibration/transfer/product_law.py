@@ -17,6 +17,8 @@ from ironlaw.calibration.transfer.stream_law import joint, missed
 from ironlaw.engine.arrays import Number, ceil, maximum, minimum
 
 SPLITS = (1, 2, 4, 8, 16)
+SLOWEST = 2048.0  # FLOP in a clock at 16 bits of an A100's multiprocessor, the slowest one that published rows are of
+SLOWEST = 2048.0  # FLOP in a clock at 16 bits of an A100's multiprocessor, the slowest one that published rows are of
 LARGE = 8192.0  # the sides of a product that reaches what a chip can
 
 
@@ -40,13 +42,22 @@ def rate_of_one(chip: Chip, fmt: str) -> float:
     return 2.0 * chip.lanes * chip.clock * chip.peaks[fmt] / chip.vector
 
 
+def held_back(seen: float, rate: float) -> float:
+    """The share of a multiprocessor's `rate` that a tile reaches, FLOP in a clock at 16 bits. What holds small ones back are their
+    loads, which take as long on a slow multiprocessor: one that computes less in a clock than any with published rows does as many
+    steps, up to all that it can."""
+    return min(seen * max(SLOWEST / rate, 1.0), max(seen, 1.0))
+
+
 def arithmetic(sizes: tuple[Number, Number, Number, Number], chip: Chip, fmt: str, share: float, c: ProductConstants) -> Number:
     """Seconds of the multiply-adds of `batch` products of m × n × k."""
     batch, m, n, k = sizes
     one, whole = rate_of_one(chip, fmt) * share, chip.peaks[fmt] * share
+    sustained = one / (chip.clock * c.share) if fmt in ("fp16", "bf16") else SLOWEST
     best: Number = float("inf")
     largest = max(a * b for a, b, _ in c.tiles)
-    for a, b, reached in c.tiles:
+    for a, b, seen in c.tiles:
+        reached = held_back(seen, sustained)
         tiles, enough = batch * ceil(m / a) * ceil(n / b), (largest / (a * b)) ** c.alone
         for parts in SPLITS:
             extra = 1.0 + c.split * (parts.bit_length() - 1)
