@@ -20,6 +20,7 @@ from ironlaw.systems.questions.capacity import Capacity
 from ironlaw.systems.serving import deployments
 from ironlaw.systems.serving.deployments import deployment
 from ironlaw.systems.serving.search.choice_rows import slices
+from ironlaw.systems.serving.search.fewest import _lasting, best_policy
 from ironlaw.systems.serving.search.layouts import layouts
 
 MODEL = "qwen2_0_5b"
@@ -125,7 +126,7 @@ def test_a_promise_that_no_device_keeps(sh):
     assert code == 1 and "between tokens" in out
     code, out, _ = sh(*BASE, "--rate", "2000", "--most", "1", "--tp", "1", "--json")
     told = json.loads(out)
-    assert code == 1 and "not even 1 replicas" in told["refused"][0]["reason"]
+    assert code == 1 and "not even 1 replica of" in told["refused"][0]["reason"]
 
 
 @pytest.mark.parametrize(
@@ -188,6 +189,77 @@ def test_the_largest_rate_of_a_fleet(sh):
     assert code == 1 and "a10" in out
 
 
+def needed(**given):
+    asked = Capacity(MODEL, "h200", requests=300, tp=1, **given)
+    found = best_policy(asked, deployment(asked.decoder, asked.on[0]), 64)
+    return found.answer.replicas if found else 65
+
+
+def test_more_is_never_less():
+    """A looser SLO never takes more devices, nor does a higher rate take fewer."""
+    for limit, values in (("ttft", (0.04, 0.05, 0.1, 1.0)), ("tbt", (0.003, 0.005, 0.02, 0.1))):
+        counts = [needed(rate=1500, **{limit: value}) for value in values]
+        assert counts == sorted(counts, reverse=True) and counts[-1] < counts[0], (limit, counts)
+    counts = [needed(rate=rate, ttft=0.05) for rate in (200, 800, 1600, 3000)]
+    assert counts == sorted(counts) and counts[0] < counts[-1]
+
+
+def test_a_fixed_layout_never_beats_the_free_search(sh):
+    told = {tp: sh.json(*BASE, "--rate", "1500", "--ttft", "50ms", *(("--tp", tp) if tp else ()))["choices"][0] for tp in ("", "1", "2")}
+    assert told[""]["devices"] == min(row["devices"] for row in told.values())
+
+
+def test_a_fleets_figures_are_those_of_a_run_that_lasts(sh):
+    """Two of three devices, at a rate at which what is made is what was asked for."""
+    row = sh.json("capacity", MODEL, "--on", "l4", "--tp", "2", "--fleet", "3")["choices"][0]
+    assert row["devices"] == 2 and row["tokens_per_s"] == pytest.approx(row["largest_rate"] * 211, rel=0.1)
+    assert row["ttft_s"]["promised"] <= 1.0 and row["tbt_s"]["promised"] <= 0.05
+    for name, value in (("ttft", row["ttft_s"]["promised"]), ("largest_rate", row["largest_rate"]), ("tokens_per_s", row["tokens_per_s"])):
+        low, high = row["between"][name]
+        assert low <= value <= high
+
+
+def test_a_run_that_is_over_too_soon_is_made_longer():
+    def served(mean_time):
+        def run(requests):
+            done = ((0.0, 1.0),) * len(requests)
+            leave = tuple(r.arrive + mean_time(len(requests)) for r in requests)
+            return Outcome(tuple(requests), tuple(r.arrive for r in requests), leave, done, ())
+
+        return run
+
+    class Asked:
+        about, promise = {"rate": 1000.0}, Promise(1.0, 1.0)
+
+        def load(self, replicas, factor=1.0, least=0):
+            return tuple(Request(i / 1000, 1, 2) for i in range(max(2000, least)))
+
+    steady = _lasting(Asked(), 1, served(lambda count: 0.6))
+    assert len(steady.requests) == 3900 and not steady.behind  # five times 0.6 s × 1000, and a margin
+    assert len(_lasting(Asked(), 1, served(lambda count: 0.3)).requests) == 2000
+    late = _lasting(Asked(), 1, served(lambda count: count / 4000))
+    assert late.behind and Asked.promise.broken(late) == ("work",) and Asked.promise.binds(late) == "work"
+
+
+def test_machines_on_different_grounds_are_marked_and_compared_alike(sh):
+    told = sh.json("capacity", MODEL, "--on", "h200,l4", "--rate", "3", "--requests", "200")
+    h200, l4 = told["choices"]
+    assert (h200["basis"], l4["basis"]) == ("calibrated", "transferred") and l4["step_s"] == l4["step_alike_s"] != h200["step_alike_s"]
+    out = " ".join(sh.out("capacity", MODEL, "--on", "h200,l4", "--rate", "3", "--requests", "200").split())
+    assert "To compare like with like" in out and "≈ " in out and "≈ is estimated" in out
+    assert sh.json(*BASE, "--rate", "3")["choices"][0]["step_alike_s"] is None
+
+
+def test_an_engines_own_way_with_prompts_is_tried_first(sh):
+    argv = ("--engine", "sglang", "--rate", "3")
+    (row,) = sh.json(*BASE, *argv)["choices"]
+    assert row["prompts"] == "whole" and "mixed" not in row["command"] and "model-path Qwen/Qwen2-0.5B-Instruct" in row["command"]
+    (row,) = sh.json(*BASE, *argv, "--prompts", "pieces")["choices"]
+    assert row["prompts"] == "pieces" and "--enable-mixed-chunk" in row["command"]
+    out = sh.out(*BASE, *argv)
+    assert "SGLang 0.5.5 adds 1.34 ms to each step and 17 ms to the first token. It takes" in " ".join(out.split())
+
+
 def test_speed_for_a_user_against_throughput(sh):
     told = sh.json("capacity", "moe_small", "--on", "h200", "--rate", "300", "--requests", "200")
     points = told["pareto"]
@@ -222,7 +294,7 @@ def test_slices_share_out_long_stretches():
 def test_the_fewest_by_halving():
     class Kept:
         requests = (1,)
-        preempted = 0
+        preempted, behind = 0, False
 
         def __init__(self, good):
             self.good = good

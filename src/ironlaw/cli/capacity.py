@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ironlaw.cli.options import Parser, add_json, add_notes, add_parameters, ask
 from ironlaw.cli.show import draw, serving_text
+from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.systems.questions.capacity import Capacity
 
 EXAMPLE = """
@@ -14,6 +15,7 @@ ironlaw capacity llama3_8b --on h100,h200 --rate 20 --prompt 1155 --output 211 -
 ironlaw capacity llama3_8b --on h200 --trace azure_chat_2023 --rate 10 --cache fp8 --simulate
 ironlaw capacity llama3_8b --on h200 --rate 30 --acceptance 0.7 --prefix 500 --tbt 20ms
 """
+SOON = 3.0  # seconds that nobody minds waiting without a word
 
 
 def add(parser: Parser) -> None:
@@ -31,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
 
         place_of(args.html, read)  # a bad place is reported before the search begins
     asked = ask(Capacity, args, simulate=args.simulate or bool(args.html))
-    result = asked.answer
+    with ProgressBar(after=SOON) as progress:
+        result = asked.answered(progress)
     if args.html:
         from ironlaw.report.report_page import put
         from ironlaw.report.serving_page import html

@@ -116,6 +116,8 @@ class CapacityChoice(ChoicePolicy):
     ttft_s: Annotated[dict[str, float], "p50 and the SLO's percentile"]
     tbt_s: dict[str, float]
     tpot_s: dict[str, float]
+    step_s: Annotated[float, "of a step's kernels on one device: 32 sequences that decode beside 32 tokens of a prompt"]
+    step_alike_s: Annotated[float | None, "the same with all machines estimated alike; null where all rest on the same basis"]
     tokens_per_s: float
     goodput_per_s: float
     binds: str
@@ -143,6 +145,7 @@ class FrontierPoint(TypedDict):
 
 class ParetoPoint(TypedDict):
     hardware: str
+    basis: str
     layout: LayoutJson
     devices_per_replica: int
     pools: Annotated[str, "together, or apart: separate devices for prefill, which are counted"]

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.pictures.lines import lines
+from ironlaw.report.accuracy import RESTS
 from ironlaw.report.markup import Cell, items, paragraph, table, text
 from ironlaw.report.report_page import figure_place, frame, laid_out, script
-from ironlaw.report.serving_words import BASES, between, bottleneck, likely, parallelism, replicas, slo, steep, takes, way
-from ironlaw.units import show, significant
+from ironlaw.report.serving_words import BASES, between, bottleneck, like_with_like, likely, parallelism, replicas, slo, steep, takes, way
+from ironlaw.units import counted, show, significant
 from ironlaw.widget.figure import Axis, Figure, mark
 from ironlaw.widget.glossary_words import explanations, marked
 
@@ -32,6 +33,8 @@ def html(result: Mapping[str, Any]) -> str:
     carried = {"figures": {name: figure.to_dict() for name, figure in figures.items()}, "grids": {}, "terms": explanations(marked(body))}
     load = result["load"]
     rate = f"{significant(load['rate'])} requests per second" if load["rate"] else "requests that come at once"
+    if result["fleet"]:
+        rate = f"as many requests as {counted(result['fleet'], 'device')} can take"
     head = (
         f'<p class="kicker">ironlaw capacity</p><h1>{text(result["model"])}</h1>'
         + paragraph(f"{rate}, {significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average.", "lede")
@@ -59,7 +62,8 @@ def _summary(result: Mapping[str, Any]) -> str:
     rows: list[list[Cell]] = [
         [
             row["hardware"], str(row["devices"]), row["weights"], row["cache"], significant(row["batch"]),
-            f"{100 * row['cache_peak']:.0f}%", show(row["ttft_s"]["promised"], "s"), show(row[key]["promised"], "s"),
+            f"{100 * row['cache_peak']:.0f}%", f"{RESTS[row['basis']]}{show(row['ttft_s']['promised'], 's')}",
+            f"{RESTS[row['basis']]}{show(row[key]['promised'], 's')}",
             significant(row["tokens_per_s"]),
             "–" if row["dollars_per_million_tokens"] is None else significant(row["dollars_per_million_tokens"]),
             show(row["joules_per_million_tokens"], "J"),
@@ -67,7 +71,10 @@ def _summary(result: Mapping[str, Any]) -> str:
         for row in result["choices"]
     ]  # fmt: skip
     if rows:
-        out += table(names, rows, "The fewest devices of each machine", range(4, 11))
+        out += table(
+            names, rows, "The largest rate of each machine" if result["fleet"] else "The fewest devices of each machine", range(4, 11)
+        )
+        out += paragraph(words) if (words := like_with_like(result)) else ""
         out += items(_how(row, promise) for row in result["choices"])
         out += items(row["command"] for row in result["choices"] if row["command"])
     if result["fleet"] and result["choices"]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ironlaw.report.accuracy import LIKE_WITH_LIKE
 from ironlaw.units import counted, show, significant
 
 BINDS = {
     "": "none, one replica is enough", "pools": "none, one replica of each kind is enough",
-    "cache": "the KV cache, which fills up so that requests are preempted", "work": "compute: fewer could not even process the prompts",
+    "cache": "the KV cache, which fills up so that requests are preempted", "work": "compute: fewer could not keep up with the requests",
 }  # fmt: skip
 TIMES = {"ttft": "time to first token", "tbt": "time between tokens", "tpot": "a request's mean time per token"}
 BASES = {
@@ -85,16 +86,28 @@ def takes(row: Mapping[str, Any]) -> str:
     return f"{what} up to {significant(row['largest_rate'])} requests/s within the SLO, likely {significant(low)} to {significant(high)}."
 
 
+def like_with_like(result: Mapping[str, Any]) -> str:
+    """What the same step takes on each machine, on the same grounds; "" where they rest on the same ones."""
+    rows = [row for row in result["choices"] if row["step_alike_s"] is not None]
+    if not rows:
+        return ""
+    times = ", ".join(f"{row['hardware']} {show(row['step_alike_s'], 's')} ({show(row['step_s'], 's')} above)" for row in rows)
+    grounds = "bound" if any(row["basis"] == "bound" for row in rows) else "transferred"
+    return f"{LIKE_WITH_LIKE[grounds]} A step of 32 sequences then takes {times}."
+
+
 def own_time(engine: Mapping[str, Any]) -> str:
     """`vLLM 0.11.0 adds 1.59 ms to each step, …`"""
     basis = f" as {engine['benchmark']} says" if engine["benchmark"] else ""
     parts = [
-        f"{show(engine['step_s'], 's')} to each step", f"{show(engine['first_s'], 's')} to the first token",
-        f"{show(engine['request_s'], 's')} of its front to each request",
-    ]  # fmt: skip
+        f"{show(engine[key], 's')} {what}"
+        for key, what in (("step_s", "to each step"), ("first_s", "to the first token"), ("request_s", "of its front to each request"))
+        if engine[key]
+    ] or ["no time of its own"]  # fmt: skip
     start = f" It takes about {show(engine['start_s'], 's')} to start, beside loading the weights." if engine["start_s"] else ""
     who = "Your engine" if engine["name"] == "plain" else engine["name"]
-    return f"{who} adds {parts[0]}, {parts[1]} and {parts[2]}{basis}.{start}"
+    said = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    return f"{who} adds {said}{basis}.{start}"
 
 
 def steep(row: Mapping[str, Any]) -> str:

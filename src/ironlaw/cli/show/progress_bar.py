@@ -16,11 +16,12 @@ PAINT = 0.1  # seconds between two paintings of the bar
 class ProgressBar:
     """A Progress (share, what is being done) to use in a `with`; the bar is wiped at the end."""
 
-    def __init__(self, stream: TextIO | None = None, columns: int = 0) -> None:
+    def __init__(self, stream: TextIO | None = None, columns: int = 0, after: float = 0.0) -> None:
+        """`after`: seconds in which nothing is said, and nothing at all where there is no terminal."""
         self.stream = stream if stream is not None else sys.stderr
         self.live = self.stream is not None and self.stream.isatty()
         self.columns = columns or shutil.get_terminal_size().columns
-        self.painted = float("-inf")
+        self.painted = float("-inf") if not after else time.monotonic() + after - PAINT if self.live else float("inf")
 
     def __enter__(self) -> ProgressBar:
         return self

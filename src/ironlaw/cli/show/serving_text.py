@@ -6,10 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.cli.show import draw
+from ironlaw.cli.show.prediction_notes import MARKS
 from ironlaw.registry.engines import PLAIN
+from ironlaw.report.accuracy import RESTS
 from ironlaw.report.cost_words import sources
-from ironlaw.report.serving_words import BASES, between, bottleneck, likely, own_time, parallelism, replicas, slo, steep, takes, way
-from ironlaw.units import show, significant
+from ironlaw.report.serving_words import (
+    BASES,
+    between,
+    bottleneck,
+    like_with_like,
+    likely,
+    own_time,
+    parallelism,
+    replicas,
+    slo,
+    steep,
+    takes,
+    way,
+)
+from ironlaw.units import counted, show, significant
 
 SPARE = ("cache", "batch")  # columns that a narrow terminal does without
 SHOWN = 6  # points of a machine's line between speed and throughput
@@ -20,7 +35,7 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
     load, promise = result["load"], result["promise"]
     at = f"{significant(load['rate'])} requests/s" if load["rate"] else "requests at once"
     if result["fleet"]:
-        at = f"as many requests as {result['fleet']:,} devices take"
+        at = f"as many requests as {counted(result['fleet'], 'device')} can take"
     lengths = f"{significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average"
     draw.heading(result["model"], f"{at}, {lengths}{'' if load['source'] == 'law' else ', ' + load['source']}")
     draw.say(slo(promise))
@@ -60,7 +75,7 @@ def _some(points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _point(p: Mapping[str, Any], priced: bool) -> tuple[Any, ...]:
     cost = (significant(p["dollars_per_million_tokens"]),) if priced else ()
     return (
-        p["hardware"], parallelism(p["layout"]), p["pools"], f"{p['batch']:,}", significant(p["tokens_per_s_user"]),
+        p["hardware"], parallelism(p["layout"]), p["pools"], f"{p['batch']:,}", f"{RESTS[p['basis']]}{significant(p['tokens_per_s_user'])}",
         significant(p["tokens_per_s_each"]), *cost,
     )  # fmt: skip
 
@@ -97,7 +112,8 @@ def _row(row: Mapping[str, Any], gap: str) -> tuple[Any, ...]:
     dollars = row["dollars_per_million_tokens"]
     return (
         row["hardware"], (str(row["devices"]), draw.STRONG), significant(row["batch"]), draw.percent(row["cache_peak"]),
-        show(row["ttft_s"]["promised"], "s"), show(row[gap]["promised"], "s"), significant(row["tokens_per_s"]),
+        f"{RESTS[row['basis']]}{show(row['ttft_s']['promised'], 's')}", f"{RESTS[row['basis']]}{show(row[gap]['promised'], 's')}",
+        significant(row["tokens_per_s"]),
         "–" if dollars is None else significant(dollars), show(row["joules_per_million_tokens"], "J"),
     )  # fmt: skip
 
@@ -105,7 +121,11 @@ def _row(row: Mapping[str, Any], gap: str) -> tuple[Any, ...]:
 def _verdict(result: Mapping[str, Any]) -> None:
     if result["fleet"]:
         best = max(result["choices"], key=lambda row: row["largest_rate"] or 0.0)
-        draw.say(f"Largest rate: {significant(best['largest_rate'])} requests/s on {best['devices']:,} × {best['hardware']}.", draw.GOOD)
+        idle = result["fleet"] - best["devices"]
+        rest = f", and {counted(idle, 'device')} left over" if idle else ""
+        draw.say(
+            f"Largest rate: {significant(best['largest_rate'])} requests/s on {best['devices']:,} × {best['hardware']}{rest}.", draw.GOOD
+        )
         return
     best = next(row for row in result["choices"] if row["hardware"] == result["fewest"])
     draw.say(f"Fewest devices: {best['devices']:,} × {best['hardware']}.", draw.GOOD)
@@ -123,6 +143,11 @@ def _verdict(result: Mapping[str, Any]) -> None:
 def _explain(result: Mapping[str, Any], notes: bool) -> None:
     if result["engine"]["name"] != PLAIN.name or result["engine"]["benchmark"]:
         draw.say(own_time(result["engine"]), draw.DIM)
+    if words := like_with_like(result):
+        draw.say(words)
+    for basis in dict.fromkeys(row["basis"] for row in result["choices"]):
+        if basis in MARKS:
+            draw.say(MARKS[basis], draw.DIM)
     draw.say(
         "$/M and J/M: dollars and joules per million new tokens, idle devices included; joules are at rated power, an upper bound.",
         draw.DIM,

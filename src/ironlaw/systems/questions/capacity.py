@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ironlaw.systems.question import Table
 from ironlaw.systems.serving.search.demand import Demand
-from ironlaw.systems.serving.search.search import search
+from ironlaw.systems.serving.search.search import Progress, search
 from ironlaw.units import show
 
 if TYPE_CHECKING:
@@ -29,8 +29,15 @@ class Capacity(Demand):
 
     @cached_property
     def answer(self) -> CapacityJson:
-        self.prices  # noqa: B018  a price of a machine that is not asked about is refused before the search begins
-        return search(self)
+        return self.answered(None)
+
+    def answered(self, progress: Progress | None) -> CapacityJson:
+        """The answer, and `progress` hears how far the search is."""
+        if "answer" not in self.__dict__:
+            self.prices  # noqa: B018  a price of a machine that is not asked about is refused before the search begins
+            self.__dict__["answer"] = search(self, progress)
+        found: CapacityJson = self.__dict__["answer"]
+        return found
 
     @property
     def choices(self) -> list[CapacityChoice]:

@@ -6,11 +6,15 @@ from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.systems.serving.deployments import Deployment
 
 CACHES = {"fp8": "fp8"}  # formats of a cache that engines have an option for
+HUB = {  # where engines find models of the registry
+    "llama3_8b": "meta-llama/Meta-Llama-3-8B-Instruct", "llama3_70b": "meta-llama/Meta-Llama-3-70B-Instruct",
+    "llama3_2_1b": "meta-llama/Llama-3.2-1B-Instruct", "qwen2_0_5b": "Qwen/Qwen2-0.5B-Instruct",
+}  # fmt: skip
 
 
 def command(engine: str, model: str, rig: Deployment, policy: Policy, memory: float) -> str:
     """For one replica; "" where the engine is not known. `model` as it was given."""
-    at, ways = rig.layout, rig.layout.ways
+    at, ways, model = rig.layout, rig.layout.ways, HUB.get(model, model)
     budget, most = policy.budget // ways, max(1, policy.most // ways)
     if engine == "vllm":
         parts = [
@@ -23,7 +27,8 @@ def command(engine: str, model: str, rig: Deployment, policy: Policy, memory: fl
         parts = [
             f"python3 -m sglang.launch_server --model-path {model}", _option("--tp-size", at.tensor * at.groups),
             _option("--pp-size", at.stages), f"--dp-size {at.groups} --enable-dp-attention" if at.groups > 1 else "",
-            f"--ep-size {at.stage_devices}" if at.whole else "", f"--chunked-prefill-size {budget}", f"--max-running-requests {most}",
+            f"--ep-size {at.stage_devices}" if at.whole else "", f"--chunked-prefill-size {budget}",
+            "--enable-mixed-chunk" if policy.chunked else "", f"--max-running-requests {most}",
             f"--mem-fraction-static {memory:g}", "--kv-cache-dtype fp8_e4m3" if rig.cache in CACHES else "",
             _quantised(rig, "--quantization fp8"),
         ]  # fmt: skip

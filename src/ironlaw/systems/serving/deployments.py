@@ -10,7 +10,7 @@ from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.memory import live_activations
-from ironlaw.engine.device.predict import predict
+from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import bytes_per_element
 from ironlaw.engine.serving.llm.cache import blocks
 from ironlaw.engine.serving.llm.dealt_steps import DealtSteps
@@ -84,15 +84,19 @@ class Deployment:
     @cached_property
     def doubt(self) -> tuple[float, float]:
         """A step's time at both ends of its interval, over what is predicted; both 1 where the datasheet's bound is all there is."""
+        made = self.typical(PLAN)
+        low, high = made.interval or (made.seconds, made.seconds)
+        return float(low / made.seconds), float(min(high, 4 * made.seconds) / made.seconds)
+
+    def typical(self, plan: Plan) -> Prediction:
+        """One device's kernels of a step in which `TYPICAL` sequences decode and as many tokens of a prompt are computed."""
         context = (self.tokens or sum(USUAL)) // 2
         graph = step(
             share(self.model, self.layout), batch=TYPICAL, context=context, chunk=TYPICAL, dtype=self.dtype,
             weights="" if self.weights == self.dtype else self.weights, cache="" if self.cache == self.dtype else self.cache,
             products=self.products,
         )  # fmt: skip
-        made = predict(graph, self.hardware, PLAN)
-        low, high = made.interval or (made.seconds, made.seconds)
-        return float(low / made.seconds), float(min(high, 4 * made.seconds) / made.seconds)
+        return predict(graph, self.hardware, plan)
 
     def slower(self, factor: float) -> Deployment:
         """The same, whose steps take so many times as long."""

@@ -56,6 +56,7 @@ class Outcome:
     replicas: int = 1
     stays: tuple[Stay, ...] = field(default=(), repr=False)  # of a single replica: who was in the cache, from when to when
     warm: int = 0  # requests that only fill an empty server: their first tokens are not counted
+    behind: bool = False  # whoever ran it found that answers take the longer the longer requests come
 
     @cached_property
     def waits(self) -> tuple[float, ...]:

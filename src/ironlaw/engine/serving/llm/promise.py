@@ -33,8 +33,9 @@ class Promise:
             raise BadValue(f"the SLO's share is {self.share!r}; give one between 0 and 1, such as 0.99", "share")
 
     def broken(self, outcome: Outcome) -> tuple[str, ...]:
-        """Which of "ttft", "tbt" and "tpot" is not kept."""
-        return tuple(name for name, (took, limit) in self.beside(outcome).items() if took > limit)
+        """Which of "ttft", "tbt" and "tpot" is not kept; "work" where requests pile up, so that none would be in the end."""
+        late = tuple(name for name, (took, limit) in self.beside(outcome).items() if took > limit)
+        return ("work",) if outcome.behind else late
 
     def beside(self, outcome: Outcome) -> dict[str, tuple[float, float]]:
         """What was promised: what it took, and its limit."""
@@ -56,11 +57,23 @@ class Promise:
 
 @dataclass(frozen=True)
 class Answer:
-    """The fewest replicas, what they do, and what fails the SLO with one fewer: "work" where they can't keep up, "" for a single one."""
+    """The fewest replicas, what they do, and what fails the SLO with one fewer: "work" where they can't keep up, "" for a single one.
+
+    `outcome` is of all of them, or of some that stand for all.
+    """
 
     replicas: int
     outcome: Outcome
     binds: str = ""
+
+    @property
+    def whole(self) -> float:
+        """How many times what the outcome counts all replicas make."""
+        return self.replicas / self.outcome.replicas
+
+    @property
+    def tokens_per_s(self) -> float:
+        return self.whole * self.outcome.tokens_per_s
 
 
 def fewest(run: Run, promise: Promise, most: int, least: int = 1) -> Answer | None:

@@ -10,7 +10,7 @@ from ironlaw.engine.costs import Offer, device_hours
 from ironlaw.engine.numerics.pareto_2d import Point, frontier
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.systems.serving.commands import command
-from ironlaw.systems.serving.deployments import Deployment
+from ironlaw.systems.serving.deployments import PLAN, Deployment
 from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.systems.serving.search.pareto import layout_row
 
@@ -32,11 +32,12 @@ class Found:
     cliff: CliffJson | None
 
 
-def row(asked: Demand, found: Found) -> CapacityChoice:
+def row(asked: Demand, found: Found, alike_s: float | None) -> CapacityChoice:
+    """`alike_s`: a typical step's time on the same grounds as the other machines', where they rest on different ones."""
     choice, room, rate = found.choice, found.room, asked.about["rate"]
     rig, out, share = choice.deployment, choice.answer.outcome, asked.promise.share
     price = asked.prices.get(rig.hardware.slug)
-    tokens = out.tokens_per_s
+    tokens, whole = choice.answer.tokens_per_s, choice.answer.whole
     offer = Offer(rig.hardware.slug, 1.0, tokens, float(rig.hardware.power), price.per_hour if price else None, choice.devices)
     return {
         "hardware": rig.hardware.slug, "basis": rig.basis, "devices": choice.devices, "replicas": choice.answer.replicas,
@@ -45,10 +46,11 @@ def row(asked: Demand, found: Found) -> CapacityChoice:
         "cache": rig.cache, "weight_bytes": rig.weight_bytes, "cache_bytes": rig.cache_bytes, "cache_peak": out.peak,
         "slots": rig.slots(round(asked.about["prompt"] + asked.about["output"])), "budget": choice.policy.budget,
         "most": choice.policy.most, **_policy(asked, choice), "batch": out.batch, "busy": out.busy, "requests": len(out.requests),
-        "preempted": out.preempted, "reused_tokens": out.reused,
+        "preempted": round(whole * out.preempted), "reused_tokens": round(whole * out.reused),
         "ttft_s": {"p50": out.ttft(0.5), "promised": out.ttft(share)}, "tbt_s": {"p50": out.tbt(0.5), "promised": out.tbt(share)},
         "tpot_s": {"p50": out.tpot(0.5), "promised": out.tpot(share)},
-        "tokens_per_s": tokens, "goodput_per_s": out.goodput(asked.promise.ttft, asked.promise.step), "binds": choice.answer.binds,
+        "step_s": float(rig.typical(PLAN).seconds), "step_alike_s": alike_s,
+        "tokens_per_s": tokens, "goodput_per_s": whole * out.goodput(asked.promise.ttft, asked.promise.step), "binds": choice.answer.binds,
         "command": command(asked.engine, asked.model, rig, choice.policy, asked.share_of_memory),
         "largest_rate": None if room is None else room * rate, "between": _rated(found.between, rate), "cliff": found.cliff,
         "device_hours_per_million_tokens": device_hours(1.0, tokens, choice.devices),

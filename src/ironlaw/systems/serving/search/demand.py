@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,6 @@ from ironlaw.engine.serving.llm.engines import Engine
 from ironlaw.engine.serving.llm.layout import Layout
 from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES, Policy
 from ironlaw.engine.serving.llm.promise import Answer, Promise
-from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.errors import BadValue, unknown
 from ironlaw.formats import FORMATS, spelled
 from ironlaw.registry.decoders import decoder
@@ -25,7 +24,7 @@ from ironlaw.systems.question import Question
 from ironlaw.systems.registry_names import known_prices, machines, read_prices
 from ironlaw.systems.serving.benchmarks import Measured, followed, read_benchmark
 from ironlaw.systems.serving.deployments import MEMORY, STORED, USUAL, Deployment, deployment
-from ironlaw.systems.serving.search.request_load import load_of
+from ironlaw.systems.serving.search.request_load import Draw, load_of
 from ironlaw.systems.value_readers import LARGEST
 
 LENGTHS = (1, 2, 4, 8)  # proposed tokens that are tried where only their acceptance is known
@@ -170,8 +169,11 @@ class Demand(Question):
     scheduling: str = among(
         SCHEDULES, "continuous", group=WAY, about="continuous (default), or static: a batch starts when the one before is done"
     )
-    prompts: str = among(
-        ("pieces", "whole"), "pieces", group=WAY, about="pieces (the default): chunked, alongside decoding; whole: decoding waits meanwhile"
+    prompts: str | None = among(
+        ("pieces", "whole"),
+        None,
+        group=WAY,
+        about="pieces (default, but for engines that do otherwise): chunked, alongside decoding; whole: decoding waits meanwhile",
     )
     preemption: str = among(
         PREEMPTIONS, "recompute", group=WAY, about="what happens to the youngest request when the cache is full (default recompute)"
@@ -197,6 +199,8 @@ class Demand(Question):
         for name in ("speculate", "draft"):
             if getattr(self, name) is not None and self.acceptance is None:
                 raise BadValue(f"`{name}` needs the share of proposed tokens that are accepted; give `acceptance=0.7`")
+        if self.benchmark and self.overhead:
+            raise BadValue("what `overhead` adds to a step is in the `benchmark` already; leave one of them out")
         if self.benchmark and len(self.on) > 1:
             raise BadValue(f"`benchmark` is of one machine, but `on` names {len(self.on)}; give the machine that it ran on")
         longest = max(self.lengths, default=0)
@@ -223,7 +227,7 @@ class Demand(Question):
         return decoder(self.draft) if self.draft else None
 
     @property
-    def load(self) -> Callable[[int], tuple[Request, ...]]:
+    def load(self) -> Draw:
         """The requests for so many replicas."""
         return self._load[0]
 
@@ -233,7 +237,7 @@ class Demand(Question):
         return self._load[1]
 
     @cached_property
-    def _load(self) -> tuple[Callable[[int], tuple[Request, ...]], dict[str, Any]]:
+    def _load(self) -> tuple[Draw, dict[str, Any]]:
         return load_of(self)
 
     @property
@@ -285,6 +289,13 @@ class Demand(Question):
     def most_sequences(self) -> int:
         """Sequences of each part of a replica in a step, at most."""
         return self.batch or (SEQUENCES if self.server is PLAIN else self.server.sequences)
+
+    @property
+    def pieces(self) -> tuple[bool, ...]:
+        """Whether prompts are cut into pieces that run beside decoding: as asked, or the engine's own way first."""
+        if self.prompts is not None or not self.server.whole_prompts:
+            return (self.prompts != "whole",)
+        return False, True
 
     @property
     def lengths(self) -> tuple[int, ...]:

@@ -19,26 +19,28 @@ from ironlaw.systems.serving.search.largest_rate import headroom
 
 TIMES = ("ttft", "tbt", "tpot")
 WIDER = 1.25  # devices beyond the answer that are tried where steps are long, from one trial to the next
-ROUGH = 1.1  # of the rates at both ends
+ROUGH, STEP = 1.15, 1.2  # of the rates at both ends: how near, and the first step from the largest rate
 
 
 def doubts(asked: Demand, choice: Choice, room: float | None) -> dict[str, Sequence[float | None]]:
     """[low, high] of each time in the SLO's percentile, of tokens per second, of devices and of the largest rate; None: beyond what was
-    tried. `room`: times the asked rate that it takes."""
+    tried. `room`: times the asked rate that it takes, at which a fleet's figures are."""
     share, out = asked.promise.share, choice.answer.outcome
     quick, slow = (replace(choice, deployment=_at_end(asked, choice.deployment, side)) for side in (0, 1))
-    ends = trial(asked, quick), trial(asked, slow)
+    factor = room if asked.fleet and room else 1.0
+    ends = trial(asked, quick, factor), trial(asked, slow, factor)
     found: dict[str, Sequence[float | None]] = {}
     for name in TIMES:
         values = [getattr(end, name)(share) for end in ends]
         found[name] = list(_joined(getattr(out, name)(share), (values[0], values[1]), _chance(out, name, share)))
-    usual = max(1e-9, trial(asked, choice).tokens_per_s)  # of the same sample of replicas, with steps as predicted
-    rates = [out.tokens_per_s, *(out.tokens_per_s * end.tokens_per_s / usual for end in ends)]
+    usual = max(1e-9, trial(asked, choice, factor).tokens_per_s)  # of the same sample of replicas, with steps as predicted
+    whole = choice.answer.tokens_per_s
+    rates = [whole, *(whole * end.tokens_per_s / usual for end in ends)]
     found["tokens_per_s"] = [min(rates), max(rates)]
-    found["devices"] = [float(asked.fleet)] * 2 if asked.fleet else [_fewer(asked, quick), _more(asked, slow)]
+    found["devices"] = [float(choice.devices)] * 2 if asked.fleet else [_fewer(asked, quick), _more(asked, slow)]
     if room is not None:
-        begin = room if room > 0 else 1.0
-        found["largest_rate"] = [headroom(asked, one, begin, ROUGH) for one in (slow, quick)]
+        low, high = (headroom(asked, one, room or 1.0, ROUGH, STEP) for one in (slow, quick))
+        found["largest_rate"] = [min(low, room), max(high, room)]
     return found
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Answer, fewest
-from ironlaw.engine.serving.llm.requests import faster
+from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.systems.serving.deployments import Deployment
 from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.units import show
@@ -22,36 +23,43 @@ SAMPLE = 4  # replicas that stand for all while the fewest are looked for
 LUCKY = 6  # times that more than the sample says are tried with all replicas, each time a sixteenth more
 LONGER = 2  # budgets tried beyond the limit of a step where only a request's mean is promised
 ALONE = 200  # requests that are tried one at a time
+LASTING = 5.0  # mean times of a request for which requests must keep coming, before a run says whether an SLO is met
+LONGER_RUNS, MARGIN = 3, 1.3  # how often a run is made longer, and by how much more than seems to be needed
+ALL = 16  # replicas that are simulated at most; more are like them
 
 
 def best_policy(asked: Demand, rig: Deployment, most: int) -> Choice | None:
     """The fewest replicas, up to `most`; None where none meets the SLO. Of equal numbers, that with the shortest requests."""
     best: Choice | None = None
     for length in asked.lengths or (0,):
-        choice = _of_length(asked, rig, length, most if best is None else best.answer.replicas)
-        if choice is not None and (best is None or _rank(choice) < _rank(best)):
-            best = choice
+        for pieces in asked.pieces:
+            choice = _of_length(asked, rig, length, pieces, most if best is None else best.answer.replicas)
+            if choice is not None and (best is None or _rank(choice) < _rank(best)):
+                best = choice
+            if best is not None and best.answer.replicas == 1:
+                break
     return best
 
 
-def _of_length(asked: Demand, rig: Deployment, length: int, most: int) -> Choice | None:
+def _of_length(asked: Demand, rig: Deployment, length: int, pieces: bool, most: int) -> Choice | None:
     """The largest steps that do, unless smaller ones need fewer replicas; and pools apart, unless a replica or two do.
 
     Where replicas were added until hardly anybody decodes beside a prompt, the step is too long, not the load too large.
     """
     best: Choice | None = None
     for budget in budgets(asked, rig):
-        policy = _policy(asked, rig, length, budget)
+        policy = _policy(asked, rig, length, budget, pieces)
         most = most if best is None else best.answer.replicas - 1
         best = (_pools if asked.apart else _together)(asked, rig, policy, most) or best
     if asked.budget or asked.apart or asked.prompts == "whole" or (best is not None and best.answer.replicas <= FEW_REPLICAS):
         return best
-    if best is not None and best.answer.outcome.batch < FEW_SEQUENCES:
+    if pieces and best is not None and best.answer.outcome.batch < FEW_SEQUENCES:
         each = best.policy.budget // rig.layout.ways
         for budget in sorted({max(FINEST, each * part // 16 // TILE * TILE) for part in (13, 11, 8)}, reverse=True):
-            best = _together(asked, rig, _policy(asked, rig, length, budget), best.answer.replicas - 1) or best
+            best = _together(asked, rig, _policy(asked, rig, length, budget, pieces), best.answer.replicas - 1) or best
     if not length and asked.scheduling == "continuous":
-        best = _pools(asked, rig, _policy(asked, rig, length, BUDGETS[-1]), most if best is None else best.answer.replicas - 1) or best
+        wide = _policy(asked, rig, length, BUDGETS[-1], pieces)
+        best = _pools(asked, rig, wide, most if best is None else best.answer.replicas - 1) or best
     return best
 
 
@@ -62,16 +70,17 @@ def _rank(choice: Choice) -> tuple[int, float]:
 def policies(asked: Demand, rig: Deployment) -> Iterator[Policy]:
     """As asked; where nothing was said, tokens per step by what the SLO allows, and proposed tokens from few to many."""
     for length in asked.lengths or (0,):
-        for budget in budgets(asked, rig):
-            yield _policy(asked, rig, length, budget)
+        for pieces in asked.pieces:
+            for budget in budgets(asked, rig):
+                yield _policy(asked, rig, length, budget, pieces)
 
 
-def _policy(asked: Demand, rig: Deployment, length: int, budget: int) -> Policy:
+def _policy(asked: Demand, rig: Deployment, length: int, budget: int, pieces: bool) -> Policy:
     """`budget` and the sequences are of each part of a replica, where its stages or groups have batches of their own."""
     ways = rig.layout.ways
     fitting = asked.most_sequences if asked.scheduling == "static" else max(1, min(asked.most_sequences, budget // (1 + length)))
     return Policy(
-        asked.scheduling, ways * fitting, ways * budget, asked.prompts == "pieces", preemption=asked.preemption,
+        asked.scheduling, ways * fitting, ways * budget, pieces, preemption=asked.preemption,
         sharing=bool(asked.prefix), speculation=rig.speculation(length, asked.acceptance or 0.0) if length else None,
         piece=budget if ways > 1 else 0,
     )  # fmt: skip
@@ -108,17 +117,13 @@ def _small(does: Callable[[int], bool]) -> tuple[int, ...]:
 
 def _together(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choice | None:
     """The fewest by a sample of replicas, which are dealt requests alike; then all of them, and more where the sample was lucky."""
-
-    def sample(replicas: int) -> Outcome:
-        requests = asked.load(replicas)
-        few = min(replicas, SAMPLE)
-        return rig.run([r for i, r in enumerate(requests) if i % replicas < few], policy, few, asked.seed)
-
-    answer = fewest(sample, asked.promise, most, _least(asked, rig, policy.budget)) if most else None
+    answer = (
+        fewest(lambda n: _some(asked, rig, policy, n, SAMPLE), asked.promise, most, _least(asked, rig, policy.budget)) if most else None
+    )
     for _ in range(LUCKY):
         if answer is None or answer.replicas <= SAMPLE:
             break
-        full = rig.run(asked.load(answer.replicas), policy, answer.replicas, asked.seed)
+        full = _some(asked, rig, policy, answer.replicas, ALL)
         broken = asked.promise.binds(full)
         if not broken:
             return Choice(rig, policy, replace(answer, outcome=full))
@@ -127,17 +132,48 @@ def _together(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choi
     return None if answer is None or answer.replicas > SAMPLE else Choice(rig, policy, answer)
 
 
+def _some(asked: Demand, rig: Deployment, policy: Policy, replicas: int, most: int, factor: float = 1.0) -> Outcome:
+    """What at most so many of the replicas do, each with its share of all requests."""
+    few = min(replicas, most)
+
+    def run(requests: Sequence[Request]) -> Outcome:
+        mine = requests if few == replicas else [r for i, r in enumerate(requests) if i % replicas < few]
+        return rig.run(mine, policy, few, asked.seed)
+
+    return _lasting(asked, replicas, run, factor)
+
+
+def _lasting(asked: Demand, replicas: int, run: Callable[[Sequence[Request]], Outcome], factor: float = 1.0) -> Outcome:
+    """A run that is over before its first requests are answered says nothing of a steady state: then more requests follow. Where answers
+    take the longer the longer requests come, the replicas fall behind."""
+    requests = asked.load(replicas, factor)
+    out = run(requests)
+    rate = asked.about["rate"]
+    for _ in range(LONGER_RUNS):
+        least = math.ceil(LASTING * out.mean_time * rate * factor) if rate else 0
+        if least <= len(requests) or asked.promise.broken(out):
+            return out
+        longer = asked.load(replicas, factor, math.ceil(MARGIN * least))
+        if len(longer) <= len(requests):
+            return out
+        requests, out = longer, run(longer)
+    return replace(out, behind=LASTING * out.mean_time * rate * factor > len(requests))
+
+
 def _pools(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choice | None:
     """Replicas for prompts, as many as first tokens in time need; then those that decode: the two do not wait for each other."""
     if most < 2:
         return None
     prompts = fewest(
-        lambda n: rig.first_tokens(asked.load(n), policy, n, asked.seed), asked.promise, most - 1, _least(asked, rig, policy.budget)
-    )
+        lambda n: _lasting(asked, n, lambda r: rig.first_tokens(r, policy, n, asked.seed)), asked.promise, most - 1,
+        _least(asked, rig, policy.budget),
+    )  # fmt: skip
     if prompts is None:
         return None
     count = prompts.replicas
-    rest = fewest(lambda n: rig.run_apart(asked.load(count + n), policy, count, n, asked.seed), asked.promise, most - count)
+    rest = fewest(
+        lambda n: _lasting(asked, count + n, lambda r: rig.run_apart(r, policy, count, n, asked.seed)), asked.promise, most - count
+    )
     if rest is None:
         return None
     return Choice(rig, policy, Answer(count + rest.replicas, rest.outcome, rest.binds or prompts.binds or "pools"), count)
@@ -152,21 +188,28 @@ def _least(asked: Demand, rig: Deployment, budget: int) -> int:
     return max(1, math.ceil(0.95 * float(asked.about["rate"] * prompt) / budget * rig.part.factor * rig.part.dense.at(each)))
 
 
-def too_slow(asked: Demand, rig: Deployment) -> str:
-    """Which part of the SLO even requests with a replica to themselves miss, under the nearest policy; "" where they meet it."""
+class Slow(NamedTuple):
+    """How many times as long as promised a request takes that is alone, and the words for that."""
+
+    times: float
+    why: str
+
+
+def too_slow(asked: Demand, rig: Deployment) -> Slow | None:
+    """Which part of the SLO even requests with a replica to themselves miss, under the nearest policy; None where they meet it."""
     requests = [r._replace(arrive=1e4 * i) for i, r in enumerate(asked.load(1)[:ALONE])]
-    misses: list[tuple[float, str]] = []
+    misses: list[Slow] = []
     for policy in policies(asked, rig):
         alone = replace(policy, most=1)
         out = rig.run_apart(requests, alone, 1, 1) if asked.apart else rig.run(requests, alone)
         broken = asked.promise.broken(out)
         if not broken:
-            return ""
+            return None
         times = asked.promise.beside(out)
         parts = " and ".join(f"{show(times[key][0], 's')} {WAITS[key]}" for key in broken)
         over = max(times[key][0] / times[key][1] for key in broken)
-        misses.append((over, f"{name(rig)} takes {parts} even for a request that is alone, {over:.3g}× what is promised; {ADVICE}"))
-    return min(misses)[1]
+        misses.append(Slow(over, f"{name(rig)} takes {parts} even for a request that is alone, {over:.3g}× what is promised; {ADVICE}"))
+    return min(misses)
 
 
 WAITS = {"ttft": "to the first token", "tbt": "between tokens", "tpot": "per token"}
@@ -177,11 +220,9 @@ def name(rig: Deployment) -> str:
     return f"{rig.devices} × {rig.hardware.slug}" if rig.devices > 1 else rig.hardware.slug
 
 
-def trial(asked: Demand, choice: Choice, faster_by: float = 1.0, sample: bool = True) -> Outcome:
-    """The same deployment under its requests, which come `faster_by` times as fast; a sample of its replicas where it has many."""
+def trial(asked: Demand, choice: Choice, factor: float = 1.0, most: int = SAMPLE) -> Outcome:
+    """The same deployment under its requests, which come `factor` times as fast; a sample of its replicas where it has many."""
     rig, policy, count = choice.deployment, choice.policy, choice.answer.replicas
-    requests = asked.load(count) if faster_by == 1.0 else faster(asked.load(count), faster_by)
     if choice.prompts:
-        return rig.run_apart(requests, policy, choice.prompts, count - choice.prompts, asked.seed)
-    few = min(count, SAMPLE) if sample else count
-    return rig.run([r for i, r in enumerate(requests) if i % count < few], policy, few, asked.seed)
+        return _lasting(asked, count, lambda r: rig.run_apart(r, policy, choice.prompts, count - choice.prompts, asked.seed), factor)
+    return _some(asked, rig, policy, count, most, factor)

@@ -59,7 +59,8 @@ def _points(asked: Demand, rig: Deployment) -> Iterator[ParetoPoint]:
 def _point(asked: Demand, rig: Deployment, pools: str, batch: int, user: float, each: float, price: object) -> ParetoPoint:
     per_hour = getattr(price, "per_hour", None)
     return {
-        "hardware": rig.hardware.slug, "layout": layout_row(rig), "devices_per_replica": rig.devices, "pools": pools, "batch": batch,
+        "hardware": rig.hardware.slug, "basis": rig.basis, "layout": layout_row(rig), "devices_per_replica": rig.devices, "pools": pools,
+        "batch": batch,
         "tokens_per_s_user": user, "tokens_per_s_each": each,
         "dollars_per_million_tokens": None if per_hour is None else per_hour / 3600 / each * 1e6,
     }  # fmt: skip

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ironlaw.engine.serving.llm.requests import Request, Spread, alike, arriving, faster
 from ironlaw.errors import BadValue
 from ironlaw.systems.serving.deployments import USUAL
 
 FEWEST, PER_REPLICA, LONGEST = 2000, 300, 10_000  # requests that are drawn: at least, for each replica, at most
-Draw = Callable[[int], tuple[Request, ...]]
+MOST = 200_000  # that are drawn where a run would otherwise be over before it is in a steady state
+
+
+Law = Callable[[int, float], tuple[Request, ...]]  # how many, at how many times the rate
+
+
+class Draw(Protocol):
+    """The requests for so many replicas at `factor` times the rate that was asked for; `least`: so many at least, where it is free."""
+
+    def __call__(self, replicas: int, factor: float = 1.0, least: int = 0) -> tuple[Request, ...]: ...
 
 
 def load_of(asked: Any) -> tuple[Draw, dict[str, Any]]:
-    """The load of a `Demand`: how to draw the requests for so many replicas, and what they are."""
-    draw, about = _load(asked)
-    if asked.prefix is None:
-        return draw, about
-    return lambda replicas: alike(draw(replicas), asked.prefix), about | {"prefix": asked.prefix}
+    """The load of a `Demand`: how to draw its requests, and what they are."""
+    law, about = _load(asked)
+
+    @lru_cache(maxsize=4)
+    def drawn(count: int, factor: float) -> tuple[Request, ...]:
+        requests = law(count, factor)
+        return requests if asked.prefix is None else alike(requests, asked.prefix)
+
+    def draw(replicas: int, factor: float = 1.0, least: int = 0) -> tuple[Request, ...]:
+        return drawn(asked.requests or min(max(_count(replicas), least), MOST), factor)
+
+    return draw, about if asked.prefix is None else about | {"prefix": asked.prefix}
 
 
-def _load(asked: Any) -> tuple[Draw, dict[str, Any]]:
+def _load(asked: Any) -> tuple[Law, dict[str, Any]]:
     """Without what they have in common."""
     lengths = [name for name in ("prompt", "output", "spread") if getattr(asked, name) is not None]
     if asked.trace is None and asked.rate is None and asked.fleet is None:
@@ -40,7 +58,7 @@ def _load(asked: Any) -> tuple[Draw, dict[str, Any]]:
             asked.fleet
         )  # of a fleet whose largest rate is asked for: one request per second and device, to begin with
         about = {"source": "law", "rate": rate, "prompt": prompt, "output": output, "spread": spread}
-        return lambda replicas: arriving(rate, _count(asked, replicas), *laws, seed=asked.seed), about
+        return lambda count, factor: arriving(rate * factor, count, *laws, seed=asked.seed), about
     if is_file:
         return _from_file(asked)
     from ironlaw.registry.traces import trace
@@ -48,14 +66,15 @@ def _load(asked: Any) -> tuple[Draw, dict[str, Any]]:
     law = trace(asked.trace)
     rate = asked.rate or law.rate
     about = {"source": law.slug, "rate": rate, "prompt": law.prompt.mean, "output": law.output.mean, "from": f"{law.source}, {law.date}"}
-    return lambda replicas: law.draw(_count(asked, replicas), asked.seed, rate), about
+    return lambda count, factor: law.draw(count, asked.seed, rate * factor), about
 
 
-def _count(asked: Any, replicas: int) -> int:
-    return int(asked.requests or min(max(FEWEST, PER_REPLICA * replicas), LONGEST))
+def _count(replicas: int) -> int:
+    return min(max(FEWEST, PER_REPLICA * replicas), LONGEST)
 
 
-def _from_file(asked: Any) -> tuple[Draw, dict[str, Any]]:
+def _from_file(asked: Any) -> tuple[Law, dict[str, Any]]:
+    """A file has as many requests as it has; at a higher rate they come again and again, so that the run lasts as long."""
     from ironlaw.registry.trace_file import read_trace
 
     requests = read_trace(Path(asked.trace), asked.columns or {})[: asked.requests]
@@ -68,4 +87,12 @@ def _from_file(asked: Any) -> tuple[Draw, dict[str, Any]]:
         "source": Path(asked.trace).name, "rate": len(requests) / requests[-1].arrive if span else None,
         "prompt": sum(r.prompt for r in requests) / len(requests), "output": sum(r.output for r in requests) / len(requests),
     }  # fmt: skip
-    return lambda replicas: requests, about
+
+    def again(_: int, factor: float) -> tuple[Request, ...]:
+        if factor == 1.0 or not span:
+            return tuple(requests)
+        round_s = span * len(requests) / max(1, len(requests) - 1)  # with a gap before the next round
+        rounds = [r._replace(arrive=r.arrive + k * round_s) for k in range(math.ceil(factor)) for r in requests]
+        return faster(rounds, factor)
+
+    return again, about

@@ -7,6 +7,7 @@ all that counts.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,32 +18,41 @@ from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Answer
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.systems.serving.deployments import Deployment, TooSmall, deployment
+from ironlaw.systems.serving.search.alike import alike
 from ironlaw.systems.serving.search.choice_rows import Found, engine_row, frontier_rows, row, slices
 from ironlaw.systems.serving.search.cliffs import cliff
 from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.systems.serving.search.doubts import doubts
-from ironlaw.systems.serving.search.fewest import BUDGETS, best_policy, name, policies, too_slow
-from ironlaw.systems.serving.search.largest_rate import at_rate, headroom
+from ironlaw.systems.serving.search.fewest import BUDGETS, Slow, best_policy, name, policies, too_slow
+from ironlaw.systems.serving.search.largest_rate import at_rate, by_work, headroom, largest
 from ironlaw.systems.serving.search.layouts import layouts
 from ironlaw.systems.serving.search.pareto import pareto
+from ironlaw.units import counted
 
 if TYPE_CHECKING:
     from ironlaw.outputs.prediction_output import RefusalJson
     from ironlaw.outputs.serving_output import CapacityJson
 
 ROUGH = 1.15  # of two rates, where deployments are compared
-LOWEST = 0.05  # times the rate that was asked for, under which a fleet's layout is not looked at further
+DESCRIBED = 0.5  # of a machine's time, until its best deployment is known
+Progress = Callable[[float, str], None]
 
 
-def search(asked: Demand) -> CapacityJson:
-    """Every machine's best choice, the fewest devices of all, the cheapest, and the frontier of speed against throughput."""
+def search(asked: Demand, progress: Progress | None = None) -> CapacityJson:
+    """Every machine's best choice, the fewest devices of all, the cheapest, and the frontier of speed against throughput. `progress` hears
+    which share of the machines is done, and what is being tried."""
     found: list[Found] = []
     refused: list[RefusalJson] = []
     tables: list[Deployment] = []
     faults = 0  # machines that can't serve it at all, whatever is promised
-    for machine in asked.on:
+    for i, machine in enumerate(asked.on):
+
+        def doing(part: float, what: str, done: int = i, slug: str = machine.slug) -> None:
+            if progress is not None:
+                progress((done + part) / len(asked.on), f"{slug}: {what}")
+
         try:
-            best = _of_fleet(asked, machine, tables) if asked.fleet else _best(asked, machine, tables)
+            best = (_of_fleet if asked.fleet else _best)(asked, machine, tables, doing)
         except IronlawError as error:
             faults += not isinstance(error, TooSmall)
             refused.append({"hardware": machine.slug, "reason": str(error)})
@@ -50,10 +60,12 @@ def search(asked: Demand) -> CapacityJson:
         if isinstance(best, str):
             refused.append({"hardware": machine.slug, "reason": best})
         else:
+            doing(DESCRIBED, "how sure the answer is, and the largest rate")
             found.append(_described(asked, best))
     if not found and faults == len(asked.on):
         raise BadValue("; ".join(one["reason"] for one in refused))
-    rows = [row(asked, one) for one in found]
+    same = alike([one.choice.deployment for one in found])
+    rows = [row(asked, one, same_s) for one, same_s in zip(found, same, strict=True)]
     priced = [one for one in rows if one["dollars_per_million_tokens"] is not None]
     result: CapacityJson = {
         "model": asked.decoder.name, "load": dict(asked.about), "fleet": asked.fleet, "engine": engine_row(asked),
@@ -77,7 +89,7 @@ def search(asked: Demand) -> CapacityJson:
 
 def _described(asked: Demand, choice: Choice) -> Found:
     """With the largest rate that it takes, how sure all that is, and why so many devices are needed."""
-    room = headroom(asked, choice) if asked.about["rate"] else None
+    room = largest(asked, choice) if asked.about["rate"] else None
     if asked.fleet and room:
         choice = at_rate(asked, choice, room)
     return Found(choice, room, doubts(asked, choice, room), None if asked.fleet else cliff(asked, choice))
@@ -95,51 +107,63 @@ def _deployed(asked: Demand, machine: Hardware, layout: Layout) -> Deployment:
     return made if factor == 1.0 else made.slower(factor)
 
 
-def _best(asked: Demand, machine: Hardware, tables: list[Deployment]) -> Choice | str:
+def _best(asked: Demand, machine: Hardware, tables: list[Deployment], doing: Progress) -> Choice | str:
     """The fewest devices on one machine; of equally many, those that take the largest rate. Or why there is no choice."""
     best: Choice | None = None
     room: float | None = None  # of the best, where it was asked for
-    why = ""
-    for layout in layouts(asked, machine):
+    slow: list[Slow] = []
+    many = ""  # which layout is fast enough, but not often enough there
+    ways = layouts(asked, machine)
+    for i, layout in enumerate(ways):
         if best is not None and layout.devices > best.devices:
             break
+        doing(DESCRIBED * i / len(ways), f"{counted(layout.devices, 'device')} per replica")
         rig = _deployed(asked, machine, layout)
         tables.append(rig)
-        slow = too_slow(asked, rig)
-        choice = None if slow else best_policy(asked, rig, asked.most if best is None else best.devices // layout.devices)
-        if choice is None:
-            why = why if best or (slow and why) else slow or f"not even {asked.most} replicas of {name(rig)} meet the SLO; {MORE}"
+        alone = too_slow(asked, rig)
+        choice = None if alone else best_policy(asked, rig, asked.most if best is None else best.devices // layout.devices)
+        if alone:
+            slow.append(alone)
+        elif choice is None:
+            many = (
+                many or f"not even {counted(asked.most, 'replica')} of {name(rig)} {'meets' if asked.most == 1 else 'meet'} the SLO; {MORE}"
+            )
         elif best is None or choice.devices < best.devices:
             best, room = choice, None
         elif asked.about["rate"]:
             room = headroom(asked, best, near=ROUGH) if room is None else room
-            other = headroom(asked, choice, near=ROUGH)
+            other = headroom(asked, choice, near=ROUGH, least=room)
             best, room = (choice, other) if other > room else (best, room)
-    return best or why
+    return best or many or min(slow).why
 
 
 MORE = "allow more replicas or more time"
 
 
-def _of_fleet(asked: Demand, machine: Hardware, tables: list[Deployment]) -> Choice | str:
+def _of_fleet(asked: Demand, machine: Hardware, tables: list[Deployment], doing: Progress) -> Choice | str:
     """The layout that a fleet is best cut into: the one that takes the largest rate; or why none takes any."""
     count = asked.fleet or 1
     best: Choice | None = None
-    most, why = LOWEST, ""
-    for layout in layouts(asked, machine):
-        if count % layout.devices:
+    most = 0.0
+    slow: list[Slow] = []
+    ways = layouts(asked, machine)
+    for i, layout in enumerate(ways):
+        if count < layout.devices:
             continue
+        doing(DESCRIBED * i / len(ways), f"{counted(layout.devices, 'device')} per replica")
         rig = _deployed(asked, machine, layout)
         tables.append(rig)
-        slow = too_slow(asked, rig)
-        if slow:
-            why = why or slow
+        alone = too_slow(asked, rig)
+        if alone:
+            slow.append(alone)
             continue
         for choice in _cuts(asked, rig, count // layout.devices):
-            rate = headroom(asked, choice, max(most, LOWEST), ROUGH)
+            rate = headroom(asked, choice, by_work(asked, choice) / 4, ROUGH, least=most)
             if rate > most:
                 best, most = choice, rate
-    return best or why or f"{count} × {machine.slug} can't be cut into replicas that hold {asked.decoder.name}; give another number"
+    if best is None and not slow:
+        return f"{count} × {machine.slug} can't be cut into replicas that hold {asked.decoder.name}; give a larger number"
+    return best or (min(slow).why if slow else f"{count} × {machine.slug} meet the SLO at no rate; {MORE}")
 
 
 def _cuts(asked: Demand, rig: Deployment, replicas: int) -> list[Choice]:
