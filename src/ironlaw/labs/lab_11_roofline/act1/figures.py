@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.labs.lab_11_roofline.act1 import gemm
 from ironlaw.labs.lab_11_roofline.act1.gemm import Case, Run
-from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE, short
+from ironlaw.labs.lab_11_roofline.machines import MEASURED_MACHINE, named, short
 from ironlaw.pictures.roofs import Dot, Roof, per_byte, roofs
 from ironlaw.registry.machines import hardware
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
@@ -146,8 +146,11 @@ def _share(case: Case, colour: str, dash: str | None = None) -> Mark:
     return mark("line", colour, points=points, label=case.roof.label, dash=dash, id=f"share-{case.roof.name}")
 
 
-def answer_marks(case: Case, claim: str | None) -> list[Mark]:
-    """Where the message's product is, and where the prediction puts it: left or right of the ridge, on the ceiling, below the roof."""
+def answer_marks(case: Case, claim: str | None, device: str) -> list[Mark]:
+    """Where the message's product is, and where the prediction puts it: left or right of the ridge, on the ceiling, below the roof.
+
+    `device`: the one that the dials stand at; under another one's roof the truth says whose it is.
+    """
     at = case.at
     x, roof, ridge, peak = float(at.intensity), float(at.attainable), float(at.ridge), float(at.peak)
     places = {"memory": (x, roof), "tiles": (ridge * ridge / x, peak), "maximum": (ridge, peak), "bug": (x, roof / 4)}
@@ -157,9 +160,10 @@ def answer_marks(case: Case, claim: str | None) -> list[Mark]:
     hover = [("your prediction", per_byte(px, case.fmt)), ("the case", per_byte(x, case.fmt))]
     place: dict[str, Any] = {"x": px, "y": py, "shape": "diamond", "size": 10, "hollow": True, "role": "prediction"}
     truth: dict[str, Any] = {"x": x, "y": roof, "size": 8, "role": "truth", "hover": [("it is", per_byte(x, case.fmt))]}
+    where = "it is here" if device == case.hardware.slug else f"on {named(case.hardware.slug)} it is here"
     return [
         mark("point", "accent", **place, label="you said", name="where you said", id="said", hover=hover),
-        mark("point", "ink", **truth, label="it is here", name="the message's product", id="truth"),
+        mark("point", "ink", **truth, label=where, name="the message's product", id="truth"),
     ]
 
 

@@ -77,7 +77,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     beside = None if values["beside"] == NONE else machine(lab, values["beside"])
     local_dots = local_runs.dots(lab, case) if setting.here else ()
     option = lab.choice("act1")
-    answer = figures.answer_marks(premise_case(lab), option.id if option else None)
+    answer = figures.answer_marks(premise_case(lab), option.id if option else None, case.hardware.slug)
     layers = Layers(beside, setting.levels, setting.formats, measured, _pins(lab, values), local_dots, answer)
     growth = tabbed(figures.growth(case, beside), "By size")
     gap = [tabbed(figures.gap(setting.nearest), "Gap to the roof")] if measured else []

@@ -72,7 +72,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     local = local_runs.points(lab) if chosen.slug == PIPELINE and part == "model" else {}
     return kit.View(
         figures=[
-            tabbed(figures.before_and_after(chosen, part, factor, overlap, marks(lab)), "Before and after"),
+            tabbed(figures.before_and_after(chosen, part, factor, overlap, marks(lab, chosen)), "Before and after"),
             tabbed(figures.every_part(chosen, part, factor, overlap), "Each part"),
             tabbed(figures.growing(chosen, part, factor, overlap, local), "The ceiling"),
         ],
@@ -83,10 +83,11 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     )
 
 
-def marks(lab: kit.Lab) -> tuple[Any, ...]:
-    """The time that a pass would take if it were as many times as fast as you said, and as it is."""
+def marks(lab: kit.Lab, chosen: Pass) -> tuple[Any, ...]:
+    """The time that the question's pass would take if it were as many times as fast as you said, and as it is; on another pass's axis
+    they would say nothing."""
     option = lab.choice("act1")
-    if option is None:
+    if option is None or chosen != slots.asked():
         return ()
     seconds, guess, answer = slots.asked().seconds, float(option.value), float(lab.question("act1").answer)
     off = Distance(guess, answer).words  # of the speed-up that was asked for, not of the time that it stands at

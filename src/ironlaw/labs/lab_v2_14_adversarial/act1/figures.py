@@ -8,7 +8,7 @@ from html import escape
 from ironlaw import kit
 from ironlaw.labs.lab_v2_14_adversarial.act1 import local_runs
 from ironlaw.labs.lab_v2_14_adversarial.act1.setting import ATTACKS, READERS, Setting
-from ironlaw.labs.lab_v2_14_adversarial.models import BOX, NAMES, STANDARD, count, models, others
+from ironlaw.labs.lab_v2_14_adversarial.models import BOX, CIFAR, NAMES, STANDARD, count, models, others
 from ironlaw.pictures.front import Entry, front
 from ironlaw.pictures.lines import lines
 from ironlaw.registry.adversarial_tables import EPSILONS, drawn
@@ -37,7 +37,7 @@ def table(lab: kit.Lab, setting: Setting) -> Figure:
     figure = front(
         entries, Axis("linear", "right on unchanged images", "%", CLEAN[setting.data]), SHARE,
         f"{NAMES[setting.data]}, as claimed and as attacked",
-        labels=labels, extra=[*boxes(setting), *answer(lab)], id="table", note=counted(setting),
+        labels=labels, extra=[*boxes(setting), *answer(lab, setting.data)], id="table", note=counted(setting),
     )  # fmt: skip
     dots = {"colour": "ridge", "shape": "circle", "label": "any other model, somewhere in its box of 2 × 5 points"}
     return replace(figure, legend=(*figure.legend, dots)) if setting.whole else figure
@@ -58,17 +58,18 @@ def boxes(setting: Setting) -> list[Mark]:
     ]  # fmt: skip
 
 
-def answer(lab: kit.Lab) -> list[Mark]:
-    """Where the learner's prediction and the truth stand on the attacked axis."""
+def answer(lab: kit.Lab, data: str) -> list[Mark]:
+    """Where the learner's prediction and the truth stand on the attacked axis. Beside other images the truth says whose it is."""
     option = lab.choice("act1")
     if option is None:
         return []
     said, true = float(option.value), float(lab.question("act1").answer)
+    where = "it is" if data == CIFAR else f"on {NAMES[CIFAR]} it is"
     off = "on the mark" if said == true else f"{significant(said - true)} points too high"
     return [
         mark("rule", "accent", y=said, role="prediction", distance=off, id="prediction", name="your prediction",
              label=f"you said {said:g}%", hover=[("your prediction", exact(said, "%")), ("off", off)]),
-        mark("rule", "ink", y=true, role="truth", id="truth", name="the attack left", label="" if said == true else f"it is {true:g}%",
+        mark("rule", "ink", y=true, role="truth", id="truth", name="the attack left", label="" if said == true else f"{where} {true:g}%",
              hover=[("the standard network of CIFAR-10", exact(true, "%"))]),
     ]  # fmt: skip
 
