@@ -70,8 +70,8 @@ def add(parser: Parser) -> None:
         "--for",
         dest="model",
         metavar="TARGET",
-        help="spend a minute on the operators of one model (NAME, PATH.py:NAME or hf:CONFIG), on which its predictions with"
-        " `--on this` then rest",
+        help="spend a minute on the operators of one model (NAME, PATH.py:NAME or hf:CONFIG); then its predictions with"
+        " `--on this` rest on them",
     )
     parser.add_argument(
         "--export",
