@@ -43,11 +43,13 @@ def first_screen(figures: ClassFigures, names: bool = False) -> str:
 
 
 def _alive(figures: ClassFigures) -> str:
+    from ironlaw.kit.prose import NARROW, UNIT  # only the page needs them
+
     lines = []
     for belief in lecture.alive(figures)[:MOST]:
         held = belief.chose - belief.given_up
         words = counterexamples()[belief.name].text if belief.name in counterexamples() else ""
-        say = f'<span class="say">{text(words)}</span>' if words else ""
+        say = f'<span class="say">{text(UNIT.sub(NARROW, words))}</span>' if words else ""
         share = f"{percent(held / belief.met)} hold it ({of(held, belief.met)})."
         lines.append(f"<li><strong>“{text(belief.says)}”</strong> {share} {say}</li>")
     return f'<ul class="alive">{"".join(lines)}</ul>' if lines else paragraph("None so far.", "il-quiet")
