@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from ironlaw.engine.cluster.stacks import MODES, Overlap, Pace, Stack
+from ironlaw.engine.cluster.working_memory import Working
 from ironlaw.errors import BadRegistry, unknown
 from ironlaw.registry.loader import figure, folder, normal, read, require, require_texts, slugs
 
@@ -38,17 +39,18 @@ def _stack(slug: str) -> Stack:
     file = f"{slug}.toml"
     data = read(folder("stack") / file)
     require_texts(file, data, ("name", "version"))
-    require(file, data, (*NEEDED, "step", "zero", "recompute"))
+    require(file, data, (*NEEDED, "step", "zero", "recompute", "logit"))
     step = figure(f"{file} [step]", data["step"], "s")
     given = {key: _number(file, data, key) for key in (*NEEDED, *USUAL) if key in data}
     v = USUAL | given
     paces = tuple(Pace(v["work"], v["eight"], v["scores"], v[f"traffic_{mode}"]) for mode in ("eager", "compiled"))
     rest = [f"{key}: {data[key]['source']}, {data[key]['date']}" for key in ("step", *given)]
+    working = Working(float(data["logit"]), bool(data.get("whole_gradients", False)))
     return Stack(
         slug, f"{data['name']} {data['version']}", (paces[0], paces[1]), float(step.value),
         Overlap(v["tensor"], v["context"], v["expert"], v["pipeline"], v["beside"]), v["asynchronous"], int(data.get("pad", 1)),
         bool(data.get("dropout", False)), v["spread"], str(data.get("mode", MODES[-1])), tuple(data["zero"]), tuple(data["recompute"]),
-        tuple(data.get("parallel", ())), bool(data.get("hsdp", False)), tuple(rest),
+        tuple(data.get("parallel", ())), bool(data.get("hsdp", False)), working, tuple(rest),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ironlaw.engine.cluster.footprint import layer_activations, memory, updated_parameters
+from ironlaw.engine.cluster.footprint import layer_activations, memory, stage_parameters, updated_parameters
 from ironlaw.engine.cluster.layouts import Layout, check, layouts
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.overlaps import exposed, left
@@ -12,10 +12,12 @@ from ironlaw.engine.cluster.shapes import Shape, token_flops
 from ironlaw.engine.cluster.stacks import SEEN, Overlap, Pace, Stack
 from ironlaw.engine.cluster.steps import Compute, step_time
 from ironlaw.engine.cluster.volumes import calls
+from ironlaw.engine.cluster.working_memory import Working, again, gathered
 from ironlaw.errors import BadValue, UnknownName
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.machines import hardware
+from ironlaw.registry.stacks import stack
 from ironlaw.systems.training import shards
 from ironlaw.systems.training.narrow_shards import narrowed
 from ironlaw.systems.training.power_limits import FALL, LASTING, held_back
@@ -136,6 +138,27 @@ def test_dropout_is_left_out() -> None:
 def test_power_under_what_a_chip_is_rated_for() -> None:
     assert held_back(hardware("h100_sxm_500w")) == pytest.approx((700 / 500) ** FALL)
     assert held_back(hardware("h100_sxm")) == 1.0 and held_back(hardware("b200")) == LASTING["4NP"]
+
+
+def test_what_comes_and_goes_by_hand() -> None:
+    """Rows of a logit, the rest of a layer that runs again, two gathered layers and a gradient of one."""
+    full = Layout(data=4, zero=3, recompute="full")
+    layer, embedding = SMALL.layer_parameters, SMALL.vocab * SMALL.hidden
+    assert 2 * layer > embedding and gathered(SMALL, full) == 2 * 2 * layer + 4 * layer
+    assert again(SMALL, full, 64) == layer_activations(SMALL, Layout(), 64) - 2.0 * 64 * 64 and again(SMALL, Layout(), 64) == 0.0
+    assert Working(10.0).bytes(SMALL, Layout(micro=2), 64) == 6.0 * 2 * 64 * 1000
+    assert gathered(SMALL, Layout(data=4, zero=2)) == 0.0 == Working(10.0).bytes(SMALL, Layout(pipeline=2, data=2, zero=2), 64)
+    late = Working(10.0, whole_gradients=True).bytes(SMALL, Layout(pipeline=2, data=2, zero=2), 64)
+    assert late == 4.0 * stage_parameters(SMALL, Layout(pipeline=2), 0) / 2
+
+
+def test_torchtitans_peaks() -> None:
+    """Tables 1 and 3 of its benchmark: 77.0 and 62.0 GiB, compiled, on 8 and 128 devices; docs/cluster.md has those further off."""
+    shape, working = decoder("llama3_8b"), stack("torchtitan").working
+    for devices, gib in ((8, 77.0), (128, 62.0)):
+        layout = Layout(data=devices, micro=2, zero=3, recompute="ops")
+        peak = memory(shape, layout, 8192, 1).total + working.bytes(shape, layout, 8192)
+        assert peak / 2**30 == pytest.approx(gib, rel=0.04)
 
 
 def test_what_is_left_free_adds_up() -> None:

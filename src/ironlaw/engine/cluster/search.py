@@ -12,6 +12,7 @@ from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.cluster.stacks import SEEN, Overlap
 from ironlaw.engine.cluster.steps import Compute, Speed, StepTime, speed, step_time
 from ironlaw.engine.cluster.volumes import traffic
+from ironlaw.engine.cluster.working_memory import Working
 from ironlaw.errors import BadValue
 from ironlaw.units import show
 
@@ -28,6 +29,7 @@ class Job:
     peak: float
     overlap: bool = True
     seen: Overlap = SEEN
+    working: Working | None = None  # what comes and goes in a step takes room, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,16 @@ def judge(job: Job, layout: Layout, compute: Predictor) -> Candidate:
     count = micro_batches(layout, job.batch)
     time = step_time(job.shape, layout, job.box, job.batch, job.seq, compute(layout), job.overlap, job.seen)
     sent = traffic(job.shape, layout, job.seq, count, job.box.devices)
-    held = memory(job.shape, layout, job.seq, count)
+    held = held_bytes(job, layout)
     return Candidate(layout, time, held, speed(job.shape, layout, job.batch, job.seq, time.total, job.peak), count, sent)
+
+
+def held_bytes(job: Job, layout: Layout) -> Parts:
+    """The fullest device, at the peak of a step where the job says what that adds."""
+    kept = memory(job.shape, layout, job.seq, micro_batches(layout, job.batch))
+    if job.working is None:
+        return kept
+    return replace(kept, activations=kept.activations + job.working.bytes(job.shape, layout, job.seq))
 
 
 def rank(job: Job, devices: int, compute: Predictor, **choices: tuple[object, ...]) -> list[Candidate]:
@@ -57,7 +67,7 @@ def rank(job: Job, devices: int, compute: Predictor, **choices: tuple[object, ..
     candidates = list(layouts(job.shape, devices, job.batch, job.seq, job.box.devices, **choices))
     if not candidates:
         raise BadValue(_indivisible(job, devices), "devices")
-    fitting = [one for one in candidates if memory(job.shape, one, job.seq, micro_batches(one, job.batch)).total <= job.capacity]
+    fitting = [one for one in candidates if held_bytes(job, one).total <= job.capacity]
     if not fitting:
         raise BadValue(_too_large(job, devices, candidates), "devices")
     held = set(fitting)  # ZeRO-2 sends more than ZeRO-1 and saves nothing that is needed where that fits
@@ -77,7 +87,7 @@ def _round(devices: int) -> int:
 
 
 def _too_large(job: Job, devices: int, candidates: Iterable[Layout]) -> str:
-    least = min((memory(job.shape, one, job.seq, micro_batches(one, job.batch)).total, str(one)) for one in candidates)
+    least = min((held_bytes(job, one).total, str(one)) for one in candidates)
     return (
         f"no layout of {devices:,} devices holds {job.shape.name}: the smallest, {least[1]}, needs {show(float(least[0]), 'B')} a device,"
         f" which has {show(job.capacity, 'B')}; give more devices, shorter sequences, or a box whose devices hold more"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.engine.cluster.working_memory import Working
 from ironlaw.errors import unknown
 
 MODES = ("eager", "compiled")
@@ -39,6 +40,7 @@ class Overlap:
     beside: float = 0.0
 
 
+KEPT = Working()  # nothing beside what `footprint` counts but gathers and layers that run again
 SEEN = Overlap()  # nothing is hidden but what `overlaps` hides
 
 
@@ -61,6 +63,7 @@ class Stack:
     recomputes: tuple[str, ...] = ("none", "selective", "full")
     parallel: tuple[str, ...] = ("tensor", "pipeline", "context", "expert")  # beside data parallelism
     hsdp: bool = False
+    working: Working = KEPT
     sources: tuple[str, ...] = ()
 
     def trains(self, shape: Shape, tensor: int = 1) -> Shape:

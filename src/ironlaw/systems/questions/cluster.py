@@ -153,7 +153,7 @@ class Cluster(Question):
             )
         return Job(
             shape, at, self.batch_tokens // seq, seq, self.memory * float(self.chip.usable), float(self.chip.peak(self.dtype)),
-            seen=self.way.stack.hides(self.async_tp),
+            seen=self.way.stack.hides(self.async_tp), working=self.way.stack.working,
         )  # fmt: skip
 
     @cached_property

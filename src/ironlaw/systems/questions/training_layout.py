@@ -77,7 +77,9 @@ class TrainingLayout(Question):
         if shape.positions and self.seq > shape.positions:
             raise BadValue(f"{shape.name} takes at most {shape.positions:,} tokens; give a seq no longer than that", "seq")
         capacity, peak = self.memory * float(self.chip.usable), float(self.chip.peak(self.dtype))
-        return Job(shape, box(self.box), self.batch, self.seq, capacity, peak, seen=self.way.stack.hides(self.async_tp))
+        own = self.way.stack
+        seen = own.hides(self.async_tp)
+        return Job(shape, box(self.box), self.batch, self.seq, capacity, peak, seen=seen, working=own.working)
 
     @cached_property
     def candidate(self) -> Candidate:

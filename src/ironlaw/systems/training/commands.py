@@ -32,12 +32,13 @@ def torchtitan(shape: Shape, layout: Layout, batch: int, seq: int, way: Way) -> 
     at, replicas = "--parallelism.", layout.data
     local = batch // replicas if layout.pipeline > 1 else layout.micro
     pieces = layout.pipeline * layout.virtual
+    beside = f"{at}enable_async_tensor_parallel" if way.asynchronous and layout.tensor > 1 else ""
     return (
         "-m torchtitan.train --job.config_file CONFIG.toml", f"--training.seq_len {seq}", f"--training.local_batch_size {local}",
         f"--training.global_batch_size {batch}", f"{at}data_parallel_replicate_degree {layout.replicate}",
         f"{at}data_parallel_shard_degree {replicas // layout.replicate}",
         f"{at}fsdp_reshard_after_forward {'always' if layout.zero == 3 else 'never'}",
-        _counted(f"{at}tensor_parallel_degree", layout.tensor), f"{at}enable_async_tensor_parallel" if way.asynchronous else "",
+        _counted(f"{at}tensor_parallel_degree", layout.tensor), beside,
         _counted(f"{at}context_parallel_degree", layout.context), _counted(f"{at}expert_parallel_degree", layout.expert),
         _counted(f"{at}pipeline_parallel_degree", layout.pipeline),
         f"{at}pipeline_parallel_schedule {'Interleaved1F1B' if layout.virtual > 1 else '1F1B'}"
