@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ironlaw.engine.arrays import interpolate
 from ironlaw.engine.serving.storms import Storm
 from ironlaw.units import significant
 from ironlaw.widget.motion import Counter, Level, Motion, Place, Thing, Token, Words
@@ -45,7 +46,7 @@ def retry_loop(points: Sequence[Point], storm: Storm, id: str = "loop") -> Motio
         else f"After the spike, {_percent(last)} of capacity is answered in time again"
     )
     return Motion(
-        id, title, end, LOW + 24, tuple(_things(found, window, each, end)), tuple(_events(found, storm, end)),
+        id, title, end, LOW + 24, tuple(_things(found, window, each, end)), tuple(_events(found, storm, window, end)),
         f"{title}.", film=False, begins=min(end, over + 5), seconds=16.0,
         stills=(storm.begins / 2, storm.begins + storm.lasts / 2, min(end, over + 5), end - 2 * window),
         note=f"a dot is {significant(each * storm.capacity, 2)} requests of one replica",
@@ -78,7 +79,7 @@ def _things(found: Sequence[tuple[float, float, float, float, float]], window: f
         for at in _moments([(flow[0] - window / 2, flow[k]) for flow in found], window, each):
             yield Token(_path(corners, at, window, end), colour, shape, 4)
     for k, label, colour in ((1, "new", "compute"), (2, "retries", "overhead"), (3, "in time", "good"), (4, "for nobody", "fail")):
-        yield Counter(label, tuple((max(0.0, flow[0] - window / 2), 100 * flow[k]) for flow in found), "%", colour=colour)
+        yield Counter(label, tuple((t, 100 * share) for t, share in _course(found, k, window)), "%", colour=colour)
 
 
 def _level(found: Sequence[tuple[float, float, float, float, float]], k: int, end: float) -> tuple[tuple[float, float], ...]:
@@ -102,10 +103,18 @@ def _path(corners: Sequence[tuple[float, float]], at: float, window: float, end:
     return tuple((min(begin + i * step, end), x, y) for i, (x, y) in enumerate(corners))
 
 
-def _events(found: Sequence[tuple[float, float, float, float, float]], storm: Storm, end: float) -> list[tuple[float, str]]:
+def _course(found: Sequence[tuple[float, float, float, float, float]], k: int, window: float) -> list[tuple[float, float]]:
+    """A share over time: what the counters show, and what the events tell of a moment."""
+    return [(max(0.0, flow[0] - window / 2), flow[k]) for flow in found]
+
+
+def _events(found: Sequence[tuple[float, float, float, float, float]], storm: Storm, window: float, end: float) -> list[tuple[float, str]]:
+    courses = [zip(*_course(found, k, window), strict=True) for k in (1, 2, 3)]
+    curves = [(tuple(times), tuple(shares)) for times, shares in courses]
+
     def at(t: float) -> str:
-        flow = min(found, key=lambda flow: abs(flow[0] - t))
-        return f"New {_percent(flow[1])}, retries {_percent(flow[2])} of capacity; answered in time {_percent(flow[3])}."
+        new, again, good = (_percent(float(interpolate(t, *curve))) for curve in curves)
+        return f"New requests take {new} of capacity and retries {again}, and {good} goes into answers in time."
 
     over = storm.begins + storm.lasts
     told = [

@@ -166,8 +166,9 @@ function toolsOfPlayer(run, parts, act) {
   ];
 }
 
-// Whether the event of this very moment says it all.
+// Whether the event of this very moment says it all, and whether a sentence has a counter's figure already.
 const isTold = (motion, t) => Math.abs(eventAt(motion, t)[0] - t) < 1e-6 * motion.end;
+const saysFigure = (said, figure) => [" ", ",", ".", ";"].some((after) => ` ${said} `.includes(` ${figure}${after}`));
 
 function drawStills(root, motion, width, id) {
   const columns = width > ONE_COLUMN ? 2 : 1;
@@ -175,6 +176,6 @@ function drawStills(root, motion, width, id) {
   root.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
   root.replaceChildren();
   patch(root, motion.stills.map((t, i) => h("div", { key: i, class: "il-still" }, h("p", {}, h("strong", {}, timeText(t, motion)), ` ${eventAt(motion, t)[1]}`,
-    (isTold(motion, t) ? [] : (motion.counters ?? []).filter((counter) => counter[5] === null)).map((counter, k) => h("span", { key: k, class: "il-quiet" }, ` · ${counterText(counter, t)}`))),
+    (isTold(motion, t) ? [] : (motion.counters ?? []).filter((counter) => counter[5] === null && !saysFigure(eventAt(motion, t)[1], counterText(["", ...counter.slice(1)], t)))).map((counter, k) => h("span", { key: k, class: "il-quiet" }, ` · ${counterText(counter, t)}`))),
     h("div", { html: "", after: (node) => stageScene(node, motion, wide, `${id}-${i}`, eventAt(motion, t)[1])(t) }))));
 }

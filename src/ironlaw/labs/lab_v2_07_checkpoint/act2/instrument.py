@@ -64,7 +64,7 @@ def cards(plan: Plan) -> list[dict[str, Any]]:
         kit.card("Goodput", 100 * plan.goodput, "%", tone="good" if good else "bad"),
         kit.card("At the best intervals", 100 * plan.at_best.goodput, "%"),
         kit.card("Between failures", plan.between, "s"),
-        kit.card("Time of a far save", plan.drain, "s", note="until it is stored"),
+        kit.card("A far save stops the job", plan.levels[1].save, "s", note=f"writing it takes {show(plan.drain, 's')}"),
         kit.card("In a host's memory", plan.held, "B", tone="" if room else "bad", note=f"copies, of {show(plan.memory, 'B')} free"),
     ]
 
