@@ -70,6 +70,9 @@ TWINS = {
         "my.py:model", input="8x3x224x224", recipe="autocast", on="t4"
     ),
     "cluster llama3_70b --devices 1024 --box dgx_h100 --batch-tokens 4M": lambda: il.cluster("llama3_70b", 1024, "dgx_h100", "4M"),
+    "cluster llama3_8b --devices 64 --box dgx_h100 --batch-tokens 1M --stack torchtitan --dtype fp8": lambda: il.cluster(
+        "llama3_8b", 64, "dgx_h100", "1M", dtype="fp8", stack="torchtitan"
+    ),
     "cluster gpt3_175b --devices 1024 --box dgx_a100 --batch-tokens 3M --top 3": lambda: il.cluster(
         "gpt3_175b", devices=1024, box="dgx_a100", batch_tokens="3M", top=3
     ),

@@ -10,7 +10,7 @@ from ironlaw.engine.cluster.failures import optimum
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.stacks import stack
-from ironlaw.systems.questions.cluster import read_tokens
+from ironlaw.systems.questions.training_readers import read_tokens
 
 
 def answer(capsys, *arguments: str) -> dict:

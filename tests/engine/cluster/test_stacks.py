@@ -69,6 +69,10 @@ def test_shards_that_are_copied() -> None:
     assert made[2].size == made[0].size / 8 and str(copied).endswith("ZeRO-3 in 8")
     with pytest.raises(BadValue, match="do not divide by 3"):
         check(SMALL, replace(copied, replicate=3), 16, 64)
+    mixed = replace(SMALL, experts=8, top_k=2)
+    check(mixed, replace(copied, expert=8), 16, 64)
+    with pytest.raises(BadValue, match="4 replicas do not divide by 8"):
+        check(mixed, replace(copied, replicate=4, expert=8), 16, 64)
 
 
 def test_what_is_hidden_comes_back_in_part() -> None:

@@ -96,8 +96,8 @@ def check(shape: Shape, layout: Layout, batch: int, seq: int) -> None:
         ("columns of the feed-forward", shape.ffn, layout.tensor, "tensor"),
         ("tokens of a sequence", seq, layout.context * (2 if layout.context > 1 else 1), "context"),
         ("experts", max(1, shape.experts), layout.expert, "expert"),
-        ("replicas", layout.replicas, layout.expert, "expert"),
         ("replicas", layout.replicas, layout.replicate, "replicated"),
+        ("replicas", layout.sharing, layout.expert, "expert"),
     ):
         if count % by:
             raise BadValue(f"{shape.name}: {count:,} {what} do not divide by {by}; {name} parallelism has to divide them", name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,15 +16,15 @@ from ironlaw.engine.cluster.stacks import MODES
 from ironlaw.engine.cluster.volumes import calls
 from ironlaw.engine.costs import ENERGY, Offer
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.errors import BadValue, IronlawError, unknown
+from ironlaw.errors import BadValue, IronlawError
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.prices import Price
 from ironlaw.registry.runs import unit_between_failures
-from ironlaw.registry.stacks import stack
 from ironlaw.systems.fields import among, custom, figure, share, switch, whole
 from ironlaw.systems.question import Question, Table
+from ironlaw.systems.questions.training_readers import KEYS, read_layout, read_stack, read_tokens
 from ironlaw.systems.registry_names import known_prices, read_format, read_prices
 from ironlaw.systems.training.commands import command
 from ironlaw.systems.training.reserves import FILLED, reserves
@@ -36,49 +35,11 @@ from ironlaw.units import show
 if TYPE_CHECKING:
     from ironlaw.outputs.training_output import ClusterJson, ClusterLayout, TrafficRow
 
-PREFIXES = {"": 1, "k": 2**10, "M": 2**20, "G": 2**30}  # 16 M tokens per step are 2²⁴, as publications count them
-KEYS = {
-    "tp": "tensor", "pp": "pipeline", "cp": "context", "ep": "expert", "v": "virtual", "micro": "micro", "zero": "zero",
-    "recompute": "recompute", "hsdp": "replicate",
-}  # fmt: skip
 USUAL_SEQ = 8192
 STORAGE = 2e12 / 16384  # bytes/s per device that Llama 3's file system sustained (arXiv:2407.21783, section 3.3.1)
 DAY = 86400.0
 LEAST = 1e-9  # tokens per second under which nothing is learned
 RESTART = 300.0  # seconds to notice, replace and start again: a premise
-
-
-def read_tokens(value: Any) -> int:
-    """`4M` -> 4 · 2²⁰."""
-    match = re.fullmatch(r"\s*([\d_,]+)\s*([kMG]?)\s*", str(value))
-    count = int(re.sub("[_,]", "", match[1])) * PREFIXES[match[2]] if match and match[1].strip("_,") else 0
-    if not 0 < count <= 2**40:
-        raise BadValue(f"{value!r} is not a number of tokens; write one such as 4M (4 · 2²⁰) or 4194304")
-    return count
-
-
-def read_stack(name: str) -> str:
-    return stack(name).slug
-
-
-def read_layout(given: str | Mapping[str, Any]) -> dict[str, Any]:
-    """`tp=8,pp=4`, or a mapping -> fields of a layout."""
-    if isinstance(given, Mapping):
-        short = {field: key for key, field in KEYS.items()}
-        given = ",".join(f"{short.get(key, key)}={value}" for key, value in given.items())
-    found: dict[str, Any] = {}
-    for entry in filter(None, (part.strip() for part in given.split(","))):
-        key, _, value = entry.partition("=")
-        if key not in KEYS:
-            raise unknown("part of a layout", key, KEYS)
-        if key != "recompute" and not value.isdigit():
-            raise BadValue(f"{entry!r} has no whole number; write it as {key}=8")
-        if KEYS[key] in found:
-            raise BadValue(f"{key} appears twice; give it once")
-        found[KEYS[key]] = value if key == "recompute" else int(value)
-    if not found:
-        raise BadValue("the layout is empty; write one such as tp=8,pp=4, or leave `layout` out to try all")
-    return found
 
 
 @dataclass(frozen=True, repr=False)
