@@ -187,8 +187,6 @@ def test_the_largest_rate_of_a_fleet(sh):
     assert "Largest rate: " in sh.out(*BASE, "--fleet", "2")
     code, out, _ = sh("capacity", "llama3_70b", "--on", "a10", "--fleet", "2", "--requests", "50")
     assert code == 1 and "a10" in out
-    code, out, _ = sh("capacity", "llama3_8b", "--on", "h200", "--rate", "20000", "--fleet", "1", "--requests", "50")
-    assert code == 1 and "less than 5% of the rate you gave" in " ".join(out.split())  # it can be cut: that is not what is wrong
 
 
 def needed(**given):
