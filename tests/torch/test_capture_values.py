@@ -55,9 +55,9 @@ def loops(x: Any) -> Any:
     ("call", "expected"),
     [
         (nan_check, ["compare", "amax", "copy", "scale"]),
-        (picks, ["compare", "gather", "scale"]),
+        (picks, ["compare", "fill", "sum", "copy", "cumsum", "gather", "gather", "scale"]),  # waits for the count, finds the places
         (to_numpy, ["copy", "add"]),
-        (chooses, ["sum", "compare", "exp"]),  # they sum to 24
+        (chooses, ["sum", "compare", "fill", "exp"]),  # they sum to 24; the host waits to know
         (loops, [*["abs", "amax", "compare", "copy", "scale"] * 4, "abs", "amax", "compare", "copy"]),  # 9, 4.5, 2.25, 1.125, 0.5625
         (lambda x: x * x.max().item(), ["amax", "copy", "scale"]),
         (lambda x: x * x[0].tolist()[0], ["copy", "scale"]),

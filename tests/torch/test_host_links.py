@@ -90,6 +90,10 @@ def test_the_verdict_names_the_line():
         (lambda x: (torch.cuda.synchronize(), x * 2)[1], [("", True)]),
         (lambda x: x.to(WEIGHT.device) * 2, []),
         (lambda x: x.to(torch.float32) * 2, []),
+        (lambda x: x[x > 0], [("pageable", True)]),
+        (lambda x: x.index_put((x > 0,), torch.ones(32)), [("pageable", True)]),
+        (lambda x: x.index_put((x > 0,), torch.tensor(1.0)), []),
+        (lambda x: x.masked_fill(x > 0, 1.0), []),
     ],
 )  # fmt: skip
 def test_what_is_a_copy_and_what_waits(call: Any, seen: list[tuple[str, bool]]):

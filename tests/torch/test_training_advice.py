@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 import ironlaw as il  # noqa: E402
 from ironlaw.backends.optimiser_rewrites import fused, in_lists  # noqa: E402
+from ironlaw.calibration import stored_curves  # noqa: E402
 from ironlaw.engine.advice.chunked_loss import in_parts  # noqa: E402
 from ironlaw.engine.advice.training_advice import ORDER, spares  # noqa: E402
 from ironlaw.engine.device.work import UNCOMPILED  # noqa: E402
@@ -294,3 +297,24 @@ def test_what_fits_no_single_device_is_shared_out():
     assert not found.prediction.fits and several.devices == 2 and several.gain.interval[0] <= several.gain.ratio <= 2
     needs = float(several.remark.split(" GB on each device")[0])
     assert needs == pytest.approx((half + gathered) / 1e9, rel=0.03)  # and a little for inputs and libraries
+
+
+def timed_on_the_h200() -> tuple[Any, list[dict[str, Any]]]:
+    content = json.loads((Path(__file__).parents[2] / "benchmarks" / "step_costs.json").read_text())
+    return stored_curves.host(content["host"]), [row for row in content["rows"] if row["what"] == "checkpoint"]
+
+
+@pytest.mark.parametrize(("form", "how"), [("none", None), ("not_reentrant", False), ("reentrant", True)])
+def test_checkpoints_keep_the_host_as_busy_as_was_measured(form: str, how: bool | None) -> None:
+    """24 blocks of tiny operators, forward and backward, that an H200 waits for."""
+    host, rows = timed_on_the_h200()
+    for row in (one for one in rows if one["form"] == form):
+        blocks = [nn.Sequential(*(nn.Tanh() for _ in range(row["ops"]))) for _ in range(row["blocks"])]
+
+        def through(x: Any, blocks: Any = tuple(blocks)) -> None:
+            for block in blocks:
+                x = block(x) if how is None else checkpoint(block, x, use_reentrant=how)
+            x.sum().backward()
+
+        seconds = il.predict(il.capture(through, (torch.empty(32, 32, requires_grad=True),)), H200, il.Plan(host=host)).seconds
+        assert seconds == pytest.approx(row["wall_s"], rel=0.3), (form, row["ops"])

@@ -118,6 +118,7 @@ def graph_of(
     settings |= recorder.lifetimes.settings(recorder.ops) | origins.settings(recorder.ops, recorder.ways, recorder.phases.seen)
     if trains:
         settings |= {"backwards": tuple(recorder.backwards), "checkpoints": recorder.checkpoints, "blocks": recorder.blocks}
+        settings |= {"again": dict(recorder.again), "hooked": recorder.hooked} if recorder.again else {}
     if recorder.frozen:
         settings["frozen"] = tuple(recorder.frozen)
     if recorder.notes:

@@ -67,6 +67,7 @@ def counted(recorder: Any) -> Iterator[None]:
 
     def generator(*args: Any, **kwargs: Any) -> Any:
         recorder.checkpoints += 1
+        recorder.hooked = True
         return again(*args, **kwargs)
 
     class Counted:

@@ -70,7 +70,23 @@ class FakeResultCache:
             bare = torch.empty_strided(result.shape, result.stride, dtype=result.dtype, device="meta")
             if result.view_of >= 0:
                 bare.set_(tensors_in[result.view_of].untyped_storage(), result.offset, result.shape, result.stride)
-            fake = Tensor._make_subclass(FakeTensor, bare, False, dispatch_device=True, device_for_backend_keys=CPU)  # type: ignore
+            return self.of(bare)
+
+    def like(self, tensor: Tensor) -> FakeTensor:
+        """A tensor of the same form, with memory of its own."""
+        with no_dispatch():
+            return self.of(torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta"))
+
+    def holding(self, number: Tensor) -> FakeTensor:
+        """One whose value PyTorch knows, until something is written to it."""
+        fake = self.like(number)
+        fake.constant = number
+        self.mode.fake_tensor_converter.add_constant_storage_mapping(fake)
+        return fake
+
+    def of(self, bare: Tensor) -> FakeTensor:
+        """Around a tensor on the meta device."""
+        fake = Tensor._make_subclass(FakeTensor, bare, False, dispatch_device=True, device_for_backend_keys=CPU)  # type: ignore
         torch._C._set_throw_on_mutable_data_ptr(fake)  # type: ignore[attr-defined]  # as FakeTensor's constructor does, which is slow
         vars(fake).update(self.attributes)
         return fake

@@ -33,7 +33,7 @@ class Fakes:
         self.mode = recorder.mode
         self.recorder = recorder
         recorder.fake = self.fake
-        recorder.results = FakeResultCache(self.mode)
+        self.results = recorder.results = FakeResultCache(self.mode)
         self.fakes: dict[int, Any] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}  # of each input, as it was given
 
@@ -47,10 +47,10 @@ class Fakes:
             self.recorder.known(tensor, name, role)
             self.fakes[id(tensor)] = tensor
             return tensor
-        with self.mode:
-            twin: Any = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
+        twin: Any = self.results.like(tensor)
         if isinstance(tensor, torch.nn.Parameter):
-            twin = torch.nn.Parameter(twin, tensor.requires_grad)
+            twin._is_param = True  # as Parameter's constructor marks what is of another class, after a detach that is slow
+            twin.requires_grad_(tensor.requires_grad)
             if role == "weight" and name and not tensor.requires_grad:
                 self.recorder.frozen.append(name)
         self.recorder.known(twin, name, role)

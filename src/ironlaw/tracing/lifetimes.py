@@ -27,7 +27,7 @@ class Lifetimes:
         self.roots: dict[int, str] = {}  # storage -> the first of its tensors that an op wrote
         self.within: dict[str, str] = {}  # tensor -> the first one in its storage
         self.parts: dict[str, float] = {}  # first tensor -> how many times as large its storage is
-        self.live: dict[int, None] = {}  # storages that ops made, those touched last at the end
+        self.live: dict[int, int] = {}  # storages that ops made and what asks whether each is gone, those touched last at the end
         self.last: dict[str, int] = {}  # first tensor of a storage -> the last op before it was freed
         self.sizes: dict[str, int] = {}  # first tensor of a storage that a call made beside its first result -> bytes
 
@@ -45,7 +45,7 @@ class Lifetimes:
         if root != name:
             self.within[name] = root
             return
-        self.live[place] = None
+        self.live[place] = self.refs[place].cdata
         own, whole = tensor.numel() * tensor.element_size(), int(tensor.untyped_storage().nbytes())
         if ":" in name:
             self.sizes[name] = whole
@@ -54,13 +54,13 @@ class Lifetimes:
 
     def touched(self, place: int) -> None:
         if place in self.live:
-            del self.live[place]
-            self.live[place] = None
+            self.live[place] = self.live.pop(place)
 
     def freed(self, ops: int) -> None:
         """Look which storages are gone, after so many ops."""
-        asked = self.live if ops % ALL == 0 else islice(reversed(self.live), RECENT)
-        for place in [place for place in asked if UntypedStorage._expired(self.refs[place].cdata)]:
+        asked = self.live.items() if ops % ALL == 0 else islice(reversed(self.live.items()), RECENT)
+        gone = UntypedStorage._expired
+        for place in [place for place, weak in asked if gone(weak)]:
             del self.live[place]
             self.last[self.roots[place]] = ops - 1
 

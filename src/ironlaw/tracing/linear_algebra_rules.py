@@ -43,11 +43,14 @@ def on_diagonal(call: Call) -> list[OpDraft]:
 
 @rule("nonzero")
 def nonzero(call: Call) -> list[OpDraft]:
-    """Counted, brought to the host, then written one behind the other."""
-    x, out = call.inputs[0], call.outputs[0]
+    return places(call.inputs[0], call.outputs[0])
+
+
+def places(x: Any, out: Any) -> list[OpDraft]:
+    """Where a mask is true: counted, brought to the host, then written one behind the other."""
     count = type(out)(f"{out.name}:count", (1,), "int64")
     place = type(out)(f"{out.name}:place", x.shape, "int32")
-    mark: dict[str, Any] = {STAND_IN: call.name}
+    mark: dict[str, Any] = {STAND_IN: "nonzero"}
     row = reshaped(x, x.size)
     return [
         OpDraft("sum", [x], [count], {"over": "all"}), OpDraft("copy", [count], [count], mark),

@@ -10,6 +10,7 @@ from typing import Any
 
 from ironlaw.engine.device.work import STAND_IN
 from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar
+from ironlaw.tracing.linear_algebra_rules import places
 from ironlaw.tracing.memory_layout import last_channels
 
 RULES: dict[str, Rule] = {}
@@ -89,11 +90,14 @@ def masked_fill(call: Call) -> OpDraft | list[OpDraft]:
 
 
 @rule("index", "_unsafe_index")
-def index(call: Call) -> OpDraft:
-    """Whole rows by one index along the first axis, or element by element."""
-    indices = call.arguments["indices"]
+def index(call: Call) -> list[OpDraft]:
+    """Whole rows by one index along the first axis, or element by element. A mask becomes indices first."""
+    indices, out = call.arguments["indices"], call.outputs[0]
     rows = sum(i is not None for i in indices) == 1 and indices[0] is not None
-    return OpDraft("gather", call.inputs[:2], call.outputs[:1], {} if rows else {"how": "elements"})
+    masks = [call.tensor(i) for i in indices if i is not None and str(i.dtype) == "torch.bool" and i.numel()]
+    found = [type(out)(f"{out.name}:{mask.name}", (max(1, int(out.shape[0])), len(mask.shape)), "int64") for mask in masks]
+    lookup = OpDraft("gather", call.inputs[:2], [out], {} if rows else {"how": "elements"})
+    return [draft for mask, where in zip(masks, found, strict=True) for draft in places(mask, where)] + [lookup]
 
 
 @rule("gather", "take", "take_along_dim")

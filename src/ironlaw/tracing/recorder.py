@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ironlaw.engine.device import types, work
+from ironlaw.engine.device.host import OP, SEGMENT
 from ironlaw.engine.device.types import Op
 from ironlaw.formats import is_float
 from ironlaw.tracing import graph_breaks, higher_order, value_requests
@@ -24,7 +25,7 @@ from ironlaw.tracing.fake_results import FakeResultCache
 from ironlaw.tracing.libraries import LibraryBehaviour
 from ironlaw.tracing.lifetimes import Lifetimes
 from ironlaw.tracing.memory_layout import strided
-from ironlaw.tracing.origins import FORWARD, Phases
+from ironlaw.tracing.origins import BACKWARD, FORWARD, Phases
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
 from ironlaw.tracing.schemas import Schema, schema, tensors
 from ironlaw.tracing.skipped_microbatches import Skipped
@@ -83,6 +84,8 @@ class Recorder(TorchDispatchMode):
         self.frozen: list[str] = []  # weights that need no gradient
         self.outside = 0  # ops of the forward pass that no module ran
         self.checkpoints = self.blocks = 0  # segments that run again on the way back; blocks of one kind, which could
+        self.again: dict[str, str] = {}  # ops that ran again, and whether each begins a segment (`engine.device.host`)
+        self.hooked = False  # whether each saved tensor passes through hooks, as it does unless checkpoints are reentrant
         self.skipped: Skipped | None = None  # microbatches that are not run again
         self.on_host: dict[int, bool] = {}  # where a tensor lies that code has moved
         self.results: FakeResultCache | None = None
@@ -97,7 +100,7 @@ class Recorder(TorchDispatchMode):
         self.names.update(self.first)
         self.ops, self.calls, self.unknown, self.used = [], [], {}, {}
         self.ways, self.breaks, self.backwards, self.phases.seen = [], [], [], []
-        self.checkpoints, self.outside, self.on_host, self.rehearsing = 0, 0, {}, False
+        self.checkpoints, self.outside, self.on_host, self.again, self.rehearsing = 0, 0, {}, {}, False
         self.lifetimes.begin_again()
         if self.skipped is not None:
             self.skipped.begin_again()
@@ -161,10 +164,13 @@ class Recorder(TorchDispatchMode):
         if any(map(on_meta, tensors_in)):
             args, kwargs = pytree.tree_map(self.adopt, (args, kwargs))
             tensors_in = tensors((args, kwargs))
-        if schema_info.name == "_local_scalar_dense" and getattr(args[0], "constant", None) is None:  # else it lies on the host anyway
-            return value_requests.number(self, func, args[0])
+        if schema_info.name == "_local_scalar_dense":
+            held = getattr(args[0], "constant", None)  # it lies on the host
+            return value_requests.number(self, func, args[0]) if held is None else value_requests.on_host(held)
         if schema_info.name in DYNAMIC and func.namespace == "quantized":
             return dynamic(self, schema_info.name, args)
+        if value_requests.looks_for_places(schema_info.name, args):
+            value_requests.counted(self)
         if schema_info.name.startswith("_foreach_") and schema_info.inplace and all(map(unknown, tensors_in)):
             results: Any = in_place  # an optimiser's lists: PyTorch would ask for the shape of each
         else:
@@ -301,6 +307,8 @@ class Recorder(TorchDispatchMode):
         self.ways.append(self.forward_place()[1] or graph_breaks.way_here(BEGIN))
         self.phases.note()
         self.outside += not self.path and self.phases.seen[-1] == FORWARD
+        if self.checkpoints and self.phases.seen[-1] == BACKWARD and torch.is_grad_enabled():  # what is run again records a graph
+            self.again[label] = OP if self.ops and self.ops[-1].name in self.again else SEGMENT
         if kind == "recurrent":
             self.graph_break(graph_breaks.RECURRENT)
         self.ops.append(work.op(kind, label, tuple(inputs), tuple(outputs), self.memo, **attrs))

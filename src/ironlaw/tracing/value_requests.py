@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
 from torch.utils import _pytree as pytree
+from torch.utils._mode_utils import no_dispatch
 
 from ironlaw.engine.device import types
 from ironlaw.engine.device.host_links import FRESH, KEPT_BY_ALLOCATOR, LINE, LINK, PAGEABLE, PINNED, WAITS
@@ -28,6 +29,7 @@ def _grouped(a: Tensor, b: Tensor, offs: Any = None, bias: Any = None, out_dtype
 
 
 SHAPES = {"aten::_grouped_mm": _grouped}  # results that a fake tensor refuses in formats that a GPU takes
+PUTS = ("index_put", "_index_put_impl")
 MOST_NAMED = 3  # of what was drawn, in one note
 
 
@@ -51,6 +53,12 @@ def number(recorder: Asker, func: Any, tensor: Tensor) -> Any:
     """What `.item()` gives; the host waits for one copy."""
     value = read(recorder, func, tensor, "item")
     with as_plain():
+        return value.item()
+
+
+def on_host(value: Tensor) -> Any:
+    """A number that PyTorch remembers of a fake tensor; an optimiser asks for one for each weight."""
+    with no_dispatch():
         return value.item()
 
 
@@ -79,8 +87,25 @@ def to_host(recorder: Asker, source: types.Tensor, name: str) -> None:
 
 def drained(recorder: Asker, *_: Any) -> None:
     """`torch.cuda.synchronize()`."""
-    name = recorder.unique("synchronize")
-    recorder.write("fill", name, [], [types.Tensor(name, (1,), "fp32")], {WAITS: True, LINE: source_lines.of_now(), UNCOMPILED: EAGER})
+    waited(recorder, "synchronize", {})
+
+
+def waited(recorder: Asker, label: str, attrs: dict[str, Any]) -> None:
+    """The host goes on when the device is through."""
+    name, more = recorder.unique(label), {WAITS: True, LINE: source_lines.of_now(), UNCOMPILED: EAGER}
+    recorder.write("fill", name, [], [types.Tensor(name, (1,), "int64")], attrs | more)
+
+
+def counted(recorder: Asker) -> None:
+    """How many elements of a mask are true, which the host must know to make a result of that size."""
+    waited(recorder, "count", {LINK: PAGEABLE})
+
+
+def looks_for_places(name: str, args: Any) -> bool:
+    """Whether a call that writes by a mask first looks where it is true: unless it writes one number everywhere."""
+    if name not in PUTS or not any(t is not None and t.dtype == torch.bool for t in args[1]):
+        return False
+    return args[2].numel() != 1 or args[3:4] == (True,)
 
 
 def moved(recorder: Asker, tensor: Tensor, where: str, blocking: bool) -> None:
@@ -122,6 +147,7 @@ def measured(recorder: Asker, func: Any, args: Any, kwargs: Any, error: Exceptio
             return SHAPES[func._schema.name](*args, **kwargs)
     if isinstance(error, (DataDependentOutputException, DynamicOutputShapeException)):
         recorder.graph_break(VALUE)
+        counted(recorder)
     answers: dict[int, Answer] = {}
     for tensor in tensors((args, kwargs)):
         answer = recorder.values.of(tensor)

@@ -19,10 +19,14 @@ from ironlaw.backends.signatures import over_groups
 from ironlaw.engine.arrays import Number, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op, Tensor
+from ironlaw.engine.device.work import with_attrs
 
 LONG_AGO = 0.45  # of what a batch norm's gradient reads comes from main memory: chosen so that twenty profiled steps agree, not fitted
 WALKED = 3072  # tokens up to which an embedding's gradient is not sorted (ATen/native/cuda/Embedding.cu)
 INDEX_BYTES = 8.0
+# Of a depthwise convolution on NHWC in four bytes: up to so many taps cuDNN has a kernel for all channels at once. Beyond, it goes group by
+# group, so many times as long as PyTorch's own on NCHW: 3.0 to 4.5 for five shapes (benchmarks/step_costs.json).
+MOST_TAPS, GROUP_BY_GROUP = 25, 3.6
 VECTOR = 8  # channels that fill 16 bytes in two-byte formats
 ADAMW = (2, 3, 2, 4, 2, 2, 2, 4)  # tensors read and written by its eight passes: decay, mean, square, …
 
@@ -32,6 +36,12 @@ def conv_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     NHWC. Those of a depthwise convolution on NCHW are PyTorch's own and convert nothing.
     """
     return (*_convolutions(op, machine), *(reduction_of_bias(op.inputs[0]) if op.attrs.get("bias") else ()))
+
+
+def conv_backward_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """torch.compile lays images out as NHWC, on the way back too; seen for depthwise convolutions."""
+    x, w = op.inputs[1:3]
+    return conv_backward(with_attrs(op, layout="nhwc") if w.shape[1] == 1 and x.shape[1] > 1 else op, machine)
 
 
 def reduction_of_bias(gradient: Tensor) -> Sequence[Kernel]:
@@ -53,6 +63,8 @@ def _convolutions(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return replace(kernel, count=both), replace(kernel, curve="depthwise_wgrad")
     if w.shape[1] == 1 and x.shape[1] > 1:  # the weight's gradient is summed in parts
         kernel = Kernel("depthwise_nhwc_dgrad", data, each, depth=taps)
+        if taps > MOST_TAPS and FORMATS[x.dtype] >= 4.0:
+            return replace(kernel, count=both), Kernel("depthwise_wgrad", GROUP_BY_GROUP * data, GROUP_BY_GROUP * each, depth=taps)
         return replace(kernel, count=both), replace(kernel, curve="depthwise_nhwc_wgrad"), Kernel("tiny", 0.0)
     fmt = "" if op.dtype in ("fp16", "bf16") else f"_{op.dtype}"
     if multiplies_backward(x, w, gradient, op.dtype) and not nhwc:
@@ -185,7 +197,7 @@ EAGER = {
     "batch_norm_train": batch_norm_train, "batch_norm_backward": batch_norm_backward, "max_pool2d_backward": max_pool_backward,
     "embedding_backward": embedding_backward,
 }  # fmt: skip
-COMPILED = {"foreach": foreach}  # an optimiser's lists are not compiled with the model
+COMPILED = {"foreach": foreach, "conv_backward": conv_backward_compiled}  # an optimiser's lists are not compiled with the model
 ROWS = {
     "adamw": adamw_samples,
     "layer_norm_backward": named(norm_backward, {"GammaBeta": "layer_norm_weights", "grad_input": "layer_norm_backward"}),

@@ -250,11 +250,11 @@ def _bits(bits: int) -> list[int]:
 
 
 def _short(bits: int) -> list[int]:
-    out = []
-    while bits:
-        low = bits & -bits
-        out.append(low.bit_length() - 1)
-        bits ^= low
+    text, out = f"{bits:b}"[::-1], []
+    at = text.find("1")
+    while at >= 0:
+        out.append(at)
+        at = text.find("1", at + 1)
     return out
 
 

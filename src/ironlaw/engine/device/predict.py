@@ -16,7 +16,7 @@ from ironlaw.engine.arrays import Number, is_array, maximum, minimum, total
 from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.dispatch import Schedule, simulate
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.host import entered, model_factor
+from ironlaw.engine.device.host import entered, model_factor, run_again
 from ironlaw.engine.device.host_links import LINK, WAITS, link_cost
 from ironlaw.engine.device.machine import NARROW, CostModel, Hardware, Plan
 from ironlaw.engine.device.prediction import OpRow, Prediction, is_sweep
@@ -151,13 +151,15 @@ def _launched(graph: Graph, captured: Graph, hardware: Hardware, plan: Plan, cos
         return costs
     ends = captured.settings.get("backwards") or (len(captured.ops),)
     after = {op.name for op in captured.ops[ends[-1] :]}
-    scaled: dict[tuple[int, float], Cost] = {}
+    scaled: dict[tuple[int, float, float], Cost] = {}
+    default = hardware.launcher(plan).default
     launched = []
     for op, cost in zip(graph.ops, costs, strict=True):
         factor = model_factor(graph.settings, op, plan.lowering, op.name in after)
-        key = id(cost), factor
+        more = run_again(captured.settings, op.name)
+        key = id(cost), factor, more
         if key not in scaled:
-            scaled[key] = replace(cost, launch=factor * cost.launch)
+            scaled[key] = replace(cost, launch=factor * cost.launch + more * default)
         launched.append(scaled[key])
     return launched
 
