@@ -16,10 +16,11 @@ from ironlaw.engine.device.work import op
 from ironlaw.errors import BadValue
 from ironlaw.pictures.moving.launches import HAIR
 from ironlaw.registry.machines import compile_cost, hardware
-from ironlaw.report.analysis import Analysis
+from ironlaw.report.analysis import Analysis, Payback
 from ironlaw.report.kineto import read
 from ironlaw.report.report_page import html, write
 from ironlaw.report.sections import details
+from ironlaw.report.sections.breakeven_section import verdict
 from ironlaw.report.sections.fusion_section import every_layer, shorter
 from ironlaw.report.sections.summary import summary
 from ironlaw.report.sections.trace_section import plain
@@ -216,6 +217,8 @@ def test_never_and_not_known(analysed):
     graph = Graph("one", (op("relu", "relu", [one], [Tensor("y", (1 << 24,), "fp16")]),), "fp16")
     made = tuple(predict(graph, hardware("t4"), Plan(mode)) for mode in ("eager", "compiled"))
     assert "compiling never pays" in Reader(html(Analysis(graph, made))).words["breakeven"]
+    alike = Payback(hardware("t4"), "compiled", 464e-6, 464.1e-6, None, None, None)
+    assert verdict(alike, None).endswith("a call takes 464\u202fµs either way")
     page = Reader(html(analysed(compiled=False)))
     assert "each second of compiling pays for itself after" in page.words["breakeven"]
     assert "The compile time is not known here" in page.words["breakeven"]

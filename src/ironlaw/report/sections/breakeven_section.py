@@ -20,7 +20,8 @@ def verdict(pay: Payback, per_day: float | None) -> str:
     """`compiling pays for itself after about 1,230 calls; at 10,000 calls per day, on day 1`."""
     way = "compiling" if pay.mode == "compiled" else "compiling and replaying as a graph"
     if pay.saved <= 0:
-        return f"{way} never pays: a call takes {format_quantity(pay.compiled, 's')} instead of {format_quantity(pay.eager, 's')} eager"
+        now, then = format_quantity(pay.eager, "s"), format_quantity(pay.compiled, "s")
+        return f"{way} never pays: a call takes {f'{now} either way' if now == then else f'{then} instead of {now} eager'}"
     if pay.calls is None:
         each = counted(float(f"{1 / pay.saved:.3g}"), "call")
         return f"{way} saves {format_quantity(pay.saved, 's')} per call, so each second of compiling pays for itself after {each}"
