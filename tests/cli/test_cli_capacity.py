@@ -187,6 +187,8 @@ def test_the_largest_rate_of_a_fleet(sh):
     assert "Largest rate: " in sh.out(*BASE, "--fleet", "2")
     code, out, _ = sh("capacity", "llama3_70b", "--on", "a10", "--fleet", "2", "--requests", "50")
     assert code == 1 and "a10" in out
+    (far,) = sh.json(*BASE, "--fleet", "1", "--rate", "90000")["choices"]  # a rate that it is far from taking is only where it begins
+    assert far["largest_rate"] == pytest.approx(one["largest_rate"], rel=0.1)
 
 
 def needed(**given):

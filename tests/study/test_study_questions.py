@@ -15,6 +15,8 @@ POINTS = {
     "memory": {"model": "gpt2", "machine": "rtx_4090", "batch": 8, "seq": 256, "recipe": "mixed", "checkpoint": "all"},
     "layout": {"model": "gpt3_175b", "box": "dgx_a100", "devices": 512, "batch": 512, "seq": 2048, "tensor": 8, "pipeline": 8},
     "serving": {"model": "llama3_2_1b", "machine": "h200_sxm", "rate": 5, "requests": 200, "budget": 1024},
+    "capacity": {"model": "llama3_2_1b", "hardware": "h200_sxm", "rate": 5, "requests": 60, "engine": "vllm", "tpot": 0.03, "tp": 1},
+    "cluster": {"model": "llama3_8b", "devices": 8, "box": "dgx_h100", "batch_tokens": "1M", "seq": 8192},
 }  # fmt: skip
 
 
@@ -28,6 +30,7 @@ def test_every_question_answers_its_point(name):
     asked, (row,) = rows(name)
     assert row["error"] is None and not row["failed"]
     assert all(row[one.name] is not None for one in asked.results)
+    assert not {one.name for one in asked.results} & {one.name for one in asked.parameters}
     assert asked.result(asked.by).better and (not asked.needs or isinstance(row[asked.needs], bool))
 
 
@@ -144,3 +147,16 @@ def test_best_first_without_what_does_not_fit():
     best = ranked(asked, found, "seconds")
     assert {row["machine"] for row in best} == {"h200_sxm", "h100_sxm"} and len(found) == 3  # a T4 does not hold it
     assert best[0]["seconds"] < best[1]["seconds"] and ranked(asked, found, "samples_per_s") == best
+
+
+def test_the_commands_own_questions_answer_as_the_commands_do():
+    _, (row,) = rows("capacity")
+    told = il.capacity("llama3_2_1b", on="h200_sxm", rate=5, requests=60, engine="vllm", tpot=0.03, tp=1).choices[0]
+    for name in ("devices", "replicas", "tokens_per_s", "largest_rate", "dollars_per_hour", "command", "basis"):
+        assert row[name] == told[name]
+    assert row["tpot_s"] == told["tpot_s"]["promised"] and row["tensor"] == told["layout"]["tensor"] and row["mean_batch"] == told["batch"]
+    _, (row,) = rows("capacity", tpot=1e-6)
+    assert row["devices"] is None and "per token even for a request that is alone" in row["error"] and not row["failed"]
+    _, (row,) = rows("cluster")
+    best = il.cluster("llama3_8b", devices=8, box="dgx_h100", batch_tokens="1M", seq=8192).best
+    assert all(row[name] == best[name] for name in ("step_s", "mfu", "label", "tensor", "micro", "memory_bytes"))

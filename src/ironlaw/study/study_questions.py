@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ironlaw.errors import unknown
+from ironlaw.study.command_questions import capacity, cluster
 from ironlaw.study.study_question import Question, studied
 from ironlaw.systems.questions.call import Call
 from ironlaw.systems.questions.serving import Serving
@@ -14,6 +15,8 @@ ALL = (
     studied("memory", TrainingMemory, "what a training step holds in memory", "peak_bytes", "fits"),
     studied("layout", TrainingLayout, "how long a training step takes, laid out over many devices", "step_s", "fits"),
     studied("serving", Serving, "what one way of serving a language model delivers under load", "hours_per_million", "kept", version=2),
+    capacity(),
+    cluster(),
 )
 QUESTIONS: dict[str, Question] = {one.name: one for one in ALL}
 

@@ -95,9 +95,8 @@ def _usual(parameter: Mapping[str, Any]) -> str:
 def _values(parameter: Mapping[str, Any]) -> str:
     names = parameter["values"]
     if not names:
-        return {"int64": "whole numbers", "double": f"numbers{', or with ' + parameter['unit'] if parameter['unit'] else ''}"}.get(
-            parameter["type"], "true, false"
-        )
+        numbers = f"numbers{', or with ' + parameter['unit'] if parameter['unit'] else ''}"
+        return {"int64": "whole numbers", "double": numbers, "string": "text"}.get(parameter["type"], "true, false")
     return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 

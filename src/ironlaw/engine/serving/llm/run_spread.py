@@ -22,6 +22,8 @@ _T = TypeVar("_T")
 def mean_between(values: Sequence[float]) -> Between:
     """Between which the mean lies, of values in the order of time."""
     parts = [fmean(part) for part in _cut(values)]
+    if len(parts) < 2:  # one value says nothing of how far others lie
+        return -math.inf, math.inf
     middle, off = fmean(parts), SURE * stdev(parts) / math.sqrt(len(parts))
     return middle - off, middle + off
 

@@ -27,7 +27,7 @@ def headroom(asked: Demand, choice: Choice, begin: float = 1.0, near: float = NE
 
     def holds(factor: float) -> bool:
         """More than the work allows is not simulated."""
-        return factor <= max(limit, 1.0) and not asked.promise.broken(trial(asked, choice, factor))
+        return factor <= (limit if asked.fleet else max(limit, 1.0)) and not asked.promise.broken(trial(asked, choice, factor))
 
     if least and not holds(least):
         return 0.0
@@ -44,7 +44,7 @@ def headroom(asked: Demand, choice: Choice, begin: float = 1.0, near: float = NE
 
 def largest(asked: Demand, choice: Choice) -> float:
     """`headroom`, and as much less as all replicas take where a few that stood for them were lucky."""
-    room = headroom(asked, choice)
+    room = headroom(asked, choice, by_work(asked, choice) / 2 if asked.fleet else 1.0)
     known = 0.0 if asked.fleet else 1.0  # the answer was found with all replicas
     while room > known and choice.answer.replicas > SAMPLE and asked.promise.broken(trial(asked, choice, room, ALL)):
         room = max(room / NEAR, known)

@@ -144,7 +144,7 @@ def _of_fleet(asked: Demand, machine: Hardware, tables: list[Deployment], doing:
     """The layout that a fleet is best cut into: the one that takes the largest rate; or why none takes any."""
     count = asked.fleet or 1
     best: Choice | None = None
-    most = 0.0
+    most, why = 0.0, ""
     slow: list[Slow] = []
     ways = layouts(asked, machine)
     for i, layout in enumerate(ways):
@@ -157,13 +157,14 @@ def _of_fleet(asked: Demand, machine: Hardware, tables: list[Deployment], doing:
         if alone:
             slow.append(alone)
             continue
+        why = why or f"{count} × {machine.slug} take less than a 64th of the rate you gave; give a smaller one, or allow more time"
         for choice in _cuts(asked, rig, count // layout.devices):
             rate = headroom(asked, choice, by_work(asked, choice) / 4, ROUGH, least=most)
             if rate > most:
                 best, most = choice, rate
-    if best is None and not slow:
+    if best is None and not why and not slow:
         return f"{count} × {machine.slug} can't be cut into replicas that hold {asked.decoder.name}; give a larger number"
-    return best or (min(slow).why if slow else f"{count} × {machine.slug} meet the SLO at no rate; {MORE}")
+    return best or why or min(slow).why
 
 
 def _cuts(asked: Demand, rig: Deployment, replicas: int) -> list[Choice]:
