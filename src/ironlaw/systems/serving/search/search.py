@@ -157,7 +157,7 @@ def _of_fleet(asked: Demand, machine: Hardware, tables: list[Deployment], doing:
         if alone:
             slow.append(alone)
             continue
-        why = why or f"{count} × {machine.slug} take less than a 64th of the rate you gave; give a smaller one, or allow more time"
+        why = why or f"{count} × {machine.slug} meet the SLO at no rate that was tried; allow more time"
         for choice in _cuts(asked, rig, count // layout.devices):
             rate = headroom(asked, choice, by_work(asked, choice) / 4, ROUGH, least=most)
             if rate > most:
