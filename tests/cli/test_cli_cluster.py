@@ -76,6 +76,17 @@ def test_intervals_are_the_stacks(capsys) -> None:
         assert stack(name).lacks(layout_of(row)) is None and result["command"].startswith("torchrun --nnodes 8 --nproc_per_node 8 ")
 
 
+def test_where_no_run_was_published_the_range_is_wider(capsys) -> None:
+    given = ("cluster", "llama3_8b", "--devices", "8", "--batch-tokens", "512k", "--layout", "tp=2", "--box")
+    for box, wider in (("dgx_h100", False), ("mi300x_platform", True)):
+        assert main([*given, box, "--json"]) == 0
+        result = json.loads(capsys.readouterr().out)
+        assert result["published_on_machine"] is not wider
+        assert result["published_over_predicted"][1] == pytest.approx(stack("megatron").spread ** (2 if wider else 1))
+    assert main([*given, "mi300x_platform"]) == 0
+    assert "no published run was on this machine" in " ".join(capsys.readouterr().out.split())
+
+
 def test_memory_is_filled_as_far_as_it_says(capsys) -> None:
     given = ("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--batch-tokens", "1M")
     usual, full, half = (answer(capsys, *given, *more) for more in ((), ("--memory", "1"), ("--memory", "50%")))

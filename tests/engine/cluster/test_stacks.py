@@ -100,6 +100,12 @@ def test_work_at_a_pace() -> None:
     assert work.at(Pace(), 10.0) == 9.0
     assert work.at(Pace(work=1.5, eight=2.0, scores=100.0), 10.0) == 1.5 + 4.0 + 3.0 + 4.0
     assert work.at(Pace(scores=1000.0), 10.0) == 9.0
+    assert work.at(Pace(work=2.0, scores=100.0), 0.0) == 10.0 and work.at(Pace(eight=2.0), 10.0) == 11.0
+
+
+def test_a_pace_without_a_limit_on_scores_counts() -> None:
+    slow, usual = (compute(SMALL, Layout(micro=2), 64, "h100_sxm", pace=Pace(work=work)) for work in (2.0, 1.0))
+    assert slow.forward > 1.2 * usual.forward and slow.head > 1.2 * usual.head
 
 
 def test_traffic_goes_with_tokens_and_width() -> None:

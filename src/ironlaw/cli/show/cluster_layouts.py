@@ -93,6 +93,8 @@ def _outlook(result: Mapping[str, Any], best: Mapping[str, Any], notes: bool) ->
     stops, more = result["failures"], result["doubling"]
     low, high = map(significant, result["published_over_predicted"])
     runs = f"four of five published {result['stack']} runs took {low} to {high}× the time predicted for them"
+    if not result["published_on_machine"]:
+        runs = f"no published run was on this machine, so the range, {low} to {high}×, is wider than elsewhere"
     unit = f"{significant(stops['unit_mtbf_s'] / 3600)} h per device"
     state = f"a checkpoint of {show(stops['state_bytes'], 'B')} takes {show(stops['save_s'], 's')}"
     rest = f"writing {share(stops['writing'])}, lost work {share(stops['lost'])}, restarts {share(stops['restart'])}"

@@ -22,6 +22,7 @@ from ironlaw.systems.registry_names import number_format
 from ironlaw.systems.training.reserves import FILLED
 from ironlaw.systems.training.shard_times import BUSY
 from ironlaw.systems.training.stack_steps import Way, able, stack_compute, way_of
+from ironlaw.systems.training.training_runs import spread_on
 
 EXCHANGES = ("tensor", "context", "expert", "pipeline", "data")
 
@@ -93,7 +94,7 @@ class TrainingLayout(Question):
 
     @result("longest step of four runs in five", "s", "low")
     def step_most_s(self) -> float:
-        return self.step_s * self.way.stack.spread
+        return self.step_s * spread_on(self.way.stack, self.chip.slug)
 
     @result("share of the peak that the model's FLOPs reach", "%", "high")
     def mfu(self) -> float:

@@ -35,8 +35,8 @@ class Work:
     rest: float = 0.0
 
     def at(self, pace: Pace, rate: float) -> float:
-        """Seconds at a stack's pace, on a machine whose multiprocessors do `rate` clocks together in a second."""
-        scores = max(self.scores, self.score_flops / (pace.scores * rate)) if pace.scores else self.scores
+        """Seconds at a stack's pace. `rate`: clocks in a second of all multiprocessors together; 0 where they are not NVIDIA's."""
+        scores = max(self.scores, self.score_flops / (pace.scores * rate)) if pace.scores and rate else self.scores
         return pace.work * self.products + pace.eight * self.eight + scores + self.rest
 
 
@@ -51,8 +51,8 @@ def compute(
     parts = _layer(
         shape, layout.tensor, layout.context, layout.expert, layout.micro, layout.sequence_parallel, seq, machine, dtype, rates, products
     )
-    clocks = device.units.get("sms", 0.0) * device.units.get("clock", 0.0) if pace.scores else 0.0
-    ahead, back, scores, head, half = (part.at(pace if clocks else FUSED, clocks) for part in parts)
+    clocks = device.units.get("sms", 0.0) * device.units.get("clock", 0.0)
+    ahead, back, scores, head, half = (part.at(pace, clocks) for part in parts)
     more = pace.traffic * layout.micro * seq / layout.context / layout.tensor * shape.hidden / float(device.bandwidth)
     ahead, back, half = ahead + more / 3.0, back + 2.0 * more / 3.0, half + more / 3.0
     again = {"none": 0.0, "selective": scores, "ops": half, "layers": ahead / 2.0, "full": ahead}[layout.recompute]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.engine.cluster.stacks import Stack
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.publications import published
@@ -36,6 +38,17 @@ class Trained:
     def inside(self) -> bool:
         """Whether the interval holds it."""
         return self.predicted / self.spread <= self.measured <= self.predicted * self.spread
+
+
+@cache
+def machines_seen() -> frozenset[str]:
+    """The machines that the published runs were on."""
+    return frozenset(box(str(row["box"])).device for row in published("training_runs").rows)
+
+
+def spread_on(own: Stack, machine: str) -> float:
+    """The factor of an interval. Where no published run was, errors of the machine's own law come on top: as much again, a premise."""
+    return own.spread if machine in machines_seen() else own.spread**2
 
 
 def rows(sealed: bool) -> list[Mapping[str, Any]]:
