@@ -44,13 +44,16 @@ def _stack(slug: str) -> Stack:
     given = {key: _number(file, data, key) for key in (*NEEDED, *USUAL) if key in data}
     v = USUAL | given
     paces = tuple(Pace(v["work"], v["eight"], v["scores"], v[f"traffic_{mode}"]) for mode in ("eager", "compiled"))
-    rest = [f"{key}: {data[key]['source']}, {data[key]['date']}" for key in ("step", *given)]
+    rests: dict[str, list[str]] = {}
+    for key in ("step", *given):
+        rests.setdefault(f"{data[key]['source']}, {data[key]['date']}", []).append(key)
     working = Working(float(data["logit"]), bool(data.get("whole_gradients", False)))
+    sources = tuple(f"{data['name']} ({', '.join(keys)}): {source}" for source, keys in rests.items())
     return Stack(
         slug, f"{data['name']} {data['version']}", (paces[0], paces[1]), float(step.value),
         Overlap(v["tensor"], v["context"], v["expert"], v["pipeline"], v["beside"]), v["asynchronous"], int(data.get("pad", 1)),
         bool(data.get("dropout", False)), v["spread"], str(data.get("mode", MODES[-1])), tuple(data["zero"]), tuple(data["recompute"]),
-        tuple(data.get("parallel", ())), bool(data.get("hsdp", False)), working, tuple(rest),
+        tuple(data.get("parallel", ())), bool(data.get("hsdp", False)), working, sources,
     )  # fmt: skip
 
 

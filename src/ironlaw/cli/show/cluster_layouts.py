@@ -99,7 +99,7 @@ def _outlook(result: Mapping[str, Any], best: Mapping[str, Any], notes: bool) ->
     state = f"a checkpoint of {show(stops['state_bytes'], 'B')} takes {show(stops['save_s'], 's')}"
     rest = f"writing {share(stops['writing'])}, lost work {share(stops['lost'])}, restarts {share(stops['restart'])}"
     draw.pairs([
-        ("throughput", f"{significant(best['tokens_per_s'])} tokens/s; MFU {share(best['mfu'])}, HFU {share(best['hfu'])}"),
+        ("throughput", _speed(best)),
         ("failures", f"one every {show(stops['mtbf_s'], 's')} ({unit}); {state}"),
         ("save every", show(stops["interval_s"], "s")),
         ("goodput", f"{share(stops['goodput'])}; {rest}"),
@@ -109,7 +109,13 @@ def _outlook(result: Mapping[str, Any], best: Mapping[str, Any], notes: bool) ->
         ("rests on", f"{BASES[result['basis']]}; {runs}"),
     ])  # fmt: skip
     if notes:
-        draw.say(" ".join(filter(None, (sources(result["costs"]), f"Energy: {result['costs']['energy']}."))), draw.DIM)
+        rests = (sources(result["costs"]), f"Energy: {result['costs']['energy']}.", *(f"{source}." for source in result["sources"]))
+        draw.say(" ".join(filter(None, rests)), draw.DIM)
+
+
+def _speed(best: Mapping[str, Any]) -> str:
+    near = f"{share(best['mfu'])} ({_between(best['mfu_range'], share)})"
+    return f"{significant(best['tokens_per_s'])} tokens/s; MFU {near}, HFU {share(best['hfu'])}"
 
 
 def _costs(about: Mapping[str, Any]) -> str:

@@ -50,7 +50,7 @@ class Cluster(Question):
     >>> import ironlaw as il
     >>> c = il.cluster("llama3_70b", devices=1024, box="dgx_h100", batch_tokens="4M", layout="tp=8,pp=4")
     >>> c.best["label"], round(c.best["mfu"], 2)
-    ('TP 8 · PP 4 · DP 32', 0.42)
+    ('TP 8 · PP 4 · DP 32', 0.38)
     """
 
     schema = "ironlaw-cluster/1"
