@@ -154,6 +154,8 @@ def test_no_machine_is_large_enough(sh):
     code, out, _ = sh(*BASE, "--rate", "5", "--memory", "0.001")
     assert code == 1 and "does not fit" in " ".join(out.split())
     code, out, _ = sh("capacity", "llama3_70b", "--on", "rtx_4090", "--rate", "1")
+    assert code == 1 and "take narrower weights or a larger machine; no box with several of these is known" in " ".join(out.split())
+    code, out, _ = sh("capacity", "llama3_70b", "--on", "h200", "--rate", "1", "--tp", "1")
     assert code == 1 and "take more devices, narrower weights, or a larger machine" in " ".join(out.split())
 
 

@@ -93,7 +93,7 @@ BAD = [
     (f"serve groups {ON}", "4 heads can't share 3"),
     (f"serve null {ON}", "intermediate_size is None"),
     (f"serve hf:nowhere {ON}", "there is no"),
-    ("serve llama3_70b --on a10 --rate 1 --tp 8 --weights int4", "registry/box/"),
+    ("serve llama3_70b --on a10 --rate 1 --tp 8 --weights int4", "box/a10_server.toml"),
     ("serve qwen2_0_5b --on h900 --rate 1", "did you mean h200"),
     ("serve qwen2_0_5b --on h200, --rate 1", "empty name"),
     (CLUSTER, "required: --devices, --box"),

@@ -26,6 +26,7 @@ from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import box_with
 from ironlaw.registry.decoders import steps, weight_bytes
 from ironlaw.registry.families.served import step
+from ironlaw.registry.own_files import how
 from ironlaw.units import show
 
 PLAN = Plan(mode="eager_graphs")  # a step is one replayed graph, as serving engines run it
@@ -198,13 +199,15 @@ def deployment(
     if room <= 0:
         raise TooSmall(
             f"{model.name} does not fit {devices} × {machine.slug}: {show(stored, 'B')} of weights and {show(alive, 'B')} of activations on"
-            f" each, of {show(memory * float(machine.capacity), 'B')}; take more devices, narrower"
-            " weights, or a larger machine",
+            f" each, of {show(memory * float(machine.capacity), 'B')}; {_larger(machine)}",
             "devices",
         )
     joint = box_of(machine) if devices > 1 else None
     if devices > 1 and (joint is None or layout.stage_devices > joint.devices or (devices > joint.devices and not joint.nics)):
-        raise BadValue(f"the registry has no box with {devices} × {machine.slug}; add one to registry/box/", "devices")
+        raise BadValue(
+            f"no box with {devices} × {machine.slug} is known, so nor are the wires between them; to add one: {_own_box(machine)}",
+            "devices",
+        )
     mine = share(model, layout)
     width = bytes_per_element(dtype)
 
@@ -233,6 +236,17 @@ def deployment(
         model, machine, devices, dtype, weights or dtype, cache or dtype, stored, alive, room, table, joint, draft, proposing, products,
         tokens, layout,
     )  # fmt: skip
+
+
+def _larger(machine: Hardware) -> str:
+    """What to do where a model does not fit."""
+    if box_of(machine) is not None:
+        return "take more devices, narrower weights, or a larger machine"
+    return f"take narrower weights or a larger machine; no box with several of these is known, and to add one: {_own_box(machine)}"
+
+
+def _own_box(machine: Hardware) -> str:
+    return how("box", f"{machine.slug}_server")
 
 
 def _handing(joint: Box, layout: Layout, width: float) -> tuple[float, float]:

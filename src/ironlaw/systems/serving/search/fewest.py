@@ -17,6 +17,7 @@ from ironlaw.units import show
 
 BUDGETS = (256, 512, 1024, 2048, 4096, 8192)
 TILE, FINEST = 16, 64  # tokens that smaller budgets are multiples of, and the smallest
+WIDE_TILE = 128  # that larger ones are
 FEW_REPLICAS, FEW_SEQUENCES = 2, 4  # beyond so many replicas pools apart are tried; with so few sequences a step, smaller steps
 TYPICAL = 32  # sequences that decode beside a prompt where its pieces are chosen
 SAMPLE = 4  # replicas that stand for all while the fewest are looked for
@@ -88,7 +89,7 @@ def _policy(asked: Demand, rig: Deployment, length: int, budget: int, pieces: bo
 
 def budgets(asked: Demand, rig: Deployment) -> tuple[int, ...]:
     """Tokens per step: as asked; the most there are where nobody decodes beside a prompt; or the most with which a step beside a typical
-    batch meets the SLO, and half of that."""
+    batch meets the SLO, by bisection, and fewer."""
     if asked.budget:
         return (asked.budget,)
     if asked.apart:
@@ -103,16 +104,20 @@ def budgets(asked: Demand, rig: Deployment) -> tuple[int, ...]:
     if math.isinf(asked.promise.tbt):  # one long step among many short ones hardly moves a mean
         able = [*able, *BUDGETS[len(able) : len(able) + LONGER]]
         return tuple(reversed(able[-2 - LONGER :]))
-    return tuple(reversed(able[-2:])) or _small(does)
+    if not able:
+        most = _most(does, FINEST, BUDGETS[0], TILE)
+        return tuple(dict.fromkeys((most, max(FINEST, 3 * most // 4 // TILE * TILE))))
+    between = () if able[-1] == BUDGETS[-1] else (_most(does, able[-1], 2 * able[-1], WIDE_TILE),)
+    return tuple(dict.fromkeys((*between, *reversed(able[-2:]))))
 
 
-def _small(does: Callable[[int], bool]) -> tuple[int, ...]:
-    """Where not even the smallest of BUDGETS does: the most in whole tiles of tokens that do, by bisection, and three quarters of that."""
-    low, high = FINEST // TILE, BUDGETS[0] // TILE  # does, perhaps; does not
+def _most(does: Callable[[int], bool], low: int, high: int, tile: int) -> int:
+    """The most tokens, in whole tiles, that do, where `low` does, perhaps, and `high` does not: by bisection."""
+    low, high = low // tile, high // tile
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if does(middle * TILE) else (low, middle)
-    return tuple(dict.fromkeys((low * TILE, max(FINEST, 3 * low // 4 * TILE))))
+        low, high = (middle, high) if does(middle * tile) else (low, middle)
+    return low * tile
 
 
 def _together(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choice | None:
