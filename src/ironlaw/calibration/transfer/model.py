@@ -43,6 +43,7 @@ SHORT, LONG = 20e-6, 200e-6
 # the same between two machines with the same multiprocessors: of products that were published of an H100 and an H200 alike, 225 in FP8 are
 # off by an sd of 0.07 and 8 in BF16 by 0.13 (AIConfigurator)
 KIN = 0.09
+REACHED = 0.73  # of its peak that the H200 holds in its largest products in FP8: kin with fewer watts can not
 
 
 class Taught(NamedTuple):
@@ -172,9 +173,9 @@ class Transfer:
         own = self.laws.sd(law(kernel.curve, op.dtype)[0], target)
         return math.hypot(own, CARRIED) if self.carries(kernel, op, target) else own
 
-    def by_law(self, kernel: Kernel, op: Op, target: Chip) -> tuple[Number, Number, Number]:
+    def by_law(self, kernel: Kernel, op: Op, target: Chip, reached: float = 0.0) -> tuple[Number, Number, Number]:
         """(data, compute, both as they overlap) in seconds for one launch, its floor left out."""
-        return self.laws.seconds(law(kernel.curve, op.dtype)[0], kernel, op, target, available(op.dtype, target))
+        return self.laws.seconds(law(kernel.curve, op.dtype)[0], kernel, op, target, available(op.dtype, target), reached)
 
     def kernel_s(self, kernel: Kernel, op: Op, target: Chip) -> tuple[Number, Number, Number, Number]:
         """(data, compute, both as they overlap, floor) in seconds for one launch. Published rows have hosts and stacks in their floors:
@@ -213,9 +214,10 @@ class Transfer:
         """What the op takes on the measured machine, neighbours and all, as much longer or shorter as the laws say of its kernels."""
         there = self.pattern.fitted_cost(op, self.measured, plan)
         ours = theirs = off = 0.0
+        reached = REACHED if self.is_kin(target) else 0.0
         for kernel in self.library.lower(op, self.measured, plan.lowering):
-            ours = ours + kernel.count * points(self.by_law(kernel, op, self.home)[2])
-            seconds = kernel.count * points(self.by_law(kernel, op, target)[2])
+            ours = ours + kernel.count * points(self.by_law(kernel, op, self.home, reached)[2])
+            seconds = kernel.count * points(self.by_law(kernel, op, target, reached)[2])
             theirs, off = theirs + seconds, off + seconds * self.laws.sd(law(kernel.curve, op.dtype)[0], target)
         factor = theirs / maximum(ours, 1e-30)
         wide = math.inf if there.doubt is None or not there.doubt.known else there.doubt.sd

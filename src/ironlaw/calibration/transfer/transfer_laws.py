@@ -64,7 +64,8 @@ class Laws:
             own = max(own, judged.get(chip.maker, 0.0))
         return own * (1.0 if chip.node in self.nodes[family] else NEWER)
 
-    def seconds(self, family: str, kernel: Kernel, op: Op, chip: Chip, fmt: str) -> Parts:
+    def seconds(self, family: str, kernel: Kernel, op: Op, chip: Chip, fmt: str, reached: float = 0.0) -> Parts:
+        """`reached`: the share of its peak that large products hold at least, where power allows it."""
         flow = self.streaming
         if family == "stream":
             return _stream(kernel, chip, flow)
@@ -83,7 +84,7 @@ class Laws:
             decode = attention_law.DecodeConstants(**c)
             return attention_law.decode_s(heads, groups, keys, points(kernel.data), chip, decode, gets)
         own_product = product_constants(c, TILES["fp32" if family.endswith("fp32") else "narrow"], chip)
-        share = sustained(chip, fmt, own_product.share, self.watts)
+        share = sustained(chip, fmt, max(own_product.share, reached), self.watts)
         sizes = product_sizes(op, kernel)
         return product_law.product_s(sizes, points(kernel.data), chip, fmt, own_product, gets, share)
 
