@@ -12,7 +12,9 @@ from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
 from ironlaw.registry.loader import folder
 from ironlaw.registry.publications import published
+from ironlaw.registry.runs import runs
 from ironlaw.registry.stacks import stack, stacks
+from ironlaw.systems.training.stack_steps import Way, stack_step
 from ironlaw.systems.training.training_runs import layout_of, replayed, rows
 
 COUNTED = {  # by llm-foundry's benchmark page, and llm.c's log
@@ -38,6 +40,13 @@ def test_open_runs_are_as_near_as_the_page_says() -> None:
     runs = replayed(rows(sealed=False)[:: 1 if RELEASE else 15])
     assert sum(abs(run.error) for run in runs) / len(runs) < 0.06 and max(abs(run.error) for run in runs) < 0.26
     assert sum(run.inside for run in runs) >= 0.8 * len(runs)
+
+
+def test_sixteen_bits_in_megatron_rest_on_llamas_runs() -> None:
+    """registry/run/llama3_2024.toml with its own ZeRO-2: -2, -3 and 0% when `work` was fitted to them."""
+    for run in runs("llama3_2024"):
+        step = stack_step(run.shape, run.layout, box(run.box), run.batch, run.seq, Way(stack("megatron"), "eager"))
+        assert abs(step.total / run.seconds - 1) < 0.04
 
 
 def test_every_run_divides() -> None:
