@@ -123,5 +123,5 @@ def _events(found: Sequence[tuple[float, float, float, float, float]], storm: St
         (storm.begins + storm.lasts / 2, at(storm.begins + storm.lasts / 2)),
         (over, "The spike is over. New requests are back to normal, but the late ones are being retried."),
     ]
-    told += [(t, at(t)) for t in (over + 5, over + 20, over + 40) if t < end]
+    told += [(t, at(t)) for t in (over + 5, over + 20, over + 40, end - 2 * window) if t < end]  # the last is a still's
     return sorted([*told, (end, at(end))], key=lambda event: event[0])
