@@ -114,7 +114,8 @@ def answer(aim: Aim, asked: Mapping[str, Any]) -> str:
 def _drivers(aim: Aim, drives: list[str]) -> str:
     if not drives:
         return "<p>No single dial repairs this.</p>"
-    names = ", ".join(f"<i>{escape(aim.label(name))}</i>" for name in drives)
+    labels = [aim.label(name) for name in drives]
+    names = ("; " if any("," in label for label in labels) else ", ").join(f"<i>{escape(label)}</i>" for label in labels)
     return f"<p>What drives it: {names}.</p>"
 
 
