@@ -223,6 +223,16 @@ def test_a_fleets_figures_are_those_of_a_run_that_lasts(sh):
         assert low <= value <= high
 
 
+def test_a_file_at_a_higher_rate_comes_again_and_again(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("arrival,prompt,output\n" + "".join(f"{i},{100 + i},20\n" for i in range(11)))
+    asked = Capacity(MODEL, "h200", trace=str(path))
+    plain, dense, long = asked.load(1), asked.load(1, 2.5), asked.load(1, 2.5, 40)
+    assert len(plain) == 11 and [r.arrive for r in plain] == list(range(11)) and asked.load(1, 1.0, 40) == plain
+    assert len(dense) == 33 and [r.arrive for r in dense[:12]] == [i / 2.5 for i in range(12)] and dense[11].prompt == 100
+    assert len(long) == 44 and len(replace(asked, requests=5).load(1, 2.5, 40)) == 15
+
+
 def test_a_run_that_is_over_too_soon_is_made_longer():
     def served(mean_time):
         def run(requests):

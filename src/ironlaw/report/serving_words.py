@@ -128,7 +128,8 @@ def way(row: Mapping[str, Any]) -> str:
     """How requests are batched, where that is not the usual way; "" where it is."""
     guess = row["speculation"]
     parts = [
-        "static batches" if row["scheduling"] == "static" else "whole prompts, while decoding waits" if row["prompts"] == "whole" else "",
+        "static batches" if row["scheduling"] == "static"
+        else "whole prompts, while decoding waits" if row["prompts"] == "whole" and not row["pools"] else "",
         f"swapped to the host when the cache is full, {counted(row['preempted'], 'time')}" if row["preemption"] == "swap" else "",
         f"a shared prefix of {row['prefix']:,} tokens cached once, which saved {show(row['reused_tokens'])} prompt tokens"
         if row["prefix"] else "",

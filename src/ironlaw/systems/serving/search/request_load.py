@@ -16,7 +16,7 @@ FEWEST, PER_REPLICA, LONGEST = 2000, 300, 10_000  # requests that are drawn: at 
 MOST = 200_000  # that are drawn where a run would otherwise be over before it is in a steady state
 
 
-Law = Callable[[int, float], tuple[Request, ...]]  # how many, at how many times the rate
+Law = Callable[[int, float, int], tuple[Request, ...]]  # how many, at how many times the rate, and so many at least
 
 
 class Draw(Protocol):
@@ -30,12 +30,12 @@ def load_of(asked: Any) -> tuple[Draw, dict[str, Any]]:
     law, about = _load(asked)
 
     @lru_cache(maxsize=4)
-    def drawn(count: int, factor: float) -> tuple[Request, ...]:
-        requests = law(count, factor)
+    def drawn(count: int, factor: float, least: int) -> tuple[Request, ...]:
+        requests = law(count, factor, least)
         return requests if asked.prefix is None else alike(requests, asked.prefix)
 
     def draw(replicas: int, factor: float = 1.0, least: int = 0) -> tuple[Request, ...]:
-        return drawn(asked.requests or min(max(_count(replicas), least), MOST), factor)
+        return drawn(asked.requests or min(max(_count(replicas), least), MOST), factor, 0 if asked.requests else min(least, MOST))
 
     return draw, about if asked.prefix is None else about | {"prefix": asked.prefix}
 
@@ -58,7 +58,7 @@ def _load(asked: Any) -> tuple[Law, dict[str, Any]]:
             asked.fleet
         )  # of a fleet whose largest rate is asked for: one request per second and device, to begin with
         about = {"source": "law", "rate": rate, "prompt": prompt, "output": output, "spread": spread}
-        return lambda count, factor: arriving(rate * factor, count, *laws, seed=asked.seed), about
+        return lambda count, factor, _: arriving(rate * factor, count, *laws, seed=asked.seed), about
     if is_file:
         return _from_file(asked)
     from ironlaw.registry.traces import trace
@@ -66,7 +66,7 @@ def _load(asked: Any) -> tuple[Law, dict[str, Any]]:
     law = trace(asked.trace)
     rate = asked.rate or law.rate
     about = {"source": law.slug, "rate": rate, "prompt": law.prompt.mean, "output": law.output.mean, "from": f"{law.source}, {law.date}"}
-    return lambda count, factor: law.draw(count, asked.seed, rate * factor), about
+    return lambda count, factor, _: law.draw(count, asked.seed, rate * factor), about
 
 
 def _count(replicas: int) -> int:
@@ -88,11 +88,12 @@ def _from_file(asked: Any) -> tuple[Law, dict[str, Any]]:
         "prompt": sum(r.prompt for r in requests) / len(requests), "output": sum(r.output for r in requests) / len(requests),
     }  # fmt: skip
 
-    def again(_: int, factor: float) -> tuple[Request, ...]:
-        if factor == 1.0 or not span:
+    def again(_: int, factor: float, least: int) -> tuple[Request, ...]:
+        if not span or (factor == 1.0 and not asked.fleet):
             return tuple(requests)
+        times = max(math.ceil(factor), -(-least // len(requests)))
         round_s = span * len(requests) / max(1, len(requests) - 1)  # with a gap before the next round
-        rounds = [r._replace(arrive=r.arrive + k * round_s) for k in range(math.ceil(factor)) for r in requests]
+        rounds = [r._replace(arrive=r.arrive + k * round_s) for k in range(times) for r in requests]
         return faster(rounds, factor)
 
     return again, about
