@@ -230,6 +230,8 @@ def test_a_file_at_a_higher_rate_comes_again_and_again(tmp_path):
     plain, dense, long = asked.load(1), asked.load(1, 2.5), asked.load(1, 2.5, 40)
     assert len(plain) == 11 and [r.arrive for r in plain] == list(range(11)) and asked.load(1, 1.0, 40) == plain
     assert len(dense) == 33 and [r.arrive for r in dense[:12]] == [i / 2.5 for i in range(12)] and dense[11].prompt == 100
+    fast = replace(asked, rate=11).load(1, 2.0)
+    assert [r.arrive for r in fast] == pytest.approx([i / 20 for i in range(22)])  # eleven in ten seconds of rate 11, twice as fast
     assert len(long) == 44 and len(replace(asked, requests=5).load(1, 2.5, 40)) == 15
 
 

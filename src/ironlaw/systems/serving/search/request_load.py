@@ -92,7 +92,7 @@ def _from_file(asked: Any) -> tuple[Law, dict[str, Any]]:
         if not span or (factor == 1.0 and not asked.fleet):
             return tuple(requests)
         times = max(math.ceil(factor), -(-least // len(requests)))
-        round_s = span * len(requests) / max(1, len(requests) - 1)  # with a gap before the next round
+        round_s = requests[-1].arrive * len(requests) / max(1, len(requests) - 1)  # with a gap before the next round
         rounds = [r._replace(arrive=r.arrive + k * round_s) for k in range(times) for r in requests]
         return faster(rounds, factor)
 
