@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 
 FULL = os.environ.get("IRONLAW_ATTACK") == "full"
 OPENINGS = 300 if FULL else 12  # a thread or a descriptor for each would be twice what `grown` allows
-FIRST = 24 if FULL else 20  # by then each lab has been opened several times, and what is made once is made
+FIRST = 100 if FULL else 20  # by then what is made once is made; at full length the allocator has its pools as well
 AT_ONCE = 3
 PATIENCE = 180.0  # seconds
 SHORT = """
