@@ -22,7 +22,7 @@ MESSAGES = {
     "unnamed": "Your name is no longer shown.",
     "reset": "A new epoch has begun. Every lab starts afresh; what you did before is kept, and stays in the export.",
 }
-SHORT_NAME, WHOLE = re.compile(r"(?:Lab )?V2-\d\d"), r'<span class="whole">\g<0></span>'  # no line ends inside
+SHORT_NAME, UNBROKEN = re.compile(r"(?:Lab )?V2-\d\d"), r'<span class="whole">\g<0></span>'  # no line ends inside
 
 STOP = """<details class="row ask" id="stop">
 <summary>Stop ironlaw …</summary>
@@ -237,7 +237,7 @@ def card(lab: Lab, state: Standing, readable: bool, cards: Cards | None = None, 
     """One lab: what it teaches, how long it takes, how far you are. The review says how many cards are due instead."""
     head = f'<p class="number">{escape(lab.name)}<span>{lab.minutes} min</span></p>'
     says = " ".join(filter(None, (lab.teaches, starts)))
-    title, teaches = escape(lab.title), f'<p class="teaches">{SHORT_NAME.sub(WHOLE, escape(says))}</p>' if says else ""
+    title, teaches = escape(lab.title), f'<p class="teaches">{SHORT_NAME.sub(UNBROKEN, escape(says))}</p>' if says else ""
     if lab.error:
         return (
             f'<li class="lab broken" id="{escape(lab.slug)}">{head}<h3>{title}</h3><div class="banner fail">'
