@@ -3,10 +3,12 @@
 import ast
 import re
 from dataclasses import replace
+from html import escape
 
 import pytest
 
 from ironlaw.pages.course_map import arcs, course_map, starts_from
+from ironlaw.pages.gallery import card
 from ironlaw.pages.lab_catalogue import LABS, Lab, catalogue
 from ironlaw.pages.records import Records, Standing
 
@@ -62,3 +64,11 @@ def test_a_lab_has_its_name_and_minutes_and_lights_up_what_it_hands_on() -> None
         handed = sum(source == lab.slug for source, _ in arcs(NUMBERED))
         assert groups[lab.slug].count("<path") == groups[lab.slug].count('class="lit"') == handed
     assert "chapters of the book" in page
+
+
+def test_a_card_says_what_the_lab_teaches_and_where_it_starts_and_breaks_no_name() -> None:
+    lab = next(lab for lab in NUMBERED if len(lab.starts_from) > 1 and "V2-" in starts_from(lab, NUMBERED))
+    made = card(lab, Standing(), True, None, starts_from(lab, NUMBERED))
+    (said,) = re.findall(r'<p class="teaches">(.*?)</p>', made)
+    assert re.sub(r'</?span(?: class="whole")?>', "", said) == escape(f"{lab.teaches} {starts_from(lab, NUMBERED)}")
+    assert said.count("V2-") == said.count('class="whole"')
