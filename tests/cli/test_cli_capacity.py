@@ -223,6 +223,12 @@ def test_a_fleets_figures_are_those_of_a_run_that_lasts(sh):
         assert low <= value <= high
 
 
+def test_a_datasheets_bound_has_no_likely_range(sh):
+    out = " ".join(sh.out("capacity", MODEL, "--on", "tpu_v7", "--rate", "3", "--requests", "60").split())
+    assert "At least 1 device: how much longer" in out and "requests/s within the SLO at most." in out and "Likely" not in out
+    assert "≥ is a lower bound" in out
+
+
 def test_a_file_at_a_higher_rate_comes_again_and_again(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("arrival,prompt,output\n" + "".join(f"{i},{100 + i},20\n" for i in range(11)))

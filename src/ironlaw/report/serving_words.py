@@ -60,6 +60,8 @@ def parallelism(layout: Mapping[str, Any]) -> str:
 
 def likely(row: Mapping[str, Any], promise: Mapping[str, Any]) -> str:
     """`Likely 1 to 2 devices; P99 TTFT 316 ms to 2.85 s, TBT 26.4 to 40.2 ms.`"""
+    if row["basis"] == "bound":
+        return f"At least {counted(row['devices'], 'device')}: how much longer real steps are is not known."
     gap, key = between(promise)
     ends = row["between"]
     low, high = ends["devices"]
@@ -83,6 +85,8 @@ def takes(row: Mapping[str, Any]) -> str:
         return ""
     low, high = row["between"]["largest_rate"]
     what = "It takes" if row["devices"] == 1 else "They take"
+    if row["basis"] == "bound":
+        return f"{what} {significant(row['largest_rate'])} requests/s within the SLO at most."
     return f"{what} up to {significant(row['largest_rate'])} requests/s within the SLO, likely {significant(low)} to {significant(high)}."
 
 
