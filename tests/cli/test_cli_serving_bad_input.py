@@ -106,7 +106,7 @@ BAD = [
     (f"{CLUSTER} --devices 64 --box dgx_h100 --layout ep=8", "expert parallelism"),
     (f"{CLUSTER} --devices 64 --box dgx_h100 --layout micro=1000", "multiple of 64,000"),
     (f"{CLUSTER} --devices 64 --box dgx_h100 --layout zero=9", "0, 1, 2 or 3"),
-    (f"{CLUSTER} --devices 64 --box dgx_h100 --layout recompute=maybe", "selective"),
+    (f"{CLUSTER} --devices 64 --box dgx_h100 --layout recompute=maybe", "did you mean layers"),
     (f"{CLUSTER} --devices 64 --box dgx_h100 --dtype fp4", "has no fp4"),
     (f"{CLUSTER} --devices 64 --box dgx_h100 --layout tp=2 --mtbf 1s", "longer --mtbf"),
     (f"{CLUSTER} --devices 64 --box dgx_h100 --price t4=1", "did not ask about"),
@@ -117,7 +117,7 @@ BAD = [
     ("study folder.csv", "is a folder"),
     ("study empty.toml", "add one, with `question"),
     ("study bare.toml", "[over]"),
-    ("study what.toml", "known: layout"),
+    ("study what.toml", "cluster, layout, memory"),
     ("study open.toml", "fix the TOML"),
     ("study zero.toml", "above 0"),
     ("study fast.toml", "rate: 'fast' is not a number"),
@@ -125,7 +125,7 @@ BAD = [
     ("study resnet.toml", "llama3_8b"),
     ("study guess.toml", "speculate: -1 is out of range; give a whole number from 0"),
     ("study list.toml", "at least one value"),
-    ("study --questions nope", "known: layout"),
+    ("study --questions nope", "cluster, layout, memory"),
     ("study --show nowhere", "--out nowhere"),
 ]
 
