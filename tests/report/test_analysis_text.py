@@ -1,6 +1,7 @@
 """What an analysis and a prediction show of themselves, and what they hand to others."""
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -98,3 +99,26 @@ def test_editors_see_the_types():
 
     assert (files("ironlaw") / "py.typed").is_file()
     assert il.analyze.__annotations__["return"] == "Analysis"
+
+
+def test_like_operators_of_layers_and_of_calls_are_one_line():
+    from ironlaw.engine.device.chains import chain
+    from ironlaw.report.report_layers import places
+
+    ops = [
+        replace(one, name=name)
+        for one, name in zip(
+            chain(("relu",) * 5, (64, 64), "fp16").ops, ["a.0.relu", "a.1.relu", "stage_2.relu", "head.relu", "head.relu.2"], strict=True
+        )
+    ]
+    p = il.predict(replace(chain(("relu",) * 5, (64, 64), "fp16"), ops=tuple(ops)), il.hardware("h200"))
+    assert {place.name: place.count for place in places(p)} == {"a.*.relu": 2, "stage_*.relu": 1, "head.relu": 2}
+
+
+def test_a_long_name_is_broken_after_a_dot_or_an_underscore():
+    from ironlaw.cli.show.plain import in_parts
+
+    name = "backbone.multi_scale_deformable_attention_stage.projection.addmm"
+    lines = in_parts(name, 24).split("\n")
+    assert "".join(lines) == name and max(map(len, lines)) <= 24 and all(line[-1] in "._" for line in lines[:-1])
+    assert in_parts("head.addmm", 24) == "head.addmm"

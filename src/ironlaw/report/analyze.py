@@ -15,6 +15,7 @@ from ironlaw.engine.device.stored_weights import OWN, STORED
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue
 from ironlaw.report.loader_words import read_rate
+from ironlaw.systems.call_arguments import answering
 from ironlaw.systems.captures import CAPTURE_S, Captures, capture_phases, file_of, read_setting, stored
 from ironlaw.systems.fields import custom, figure, same, several, switch, whole
 from ironlaw.systems.question import Question
@@ -38,6 +39,7 @@ SCRIPTS = "a script, as it is"
 CONTEXT = 512  # tokens in the cache where nothing is said
 
 
+@answering("il.analyze('resnet50', on='h200'), or il.analyze(model, (x,), on='h200')")
 def analyze(
     model: Any,
     args: Sequence[Any] = (),
@@ -69,6 +71,8 @@ def analyze(
     >>> [size.what for size in il.analyze("resnet50", on="h200").capacities]
     ['batch']
     """
+    if not isinstance(on, (str, Hardware, Iterable)):
+        raise BadValue(f"`on` names machines, and this is {on!r}; write on='h200' or on=['h200', 't4']")
     named: Any = [on] if isinstance(on, Hardware) else on if isinstance(on, str) else list(on)
     said: dict[str, Any] = {
         "mode": (modes,) if isinstance(modes, str) else tuple(modes),

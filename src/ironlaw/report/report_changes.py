@@ -80,7 +80,10 @@ def changes(old: Document, new: Document, on: str = WALL) -> Changes:
         notes.append("batches and weights side by side have no device time in the files; give each a file of its own")
     renamed = max(row.renamed for row in rows)
     if renamed:
-        notes.append(f"{renamed} operators have another name and do the same work; each is compared with its like")
+        several = "operators have another name and do the same work; each is compared with its like"
+        notes.append(
+            f"{renamed} {several}" if renamed > 1 else "1 operator has another name and does the same work; it is compared with its like"
+        )
     return Changes(old["schema"], name_of(old), tuple(sorted(rows, key=lambda row: -abs(row.change))), tuple(notes))
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from ironlaw.engine.device.predict import OpRow, Prediction
 
-NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
+NUMBER = re.compile(r"(?<=[._])\d+(?=\.)")  # of a layer: blocks.3.norm, stage_3.norm
+TURN = re.compile(r"(?<=[a-z_])\.\d+$")  # of a call: head.addmm.2 is the second one
 
 
 @dataclass(frozen=True)
@@ -48,5 +49,5 @@ def places(p: Prediction) -> Sequence[Place]:
     """The longest first."""
     groups: dict[tuple[str, str], list[OpRow]] = {}
     for row in p.ops:
-        groups.setdefault((NUMBER.sub("*", row.name), row.kind), []).append(row)
+        groups.setdefault((NUMBER.sub("*", TURN.sub("", row.name)), row.kind), []).append(row)
     return sorted((Place(name, tuple(rows)) for (name, _), rows in groups.items()), key=lambda place: -place.seconds)

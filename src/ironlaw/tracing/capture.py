@@ -77,7 +77,8 @@ def captured(
             args, kwargs = module_or_fn.example_inputs or ((), {})
         module_or_fn = module_or_fn.module(check_guards=False)
     if not callable(module_or_fn):
-        raise BadValue(f"capture needs an nn.Module or a function; this is a {type(module_or_fn).__name__}")
+        more = f"; for a model of the registry write il.workload({module_or_fn!r})" if isinstance(module_or_fn, str) else ""
+        raise BadValue(f"capture needs an nn.Module or a function; this is a {type(module_or_fn).__name__}{more}")
     if isinstance(args, torch.Tensor) or not isinstance(args, Sequence):
         raise BadValue("give the arguments of the call as a tuple: capture(model, (x,))")
     if training and not isinstance(module_or_fn, torch.nn.Module):

@@ -89,7 +89,7 @@ def table(
     from rich.table import Table
 
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style=STRONG)
-    rows = list(rows)
+    rows = _names(columns, list(rows), text)
     for name, head in zip(columns, columns if text else _heads(columns, rows), strict=True):
         wraps = name in text
         grid.add_column(
@@ -119,6 +119,17 @@ def _heads(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
     if sum(max(size, *map(len, name.split("\n"))) + GAP for name, size in zip(columns, sizes, strict=True)) <= width():
         return list(columns)
     return ["\n".join(plain.words_in(line, size) for line in name.split("\n")) for name, size in zip(columns, sizes, strict=True)]
+
+
+def _names(columns: Sequence[str], rows: list[Sequence[Any]], text: Sequence[str]) -> list[Sequence[Any]]:
+    """The rows with names that are longer than their column broken after a dot or an underscore."""
+    if len(text) != 1 or text[0] not in columns:
+        return rows
+    place = list(columns).index(text[0])
+    others = [max((len(line) for row in rows for line in _text(row[i]).split("\n")), default=0) for i in range(len(columns))]
+    heads = [max(map(len, name.split("\n"))) for name in columns]
+    room = width() - sum(max(a, b) + GAP for i, (a, b) in enumerate(zip(others, heads, strict=True)) if i != place) - GAP
+    return [[plain.in_parts(cell, room) if i == place and isinstance(cell, str) else cell for i, cell in enumerate(row)] for row in rows]
 
 
 def _text(value: Any) -> str:

@@ -21,6 +21,8 @@ WHOLE = re.compile(
 )
 HELD = "\ue000"  # stands for such a space while lines are broken
 NUMBERED = re.compile(r"\d+\. ")
+PART, PIECE = re.compile(r"[^.]+\.?|\."), re.compile(r"[^_]+_?|_")  # of a module's name, and of a word in it
+SHORTEST = 12  # a column is never narrower
 
 
 def folded(text: str, room: int) -> str:
@@ -36,6 +38,19 @@ def folded(text: str, room: int) -> str:
 def words_in(text: str, room: int) -> str:
     """The same words in lines of `room`, or as long as the longest of them."""
     return "\n".join(textwrap.wrap(text, max(room, *map(len, text.split())), break_on_hyphens=False)) if text.strip() else text
+
+
+def in_parts(text: str, room: int) -> str:
+    """A name such as blocks.0.attention_output.addmm in lines of `room`, each broken after a dot, or else an underscore."""
+    if " " in text or len(text) <= max(room, SHORTEST):
+        return text
+    pieces = [piece for part in PART.findall(text) for piece in (PIECE.findall(part) if len(part) > room else [part])]
+    lines = [""]
+    for piece in pieces:
+        if len(lines[-1]) + len(piece) > room:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(filter(None, lines))
 
 
 def clean(text: str) -> str:

@@ -34,6 +34,15 @@ if TYPE_CHECKING:
 Build = Callable[[int, str], Graph]
 
 
+def read_target(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise BadValue(
+        f"a model is named, and this is a {type(value).__name__}; write 'gpt2', or 'my.py:net' for a module in a file. For one at hand"
+        " il.analyze(module, (x,), on='h200', training=True) has `predictions[0].memory`"
+    )
+
+
 def read_checkpoints(value: Any) -> int | str:
     text = str(value).strip()
     if text.lower() == "all":
@@ -55,7 +64,7 @@ class Memory(Question):
 
     schema = "ironlaw-memory/1"
     target: str = custom(
-        str, flag="TARGET", metavar="TARGET",
+        read_target, flag="TARGET", metavar="TARGET",
         about="a model (see `ironlaw workload`), a folder with a config.json, or FILE.py:NAME or hf:CONFIG as for `ironlaw analyze`",
     )  # fmt: skip
     on: tuple[Hardware, ...] = machines((), "machines that it should fit; see `ironlaw hardware`")
