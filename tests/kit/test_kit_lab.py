@@ -34,6 +34,10 @@ def test_opening_is_an_event_once(lab, ledger):
     assert [event.kind for event in ledger.events("_template")] == ["opened"]
 
 
+def test_a_lab_without_a_number_is_just_a_lab(lab):
+    assert lab.name == "Lab"
+
+
 def test_an_unknown_lab_names_the_known():
     with pytest.raises(UnknownName, match="lab_01_magnitude"):
         kit.open("lab_01_magnitud")

@@ -116,8 +116,9 @@ class Lab:
 
     @property
     def name(self) -> str:
-        """`Lab 01`."""
-        return lab_names.name(self.slug) or str(self.sheet.lab.get("name", "")) or f"Lab {int(self.sheet.lab['number']):02d}"
+        """`Lab 01`; `Lab` alone where neither the slug nor the sheet has a number."""
+        number = int(self.sheet.lab.get("number", 0))
+        return lab_names.name(self.slug) or str(self.sheet.lab.get("name", "")) or (f"Lab {number:02d}" if number else "Lab")
 
     def fill(self, name: str, /, **slots: object) -> str:
         return self.words.fill(name, **slots)
