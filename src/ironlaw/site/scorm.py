@@ -26,6 +26,7 @@ LEFT_OUT = (WORKER, NO_JEKYLL, NOT_FOUND, MARK)
 HERE = Path(__file__).parent
 WHEN = (1980, 1, 1, 0, 0, 0)  # the same files give the same bytes
 MANUAL = "docs"
+FEW = 8  # labs whose list is open until one is chosen
 DONE = 3  # the stage of a lab whose design is saved
 NAMESPACES = {
     "1.2": 'xmlns="http://www.imsproject.org/xsd/imscp_rootv1p1p2" xmlns:adlcp="http://www.adlnet.org/xsd/adlcp_rootv1p2"',
@@ -116,12 +117,14 @@ def _served(name: str, data: bytes, assets: str) -> bytes:
 
 def _page(asked: Sequence[Asked], version: str, assets: str) -> str:
     labs: list[dict[str, Any]] = [{"slug": one.lab.slug, "name": one.lab.name, "title": one.lab.title, "stage": one.stage} for one in asked]
+    labels = [f"{one.lab.name} · {one.lab.title}" if one.lab.name != "Lab" else one.lab.title for one in asked]
     items = "".join(
         f'<li data-lab="{escape(lab["slug"])}"><a href="lab/{escape(lab["slug"])}/index.html" target="labs">'
-        f"{escape(lab['name'])} · {escape(lab['title'])}</a><span></span></li>"
-        for lab in labs
+        f"{escape(label)}</a><span></span></li>"
+        for lab, label in zip(labs, labels, strict=True)
     )
-    listed = f"<details><summary>{len(labs)} labs</summary><ul>{items}</ul></details>" if len(labs) > 1 else ""
+    begins = " open" if len(labs) <= FEW else ""  # the start page below it begins with the whole course
+    listed = f"<details{begins}><summary>{len(labs)} labs</summary><ul>{items}</ul></details>" if len(labs) > 1 else ""
     data = json.dumps({"version": version, "labs": labs}, ensure_ascii=False).replace("<", "\\u003c")
     slots = {"policy": POLICY, "title": escape(title_of(asked)), "assets": assets, "list": listed, "data": data}
     return fill((HERE / PAGE).read_text("utf-8"), slots, PAGE)

@@ -179,6 +179,8 @@ part("hand-in").addEventListener("click", () => {
   saved = progress.events;
   draw();
 });
+const closeList = () => document.querySelector("details")?.removeAttribute("open"); // it would cover the lab
+for (const link of document.querySelectorAll("details a")) link.addEventListener("click", closeList);
 part("window").addEventListener("click", () => window.open(part("labs").src, "_blank"));
 window.addEventListener("beforeunload", (event) => {
   if (unsafe()) event.preventDefault(); // the browser asks whether to leave
@@ -218,6 +220,7 @@ async function begin() {
   window.ironlawCourse = { whose, copy: before?.copy ?? "", room, report: (told) => { progress = told; soon(); } };
   const first = DATA.labs.find((lab) => lab.slug === place) ?? (DATA.labs.length === 1 ? DATA.labs[0] : null);
   part("labs").src = first ? `lab/${first.slug}/index.html` : "index.html";
+  if (first) closeList();
   if (!course.problem) send();
   draw();
 }
