@@ -316,7 +316,7 @@ def test_slices_share_out_long_stretches():
 def test_the_fewest_by_halving():
     class Kept:
         requests = (1,)
-        preempted, behind = 0, False
+        preempted, behind, hopeless = 0, False, False
 
         def __init__(self, good):
             self.good = good

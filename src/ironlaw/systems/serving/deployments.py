@@ -16,6 +16,7 @@ from ironlaw.engine.serving.llm.cache import blocks
 from ironlaw.engine.serving.llm.dealt_steps import DealtSteps
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.engine.serving.llm.front import Front
+from ironlaw.engine.serving.llm.journal import Patience
 from ironlaw.engine.serving.llm.layout import Layout, active, sendings, share, stage, sums
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy, Speculation
@@ -115,20 +116,27 @@ class Deployment:
     def speculation(self, tokens: int, acceptance: float) -> Speculation:
         return Speculation(tokens, acceptance, self.draft_table)
 
-    def run(self, requests: Sequence[Request], policy: Policy, replicas: int = 1, seed: int = 0) -> Outcome:
+    def run(
+        self, requests: Sequence[Request], policy: Policy, replicas: int = 1, seed: int = 0, patience: Patience | None = None
+    ) -> Outcome:
         return side_by_side(
-            requests, self.table, self.blocks(policy.block), policy, replicas, swap=self._swap(policy), seed=seed, front=self.front
-        )
+            requests, self.table, self.blocks(policy.block), policy, replicas, swap=self._swap(policy), seed=seed, front=self.front,
+            patience=patience,
+        )  # fmt: skip
 
-    def first_tokens(self, requests: Sequence[Request], policy: Policy, prompts: int, seed: int = 0) -> Outcome:
-        return first_tokens(requests, self.table, self.blocks(policy.block), policy, prompts, seed, self.front)
+    def first_tokens(
+        self, requests: Sequence[Request], policy: Policy, prompts: int, seed: int = 0, patience: Patience | None = None
+    ) -> Outcome:
+        return first_tokens(requests, self.table, self.blocks(policy.block), policy, prompts, seed, self.front, patience)
 
-    def run_apart(self, requests: Sequence[Request], policy: Policy, prompts: int, decoders: int, seed: int = 0) -> Outcome:
+    def run_apart(
+        self, requests: Sequence[Request], policy: Policy, prompts: int, decoders: int, seed: int = 0, patience: Patience | None = None
+    ) -> Outcome:
         """Some replicas compute prompts, others decode; a prompt's cache goes from one to the other."""
         rate, _ = self.way(prompts + decoders)
         return apart(
             requests, self.table, self.blocks(policy.block), policy, prompts=prompts, decoders=decoders, move=self.token_bytes / rate,
-            seed=seed, swap=self._swap(policy), front=self.front,
+            seed=seed, swap=self._swap(policy), front=self.front, patience=patience,
         )  # fmt: skip
 
     def way(self, replicas: int) -> tuple[float, str]:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ironlaw.engine.serving.llm.batch import Job
 from ironlaw.engine.serving.llm.outcome import Moment, Stay
 from ironlaw.engine.serving.llm.requests import Request
 
 
+class Patience(NamedTuple):
+    """A run that is only to say whether first tokens come in time ends once too many do not."""
+
+    seconds: float  # until a first token
+    late: int  # requests that may wait longer
+
+
 class Journal:
-    def __init__(self, requests: Sequence[Request]) -> None:
+    def __init__(self, requests: Sequence[Request], patience: Patience | None = None) -> None:
         self.requests = requests
+        self.patience, self.late = patience, 0
         self.arrivals = [r.arrive for r in requests]
         self.first, self.leave = [-1.0] * len(requests), [-1.0] * len(requests)
         self.now, self.next, self.gone = 0.0, 0, 0
@@ -26,6 +35,11 @@ class Journal:
     @property
     def over(self) -> bool:
         return self.gone == len(self.requests)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether too many first tokens were late already."""
+        return self.patience is not None and self.late > self.patience.late
 
     @property
     def expects(self) -> bool:
@@ -84,6 +98,8 @@ class Journal:
             job.since = -1.0
         else:
             self.first[job.place] = self.now
+            if self.patience is not None and self.now - self.arrivals[job.place] > self.patience.seconds:
+                self.late += 1
 
     def finish(self, job: Job) -> None:
         self.leave[job.place] = self.now

@@ -56,6 +56,7 @@ class Outcome:
     replicas: int = 1
     stays: tuple[Stay, ...] = field(default=(), repr=False)  # of a single replica: who was in the cache, from when to when
     warm: int = 0  # requests that only fill an empty server: their first tokens are not counted
+    hopeless: bool = False  # it ended when too many first tokens were late: its other figures are of no use
     behind: bool = False  # whoever ran it found that answers take the longer the longer requests come
 
     @cached_property

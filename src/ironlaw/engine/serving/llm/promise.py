@@ -34,6 +34,8 @@ class Promise:
 
     def broken(self, outcome: Outcome) -> tuple[str, ...]:
         """Which of "ttft", "tbt" and "tpot" is not kept; "work" where requests pile up, so that none would be in the end."""
+        if outcome.hopeless:
+            return ("ttft", *(("tbt",) if outcome.tbt(self.share) > self.tbt else ()))
         late = tuple(name for name, (took, limit) in self.beside(outcome).items() if took > limit)
         return ("work",) if outcome.behind else late
 

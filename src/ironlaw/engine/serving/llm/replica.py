@@ -14,7 +14,7 @@ from ironlaw.engine.serving.llm.admission import Admission
 from ironlaw.engine.serving.llm.batch import Batch, Job
 from ironlaw.engine.serving.llm.cache import blocks
 from ironlaw.engine.serving.llm.front import Front
-from ironlaw.engine.serving.llm.journal import Journal
+from ironlaw.engine.serving.llm.journal import Journal, Patience
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.requests import Request, checked
@@ -30,15 +30,15 @@ class Step(Protocol):
 
 def serve(
     requests: Sequence[Request], step: Step, pool_blocks: int, policy: Policy, *, swap: float = 0.0, seed: int = 0, cached: bool = False,
-    front: Front | None = None,
+    front: Front | None = None, patience: Patience | None = None,
 ) -> Outcome:  # fmt: skip
     """`swap`: seconds to move a block to the host or back. `cached`: prompts arrive with their keys and values, computed elsewhere.
-    `front`: what requests pass before they reach the replica, and their tokens after it."""
+    `front`: what requests pass before they reach the replica, and their tokens after it. `patience`: where the run may end sooner."""
     if front is None:
-        return Replica(checked(requests), step, pool_blocks, policy, swap, seed, cached).run()
+        return Replica(checked(requests), step, pool_blocks, policy, swap, seed, cached, patience).run()
     ready = front.ready([r.arrive for r in checked(requests)])
     out = Replica(
-        [r._replace(arrive=at) for r, at in zip(requests, ready, strict=True)], step, pool_blocks, policy, swap, seed, cached
+        [r._replace(arrive=at) for r, at in zip(requests, ready, strict=True)], step, pool_blocks, policy, swap, seed, cached, patience
     ).run()
     return replace(
         out, requests=tuple(requests), first=tuple(t + front.latency for t in out.first), leave=tuple(t + front.latency for t in out.leave)
@@ -47,7 +47,8 @@ def serve(
 
 class Replica:
     def __init__(
-        self, requests: Sequence[Request], step: Step, total: int, policy: Policy, swap: float, seed: int, cached: bool
+        self, requests: Sequence[Request], step: Step, total: int, policy: Policy, swap: float, seed: int, cached: bool,
+        patience: Patience | None = None,
     ) -> None:  # fmt: skip
         for i, r in enumerate(requests):
             if blocks(r.prompt + r.output, policy.block) > total:
@@ -59,11 +60,11 @@ class Replica:
         self.step, self.policy, self.seed, self.cached = step, policy, seed, cached
         self.static, self.reserves = policy.scheduling == "static", policy.reserves
         self.batch = Batch(policy.block)
-        self.room, self.journal = Admission(total, policy, self.batch, swap), Journal(requests)
+        self.room, self.journal = Admission(total, policy, self.batch, swap), Journal(requests, patience)
 
     def run(self) -> Outcome:
         room, journal = self.room, self.journal
-        while not journal.over:
+        while not journal.over and not journal.hopeless:
             for place, r in journal.arrived():
                 room.waiting.append(Job(place, r, r.prompt, r.output, swapped=self.cached))
             if not room.waiting and not room.active:
@@ -78,7 +79,7 @@ class Replica:
                 self._decode()
         return Outcome(
             tuple(journal.requests), tuple(journal.first), tuple(journal.leave), tuple(journal.gaps), tuple(journal.moments),
-            room.pool.total, room.preempted, room.reused, stays=tuple(journal.stays),
+            room.pool.total, room.preempted, room.reused, stays=tuple(journal.stays), hopeless=journal.hopeless,
         )  # fmt: skip
 
     def _plan(self) -> list[tuple[int, int]]:

@@ -28,12 +28,12 @@ def doubts(asked: Demand, choice: Choice, room: float | None) -> dict[str, Seque
     share, out = asked.promise.share, choice.answer.outcome
     quick, slow = (replace(choice, deployment=_at_end(asked, choice.deployment, side)) for side in (0, 1))
     factor = room if asked.fleet and room else 1.0
-    ends = trial(asked, quick, factor), trial(asked, slow, factor)
+    ends = trial(asked, quick, factor, whole=True), trial(asked, slow, factor, whole=True)
     found: dict[str, Sequence[float | None]] = {}
     for name in TIMES:
         values = [getattr(end, name)(share) for end in ends]
         found[name] = list(_joined(getattr(out, name)(share), (values[0], values[1]), _chance(out, name, share)))
-    usual = max(1e-9, trial(asked, choice, factor).tokens_per_s)  # of the same sample of replicas, with steps as predicted
+    usual = max(1e-9, trial(asked, choice, factor, whole=True).tokens_per_s)  # of the same sample of replicas, with steps as predicted
     whole = choice.answer.tokens_per_s
     rates = [whole, *(whole * end.tokens_per_s / usual for end in ends)]
     found["tokens_per_s"] = [min(rates), max(rates)]

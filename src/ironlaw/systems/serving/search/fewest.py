@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from ironlaw.engine.serving.llm.journal import Patience
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Answer, fewest
@@ -137,15 +138,23 @@ def _together(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choi
     return None if answer is None or answer.replicas > SAMPLE else Choice(rig, policy, answer)
 
 
-def _some(asked: Demand, rig: Deployment, policy: Policy, replicas: int, most: int, factor: float = 1.0) -> Outcome:
-    """What at most so many of the replicas do, each with its share of all requests."""
+def _some(
+    asked: Demand, rig: Deployment, policy: Policy, replicas: int, most: int, factor: float = 1.0, whole: bool = False
+) -> Outcome:  # fmt: skip
+    """What at most so many of the replicas do, each with its share of all requests. Unless the `whole` run is wanted, it ends once it can't
+    meet the SLO any more."""
     few = min(replicas, most)
 
     def run(requests: Sequence[Request]) -> Outcome:
         mine = requests if few == replicas else [r for i, r in enumerate(requests) if i % replicas < few]
-        return rig.run(mine, policy, few, asked.seed)
+        return rig.run(mine, policy, few, asked.seed, None if whole else _patience(asked, mine))
 
     return _lasting(asked, replicas, run, factor)
+
+
+def _patience(asked: Demand, requests: Sequence[Request]) -> Patience:
+    """With one more late first token than these, the SLO's percentile is missed."""
+    return Patience(asked.promise.ttft, len(requests) - max(1, math.ceil(asked.promise.share * len(requests) - 1e-9)))
 
 
 def _lasting(asked: Demand, replicas: int, run: Callable[[Sequence[Request]], Outcome], factor: float = 1.0) -> Outcome:
@@ -170,14 +179,16 @@ def _pools(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choice 
     if most < 2:
         return None
     prompts = fewest(
-        lambda n: _lasting(asked, n, lambda r: rig.first_tokens(r, policy, n, asked.seed)), asked.promise, most - 1,
+        lambda n: _lasting(asked, n, lambda r: rig.first_tokens(r, policy, n, asked.seed, _patience(asked, r))), asked.promise, most - 1,
         _least(asked, rig, policy.budget),
     )  # fmt: skip
     if prompts is None:
         return None
     count = prompts.replicas
     rest = fewest(
-        lambda n: _lasting(asked, count + n, lambda r: rig.run_apart(r, policy, count, n, asked.seed)), asked.promise, most - count
+        lambda n: _lasting(asked, count + n, lambda r: rig.run_apart(r, policy, count, n, asked.seed, _patience(asked, r))),
+        asked.promise,
+        most - count,
     )
     if rest is None:
         return None
@@ -225,9 +236,17 @@ def name(rig: Deployment) -> str:
     return f"{rig.devices} × {rig.hardware.slug}" if rig.devices > 1 else rig.hardware.slug
 
 
-def trial(asked: Demand, choice: Choice, factor: float = 1.0, most: int = SAMPLE) -> Outcome:
-    """The same deployment under its requests, which come `factor` times as fast; a sample of its replicas where it has many."""
+def trial(asked: Demand, choice: Choice, factor: float = 1.0, most: int = SAMPLE, whole: bool = False) -> Outcome:
+    """The same deployment under its requests, which come `factor` times as fast; a sample of its replicas where it has many.
+
+    `whole`: to its end, even where it misses the SLO.
+    """
     rig, policy, count = choice.deployment, choice.policy, choice.answer.replicas
-    if choice.prompts:
-        return _lasting(asked, count, lambda r: rig.run_apart(r, policy, choice.prompts, count - choice.prompts, asked.seed), factor)
-    return _some(asked, rig, policy, count, most, factor)
+    if not choice.prompts:
+        return _some(asked, rig, policy, count, most, factor, whole)
+
+    def run(requests: Sequence[Request]) -> Outcome:
+        patience = None if whole else _patience(asked, requests)
+        return rig.run_apart(requests, policy, choice.prompts, count - choice.prompts, asked.seed, patience)
+
+    return _lasting(asked, count, run, factor)

@@ -71,4 +71,4 @@ def by_work(asked: Demand, choice: Choice) -> float:
 def at_rate(asked: Demand, choice: Choice, factor: float) -> Choice:
     """The same deployment at `factor` times the rate, and what keeps it from taking more."""
     binds = asked.promise.binds(trial(asked, choice, factor * NEAR)) or "work"
-    return replace(choice, answer=Answer(choice.answer.replicas, trial(asked, choice, factor, ALL), binds))
+    return replace(choice, answer=Answer(choice.answer.replicas, trial(asked, choice, factor, ALL, whole=True), binds))

@@ -1,0 +1,33 @@
+"""A run that ends once too many first tokens are late says of the SLO what the whole run says."""
+
+import pytest
+
+from ironlaw.engine.serving.llm.journal import Patience
+from ironlaw.engine.serving.llm.policy import Policy
+from ironlaw.engine.serving.llm.promise import Promise
+from ironlaw.engine.serving.llm.replicas import apart, side_by_side
+from ironlaw.engine.serving.llm.requests import Spread, arriving
+
+
+class Second:
+    def seconds(self, batch, contexts, chunks=(), ends=0, each=1):
+        return 1.0
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.2, 0.5, 1.0, 3.0])
+def test_it_says_what_the_whole_run_says(rate):
+    requests, promise = arriving(rate, 200, Spread(4, 0.0), Spread(6, 1.0), seed=1), Promise(3.0, 1.5, share=0.9)
+    patience = Patience(3.0, 20)
+    for run in (
+        lambda p: side_by_side(requests, Second(), 1000, Policy(most=4), 2, patience=p),
+        lambda p: apart(requests, Second(), 1000, Policy(most=4), prompts=1, decoders=1, move=0.0, patience=p),
+    ):
+        whole, short = run(None), run(patience)
+        assert not short.hopeless or rate > 0.2
+        assert not whole.hopeless and (("ttft" in promise.broken(whole)) or not short.hopeless)
+        assert bool(promise.broken(short)) == bool(promise.broken(whole))
+        if short.hopeless:
+            assert promise.broken(short)[0] == "ttft" and short.steps < whole.steps
+        else:
+            assert short == whole
+    assert side_by_side(requests, Second(), 1000, Policy(most=4), 2, patience=patience).hopeless == (rate > 1.0) or rate == 1.0
