@@ -149,7 +149,7 @@ def _precision(formats: list[str], machine: Mapping[str, Any], takes: Mapping[st
     lacks = [fmt for fmt in formats if fmt not in machine["formats"]]
     reason = f"{machine['name']} has no hardware for {'it' if len(lacks) == 1 else 'them'}"
     usual = next((fmt for fmt in (takes.get("dtype", "fp16"), *SUBSTITUTES) if fmt in machine["formats"]), machine["formats"][0])
-    return choice("dtype", "Precision", [(fmt, fmt.upper()) for fmt in formats], usual, dict.fromkeys(lacks, reason))
+    return choice("dtype", "Precision", _plain(formats), usual, dict.fromkeys(lacks, reason))
 
 
 def _dispatch(names: list[str], values: Values, mode: str) -> Dial:
