@@ -20,6 +20,7 @@ TERMS = {"memory": "#1fa84f", "compute": "#4c8dff", "overhead": "#d97f1e"}
 GOOD, BAD, DIM, STRONG = "#1fa84f", "bold #d9534f", "dim", "bold"
 WIDE = 100  # columns from which a table may spread
 GAP = 2  # columns between two of a table
+WORDS = 20  # columns that are left for a sentence beside a name
 
 Cell = str | tuple[str, str]  # text, or text and its style
 
@@ -123,10 +124,11 @@ def _heads(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
 
 def _names(columns: Sequence[str], rows: list[Sequence[Any]], text: Sequence[str]) -> list[Sequence[Any]]:
     """The rows with names that are longer than their column broken after a dot or an underscore."""
-    if len(text) != 1 or text[0] not in columns:
+    if not text or text[0] not in columns:
         return rows
     place = list(columns).index(text[0])
     others = [max((len(line) for row in rows for line in _text(row[i]).split("\n")), default=0) for i in range(len(columns))]
+    others = [min(size, WORDS) if name in text else size for name, size in zip(columns, others, strict=True)]
     heads = [max(map(len, name.split("\n"))) for name in columns]
     room = width() - sum(max(a, b) + GAP for i, (a, b) in enumerate(zip(others, heads, strict=True)) if i != place) - GAP
     return [[plain.in_parts(cell, room) if i == place and isinstance(cell, str) else cell for i, cell in enumerate(row)] for row in rows]
