@@ -12,7 +12,7 @@ from ironlaw.units import show
 
 NAMES = {
     "contraction": "matrix products", "attention": "attention", "elementwise": "element-wise operators", "rowwise": "norms and softmax",
-    "reduction": "sums and means", "movement": "copies", "lookup": "look-ups", "window": "pooling",
+    "reduction": "sums and means", "movement": "copies", "lookup": "look-ups and sorting", "window": "pooling",
 }  # fmt: skip
 CONVOLUTIONS = ("conv2d", "conv_transpose2d", "conv_backward")
 WAITS, DECIDES = 0.1, 0.5  # shares of the time from which waiting is worth a word, and is what decides
@@ -35,7 +35,7 @@ def finding(p: Prediction) -> str:
     seconds, busy = float(p.seconds), float(p.busy_s)
     device = "GPU" if p.hardware.kind == "gpu" else "device"
     call = f"{show(seconds, 's')} on {p.hardware.name}, {p.plan.mode}"
-    waits, kernels = max(0.0, 1.0 - busy / seconds), f"{float(p.kernels):,.0f} kernels"
+    waits, kernels = max(0.0, 1.0 - busy / seconds), f"{float(p.kernels):,.0f} kernel{'' if p.kernels == 1 else 's'}"
     work = f"{_work(p, busy)}.{_waits(p)}"
     if waits > DECIDES:
         return f"The {device} is idle for {waits:.0%} of each call: launching {kernels} is the bottleneck. A call takes {call}. {work}"
