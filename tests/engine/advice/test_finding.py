@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from small_graphs import MACHINE, chain, tensor
 
 from ironlaw.engine.advice.finding import finding
 from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.device.work import op
-from small_graphs import MACHINE, chain, tensor
 
 X, IDS = tensor("x", 8, 16, role="input"), tensor("ids", 8, dtype="int64", role="input")
 PLANE = tensor("p", 1, 4, 8, 8, role="input")
