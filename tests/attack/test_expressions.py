@@ -22,6 +22,8 @@ from ironlaw.claims.expressions import evaluate, literals, names
 from ironlaw.claims.expressions import figure as claim_figure
 from ironlaw.claims.names import NAMESPACE
 from ironlaw.classroom import assigned_questions
+from ironlaw.engine.privacy import renyi
+from ironlaw.engine.serving import sums
 from ironlaw.errors import IronlawError
 from ironlaw.kit import question_sheet
 from ironlaw.recall import card_expressions
@@ -170,10 +172,18 @@ def test_the_slowest_designs(tables, name):
     """Those that took seconds when every service was summed up anew, and every noise was looked for by halving."""
     kind, design = {"slo": Slo, "privacy": Privacy}[name], tomllib.loads(import_module(f"ironlaw.cli.{name}").DESIGN)
     assert kind.read(design).answer  # what it imports is not the design's time
-    question = kind.read({**design, **tables})
+    tries = (from_nothing(lambda: kind.read({**design, **tables}).answer) for _ in range(3))
+    assert any(map(is_soon, tries))  # others use the machine, too
+
+
+def from_nothing(ask):
+    """The processor's seconds of an answer, with nothing kept from an earlier one."""
+    for module in (sums, renyi):
+        for kept in filter(lambda each: hasattr(each, "cache_clear"), vars(module).values()):
+            kept.cache_clear()
     begun = time.thread_time()
-    assert question.answer
-    assert is_soon(time.thread_time() - begun)
+    assert ask()
+    return time.thread_time() - begun
 
 
 def test_a_chain_of_too_many_services_is_refused():

@@ -39,7 +39,8 @@ def test_a_detector_starts_silent(tmp_path: Path, start: float, dtype: str | Non
     file.write_text(DETECTOR)
     target = load(f"{file}:Net", ["16x8"], dtype=dtype, settings={"start": start})
     found = sizes(il.capture(target.call, target.args))
-    assert found == ([128] if start > 0 else []), "sigmoid(±4.6) is 0.99 or 0.01, on either side of 0.2"
+    # of each element that is kept its row and its column, then its value
+    assert found == ([2 * 128, 128] if start > 0 else []), "sigmoid(±4.6) is 0.99 or 0.01, on either side of 0.2"
 
 
 def test_the_last_whole_fill_counts() -> None:
