@@ -78,8 +78,8 @@ def test_shards_that_are_copied() -> None:
 def test_what_is_hidden_comes_back_in_part() -> None:
     assert (left(3.0, 2.0), left(3.0, 2.0, 0.25), left(1.0, 2.0, 0.25)) == (1.0, 1.5, 0.25)
     made = calls(SMALL, Layout(data=16, zero=3, replicate=2), 64, 3, 8)["data"]
-    assert exposed(AT, made, 1.0, 1.0) == 0.0 < exposed(AT, made, 1.0, 1.0, dear=0.5)
-    assert exposed(AT, made, 1.0, 1.0, dear=1.0) == pytest.approx(exposed(AT, made, 1.0, 1.0, overlap=False))
+    assert exposed(AT, made, 1.0, 1.0) == 0.0 < exposed(AT, made, 1.0, 1.0, drag=0.5)
+    assert exposed(AT, made, 1.0, 1.0, drag=1.0) == pytest.approx(exposed(AT, made, 1.0, 1.0, overlap=False))
 
 
 def test_shares_that_are_waited_for() -> None:

@@ -15,8 +15,8 @@ def call_seconds(box: Box, call: Call) -> float:
     return call.count * float(collective(box, call.kind, call.ranks, call.size, call.per_box))
 
 
-def exposed(box: Box, group: tuple[Call, ...], ahead: float, back: float, overlap: bool = True, dear: float = 0.0) -> float:
-    """Seconds of a step, where a microbatch takes `ahead` forward and `back` backward; all of them without `overlap`. `dear`: the share of
+def exposed(box: Box, group: tuple[Call, ...], ahead: float, back: float, overlap: bool = True, drag: float = 0.0) -> float:
+    """Seconds of a step, where a microbatch takes `ahead` forward and `back` backward; all of them without `overlap`. `drag`: the share of
     what is hidden that the passes take longer for it.
 
     ZeRO-3 gathers weights again for each pass backward; copies of what is sharded sum it up there too.
@@ -26,14 +26,14 @@ def exposed(box: Box, group: tuple[Call, ...], ahead: float, back: float, overla
     counts = {call.kind: call.count for call in group}
     each = {kind: sum(call_seconds(box, call) for call in group if call.kind == kind) / count for kind, count in counts.items()}
     if "all_gather" not in each:
-        return left(each.get("all_reduce", 0.0), back, dear)
+        return left(each.get("all_reduce", 0.0), back, drag)
     sums, gathers = counts["reduce_scatter"], counts["all_gather"]
     again = gathers / sums - 1.0 if gathers > sums else 0.0  # gathers beside each sum
     first = min(sums, gathers) if again else 1.0
     beside = each["reduce_scatter"] + again * each["all_gather"] + each.get("all_reduce", 0.0)
-    return first * left(each["all_gather"], ahead, dear) + sums * left(beside, back, dear)
+    return first * left(each["all_gather"], ahead, drag) + sums * left(beside, back, drag)
 
 
-def left(seconds: float, window: float, dear: float = 0.0) -> float:
+def left(seconds: float, window: float, drag: float = 0.0) -> float:
     """What a microbatch's pass of `window` does not hide of them, and what hiding the rest costs."""
-    return max(0.0, seconds - window) + dear * min(seconds, window)
+    return max(0.0, seconds - window) + drag * min(seconds, window)
