@@ -1,0 +1,148 @@
+"""Factorisations and solves of dense matrices, one after the other and in batches -> rows of evidence.
+
+    python benchmarks/device/decompositions.py --out FILE.json
+
+A shape whose call takes longer than LONGEST is kept, and greater ones of its kind are left out. `wall_s` is beside `busy_s` because some of
+these calls wait for the host between their kernels.
+"""
+
+import argparse
+import time
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import torch
+from gpu import GPU, sync, write
+
+from ironlaw.measure.devices.kernel_times import profile, reason
+from ironlaw.measure.rows import function_row
+
+SIZES = (3, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+BATCHES = (1, 16, 256, 4096, 65536)
+MOST = 1 << 24  # elements of a batch
+LONGEST = 0.12  # seconds of a call
+TALL = 8  # rows of a tall matrix for each column
+METHOD = (
+    "GPU kernel, memset and memcpy durations from torch.profiler (CUDA activity only), 1 warm-up and 3 measured calls per row, a marker "
+    "kernel before every call; busy_s is the median over calls of the sum of durations. wall_s: one synchronised call on the host's clock. "
+    "torch.linalg and ATen functions of a batch of matrices n × n, tall ones 8n × n, with random data made well conditioned: a symmetric "
+    "positive definite matrix for Cholesky, eigenvalues and solves. Right-hand sides have `columns`."
+)
+
+
+def general(batch, n, dtype, rows=None):
+    return torch.randn(batch, rows or n, n, device=GPU.NAME, dtype=dtype)
+
+
+def definite(batch, n, dtype):
+    a = general(batch, n, dtype)
+    return a @ a.mT / n + torch.eye(n, device=GPU.NAME, dtype=dtype)
+
+
+def on(call, make):
+    def prepare(batch, n, dtype):
+        a = make(batch, n, dtype)
+        return lambda: call(a)
+
+    return prepare
+
+
+def with_sides(call, columns, factor=None, rows=1):
+    def prepare(batch, n, dtype):
+        a = definite(batch, n, dtype) if rows == 1 else general(batch, n, dtype, rows * n)
+        b = torch.randn(batch, rows * n, columns or n, device=GPU.NAME, dtype=dtype)
+        if factor is not None:
+            a = factor(a)
+        return lambda: call(a, b)
+
+    return prepare
+
+
+lower = torch.linalg.cholesky
+tall = lambda batch, n, dtype: general(batch, n, dtype, TALL * n)  # noqa: E731
+WAYS = {
+    ("linalg_cholesky_ex", "square"): on(torch.linalg.cholesky_ex, definite),
+    ("linalg_lu_factor_ex", "square"): on(torch.linalg.lu_factor_ex, definite),
+    ("linalg_inv_ex", "square"): on(torch.linalg.inv_ex, definite),
+    ("_linalg_solve_ex", "one"): with_sides(torch.linalg.solve_ex, 1),
+    ("_linalg_solve_ex", "square"): with_sides(torch.linalg.solve_ex, None),
+    ("linalg_solve_triangular", "one"): with_sides(lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), 1, lower),
+    ("linalg_solve_triangular", "square"): with_sides(lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), None, lower),
+    ("cholesky_solve", "one"): with_sides(lambda a, b: torch.cholesky_solve(b, a), 1, lower),
+    ("cholesky_solve", "square"): with_sides(lambda a, b: torch.cholesky_solve(b, a), None, lower),
+    ("_linalg_det", "square"): on(torch.linalg.det, definite),
+    ("linalg_qr", "square"): on(torch.linalg.qr, general),
+    ("linalg_qr", "tall"): on(torch.linalg.qr, tall),
+    ("_linalg_eigh", "vectors"): on(torch.linalg.eigh, definite),
+    ("_linalg_eigh", "values"): on(torch.linalg.eigvalsh, definite),
+    ("_linalg_svd", "vectors"): on(lambda a: torch.linalg.svd(a, full_matrices=False), general),
+    ("_linalg_svd", "values"): on(torch.linalg.svdvals, general),
+    ("_linalg_svd", "tall"): on(lambda a: torch.linalg.svd(a, full_matrices=False), tall),
+    ("linalg_lstsq", "tall"): with_sides(torch.linalg.lstsq, 1, rows=TALL),
+    ("linalg_matrix_exp", "square"): on(torch.linalg.matrix_exp, lambda b, n, d: definite(b, n, d) / 4),
+}
+FORMATS = {"fp32": torch.float32, "fp64": torch.float64}
+ALSO_FP64 = ("linalg_cholesky_ex", "_linalg_solve_ex", "_linalg_eigh", "_linalg_svd", "linalg_inv_ex")
+
+
+def clocked(prepare, batch, n, dtype):
+    """Seconds of the second call, by the host's clock."""
+    call = prepare(batch, n, dtype)
+    for _ in range(2):
+        sync()
+        start = time.perf_counter()
+        call()
+        sync()
+        if time.perf_counter() - start > 10 * LONGEST:
+            break
+    return time.perf_counter() - start
+
+
+def shapes(prepare, dtype, sizes, until):
+    """What is short enough, with its wall time; greater ones than one that is too long are not tried."""
+    least = {}
+    clocked(prepare, 1, sizes[0], dtype)  # the library is loaded
+    for n, batch in product(sizes, BATCHES):
+        if batch * n * n > MOST or any(n >= size and batch >= count for size, count in least.items()) or time.monotonic() > until:
+            continue
+        try:
+            wall = clocked(prepare, batch, n, dtype)
+        except Exception as error:
+            yield batch, n, reason(error)
+            continue
+        if wall > LONGEST:
+            least[n] = min(batch, least.get(n, batch))
+        if wall < 4 * LONGEST:
+            yield batch, n, wall
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--budget", type=float, default=200.0, help="seconds")
+    parser.add_argument("--small", action="store_true", help="small shapes, to try it")
+    args = parser.parse_args()
+    torch.manual_seed(0)
+    rows, begin = [], time.monotonic()
+    jobs = [(way, "fp32") for way in WAYS] + [(way, "fp64") for way in WAYS if way[0] in ALSO_FP64 and way[1] != "tall"]
+    for done, ((name, form), dtype) in enumerate(jobs, 1):
+        prepare, until = WAYS[name, form], begin + args.budget * done / len(jobs)
+        sizes = SIZES[:3] if args.small else SIZES if dtype == "fp32" else SIZES[1::2]
+        known = list(shapes(prepare, FORMATS[dtype], sizes, until))
+        good = [shape for shape in known if not isinstance(shape[2], str)]
+        calls = [partial(prepare, batch, n, FORMATS[dtype]) for batch, n, _ in good]
+        times = profile(GPU, calls, warmup=1, iterations=3, keep=6)
+        for (batch, n, wall), time_ in zip(good, times, strict=True):
+            rows.append(function_row(name, {"form": form, "batch": batch, "n": n, "dtype": dtype}, "eager", time_, wall_s=round(wall, 9)))
+        rows += [
+            function_row(name, {"form": form, "batch": batch, "n": n, "dtype": dtype}, "eager", {"error": why})
+            for batch, n, why in known
+            if isinstance(why, str)
+        ]
+        write(args.out, METHOD, rows)
+        print(f"{name} {form} {dtype}: {len(good)} of {len(known)} shapes, {time.monotonic() - begin:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
