@@ -32,8 +32,8 @@ def test_a_set_has_its_sealed_and_opened_models_and_all_exist(file: Path) -> Non
         "own-5": (0, 27),
         "own-6": (0, 28),
         "own-7": (0, 28),
-        "own-8": (28, 0),
-        "own-9": (28, 0),
+        "own-8": (0, 28),
+        "own-9": (0, 28),
     }[file.stem]
     for model in kept["models"]:
         known = own.MODELS[model["model"]]
