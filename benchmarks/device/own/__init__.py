@@ -35,6 +35,7 @@ from own import (
     links,
     markets,
     matter,
+    menus,
     motion,
     moves,
     noise,
@@ -47,19 +48,23 @@ from own import (
     recommenders,
     roads,
     savings,
+    scans,
     scenes,
     scribes,
     sensing,
     sequences,
     shelves,
     sights,
+    skies,
     solids,
     sounds,
     statespaces,
     streams,
     surfaces,
     tables,
+    thrift,
     tokens,
+    tunes,
     views,
     vision,
     voices,
@@ -68,7 +73,7 @@ from own import (
 )
 from own.listing import MODELS
 
-__all__ = ["MODELS", "adapted", "applied", "audio", "bonds", "build", "call_of", "cells", "choices", "control", "crowds", "fields", "filters", "forces", "generative", "graphs", "grids", "growth", "habits", "hearing", "joints", "language", "lenses", "lights", "links", "markets", "matter", "motion", "moves", "noise", "papers", "physics", "players", "ranking", "rays", "readers", "recommenders", "roads", "savings", "scenes", "scribes", "sensing", "sequences", "shelves", "sights", "solids", "sounds", "statespaces", "step_of", "streams", "surfaces", "tables", "tokens", "views", "vision", "voices", "wagers", "writers"]  # fmt: skip
+__all__ = ["MODELS", "adapted", "applied", "audio", "bonds", "build", "call_of", "cells", "choices", "control", "crowds", "fields", "filters", "forces", "generative", "graphs", "grids", "growth", "habits", "hearing", "joints", "language", "lenses", "lights", "links", "markets", "matter", "menus", "motion", "moves", "noise", "papers", "physics", "players", "ranking", "rays", "readers", "recommenders", "roads", "savings", "scans", "scenes", "scribes", "sensing", "sequences", "shelves", "sights", "skies", "solids", "sounds", "statespaces", "step_of", "streams", "surfaces", "tables", "thrift", "tokens", "tunes", "views", "vision", "voices", "wagers", "writers"]  # fmt: skip
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
