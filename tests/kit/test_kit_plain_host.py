@@ -1,5 +1,7 @@
 """The page of a lab: cells in order, states that run them again, pieces that answer; and each lab as a notebook."""
 
+import functools
+import importlib
 import json
 import re
 import subprocess
@@ -13,7 +15,7 @@ from marimo._ast.load import get_notebook_status, load_app
 
 from ironlaw.errors import BadValue
 from ironlaw.kit import lab as labs
-from ironlaw.kit import shared_ledger
+from ironlaw.kit import notebook, shared_ledger
 from ironlaw.kit.goal import Goal
 from ironlaw.kit.lab import LABS
 from ironlaw.kit.lab_check import complete
@@ -21,6 +23,7 @@ from ironlaw.kit.notebook import LabWidget
 from ironlaw.kit.page import Page
 from ironlaw.ledger import Ledger
 from ironlaw.ledger.memory_store import MemoryStore
+from ironlaw.pages.lab_catalogue import every_lab
 
 LEARNER, SINCE = "01234567-89ab-4def-8123-456789abcdef", "2026-01-05T12:00:00.000000Z"
 PARTS = """
@@ -184,12 +187,22 @@ def test_each_notebook_shows_its_lab_locked_and_complete(slug, monkeypatch):
     assert not [name for name, element in page.lab.elements.items() if element.widget.view.get("error")]
 
 
+@functools.cache
+def titles() -> dict[str, str]:
+    return {lab.slug: f"{lab.name} · {lab.title}" for lab in every_lab()}
+
+
 @pytest.mark.parametrize("slug", SLUGS)
-def test_a_notebook_is_the_same_for_all_labs_but_slug_and_title(slug):
+def test_a_notebook_is_the_same_for_all_labs_but_slug_and_title(slug, monkeypatch):
+    """Its title is the lab's, and its one cell shows the page of that lab."""
     lines = (LABS / slug / "lab.py").read_text("utf-8").splitlines()
     title, first = re.search(r'app_title="(.*)"', "\n".join(lines))[1], (LABS / SLUGS[0] / "lab.py").read_text("utf-8")
     other = re.search(r'app_title="(.*)"', first)[1]
     assert len(lines) <= 15 and first.replace(other, title).replace(f'"{SLUGS[0]}"', f'"{slug}"').splitlines() == lines
+    opened = importlib.import_module(f"ironlaw.labs.{slug}.lab")
+    assert opened.app._config.app_title == title == titles().get(slug, "A lab to copy")
+    monkeypatch.setattr(notebook, "show", lambda name: f"the page of {name}")
+    assert opened.page.run() == (f"the page of {slug}", {"show": notebook.show})
 
 
 def test_what_the_widget_is_asked_it_answers(monkeypatch):

@@ -113,11 +113,11 @@ class Absent:
         config = kwargs.pop("config", None)
         if config is None or isinstance(config, str):
             config = transformers.AutoConfig.from_pretrained(config or name)
+        dtype = kwargs.pop("dtype", kwargs.pop("torch_dtype", None))  # "auto" means what the configuration says
         for key, value in kwargs.items():
             if key in ("num_labels", "id2label", "label2id", "attn_implementation") or hasattr(config, key):
                 with suppress(AttributeError, ValueError):
                     setattr(config, key if key != "attn_implementation" else "_attn_implementation", value)
-        dtype = kwargs.get("dtype", kwargs.get("torch_dtype"))
         more = {"dtype": dtype} if dtype is not None and dtype != "auto" else {}
         return kind.from_config(config, **more) if hasattr(kind, "from_config") else kind._from_config(config, **more)  # type: ignore[attr-defined]
 
