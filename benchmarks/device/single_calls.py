@@ -1,0 +1,307 @@
+"""Calls that own code makes and libraries seldom do, by several sizes each: rows of evidence as capture has the same call.
+
+    PYTHONPATH=src python3 benchmarks/device/single_calls.py --out FILE.json [--dry]
+
+Softmax down an axis, norms of few long rows, lookups of short rows, gradients of gathers, sums of short rows and over outer axes, windows,
+products of more small matrices than one launch takes. A call that comes to several ops, or to one without a kind, keeps its ATen name.
+"""
+
+import argparse
+import time
+import warnings
+from functools import partial
+from pathlib import Path
+
+import torch
+from captured_rows import params
+from gpu import GPU, write
+
+import ironlaw as il
+from ironlaw.measure.devices.kernel_times import profile
+from ironlaw.measure.rows import op_row
+
+MOST = 6e9  # bytes of a call's inputs
+METHOD = (
+    "GPU kernel, memset and memcpy durations from torch.profiler (CUDA activity only), 2 warm-up and 5 measured calls per row, a marker "
+    "kernel before every call; busy_s is the median over calls of the sum of durations. ATen functions called by themselves on random "
+    "data, which stays where the call before left it. captured: the op as `ironlaw` captures the same call on tensors without data; a row "
+    "with ATen's name is of a call that comes to several ops."
+)
+A = torch.ops.aten
+F32, BF16 = torch.float32, torch.bfloat16
+
+
+class X:
+    """A tensor to be made: random numbers, or places below `below`; every `step`-th column of a wider one."""
+
+    def __init__(self, *shape, dtype=None, below=0, step=1):
+        self.shape, self.dtype, self.below, self.step = shape, dtype, below, step
+
+    def made(self, dtype, device):
+        shape = [*self.shape[:-1], self.shape[-1] * self.step]
+        if self.below:
+            x = torch.randint(self.below, shape, device=device)
+        else:
+            x = torch.randn(shape, device=device).to(self.dtype or dtype)
+        x = x.to(self.dtype) if self.below and self.dtype else x
+        return x[..., :: self.step]
+
+    @property
+    def bytes(self):
+        size = 4 * self.step
+        for each in self.shape:
+            size *= each
+        return size
+
+
+def softmaxes():
+    """Down an axis: (outer, how long it is, inner)."""
+    shapes = (
+        (4, 16000, 2047),
+        (2, 4800, 4800),
+        (1, 4096, 4096),
+        (16, 4096, 256),
+        (64, 1024, 64),
+        (8, 1024, 1024),
+        (4, 200, 65536),
+        (32, 128, 1024),
+        (256, 64, 16),
+        (2, 19, 262144),
+        (1, 65536, 8),
+        (8, 21, 4096),
+    )
+    for outer, long, inner in shapes:
+        x = X(outer, long, inner)
+        for dtype in (F32, BF16):
+            yield A._softmax.default, (x, 1, False), dtype
+            yield A._log_softmax.default, (x, 1, False), dtype
+            yield A._softmax_backward_data.default, (x, x, 1, dtype), dtype
+            yield A._log_softmax_backward_data.default, (x, x, 1, dtype), dtype
+
+
+def norms():
+    """Few long rows, and many; planes of few channels."""
+    for rows, width in (
+        (1, 1 << 20),
+        (8, 1 << 18),
+        (32, 65536),
+        (96, 164352),
+        (132, 32768),
+        (264, 164352),
+        (1024, 16384),
+        (2048, 32768),
+        (16, 8192),
+    ):
+        x, w, s = X(rows, width), X(width), X(rows, 1, dtype=F32)
+        for dtype in (F32, BF16):
+            yield A.native_layer_norm.default, (x, [width], w, w, 1e-5), dtype
+            yield A.native_layer_norm_backward.default, (x, x, [width], s, s, w, w, [True, True, True]), dtype
+    shapes = (
+        (1, 8, 1 << 20),
+        (8, 8, 204800),
+        (8, 32, 51200),
+        (1, 64, 1 << 18),
+        (2, 16, 1 << 19),
+        (16, 4, 65536),
+    )
+    for n, c, plane in shapes:
+        x, w = X(n, c, plane // 64, 64), X(c)
+        for dtype in (F32, BF16):
+            yield A.native_batch_norm.default, (x, w, w, w, X(c, below=3, dtype=dtype), False, 0.1, 1e-5), dtype
+            yield A.native_batch_norm.default, (x, w, w, w, X(c, below=3, dtype=dtype), True, 0.1, 1e-5), dtype
+
+
+def lookups():
+    """Rows of a table, by an index that lies in one piece and by a column of one; gradients; sums at an index."""
+    for rows, cols, picks in (
+        (256, 8, 2097152),
+        (145, 32, 1000000),
+        (1000000, 64, 524288),
+        (30000, 512, 65536),
+        (500, 128, 30000),
+        (32000, 2048, 8192),
+        (200, 32, 4096),
+        (50, 16, 400000),
+    ):
+        for dtype in (F32, BF16):
+            for step in (1, 8):
+                yield A.embedding.default, (X(rows, cols), X(picks, below=rows, step=step)), dtype
+        yield A.embedding_dense_backward.default, (X(picks, cols), X(picks, below=rows), rows, -1, False), F32
+        yield A.embedding_dense_backward.default, (X(picks, cols), X(picks, below=rows), rows, -1, False), BF16
+    for rows, cols, picks in (
+        (3840, 128, 69120),
+        (20000, 128, 120000),
+        (100000, 3, 400000),
+        (512, 1, 65536),
+        (4096, 64, 3000),
+        (8192, 512, 49152),
+    ):
+        for dtype in (F32, BF16):
+            yield A.index_put.default, (X(rows, cols), [X(picks, below=rows)], X(picks, cols), True), dtype
+            yield A.index_add.default, (X(rows, cols), 0, X(picks, below=rows), X(picks, cols)), dtype
+    for b, n, d, picks in ((4096, 30, 32, 435), (64, 300, 64, 1000), (512, 39, 16, 741), (8, 2000, 256, 900)):
+        for dtype in (F32, BF16):
+            yield A.index.Tensor, (X(b, n, d), [None, X(picks, below=n)]), dtype
+            yield A.index_put.default, (X(b, n, d), [None, X(picks, below=n)], X(b, picks, d), True), dtype
+
+
+def sums():
+    """Of short rows, over outer axes with a few left, of flags and whole numbers."""
+    for shape, axes in (
+        ((4096, 435, 32), [2]),
+        ((512, 1024, 64), [2]),
+        ((64, 255, 20, 40), [3]),
+        ((1048576, 8), [1]),
+        ((262144, 16), [1]),
+        ((65536, 100), [1]),
+        ((8, 16, 768, 768), [0, 2, 3]),
+        ((4, 8, 512, 64), [0, 2, 3]),
+        ((64, 32, 56, 56), [0, 2, 3]),
+        ((16, 512, 14, 14), [0, 2, 3]),
+        ((3, 128, 64), [0]),
+        ((2, 1024, 512), [0]),
+        ((8, 4096, 64), [0]),
+        ((24, 5, 40, 1024), [0, 1]),
+    ):
+        for dtype in (F32, BF16):
+            yield A.sum.dim_IntList, (X(*shape), axes), dtype
+            yield A.amax.default, (X(*shape), axes), dtype
+    for shape in ((512, 1024, 64), (4096, 1000), (64, 65536)):
+        yield A.sum.dim_IntList, (X(*shape, below=2, dtype=torch.bool), [-1]), F32
+        yield A.sum.dim_IntList, (X(*shape, below=99), [-1]), F32
+
+
+def chosen():
+    """Sorting and selecting by format."""
+    for rows, width, kept in (
+        (512, 1024, 48),
+        (4096, 16000, 50),
+        (48, 400000, 200),
+        (2048, 4096, 16),
+        (8192, 512, 8),
+        (16, 65536, 100),
+        (1, 1000000, 1000),
+    ):
+        for dtype in (F32, BF16):
+            yield A.topk.default, (X(rows, width), kept), dtype
+        yield A.topk.default, (X(rows, width, below=1 << 20), kept), F32
+    for rows, width in ((512, 65536), (1, 1 << 22), (4096, 2048), (65536, 128)):
+        for dtype in (F32, BF16):
+            yield A.sort.default, (X(rows, width),), dtype
+        yield A.sort.default, (X(rows, width, below=1 << 20),), F32
+        yield A.cumsum.default, (X(rows, width), 0), F32
+        yield A.cumsum.default, (X(rows, width), 1), BF16
+
+
+def windows():
+    """im2col, its inverse, unfold's gradient, and gradients of pooling and resizing."""
+    for n, c, h, w, k in ((4, 32, 96, 192, 9), (16, 64, 56, 56, 3), (2, 128, 64, 64, 5)):
+        rows, places = c * k * k, h * w
+        for dtype in (F32, BF16):
+            yield A.im2col.default, (X(n, c, h, w), [k, k], [1, 1], [k // 2, k // 2], [1, 1]), dtype
+            yield A.col2im.default, (X(n, rows, places), [h, w], [k, k], [1, 1], [k // 2, k // 2], [1, 1]), dtype
+    for n, frames, length, hop in ((16, 768, 1024, 256), (24, 384, 1024, 256), (4, 400, 512, 128)):
+        whole = (frames - 1) * hop + length
+        yield A.im2col.default, (X(n, 1, 1, whole), [1, length], [1, 1], [0, 0], [1, hop]), F32
+        yield A.col2im.default, (X(n, length, frames), [1, whole], [1, length], [1, 1], [0, 0], [1, hop]), F32
+    for n, m, d, size in ((8, 2066, 384, 19), (16, 1024, 64, 9), (64, 8192, 1, 512)):
+        for dtype in (F32, BF16):
+            yield A.unfold_backward.default, (X(n, m - size + 1, d, size), [n, m, d], 1, size, 1), dtype
+    for n, c, h, w in ((64, 64, 1000, 64), (8, 32, 256, 256), (16, 256, 32, 32)):
+        for dtype in (F32, BF16):
+            yield A.avg_pool2d_backward.default, (X(n, c, h // 2, w // 2), X(n, c, h, w), [2, 2], [2, 2], [0, 0], False, True, None), dtype
+            yield A.upsample_bilinear2d_backward.default, (X(n, c, h, w), [h, w], [n, c, h // 2, w // 2], False, None, None), dtype
+            yield A.upsample_nearest2d_backward.default, (X(n, c, h, w), [h, w], [n, c, h // 2, w // 2], None, None), dtype
+    for n, c, h, w, down in ((4, 256, 32, 64, 32), (8, 64, 128, 128, 16)):
+        for dtype in (F32, BF16):
+            yield A.upsample_bilinear2d_backward.default, (X(n, c, h, w), [h, w], [n, c, h // down, w // down], False, None, None), dtype
+
+
+def products():
+    """Of small matrices: more than one launch takes, and rows that fill no vector."""
+    for b, m, k, n in (
+        (24576, 6, 6, 6),
+        (24576, 2, 2, 2),
+        (65535, 4, 4, 4),
+        (200000, 4, 4, 4),
+        (589824, 48, 1, 12),
+        (98304, 1, 64, 19),
+        (400000, 3, 3, 1),
+        (100000, 16, 8, 1),
+        (4096, 12, 12, 12),
+        (16384, 32, 32, 32),
+        (64, 4, 128, 4161),
+        (64, 4, 4161, 128),
+        (96, 4, 49152, 4),
+    ):
+        for dtype in (F32, BF16):
+            yield A.bmm.default, (X(b, m, k), X(b, k, n)), dtype
+
+
+GROUPS = (softmaxes, norms, lookups, sums, chosen, windows, products)
+
+
+def mapped(args, change, kind=X):
+    """Arguments with all of a kind replaced, those within lists too."""
+
+    def one(a):
+        return change(a) if isinstance(a, kind) else a
+
+    return tuple([one(b) for b in a] if isinstance(a, list) else one(a) for a in args)
+
+
+def prepared(call, args, dtype, device):
+    given = mapped(args, lambda x: x.made(dtype, device))
+    return lambda: call(*given)
+
+
+def captured_call(call, args, dtype):
+    """(op, params) as a row has them."""
+    given = mapped(args, lambda x: x.made(dtype, "meta"))
+    flat = [t for a in given for t in (a if isinstance(a, list) else [a]) if isinstance(t, torch.Tensor)]
+
+    def again(*tensors):
+        left = iter(tensors)
+        return call(*mapped(given, lambda _: next(left), torch.Tensor))
+
+    with torch.no_grad():
+        ops = [op for op in il.capture(again, tuple(flat)).ops if op.work.launches]
+    return ("captured", params(ops[0])) if len(ops) == 1 and ops[0].kind != "unknown" else None
+
+
+def named(call, args, dtype):
+    """(op, params) of a call that has no op of its own: its shapes, and what else it was given."""
+    shapes = [list(a.shape) for a in mapped_flat(args)]
+    rest = [str(a) for a in args if not isinstance(a, (X, list))]
+    return call.name(), {"shapes": str(shapes), "rest": ", ".join(rest), "dtype": {F32: "fp32", BF16: "bf16"}[dtype]}
+
+
+def mapped_flat(args):
+    return [t for a in args for t in (a if isinstance(a, list) else [a]) if isinstance(t, X)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--dry", action="store_true", help="tensors without data, to try it")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.manual_seed(0)
+    rows, begin = [], time.monotonic()
+    for group in GROUPS:
+        cases = [case for case in group() if sum(x.bytes for x in mapped_flat(case[1])) < MOST]
+        times = profile(GPU, [partial(prepared, *case, "meta" if args.dry else GPU.NAME) for case in cases], warmup=2, iterations=5, keep=6)
+        for case, seen in zip(cases, times, strict=True):
+            try:
+                op, about = captured_call(*case) or named(*case)
+            except Exception as error:
+                op, about = named(*case)
+                print(f"not captured: {op} {about['shapes']}: {str(error)[:100]}")
+            rows.append(op_row(op, about, seen))
+        write(args.out, METHOD, rows)
+        failed = sum("error" in seen for seen in times)
+        print(f"{group.__name__}: {len(cases)} calls, {failed} failed, {time.monotonic() - begin:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
