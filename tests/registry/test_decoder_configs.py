@@ -1,15 +1,25 @@
 """A decoder by its config.json, without PyTorch: published sizes, quantised checkpoints, windows, and what is refused."""
 
 import json
+from pathlib import Path
 
 import pytest
+from in_groups import in_groups
 
+from ironlaw.engine.decoders.parts import Scores
 from ironlaw.errors import BadValue
 from ironlaw.registry.decoder_shapes import decoder as shape
+from ironlaw.registry.decoder_types.traits import TRAITS
 from ironlaw.registry.decoders import decoder, weight_bytes
 from ironlaw.registry.families.served import step
 
 DEEPSEEK_V3 = {"model_type": "deepseek_v3", "vocab_size": 129280, "hidden_size": 7168, "num_hidden_layers": 61}
+DEEPSEEK_V2_LITE = {
+    "model_type": "deepseek_v2", "vocab_size": 102400, "hidden_size": 2048, "num_hidden_layers": 27, "num_attention_heads": 16,
+    "num_key_value_heads": 16, "intermediate_size": 10944, "moe_intermediate_size": 1408, "n_routed_experts": 64, "n_shared_experts": 2,
+    "num_experts_per_tok": 6, "first_k_dense_replace": 1, "q_lora_rank": None, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64, "v_head_dim": 128,
+}  # fmt: skip
 GPT_OSS_20B = {
     "model_type": "gpt_oss", "vocab_size": 201088, "hidden_size": 2880, "num_hidden_layers": 24, "num_local_experts": 32,
     "quantization_config": {"quant_method": "mxfp4"},
@@ -21,6 +31,13 @@ LLAMA = {
 MISTRAL = {**LLAMA, "model_type": "mistral", "sliding_window": 4096}
 
 
+# further names of a counted type, or types that transformers does not build from their defaults alone
+UNBUILT = {
+    "dots1", "emu3", "hunyuan_v1_dense", "hunyuan_v1_moe", "kimi_k2", "lfm2_moe", "llama4", "ministral", "nemotron", "qwen3_5",
+    "qwen3_5_moe",
+}  # fmt: skip
+
+
 @pytest.fixture
 def given(tmp_path):
     def write(**config):
@@ -28,6 +45,60 @@ def given(tmp_path):
         return str(tmp_path)
 
     return write
+
+
+COUNTED = json.loads((Path(__file__).parent / "counted_decoders.json").read_text("utf-8"))
+
+
+@in_groups("counted", COUNTED, lambda counted: counted[0]["model_type"][0])
+def test_every_type_has_as_many_parameters_as_its_model_in_pytorch(given, counted):
+    """As transformers 5.22 counts it on the meta device; tests/torch/test_decoder_types.py counts again before a release."""
+    config, parameters = counted
+    assert decoder(given(**config)).parameters == parameters
+
+
+def test_every_type_that_can_be_read_is_counted():
+    assert {config["model_type"] for config, _ in COUNTED} | UNBUILT == set(TRAITS)
+
+
+def test_published_sizes_of_queries_that_are_not_compressed(given):
+    """DeepSeek-V2-Lite writes null where others have a rank: 15.7 B, of which 2.4 B for a token."""
+    model = decoder(given(**DEEPSEEK_V2_LITE))
+    assert model.parameters == 15_706_484_224
+    assert step(model, chunk=1, layers=0).flops / 2e9 == pytest.approx(2.4, abs=0.1)
+
+
+def test_a_state_is_read_and_written_whole_however_long_the_text(given):
+    """Mamba 130M: its published size, the products of a token by hand, and no byte more for a longer text."""
+    config = {"hidden_size": 768, "num_hidden_layers": 24, "vocab_size": 50280, "intermediate_size": 1536, "time_step_rank": 48}
+    model = decoder(given(model_type="mamba", tie_word_embeddings=True, **config))
+    assert model.parameters == 129_135_360
+    short, long, prompt = (step(model, **size) for size in ({"batch": 4, "context": 10}, {"batch": 4, "context": 9000}, {"chunk": 4}))
+    products = 24 * (768 * 2 * 1536 + 1536 * (48 + 2 * 16) + 48 * 1536 + 1536 * 768)
+    assert short.work.matmul_flops == 2 * 4 * (products + 50280 * 768) and prompt.work.matmul_flops == 2 * (4 * products + 50280 * 768)
+    assert short.work.bytes == long.work.bytes > prompt.work.bytes  # four states, and one
+
+
+def test_latent_attention_reads_one_vector_of_a_token_for_all_heads(given):
+    model = decoder(given(**DEEPSEEK_V2_LITE))
+    near, far = (step(model, batch=2, context=context).work.bytes for context in (1000, 2000))
+    assert far - near == 27 * 2 * 1000 * (512 + 64) * 2
+
+
+@pytest.mark.parametrize(
+    ("config", "windows"),
+    [
+        ({"model_type": "gpt_neo", "hidden_size": 64, "num_layers": 4, "num_heads": 4, "window_size": 256}, [0, 256, 0, 256]),
+        ({**LLAMA, "model_type": "qwen2", "use_sliding_window": True, "sliding_window": 99, "max_window_layers": 2}, [0, 0, 99, 99]),
+        ({**LLAMA, "model_type": "gemma2", "sliding_window": 99, "sliding_window_pattern": 3}, [99, 99, 0, 99]),
+    ],
+    ids=lambda value: value["model_type"] if isinstance(value, dict) else "",
+)
+def test_which_layers_see_a_window(given, config, windows):
+    config = {"vocab_size": 100, **config}
+    config |= {name: 4 for name in ("num_hidden_layers", "num_layers") if name in config}
+    blocks = decoder(given(**config)).blocks
+    assert [part.window for block in blocks for part in block if isinstance(part, Scores)] == windows
 
 
 def test_published_sizes_of_latent_attention_and_experts(given):

@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw.engine.decoders import blocks
 from ironlaw.engine.decoders.parts import Block, Norm, Part, Product, State, Vector
 from ironlaw.errors import BadValue
-from ironlaw.registry.decoder_types.config_layers import is_sparse, layer_count, mixer_kind, window_of
+from ironlaw.registry.decoder_types.config_layers import LISTS, is_sparse, layer_count, mixer_kind, window_of
 from ironlaw.registry.decoder_types.config_values import NAMES, Values
 from ironlaw.registry.decoder_types.traits import ALIASES, TRAITS, Traits
 
@@ -34,7 +34,7 @@ def read(config: Mapping[str, Any], file: str) -> tuple[Values, tuple[Block, ...
     """Its values, its blocks, what is before them (beside the embedding) and what is after (beside the head's matrix)."""
     inner = language_part(config)
     missing = [] if inner is not config else [names[0] for names in map(NAMES.get, WHOLE) if names and not any(n in config for n in names)]
-    if missing and not (missing == ["num_hidden_layers"] and "layers_block_type" in config):
+    if missing and not (missing == ["num_hidden_layers"] and any(config.get(name) for name in LISTS)):
         raise BadValue(f"{file} has no {', '.join(missing)}; give the whole config.json")
     config = inner
     kind = ALIASES.get(str(config.get("model_type")), str(config.get("model_type")))
@@ -133,9 +133,10 @@ def _attention(c: Values, t: Traits, i: int) -> Block:
 
 
 def _latent(c: Values) -> Block:
+    q_rank = 0 if c.config.get("q_lora_rank", 0) is None else c.size("q_lora_rank", 0)  # null: queries are not compressed
     return blocks.latent(
-        c["hidden"], c["heads"], q_rank=c.size("q_lora_rank", 0), kv_rank=c["kv_lora_rank"], nope=c["qk_nope_head_dim"],
-        rope=c["qk_rope_head_dim"], value=c["v_head_dim"], bias=bool(c.get("attention_bias")),
+        c["hidden"], c["heads"], q_rank=q_rank, kv_rank=c["kv_lora_rank"], nope=c["qk_nope_head_dim"], rope=c["qk_rope_head_dim"],
+        value=c.size("v_head_dim", c["hidden"] // c["heads"]), bias=bool(c.get("attention_bias")),
     )  # fmt: skip
 
 

@@ -8,10 +8,12 @@ from ironlaw.registry.decoder_types.config_values import Values
 
 SCANNED = ("granitemoehybrid", "nemotron_h", "bamba", "jamba")  # whose "linear attention" is a state space
 
+LISTS = ("layers_block_type", "hybrid_override_pattern", "layer_types")  # that name each layer's kind
+
 
 def layer_count(c: Values) -> int:
     """A list of layers says how many there are where no number does."""
-    for name in ("layers_block_type", "hybrid_override_pattern", "layer_types"):
+    for name in LISTS:
         if c.get("num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers") is None and c.config.get(name):
             return len(c.config[name])
     return c["layers"]
@@ -32,7 +34,7 @@ def mixer_kind(c: Values, i: int) -> str:
     if c.kind == "lfm2" and c.config.get("full_attn_idxs") is not None:
         return "attention" if i in c.config["full_attn_idxs"] else "conv"
     kind = _listed(c, i, "layer_types", "layers_block_type")
-    if kind is None and c.get("full_attention_interval"):
+    if c.config.get("full_attention_interval") and not c.config.get("layer_types"):
         kind = "full_attention" if (i + 1) % c["full_attention_interval"] == 0 else "linear_attention"
     if kind == "linear_attention" and c.kind in SCANNED:
         return "mamba"
