@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ironlaw.measure import software_host as describe
 
 
@@ -89,3 +91,54 @@ def test_a_program_that_is_missing_or_fails_tells_nothing():
     assert describe.output_of("no-such-program-here") == ""
     assert describe.output_of(sys.executable, "-c", "raise SystemExit(3)") == ""
     assert describe.output_of(sys.executable, "-c", "print(' 7 ')") == "7"
+
+
+@pytest.mark.parametrize(
+    ("lines", "printed", "name"),
+    [
+        (["processor : 0", "model name : ", "Model : Pi 5"], {}, "Pi 5"),
+        ([], {("lscpu",): "Architecture: aarch64\nModel name: -\nModel name: Neoverse-N1"}, "Neoverse-N1"),
+        ([], {}, "an architecture"),
+    ],
+)
+def test_the_processors_name_wherever_the_system_says_it(lines, printed, name, monkeypatch):
+    monkeypatch.setattr(describe.sys, "platform", "linux")
+    monkeypatch.setattr(describe, "_lines", lambda path: lines)
+    monkeypatch.setattr(describe, "output_of", lambda *command: printed.get(command, ""))
+    monkeypatch.setattr(describe.platform, "processor", lambda: "")
+    monkeypatch.setattr(describe.platform, "machine", lambda: "an architecture")
+    assert describe.cpu_name.__wrapped__() == name
+
+
+def test_a_mac(monkeypatch):
+    said = {"machdep.cpu.brand_string": "Apple M3 Max", "hw.l1dcachesize": "65536", "hw.l2cachesize": "unknown"}
+    monkeypatch.setattr(describe.sys, "platform", "darwin")
+    monkeypatch.setattr(describe, "output_of", lambda *command: said.get(command[-1], ""))
+    monkeypatch.setattr(describe.os, "sched_getaffinity", lambda _: set(), raising=False)
+    assert describe.cpu_name.__wrapped__() == "Apple M3 Max" and describe.caches.__wrapped__() == {"l1": (65536, 1)}
+
+
+@pytest.mark.parametrize(
+    ("printed", "lines", "virtual"),
+    [("kvm", [], True), ("none", [], False), ("", ["flags : fpu hypervisor sse"], True), ("", ["flags : fpu sse"], False), ("", [], None)],
+)
+def test_whether_a_hypervisor_is_beneath(printed, lines, virtual, monkeypatch):
+    monkeypatch.setattr(describe, "output_of", lambda *command: printed)
+    monkeypatch.setattr(describe, "_lines", lambda path: lines)
+    assert describe.virtual() is virtual
+
+
+def test_memory_where_the_system_does_not_say(monkeypatch):
+    def unknown(*asked, **more):
+        raise OSError
+
+    monkeypatch.setattr(describe, "open", unknown, raising=False)
+    assert describe.free_memory() == describe.memory()
+    monkeypatch.setattr(describe.os, "sysconf", unknown)
+    assert describe.memory() is None and describe.free_memory() == 2.0**62
+
+
+def test_processors_where_none_are_set_apart(monkeypatch):
+    monkeypatch.delattr(describe.os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(describe.os, "cpu_count", lambda: 12)
+    assert describe.cores() == 12
