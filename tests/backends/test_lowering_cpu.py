@@ -15,9 +15,10 @@ from ironlaw.backends.rows import Row
 from ironlaw.calibration.curve import Curve
 from ironlaw.calibration.fit import calibrate
 from ironlaw.calibration.machine_calibration import Calibration
-from ironlaw.engine.device.fusion import fuse, merge
+from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Plan
+from ironlaw.engine.device.merged_op import merge
 from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.device.work import KINDS, op

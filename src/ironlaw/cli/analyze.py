@@ -8,7 +8,7 @@ import gc
 from ironlaw.cli.options import Parser, add_chrome_trace, add_json, add_notes, add_parameters, ask, size
 from ironlaw.cli.show import analysis_text as terminal
 from ironlaw.cli.show import draw
-from ironlaw.report.analyze import Analyze
+from ironlaw.report.analyze_question import Analyze
 
 EXAMPLE = """
 ironlaw analyze train.py --on h100_sxm -- --batch-size 64

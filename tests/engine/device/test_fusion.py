@@ -7,7 +7,7 @@ import pytest
 from small_graphs import chain, tensor
 
 from ironlaw.backends.inductor import INDUCTOR
-from ironlaw.engine.device import fusion
+from ironlaw.engine.device import merged_op
 from ironlaw.engine.device.compiler_rules import POINTWISE, TREE, Rules
 from ironlaw.engine.device.fusion import Group, fuse
 from ironlaw.engine.device.fusion_rules import decide
@@ -24,7 +24,7 @@ SAME, THIRD = tensor("same", 64, 512, role="input"), tensor("third", 64, 512, ro
 
 def merge(ops, escaping):
     """The ops as one, in a graph of their own."""
-    return fusion.merge(ops, escaping, Graph("g", ops).tensors)
+    return merged_op.merge(ops, escaping, Graph("g", ops).tensors)
 
 
 def edge(

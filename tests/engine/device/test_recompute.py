@@ -4,7 +4,8 @@ import numpy as np
 from small_graphs import tensor
 
 from ironlaw.backends.inductor import TRITON
-from ironlaw.engine.device.fusion import fuse, merge
+from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.merged_op import merge
 from ironlaw.engine.device.recompute import Expression, expressions
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.device.work import op, with_attrs

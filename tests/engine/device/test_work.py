@@ -409,7 +409,7 @@ def test_bad_sizes_name_tensor_and_op(shape):
 def test_fused_ops_are_not_made_by_hand():
     with pytest.raises(BadValue) as error:
         op("fused", "f", [X], [Y])
-    assert str(error.value) == "a fused op is built by fusion.merge from the ops inside it; call il.fuse(graph)"
+    assert str(error.value) == "a fused op is built by merged_op.merge from the ops inside it; call il.fuse(graph)"
 
 
 def test_a_new_kind_is_one_decorated_function():

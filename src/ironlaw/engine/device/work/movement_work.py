@@ -50,8 +50,8 @@ def view(x: Tensors, y: Tensors, a: Attrs) -> Count:
 
 @kind("contraction")
 def fused(x: Tensors, y: Tensors, a: Attrs) -> Count:
-    """Several ops in one kernel; built by `fusion.merge`."""
-    raise BadValue("a fused op is built by fusion.merge from the ops inside it; call il.fuse(graph)")
+    """Several ops in one kernel; built by `merged_op.merge`."""
+    raise BadValue("a fused op is built by merged_op.merge from the ops inside it; call il.fuse(graph)")
 
 
 @kind("contraction")
