@@ -48,6 +48,8 @@ FORBIDDEN = {
     "Llama 3 8B": r"Llama-3|Llama3|LLaMA",
     "digit classifier": "digit reader",
     "exposed communication": "communication that nothing hides",
+    "pad": "fills? (?:it|them|up the vocabulary) up to|filled up to",
+    "is not a": r"(?<![Tt]here )(?:is|are|was|were|be) no (?!\w+er\b|more|less|worse|limit|way|need|use)\w+",
 }
 STARTS = re.compile(r'"""(?:Of [a-z`]|Those )')  # of a docstring that does not name its subject
 JOINT = re.compile(r'"\s+f?"')  # between two halves of a string

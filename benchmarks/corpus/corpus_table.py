@@ -5,6 +5,8 @@ from collections import Counter, defaultdict
 
 RUNS = {"eager1": "inference, batch 1", "eager": "inference, larger batch", "training": "training step"}
 EARLIER = ", of an earlier run"
+UNBUILT = "does not build"
+WORDS = {"refused": "refuses the call", "unchecked": "not checked"}  # as the columns say it
 LIBRARIES = ("timm", "torchvision", "transformers", "diffusers")
 HEAD = """# The corpus
 
@@ -29,7 +31,7 @@ def reason(error):
         return f"a branch depends on a value ({called[1]})" if called else "a branch depends on a value"
     if "the call fails" in error:
         kind = re.search(r": (\w*Error): (.{0,60})", error)
-        return f"the model's own code refuses the call ({kind[1]})" if kind else "the model's own code refuses the call"
+        return f"{kind[1] if kind else 'an error'} in the model's own code"
     return re.sub(r"\s+", " ", error)[:80].replace("|", "/")
 
 
@@ -64,7 +66,9 @@ def write_table(found, path):
             if counts:
                 lines.append(line(library, counts))
         lines += [line("all", Counter(map(state, rows))), ""]
-        lines += failures(rows)
+        lines += failures([r for r in rows if state(r) != UNBUILT])
+    title, unbuilt = "Models that do not build", {r["model"]: r for r in found if state(r) == UNBUILT}  # in any run alike
+    lines += [f"## {title}", "", *failures(list(unbuilt.values()))] if unbuilt else earlier.get(title, [])
     path.write_text("\n".join(lines).rstrip() + "\n")
 
 
@@ -95,5 +99,5 @@ def failures(rows):
         return []
     lines = ["| why not | models | such as |", "|---|---:|---|"]
     for (what, why), names in sorted(models.items(), key=lambda item: (item[0][0], -len(item[1]), item[0][1])):
-        lines.append(f"| {what}: {why} | {len(names)} | {', '.join(sorted(names)[:4])} |")
+        lines.append(f"| {WORDS.get(what, what)}: {why} | {len(names)} | {', '.join(sorted(names)[:4])} |")
     return [*lines, ""]

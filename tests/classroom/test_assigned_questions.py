@@ -130,7 +130,7 @@ LESS = {key: value for key, value in NUMBER.items() if key != "feedback"}
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        (LESS, "question 1: it has no feedback"), ({**NUMBER, "hint": "x"}, "no hint"), ({**NUMBER, "key": "196.0"}, "calls nothing"),
+        (LESS, "question 1: it has no feedback"), ({**NUMBER, "hint": "x"}, "key hint"), ({**NUMBER, "key": "196.0"}, "calls nothing"),
         ({**NUMBER, "key": 'hardware("nothing").bandwidth'}, "nothing"), ({**NUMBER, "key": "import os"}, "question 1"),
         ({**NUMBER, "key": '__import__("os").system("true")'}, "question 1"),
         ({**NUMBER, "asks": "It is {{ answer }}"}, "before the commit"),

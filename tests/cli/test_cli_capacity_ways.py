@@ -86,7 +86,7 @@ def test_speculation_by_hand(sh):
     drafted = choice(sh, "--acceptance", "0.5", "--speculate", "2", "--draft", MODEL, "--budget", "2048", "--tbt", "1s")
     assert drafted["speculation"]["draft"] == MODEL and drafted["cache_bytes"] == row["cache_bytes"] - row["weight_bytes"]
     assert drafted["tbt_s"]["p50"] > 1.5 * row["tbt_s"]["p50"]  # two of its steps before each of the model's
-    assert "proposed a step by a draft that costs nothing" in sh.out(*BASE, "--rate", "20", "--acceptance", "0.5", "--speculate", "2")
+    assert "proposed per step by a draft that costs nothing" in sh.out(*BASE, "--rate", "20", "--acceptance", "0.5", "--speculate", "2")
 
 
 def test_pools_apart_are_the_fewest_of_each(sh):
@@ -101,7 +101,7 @@ def test_pools_apart_are_the_fewest_of_each(sh):
     if pools["decoders"] > 1:
         assert "tbt" in promise.broken(made.run_apart(requests(), policy, pools["prompts"], pools["decoders"] - 1))
     busy, quiet = (" ".join(sh.out(*BASE, "--rate", rate, "--apart").split()) for rate in ("20", "2"))
-    assert "for prefill" in busy and "one replica of each kind" in quiet
+    assert "for prefill" in busy and "One of each kind is enough" in quiet
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_the_cheapest_batch_within_a_latency(sh):
         assert costs["cheapest"]["dollars_per_million"] == min(r["dollars_per_million"] for r in able) and not costs["cheapest"]["over_s"]
     assert loose["cheapest"]["batch"] > tight["cheapest"]["batch"] and loose["prices"]["h100_sxm"]["date"].startswith("20")
     out = sh.out(*BASE, "--latency", "20ms")
-    assert "Cheapest: " in out and "RunPod" in out and "upper bound" in out
+    assert "The cheapest is " in out and "RunPod" in out and "upper bound" in out
 
 
 def test_none_is_quick_enough(sh):

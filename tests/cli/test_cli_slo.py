@@ -28,7 +28,7 @@ def test_the_example_is_a_design(sh, design):
     )
     assert {row["name"]: row["hedge_load"] for row in told["services"]} == {"gateway": 0, "retrieval": pytest.approx(0.05), "model": 0}
     out = " ".join(sh.out("slo", design()).split())
-    assert "P99 within 500 ms is met" in out and "die down" in out and "2.2 h of downtime per year" in out and "2 × 150 ms" in out
+    assert "P99 within 500 ms is met" in out and "it dies down" in out and "2.2 h of downtime per year" in out and "2 × 150 ms" in out
 
 
 def test_five_green_services(sh, design):
@@ -44,7 +44,7 @@ def test_five_green_services(sh, design):
     [
         ('within = "500 ms"', 'within = "300 ms"', "P99 within 300 ms is missed"),
         ("availability = 0.9995 ", "availability = 0.9999 ", "SLO of 0.9999 is missed"),
-        ("budget = 0.2 ", "# ", "keep themselves up: up to 0.667 per request"),
+        ("budget = 0.2 ", "# ", "it keeps itself up: up to 0.667 retries per request"),
         ('timeout = "400 ms"', 'timeout = "50 ms"', "every retry timed out"),
     ],
 )

@@ -277,7 +277,7 @@ def test_batches_and_stored_weights_side_by_side(file: str, capsys: pytest.Captu
     assert {row["batch"] for row in costs["rows"]} == {8, 64} and costs["cheapest"]["batch"] == 64 and costs["per"] == "sample"
     assert all(row["dollars_per_million"] == pytest.approx(row["seconds"] / row["batch"] * 1000) for row in costs["rows"])
     page = Path("costs.html").read_text(encoding="utf-8")
-    assert "What it costs" in page and "Cheapest: h200_sxm" in page and "an upper bound" in page
+    assert "What it costs" in page and "The cheapest is h200_sxm" in page and "an upper bound" in page
 
 
 def test_stored_weights_say_what_they_change(file: str, capsys: pytest.CaptureFixture[str]):

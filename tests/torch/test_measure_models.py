@@ -327,7 +327,7 @@ def test_noise_is_not_stored_unless_asked_for(monkeypatch, told, file, ironlaw_h
         (("{file}",), "FILE.py:NAME"),
         (("{file}:Breaks", "--input", "2x2"), "the third head has fallen off"),
         (("resnet51",), "no workload 'resnet51'; did you mean resnet50"),
-        (("resnet51",), "a model of your own is given as PATH.py:NAME"),
+        (("resnet51",), "a model of your own is given as FILE.py:NAME"),
         (("dscnn_kws", "--seq", "4"), "takes no 'seq'"),
         (("dscnn_kws", "--input", "2x2"), "--input is for a model of your own"),
         (("dscnn_kws", "--dtype", "int8"), "PyTorch can't run dscnn_kws in int8"),

@@ -100,7 +100,7 @@ def _slug(title: str) -> str:
 
 def _check(table: Mapping[str, Any], at: str) -> None:
     if more := sorted(table.keys() - {*NEEDED, *OPTIONAL}):
-        raise BadValue(f"{at}: it has {', '.join((*NEEDED, *OPTIONAL))}, but no {', '.join(more)}; take that out")
+        raise BadValue(f"{at}: unknown key {', '.join(more)}; a question takes {', '.join((*NEEDED, *OPTIONAL))}")
     if missing := [name for name in NEEDED if name not in table]:
         raise BadValue(f"{at}: it has no {', '.join(missing)}; add it ({EXAMPLE})")
     for name in ("title", "asks", "key", "feedback", *(name for name in OPTIONAL if name in table)):
@@ -124,7 +124,7 @@ def _check(table: Mapping[str, Any], at: str) -> None:
 
 def _option(option: Mapping[str, Any], at: str, is_number: bool) -> None:
     if more := sorted(option.keys() - set(OF_OPTION)):
-        raise BadValue(f"{at}: it has {', '.join(OF_OPTION)}, but no {', '.join(more)}; take that out")
+        raise BadValue(f"{at}: unknown key {', '.join(more)}; an option takes {', '.join(OF_OPTION)}")
     if missing := [name for name in OF_OPTION[:3] if name not in option]:
         raise BadValue(f"{at}: it has no {', '.join(missing)}; add it")
     if not isinstance(option["id"], str) or not ID.fullmatch(option["id"]):

@@ -72,7 +72,7 @@ class Assignment:
 def from_toml(path: Path) -> Assignment:
     data = read_toml(path, "an assignment", START)
     if more := sorted(data.keys() - {"title", "until", "lab", "question"}):
-        raise BadValue(f"{path.name}: an assignment has title, until, [[lab]] and [[question]], but no {', '.join(more)}; take that out")
+        raise BadValue(f"{path.name}: unknown key {', '.join(more)}; an assignment takes title, until, [[lab]] and [[question]]")
     until = data.get("until", "")
     if until != "" and not (isinstance(until, datetime) and until.tzinfo):
         raise BadValue(f"{path.name}: until = {until} has to be a date and a time with its offset, such as 2026-12-01T23:59:00+01:00")
@@ -130,7 +130,7 @@ def _title(title: Any, where: str) -> str:
 
 def _asked(name: Any, acts: Any, where: str, more: set[str]) -> Asked:
     if more:
-        raise BadValue(f"{where}: a [[lab]] has name and acts, but no {', '.join(sorted(more))}; take that out")
+        raise BadValue(f"{where}: unknown key {', '.join(sorted(more))}; a [[lab]] takes name and acts")
     found = [slug for slug in slugs() if slug == name or (isinstance(name, str) and slug.startswith(f"{name}_"))]
     if len(found) != 1 or name in ("lab", "lab_v2"):
         raise BadValue(f"{where}: there is no lab {name!r}; choose from {', '.join(slugs())}")

@@ -157,6 +157,9 @@ def report(args: argparse.Namespace, cases: list[Case]) -> None:
     else:
         draw.heading("the corpus", described(corpus("training" if args.training else "eager")))
     named = [(case.name(cases), case.survey) for case in cases]
+    for name, s in named:
+        inside, outside = draw.percent(s.shares[PLACES[0]]), draw.percent(s.shares[PLACES[2]])
+        draw.say(f"On {name}, {inside} of the time is in operators close to a measured shape, and {outside} is outside what was measured.")
     rows = [(name, *(draw.percent(s.shares[place]) for place in PLACES), f"{s.ops:,}") for name, s in named]
     draw.table(["machine", *PLACES, "operators"], rows, left=("machine",))
     for name, s in named:
@@ -168,17 +171,16 @@ def report(args: argparse.Namespace, cases: list[Case]) -> None:
 
 def described(known: Corpus) -> str:
     models = ", ".join(f"{count:,} of {library}" for library, count in known.models.items())
-    return f"{models}; each run has equal weight; the operators kept take {draw.percent(known.kept)} of the time"
+    return f"{models}; every run counts the same, and the operators that are stored take {draw.percent(known.kept)} of the time"
 
 
 def families(name: str, s: Survey, limit: int) -> None:
     if not s.families:
         return
     draw.heading(name, f"the heaviest of {len(s.families)} families of operators outside what was measured")
-    cells = [
-        (f.kind, f.family, draw.percent(f.share), draw.percent(f.outside), f"{f.count:,}", "\n".join(shape(e.op) for e in f.examples))
-        for f in s.families[:limit]
-    ]
+    most = None if draw.width() >= draw.WIDE else 1  # several examples in a narrow column can't be told apart
+    shown = [(f, "\n".join(shape(e.op) for e in f.examples[:most])) for f in s.families[:limit]]
+    cells = [(f.kind, f.family, draw.percent(f.share), draw.percent(f.outside), f"{f.count:,}", such) for f, such in shown]
     columns = ["kind", "family or curve", "share", "outside", "shapes", "such as"]
     draw.table(columns, cells, left=("kind",), text=("family or curve", "such as"))
 

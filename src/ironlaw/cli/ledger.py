@@ -234,7 +234,7 @@ def _all_labs(ledger: Ledger, as_json: bool) -> None:
         draw.say("No events yet: the labs record them. Open the labs with `ironlaw labs`.")
         return
     rows = [
-        (lab, str(done.predictions), str(done.reflections), "saved" if done.saved else "-", _when(done.last_event.time))
+        (lab, str(done.predictions), str(done.reflections), "saved" if done.saved else "–", _when(done.last_event.time))
         for lab, done in progress.items()
         if done.last_event
     ]

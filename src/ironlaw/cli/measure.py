@@ -47,7 +47,7 @@ def add(parser: Parser) -> None:
         "target",
         metavar="TARGET",
         nargs="?",
-        help="a model to run: a name from the registry or PATH.py:NAME; without one, the machine is measured",
+        help="a model to run: a name from the registry or FILE.py:NAME; without one, the machine is measured",
     )
     parser.add_argument("--short", action="store_true", help="a quick measurement, under 20 s: peaks and bandwidth only")
     parser.add_argument("--full", action="store_true", help="measure the machine, then a wide sweep of operators; takes many minutes")
@@ -70,7 +70,7 @@ def add(parser: Parser) -> None:
         "--for",
         dest="model",
         metavar="TARGET",
-        help="spend a minute on the operators of one model (NAME, PATH.py:NAME or hf:CONFIG); then its predictions with"
+        help="spend a minute on the operators of one model (NAME, FILE.py:NAME or hf:CONFIG); then its predictions with"
         " `--on this` rest on them",
     )
     parser.add_argument(

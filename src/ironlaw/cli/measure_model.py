@@ -106,7 +106,9 @@ def grounds(model: MeasuredModel) -> str:
     """What a prediction without curves is: a bound, unless a run was shorter."""
     beaten = [run.mode for run in model.runs if not run.error and run.row["wall_s"] < float(model.predictions[run.mode].seconds)]
     if beaten:
-        said = f"predicted from the machine's best measured rates, which are no bound: {' and '.join(beaten)} took less time than predicted"
+        said = (
+            f"predicted from the machine's best measured rates, which are not bounds: {' and '.join(beaten)} took less time than predicted"
+        )
     else:
         said = "a bound from the machine's best rates"
     return f"{said}; too little was measured for curves: measure the machine with `ironlaw measure`"

@@ -82,7 +82,7 @@ def from_registry(request: Mapping[str, Any], device: TorchDevice) -> Chosen:
     try:
         about(target)  # an unknown name is reported before anything is built
     except UnknownName as error:
-        raise UnknownName(f"{error}; a model of your own is given as PATH.py:NAME") from None
+        raise UnknownName(f"{error}; a model of your own is given as FILE.py:NAME") from None
     dtype = request["dtype"] or device.default_format
     built = build(target, batch=request["batch"], seq=request["seq"], dtype=dtype, device=device.NAME, room=device.free_memory())
     return Chosen(built.module, built.args, built.kwargs, {"workload": normal(target), "params": built.settings}, dtype)

@@ -129,7 +129,7 @@ def stats(state: State) -> ReviewStatsJson:
 def show_list(rows: Sequence[Mapping[str, Any]]) -> None:
     draw.heading("Cards", f"{len(rows)}, {sum(row['now'] is not None and row['due'] is not None for row in rows)} due")
     shown = [
-        (row["card"], row["topic"], row["kind"], f"{row['right']} of {row['answers']}" if row["answers"] else "-", _when(row))
+        (row["card"], row["topic"], row["kind"], f"{row['right']} of {row['answers']}" if row["answers"] else "–", _when(row))
         for row in rows
     ]
     draw.table(["card", "topic", "kind", "right", "due (UTC)"], shown, left=("topic", "kind", "due (UTC)"), text=("card",))
@@ -140,27 +140,30 @@ def show_stats(figures: Mapping[str, Any]) -> None:
 
     labs = amount(figures["predictions"], "prediction")
     draw.heading("The review", f"{amount(figures['answers'], 'answer')}, {labs} in labs, {amount(figures['due'], 'card')} due")
-    rows = [
-        (f"{row['confidence']}", draw.percent(row["stated"]), str(row["answers"]), str(row["right"]), "-" if row["share"] is None else
-         draw.percent(row["share"])) for row in figures["calibration"]
-    ]  # fmt: skip
-    draw.table(["confidence", "stands for", "answers", "right", "were right"], rows)
     if figures["brier"] is None:
-        draw.say("No answers yet: `ironlaw review` asks the first cards.", draw.DIM)
+        draw.say("No answers yet: `ironlaw review` asks the first cards.")
     else:
+        rows = [
+            (f"{row['confidence']}", draw.percent(row["stated"]), str(row["answers"]), "–" if row["share"] is None else
+             draw.percent(row["share"])) for row in figures["calibration"]
+        ]  # fmt: skip
+        draw.table(["confidence", "stands for", "answers", "were right"], rows)
         draw.say(f"Brier score {figures['brier']:.3f} (0 is sure and right, 0.25 says one half to everything, 1 is sure and wrong).")
     if figures["held"]:
         draw.heading("Misconceptions held", "chosen with a confidence of 4 or 5")
         for one in figures["held"]:
             draw.pairs([("belief", (one["says"], draw.BAD)), ("but", one["counterexample"]), ("seen in", ", ".join(one["where"]))])
-    draw.heading("Mastery", "retrievability × correctness of the last three answers, mean over cards")
-    known = [row for row in figures["mastery"] if row["cards"]]
-    draw.table(["concept", "cards", "mastery"], [(row["label"], str(row["cards"]), draw.percent(row["mastery"] or 0)) for row in known],
-               left=("concept",))  # fmt: skip
+    known = [row for row in figures["mastery"] if row["mastery"]]
+    if known:
+        rest = sum(bool(row["cards"]) for row in figures["mastery"]) - len(known)
+        draw.heading("Mastery", "retrievability × correctness of the last three answers, mean over cards")
+        draw.table(["concept", "cards", "mastery"], [(row["label"], str(row["cards"]), draw.percent(row["mastery"])) for row in known],
+                   left=("concept",))  # fmt: skip
+        draw.say(f"{amount(rest, 'concept')} with no right answer yet.", draw.DIM)
     score = figures["score"]
     verdict = f": {score['label']}. {score['action']}" if score["begun"] else ""
     draw.heading("Checklist", f"{score['points']} of {score['of']} ticked{verdict}")
-    ticks = [("✓" if one["ticked"] else "·", one["says"], draw.percent(one["record"]), one["gap"] or "-") for one in figures["checklist"]]
+    ticks = [("✓" if one["ticked"] else "·", one["says"], draw.percent(one["record"]), one["gap"] or "–") for one in figures["checklist"]]
     draw.table(["", "can", "record", "gap"], ticks, left=("gap",), text=("can",))
     if score["begun"] and score["weak"]:
         draw.say(f"To review: {', '.join(score['weak'])}.")

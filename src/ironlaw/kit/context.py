@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LOCAL = local_machine.SLUG
 PREFERRED = ("fp16", "bf16", "fp32", "int8")
 REGIMES = {"here": "This machine"}
-DATA = "data"  # the regime of a context that is no device
+DATA = "data"  # the regime of a context that is not a device
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def load(path: Path, premises: Mapping[str, str] | None = None) -> Words:
 
 
 def _text(value: object) -> str:
-    """A count as it is read: 1,152. What is no count, such as a year, comes as text."""
+    """A count as it is read: 1,152. What is not a count, such as a year, comes as text."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 

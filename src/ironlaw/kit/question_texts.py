@@ -33,7 +33,7 @@ class Asked:
 
 
 def plain(markdown: str, premises: Mapping[str, str] | None = None) -> str:
-    """One line without marks; a figure that is no premise, so that only the lab fills it in, is an ellipsis."""
+    """One line without marks; a figure that is not a premise, so that only the lab fills it in, is an ellipsis."""
     given = premises or {}
     return " ".join(MARKS.sub(r"\1", SLOT.sub(lambda match: unescape(given.get(match[1], BLANK)), markdown)).split())
 

@@ -45,7 +45,7 @@ def _dial(one: Parameter, change: dict[str, Any]) -> Dial:
 
 
 def read(setting: type[S], values: Mapping[str, Any], /, **fixed: Any) -> S:
-    """The setting at which the dials stand. `fixed`: fields that are no dial, or that follow from several."""
+    """The setting at which the dials stand. `fixed`: fields that are not dials, or that follow from several."""
     turned = {name: one.take(values[name]) for name, one in parameters(setting).items() if name in values and name not in fixed}
     return setting(**turned, **fixed)
 

@@ -126,7 +126,7 @@ class Ledger:
         return {event.lab: event.payload for event in self.events(kind="design")}
 
     def track(self, among: Collection[str] = ()) -> str | None:
-        """The context that was chosen last, in any lab; of those `among` which one asks, if any are given: a data set is no device."""
+        """The context that was chosen last, in any lab; of those `among` which one asks, if any are given: a data set is not a device."""
         choices = [str(event.payload["context"]) for event in self.events(kind="context")]
         return next((choice for choice in reversed(choices) if not among or choice in among), None)
 

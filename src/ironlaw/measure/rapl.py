@@ -53,7 +53,7 @@ def spent(range: int, before: int, after: int) -> int:
 
 
 def counters(place: Path = POWERCAP) -> Counters:
-    """The counters of this machine. A part that can't be read leaves none: a sum without it would be no sum."""
+    """The counters of this machine. A part that can't be read leaves none: a sum without it would be wrong."""
     folders = sorted(path for path in place.glob("intel-rapl:*") if ZONE.fullmatch(path.name))
     zones = []
     for folder in folders:

@@ -151,7 +151,7 @@ class ParetoPoint(TypedDict):
     pools: Annotated[str, "together, or apart: separate devices for prefill, which are counted"]
     batch: int
     tokens_per_s_user: float
-    tokens_per_s_each: Annotated[float, "new tokens per second and device"]
+    tokens_per_s_each: Annotated[float, "new tokens per second, per device"]
     dollars_per_million_tokens: float | None
 
 

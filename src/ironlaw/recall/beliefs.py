@@ -124,7 +124,7 @@ def held_beliefs(reviews: Iterable[Review], predictions: Iterable[Prediction] = 
 def chosen_belief(lab: str, question: str, choice: str) -> str:
     """The belief behind an option of a lab's question; empty where the lab or the option no longer exists."""
     path = LABS / lab / "questions.toml"
-    if not re.fullmatch(r"[A-Za-z0-9_]{1,100}", lab) or not path.is_file():  # a name from an import may be no name of a folder
+    if not re.fullmatch(r"[A-Za-z0-9_]{1,100}", lab) or not path.is_file():  # a name from an import may not be the name of a folder
         return ""
     table = read(path).get(question, {})
     return next((str(option.get("misconception", "")) for option in table.get("options", ()) if option.get("id") == choice), "")

@@ -33,7 +33,7 @@ def verdict(about: Mapping[str, Any]) -> str:
         if latency and likely and likely > latency
         else ""
     )
-    return f"Cheapest: {way}, ${significant(best['dollars_per_million'])} per million {about['per']}s.{doubt}"
+    return f"The cheapest is {way}, at ${significant(best['dollars_per_million'])} per million {about['per']}s.{doubt}"
 
 
 def sources(about: Mapping[str, Any]) -> str:

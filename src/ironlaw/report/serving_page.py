@@ -10,7 +10,20 @@ from ironlaw.pictures.lines import lines
 from ironlaw.report.accuracy import RESTS
 from ironlaw.report.markup import Cell, items, paragraph, table, text
 from ironlaw.report.report_page import figure_place, frame, laid_out, script
-from ironlaw.report.serving_words import BASES, between, bottleneck, like_with_like, likely, parallelism, replicas, slo, steep, takes, way
+from ironlaw.report.serving_words import (
+    BASES,
+    between,
+    bottleneck,
+    like_with_like,
+    likely,
+    parallelism,
+    replicas,
+    slo,
+    steep,
+    takes,
+    verdict,
+    way,
+)
 from ironlaw.units import counted, show, significant
 from ironlaw.widget.figure import Axis, Figure, mark
 from ironlaw.widget.glossary_words import explanations, marked
@@ -45,7 +58,7 @@ def html(result: Mapping[str, Any]) -> str:
 def _summary(result: Mapping[str, Any]) -> str:
     promise = result["promise"]
     share = f"P{significant(100 * promise['share'], 4)}"
-    out, (gap, key) = paragraph(slo(promise)), between(promise)
+    out, (gap, key) = paragraph(slo(promise)) + (paragraph(verdict(result)) if result["choices"] else ""), between(promise)
     names = (
         "machine",
         "devices",
@@ -77,19 +90,11 @@ def _summary(result: Mapping[str, Any]) -> str:
         out += paragraph(words) if (words := like_with_like(result)) else ""
         out += items(_how(row, promise) for row in result["choices"])
         out += items(row["command"] for row in result["choices"] if row["command"])
-    if result["fleet"] and result["choices"]:
-        most = max(result["choices"], key=lambda row: row["largest_rate"] or 0.0)
-        out += paragraph(
-            f"Largest rate: {significant(most['largest_rate'])} requests per second on {most['devices']:,} × {most['hardware']}."
-        )
-    elif result["fewest"]:
-        best = f"Fewest devices: {result['fewest']}."
-        out += paragraph(best + (f" Cheapest: {result['cheapest']}." if result["cheapest"] else ""))
     return out + items(f"{row['hardware']}: {row['reason']}" for row in result["refused"]) if result["refused"] else out
 
 
 def _how(row: Mapping[str, Any], promise: Mapping[str, Any]) -> str:
-    told = (f"Bottleneck: {bottleneck(row)}.", steep(row), likely(row, promise), takes(row), f"{BASES[row['basis']]}.")
+    told = (bottleneck(row), steep(row), likely(row, promise), takes(row), f"{BASES[row['basis']]}.")
     return f"{row['hardware']}: {'; '.join(filter(None, (replicas(row), way(row))))}. {' '.join(filter(None, told))}"
 
 
@@ -109,7 +114,7 @@ def _pareto(result: Mapping[str, Any]) -> Figure:
         series.setdefault(p["hardware"], []).append((p["tokens_per_s_user"], p["tokens_per_s_each"]))
     users, rates = ([p[key] for p in result["pareto"]] for key in ("tokens_per_s_user", "tokens_per_s_each"))
     x = Axis("log", "new tokens per second for a user", "tokens/s", _around(users))
-    y = Axis("log", "new tokens per second and device", "tokens/s", _around(rates))
+    y = Axis("log", "new tokens per second, per device", "tokens/s", _around(rates))
     extra = [
         mark(
             "point", "accent", x=p["tokens_per_s_user"], y=p["tokens_per_s_each"], id=f"at-{i}",

@@ -9,10 +9,12 @@ from ironlaw.report.accuracy import LIKE_WITH_LIKE
 from ironlaw.units import counted, show, significant
 
 BINDS = {
-    "": "none, one replica is enough", "pools": "none, one replica of each kind is enough",
-    "cache": "the KV cache, which fills up so that requests are preempted", "work": "compute: fewer could not keep up with the requests",
-}  # fmt: skip
-TIMES = {"ttft": "time to first token", "tbt": "time between tokens", "tpot": "a request's mean time per token"}
+    "": "One is enough, so nothing is a bottleneck yet.",
+    "pools": "One of each kind is enough, so nothing is a bottleneck yet.",
+    "cache": "The bottleneck is the KV cache, which would fill up on fewer, so that requests are preempted.",
+    "work": "The bottleneck is compute, because fewer could not keep up with the requests.",
+}
+TIMES = {"ttft": "the time to first token", "tbt": "the time between tokens", "tpot": "a request's mean time per token"}
 BASES = {
     "calibrated": "Step times come from measurements on this machine",
     "transferred": "Step times are estimated from measurements of other machines",
@@ -21,8 +23,38 @@ BASES = {
 
 
 def bottleneck(row: Mapping[str, Any]) -> str:
-    """What keeps fewer devices from doing."""
-    return BINDS.get(row["binds"]) or " and ".join(TIMES[name] for name in row["binds"].split(" and "))
+    """Why fewer devices would not do."""
+    if row["binds"] in BINDS:
+        return BINDS[row["binds"]]
+    times = [TIMES[name] for name in row["binds"].split(" and ")]
+    return f"The bottleneck{' is' if len(times) == 1 else 's are'} {' and '.join(times)}."
+
+
+def verdict(result: Mapping[str, Any]) -> str:
+    """`1 × h100_sxm is both the fewest devices and the cheapest, at $2.5 per hour and $0.157 per million new tokens.`"""
+    choices = {row["hardware"]: row for row in result["choices"]}
+    if result["fleet"]:
+        best = max(choices.values(), key=lambda row: row["largest_rate"] or 0.0)
+        idle = result["fleet"] - best["devices"]
+        rest = f", with {counted(idle, 'device')} left over" if idle else ""
+        return f"The largest rate is {significant(best['largest_rate'])} requests/s, on {_devices(best)}{rest}."
+    few = choices[result["fewest"]]
+    many = few["devices"] > 1
+    if not result["cheapest"]:
+        return f"The fewest devices that meet the SLO are {_devices(few)}."
+    cheap = choices[result["cheapest"]]
+    dollars = (
+        f"${significant(cheap['dollars_per_hour'])} per hour and ${significant(cheap['dollars_per_million_tokens'])} per million new tokens"
+    )
+    if len(choices) == 1:
+        return f"{_devices(few)} {'meet' if many else 'meets'} the SLO, at {dollars}."
+    if cheap is few:
+        return f"{_devices(few)} {'are' if many else 'is'} both the fewest devices and the cheapest, at {dollars}."
+    return f"The fewest devices are {_devices(few)}. The cheapest are {_devices(cheap)}, at {dollars}."
+
+
+def _devices(row: Mapping[str, Any]) -> str:
+    return f"{row['devices']:,} × {row['hardware']}"
 
 
 def slo(promise: Mapping[str, Any]) -> str:
@@ -95,7 +127,7 @@ def like_with_like(result: Mapping[str, Any]) -> str:
     rows = [row for row in result["choices"] if row["step_alike_s"] is not None]
     if not rows:
         return ""
-    times = ", ".join(f"{row['hardware']} {show(row['step_alike_s'], 's')} ({show(row['step_s'], 's')} above)" for row in rows)
+    times = ", ".join(f"{show(row['step_alike_s'], 's')} on {row['hardware']} ({show(row['step_s'], 's')} above)" for row in rows)
     grounds = "bound" if any(row["basis"] == "bound" for row in rows) else "transferred"
     return f"{LIKE_WITH_LIKE[grounds]} A step of 32 sequences then takes {times}."
 
@@ -120,7 +152,7 @@ def steep(row: Mapping[str, Any]) -> str:
     if cliff is None:
         return ""
     why = (
-        f"The work alone takes {counted(cliff['work_devices'], 'device')}; the others are there so that the {TIMES[cliff['limit']]} stays"
+        f"The work alone takes {counted(cliff['work_devices'], 'device')}; the others are there so that {TIMES[cliff['limit']]} stays"
         " within its limit."
     )
     if cliff["devices"] is None:
@@ -135,9 +167,10 @@ def way(row: Mapping[str, Any]) -> str:
         "static batches" if row["scheduling"] == "static"
         else "whole prompts, while decoding waits" if row["prompts"] == "whole" and not row["pools"] else "",
         f"swapped to the host when the cache is full, {counted(row['preempted'], 'time')}" if row["preemption"] == "swap" else "",
-        f"a shared prefix of {row['prefix']:,} tokens cached once, which saved {show(row['reused_tokens'])} prompt tokens"
+        f"a shared prefix of {row['prefix']:,} tokens cached once, which saved {row['reused_tokens']:,.0f} prompt tokens"
         if row["prefix"] else "",
-        f"{counted(guess['tokens'], 'token')} proposed a step by {guess['draft'] or 'a draft that costs nothing'}, of which"
-        f" {significant(100 * guess['acceptance'])}% are right: {significant(guess['tokens_per_step'])} a step" if guess else "",
+        f"{counted(guess['tokens'], 'token')} proposed per step by {guess['draft'] or 'a draft that costs nothing'}, of which"
+        f" {significant(100 * guess['acceptance'])}% are right, so that a step keeps"
+        f" {significant(guess['tokens_per_step'])}" if guess else "",
     ]  # fmt: skip
     return "; ".join(filter(None, parts))

@@ -14,7 +14,7 @@ SKIPPED = json.dumps({"skipped": "others wait"})  # a page ignores it, and asks 
 
 
 async def direct(socket: WebSocket) -> None:
-    """Answers messages one at a time, in order; what is no question gets a sentence that says so."""
+    """Answers messages one at a time, in order; what is not a question gets a sentence that says so."""
     from ironlaw.widget.direct_answers import refusal, reply
 
     await socket.accept()

@@ -26,7 +26,7 @@ from ironlaw.units import show
 REAL = "ironlaw.tracing.scripts.real_steps:job"
 JOB = "ironlaw.tracing.scripts.script_job:job"
 DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
-FILES = (".pt2", ".pt", ".json", ".toml")  # endings of files that are no scripts
+FILES = (".pt2", ".pt", ".json", ".toml")  # endings of files that are not scripts
 IDLE = ("input", "batch", "dtype", "seq", "set", "training", "prefill", "decode", "context")  # what a script says itself
 
 

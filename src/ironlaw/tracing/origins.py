@@ -29,7 +29,7 @@ class Phases:
         self.seen.append(OPTIMISER if self.steps else BACKWARD if graded else FORWARD)
 
     def within(self, value: Any) -> Any:
-        """A closure that an optimiser is handed computes the loss: that is no part of the optimiser."""
+        """A closure that an optimiser is handed computes the loss: that is not part of the optimiser."""
         if not callable(value):
             return value
 

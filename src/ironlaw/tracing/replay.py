@@ -173,7 +173,7 @@ class Replay:
         return weight, read
 
     def weight(self, tensor: Tensor) -> Weight | None:
-        """The spread of a weight, without its values; None where this is no weight."""
+        """The spread of a weight, without its values; None where this is not a weight."""
         place = self.values.place(tensor)
         while (writers := self.values.writers.get(place)) is not None:
             call = self.values.calls[writers[0]]

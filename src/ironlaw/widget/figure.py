@@ -173,7 +173,7 @@ class Figure:
                 )
 
     def _check_bar(self, bar: Mark) -> None:
-        """Its length must mean something: no log axis, and zero on it unless the bar says where it begins. An interval is no length."""
+        """Its length must mean something: no log axis, and zero on it unless the bar says where it begins. An interval is not a length."""
         along, axis = ("x", self.x) if self.y.scale == "band" else ("y", self.y)
         if dict(bar.more).get("thin"):
             return

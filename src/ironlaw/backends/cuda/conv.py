@@ -23,7 +23,7 @@ FEW_ROWS = 40_000  # outputs times groups up to which cuDNN runs a grouped convo
 PADDED_IMAGES = 20_000  # pixels from which images of few channels are padded and converted
 FEW_CHANNELS = 8  # up to which an image in NHWC is a first layer's
 GROUP_TILE = 64  # channels that a convolution's tile holds, however few a group has
-FEW_PLANES = 16  # of an image in NCHW; more are filled up to whole vectors and convolved like any
+FEW_PLANES = 16  # of an image in NCHW; more are padded to whole vectors and convolved like any
 SHALLOW = 27  # products for an output, three colours by 3×3, up to which images are never converted
 
 

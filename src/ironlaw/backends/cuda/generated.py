@@ -106,7 +106,7 @@ def _beside(cat: Op) -> Number:
 
 
 def _down(column: Op, parts: Sequence[Op]) -> Number:
-    """Instructions of a sum down few rows, or of rows that are looked up: a thread has whole columns, filled up to a power of two."""
+    """Instructions of a sum down few rows, or of rows that are looked up: a thread has whole columns, padded to a power of two."""
     x = column.inputs[0]
     depth = x.size / column.outputs[0].size
     most = SOME if any(category(p.kind) == "lookup" for p in parts) else FEW
@@ -119,7 +119,7 @@ def filled_up(row: Number) -> Number:
 
 
 def _rows(op: Op, parts: Sequence[Op], rows: Sequence[Op], machine: Hardware) -> Sequence[Kernel]:
-    """Rows that fit are read once and held, filled up to a power of two; others are gone through once for each step."""
+    """Rows that fit are read once and held, padded to a power of two; others are gone through once for each step."""
     first, x = rows[0], rows[0].inputs[0]
     sums = category(first.kind) == "reduction" and not same_size(first.outputs[0], x)
     many = first.outputs[0].size if sums else x.size / first.attrs.get("row", x.shape[-1])

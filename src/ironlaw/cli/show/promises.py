@@ -39,9 +39,9 @@ def _more(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
     storm = result["storm"]
     if storm:
         each = "1 retry" if storm["retries"] == 1 else f"{storm['retries']} retries"
-        budget = "" if storm["budget"] is None else f", {draw.percent(storm['budget'])} of requests at most"
-        says = f"at load {storm['load']:g}, late answers with {each}{budget},"
-        rows.append(("retry storm", _verdict(storm["stuck"], says, _storm(storm), good="die down", bad="keep themselves up")))
+        budget = "" if storm["budget"] is None else f" for at most {draw.percent(storm['budget'])} of the requests"
+        says = f"at load {storm['load']:g}, with {each}{budget}, it"
+        rows.append(("retry storm", _verdict(storm["stuck"], says, _storm(storm), good="dies down", bad="keeps itself up")))
         if storm["nested_attempts"] > storm["retries"] + 1:
             rows.append(
                 ("", (f"if services call each other and all retry, one request becomes {storm['nested_attempts']:,} attempts", draw.DIM))
@@ -50,7 +50,7 @@ def _more(result: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _storm(storm: Mapping[str, Any]) -> str:
-    return f"up to {significant(storm['harmless_retries'])} per request do no lasting harm"
+    return f"up to {significant(storm['harmless_retries'])} retries per request do no lasting harm"
 
 
 def _verdict(broken: bool, what: str, why: str, good: str = "is met", bad: str = "is missed") -> tuple[str, str]:

@@ -22,6 +22,7 @@ from ironlaw.report.serving_words import (
     slo,
     steep,
     takes,
+    verdict,
     way,
 )
 from ironlaw.units import counted, show, significant
@@ -55,7 +56,7 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
 
 def _pareto(points: Sequence[Mapping[str, Any]]) -> None:
     """Some of each machine's points, from the fastest for a user to the cheapest; the page and the JSON have all."""
-    draw.heading("speed for a user against throughput", "under a load that never ends; what nothing beats in both")
+    draw.heading("speed for a user against throughput", "under a load that never ends; nothing beats any of these in both")
     priced = all(point["dollars_per_million_tokens"] is not None for point in points)
     names = ("machine", "replica", "pools", "batch", "tokens/s per user", "tokens/s per device", *(("$/M",) if priced else ()))
     rows = [_point(point, priced) for point in _some(points)]
@@ -88,7 +89,7 @@ def _choices(rows: Sequence[Mapping[str, Any]], promise: Mapping[str, Any], note
         words = "; ".join(filter(None, (replicas(row), way(row))))
         formats = _formats(row) if notes else ""
         told = (
-            f"{words}. Bottleneck: {bottleneck(row)}.",
+            f"{words}. {bottleneck(row)}",
             steep(row),
             likely(row, promise),
             takes(row),
@@ -119,23 +120,8 @@ def _row(row: Mapping[str, Any], gap: str) -> tuple[Any, ...]:
 
 
 def _verdict(result: Mapping[str, Any]) -> None:
-    if result["fleet"]:
-        best = max(result["choices"], key=lambda row: row["largest_rate"] or 0.0)
-        idle = result["fleet"] - best["devices"]
-        rest = f", and {counted(idle, 'device')} left over" if idle else ""
-        draw.say(
-            f"Largest rate: {significant(best['largest_rate'])} requests/s on {best['devices']:,} × {best['hardware']}{rest}.", draw.GOOD
-        )
-        return
-    best = next(row for row in result["choices"] if row["hardware"] == result["fewest"])
-    draw.say(f"Fewest devices: {best['devices']:,} × {best['hardware']}.", draw.GOOD)
-    if result["cheapest"]:
-        row = next(row for row in result["choices"] if row["hardware"] == result["cheapest"])
-        dollars = (
-            f"${significant(row['dollars_per_hour'])} per hour, ${significant(row['dollars_per_million_tokens'])} per million new tokens"
-        )
-        draw.say(f"Cheapest: {row['devices']:,} × {row['hardware']}, {dollars}.", draw.GOOD)
-    elif result["unpriced"]:
+    draw.say(verdict(result), draw.GOOD)
+    if result["unpriced"] and not result["cheapest"] and not result["fleet"]:
         names = ",".join(f"{slug}=…" for slug in result["unpriced"])
         draw.say(f"For costs, give a device's price in dollars per hour: --price {names}", draw.DIM)
 

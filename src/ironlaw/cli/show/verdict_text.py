@@ -17,8 +17,10 @@ def report(advice: Advice) -> None:
         draw.say(f"{number}. {headline(action)}", draw.STRONG)
         draw.say("; ".join(filter(None, (action.how, "costs: " + ", ".join(action.costs)))), draw.DIM, indent=3)
     if len(advice.steps) > 1:
-        draw.say(f"All together: {significant(advice.together)}× as fast.", draw.STRONG)
+        whole = len(advice.steps) == len(advice.actions)  # the rest is another machine, or more of them
+        which = "All" if whole else f"Changes 1 to {len(advice.steps)}"
+        draw.say(f"{which} together: {significant(advice.together)}× as fast.", draw.STRONG)
     if advice.reason:
         draw.say(advice.reason, draw.DIM)
     for action in advice.slower:
-        draw.say(f"Don't: {headline(action)}. It is slower because {why_slower(action)}.", draw.BAD)
+        draw.say(f"It would be slower with {headline(action)}, because {why_slower(action)}.", draw.BAD)

@@ -34,7 +34,10 @@ def fit(rows: Sequence[Timed]) -> Wire:
     s, b = (sum(x[i] for x in a) for i in (0, 1))
     whole = ss * bb - sb * sb
     if len(rows) < 2 or whole <= 1e-12 * ss * bb:
-        raise BadValue("these rows differ in their steps or in their bytes only together; time at least two sizes far apart", "rows")
+        raise BadValue(
+            "steps and bytes of these rows grow together, so their costs can't be told apart; time at least two sizes that are far apart",
+            "rows",
+        )
     alpha, slowness = (s * bb - b * sb) / whole, (b * ss - s * sb) / whole
     if alpha < 0:
         alpha, slowness = 0.0, b / bb

@@ -1,6 +1,6 @@
 """A job that fails at given moments, stretch by stretch: useful work, saves, work that is lost, restarts.
 
-For what no formula covers (failures that are no Poisson process), and to be drawn.
+For what no formula covers (failures that are not a Poisson process), and to be drawn.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def layouts(shape: Shape, devices: int, batch: int, seq: int, per_box: int, **ch
 
 
 def _copied(one: Layout, per_box: int) -> Layout | None:
-    """The same with its shards inside boxes, and copies between them (HSDP); None where that is no layout."""
+    """The same with its shards inside boxes, and copies between them (HSDP); None where that is not a layout."""
     copies, rest = divmod(one.tensor * one.replicas, per_box)
     return replace(one, replicate=copies) if one.zero == 3 and copies > 1 and not rest and one.replicas % copies == 0 else None
 

@@ -1,4 +1,4 @@
-"""Failures that are no Poisson process: in bunches, or by wear. After each the job starts anew, so its lives are independent of each other.
+"""Failures that are not a Poisson process: in bursts, or by wear. After each the job starts again, so its lives are independent.
 
 A life of length g gives ⌊(g − R)/(τ + δ)⌋ intervals that last. In the long run that is (τ/M)·Σₙ S(R + n(τ + δ)) of the time, S(t) being the
 chance of a life longer than t: Weibull's with mean M. Seconds throughout.

@@ -47,7 +47,7 @@ SEEN = Overlap()  # nothing is hidden but what `overlaps` hides
 @dataclass(frozen=True, slots=True)
 class Stack:
     """`pace`: as MODES; `step`: seconds of each step; `asynchronous`: of the tensor collectives that are waited for, what is left where
-    products run in pieces beside them; `pad`: the vocabulary is filled up to a multiple of it."""
+    products run in pieces beside them; `pad`: the vocabulary is padded to a multiple of it."""
 
     slug: str
     name: str
@@ -67,7 +67,7 @@ class Stack:
     sources: tuple[str, ...] = ()
 
     def trains(self, shape: Shape, tensor: int = 1) -> Shape:
-        """The model as it runs: the vocabulary filled up, and without dropout where the stack leaves it out."""
+        """The model as it runs: the vocabulary padded, and without dropout where the stack leaves it out."""
         unit = self.pad * tensor
         vocab = -(-shape.vocab // unit) * unit if self.pad > 1 else shape.vocab
         return replace(shape, vocab=vocab, dropout=shape.dropout and self.dropout)

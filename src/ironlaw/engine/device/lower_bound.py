@@ -2,7 +2,7 @@
 
 Arithmetic: O/R at the datasheet's peaks, for the operations that no implementation can leave out. Counting follows PyTorch, which
 counts a causal mask in full; a kernel may skip what the mask hides.
-Data: a tensor may be in a cache already, or stay there when it is written, so D/BW is no floor for small ones. Of the bytes that an
+Data: a tensor may be in a cache already, or stay there when it is written, so D/BW is not a floor for small ones. Of the bytes that an
 op touches, at most one cache-full need not cross main memory, and all of them cross the caches.
 """
 

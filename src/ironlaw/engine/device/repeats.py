@@ -15,7 +15,7 @@ from typing import Any
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.prediction import OpRow, Prediction
 
-SHORTEST = 4  # ops of a turn; a line that multiplies twice is no loop
+SHORTEST = 4  # ops of a turn; a line that multiplies twice is not a loop
 COUNT = re.compile(r"\.\d+(?=…|$)")
 
 

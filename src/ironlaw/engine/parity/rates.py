@@ -111,7 +111,7 @@ def forced_gap(base_a: float, base_b: float, *, fpr: float | None = None, fnr: f
     given = {name: value for name, value in (("fpr", fpr), ("fnr", fnr), ("ppv", ppv)) if value is not None}
     if len(given) != 2:
         raise BadValue(
-            f"{len(given)} rates given ({', '.join(given) or 'none'}); give two of fpr, fnr and ppv, the third is what they force"
+            f"{len(given)} rates given ({', '.join(given) or 'none'}); give two of fpr, fnr and ppv; the third follows from them"
         )
     if ppv is not None and fnr is not None:
         return fpr_of(base_a, ppv, fnr) - fpr_of(base_b, ppv, fnr)

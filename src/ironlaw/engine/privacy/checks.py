@@ -29,5 +29,5 @@ def check_steps(steps: float) -> float:
 def check_noise(sigma: float) -> float:
     """The noise multiplier: standard deviation over clip norm. Below 0.01 nothing is private, and exponents overflow."""
     if not check_positive("the noise multiplier", sigma) >= 0.01:
-        raise BadValue(f"the noise multiplier is {sigma!r}; give 0.01 or more: below, no budget is met", "noise")
+        raise BadValue(f"the noise multiplier is {sigma!r}; give 0.01 or more, because no budget is met below that", "noise")
     return sigma

@@ -91,7 +91,7 @@ def batch_server(
         latencies += taken[int(START * len(taken)) :]
         work, batches, served, end = work + worked, batches + count, served + len(taken), max(end, last)
     if not latencies:
-        raise BadValue(f"{n} requests never fill a batch of {most} on {replicas} lines; give a larger n or a smaller batch", "n")
+        raise BadValue(f"{n} requests never fill a batch of {most} in each of {replicas} queues; give a larger n or a smaller batch", "n")
     return Served(rate, capacity, min(1.0, work / (replicas * end)), served / batches, tuple(sorted(latencies)))
 
 

@@ -27,7 +27,7 @@ EARLY = 0.2  # of the requests come before the pause
 def hedge_fate(rho: float, budget: float | None = None, cancelled: bool = False) -> str:
     """ "stuck" where a long enough pause can leave every request late forever, else "safe".
 
-    `budget`: copies per request, at most; None is no limit: one each. `cancelled`: the copy that loses stops at once. With exponential
+    `budget`: copies per request, at most; None means no limit: one each. `cancelled`: the copy that loses stops at once. With exponential
     service it then costs nothing: two that work on one request end it twice as fast.
     """
     check_positive("utilisation", rho)

@@ -19,7 +19,7 @@ def attempts(failure: float, retries: int, layers: int = 1) -> float:
 def stuck(load: float, retries: float, budget: float | None = None) -> bool:
     """Whether a state in which every answer is late can keep itself up: load · (1 + retries) ≥ 1, retries held to the budget.
 
-    `budget`: retries per request, at most, on average; None is no limit.
+    `budget`: retries per request, at most, on average; None means no limit.
     """
     check_positive("load", load)
     check_positive("retries", retries, zero=True)

@@ -37,7 +37,7 @@ class Stop:
 def train(x: Any, y: Any, designs: Sequence[Design], rate: float, stops: Sequence[int], seed: int) -> Iterator[Stop]:
     """A batch takes each record with probability `rate`; the noisy sum of its clipped gradients is divided by the expected size."""
     noise, clip, speed = (np.array([getattr(one, name) for one in designs], dtype=x.dtype) for name in ("noise", "clip", "speed"))
-    deviation = noise * np.where(noise > 0, clip, 0)  # 0 · ∞ is no noise
+    deviation = noise * np.where(noise > 0, clip, 0)  # 0 · ∞ is not noise
     pace = speed / (rate * len(x))
     draw = np.random.default_rng(seed)
     weights = np.zeros((CLASSES, x.shape[1], len(designs)), dtype=x.dtype)

@@ -1,7 +1,7 @@
 """The builder that families share: ops go in one by one, in the order in which PyTorch runs them; a Graph comes out.
 
 An op's output bears the op's name, so `layer1.0.conv2` is both; its weight is `layer1.0.conv2.weight`. A view (a reshape,
-a transpose, a slice) is no op: it is the same tensor under the same name with another shape. Sizes such as the batch may
+a transpose, a slice) is not an op: it is the same tensor under the same name with another shape. Sizes such as the batch may
 be NumPy arrays: shapes hold them as they are, unmultiplied, and nothing here branches on them.
 """
 

@@ -19,7 +19,7 @@ from ironlaw.units import significant
 if TYPE_CHECKING:
     from ironlaw.outputs.training_output import EpsilonPromise, PrivacyAccountant, PrivacyChange
 
-MOST = 1_000.0  # of ε: e to that power is no promise any more, and looking for the noise that just keeps a larger one takes seconds
+MOST = 1_000.0  # of ε: e to that power no longer promises anything, and looking for the noise that just keeps a larger one takes seconds
 
 
 @dataclass(frozen=True, repr=False)

@@ -108,7 +108,7 @@ class TrainingLayout(Question):
     def memory_bytes(self) -> float:
         return float(self.candidate.memory.total)
 
-    @result("whether a device holds it, filled so far", column="bool")
+    @result("whether the fullest device holds it within `memory`", column="bool")
     def fits(self) -> bool:
         return bool(self.candidate.memory.total <= self.job.capacity)
 

@@ -1,7 +1,7 @@
 """Published serving runs, simulated again: what clients saw, and what is predicted for the same requests.
 
 Prompts and answers come as the run's; where only their means are published, as log-normal lengths of that mean. Limits of a step are
-vLLM's defaults on an H100. What an engine adds to each step and each request is no part of a prediction unless it is given.
+vLLM's defaults on an H100. What an engine adds to each step and each request is not part of a prediction unless it is given.
 """
 
 from __future__ import annotations

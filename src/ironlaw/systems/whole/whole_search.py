@@ -139,7 +139,7 @@ def _changes(design: Design, dials: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def snapped(dial: str, value: Any) -> Any:
-    """The stop of a dial that is nearest to a value; None where it is no value of this dial."""
+    """The stop of a dial that is nearest to a value; None where it is not a value of this dial."""
     stops = DIALS[dial]
     if value in stops and not isinstance(value, bool):
         return value

@@ -38,7 +38,7 @@ from ironlaw.systems.whole.design import (
 )
 
 SHARE = 0.99  # of the promise on times
-FAR = 1.25  # so many times a limit is no accident of a short run
+FAR = 1.25  # so many times a limit is not an accident of a short run
 
 
 @dataclass(frozen=True, slots=True)

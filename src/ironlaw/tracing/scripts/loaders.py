@@ -90,7 +90,7 @@ class Loaders:
 
     @contextmanager
     def unrecorded(self) -> Iterator[None]:
-        """What runs here is no part of a step; values are followed all the same."""
+        """What runs here is not part of a step; values are followed all the same."""
         before, self.fakes.recorder.idle = self.fakes.recorder.idle, True
         try:
             yield

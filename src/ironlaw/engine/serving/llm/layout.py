@@ -26,7 +26,7 @@ class Layout:
         for name in ("tensor", "stages", "groups"):
             whole(name, getattr(self, name))
         if self.groups > 1 and not self.whole:
-            raise BadValue("groups that attend to requests of their own share nothing but whole experts; deal them out", "groups")
+            raise BadValue("attention data parallelism needs `experts` too, because whole experts are all that its groups share", "groups")
 
     @property
     def devices(self) -> int:
@@ -46,7 +46,7 @@ class Layout:
 def share(model: Decoder, layout: Layout) -> Decoder:
     """What one device computes of a step, all stages together."""
     if layout.whole and not mixed(model):
-        raise BadValue(f"{model.name} has no experts to deal out; leave `experts` out", "experts")
+        raise BadValue(f"{model.name} has no experts, so they can't be spread over devices; leave `experts` out", "experts")
     if layout.stages > model.layers:
         raise BadValue(f"{model.name} has {model.layers} layers, too few for {layout.stages} stages", "pp")
     if not layout.whole:

@@ -156,7 +156,7 @@ class Demand(Question):
         about="result of `vllm bench serve` or genai-perf on one machine: the engine's time follows it",
     )
     batch: int | None = whole(
-        None, metavar="N", group=HOW, about="most sequences per step and batch under way (default the engine's, or 256)"
+        None, metavar="N", group=HOW, about="most sequences per step, in each batch under way (default the engine's, or 256)"
     )
     budget: int | None = whole(None, metavar="N", group=HOW, about="most tokens per step (default: as many as `tbt` allows)")
     memory: float | None = share(
@@ -173,7 +173,7 @@ class Demand(Question):
         ("pieces", "whole"),
         None,
         group=WAY,
-        about="pieces (default, but for engines that do otherwise): chunked, alongside decoding; whole: decoding waits meanwhile",
+        about="pieces (default, unless the engine's differs): in chunks, alongside decoding; whole: at once, while decoding waits",
     )
     preemption: str = among(
         PREEMPTIONS, "recompute", group=WAY, about="what happens to the youngest request when the cache is full (default recompute)"
