@@ -78,7 +78,7 @@ class BadExport(LedgerError, ValueError):
 
 
 class EditedExport(BadExport):
-    """Its events are not those that were exported: the chain of hashes breaks. `reason` says where."""
+    """The export's events are not those that were exported: the chain of hashes breaks. `reason` says where."""
 
     reason: str = ""
 

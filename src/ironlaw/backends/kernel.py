@@ -39,5 +39,5 @@ def padded(size: Number, to: int) -> Number:
 
 
 def launched(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
-    """Without the kernels of paths that are not taken."""
+    """The kernels that are launched, without those of paths that are not taken."""
     return tuple(k for k in kernels if is_array(k.count) or k.count > 0)

@@ -229,7 +229,7 @@ def by_digits(x: Tensor) -> bool:
 
 
 def sorted_rows(op: Op) -> Signature:
-    """To keep all of a row is to sort it; many long rows go another way than few or short ones."""
+    """A top-k that keeps all of a row is a sort; many long rows go another way than few or short ones."""
     x, kept = op.inputs[0], op.outputs[0]
     name = "sort" if isinstance(x.size, (int, float)) and kept.size == x.size else "topk digits" if by_digits(x) else "topk"
     return Signature(name, logs(x.size / x.shape[-1], x.shape[-1]))

@@ -150,6 +150,6 @@ def _times(events: Sequence[Event], idle_s: float) -> tuple[dict[Step, float], d
 
 
 def printable(text: str, longest: int = 200) -> str:
-    """Without characters that would move, hide or break a line."""
+    """The text without characters that would move, hide or break a line."""
     text = text[:longest]
     return (text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)).strip()

@@ -14,7 +14,7 @@ CONTRADICTS = (
 
 
 def one_each(ledgers: Iterable[HandIn]) -> tuple[list[HandIn], list[Refusal]]:
-    """Among several files of one learner the longest counts, among equally long ones the newest; one with a chain before one without.
+    """One file for each learner: of several the longest counts, among equally long ones the newest; one with a chain before one without.
 
     A later file must hold what the earlier one ended with. An id can be read in every certificate, so where two files contradict each other
     the longer is not the true one for that, and neither counts.

@@ -90,7 +90,7 @@ class Case:
     batch: int | None = None
 
     def name(self, others: list[Case]) -> str:
-        """Its machine, with the batch and the mode where the others differ in them."""
+        """The case's machine, with the batch and the mode where the others differ in them."""
         batch = f", batch {self.batch}" if len({case.batch for case in others}) > 1 else ""
         return f"{self.survey.hardware.slug}{batch}" + (f", {self.mode}" if len({case.mode for case in others}) > 1 else "")
 

@@ -62,7 +62,7 @@ class Pick:
 
 
 def cheapest(offers: Iterable[Offer], latency: float | None = None) -> Pick | None:
-    """Among offers with a price, whose calls take at most `latency` seconds; of equal cost the quickest. None where none has a price."""
+    """The cheapest offer whose calls take at most `latency` seconds; of equal cost the quickest. None where none has a price."""
     priced = [(dollars, offer) for offer in offers if (dollars := offer.dollars) is not None]
     if not priced:
         return None

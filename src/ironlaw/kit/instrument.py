@@ -136,7 +136,7 @@ class Instrument:
         return {"cases": dict(self.cases()), "offers": offer.shown(found, self.dials) if found else []}
 
     def rename(self, store: str) -> None:
-        """From now on, what the browser keeps belongs to another design."""
+        """What the browser keeps belongs to another design from now on."""
         self.piece.tell(store=store)
 
     def _standing(self, values: Values) -> list[Dial]:

@@ -204,7 +204,7 @@ class Lab:
         return self.current_context.regime != context.DATA
 
     def meet_this_machine(self) -> None:
-        """It may have been measured since the page was opened; then it is one of the contexts from now on."""
+        """This machine may have been measured since the page was opened; then it is one of the contexts from now on."""
         own = context.this_machine() if self.could_meet_this_machine else None
         if own is None or any(each.slug == own.slug for each in self.contexts):
             return

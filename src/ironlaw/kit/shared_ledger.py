@@ -28,7 +28,7 @@ def shared_ledger() -> Ledger:
 
 
 def close_shared() -> None:
-    """At the end of the process: the last one to close moves the rest of SQLite's log into the file and removes it."""
+    """Closes the ledger at the end of the process: the last one to close moves the rest of SQLite's log into the file and removes it."""
     with _turn:
         _close()
 

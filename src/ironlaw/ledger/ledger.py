@@ -122,7 +122,7 @@ class Ledger:
         return self.designs().get(lab)
 
     def designs(self) -> dict[str, dict[str, Any]]:
-        """By lab; the one that this ledger received last, whatever its date: a clock may have been wrong."""
+        """The design of each lab; the one that this ledger received last, whatever its date: a clock may have been wrong."""
         return {event.lab: event.payload for event in self.events(kind="design")}
 
     def track(self, among: Collection[str] = ()) -> str | None:

@@ -34,7 +34,7 @@ class Place:
 
 
 def place(url: str | os.PathLike[str] | None = None) -> Place:
-    """From a URL or a path; by default IRONLAW_LEDGER, or else a file in ironlaw's home folder, which is created if missing."""
+    """A ledger's place, from a URL or a path; by default IRONLAW_LEDGER, or else a file in ironlaw's home folder, created if missing."""
     text = os.fspath(url) if url is not None else os.environ.get("IRONLAW_LEDGER", "").strip()
     if not text:
         try:

@@ -49,7 +49,7 @@ def select(rows: Sequence[chain.Row], chained: bool, total: int, owner: chain.Ro
 
 
 def _first_of_each(events: Iterable[Event]) -> list[Event]:
-    """Without a second event of the same id, or a second prediction for the same question: their index may have been dropped."""
+    """The events without a second one of the same id, or a second prediction for the same question: their index may have been dropped."""
     chosen: list[Event] = []
     known: set[Any] = set()
     for event in events:

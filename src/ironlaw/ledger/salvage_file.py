@@ -70,7 +70,7 @@ def _with_whole_log(path: Path) -> sqlite3.Connection:
 
 
 def _rows(connection: sqlite3.Connection) -> tuple[dict[int, chain.Row], bool]:
-    """From the front until an error, from the back until an error, then one by one in between; and whether they have a chain."""
+    """Rows from the front until an error, from the back until an error, then one by one in between; and whether they have a chain."""
     present = {row[1] for row in connection.execute(f"PRAGMA table_info({events.name})")}
     chained = set(chain.LINK) <= present
     columns = [name if chained or name in OLDEST else "NULL" for name in chain.LINK]

@@ -41,7 +41,7 @@ class Counters:
         return tuple(zone.read() for zone in self.zones)
 
     def joules(self, before: tuple[int, ...], after: tuple[int, ...]) -> float:
-        """Between two readings, of which each counter may have started again once."""
+        """Joules between two readings, of which each counter may have started again once."""
         return MICRO * sum(spent(zone.range, *ends) for zone, *ends in zip(self.zones, before, after, strict=True))
 
 

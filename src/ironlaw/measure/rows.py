@@ -58,5 +58,5 @@ def typed(drafts: Iterable[Draft]) -> list[Row]:
 
 
 def rounded(seconds: float) -> float:
-    """To six digits, as rows hold times."""
+    """The value to six digits, as rows hold times."""
     return float(f"{seconds:.6g}")

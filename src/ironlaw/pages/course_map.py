@@ -63,7 +63,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _arc(source: float, target: float) -> str:
-    """To the left of the stops, and the farther the wider; a curve goes three quarters of the way to where it is bent."""
+    """An arc to the left of the stops, and the farther the wider; a curve goes three quarters of the way to where it is bent."""
     left = LINE - RADIUS
     bend = left - min(WIDEST, NEAREST + WIDER * abs(target - source) / STEP) / 0.75
     return f"M{left:g},{source:g}C{bend:g},{source:g} {bend:g},{target:g} {left:g},{target:g}"

@@ -45,7 +45,7 @@ def colour(load: float) -> str:
 
 
 def drawn(subtrees: Sequence[Subtree]) -> list[int]:
-    """Which of them: all, or as many as there is room for at equal distances, the busiest always among them."""
+    """The ones to draw: all, or as many as there is room for at equal distances, the busiest always among them."""
     count = len(subtrees)
     if count <= MOST:
         return list(range(count))

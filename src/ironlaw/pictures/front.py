@@ -71,7 +71,7 @@ def _line(best: Sequence[Entry], senses: tuple[str, str]) -> Mark:
 
 
 def _arrow(entry: Entry, y: Axis) -> list[Mark]:
-    """From the claim down to what was left; nothing where they are the same on the screen."""
+    """An arrow from the claim down to what was left; nothing where they are the same on the screen."""
     assert entry.claimed is not None and y.domain is not None
     if abs(entry.claimed - entry.y) < 0.01 * (y.domain[1] - y.domain[0]):
         return []

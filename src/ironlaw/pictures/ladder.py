@@ -113,7 +113,7 @@ def estimates(scale: str) -> dict[str, object]:
 
 
 def _from_zero(bars: Sequence[Mark], extra: Sequence[Mark]) -> tuple[float, float]:
-    """To true length, and no longer than the longest."""
+    """A bar of true length, and no longer than the longest."""
     return 0.0, 1.02 * max(float(dict(item.at).get("x", 0.0)) for item in (*bars, *extra))
 
 

@@ -64,7 +64,7 @@ def _block(large: Side, small: Side | None, count: int, left: float) -> list[Mar
 
 
 def _zoom(side: float) -> list[Mark]:
-    """From the square of the left block to the whole of the right one."""
+    """Lines from the square of the left block to the whole of the right one."""
     return [
         mark("line", "ink", points=[(SIDE, start), (SIDE + GAP, end)], dash="2 3", id=f"zoom-{end:g}", name="one square, enlarged")
         for start, end in ((TOP, TOP), (TOP - side, TOP - SIDE))

@@ -78,7 +78,7 @@ def _group(i: int, group: Line, ppv: float | None, axes: tuple[str, str], named:
 
 
 def _ray(base: float, ppv: float) -> list[Point]:
-    """From the corner to where it leaves the square."""
+    """A ray from the corner to where it leaves the square."""
     slope = ray(base, ppv)
     if math.isinf(slope):
         return [(0.0, 0.0), (0.0, 100.0)]

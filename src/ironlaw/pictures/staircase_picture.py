@@ -81,7 +81,7 @@ def _steps(times: Sequence[float], end: float) -> list[tuple[float, float]]:
 
 
 def _columns(arrive: Sequence[float], gone: Sequence[float], end: float, many: int) -> list[list[tuple[float, float, float]]]:
-    """Between two moments at which anything happens, from the departures up to the arrivals."""
+    """The columns between two moments at which anything happens, from the departures up to the arrivals."""
     moments = sorted({0.0, *arrive[:many], *gone[:many], end})
     strips, came, went = [], 0, 0
     for begin, until in pairwise(moments):

@@ -30,7 +30,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From one node to another. `label` is written beside it; leave it out where another of its kind has one."""
+    """A wire from one node to another. `label` is written beside it; leave it out where another of its kind has one."""
 
     source: str
     target: str

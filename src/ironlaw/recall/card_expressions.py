@@ -65,7 +65,7 @@ def h200(model: str, batch: int, mode: str) -> Row:
 
 
 def gap(large: str, small: str, figure: str) -> float:
-    """By what factor one machine exceeds another: its INT8 peak ("peak"), "bandwidth", "capacity" or "power"."""
+    """The factor by which one machine exceeds another: its INT8 peak ("peak"), "bandwidth", "capacity" or "power"."""
     one, other = hardware(large), hardware(small)
     if figure == "peak":
         return float(one.peak("int8") / other.peak("int8"))

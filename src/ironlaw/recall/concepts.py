@@ -98,7 +98,7 @@ def card_mastery(standing: Standing) -> float:
 
 
 def mastery(standing: Mapping[str, Standing], graph: Map | None = None) -> dict[str, float | None]:
-    """Per concept, 0 to 1; None where nothing teaches it yet."""
+    """The mastery of each concept, 0 to 1; None where nothing teaches it yet."""
     graph = graph or concept_map()
     return {name: _mastery(name, standing, graph, frozenset()) for name in graph.concepts}
 

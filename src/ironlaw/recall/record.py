@@ -46,7 +46,7 @@ def answers(events: Iterable[Event]) -> list[Review]:
 
 
 def _none_ahead(reviews: list[Review], now: datetime) -> list[Review]:
-    """Without this, one answer dated 2031 would keep its card away until then."""
+    """Dates no later than now: without this, one answer dated 2031 would keep its card away until then."""
     if all(review.at <= now for review in reviews):
         return reviews
     plausible = list(reviews)

@@ -116,7 +116,7 @@ def model_type(place: Path) -> str | None:
 
 
 def forward(model: Decoder, **settings: Any) -> Graph:
-    """Its forward pass as transformers runs it: batch, seq, context, phase, dtype, as `workload` takes them."""
+    """The model's forward pass as transformers runs it: batch, seq, context, phase, dtype, as `workload` takes them."""
     if model.blocks:
         raise BadValue(
             f"{model.name} is not a Llama by its sizes, so its forward pass is captured: give it to `ironlaw analyze`, with PyTorch"

@@ -22,7 +22,7 @@ def engines() -> tuple[str, ...]:
 
 
 def engine(name: str) -> Engine:
-    """By slug or alias: `engine("vllm")`; `engine("plain")` adds nothing."""
+    """A serving engine by slug or alias: `engine("vllm")`; `engine("plain")` adds nothing."""
     if normal(name) == PLAIN.slug:
         return PLAIN
     slug = _names().get(normal(name))

@@ -22,7 +22,7 @@ def stacks() -> tuple[str, ...]:
 
 
 def stack(name: str) -> Stack:
-    """By slug or alias: `stack("torchtitan")`."""
+    """A training stack by slug or alias: `stack("torchtitan")`."""
     slug = _names().get(normal(name))
     if slug is None:
         raise unknown("training stack", name, stacks(), "registry/stack/x.toml with its figures and their sources", field="stack")

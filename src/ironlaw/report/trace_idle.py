@@ -72,7 +72,7 @@ def is_collective(kernel: Kernel) -> bool:
 
 
 def _for_others(talks: Sequence[Sequence[Kernel]]) -> list[dict[Kernel, float]]:
-    """By rank and collective, how much longer it took than on the rank that arrived last."""
+    """For each rank and collective, how much longer it took than on the rank that arrived last."""
     if len(talks) < 2:
         return [{} for _ in talks]
     names = [[k.name for k in talk] for talk in talks]

@@ -159,7 +159,7 @@ def _share(fmt: str, sides: tuple[int, int, int, int], machine: Hardware) -> flo
 
 
 def _launches(trace: Trace, launching: set[int], server: Host | None) -> dict[str, Seen]:
-    """By kind, the median time from the start of an op that launches to the start of the next one on the host."""
+    """For each kind, the median time from the start of an op that launches to the start of the next one on the host."""
     outer = [i for i, op in enumerate(trace.ops) if op.parent < 0]
     active = {trace.chain(i)[0] for i in launching}
     spans: dict[str, list[float]] = defaultdict(list)

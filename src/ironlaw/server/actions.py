@@ -109,5 +109,5 @@ class Actions:
 
 
 def back(action: str, count: int | None = None) -> Response:
-    """To the start page by GET, so that a reload does not do it again."""
+    """A redirect to the start page by GET, so that a reload does not do it again."""
     return RedirectResponse(f"/?said={action}" + ("" if count is None else f"&n={count}") + "#you", 303)

@@ -55,7 +55,7 @@ def create_app(following: class_live.Following, token: str) -> Starlette:
 
 
 def serve(source: class_live.Source, names: bool, port: int, open_browser: bool = True) -> None:
-    """Until Ctrl-C, on this machine alone."""
+    """Serves the page on this machine alone, until Ctrl-C."""
     try:
         import uvicorn
     except ImportError as error:

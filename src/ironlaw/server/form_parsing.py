@@ -18,7 +18,7 @@ _turn = threading.RLock()  # a finaliser may parse while its own thread is parsi
 
 
 def one_at_a_time(version: tuple[int, ...] = sys.version_info[:3]) -> None:
-    """From now on each of the builders that is imported waits for its turn; nothing where Python does not need it, or it was done."""
+    """Each of the builders that is imported waits from now on for its turn; nothing where Python does not need it, or it was done."""
     if version >= SOUND:
         return
     for module, name in BUILDERS:

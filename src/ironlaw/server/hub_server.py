@@ -45,7 +45,7 @@ def listen(path: str) -> socket.socket:
 
 
 def wait_and_start(sock: socket.socket) -> int:
-    """Until a signal ends it. Whoever connects while the labs start or end waits in the socket's queue."""
+    """Runs until a signal ends it. Whoever connects while the labs start or end waits in the socket's queue."""
     running: subprocess.Popen[bytes] | None = None
 
     def end(number: int, frame: FrameType | None) -> None:

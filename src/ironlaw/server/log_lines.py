@@ -39,7 +39,7 @@ class Once(logging.Filter):
 
 
 def say_each_once() -> None:
-    """From now on, in this process."""
+    """Each line is logged once from now on, in this process."""
     for old in [one for one in LOG.filters if isinstance(one, Once)]:
         LOG.removeFilter(old)
     LOG.addFilter(Once())

@@ -142,7 +142,7 @@ def options(most: int) -> dict[str, Any]:
 
 
 def open_ledger_of(app: Any) -> None:
-    """Or the first page would wait for it; a database that does not answer holds up nothing."""
+    """Opens the ledger ahead, or the first page would wait for it; a database that does not answer holds up nothing."""
     ledger = threading.Thread(target=app.state.keeper.records, daemon=True)
     ledger.start()
     ledger.join(LEDGER_S)
@@ -185,7 +185,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def has_display() -> bool:
-    """Without one, `webbrowser` may start a text browser in this terminal."""
+    """Whether there is a display; without one, `webbrowser` may start a text browser in this terminal."""
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 

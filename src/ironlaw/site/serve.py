@@ -41,7 +41,7 @@ def server(folder: Path, port: int) -> ThreadingHTTPServer:
 
 
 def serve(folder: Path, port: int) -> None:
-    """Until it is interrupted."""
+    """Serves the folder until it is interrupted."""
     with server(folder, port) as running:
         print(f"http://127.0.0.1:{running.server_port}/ (Ctrl+C ends it)", flush=True)
         try:

@@ -72,7 +72,7 @@ def read_study(place: Path, most: int = MOST) -> Study:
 
 
 def study(data: Mapping[str, Any], most: int = MOST) -> Study:
-    """From the tables of a study file."""
+    """A study from the tables of a study file."""
     head, over = _table(data, "study"), _table(data, "over")
     for name in data:
         if name not in ("study", "over"):

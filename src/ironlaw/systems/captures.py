@@ -75,7 +75,7 @@ def capture_phases(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]
 
 
 def captures_of(asked: Any, captured: dict[str, dict[Any, Graph]], reasons: Mapping[str, str], sizes: Mapping[str, Any]) -> Captures:
-    """From graphs by what they were captured for, and the sizes at hand."""
+    """Captures from graphs, each with what it was captured for, and the sizes at hand."""
     plain, half, steps = captured.pop(ASKED), captured.pop(HALF, {}), captured.pop(STEPS, {})
     if asked.dtype == NARROW:
         plain = {batch: replace(graph, dtype=NARROW) for batch, graph in plain.items()}

@@ -157,7 +157,7 @@ def figure(
 
 
 def share(default: Any = REQUIRED, label: str = "", *, above: bool = False, below: bool = False, **rest: Any) -> Any:
-    """From 0 to 1; as text it may be a percentage. `above`, `below`: without 0, without 1."""
+    """A share from 0 to 1; as text it may be a percentage. `above`: 0 is excluded; `below`: 1 is excluded."""
     kept, more = _split(rest)
     reader = Parameter(lambda value: read_share(value, above=above, below=below), label, low=0.0, high=1.0, more=more)
     return declare(dataclasses.replace(reader, default=default, **kept))

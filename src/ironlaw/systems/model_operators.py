@@ -82,7 +82,7 @@ class MeasuredOperators:
 
     @property
     def share(self) -> float:
-        """Its share of the model's predicted time."""
+        """The operator's share of the model's predicted time."""
         return sum(one.share for one, _ in self.timed)
 
     @property

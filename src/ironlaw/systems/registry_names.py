@@ -60,7 +60,7 @@ def read_prices(given: str | Mapping[str, Any]) -> dict[str, float]:
 
 
 def known_prices(asked: Iterable[Hardware], given: Mapping[str, float]) -> dict[str, Price]:
-    """By slug: what was given, else the registry's. A price of a machine that is not asked about is refused."""
+    """The price for each slug: what was given, else the registry's. A price of a machine that is not asked about is refused."""
     from ironlaw.registry.prices import prices_of
 
     every = [machine.slug for machine in asked]

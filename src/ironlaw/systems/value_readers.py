@@ -52,7 +52,7 @@ def _bare(value: float | str, example: str) -> float:
 
 
 def read_share(value: Any, above: bool = False, below: bool = False) -> float:
-    """From 0 to 1; as text a percentage, too. `above`: and not 0; `below`: and not 1."""
+    """A share from 0 to 1, as text also a percentage. `above`: 0 is excluded; `below`: 1 is excluded."""
     text = value.strip() if isinstance(value, str) else ""
     number: Any
     try:

@@ -46,7 +46,7 @@ def strided(inputs: list[Tensor], outputs: list[Tensor]) -> dict[str, Any]:
 
 
 def dense(t: Tensor) -> bool:
-    """Without gaps or repetitions: the elements fill their memory in some order of the axes."""
+    """Has no gaps or repetitions: the elements fill their memory in some order of the axes."""
     filled = 1
     for size, stride in sorted(((size, stride) for size, stride in zip(t.shape, t.stride(), strict=True) if size > 1), key=lambda p: p[1]):
         if stride != filled:

@@ -23,7 +23,7 @@ COSTS: dict[str, Cost] = {}
 
 
 def register_cost(name: str, cost: Cost) -> Cost:
-    """From now on `name` ("lib::op", or the name of a Triton kernel) costs what `cost` says; it is handed back."""
+    """Makes `name` ("lib::op", or the name of a Triton kernel) cost what `cost` says from now on, and hands `cost` back."""
     if not callable(cost):
         raise BadValue(f"the cost of {name} is a {type(cost).__name__}; give a function that returns a dictionary of flops, bytes and unit")
     COSTS[name] = cost

@@ -125,7 +125,7 @@ class Session:
             yield line
 
     def _allow(self, seconds: float) -> None:
-        """From now on; a job without a limit may take as long as it likes, its start too."""
+        """Starts the time limit; a job without one may take as long as it likes, its start too."""
         self.deadline = time.monotonic() + seconds if self.limit_s else float("inf")
 
     def _place(self) -> str:

@@ -55,7 +55,7 @@ def conv2d(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def _depthwise(op: Op) -> Kernel:
-    """On NCHW, by vector units, never in TF32. cuDNN has kernels for FP16 alone; PyTorch's own take as long in BF16 as in FP32."""
+    """On NCHW a depthwise one takes vector units, never TF32. cuDNN has FP16 alone; PyTorch's own take as long in BF16 as in FP32."""
     w = op.inputs[1]
     taps = w.shape[2] * w.shape[3]
     name = "depthwise_large" if taps > 9 else "depthwise_strided" if op.attrs.get("stride", 1) > 1 else "depthwise"

@@ -80,7 +80,7 @@ def generated(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def written(op: Op, parts: Sequence[Op], machine: Hardware) -> Sequence[Kernel]:
-    """By its first reduction, or by a group norm among them. A row kernel's arithmetic counts as the bytes that could move meanwhile."""
+    """Lowered by the first reduction, or by a group norm. A row kernel's arithmetic counts as the bytes that could move meanwhile."""
     if long := [p for p in parts if traits(p.kind).grouped]:
         return _groups(op, long[0])
     rows = [p for p in parts if category(p.kind) in ("rowwise", "reduction") and not sums_columns(p) and UNROLLED not in p.attrs]

@@ -64,7 +64,7 @@ def _pareto(points: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _some(points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """At most so many of each machine, evenly along its line, both ends among them."""
+    """At most SHOWN points of each machine, evenly along its line, both ends among them."""
     chosen: list[Mapping[str, Any]] = []
     for slug in dict.fromkeys(point["hardware"] for point in points):
         mine = [point for point in points if point["hardware"] == slug]

@@ -79,7 +79,7 @@ class Action:
 
     @property
     def place(self) -> int:
-        """Among the kinds of change, those first that cost least."""
+        """The place among the kinds of change, those first that cost least."""
         return max(map(ORDER.index, self.changes))
 
     @property

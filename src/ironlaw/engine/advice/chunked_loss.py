@@ -44,7 +44,7 @@ def in_parts(graph: Graph) -> Graph | None:
 
 
 def _region(graph: Graph) -> slice | None:
-    """From the head's product to the last of its gradients."""
+    """The ops from the head's product to the last of its gradients."""
     if len(graph.settings.get("backwards", ())) != 1:
         return None
     losses = [i for i, one in enumerate(graph.ops) if one.kind == "log_softmax" and one.outputs[0].bytes >= LEAST]

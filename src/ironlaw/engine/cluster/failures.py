@@ -110,7 +110,7 @@ def goodput(interval: Number, save: Number, restart: Number, between: Number) ->
 
 
 def waste(interval: Number, save: Number, restart: Number, between: Number) -> Number:
-    """To first order, a share of the wall time: δ/τ + τ/2M + R/M."""
+    """The share of the wall time that is wasted, to first order: δ/τ + τ/2M + R/M."""
     return save / interval + interval / (2.0 * between) + restart / between
 
 

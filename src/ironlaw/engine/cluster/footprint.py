@@ -90,7 +90,7 @@ def layer_activations(shape: Shape, layout: Layout, seq: Number) -> Number:
 
 
 def activations(shape: Shape, layout: Layout, seq: Number, micro_batches: int | None = None) -> Number:
-    """On the stage that keeps most: L/p layers of p microbatches, a little more where stages are in pieces, never more than there are."""
+    """Bytes on the stage that keeps most: L/p layers of p microbatches, a little more with chunks, never more than there are."""
     stages = (0, 1, layout.pipeline - 1) if layout.pipeline > 1 else (0,)
     return max(kept_layers(shape, layout, stage, micro_batches) for stage in stages) * layer_activations(shape, layout, seq)
 

@@ -51,7 +51,7 @@ class Group:
 
     @property
     def interval(self) -> float:
-        """Between two passes that end, with one under way in each stage. A transfer runs beside the next pass."""
+        """Seconds between the ends of two passes, with one under way in each stage. A transfer runs beside the next pass."""
         return max(stage.seconds for stage in self.stages)
 
 

@@ -50,7 +50,7 @@ def goodput(interval: float, save: float, restart: float, between: float, shape:
 def band(
     allowed: float, ends: tuple[float, float], best: float, save: float, restart: float, between: float, shape: float = RANDOM
 ) -> tuple[float, float]:
-    """From and to which interval no more than `allowed` of the time is wasted, around the best one and not beyond `ends`."""
+    """The intervals between which no more than `allowed` of the time is wasted, around the best one and not beyond `ends`."""
 
     def edge(far: float) -> float:
         near = best

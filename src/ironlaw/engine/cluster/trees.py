@@ -67,7 +67,7 @@ class Tree:
 
     @property
     def leaf_links(self) -> int:
-        """From one leaf to the tier above; none where one leaf holds all."""
+        """Links from one leaf to the tier above; none where one leaf holds all."""
         return math.ceil(self.leaf / self.thin[0] - 1e-9) if self.leaves > 1 else 0
 
     @property
@@ -76,7 +76,7 @@ class Tree:
         return -(-self.leaves // self.down[1]) if len(self.down) == 2 else 1
 
     def pod_links(self, pod: int) -> int:
-        """From one pod to the top; the last may have fewer leaves."""
+        """Links from one pod to the top; the last may have fewer leaves."""
         if self.pods == 1:
             return 0
         leaves = min(self.down[1], self.leaves - pod * self.down[1])
@@ -84,7 +84,7 @@ class Tree:
 
     @property
     def links(self) -> tuple[int, int]:
-        """Between switches, in all planes: from leaves, and from pods."""
+        """Links between switches, in all planes: from leaves, and from pods."""
         return self.planes * self.leaves * self.leaf_links, self.planes * sum(map(self.pod_links, range(self.pods)))
 
     @property

@@ -58,7 +58,7 @@ def goodput(period: Period) -> Shares:
 
 
 def waste(period: Period) -> float:
-    """To first order, a share of the wall time: δ₁/τ₁ + δ₂/τ₂ + (p·(τ₁/2 + R₁) + (1 − p)·(τ₂/2 + R₂))/M."""
+    """The share of the wall time that is wasted, to first order: δ₁/τ₁ + δ₂/τ₂ + (p·(τ₁/2 + R₁) + (1 − p)·(τ₂/2 + R₂))/M."""
     near, far, p = period.near, period.far, period.survives
     far_every = period.count * period.interval
     writing = (near.save / period.interval if period.count > 1 else 0.0) + far.save / far_every
@@ -108,7 +108,7 @@ def levels(copying: float, drain: float, pause: float, start: float, drains: boo
 
 
 def period(near: Level, far: Level, near_every: float, far_every: float, survives: float, between: float, lag: float = 0.0) -> Period:
-    """As many near saves as fit between two far ones, and the far one alone where `near_every` is no shorter: infinite without any.
+    """As many near saves as fit between two far ones, or the far one alone where `near_every` is no shorter: infinite without any.
     `lag`: seconds until a far save is stored after it was taken."""
     count = max(1, round(far_every / near_every)) if near_every < far_every else 1
     return Period(count, far_every / count, near, far, survives, between, lag)

@@ -194,7 +194,7 @@ def active(parts: Iterable[Part]) -> int:
 
 
 def kept_numbers(parts: Iterable[Part], tokens: float) -> float:
-    """That a sequence of `tokens` keeps: keys and values as far as a window reaches, and states."""
+    """Numbers that a sequence of `tokens` keeps: keys and values as far as a window reaches, and states."""
     total = 0.0
     for part in parts:
         if isinstance(part, Scores):

@@ -70,7 +70,7 @@ class Run:
 
     @cached_property
     def leaning(self) -> tuple[float, float]:
-        """By what power the wall time follows the device's time, and the host's: (1, 0) where the device is never idle."""
+        """The powers by which the wall time follows the device's time, and the host's: (1, 0) where the device is never idle."""
         schedule = self.schedule
         slow = replace(schedule, launches=[SWING * launch for launch in schedule.launches], start=SWING * schedule.start)
         device, host = simulate(schedule, [SWING * kernel for kernel in self.kernels]), simulate(slow, self.kernels)

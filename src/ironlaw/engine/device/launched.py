@@ -54,7 +54,7 @@ class Launched:
 
 
 def equal_kernels(count: int, launch: float, compute: float, memory: float = 0.0) -> Launched:
-    """So many kernels that share their device time evenly, each behind a launch of its own."""
+    """`count` kernels that share their device time evenly, each behind a launch of its own."""
     return Launched([launch] * count, [(compute + memory) / count] * count, count, compute, memory)
 
 

@@ -266,7 +266,7 @@ class Prediction:
         return as_dict(self, ops)
 
     def to_record(self) -> dict[str, Any]:
-        """Its figures in one flat record: a row of a table of predictions."""
+        """The prediction's figures in one flat record: a row of a table of predictions."""
         return record(self)
 
     def to_records(self) -> list[dict[str, Any]]:

@@ -66,7 +66,7 @@ def as_dict(p: Any, ops: int | None = None) -> dict[str, Any]:
 
 
 def record(p: Any) -> dict[str, Any]:
-    """Without lists and objects: the two ends of an interval are columns of their own."""
+    """A flat record, without lists and objects: the two ends of an interval are columns of their own."""
     out = {"workload": p.graph.name, "dtype": p.graph.dtype, "hardware": p.hardware.slug, "mode": p.plan.mode, "figures": p.label}
     names = (
         "seconds",

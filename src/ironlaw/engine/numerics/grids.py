@@ -38,7 +38,7 @@ def sqnr_db(bits: int, symmetric: bool = True) -> float:
 
 
 def factor_per_bit(bits: int, fewer: int | None = None) -> float:
-    """By what the noise grows when a bit is taken away, `bits` → `bits − 1`; with `fewer`, the mean factor a bit on the way there."""
+    """The factor by which noise grows from `bits` to `bits − 1`; with `fewer`, the mean factor per bit on the way there."""
     end = bits - 1 if fewer is None else fewer
     if end >= bits:
         raise BadValue(f"from {bits} to {end} bits nothing is taken away; name fewer bits", "bits")

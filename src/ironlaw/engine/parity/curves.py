@@ -58,12 +58,12 @@ class Group:
 
     @cached_property
     def roc(self) -> tuple[Point, ...]:
-        """From the corner where nobody is flagged to the one where all are."""
+        """The curve from the corner where nobody is flagged to the one where all are."""
         return tuple((table.fpr, table.tpr) for table in reversed(self.tables))
 
     @cached_property
     def area(self) -> float:
-        """Under the curve: how often a true one scores above another, ties by half."""
+        """The area under the curve: how often a true one scores above another, ties by half."""
         return auc(self.roc)
 
     @cached_property

@@ -107,7 +107,7 @@ def steps_for(budget: float, q: float, sigma: float, delta: float, accountant: s
 
 
 def _advanced(q: float, sigma: float, steps: float, delta: float) -> float:
-    """At the best split of δ: a share for all steps together, the rest as slack. Found by golden sections of its logarithm."""
+    """The best split of δ is a share for all steps together, and the rest as slack. Found by golden sections of its logarithm."""
 
     def total(log_share: float) -> float:
         share = math.exp(log_share)

@@ -51,7 +51,7 @@ class BatchServers:
         return self.replicas * self.most / self.full
 
     def outcome(self, rate: float, requests: int, batches: int = 30, shares: tuple[float, ...] = ()) -> Outcome:
-        """At a rate, from at least `requests` requests and, where they queue, `batches` full batches. `shares`: where the tail is read."""
+        """Comes from at least `requests` requests and, where they queue, `batches` full batches. `shares`: where the tail is read."""
         return _outcome(self, rate, requests, batches, shares)
 
     def simulated(self, rate: float, requests: int, batches: int) -> int:

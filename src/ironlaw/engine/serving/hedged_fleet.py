@@ -38,7 +38,7 @@ class HedgedFleet(Law):
 
     @property
     def copies(self) -> float:
-        """Per request."""
+        """Copies per request."""
         return self.granted * self.calls(self.delay)
 
     @property

@@ -84,7 +84,7 @@ class Pareto(Law):
 
 @dataclass(frozen=True)
 class Measured(Law):
-    """From quantiles in even steps, the least to the largest, straight lines between."""
+    """A law by its quantiles in even steps, the least to the largest, straight lines between."""
 
     quantiles: tuple[float, ...]
 
@@ -177,7 +177,7 @@ def law(kind: str, p99: float, shape: float = 1.0) -> Law:
 
 
 def measured(quantiles: tuple[float, ...]) -> Measured:
-    """From quantiles in even steps, as the experiment `fan_out` keeps them."""
+    """A measured law from quantiles in even steps, as the experiment `fan_out` keeps them."""
     if len(quantiles) < 2 or any(not 0 <= a <= b < math.inf for a, b in pairwise(quantiles)):
         raise BadValue(f"{len(quantiles)} quantiles; give at least two finite ones that never fall", "quantiles")
     return Measured(tuple(quantiles))

@@ -47,7 +47,7 @@ class Run:
 
     @property
     def span(self) -> Time:
-        """From the first arrival to the last departure."""
+        """Seconds from the first arrival to the last departure."""
         return max(self.leave) - self.arrive[0]
 
     @cached_property

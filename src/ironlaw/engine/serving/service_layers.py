@@ -64,7 +64,7 @@ class Layers:
 
     @property
     def copies(self) -> float:
-        """Per request and layer: those that are not answered by then."""
+        """Copies per request and layer, for calls that are not answered by then."""
         return 0.0 if self.hedge is None else 1.0 - self.hedge
 
     def one(self, rho: float) -> Law:
@@ -76,7 +76,7 @@ class Layers:
 
     @cached_property
     def attempts(self) -> float:
-        """Per request at the last layer; infinite where it can't keep up. Retries are load, and load makes more retries."""
+        """Attempts per request at the last layer; infinite where it can't keep up. Retries are load, and load makes more retries."""
         now = 1.0
         for _ in range(ROUNDS):
             rho = self.load * (1.0 + self.copies) * now

@@ -10,7 +10,7 @@ from ironlaw.errors import BadValue
 
 @lru_cache(maxsize=8192)
 def layer_of(name: str) -> str:
-    """Up to the first part that is a number; empty where there is none."""
+    """The name up to the first part that is a number; empty where there is none."""
     parts = name.split(".")
     for i, part in enumerate(parts):
         if part.isdigit():

@@ -57,7 +57,7 @@ def attack(reader: Reader, x: Array, y: Array, epsilon: float, kind: str, steps:
 
 
 def noise(start: int, shape: tuple[int, ...]) -> Array:
-    """From −1 to 1; another for each start."""
+    """Noise from −1 to 1, another for each start."""
     return np.random.default_rng((SEED, start)).uniform(-1, 1, shape).astype(np.float32)
 
 

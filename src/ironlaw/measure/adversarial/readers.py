@@ -34,7 +34,7 @@ class Reader:
         return x * np.asarray(self.gain, x.dtype)
 
     def back(self, x: Array, error: Any) -> Array:
-        """From what `error` says of the scores to what it means for the image; weights get none."""
+        """Carries what `error` says of the scores back to what it means for the image; weights get none."""
         active, values = [], x
         for weight, bias in self.layers[:-1]:
             values = np.maximum(values @ weight.T + bias, 0.0)

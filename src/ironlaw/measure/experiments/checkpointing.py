@@ -67,7 +67,7 @@ class Job:
         self.format.save(self.folder, checkpoint_job.Saved(0, 0.0, np.zeros(state // 4, np.float32)))
 
     def life(self, interval: float, seconds: float, bench: Bench, saves: int = sys.maxsize) -> float:
-        """From a start to the kill `seconds` later, or to the end of so many saves; gives the seconds of work that last by then."""
+        """A life, from a start to the kill `seconds` later, or to the end of so many saves; gives the seconds of work that last by then."""
         began = time.perf_counter()
         asked = {"interval": interval, "began": began, "longest": seconds + GRACE_S, "saves": saves}
         words = [word for name, value in asked.items() for word in (f"--{name}", repr(value))]

@@ -26,7 +26,7 @@ SEED = 15
 
 
 def product() -> Callable[[int], Any]:
-    """So many rows through one matrix."""
+    """A call that sends as many rows as it is told through one matrix."""
     import numpy as np
 
     draw = np.random.default_rng(SEED)

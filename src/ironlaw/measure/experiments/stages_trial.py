@@ -46,7 +46,7 @@ def inflate(packed: bytes) -> Any:
 
 
 def resize(image: Any) -> Any:
-    """To a row of SMALL × SMALL brightnesses, mean 0 and variance 1: each is the mean of a square."""
+    """Resizes to a row of SMALL × SMALL brightnesses, mean 0 and variance 1: each is the mean of a square."""
     import numpy as np
 
     grey = image.astype(np.float64) @ np.array([0.299, 0.587, 0.114])

@@ -86,7 +86,7 @@ class Neighbour:
         self.line.settimeout(None)
 
     def send(self, way: str, message: Any) -> None:
-        """Until the other has it all."""
+        """Sends the message and waits until the other has all of it."""
         if way == SHARED:
             self.whole[: message.size] = message
         self.calls.send((way, message.size))

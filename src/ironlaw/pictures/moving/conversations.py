@@ -79,7 +79,7 @@ def _things(rows: Sequence[tuple[int, Stay]], moments: Sequence[Moment], blocks:
 
 
 def _steps(points: Sequence[tuple[float, float]], end: float) -> list[tuple[float, float]]:
-    """From nothing on, as many as can be told apart."""
+    """The steps from nothing on, as many as can be told apart."""
     each = max(1, len(points) // POINTS)
     return [(0.0, 0.0), *points[::each], (end, points[-1][1])]
 

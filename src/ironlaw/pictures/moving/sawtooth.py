@@ -73,7 +73,7 @@ def _hours(seconds: float) -> str:
 
 
 def _thin(points: Sequence[Point]) -> list[Point]:
-    """As many points as can be told apart; every drop stays."""
+    """The points that can be told apart; every drop stays."""
     if len(points) <= POINTS:
         return list(points)
     each = len(points) / POINTS

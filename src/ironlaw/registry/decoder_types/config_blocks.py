@@ -31,7 +31,7 @@ def known(kind: str | None) -> bool:
 
 
 def read(config: Mapping[str, Any], file: str) -> tuple[Values, tuple[Block, ...], Block, Block]:
-    """Its values, its blocks, what is before them (beside the embedding) and what is after (beside the head's matrix)."""
+    """The config's values, its blocks, what is before them (beside the embedding) and what is after (beside the head's matrix)."""
     inner = language_part(config)
     missing = [] if inner is not config else [names[0] for names in map(NAMES.get, WHOLE) if names and not any(n in config for n in names)]
     if missing and not (missing == ["num_hidden_layers"] and any(config.get(name) for name in LISTS)):

@@ -26,7 +26,7 @@ class GainOutcome(NamedTuple):
 
 
 def outcomes(gains: Iterable[MeasuredGain], unseen: bool = False) -> list[GainOutcome]:
-    """Without those that hold an operator of unknown time."""
+    """The outcomes, without those that hold an operator of unknown time."""
     known = [one for one in gains if math.isfinite(one.sd)]
     return [
         GainOutcome(one.model.partition(" batch ")[0], one.change, round(-math.log1p(one.error), 4), round(one.sd, 4), unseen)

@@ -50,7 +50,7 @@ def batch_gain(batch: int, name: str = CHAT) -> float:
 
 
 def step_bytes(model: str, machine: str, batch: float, context: float, *, weights: str = "", cache: str = "") -> tuple[float, float]:
-    """That a decode step reads at least: weights (but for the embedding, of which it looks up a row each), and cache."""
+    """Bytes that a decode step reads at least: weights (but for the embedding, of which it looks up a row each), and cache."""
     one, dtype = decoder(model), arithmetic(registered(machine))
     embedding = 0.0 if one.tied else one.vocab * one.hidden * (weight_bytes(one, dtype, weights) / one.parameters)
     return weight_bytes(one, dtype, weights) - embedding, batch * context * token_bytes(model, cache or dtype)

@@ -29,7 +29,7 @@ ALPHA = 5e-6  # seconds per step of the network, where none is given
 
 @dataclass(frozen=True)
 class Wires:
-    """Between nodes α seconds per step and β bytes per second of each device; inside them the links of a box."""
+    """The wires of a job: between nodes α seconds per step and β bytes per second of each device; inside them the links of a box."""
 
     alpha: float
     beta: float

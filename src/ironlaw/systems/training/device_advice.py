@@ -25,7 +25,7 @@ BACK = 0.6  # of a step, the backward pass: twice the forward pass, and the opti
 
 
 def several_devices(per_hour: Mapping[str, float], prediction: Prediction) -> tuple[Action, ...]:
-    """On as many devices as the box has, up to 8, each with a batch like this one; none where no box is known."""
+    """The step on as many devices as the box has, up to 8, each with a batch like this one; none where no box is known."""
     alone = not any(COLLECTIVE in op.attrs for op in prediction.graph.ops)  # else it runs on several already
     box = box_with(prediction.hardware.slug) if prediction.graph.settings.get("training") and alone else None
     counts = [count for count in COUNTS if box is not None and count <= box.devices]

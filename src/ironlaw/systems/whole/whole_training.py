@@ -113,7 +113,7 @@ def _alone(design: Design) -> Design:
 
 
 def factors(design: Design, one: Candidate, faster: Faster) -> tuple[Factor, ...]:
-    """From the peak to the share of it that the model's FLOPs take: their product is the step's MFU."""
+    """The factors from the peak to the share of it that the model's FLOPs take: their product is the step's MFU."""
     job = training_job(MODEL, BOX, BATCH, SEQ)
     time = one.time
     ideal = BATCH * SEQ * float(token_flops(job.shape, SEQ)) / (design.layout.devices * faster.flops * job.peak)

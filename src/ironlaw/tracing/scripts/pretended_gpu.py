@@ -24,7 +24,7 @@ ZEROS = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_mem
 
 
 class Stream:
-    """Or an event on it; everything is in order at once."""
+    """A stream, or an event on it; everything on it is done at once."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         self.device = torch.device("cuda", 0)

@@ -63,7 +63,7 @@ class DistributedDataParallel(nn.Module):
 
 
 def buckets(weights: list[Any], cap: float) -> list[list[Any]]:
-    """From the last weight to the first, each format apart; the first bucket is a small one."""
+    """Gradients in buckets, from the last weight to the first, each format apart; the first bucket is a small one."""
     found: list[list[Any]] = []
     held, room = 0.0, float(FIRST)
     for weight in reversed(weights):

@@ -29,7 +29,7 @@ Statistics = Callable[[Sequence[Tensor], Sequence[Tensor], Mapping[str, Any], Sa
 
 
 def per_row(values: float) -> Statistics:
-    """So many numbers for each row: a mean and a scale, or the scale alone."""
+    """Keeps `values` numbers for each row: a mean and a scale, or the scale alone."""
     return lambda x, y, a, saving: values * (x[0].size / a.get("row", x[0].shape[-1])) * _width(x[0], saving)
 
 

@@ -52,7 +52,7 @@ class Batch:
         return job.done + self.ticks - job.joined
 
     def join(self, job: Job, ticks: int) -> None:
-        """From the next tick on, for `ticks` ticks."""
+        """A job joins at the next tick, for `ticks` ticks."""
         job.joined, job.last = self.ticks, self.ticks + ticks
         self.rows += 1
         self.live += 1
@@ -71,7 +71,7 @@ class Batch:
         return tokens
 
     def ticks_left(self) -> int:
-        """Until the first is done."""
+        """Ticks until the first job is done."""
         while self.ends[0][2].last != self.ends[0][0]:
             heappop(self.ends)
         return self.ends[0][0] - self.ticks

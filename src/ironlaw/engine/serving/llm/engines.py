@@ -36,5 +36,5 @@ class Engine:
         return Front(self.request, self.first) if self.request or self.first else None
 
     def times(self, factor: float) -> Engine:
-        """Its own time, `factor` times as long."""
+        """The engine with `factor` times its own time."""
         return replace(self, step=factor * self.step, request=factor * self.request, first=factor * self.first)

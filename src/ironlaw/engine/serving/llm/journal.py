@@ -47,7 +47,7 @@ class Journal:
         return self.next < len(self.requests)
 
     def wait(self) -> None:
-        """Until the next request arrives."""
+        """Moves the clock to the next arrival."""
         self.now = self.arrivals[self.next]
 
     def arrived(self) -> Iterator[tuple[int, Request]]:

@@ -34,7 +34,7 @@ class Layout:
 
     @property
     def stage_devices(self) -> int:
-        """That are joined by sums and by tokens on their way to experts."""
+        """Devices of one stage, which exchange sums, and tokens on their way to experts."""
         return self.tensor * self.groups
 
     @property

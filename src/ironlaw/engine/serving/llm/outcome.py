@@ -31,7 +31,7 @@ class Moment(NamedTuple):
 
 @dataclass(slots=True)
 class Stay:
-    """From admission until it leaves or has to make room; a request that made room comes back for another."""
+    """A request's stay, from admission until it leaves or has to make room; a request that made room comes back for another."""
 
     place: int  # of the request, in the order in which they were given
     begin: float
@@ -70,7 +70,7 @@ class Outcome:
 
     @cached_property
     def times(self) -> tuple[float, ...]:
-        """From arrival to the last token, sorted."""
+        """Each request's seconds from arrival to the last token, sorted."""
         return tuple(sorted(leave - r.arrive for r, leave in zip(self.requests, self.leave, strict=True)))
 
     def ttft(self, p: float) -> float:
@@ -121,7 +121,7 @@ class Outcome:
 
     @property
     def span(self) -> float:
-        """From the first arrival to the last token."""
+        """Seconds from the first arrival to the last token."""
         return max(self.leave) - self.requests[0].arrive
 
     @property

@@ -79,7 +79,7 @@ class Answer:
 
 
 def fewest(run: Run, promise: Promise, most: int, least: int = 1) -> Answer | None:
-    """By doubling and halving, from `least` on, under which none can do; None where not even `most` keep it."""
+    """The fewest, found by doubling and halving from `least` on, below which none can do; None where not even `most` keep it."""
     failed: dict[int, str] = {}
     kept: dict[int, Outcome] = {}
 

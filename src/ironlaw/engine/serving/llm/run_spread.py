@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 def mean_between(values: Sequence[float]) -> Between:
-    """Between which the mean lies, of values in the order of time."""
+    """The two ends between which the mean of values lies that come in the order of time."""
     parts = [fmean(part) for part in _cut(values)]
     if len(parts) < 2:  # one value says nothing of how far others lie
         return -math.inf, math.inf
@@ -43,7 +43,7 @@ class Ranks:
 
 
 def percentile_between(values: Sequence[tuple[float, float]], p: float, ranks: Ranks | None = None) -> Between:
-    """Between which the percentile lies, of (value, how many) in the order of time; it ends with the largest that was seen.
+    """The two ends between which the percentile lies, of (value, how many) in the order of time; it ends with the largest that was seen.
 
     `ranks`: of the same values, where they are known.
     """
@@ -54,7 +54,7 @@ def percentile_between(values: Sequence[tuple[float, float]], p: float, ranks: R
 
 
 def share_between(values: Sequence[tuple[float, float]], cut: float) -> Between:
-    """Between which the share of those above `cut` lies."""
+    """The two ends between which the share of values above `cut` lies."""
     return mean_between([_over(part, cut) for part in _cut(values)])
 
 

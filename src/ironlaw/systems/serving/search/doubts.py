@@ -1,4 +1,4 @@
-"""Between which figures an answer lies: from how sure the steps and the engine's own time are, and from how many requests were simulated.
+"""The figures between which an answer lies: from how sure steps and the engine's own time are, and from how many requests were simulated.
 
 The same deployment is simulated with steps as short and as long as their interval says. How far its figures move is joined with what chance
 leaves open in the run itself, as roots of sums of squares.
@@ -73,7 +73,7 @@ def _joined(value: float, steps: Between, chance: Between) -> Between:
 
 
 def _with(choice: Choice, replicas: int) -> Choice:
-    """So many replicas, those for prompts in proportion."""
+    """The choice with another number of replicas, those for prompts in proportion."""
     prompts = max(1, round(choice.prompts * replicas / choice.answer.replicas)) if choice.prompts else 0
     return replace(choice, answer=replace(choice.answer, replicas=replicas), prompts=min(prompts, replicas - 1) if prompts else 0)
 

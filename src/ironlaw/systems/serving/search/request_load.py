@@ -41,7 +41,7 @@ def load_of(asked: Any) -> tuple[Draw, dict[str, Any]]:
 
 
 def _load(asked: Any) -> tuple[Law, dict[str, Any]]:
-    """Without what they have in common."""
+    """The law of the requests, before any prefix that they share, and what the answer says of it."""
     lengths = [name for name in ("prompt", "output", "spread") if getattr(asked, name) is not None]
     if asked.trace is None and asked.rate is None and asked.fleet is None:
         raise BadValue("how much traffic is there? Give `rate=5`, `trace=azure_chat_2023`, or `trace=FILE.csv`")

@@ -29,7 +29,7 @@ SCORES = 4e9  # elements, the most
 
 
 def many_sizes() -> Iterator[OpSpec]:
-    """Without a mask, causal, and with a mask tensor."""
+    """Attention without a mask, causal, and with a mask tensor."""
     for d, (sq, sk), many in product(HEADS, LENGTHS, (8, 96, 1536)):
         h = 12 if many > 8 else 8
         b = max(1, many // h)
