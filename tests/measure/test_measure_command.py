@@ -33,8 +33,8 @@ def here(monkeypatch):
     class Here:
         device, others, before = FakeDevice(), 0.0, 0.0
 
-    def run(device, sizes, progress):
-        return characterise(device, sizes, progress, watch=lambda: Quiet(device.clock, Here.others))
+    def run(device, sizes, progress, rest=None):
+        return characterise(device, sizes, progress, watch=lambda: Quiet(device.clock, Here.others), rest=rest)
 
     monkeypatch.setattr(command, "settled", lambda *_: Noise(Here.before, 0.0, 0.0))
     monkeypatch.setattr(command, "choose", lambda kind: Here.device)
@@ -136,7 +136,7 @@ def test_ctrl_c_among_the_operators_keeps_what_is_there(here, capsys, monkeypatc
     ("argv", "words"),
     [
         (("--short", "--full"), "give one of them"),
-        (("--seconds", "3"), "--full or a TARGET"),
+        (("--short", "--seconds", "3"), "leave --seconds out"),
         (("--device", "tpu"), "cpu, cuda, mps"),
         (("--device", "cuda:x"), "'cuda:x' is not a valid device"),
         (("--device", "mps:1"), "with several GPUs cuda:0, cuda:1"),

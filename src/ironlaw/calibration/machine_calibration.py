@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -53,6 +53,8 @@ class Calibration:
     families: Mapping[str, Family] = field(default_factory=dict)  # measured ops that are alike, and what the curves leave unexplained there
 
     own: OwnRows | None = field(default=None, repr=False, compare=False)  # of a single machine of this model, which correct all the rest
+    # what other machines taught of an op, where a minute timed none of its kernels
+    before: Callable[[Op, Hardware, Plan], Cost] | None = field(default=None, repr=False, compare=False)
     costs: dict[Any, tuple[Hardware, dict[Any, Cost]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  # what ops were found to cost
@@ -114,6 +116,9 @@ class Calibration:
         """An op's cost from the curves of its kernels and the measured ops near it, as they are."""
         data = compute = floor = joint = count = 0.0
         kernels = self.library.lower(op, hardware, plan.lowering)
+        if self.before is not None and not all(kernel.curve in self.curves or self.library.alike(op, kernel) for kernel in kernels):
+            cost = self.before(op, hardware, plan)
+            return self.own.corrected(op, cost, kernels, plan.lowering) if self.own else cost
         for kernel in kernels:
             data_s, compute_s, overlap, total = self.parts(kernel, op.kind)
             times = kernel.count
@@ -124,7 +129,7 @@ class Calibration:
             floor = floor + (total - overlap if once else times * (total - overlap))
             count = count + times
         signature = self.library.signature(op, plan.lowering) if self.families else None
-        near = self._near(signature)
+        near = None if self.own is not None and self.own.alone else self._near(signature)
         if near is not None:
             data, compute, floor, joint = (near.factor * points(term) for term in (data, compute, floor, joint))
             count = maximum(count + near.kernels, 1.0)
@@ -150,13 +155,15 @@ class Calibration:
         data, compute, overlap, total = (factor * points(part) for part in own)
         return data, compute, overlap, total
 
-    def given(self, rows: Sequence[Row], hardware: Hardware) -> Calibration:
-        """The same, corrected by rows of one machine of this model."""
+    def given(self, rows: Sequence[Row], hardware: Hardware, alone: bool = False) -> Calibration:
+        """The same, corrected by rows of one machine of this model. `alone`: the curves were fitted to these rows and no others, so they
+        themselves say what neighbours would."""
+        plain = replace(self, own=None, families={} if alone else self.families)
 
         def priced(op: Op) -> tuple[Cost, Sequence[Kernel]]:
-            return replace(self, own=None).fitted_cost(op, hardware, Plan()), self.library.lower(op, hardware, "eager")
+            return plain.fitted_cost(op, hardware, Plan()), self.library.lower(op, hardware, "eager")
 
-        return replace(self, own=OwnRows(tuple(rows), self.library, priced))
+        return replace(self, own=OwnRows(tuple(rows), self.library, priced, alone))
 
     def correction(self, op: Op, mode: str) -> Correction | None:
         """How far the curves are off for an op like this, from the measured ops nearest to it; None where there are none of its family."""
@@ -203,7 +210,9 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         fields = {
-            name: value for name, value in asdict(replace(self, families={}, own=None)).items() if name not in ("families", "own", "costs")
+            name: value
+            for name, value in asdict(replace(self, families={}, own=None, before=None)).items()
+            if name not in ("families", "own", "before", "costs")
         }
         fields["host"] = host_json(self.host)
         curves = {name: _finite(asdict(curve)) for name, curve in self.curves.items()}

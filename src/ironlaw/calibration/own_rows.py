@@ -31,6 +31,7 @@ class OwnRows:
     rows: tuple[Row, ...]
     library: Backend
     priced: Priced
+    alone: bool = False  # whether the model rests on these rows and no others
 
     @cached_property
     def errors(self) -> SharedErrors:

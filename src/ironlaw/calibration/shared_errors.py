@@ -113,8 +113,17 @@ class SharedErrors:
 
 def covariance(some: Sequence[Trait], others: Sequence[Trait]) -> Any:
     """What ops have in common; of an op with itself all of it."""
-    a, b = Side(some), Side(others)
+    return covariances(Side(some), Side(others))
+
+
+def covariances(a: Side, b: Side) -> Any:
+    """The same of ops that are arrays already."""
     return between(a, b) + OWN * _same(a, b) * a.scale[:, None] * b.scale[None, :]
+
+
+def variances(side: Side) -> Any:
+    """Each op's own, before any row is known."""
+    return _whole(side) + OWN * side.scale**2 * (side.ops != 0)
 
 
 def _same(a: Side, b: Side) -> Any:

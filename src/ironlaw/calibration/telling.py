@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from ironlaw.calibration.shared_errors import REPEATS, Trait, covariance
+from ironlaw.calibration.shared_errors import REPEATS, Side, Trait, covariances, variances
 
 EACH = (0.0, 0.5, 1.0)  # where a kind's first cases lie among all there are, from the shortest to the longest
 
@@ -24,26 +24,29 @@ def first_of_kinds(cases: Sequence[Trait], seconds: Sequence[float]) -> list[int
     return list(dict.fromkeys(some[round(share * (len(some) - 1))] for share in EACH for some in by_time))
 
 
-def order(cases: Sequence[Trait], targets: Sequence[Trait], shares: Sequence[float], first: Sequence[int], most: int) -> tuple[Any, Any]:
-    """(indices of cases, the targets' mean sd after each): `first`, then the most telling ones, `most` together."""
+def order(
+    cases: Sequence[Trait], targets: Sequence[Trait], shares: Sequence[float], first: Sequence[int], most: int, costs: Any = 1.0
+) -> tuple[Any, Any]:
+    """(indices of cases, the targets' mean sd after each): `first`, then the most telling ones, `most` together. `costs`: what each case
+    takes to time, where one that tells twice as much may take twice as long."""
     import numpy as np
 
     weights = np.array(shares) / sum(shares)
-    across = covariance(targets, cases)
-    own, left = (np.array([covariance([t], [t])[0, 0] for t in some]) for some in (cases, targets))
+    sides = Side(cases), Side(targets)
+    across = covariances(sides[1], sides[0])
+    own, left = (variances(side) for side in sides)
     noise, taken = REPEATS**2, np.zeros((most, len(cases)))
     chosen: list[int] = []
     sds: list[float] = []
-    gains = weights @ across**2  # kept up to date below, as is all the rest
     for step in range(min(most, len(cases))):
         if step < len(first):
             at = first[step]
         else:
-            gains = (weights @ across**2) / (own + noise)
+            gains = (weights @ across**2) / (own + noise) / costs
             gains[chosen] = -1.0
             at = int(np.argmax(gains))
         spread = np.sqrt(own[at] + noise)
-        line = (covariance([cases[at]], cases)[0] - taken[:step, at] @ taken[:step]) / spread
+        line = (covariances(Side([cases[at]]), sides[0])[0] - taken[:step, at] @ taken[:step]) / spread
         towards = across[:, at] / spread
         across -= np.outer(towards, line)
         taken[step], own, left = line, np.maximum(own - line**2, 0.0), np.maximum(left - towards**2, 0.0)

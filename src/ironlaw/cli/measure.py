@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ironlaw import files, home
@@ -19,10 +20,11 @@ from ironlaw.errors import BadValue
 from ironlaw.measure.devices.choice import choose, named
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.devices.device_kinds import KINDS
+from ironlaw.measure.machine import minute
 from ironlaw.measure.machine.characterise import Characterisation, characterise, with_rows
 from ironlaw.measure.machine.datasheet import Figures
 from ironlaw.measure.machine.keep import Kept, as_evidence, keep, read_figures, refuse_if_noisy
-from ironlaw.measure.machine.machine_sizes import QUICK, SHORT
+from ironlaw.measure.machine.machine_sizes import MINUTE, QUICK, SHORT
 from ironlaw.measure.noise import Noisy, settled
 from ironlaw.measure.progress_lines import Progress, within
 from ironlaw.measure.software_host import SLUG
@@ -86,7 +88,7 @@ def add(parser: Parser) -> None:
     )
     parser.add_argument("--force", dest="noisy", action="store_true", help="store the result even if the machine was busy, marked as noisy")
     parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE, and don't store the machine as `this`")
-    parser.add_argument("--seconds", metavar="N", type=number, help="with --full, --for or a TARGET: how long to measure")
+    parser.add_argument("--seconds", metavar="N", type=number, help="how long to measure; a minute by default")
     parser.add_argument("--part", metavar="PART,…", help=f"with --full on CUDA: only these parts of {', '.join(PARTS)}")
     add_json(parser)
     measure_model.add(parser)
@@ -121,8 +123,8 @@ def run(args: argparse.Namespace) -> int:
         return measure_model.run(args)
     if args.short and args.full:
         raise BadValue("--short and --full can't be combined; give one of them")
-    if args.seconds and not args.full:
-        raise BadValue("--seconds needs --full or a TARGET; for a quicker measurement, use --short")
+    if args.seconds and args.short:
+        raise BadValue("--short takes as long as it takes; leave --seconds out, or leave out --short")
     if args.part and not args.full:
         raise BadValue("--part chooses parts of the wide sweep; give --full too")
     for name in measure_model.OPTIONS:
@@ -174,7 +176,7 @@ def _for_model(args: argparse.Namespace) -> int:
 def measure_and_keep(args: argparse.Namespace, device: Device, progress: Progress) -> None:
     """The quick measurement of the machine, stored as `this`."""
     _wait(args, progress)
-    result = characterise(device, QUICK, progress)
+    result = characterise(device, MINUTE, progress, rest=minute.until)
     keep(result, read_figures(result, device), device, args.noisy)
     if result.stopped:
         raise KeyboardInterrupt
@@ -201,7 +203,9 @@ def _wait(args: argparse.Namespace, meter: Progress) -> None:
 
 def _measure(device: Device, args: argparse.Namespace, parts: Sequence[str], meter: ProgressBar) -> Characterisation:
     if not args.full:
-        return characterise(device, SHORT if args.short else QUICK, meter)
+        if args.short:
+            return characterise(device, SHORT, meter)
+        return characterise(device, replace(MINUTE, whole=args.seconds or MINUTE.whole), meter, rest=minute.until)
     from ironlaw.measure.suites.suite_sweep import method, sweep
 
     result = characterise(device, QUICK, within(meter, 0.0, WIDE))

@@ -18,6 +18,13 @@ class CurvePoint(TypedDict):
     bandwidth: float
 
 
+class MinuteJson(TypedDict):
+    timed: Annotated[int, "of the operators that tell most about models"]
+    cases: Annotated[int, "how many of those there are"]
+    now: Annotated[float, "how far off operators of models are on average"]
+    then: Annotated[float, "the same after another minute"]
+
+
 class MeasureJson(TypedDict):
     """What `ironlaw measure --json` writes"""
 
@@ -35,6 +42,7 @@ class MeasureJson(TypedDict):
     compile_s: float | None
     notes: Sequence[str]
     noise: Annotated[dict[str, Any], "how quiet the machine was"]
+    minute: Annotated[MinuteJson | None, "null where no operators were chosen"]
     rows: int
     curves: Sequence[str]
     stored: Sequence[str | None]

@@ -17,16 +17,20 @@ from ironlaw.registry.machine_files import load, text
 from ironlaw.registry.transfers import taught
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ironlaw.backends.rows import Row
     from ironlaw.calibration.machine_calibration import Calibration
+    from ironlaw.engine.device.cost import Cost
+    from ironlaw.engine.device.machine import Plan
+    from ironlaw.engine.device.types import Op
 
 SERVER = "typical"  # the host that launches captured models, unless another is named
 COMPILED_ON = "h200_sxm"  # whose host stands for one that compiled no models
 BRIEFLY = f"measured briefly: its bandwidth and rates are this machine's, the rest is known from others; {local_machine.AGAIN}"
 CORRECTED = "corrected here: ironlaw's evidence of the {what}, corrected by {count} operators that were measured on this machine"
 OWN_ROWS = "its curves, corrected by {count} operators of models that were measured on this machine"
+OTHERS = "kernels that were not timed here take what other machines taught, with this machine's own rates"
 
 
 @cache
@@ -153,9 +157,10 @@ def measured_machine(path: Path, slug: str) -> Hardware:
     sold = text(path.name, read(path), "datasheet")  # the machine of the registry that it is, where its driver says so
     if curves is not None and own is curves and sold and curves.backend == registered(sold).backend:
         own, caveats = corrected(machine, curves, registered(sold), caveats, local_machine.op_rows(slug))
-    elif own is not None and (rows := local_machine.model_rows(slug)):
-        own = own.given(rows, machine)
-        caveats = (*caveats, OWN_ROWS.format(count=len(rows)))
+    elif own is not None and (rows := local_machine.op_rows(slug)):
+        own = learnt_here(own, rows, machine)
+        of_models = len(local_machine.model_rows(slug))
+        caveats = (*caveats, OWN_ROWS.format(count=of_models)) if of_models else caveats
     if own is not None:
         own, whose = with_scatter(own)
         caveats = (*caveats, f"likely: no model was measured here, so models scatter as on {whose}") if whose else caveats
@@ -170,12 +175,30 @@ def measured_machine(path: Path, slug: str) -> Hardware:
 def corrected(
     seen: Hardware, own: Calibration, sold: Hardware, caveats: tuple[str, ...], rows: Sequence[Row]
 ) -> tuple[Calibration, tuple[str, ...]]:
-    """A GPU whose model the registry has curves of: those, corrected by the operators that were measured here."""
+    """A GPU whose model the registry has curves of: those, corrected by the operators that were measured here. Of any other model, curves
+    of its own, and for kernels that were not timed here what other machines taught."""
     prior = calibration(sold.slug)
-    if not rows or prior is None:
+    if not rows:
         return own, caveats
+    if prior is None:
+        brief = briefly_measured(seen, sold)
+        taught_it = None if brief.transfer is None else partial(_unseen, brief)
+        return learnt_here(own, rows, seen, taught_it), (*caveats, OTHERS) if taught_it else caveats
     known = replace(prior, host=own.host, graph_gap=own.graph_gap or prior.graph_gap)
     return known.given(rows, seen), (*caveats, CORRECTED.format(count=len(rows), what=sold.name))
+
+
+def learnt_here(
+    own: Calibration, rows: Sequence[Row], machine: Hardware, before: Callable[[Op, Hardware, Plan], Cost] | None = None
+) -> Calibration:
+    """Curves that were fitted to rows of this machine, and what the rows leave unexplained, shared among operators that are alike.
+    `before`: what is known of an operator whose kernels nobody timed here."""
+    return replace(own, before=before).given(rows, machine, alone=True)
+
+
+def _unseen(machine: Hardware, op: Op, _: Hardware, plan: Plan) -> Cost:
+    """What other machines taught of an op, for a machine with its datasheet's figures."""
+    return machine.transfer.cost(op, machine, plan)  # type: ignore[union-attr]
 
 
 def briefly_measured(seen: Hardware, sold: Hardware) -> Hardware:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from ironlaw.cli.show import draw
@@ -9,9 +10,11 @@ from ironlaw.formats import rate_unit
 from ironlaw.measure.machine.characterise import Characterisation
 from ironlaw.measure.machine.datasheet import Figures
 from ironlaw.measure.machine.keep import Kept
+from ironlaw.measure.machine.machine_sections import Minute
 from ironlaw.measure.software_host import SLUG
 from ironlaw.units import show
 
+LITTLE = 0.005  # by which another minute is worth waiting for
 LAUNCH = {"sync_s": "waited for", "graph_s": "in a graph", "busy_s": "kernel"}
 
 
@@ -27,6 +30,8 @@ def report(result: Characterisation, figures: Figures, stored: Kept | None, out:
     functions = compiled(result)
     if functions:
         draw.table(["compiling", "takes", "the first function", "then a call"], functions, left=("compiling",))
+    if result.minute is not None:
+        draw.say(worth(result.minute))
     for note in result.notes:
         draw.say(f"note: {note}", draw.DIM)
     draw.say(f"noise: {verdict(result)}", draw.BAD if result.noise.noisy else draw.GOOD)
@@ -44,6 +49,20 @@ def _launches(result: Characterisation, figures: Figures) -> None:
     draw.table(["launch", "queued", *(LAUNCH[name] for name in more)], seen.values(), left=("launch",))
     draw.say(
         f"Launching an element-wise op takes {show(figures.launch, 's')} (median); no kernel takes less than {show(figures.floor, 's')}."
+    )
+
+
+def worth(minute: Minute) -> str:
+    """What the chosen operators tell, and what another minute would add."""
+    if minute.timed >= minute.cases:
+        more = "All of them were timed; `ironlaw measure --full` times more kinds, and `--for MODEL` the operators of your model."
+    elif minute.now - minute.then < LITTLE:
+        more = "Another minute would hardly change that; `ironlaw measure --for MODEL` times the operators of your model."
+    else:
+        more = f"Another minute would bring that to {minute.then:.0%}: ironlaw measure --seconds 120"
+    return (
+        f"Timed {minute.timed:,} of {minute.cases:,} operators, those first that tell most about models. An operator that was not timed is"
+        f" now about {minute.now:.0%} off on average. {more}"
     )
 
 
@@ -98,6 +117,7 @@ def as_json(result: Characterisation, figures: Figures, stored: Kept | None, out
         "compile_s": next((row.compile_s for row in result.rows if row.compile_s), None),
         "notes": result.notes,
         "noise": result.noise.as_json() | {"repeated": result.repeated},
+        "minute": None if result.minute is None else asdict(result.minute),
         "rows": len(result.rows),
         "curves": list(stored.curves) if stored else [],
         "stored": [str(stored.evidence), str(stored.figures)] if stored else [out],

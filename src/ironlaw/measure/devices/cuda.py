@@ -33,7 +33,7 @@ class Cuda(TorchDevice):
             torch.cuda.set_device(index)  # what is made on "cuda" from here on lies there
         super().__init__(DeviceClock(torch.cuda.synchronize), ("fp32", "tf32", "fp16", "bf16", "fp8", "int8"), "fp16")
         self.times_kernels = self.has_graphs = True
-        self.profiles = KERNELS
+        self.profiles, self.chosen = KERNELS, "cuda"
 
     @classmethod
     def present(cls, torch: Any) -> bool:

@@ -49,6 +49,7 @@ class Device(ABC):
     grain: int | None = None  # elements that one thread takes of an element-wise op; None: never more than one thread
     times_kernels: bool = False  # whether `busy` gives kernel times
     has_graphs: bool = False  # whether `record` can record calls
+    chosen: str = ""  # whose list of chosen cases it times (`suites.chosen_cases`); none by default
     profiles: str = ""  # what torch.profiler sees of a model's work here: KERNELS, OPERATORS, or neither
 
     @property

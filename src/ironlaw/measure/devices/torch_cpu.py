@@ -19,7 +19,7 @@ class TorchCpu(TorchDevice):
 
     def __init__(self) -> None:
         super().__init__(Clock(), ("fp32", "bf16", "fp16", "int8"), "fp32")
-        self.profiles = OPERATORS
+        self.profiles, self.chosen = OPERATORS, "cpu"
 
     @classmethod
     def present(cls, torch: Any) -> bool:

@@ -28,6 +28,7 @@ PARTS: tuple[tuple[str, machine_sections.Section, float], ...] = (  # name, what
     ("ops", machine_sections.ops, 0.25),
     ("compiling", machine_sections.compiling, 0.15),
 )
+LEFT = 0.3  # share of the chosen cases that follow
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Characterisation:
     noise: Noise
     repeated: list[str] = field(default_factory=list)  # parts that were measured twice
     stopped: bool = False  # by Ctrl-C, once enough was there to keep
+    minute: machine_sections.Minute | None = None  # what the chosen cases are worth
 
 
 def characterise(
@@ -50,8 +52,10 @@ def characterise(
     progress: Progress = quiet,
     stop: Stop = lambda: False,
     watch: Callable[[], Watch] = Watch,
+    rest: Callable[[float], machine_sections.Section] | None = None,
 ) -> Characterisation:
-    """Measure everything that `sizes` asks for. `watch` makes the counter of what others take; a test hands in its own."""
+    """Measure everything that `sizes` asks for. `watch` makes the counter of what others take; a test hands in its own. `rest`: what the
+    time is spent on that is left then, until a moment (`machine.minute`)."""
     drafts: list[Draft] = []
     work: list[tuple[Draft, Callable[[], Call]]] = []
     repeated, noises, stopped = [], [], False
@@ -59,7 +63,8 @@ def characterise(
     progress(0.0, "warming up")
     notes = device.clock_notes(busy(device, reference, stop))
     chosen = [part for part in PARTS if (sizes.ops or part[0] != "ops") and (sizes.compiled or part[0] != "compiling")]
-    whole, done = sum(share for _, _, share in chosen), 0.0
+    whole, done = sum(share for _, _, share in chosen) + (LEFT if rest else 0.0), 0.0
+    worth: machine_sections.Minute | None = None
     began, free = device.clock.now(), device.free_memory()  # before the suite takes its own
     with device.session():
         for name, section, share in chosen:
@@ -81,7 +86,12 @@ def characterise(
             if stopped:
                 break
         if device.times_kernels:
-            notes += machine_sections.kernels(work, device, lambda _, doing: progress(0.99, doing), stop)
+            notes += machine_sections.kernels(work, device, lambda _, doing: progress(min(done / whole, 0.99), doing), stop)
+        if rest is not None and not stopped:
+            part, noise = watched(rest(began + sizes.whole), device, sizes, within(progress, done / whole, 1.0), stop, reference, watch)
+            drafts += undisturbed(part.rows) if noise.noisy and not device.times_kernels else part.rows
+            worth, stopped = part.minute, part.stopped
+            noises += [noise] if part.rows else []
     progress(1.0, "done")
     if not sizes.compiled and not stopped:
         notes.append(f"compiling a function was left out ({sizes.name} measurement)")
@@ -90,7 +100,7 @@ def characterise(
         machine["memory_bytes"] = device.memory()
     if 0 < free < float(machine.get("memory_bytes") or 0):
         machine["reserved_bytes"] = int(machine["memory_bytes"] - free)
-    return Characterisation(machine, software(), method(device, sizes), typed(drafts), notes, worst(noises), repeated, stopped)
+    return Characterisation(machine, software(), method(device, sizes), typed(drafts), notes, worst(noises), repeated, stopped, worth)
 
 
 def undisturbed(rows: list[Draft]) -> list[Draft]:

@@ -26,6 +26,17 @@ AT_ONCE = 32  # calls in one session of the profiler
 SMALL = 2048  # products up to this side are replayed as a graph too
 
 
+@dataclass(frozen=True)
+class Minute:
+    """How far the chosen cases came. `now` and `then`: how far off operators of models are on average with those that were timed, and
+    with what another minute would add."""
+
+    timed: int
+    cases: int
+    now: float
+    then: float
+
+
 @dataclass
 class SectionResult:
     """What a section measured."""
@@ -34,6 +45,7 @@ class SectionResult:
     notes: list[str] = field(default_factory=list)
     work: list[tuple[Draft, Callable[[], Call]]] = field(default_factory=list)  # rows, and how their calls are made again
     stopped: bool = False  # by Ctrl-C, before the last of its cases
+    minute: Minute | None = None  # what the chosen cases are worth, where it timed some
 
 
 Section = Callable[[Device, Sizes, Progress, Stop], SectionResult]

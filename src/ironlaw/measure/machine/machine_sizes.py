@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class Sizes:
     compiled: float = 0.0  # the most to wait for a compiler; 0: leave it out
     tiny: float = 0.0  # a launch cost
     patience: float = 45.0  # after which a disturbed part is not measured again
+    whole: float = 0.0  # what is left of so many seconds goes to cases that tell most about models; 0: none do
 
     @property
     def launch(self) -> float:
@@ -25,3 +26,4 @@ class Sizes:
 
 SHORT = Sizes("short", each=0.02, longest=0.1, streams=1, ops=False, patience=8.0)
 QUICK = Sizes("quick", each=0.04, longest=0.15, streams=2, compiled=40.0, tiny=0.05)
+MINUTE = replace(QUICK, whole=48.0)  # starting and fitting curves take the rest of the minute

@@ -70,7 +70,7 @@ def sweep(
     end = None if seconds is None else time.monotonic() + seconds
     whole, done = sum(PARTS[name].seconds for name in by_part), 0.0
     inputs = SweepInputs(device.NAME, elements_of(device))
-    with _settings(), torch.no_grad():
+    with settings(), torch.no_grad():
         for name, rows in by_part.items():
             part, begun = PARTS[name], done / whole
             done += part.seconds
@@ -132,7 +132,7 @@ def session(device: TorchDevice, group: Sequence[Case], inputs: SweepInputs, war
 
 
 @contextmanager
-def _settings() -> Iterator[None]:
+def settings() -> Iterator[None]:
     """Cases switch TF32 on and off; afterwards it is as it was."""
     import torch
 

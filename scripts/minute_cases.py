@@ -1,0 +1,132 @@
+"""Put the cases of the wide sweeps into the order in which `ironlaw measure` times them: the most telling first.
+
+    python scripts/minute_cases.py [cuda|cpu]
+
+A case counts for how much it narrows what is left open of the corpus' operators (`calibration.telling`), and of those of models that were
+opened (benchmarks/sealed_sets), for each second that it takes. How sure predictions are without any row is what the A100's transferred
+ones say; on a processor, the registry's. Written are minute_cuda.json and minute_cpu.json beside `measure/suites/chosen_cases.py`.
+"""
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import ironlaw as il
+from ironlaw.backends import require
+from ironlaw.backends.rows import Row
+from ironlaw.calibration import telling
+from ironlaw.calibration.traits import identity, trait
+from ironlaw.measure.suites.chosen_cases import written
+from ironlaw.registry.corpus_signatures import corpus
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+PRIOR = {"cuda": "a100_80gb_sxm", "cpu": "neoverse_n1_2core"}
+OPENED = ("own-1", "own-2", "own-3", "own-4", "own-5", "own-6", "own-7")
+SIGNATURES = 1500  # of the corpus, the heaviest
+SELDOM = 0.005  # share of a run under which an operator is left out
+TARGETS, MOST = 1200, 2000
+CALLS, EACH = {"cuda": 11, "cpu": 20}, {"cuda": 0.003, "cpu": 0.02}  # of a case, and what else it takes
+LONGEST = 0.02  # seconds of one call
+NOT_TIMED = ("generated", "groups")  # parts whose functions have to be compiled first
+
+
+def sweep(kind):
+    """(op, params) of every case."""
+    if kind == "cuda":
+        from ironlaw.measure.suites.cuda.parts import PARTS
+
+        for name, part in PARTS.items():
+            if name not in NOT_TIMED:
+                yield from part.specs()
+    else:
+        from ironlaw.measure.suites.cpu.cases import cases
+
+        yield from ((case.op, case.params) for case in cases() if case.op != "generated")
+
+
+class Prior:
+    """What is known of a machine before it is measured."""
+
+    def __init__(self, kind):
+        self.machine = il.hardware(PRIOR[kind])
+        self.model = self.machine.calibration or self.machine.transfer
+        self.library = require(self.model.backend)
+
+    def seen(self, op):
+        """(traits, seconds) of an op; nothing where it takes no time."""
+        cost = self.model.cost(op, self.machine, il.Plan())
+        kernels = self.library.lower(op, self.machine, "eager")
+        if not kernels or float(cost.device) <= 0.0:
+            return None
+        return trait(op, cost, kernels, self.library.signature(op, "eager")), float(cost.device)
+
+
+def targets(prior):
+    """(traits, share) of what models run: half of it the corpus, half models that were opened; on a processor, those in FP32 alone."""
+    sys.path.insert(0, str(BENCHMARKS))
+    import minute
+
+    found = defaultdict(lambda: [None, 0.0])
+    on_host = prior.machine.kind == "cpu"
+    for half in (from_opened(prior, minute.runs, on_host), () if on_host else from_corpus(prior)):
+        rows = list(half)
+        whole = sum(weight for _, weight in rows)
+        for op, weight in rows:
+            one = found[identity(op) or id(op)]
+            one[0], one[1] = op, one[1] + weight / whole
+    heaviest = sorted(found.values(), key=lambda one: -one[1])
+    priced = ((prior.seen(op), share) for op, share in heaviest)
+    return [(seen[0], share) for seen, share in priced if seen][:TARGETS]
+
+
+def from_corpus(prior):
+    for run in ("eager", "training"):
+        for one in corpus(run, SIGNATURES).seen:
+            seen = prior.seen(one.op)
+            if seen:
+                yield one.op, one.weight * seen[1]
+
+
+def from_opened(prior, runs, only_fp32):
+    for name in OPENED:
+        for row, graph in runs(name):
+            if row["mode"] == "eager" and row["dtype"] == "fp32" if only_fp32 else row["mode"] != "compiled":
+                costs = [(one.op, float(one.cost.device)) for one in il.predict(graph, prior.machine, il.Plan()).ops]
+                whole = sum(seconds for _, seconds in costs)
+                yield from ((op, seconds / whole) for op, seconds in costs if seconds > SELDOM * whole)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", nargs="?", default="cuda", choices=tuple(PRIOR))
+    kind = parser.parse_args().kind
+    prior, known = Prior(kind), {}
+    for op, params in sweep(kind):
+        measured = prior.library.measured(Row(kind="op", op=op, params=params, busy_s=1.0, wall_s=1.0))
+        seen = prior.seen(measured) if measured else None
+        if seen and seen[1] < LONGEST:
+            known.setdefault(seen[0].op or repr((op, params)), ((op, params), *seen))
+    cases = list(known.values())
+    wanted = targets(prior)
+    print(f"{len(cases):,} cases, {len(wanted):,} operators of models", flush=True)
+    costs = [EACH[kind] + CALLS[kind] * seconds for _, _, seconds in cases]
+    chosen, sds = telling.order([seen for _, seen, _ in cases], *zip(*wanted, strict=True), [], MOST, costs)
+    place = written(kind)
+    place.write_text(as_json([cases[i][0] for i in chosen], sds))
+    print(f"{place.name}: {len(chosen)} cases, sd {sds[0]:.3f} after one, {sds[99]:.3f} after 100, {sds[-1]:.3f} after all")
+
+
+def as_json(cases, sds):
+    """Cases by op and names of params, each with its place in the order; and what operators are off after so many cases."""
+    groups = defaultdict(list)
+    for place, (op, params) in enumerate(cases):
+        groups[op, tuple(params)].append([place, *params.values()])
+    lines = [json.dumps({"op": op, "params": names, "rows": rows}, separators=(",", ":")) for (op, names), rows in groups.items()]
+    steps = [[n, round(sds[n - 1], 4)] for n in (1, *range(25, len(sds) + 1, 25))]
+    return '{"sds":' + json.dumps(steps, separators=(",", ":")) + ',\n"cases":[\n' + ",\n".join(lines) + "\n]}\n"
+
+
+if __name__ == "__main__":
+    main()

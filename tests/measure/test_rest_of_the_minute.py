@@ -1,0 +1,90 @@
+"""What is left of the minute goes to the cases that tell most, in their order."""
+
+import json
+
+import pytest
+from fake import FakeDevice, Quiet
+
+from ironlaw.cli.show.measured_machine import worth
+from ironlaw.measure.machine import minute as minutes
+from ironlaw.measure.machine.characterise import characterise
+from ironlaw.measure.machine.machine_sections import Minute
+from ironlaw.measure.machine.machine_sizes import Sizes
+from ironlaw.measure.machine.minute import judged, minute, until
+from ironlaw.measure.progress_lines import quiet
+from ironlaw.measure.suites import chosen_cases as listed
+from ironlaw.measure.suites.chosen_cases import ChosenCases, chosen_cases
+
+SIZES = Sizes("small", each=0.002, longest=0.05, streams=1, whole=4.0)
+RELU = tuple(("relu", {"numel": 2**n, "dtype": "fp32"}) for n in (20, 10, 24, 22))
+CASES = ChosenCases(RELU, {1: 0.3, 2: 0.2, 4: 0.1})
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """One whose wide sweep has relu at many sizes."""
+    fake = FakeDevice()
+    fake.chosen = "cpu"
+    case = next(iter(fake.cases()))
+    made = {2**n: case.prepare for n in range(8, 24)}
+    monkeypatch.setattr(minutes, "chosen_cases", lambda name: CASES)
+    monkeypatch.setattr(
+        "ironlaw.measure.suites.cpu.cases.cases",
+        lambda: (type(case)("relu", {"numel": n, "dtype": "fp32"}, prepare) for n, prepare in made.items()),
+    )
+    return fake
+
+
+def test_cases_are_timed_in_their_order_and_one_that_is_not_there_is_left_out(device):
+    part = minute(device, SIZES, quiet, lambda: False, device.clock.now() + 10.0)
+    assert [row["params"]["numel"] for row in part.rows] == [2**20, 2**10, 2**22] and not part.stopped
+    assert all(row["wall_s"] > 0 for row in part.rows)
+
+
+def test_no_case_begins_when_the_time_is_up(device):
+    assert minute(device, SIZES, quiet, lambda: False, device.clock.now() - 1.0).rows == []
+
+
+def test_an_interrupt_keeps_what_is_there(device):
+    def interrupted(share, doing):
+        raise KeyboardInterrupt
+
+    part = minute(device, SIZES, interrupted, lambda: False, device.clock.now() + 10.0)
+    assert part.stopped and len(part.rows) == 1
+
+
+def test_they_come_last_and_say_what_another_minute_would_add(device):
+    found = characterise(device, SIZES, watch=lambda: Quiet(device.clock, 0.0), rest=until)
+    assert [row.params["numel"] for row in found.rows[-3:]] == [2**20, 2**10, 2**22]
+    assert found.minute == Minute(3, 4, 0.2, 0.1) and not found.stopped
+    assert "Timed 3 of 4 operators" in worth(found.minute) and "Another minute would bring that to 10%" in worth(found.minute)
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [(Minute(4, 4, 0.1, 0.1), "All of them were timed"), (Minute(3, 4, 0.101, 0.1), "would hardly change that")],
+)
+def test_where_another_minute_adds_little_it_says_what_does(result, words):
+    assert words in worth(result)
+
+
+def test_without_a_list_or_a_row_there_is_nothing_to_say(device, monkeypatch):
+    assert judged(device, 0, 1.0) is None
+    monkeypatch.setattr(minutes, "chosen_cases", chosen_cases)
+    device.chosen = ""
+    assert judged(device, 3, 1.0) is None and chosen_cases("").left(5) == 0.0
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ("cuda", "cpu") if listed.written(kind).exists()])
+def test_the_stored_lists_are_cases_of_the_wide_sweeps_in_one_order(kind):
+    data = json.loads(listed.written(kind).read_text())
+    places = sorted(row[0] for group in data["cases"] for row in group["rows"])
+    chosen = chosen_cases(kind)
+    assert places == list(range(len(chosen.specs))) and len({repr(spec) for spec in chosen.specs}) == len(places) > 500
+    steps = [chosen.left(count) for count in (1, 100, 400, 10_000)]
+    assert steps == sorted(steps, reverse=True) and steps[0] > steps[-1] > 0.0
+    if kind == "cuda":
+        from ironlaw.measure.suites.cuda.parts import PARTS
+
+        swept = {repr(spec) for part in PARTS.values() for spec in part.specs()}
+        assert {repr(spec) for spec in chosen.specs} <= swept
