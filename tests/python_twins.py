@@ -79,7 +79,7 @@ TWINS = {
     "cluster llama3_405b --devices 16384 --box grand_teton_h100 --batch-tokens 16M --layout tp=8,pp=16,v=8,zero=1": lambda: il.cluster(
         "llama3_405b", devices=16384, box="grand_teton_h100", batch_tokens=2**24, layout={"tp": 8, "pp": 16, "v": 8, "zero": 1}
     ),
-    "study study.toml --top 5": lambda: il.run_study("study.toml", top=5, jobs=1),
+    "study study.toml --top 5": lambda: il.study("study.toml", top=5, jobs=1),
     "privacy design.toml": lambda: il.privacy.read("design.toml"),
     "slo design.toml": lambda: il.slo.read("design.toml"),
     "levers design.toml": lambda: il.levers.read("design.toml"),

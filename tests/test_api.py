@@ -9,8 +9,8 @@ import ironlaw as il
 # fmt: off
 NAMES = {
     "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "fuse", "hardware",
-    "cluster", "kv_cache", "levers", "machines", "memory", "predict", "predictions", "privacy", "quantise", "queue", "scale",
-    "run_study", "serve", "slo", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
+    "cluster", "diff", "kv_cache", "levers", "machines", "memory", "predict", "predictions", "privacy", "quantise", "queue", "scale",
+    "run_study", "serve", "slo", "study", "register_cost", "roofline", "workload", "workloads", "host", "hosts",
 }
 MACHINES = (
     "h100_sxm", "h100_pcie", "h200_sxm", "a100_80gb_sxm", "a100_40gb_pcie", "b200", "l4", "t4", "v100", "mi300x", "tpu_v5e",
@@ -115,6 +115,11 @@ def test_what_a_session_shows_is_short():
     assert not any(name.isupper() for name in dir(il)) and set(il.__all__) <= set(dir(il))
 
 
+def test_a_plan_takes_its_host_by_name():
+    named, given = (il.predict("resnet50", "h100", il.Plan(host=host)) for host in ("bare", il.host("bare")))
+    assert named.seconds == given.seconds
+
+
 @pytest.mark.parametrize("name", [None, 3])
 def test_a_machine_has_a_name(name):
     with pytest.raises(il.IronlawError, match="such as 'h100'"):
@@ -135,6 +140,14 @@ def test_a_machine_has_a_name(name):
         (lambda: il.serve("llama3_2_1b", on="h200").devices, "how much traffic is there?"),
         (lambda: il.workload("resnet50", batch=1.5), "give a whole number"),
         (lambda: il.workload("gpt2", context=512), "phase='decode'"),
+        (lambda: il.workload("gpt2", phase="prefill", context=5), "phase='decode'"),
+        (lambda: il.workload("gpt2", phase="decode", seq=5), "give `context`"),
+        (lambda: il.workload("resnet50", batch=True), "give a whole number"),
+        (lambda: il.memory("gpt2", on=5), "such as 'h100'"),
+        (lambda: il.host(None), "such as 'bare'"),
+        (lambda: il.breakeven("resnet50", "h100"), "il.breakeven(compile_s=45"),
+        (lambda: il.machines("h100"), "at most 0 values"),
+        (lambda: il.diff(5, "new.json"), "5 is not a prediction"),
     ],
 )
 def test_a_wrong_call_is_answered_by_what_to_write(wrong, said):

@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING
 from ironlaw.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from ironlaw.engine.device.compilation import breakeven
     from ironlaw.engine.device.machine import Hardware, Plan
     from ironlaw.engine.device.prediction import Prediction
     from ironlaw.engine.device.types import Graph
     from ironlaw.errors import IronlawError
-    from ironlaw.registry.hosts import host, hosts
-    from ironlaw.registry.machines import hardware, machines
-    from ironlaw.registry.workloads import kv_cache, workloads
+    from ironlaw.registry.machines import hardware
     from ironlaw.report.analyze import analyze
+    from ironlaw.report.prediction_diff import Diff as diff
     from ironlaw.report.predictions import Predictions as predictions
-    from ironlaw.study.study_outcome import run_study
+    from ironlaw.studies.study_outcome import run_study
+    from ironlaw.studies.study_outcome import run_study as study
     from ironlaw.systems.advice import advise
     from ironlaw.systems.launched_workloads import workload
-    from ironlaw.systems.named_calls import fuse, predict, roofline
+    from ironlaw.systems.named_calls import breakeven, fuse, host, hosts, kv_cache, machines, predict, roofline, workloads
     from ironlaw.systems.questions.capacity import Capacity as capacity
     from ironlaw.systems.questions.capacity import Capacity as serve
     from ironlaw.systems.questions.cluster import Cluster as cluster
@@ -40,29 +39,27 @@ if TYPE_CHECKING:
     from ironlaw.tracing import capture, register_cost
 
 __all__ = [
-    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "cluster", "fuse",
-    "hardware", "host", "hosts", "kv_cache", "levers", "machines", "memory", "predict", "predictions", "privacy", "quantise", "queue",
-    "register_cost", "roofline", "run_study", "scale", "serve", "slo", "workload", "workloads",
+    "Graph", "Hardware", "IronlawError", "Plan", "Prediction", "advise", "analyze", "breakeven", "capacity", "capture", "cluster", "diff",
+    "fuse", "hardware", "host", "hosts", "kv_cache", "levers", "machines", "memory", "predict", "predictions", "privacy", "quantise",
+    "queue", "register_cost", "roofline", "run_study", "scale", "serve", "slo", "study", "workload", "workloads",
 ]  # fmt: skip
 HOMES = {
-    "engine.device.compilation": ("breakeven",),
     "engine.device.machine": ("Hardware", "Plan"),
     "engine.device.prediction": ("Prediction",),
     "engine.device.types": ("Graph",),
     "errors": ("IronlawError",),
     "systems.advice": ("advise",),
-    "registry.hosts": ("host", "hosts"),
-    "registry.machines": ("hardware", "machines"),
-    "registry.workloads": ("kv_cache", "workloads"),
+    "registry.machines": ("hardware",),
     "systems.launched_workloads": ("workload",),
-    "systems.named_calls": ("fuse", "predict", "roofline"),
+    "systems.named_calls": ("breakeven", "fuse", "host", "hosts", "kv_cache", "machines", "predict", "roofline", "workloads"),
     "report.analyze": ("analyze",),
-    "study.study_outcome": ("run_study",),
+    "studies.study_outcome": ("run_study",),
     "tracing": ("capture", "register_cost"),
 }  # what each module gives this one, on first use: a command that needs little of it starts at once
 QUESTIONS = {
     "capacity": "systems.questions.capacity:Capacity",
     "cluster": "systems.questions.cluster:Cluster",
+    "diff": "report.prediction_diff:Diff",
     "levers": "systems.questions.levers:Levers",
     "memory": "systems.questions.memory:Memory",
     "predictions": "report.predictions:Predictions",
@@ -72,6 +69,7 @@ QUESTIONS = {
     "scale": "systems.questions.scale:Scale",
     "serve": "systems.questions.capacity:Capacity",
     "slo": "systems.questions.slo:Slo",
+    "study": "studies.study_outcome:run_study",
 }  # what commands ask, by the command's name: `il.queue(rate=160, service="5 ms")`
 
 if not TYPE_CHECKING:

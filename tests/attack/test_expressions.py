@@ -27,7 +27,7 @@ from ironlaw.engine.serving import sums
 from ironlaw.errors import IronlawError
 from ironlaw.kit import question_sheet
 from ironlaw.recall import card_expressions
-from ironlaw.study.axis import axis
+from ironlaw.studies.axis import axis
 from ironlaw.systems.captures import read_setting
 from ironlaw.systems.fields import parameters
 from ironlaw.systems.questions.call import Call

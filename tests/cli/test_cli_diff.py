@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+import ironlaw as il
+
 RESNET = ("predict", "resnet50", "--on", "h200,t4", "--mode", "eager,compiled")
 
 
@@ -170,3 +172,20 @@ def test_a_renamed_module_is_the_same_module(kept, document):
     changed = [op for row in told["rows"] for op in row["operators"]]
     assert [(op["name"], op["count"]) for op in changed] == [("stage1.0.conv1 (was layer1.0.conv1)", 1)]
     assert any("another name" in note for note in told["notes"])
+
+
+def test_python_says_the_same_of_files_and_of_predictions(kept, document):
+    new = slower(document, 3.0, row=2)
+    told = json.loads(kept(document, new, more=("--json", "--fail-over", "5%"))[1])
+    asked = il.diff("old.json", "new.json", fail_over="5%")
+    assert json.loads(json.dumps(asked.to_json())) == told and asked.failed
+    assert il.diff(document, new, fail_over=0.05).rows == asked.rows
+    assert "t4 eager" in repr(asked) and "<table" in asked._repr_html_()
+
+
+def test_another_number_format_is_compared(kept, sh):
+    half, full = (il.predictions("resnet50", on="t4", batch=8, dtype=dtype) for dtype in ("fp16", "fp32"))
+    asked = il.diff(half, full, on="device")
+    assert asked.rows[0].change > 0.5 and any("two number formats: fp16 and fp32" in note for note in asked.changes.notes)
+    code, out, _ = kept(half.to_json(), full.to_json(), more=("--on", "device", "--fail-over", "5%"))
+    assert code == 1 and "1 of 1 device time grew" in out

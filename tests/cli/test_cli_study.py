@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from ironlaw.cli.study import EXAMPLE
-from ironlaw.study.study_questions import QUESTIONS
+from ironlaw.studies.study_questions import QUESTIONS
 
 FILE = """
 [study]
@@ -59,7 +59,7 @@ def test_questions_are_listed_with_what_they_take(sh):
 def test_the_file_to_begin_with_is_one(sh, name):
     import tomllib
 
-    from ironlaw.study.study_file import study
+    from ironlaw.studies.study_file import study
 
     made = study(tomllib.loads(sh.out("study", "--questions", name).partition("to start from:\n")[2]))
     assert made.question is QUESTIONS[name] and made.points >= 4

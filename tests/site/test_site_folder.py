@@ -11,7 +11,7 @@ import pytest
 from ironlaw.errors import BadValue
 from ironlaw.site.folder import BESIDE, update
 from ironlaw.site.listing import MARK, listing
-from ironlaw.study.folder_lock import locked
+from ironlaw.studies.folder_lock import locked
 
 
 def site(version, *more):

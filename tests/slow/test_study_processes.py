@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from ironlaw.errors import BadValue
-from ironlaw.study.study_file import study
-from ironlaw.study.study_run import run
-from ironlaw.study.study_store import open_store
+from ironlaw.studies.study_file import study
+from ironlaw.studies.study_run import run
+from ironlaw.studies.study_store import open_store
 
 
 def grid(*batches):
@@ -100,7 +100,7 @@ def test_a_dask_cluster_that_loses_a_worker(tmp_path, alone):
 
 
 def test_no_scheduler_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("ironlaw.study.on_dask.CONNECT_S", 0.5)
+    monkeypatch.setattr("ironlaw.studies.on_dask.CONNECT_S", 0.5)
     with pytest.raises(BadValue, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 "):
         run(grid(1), tmp_path, dask="tcp://127.0.0.1:9")
     with pytest.raises(BadValue, match="no Dask scheduler answers at nonsense://x"):

@@ -7,9 +7,9 @@ from distributed import KilledWorker
 
 import ironlaw
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.study import on_dask
-from ironlaw.study.study_file import study
-from ironlaw.study.study_rows import answer, key
+from ironlaw.studies import on_dask
+from ironlaw.studies.study_file import study
+from ironlaw.studies.study_rows import answer, key
 
 
 class Future:
@@ -104,7 +104,7 @@ def test_workers_that_cannot_answer_are_refused_at_the_start(client, words):
 
 
 def test_batches_are_many_and_small_but_not_too_many():
-    from ironlaw.study.study_rows import batches
+    from ironlaw.studies.study_rows import batches
 
     work = [(str(i), {}) for i in range(1000)]
     for workers, size in ((1, 62), (2, 31), (100, 1)):

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from ironlaw.errors import BadValue, IronlawError, UnknownName
-from ironlaw.study.study_file import read_study, study
-from ironlaw.study.study_rows import key
+from ironlaw.studies.study_file import read_study, study
+from ironlaw.studies.study_rows import key
 
 OVER = {"model": "gpt2", "machine": ["h100", "t4"]}
 
@@ -165,15 +165,15 @@ def test_the_file_of_the_documentation_is_one():
     example = re.search(r"```toml\n(.*?)```", text, flags=re.DOTALL)[1]
     assert study(tomllib.loads(example)).points == 2 * 4 * 5 * 2
     assert study(tomllib.loads(example.replace("# search", "search").replace("# points = 500", "points = 50"))).points == 50
-    from ironlaw.study.study_questions import QUESTIONS
+    from ironlaw.studies.study_questions import QUESTIONS
 
     assert set(re.findall(r"^\| `(\w+)` \| a", text, flags=re.MULTILINE)) == set(QUESTIONS)
-    from ironlaw.study import study_file
+    from ironlaw.studies import study_file
 
     assert study(tomllib.loads(study_file.__doc__.partition("\n\n")[2])).points == 10
 
 
 def test_draws_that_hardly_differ_are_refused(monkeypatch):
-    monkeypatch.setattr("ironlaw.study.study_file.DRAWS", 1)
+    monkeypatch.setattr("ironlaw.studies.study_file.DRAWS", 1)
     with pytest.raises(BadValue, match=r"40 draws gave only \d+ different points"):
         list(random(40, batch={"from": 1, "to": 20}))

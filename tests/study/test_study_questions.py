@@ -6,9 +6,9 @@ import pytest
 
 import ironlaw as il
 from ironlaw.engine.device.machine import Plan
-from ironlaw.study.study_file import study
-from ironlaw.study.study_questions import QUESTIONS
-from ironlaw.study.study_rows import answer, key, ranked
+from ironlaw.studies.study_file import study
+from ironlaw.studies.study_questions import QUESTIONS
+from ironlaw.studies.study_rows import answer, key, ranked
 
 POINTS = {
     "predict": {"model": "resnet50", "machine": "t4", "batch": 4, "mode": "compiled"},

@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.study import on_cores
-from ironlaw.study.folder_lock import locked
-from ironlaw.study.study_file import study
-from ironlaw.study.study_question import Question
-from ironlaw.study.study_questions import QUESTIONS
-from ironlaw.study.study_run import run
-from ironlaw.study.study_store import open_store, prepare
+from ironlaw.studies import on_cores
+from ironlaw.studies.folder_lock import locked
+from ironlaw.studies.study_file import study
+from ironlaw.studies.study_question import Question
+from ironlaw.studies.study_questions import QUESTIONS
+from ironlaw.studies.study_run import run
+from ironlaw.studies.study_store import open_store, prepare
 
 
 def grid(*batches, question="predict", **over):

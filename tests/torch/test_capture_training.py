@@ -197,4 +197,30 @@ def test_a_step_captured_again_is_the_same_without_a_rehearsal():
         assert before.graded and (before.states is not None) == (function is step)
         again = captured(function, (torch.empty(2, 8),), before=before)
         assert again.ops == first.ops and again.settings["held"] == first.settings["held"]
-    assert len(runs) == 4  # one that asks for gradients, one that makes the state, one that is kept; then one more
+    assert len(runs) == 3  # one that makes the state, one that is kept; then one more
+
+
+def test_a_function_that_names_a_backward_pass_and_takes_none_is_no_training_step():
+    net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+
+    def scored(x, train=False):
+        out = net(x).sum()
+        if train:
+            out.backward()
+        return out
+
+    def plain(x):
+        return net(x).sum()
+
+    named, other = (il.capture(function, (torch.empty(2, 8),)) for function in (scored, plain))
+    assert named.ops == other.ops and named.settings["training"] is False
+
+
+def test_a_function_whose_backward_pass_is_elsewhere_is_a_training_step_too():
+    net = nn.Linear(8, 4)
+    tools = {"finish": torch.Tensor.backward}
+
+    def step(x):
+        tools["finish"](net(x).sum())
+
+    assert "backward" not in step.__code__.co_names and il.capture(step, (torch.empty(2, 8),)).settings["training"]

@@ -19,7 +19,7 @@ from ironlaw.measure.devices.device_kinds import KINDS as DEVICES
 from ironlaw.measure.suites.cuda.parts import PARTS
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.stacks import stacks
-from ironlaw.study.study_questions import QUESTIONS
+from ironlaw.studies.study_questions import QUESTIONS
 
 # What stands for a folder of the registry, the labs or files; `tab.py` lists those where TAB is pressed.
 BY_METAVAR: dict[str, str | Iterable[str]] = {

@@ -11,7 +11,7 @@ from ironlaw.cli.show.progress_bar import ProgressBar
 from ironlaw.errors import BadValue
 
 if TYPE_CHECKING:
-    from ironlaw.study.study_outcome import StudyOutcome
+    from ironlaw.studies.study_outcome import StudyOutcome
 
 MOST = 100_000
 EXAMPLE = """
@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _questions(args: argparse.Namespace) -> int:
-    from ironlaw.study.study_outcome import question_json
-    from ironlaw.study.study_questions import QUESTIONS, question
+    from ironlaw.studies.study_outcome import question_json
+    from ironlaw.studies.study_questions import QUESTIONS, question
 
     chosen = [question(args.questions)] if args.questions else list(QUESTIONS.values())
     about = [question_json(one) for one in chosen]
@@ -68,7 +68,7 @@ def _questions(args: argparse.Namespace) -> int:
 
 
 def _outcome(args: argparse.Namespace) -> StudyOutcome:
-    from ironlaw.study.study_outcome import run_study, stored_study
+    from ironlaw.studies.study_outcome import run_study, stored_study
 
     if args.show:
         return stored_study(args.show, by=args.by or "", top=args.top)

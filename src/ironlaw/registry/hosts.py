@@ -13,7 +13,7 @@ from typing import Any
 
 from ironlaw.calibration import local_machine, stored_curves
 from ironlaw.engine.device.host import Host
-from ironlaw.errors import BadRegistry, UnknownName, unknown
+from ironlaw.errors import BadRegistry, BadValue, UnknownName, unknown
 from ironlaw.registry import own_files
 from ironlaw.registry.loader import folder, normal, read, require_texts, slugs
 
@@ -23,6 +23,8 @@ FIGURES = ("entry", "graph_start")
 
 def host(name: str) -> Host:
     """A host by slug or alias (`"xeon_vm"`, `"bare"`), or the one that was measured here (`"here"`)."""
+    if not isinstance(name, str):
+        raise BadValue(f"a host has a name, such as 'bare', and this is {name!r}; il.hosts() lists them")
     if own_files.is_path(name):
         return load(own_files.checked("host", own_files.named_by_path("host", name)))
     if normal(name) in local_machine.NAMES:

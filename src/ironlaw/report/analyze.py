@@ -14,7 +14,8 @@ from ironlaw.errors import BadValue
 from ironlaw.report.analyze_question import MODES, Analyze
 from ironlaw.systems.call_arguments import answering
 from ironlaw.systems.captures import Captures, stored
-from ironlaw.tracing import capture
+from ironlaw.tracing.capture import captured
+from ironlaw.tracing.rehearsal import Rehearsal
 from ironlaw.tracing.step_choices import steps
 
 if TYPE_CHECKING:  # the report's pictures are imported only when there is one: `import ironlaw` stays light
@@ -68,22 +69,23 @@ def analyze(
         return Analyze(model, named, **said).analysis()
     if more.get("dtype") is not None:
         raise BadValue("a model given as an object keeps its own number format; call model.to(torch.bfloat16) first", "dtype")
-    graph = model if isinstance(model, Graph) else capture(model, args, kwargs, training=training)
+    before = None if isinstance(model, Graph) else Rehearsal()
+    graph = model if isinstance(model, Graph) else captured(model, args, kwargs, training=training, before=before)
     asked = Analyze(graph.name, named, **said | {"training": training or bool(graph.settings.get("training"))})
     if not asked.on or not asked.mode:
         raise BadValue("no machine or no mode was named; give on='h200' and modes=['eager']")
     changed = {}
     if not isinstance(model, Graph) and graph.settings.get("training"):
-        changed = dict(steps(graph, partial(_again, model, args, kwargs, training)))
+        changed = dict(steps(graph, partial(_again, model, args, kwargs, training, before)))
     return asked.of({"": _alone(graph, asked.weights, changed)}, {})
 
 
 def _again(
-    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None, training: bool, times: int, changes: Collection[str]
+    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None, training: bool, before: Any, times: int, changes: Collection[str]
 ) -> Graph:
     if times > 1:
         raise BadValue("what was handed in has one batch; the step can't be captured at another")
-    return capture(model, args, kwargs, training=training, changes=changes)
+    return captured(model, args, kwargs, training=training, changes=changes, before=before)
 
 
 def _alone(graph: Graph, weights: Sequence[str], changed: Mapping[frozenset[str], Graph]) -> Captures:

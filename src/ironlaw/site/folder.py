@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from ironlaw.errors import BadValue
 from ironlaw.site.listing import MARK, NAME, WORKER, is_site, listed, listing
-from ironlaw.study.folder_lock import is_held, locked
+from ironlaw.studies.folder_lock import is_held, locked
 
 BESIDE = ".ironlaw-site-"
 LEFT = re.compile(rf"{re.escape(BESIDE)}[a-z0-9_]{{8}}")  # by a build that is running or was killed

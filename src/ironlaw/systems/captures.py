@@ -6,22 +6,25 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw import worker
 from ironlaw.engine.advice.program import Sources
-from ironlaw.engine.device.machine import NARROW
+from ironlaw.engine.device.machine import NARROW, Plan
+from ironlaw.engine.device.predict import prepare
 from ironlaw.engine.device.stored_weights import OWN, quantised
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue, IronlawError
 from ironlaw.systems.largest_sizes import Growth, growth
+from ironlaw.systems.workload_settings import fp32
 from ironlaw.tracing.capture_job import ASKED, GROWN, HALF, STEPS
 from ironlaw.tracing.graph_json import from_json
 from ironlaw.worker.json_values import encode
 
 MOST, UNIT = {"batch": "the largest batch", "tokens": "the longest sequence"}, {"batch": "", "tokens": " tokens"}
+COMPILED = "compiled"
 CAPTURE_S = 300.0  # a model of a hundred thousand operators takes less than one
 
 
@@ -62,7 +65,9 @@ def capture_phases(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]
                 progress(part["ops"])
             elif "graph" in part:
                 key = frozenset(part["changes"]) if "changes" in part else part["size"]
-                captured.setdefault(part["phase"], {}).setdefault(part["what"], {})[key] = from_json(part["graph"])
+                graph = captured.setdefault(part["phase"], {}).setdefault(part["what"], {})[key] = from_json(part["graph"])
+                if part["what"] in (ASKED, STEPS):
+                    fused_meanwhile(asked, graph)
             else:
                 reasons.setdefault(part["phase"], {}).setdefault(part["what"], part["reason"])
 
@@ -72,6 +77,15 @@ def capture_phases(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]
         request |= {"set": encode(dict(asked.set)), "progress": progress is not None, "phases": dict(phases)}
         sizes = worker.run("ironlaw.tracing.capture_job:job", request, name=file_of(asked.target), limit_s=asked.limit, on_part=keep)
     return {phase: captures_of(asked, graphs, reasons.get(phase, {}), sizes[phase]) for phase, graphs in captured.items()}
+
+
+def fused_meanwhile(asked: Any, graph: Graph) -> None:
+    """While the next graph is captured in the other process, this one's kernels are planned, as the first machine's compiler would."""
+    machine = next(iter(getattr(asked, "on", ())), None)
+    if machine is None or COMPILED not in getattr(asked, "mode", ()) or asked.weights != (OWN,):
+        return
+    with suppress(IronlawError):  # a prediction says so, where it is asked for
+        prepare(graph, machine, Plan(COMPILED, fp32=fp32(asked)))
 
 
 def captures_of(asked: Any, captured: dict[str, dict[Any, Graph]], reasons: Mapping[str, str], sizes: Mapping[str, Any]) -> Captures:

@@ -13,6 +13,12 @@ from ironlaw.errors import BadValue
 from ironlaw.formats import spelled
 from ironlaw.registry import workloads as registered
 
+# phase, a setting that means nothing in it, and what to write
+IDLE = (
+    ("prefill", "context", "a prompt begins with an empty cache, so `context` means nothing; add phase='decode' or leave it out"),
+    ("decode", "seq", "decoding makes one token, so `seq` means nothing; give `context`, the tokens in the cache, instead"),
+)
+
 
 def as_launched(graph: Graph) -> Graph:
     """Like a model that was captured."""
@@ -28,13 +34,12 @@ def workload(name: str, **settings: Any) -> Graph:
     """A model of the registry by name, with its sizes: batch, seq, dtype, phase, context, classes."""
     for key in registered.SIZES:
         size = settings.get(key)
-        if isinstance(size, float) and not size.is_integer():
-            raise BadValue(f"workload {name}: {key} is {size:g}, which is not whole; give a whole number", key)
+        if isinstance(size, bool) or (isinstance(size, float) and not size.is_integer()):
+            raise BadValue(f"workload {name}: {key} is {size}, which is not whole; give a whole number, such as 8", key)
     if "dtype" in settings:  # PyTorch's dtypes and their names, too
         settings["dtype"] = spelled(str(settings["dtype"]))
     graph = registered.workload(name, **settings)
-    if settings.get("context") is not None and "phase" not in settings and graph.settings.get("phase") == "prefill":
-        raise BadValue(
-            f"workload {name}: `context` is how many tokens the cache holds; add phase='decode' for a step after them, or leave it out"
-        )
+    for phase, key, why in IDLE:
+        if settings.get(key) is not None and graph.settings.get("phase") == phase:
+            raise BadValue(f"workload {name}: {why}", key)
     return as_launched(graph)

@@ -1,11 +1,13 @@
-"""`ironlaw.predict`, `ironlaw.fuse`, `ironlaw.roofline`: names are taken where objects are; all else is answered by what to write."""
+"""`ironlaw.predict`, `ironlaw.fuse`, `ironlaw.roofline` and what lists names: names are taken where objects are; all else is answered by
+what to write."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.device import fusion
+from ironlaw.engine.device import compilation, fusion
 from ironlaw.engine.device import predict as engine
 from ironlaw.engine.device import roofline as engine_roofline
 from ironlaw.engine.device.compiler_rules import TREE, Rules
@@ -16,6 +18,9 @@ from ironlaw.engine.device.prediction import Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue
 from ironlaw.formats import spelled
+from ironlaw.registry import hosts as registered_hosts
+from ironlaw.registry import machines as registered_machines
+from ironlaw.registry import workloads as registered_workloads
 from ironlaw.registry.machines import hardware as machine_named
 from ironlaw.systems.call_arguments import answering
 from ironlaw.systems.launched_workloads import workload
@@ -62,6 +67,48 @@ def roofline(
     return engine_roofline.roofline(flops, bytes, as_machine(hardware), spelled(str(fmt)), level, work)
 
 
+@answering("il.breakeven(compile_s=45, eager_rate=900, compiled_rate=1300)")
+def breakeven(compile_s: Number, eager_rate: Number, compiled_rate: Number) -> Number:
+    """Calls after which compiling has paid for itself, from the seconds that it takes and calls per second before and after; inf where it
+    saves nothing.
+
+    >>> import ironlaw as il
+    >>> round(il.breakeven(45, 900, 1300))
+    131625
+    """
+    return compilation.breakeven(compile_s, eager_rate, compiled_rate)
+
+
+@answering("il.host('bare')")
+def host(name: str) -> Host:
+    """A host by name (`"bare"`, `"xeon_vm"`), or the one that was measured here (`"here"`)."""
+    return registered_hosts.host(name)
+
+
+@answering("il.hosts()")
+def hosts() -> tuple[str, ...]:
+    """The names of all hosts of the registry."""
+    return registered_hosts.hosts()
+
+
+@answering("il.machines()")
+def machines() -> tuple[str, ...]:
+    """The names of all machines of the registry."""
+    return registered_machines.machines()
+
+
+@answering("il.workloads()")
+def workloads() -> tuple[str, ...]:
+    """The names of all models of the registry."""
+    return registered_workloads.workloads()
+
+
+@answering("il.kv_cache('llama3_8b', batch=8, context=4096)")
+def kv_cache(name: str, batch: Number = 1, context: Number = 1, dtype: str = "fp16") -> Number:
+    """Bytes of keys and values that a language model of the registry holds for `batch` sequences of `context` tokens."""
+    return registered_workloads.kv_cache(name, batch, context, spelled(str(dtype)))
+
+
 def as_graph(given: Any) -> Graph:
     if isinstance(given, Graph):
         return given
@@ -86,6 +133,6 @@ def as_plan(given: Any) -> Plan:
     plan = Plan(mode=given) if isinstance(given, str) else given
     if not isinstance(plan, Plan):
         raise BadValue(f"a plan is needed, and this is a {type(given).__name__}; write il.Plan(mode='compiled') or 'compiled'")
-    if plan.host is not None and not isinstance(plan.host, Host):
-        raise BadValue(f"{plan.host!r} is not a host; write il.Plan(host=il.host({str(plan.host)!r}))")
-    return plan
+    if plan.host is None or isinstance(plan.host, Host):
+        return plan
+    return replace(plan, host=host(plan.host))

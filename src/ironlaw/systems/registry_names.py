@@ -22,7 +22,7 @@ def read_machine(name: str | Hardware) -> Hardware:
     from ironlaw.engine.device.machine import Hardware
     from ironlaw.registry.machines import hardware
 
-    return name if isinstance(name, Hardware) else hardware(name.strip())
+    return name if isinstance(name, Hardware) else hardware(name)
 
 
 def read_mode(name: str) -> str:

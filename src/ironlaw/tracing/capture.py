@@ -85,6 +85,8 @@ def captured(
         raise BadValue("a training step needs an nn.Module, whose weights it changes; this is a function")
     module_or_fn = unwrapped(module_or_fn)
     before = before or Rehearsal()
+    guessed = not (training or before.graded) and names_backward(module_or_fn)
+    before.graded |= guessed
     while True:
         recorder = Recorder(progress, heard)
         fakes = Fakes(recorder)
@@ -93,7 +95,9 @@ def captured(
                 out = step(module_or_fn, fakes, tuple(args), dict(kwargs or {}), changes)
             else:
                 out = run(module_or_fn, fakes, tuple(args), dict(kwargs or {}), before, changes)
-            break
+            if not guessed or recorder.backwards:
+                break
+            guessed = before.graded = False  # it names a backward pass that it does not take
         except IronlawError:
             raise
         except Exception as error:
@@ -159,6 +163,11 @@ def unwrapped(call: Any) -> Any:
                     f"{name} has no shape yet because its layer is lazy; run one input through the model first, or give the size"
                 )
     return call
+
+
+def names_backward(function: Any) -> bool:
+    """Whether a function's own code has a backward pass: then it need not first be tried without."""
+    return "backward" in getattr(getattr(function, "__code__", None), "co_names", ())
 
 
 def asks_gradients(error: Exception) -> bool:

@@ -1,7 +1,7 @@
 """Layers repeat, and so do their calls: what a call on tensors of the same shapes gave is made again without asking PyTorch.
 
 FakeTensorMode has such a cache too; its keys cover far more cases than a model on one device meets, and most of a capture went into
-making them. Only calls that return one tensor and write nothing are kept; all others go on. Autograd, above this, sees no difference.
+making them. Only calls that return tensors and write nothing are kept; all others go on. Autograd, above this, sees no difference.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.utils._mode_utils import no_dispatch
 
 CPU = torch.device("cpu")
+Undispatched = torch._C._DisableTorchDispatch  # while one of these lives, no mode sees a call; `no_dispatch` makes a generator each time
 PLAIN = (int, float, bool, str, type(None), torch.dtype, torch.device, torch.memory_format, torch.layout)
 
 
@@ -45,37 +45,55 @@ def key_of(value: Any) -> Any:
 class FakeResultCache:
     def __init__(self, mode: FakeTensorMode) -> None:
         self.mode = mode
-        self.known: dict[Any, FakeResult] = {}
-        with no_dispatch():
-            first = FakeTensor(mode, torch.empty(0, device="meta"), CPU)
+        self.known: dict[Any, tuple[type | None, list[FakeResult]]] = {}  # what holds several results, and each of them
+        guard = Undispatched()  # type: ignore[no-untyped-call]
+        first = FakeTensor(mode, torch.empty(0, device="meta"), CPU)
+        del guard
         self.attributes = dict(vars(first))  # of every fake tensor of this mode that nothing is known of
 
     def __call__(self, func: Any, args: Any, kwargs: Any, tensors_in: list[Tensor]) -> Any:
         try:
             key = (func, tuple(map(key_of, args)), tuple((name, key_of(value)) for name, value in kwargs.items()))
-            result = self.known.get(key)
+            known = self.known.get(key)
         except TypeError:
             return func(*args, **kwargs)
-        if result is not None:
-            return self.again(result, tensors_in)
+        if known is not None:
+            kind, results = known
+            return self.again(results[0], tensors_in) if kind is None else kind([self.again(one, tensors_in) for one in results])
         out = func(*args, **kwargs)
-        if type(out) is FakeTensor and out.fake_mode is self.mode and out.constant is None and out.device.type == "cpu":
-            place = out.untyped_storage()._cdata
-            view_of = next((i for i, t in enumerate(tensors_in) if t.untyped_storage()._cdata == place), -1)
-            self.known[key] = FakeResult(tuple(out.shape), out.stride(), int(out.storage_offset()), out.dtype, view_of)
+        several = type(out) if type(out) in (list, tuple) else None
+        made = [out] if several is None else list(out)
+        if made and all(map(self.plain, made)):
+            places = [t.untyped_storage()._cdata for t in tensors_in]
+            own = [t.untyped_storage()._cdata for t in made]
+            views = [places.index(place) if place in places else -1 for place in own]
+            if len({place for place in own if place not in places}) == views.count(-1):  # each new one in memory of its own
+                forms = [
+                    FakeResult(tuple(t.shape), t.stride(), int(t.storage_offset()), t.dtype, view)
+                    for t, view in zip(made, views, strict=True)
+                ]
+                self.known[key] = several, forms
         return out
 
+    def plain(self, out: Any) -> bool:
+        """Whether a result is a tensor that can be made again."""
+        return type(out) is FakeTensor and out.fake_mode is self.mode and out.constant is None and out.device.type == "cpu"
+
     def again(self, result: FakeResult, tensors_in: list[Tensor]) -> FakeTensor:
-        with no_dispatch():
-            bare = torch.empty_strided(result.shape, result.stride, dtype=result.dtype, device="meta")
-            if result.view_of >= 0:
-                bare.set_(tensors_in[result.view_of].untyped_storage(), result.offset, result.shape, result.stride)
-            return self.of(bare)
+        guard = Undispatched()  # type: ignore[no-untyped-call]
+        bare = torch.empty_strided(result.shape, result.stride, dtype=result.dtype, device="meta")
+        if result.view_of >= 0:
+            bare.set_(tensors_in[result.view_of].untyped_storage(), result.offset, result.shape, result.stride)
+        fake = self.of(bare)
+        del guard
+        return fake
 
     def like(self, tensor: Tensor) -> FakeTensor:
         """A tensor of the same form, with memory of its own."""
-        with no_dispatch():
-            return self.of(torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta"))
+        guard = Undispatched()  # type: ignore[no-untyped-call]
+        fake = self.of(torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta"))
+        del guard
+        return fake
 
     def holding(self, number: Tensor) -> FakeTensor:
         """One whose value PyTorch knows, until something is written to it."""

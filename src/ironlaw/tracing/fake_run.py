@@ -109,7 +109,11 @@ def loss_of(out: Any) -> Any:
         loss = out.get("loss")
     if loss is not None:
         return loss
-    sums = [t.float().sum() for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.requires_grad]
+    trained = [t for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.requires_grad]
+    alone = [t for t in trained if t.numel() == 1]
+    if len(alone) == 1:  # its own loss, whatever else it hands back
+        return alone[0]
+    sums = [t.float().sum() for t in trained]
     if not sums:
         raise BadValue(
             "nothing that the module returns depends on its weights, so there is no loss to train on; return an output of a layer"

@@ -13,6 +13,7 @@ from torch import Tensor, UntypedStorage
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ironlaw.engine.device.types import Op
+from ironlaw.tracing.statistics_beside import Beside, completed
 
 RECENT, ALL = 128, 16  # so many storages, the last to be touched, are asked after each op; all of them once in so many ops
 
@@ -69,6 +70,10 @@ class Lifetimes:
         uses it; `beside`: the first tensor of a storage that no op names as its output, such as the places that a pooling layer notes down
         for its gradient -> its bytes, the op that made it and the last before it was freed."""
         self.freed(ALL * -(-len(ops) // ALL))
+        for op in ops:  # a rule's own tensor that its next op writes over
+            for t in op.inputs[:1] if op.attrs.get("inplace") else ():
+                if t.name.startswith(f"{op.outputs[0].name}:"):
+                    self.within[t.name] = self.within.get(op.outputs[0].name, op.outputs[0].name)
         used: dict[str, int] = {}
         for i, op in enumerate(ops):
             for t in (*op.inputs, *op.outputs):
@@ -77,9 +82,10 @@ class Lifetimes:
         held = {name: ops[i].name for name, i in ends.items() if i > used.get(name, i)}
         made = {t.name for op in ops for t in op.outputs}
         place = {op.name: i for i, op in enumerate(ops)}
-        beside = {
+        beside: Beside = {
             name: (size, by, ops[max(ends.get(name, 0), place[by])].name)
             for name, size in self.sizes.items()
             if name not in made and (by := name.rpartition(":")[0]) in place
         }
+        beside = completed(beside, ops, self.within)
         return {"held": held, "within": self.within, "parts": self.parts} | ({"beside": beside} if beside else {})

@@ -37,7 +37,7 @@ SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fa
 Heard = Callable[["Recorder", Any, Any, Any], None]
 BEGIN = str(Path(__file__).with_name("fake_run.py"))  # whose functions run the model
 DEVICE = torch.ops.prim.device.default
-RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "native_dropout", "exponential")
+RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "exponential")
 
 
 class Recorder(TorchDispatchMode):

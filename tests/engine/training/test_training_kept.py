@@ -109,10 +109,12 @@ def test_a_model_without_logits_is_summed():
     graph = workload("bert_base", batch=2, seq=16, dtype="fp32")
     whole = with_loss(graph)
     assert head(graph) is None
-    assert [one.kind for one in whole.ops[len(graph.ops) :]] == ["sum", "sum"]
+    assert [one.kind for one in whole.ops[len(graph.ops) :]] == ["sum", "sum", "add"]
     assert kept(whole).bytes == kept(graph).bytes
     with pytest.raises(BadValue, match="no logits"):
         chunked(whole, 2)
+    half = with_loss(workload("bert_base", batch=2, seq=16, dtype="bf16"))
+    assert [one.kind for one in half.ops[len(graph.ops) :]] == ["cast", "sum", "cast", "sum", "add"], "a loss is taken in FP32"
 
 
 @pytest.mark.parametrize("chunks", [0, -1, 1.5])

@@ -48,11 +48,11 @@ def test_by_hand_moment_by_moment():
     assert ledger.static.total == 2 * weights
     assert by_op["forward", "l.0"].total == weights + inputs + labels + logits
     assert by_op["forward", "loss.log_softmax"].total == weights + inputs + labels + 2 * logits
-    assert by_op["between", ""].total == weights + inputs + labels + logits + one  # the loss itself went with its name
-    assert by_op["backward", "loss.log_softmax"].total == weights + inputs + labels + 3 * logits
-    assert by_op["backward", "l.0"].total == 2 * weights + inputs + labels + logits
-    assert by_op["update", "optimiser"].total == 2 * weights + inputs
-    assert ledger.peak == weights + inputs + labels + 3 * logits
+    assert by_op["between", ""].total == weights + inputs + labels + logits + 2 * one  # the loss, and the weight that it divides by
+    assert by_op["backward", "loss.log_softmax"].total == weights + inputs + labels + 3 * logits + 2 * one  # and the loss's gradient
+    assert by_op["backward", "l.0"].total == 2 * weights + inputs + labels + logits + 2 * one
+    assert by_op["update", "optimiser"].total == 2 * weights + inputs + one
+    assert ledger.peak == weights + inputs + labels + 3 * logits + 2 * one
     assert ledger.peak_at.op == "loss.log_softmax"
 
 

@@ -10,7 +10,7 @@ from ironlaw.engine.training.growth import Growth
 from ironlaw.engine.training.loss import chunked, head, top_of, with_loss
 from ironlaw.engine.training.recipes import Static
 from ironlaw.engine.training.training_layers import segments
-from ironlaw.engine.training.training_ledger import Ledger, Moment, Run, static_bytes, training_ledger
+from ironlaw.engine.training.training_ledger import ONE_LOSS, Ledger, Moment, Run, static_bytes, training_ledger
 from ironlaw.engine.training.training_step import Load
 from ironlaw.errors import BadValue
 
@@ -167,9 +167,9 @@ def test_the_second_micro_batch_needs_the_gradients_of_the_first():
 def test_each_device_updates_its_part():
     """AdamW's square roots of 72 parameters, 4 bytes each, beside the batch of 32 bytes."""
     for stage, devices, part in ((0, 1, 288), (0, 4, 288), (1, 4, 72), (3, 2, 144)):
-        assert training_ledger(two_layers(), zero_stage=stage, devices=devices).profile[-1].bytes[-1] == 32 + part
+        assert training_ledger(two_layers(), zero_stage=stage, devices=devices).profile[-1].bytes[-1] == 32 + ONE_LOSS + part
     away = training_ledger(two_layers(), offload=True)
-    assert away.profile[-1].bytes[-1] == 32 and (away.static.master, away.static.optimiser) == (0, 0)
+    assert away.profile[-1].bytes[-1] == 32 + ONE_LOSS and (away.static.master, away.static.optimiser) == (0, 0)
 
 
 def test_what_makes_no_logits_has_no_head():

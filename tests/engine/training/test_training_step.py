@@ -12,6 +12,7 @@ from ironlaw.engine.training.training_ledger import ROWS, training_ledger
 from ironlaw.registry.workloads import workload
 
 T, W = 32, 64
+L = 4  # the loss, one number that the caller holds; its gradient is another, there throughout the backward pass
 
 
 def weight(name, *shape):
@@ -50,14 +51,14 @@ def test_a_branch_moment_by_moment():
         ("forward", "g"): (3 * T, 0, 0, 0),  # g for b's gradient
         ("forward", "y"): (3 * T, 0, T, 0),
         ("forward", "s"): (3 * T, 0, 2 * T, 0),
-        ("forward", "loss.sum0"): (3 * T, T + 4, 0, 0),  # y is gone; the loss is one number
-        ("between", ""): (3 * T, 0, 0, 0),
-        ("backward", "loss.sum0"): (3 * T, 4, 0, 0),  # the gradient of a sum is one number, expanded
-        ("backward", "s"): (3 * T, 0, 0, 0),  # and passes the add as it is
-        ("backward", "y"): (3 * T, 0, T, W),  # g's gradient, b's
-        ("backward", "g"): (2 * T, 0, 3 * T, W),  # g's, the new part of h's, and both parts added
-        ("backward", "h"): (T, 0, T, 2 * W),
-        ("update", "optimiser"): (0, 0, T, 2 * W),  # the batch itself
+        ("forward", "loss.sum0"): (3 * T, T + L, 0, 0),  # y is gone
+        ("between", ""): (3 * T, 0, L, 0),
+        ("backward", "loss.sum0"): (3 * T, 2 * L, 0, 0),  # the gradient of a sum is one number, expanded
+        ("backward", "s"): (3 * T, 0, 2 * L, 0),  # and passes the add as it is
+        ("backward", "y"): (3 * T, 0, T + 2 * L, W),  # g's gradient, b's
+        ("backward", "g"): (2 * T, 0, 3 * T + 2 * L, W),  # g's, the new part of h's, and both parts added
+        ("backward", "h"): (T, 0, T + 2 * L, 2 * W),
+        ("update", "optimiser"): (0, 0, T + L, 2 * W),  # the batch itself
     }
 
 
@@ -82,10 +83,10 @@ def test_a_gradient_that_two_tensors_share_is_one():
         op("mul", "m", (tensor("s"), tensor("n")), (tensor("m"),)),
     )
     told = moments(Graph("shared", ops, "fp32"))
-    assert told["backward", "m"][2] == 2 * T  # the gradients of both factors; that of the sum is one number
-    assert told["backward", "s"][2] == 2 * T  # a and b share what the add got
-    assert told["backward", "n"][2] == 2 * T + 2 * T  # n's, the shared one; a's new part and the sum, since b still needs the other
-    assert told["backward", "b"][2] == 2 * T
+    assert told["backward", "m"][2] == 2 * T + 2 * L  # the gradients of both factors; that of the sum is one number
+    assert told["backward", "s"][2] == 2 * T + 2 * L  # a and b share what the add got
+    assert told["backward", "n"][2] == 2 * T + 2 * T + 2 * L  # n's, the shared one; a's new part and the sum, since b still needs the other
+    assert told["backward", "b"][2] == 2 * T + 2 * L
 
 
 def test_a_gradient_that_passes_is_added_without_a_copy():
@@ -100,9 +101,9 @@ def test_a_gradient_that_passes_is_added_without_a_copy():
         op("mul", "m", (tensor("s"), tensor("g")), (tensor("m"),)),
     )
     told = moments(Graph("passing", ops, "fp32"))
-    assert told["backward", "g"][2] == 3 * T  # the gradients of s, g and h
-    assert told["backward", "s"][2] == 2 * T  # s's, which becomes b's as well, and h's
-    assert told["backward", "b"][2] == 2 * T and told["backward", "h"][2] == T
+    assert told["backward", "g"][2] == 3 * T + 2 * L  # the gradients of s, g and h
+    assert told["backward", "s"][2] == 2 * T + 2 * L  # s's, which becomes b's as well, and h's
+    assert told["backward", "b"][2] == 2 * T + 2 * L and told["backward", "h"][2] == T + 2 * L
 
 
 def order(graph, **settings):
@@ -137,11 +138,11 @@ def test_a_table_that_is_also_the_head():
     assert told["forward", "top"] == (kept, logits, 0, 0)
     assert told["forward", "loss.log_softmax"] == (kept, 2 * logits, 0, 0)
     assert told["forward", "loss.pick"] == (kept, 2 * logits + 4 + 4, 0, 0)  # the loss, and the weight that it divides by
-    assert told["between", ""] == (kept, logits + 4, 0, 0)  # the caller has dropped the logits
-    assert told["backward", "loss.pick"] == (kept, 2 * logits + 4 + 4, 0, 0)
-    assert told["backward", "loss.log_softmax"] == (kept, 3 * logits, 0, 0)
-    assert told["backward", "top"] == (kept, logits + hidden, 0, table)
-    assert told["backward", "e"] == (2 * ids, 0, hidden + table, table)  # a second gradient of the table, until it is added
+    assert told["between", ""] == (kept, logits + 4, L, 0)  # the caller has dropped the logits
+    assert told["backward", "loss.pick"] == (kept, 2 * logits + 4 + 2 * L, 0, 0)
+    assert told["backward", "loss.log_softmax"] == (kept, 3 * logits + 2 * L, 0, 0)
+    assert told["backward", "top"] == (kept, logits + hidden + 2 * L, 0, table)
+    assert told["backward", "e"] == (2 * ids, 0, hidden + table + 2 * L, table)  # a second gradient of the table, until it is added
 
 
 def test_the_loss_in_chunks_moment_by_moment():
@@ -150,21 +151,38 @@ def test_the_loss_in_chunks_moment_by_moment():
     rows = [dict(zip(ROWS, m.bytes, strict=True)) | {"at": (m.phase, m.op)} for m in ledger.profile]
     first, second = (row for row in rows if row["at"] == ("backward", "loss.log_softmax"))
     kept = ids + ids / 2 + hidden  # the labels of one chunk
-    assert (first["kept"], first["head"], first["gradients"]) == (kept, 3 * logits, 0)
-    assert (second["kept"], second["head"], second["gradients"]) == (kept, 3 * logits + hidden, table)  # beside the hidden states' gradient
+    assert (first["kept"], first["head"], first["gradients"]) == (kept, 3 * logits + L, 0)
+    assert (second["kept"], second["head"], second["gradients"]) == (
+        kept,
+        3 * logits + hidden + 2 * L,
+        table,
+    )  # beside the hidden states' gradient
     one, two = (row for row in rows if row["at"] == ("backward", "top"))
-    assert one["head"] == logits + hidden + hidden / 2  # the chunk's gradient, the whole, and the part that goes into it
-    assert two["head"] == logits + hidden + hidden / 2 + table
+    assert one["head"] == logits + hidden + hidden / 2 + L  # the chunk's gradient, the whole, and the part that goes into it
+    assert two["head"] == logits + hidden + hidden / 2 + table + 2 * L
     assert ledger.kept == kept - hidden  # nothing of head and loss is left when the layers' backward pass begins
 
 
 def test_written_in_place():
-    """ReLU over its input: one tensor, kept once, with one gradient."""
+    """ReLU over its input: one tensor, kept once. Its gradient is computed into new memory, and the one above goes after that."""
     h = linear("h", tensor("x", role="input"), weight("a"))
     r = op("relu", "r", h.outputs, (tensor("r"),), inplace=True)
     told = moments(Graph("inplace", (h, r, linear("y", tensor("r"), weight("b"))), "fp32", outputs=("r",)))
     assert told["forward", "r"] == told["forward", "h"] == (2 * T, 0, 0, 0)
-    assert told["backward", "r"][2] == told["backward", "h"][2]
+    assert told["backward", "r"][2] == told["backward", "h"][2] + T
+
+
+def test_gradients_of_parts_are_put_together_when_what_was_kept_is_gone():
+    """Attention over the thirds of one product: the gradients of q, k and v, then a tensor of all three beside them."""
+    h = linear("h", tensor("x", role="input"), weight("a", 12, 4))
+    parts = [Tensor(f"h:{i}", (1, 1, 2, 4), "fp32") for i in range(3)]
+    views = tuple(op("view", part.name, h.outputs, (part,)) for part in parts)
+    out = op("attention", "o", tuple(parts), (Tensor("o", (1, 1, 2, 4), "fp32"),), impl="flash", causal=False)
+    ledger = training_ledger(Graph("parts", (h, *views, out), "fp32"), optimiser="sgd")
+    first, second = (dict(zip(ROWS, m.bytes, strict=True)) for m in ledger.profile if (m.phase, m.op) == ("backward", "o"))
+    sums = 32 * 4  # of rows, of which attention in FP32 has at least 32
+    assert (first["kept"], first["passing"]) == (T + 3 * T + T + sums, 3 * T + 2 * L)
+    assert (second["kept"], second["passing"]) == (T, 3 * T + 3 * T + 2 * L)
 
 
 def layers(count):
@@ -182,11 +200,11 @@ def test_checkpoints_moment_by_moment():
     assert told["forward", "l.0.linear"] == (T, 0, T, 0)  # the input; what the layer makes only passes
     assert told["forward", "l.0.gelu"] == (2 * T, 0, T, 0)  # what comes into the next segment is kept
     assert told["forward", "l.1.gelu"] == (2 * T, 0, 2 * T, 0)
-    assert told["between", ""] == (2 * T, 0, 0, 0)
-    assert told["again", "l.1.linear"] == (3 * T, 0, 0, 0)  # now it is kept
+    assert told["between", ""] == (2 * T, 0, L, 0)
+    assert told["again", "l.1.linear"] == (3 * T, 0, 2 * L, 0)  # now it is kept
     assert told["again", "l.1.gelu"][0] == 3 * T
     assert told["backward", "l.1.linear"][0] == 2 * T
-    assert told["again", "l.0.linear"] == (2 * T + 0 * T, 0, T, W)  # beside the gradient of what it makes
+    assert told["again", "l.0.linear"] == (2 * T, 0, T + 2 * L, W)  # beside the gradient of what it makes
     plain = moments(layers(2))
     assert plain["between", ""][0] == 4 * T
     assert ("again", "l.0.linear") not in plain

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 from ironlaw.cli.show import draw
 from ironlaw.report.operator_changes import Operator
-from ironlaw.report.report_changes import Changes, Limit, Row, label
+from ironlaw.report.prediction_diff import Diff
+from ironlaw.report.report_changes import DEVICE, Row, label
 from ironlaw.units import show
 
 COLUMNS = ("machine and mode", "before", "after", "change", "memory")
 OPERATORS = ("operator", "kind", "before", "after", "change")
 
 
-def report(found: Changes, limit: Limit, ops: int) -> None:
-    draw.heading(found.model, verdict(found, limit))
+def report(asked: Diff, ops: int) -> None:
+    found, limit = asked.changes, asked.limit
+    draw.heading(found.model, verdict(asked))
     rows = []
     for row in found.rows:
         mark = draw.BAD if row.over(limit) else draw.GOOD if row.change < 0 else ""
@@ -29,9 +31,10 @@ def report(found: Changes, limit: Limit, ops: int) -> None:
         draw.say(f"! {note}", draw.BAD)
 
 
-def markdown(found: Changes, limit: Limit, ops: int) -> str:
+def markdown(asked: Diff, ops: int) -> str:
     """Tables as GitHub draws them, operators folded."""
-    parts = [f"### {_escape(found.model)}: {verdict(found, limit)}", ""]
+    found, limit = asked.changes, asked.limit
+    parts = [f"### {_escape(found.model)}: {verdict(asked)}", ""]
     marked = {True: " ❌", False: ""}
     cells = [
         (_escape(label(row.key)), show(row.old, "s"), show(row.new, "s"), change(row) + marked[row.over(limit)], memory(row))
@@ -47,23 +50,25 @@ def markdown(found: Changes, limit: Limit, ops: int) -> str:
     return "\n".join([*parts, *(f"\n> {_escape(note)}" for note in found.notes)])
 
 
-def verdict(found: Changes, limit: Limit) -> str:
-    """`1 of 3 times grew by more than 5%`."""
-    large = sum(row.too_large(limit) for row in found.rows)
+def verdict(asked: Diff) -> str:
+    """`1 of 3 times grew by more than 5%`; which time is compared is said where it is not the whole call's."""
+    rows, limit = asked.rows, asked.limit
+    large = sum(row.too_large(limit) for row in rows)
     memory = (
-        f"{large} of {draw.plural(len(found.rows), 'row')} need{'s' if large == 1 else ''} more than {show(limit.memory, 'B')}"
+        f"{large} of {draw.plural(len(rows), 'row')} need{'s' if large == 1 else ''} more than {show(limit.memory, 'B')}"
         if limit.memory and large
         else ""
     )
+    time = "device time" if asked.on == DEVICE else "time"
     if limit.growth is None:
-        changed = sum(bool(row.change) for row in found.rows)
-        times = f"{changed} of {draw.plural(len(found.rows), 'time')} changed" if changed else "no time changed"
+        changed = sum(bool(row.change) for row in rows)
+        times = f"{changed} of {draw.plural(len(rows), time)} changed" if changed else f"no {time} changed"
         return "; ".join(filter(None, (times, memory)))
-    share, unfit = draw.percent(limit.growth), sum(row.unfit for row in found.rows)
-    grew = sum(row.change > limit.growth for row in found.rows)
+    share, unfit = draw.percent(limit.growth), sum(row.unfit for row in rows)
+    grew = sum(row.change > limit.growth for row in rows)
     more = f", and {unfit} no longer fit{'s' if unfit == 1 else ''}" if unfit else ""
-    times = f"{grew} of {draw.plural(len(found.rows), 'time')} grew by more than {share}{more}" if grew or unfit else ""
-    return "; ".join(filter(None, (times or f"no time grew by more than {share}", memory)))
+    times = f"{grew} of {draw.plural(len(rows), time)} grew by more than {share}{more}" if grew or unfit else ""
+    return "; ".join(filter(None, (times or f"no {time} grew by more than {share}", memory)))
 
 
 def change(row: Row) -> str:

@@ -60,6 +60,11 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
     )  # fmt: skip
 
 
+def prepare(graph: Graph, hardware: Hardware, plan: Plan) -> None:
+    """Works out ahead of time what a prediction keeps with the graph: which ops become one kernel."""
+    _as_run(as_computed(graph, hardware, plan), hardware, plan, hardware.model(plan))
+
+
 def _launched_by(graph: Graph, hardware: Hardware, plan: Plan) -> Plan:
     """A captured model is launched by the same typical server for every GPU, unless the plan names a host."""
     bare = plan.host is None and plan.launch is None and hardware.basis(plan) != "bound"

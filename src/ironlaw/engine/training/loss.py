@@ -10,6 +10,7 @@ from ironlaw.errors import BadValue
 
 LOSS = "loss."  # how the names of its ops begin
 HEADS = ("linear", "conv2d")
+WIDE = ("fp32", "tf32", "fp64")  # formats in which a loss is computed as they are
 
 
 def head(graph: Graph) -> Op | None:
@@ -29,22 +30,44 @@ def with_loss(graph: Graph) -> Graph:
     if any(one.name.startswith(LOSS) for one in graph.ops):
         return graph
     if head(graph) is None:
-        total = [graph.tensors[name] for name in graph.outputs]
-        if graph.settings.get("captured") and sum(t.size == 1 for t in total) == 1:
-            total = [t for t in total if t.size == 1]  # its own loss, whatever else it hands back
-        ends = tuple(op("sum", f"{LOSS}sum{i}", (t,), (Tensor(f"{LOSS}sum{i}", (1,), "fp32"),), over="all") for i, t in enumerate(total))
-        return replace(graph, ops=(*graph.ops, *ends), outputs=tuple(t.name for one in ends for t in one.outputs))
+        return _summed(graph)
     logits = graph.tensors[graph.outputs[0]]
     rows, classes = logits.size / logits.shape[-1], logits.shape[-1]
     x = replace(logits, shape=(rows, classes))
     ops = []
-    if logits.dtype not in ("fp32", "tf32", "fp64"):
+    if logits.dtype not in WIDE:
         ops.append(op("cast", f"{LOSS}to_fp32", (x,), (Tensor(f"{LOSS}to_fp32", (rows, classes), "fp32"),)))
         x = ops[-1].outputs[0]
     ops.append(op("log_softmax", f"{LOSS}log_softmax", (x,), (Tensor(f"{LOSS}log_softmax", (rows, classes), x.dtype),)))
     labels = Tensor("labels", (rows,), "int64", "input")
     ops.append(op("gather", f"{LOSS}pick", (ops[-1].outputs[0], labels), (Tensor(f"{LOSS}pick", (1,), x.dtype),), weighed=True))
     return replace(graph, ops=(*graph.ops, *ops), outputs=(f"{LOSS}pick",))
+
+
+def _summed(graph: Graph) -> Graph:
+    """Its own loss, where a captured model hands back one number, whatever comes beside it; else the sum of all that it hands back, in
+    FP32. `analyze --training` takes the same (`tracing.fake_run.loss_of`)."""
+    total = [graph.tensors[name] for name in graph.outputs]
+    alone = [t for t in total if t.size == 1]
+    if graph.settings.get("captured") and len(alone) == 1:
+        home = graph.settings.get("within", {})
+        end = Tensor(f"{LOSS}sum0", (1,), alone[0].dtype)
+        settings = {**graph.settings, "within": {**home, end.name: home.get(alone[0].name, alone[0].name)}}
+        ops = (*graph.ops, op("sum", end.name, (alone[0],), (end,), over="all", inplace=True))
+        return replace(graph, ops=ops, outputs=(end.name,), settings=settings)
+    ends: list[Op] = []
+    sums: list[Tensor] = []
+    for i, t in enumerate(total):
+        wide = t if t.dtype in WIDE else Tensor(f"{LOSS}to_fp32.{i}", t.shape, "fp32")
+        if wide is not t:
+            ends.append(op("cast", wide.name, (t,), (wide,)))
+        ends.append(op("sum", f"{LOSS}sum{i}", (wide,), (Tensor(f"{LOSS}sum{i}", (1,), "fp32"),), over="all"))
+        sums.append(ends[-1].outputs[0])
+    while len(sums) > 1:
+        added = f"{LOSS}add{len(sums)}"
+        ends.append(op("add", added, tuple(sums[:2]), (Tensor(added, (1,), "fp32"),)))
+        sums[:2] = [ends[-1].outputs[0]]
+    return replace(graph, ops=(*graph.ops, *ends), outputs=(sums[0].name,))
 
 
 def chunked(graph: Graph, chunks: int) -> Graph:
@@ -72,6 +95,8 @@ def chunked(graph: Graph, chunks: int) -> Graph:
 
 def top_of(graph: Graph) -> str:
     """The op that makes the logits of a graph with its loss; empty where the loss is a sum."""
-    first = next(one for one in graph.ops if one.name.startswith(LOSS))
+    first, *later = [one for one in graph.ops if one.name.startswith(LOSS)]
+    if not any(one.kind == "log_softmax" for one in (first, *later)):
+        return ""
     makers = {t.name: one.name for one in graph.ops for t in one.outputs}
-    return "" if first.kind == "sum" else makers[first.inputs[0].name]
+    return makers[first.inputs[0].name]

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.device.memory import homes
+from ironlaw.engine.device.memory import held, homes
 from ironlaw.engine.device.types import Graph, Op
-from ironlaw.engine.training.autograd import kept, trains
+from ironlaw.engine.training.autograd import kept, statistics, trains
 from ironlaw.engine.training.loss import in_head, top_of
+
+ASKED = ("attention", "rms_norm")  # whose statistics are made only where a gradient asks for them
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Place:
     weights: tuple[tuple[str, Number, Number], ...]  # trained ones: elements, bytes
     flows: tuple[str, ...]  # outputs whose gradient comes back; none: nothing happens in the backward pass
     extra: tuple[str, ...]  # statistics that it keeps
+    aside: Number  # bytes of statistics that nobody keeps: there while it runs
     leaves: tuple[str, ...]  # kept tensors that go after its backward pass
     first: bool  # whether its output is its own memory, not an input's written over
 
@@ -37,6 +40,7 @@ class Outline:
     ends: Mapping[int, tuple[str, ...]]  # the same by op
     of_head: frozenset[str]  # made by head and loss
     inputs: tuple[str, ...]  # the batch itself, which the caller holds
+    loss: frozenset[str]  # the loss, which the caller holds as well; its gradient is there throughout the backward pass
 
 
 def outline(graph: Graph) -> Outline:
@@ -62,21 +66,27 @@ def outline(graph: Graph) -> Outline:
             tuple((name, t.bytes) for name, t in reads if t.name in trained and t.role == "activation"),
             tuple((t.name, t.size, t.bytes) for _, t in reads if t.role == "weight" and t.name in trained),
             tuple(home.get(t.name, t.name) for t in op.outputs if t.name in trained) if needs else (),
-            tuple(extra.get(i, ())), tuple(leaves.get(i, ())), not any(name in outputs for name, _ in reads),
+            tuple(extra.get(i, ())), 0.0 if i in extra or op.kind in ASKED else statistics(op),
+            tuple(leaves.get(i, ())), not any(name in outputs for name, _ in reads),
         )  # fmt: skip
 
     places = tuple(of(i, op) for i, op in enumerate(graph.ops))
     last: dict[str, int] = {}
     for i, op in enumerate(graph.ops):
         last.update((home.get(t.name, t.name), i) for t in (*op.outputs, *op.inputs) if t.role == "activation")
-    for place in places:  # the caller's names for logits live until the loss is there
+    for name, i in held(graph).items():  # by the names of the model's own code
+        last[name] = max(last.get(name, i), i)
+    for place, op in zip(places, graph.ops, strict=True):  # the caller's names for what a loss is taken of live until it is there
         if place.head:
-            last.update(dict.fromkeys(place.outputs, len(places) - 1))
+            given = (home.get(t.name, t.name) for t in op.inputs if t.role == "activation" and not top)
+            last.update(dict.fromkeys((*place.outputs, *given), len(places) - 1))
     of_head = frozenset(name for place in places if place.head for name in (*place.outputs, *place.extra))
     ends: dict[int, tuple[str, ...]] = {}
+    loss = frozenset(home.get(name, name) for name in graph.outputs)
     for name, i in last.items():
-        ends[i] = (*ends.get(i, ()), name)
-    return Outline(places, sizes, frozenset(t.name for t in all_kept), last, ends, of_head, inputs)
+        if name not in loss:
+            ends[i] = (*ends.get(i, ()), name)
+    return Outline(places, sizes, frozenset(t.name for t in all_kept), last, ends, of_head, inputs, loss)
 
 
 def in_chunks(known: Outline, graph: Graph, chunks: int) -> Outline:

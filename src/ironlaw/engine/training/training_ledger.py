@@ -21,6 +21,7 @@ from ironlaw.errors import BadValue
 
 ROWS = ("weights", "master", "optimiser", "gradients", "kept", "head", "passing")
 UPDATE = "update"
+ONE_LOSS = 4.0  # bytes: the caller holds the loss, in FP32
 RUNS = 12  # of a graph that are kept
 
 
@@ -193,5 +194,5 @@ def update(
     else:
         scratch = keeps.scratch * plan.state * _size(graph)
     here = 0.0 if offload else 1.0 / (devices if zero_stage else 1)  # the share of the parameters that this device updates
-    inputs = graph.total("input")[1]
-    return Moment(UPDATE, "optimiser", (held.weights, held.master, held.optimiser, held.gradients, 0.0, 0.0, inputs + here * scratch))
+    there = graph.total("input")[1] + ONE_LOSS
+    return Moment(UPDATE, "optimiser", (held.weights, held.master, held.optimiser, held.gradients, 0.0, 0.0, there + here * scratch))

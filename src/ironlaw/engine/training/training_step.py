@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from ironlaw.engine.arrays import Number
+from ironlaw.engine.arrays import Number, smallest
 from ironlaw.engine.training.outline import Outline, Place
 
 PASSES_ON = ("add", "sub", "view", "copy")  # the gradient of an input is that of the output
@@ -56,36 +56,46 @@ class Heap:
         for name in place.outputs:
             stays = name in known.kept and name not in again and (keeps or known.last[name] > until)
             self._appear(name, row if stays else PASSING)
-        if keeps:
-            for name in place.extra:
+        aside = place.aside
+        for name in place.extra:
+            if keeps:
                 self._appear(name, row)
-        load = self._load(phase, place, 0.0)
+            else:
+                aside = aside + known.sizes[name]
+        load = self._load(phase, place, aside)
         for name in (*known.ends.get(i, ()), *again):
             if self.rows.get(name) == PASSING:
                 self._go(name)
         return load
 
-    def backward(self, i: int, more: bool = False) -> Load | None:
-        """None where no gradient flows. `more`: another chunk follows, which reads the same hidden states."""
+    def backward(self, i: int, more: bool = False) -> Iterator[Load]:
+        """Nothing where no gradient flows. `more`: another chunk follows, which reads the same hidden states. Gradients of parts of one
+        tensor are put together after the op, when what was kept for it is gone."""
         place = self.known.places[i]
         if not place.flows:
-            return None
+            return
         for name in place.flows:
             if name not in self.buffers:  # nothing reads it further on: the loss, or an output beside it
                 self._new(name, self.known.sizes[name])
+                self.users[self.buffers[name]] += name in self.known.loss and not more
         temporary: Number = 0.0
         for name, elements, size in place.weights:
             temporary = temporary + self._weight(name, elements, size)
+        parts = [(name, size) for name, size in place.read if self._part(place, name, size)]
         for name, size in place.read:
-            temporary = temporary + self._contribute(place, name, size)
-        load = self._load(BACKWARD, place, temporary)
+            temporary = temporary + (size if (name, size) in parts else self._contribute(place, name, size))
+        yield self._load(BACKWARD, place, temporary)
         if place.first:
             for name in dict.fromkeys(place.flows):
                 self._leave(name)
         for name in place.leaves:
             if not more or name in self.known.of_head:
                 self._go(name)
-        return load
+        together: Number = 0.0
+        for name, size in parts:
+            together = together + self._contribute(place, name, size)
+        if parts:
+            yield self._load(BACKWARD, place, together)
 
     def between(self) -> Load:
         """What forward has left."""
@@ -118,11 +128,16 @@ class Heap:
         if not self.users[buffer]:
             self.sums[PASSING] = self.sums[PASSING] - self.sizes.pop(buffer)
 
+    def _part(self, place: Place, name: str, size: Number) -> bool:
+        """Whether the op reads a part of an activation, whose gradient is put together from several."""
+        whole = self.known.sizes[name]
+        return not place.head and place.kind != "sum" and name != place.flows[0] and bool(smallest(whole - size) > 0)
+
     def _contribute(self, place: Place, name: str, size: Number) -> Number:
         """The gradient of an activation; bytes that are there only while the op runs."""
         whole, above = self.known.sizes[name], place.flows[0]
-        if name == above:
-            return 0.0
+        if name == above:  # written in place: a gradient that is computed takes the place of the one above, which goes after it
+            return 0.0 if place.kind in (*PASSES_ON, "sum") else size
         passes = place.kind in PASSES_ON and size == self.known.sizes[above]
         if name not in self.buffers:
             if passes:
@@ -160,12 +175,12 @@ def loads(known: Outline, gradient: float, segments: Sequence[range] = (), accum
     for more in (True, False) if chunks > 1 else ():
         for i in range(body, len(places)):
             yield heap.forward(i, True, i, FORWARD)
-        yield from filter(None, (heap.backward(i, more) for i in range(len(places) - 1, body - 1, -1)))
+        for i in range(len(places) - 1, body - 1, -1):
+            yield from heap.backward(i, more)
     yield heap.between()
     for i in range(body - 1, -1, -1):
         segment = inside.get(i)
         if segment and i == segment[-1]:
             for j in segment:
                 yield heap.forward(j, True, segment[-1], AGAIN)
-        if (load := heap.backward(i)) is not None:
-            yield load
+        yield from heap.backward(i)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.errors import BadValue
-from ironlaw.study.study_file import MOST, read_study, study
-from ironlaw.study.study_question import Question
-from ironlaw.study.study_rows import Row, ranked
-from ironlaw.study.study_run import run
-from ironlaw.study.study_store import open_store
+from ironlaw.studies.study_file import MOST, read_study, study
+from ironlaw.studies.study_question import Question
+from ironlaw.studies.study_rows import Row, ranked
+from ironlaw.studies.study_run import run
+from ironlaw.studies.study_store import open_store
 from ironlaw.systems.fields import REQUIRED
 from ironlaw.systems.question import Table, document
 from ironlaw.units import show

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ironlaw.errors import IronlawError
-from ironlaw.study.study_question import Point, Question
-from ironlaw.study.study_questions import question
+from ironlaw.studies.study_question import Point, Question
+from ironlaw.studies.study_questions import question
 
 Row = dict[str, Any]
 Batch = list[tuple[str, Point]]  # keys and points

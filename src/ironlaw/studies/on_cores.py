@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 
 from ironlaw.errors import IronlawError
-from ironlaw.study.study_rows import Batch, Row, answer
+from ironlaw.studies.study_rows import Batch, Row, answer
 
 BREAKS = 3  # times that a killed process is replaced
 

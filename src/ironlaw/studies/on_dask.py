@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError, MissingExtra
-from ironlaw.study.study_questions import question
-from ironlaw.study.study_rows import Batch, Row, answer, unanswered
+from ironlaw.studies.study_questions import question
+from ironlaw.studies.study_rows import Batch, Row, answer, unanswered
 
 CONNECT_S = 10.0  # until a scheduler must have answered
 PATIENCE_S = 60.0  # without a single worker until the run gives up

@@ -24,9 +24,9 @@ from typing import Any
 
 from ironlaw.errors import BadValue, UnknownName, unknown
 from ironlaw.files import read_toml
-from ironlaw.study.axis import Axis, axis
-from ironlaw.study.study_question import Point, Question
-from ironlaw.study.study_questions import QUESTIONS, question
+from ironlaw.studies.axis import Axis, axis
+from ironlaw.studies.study_question import Point, Question
+from ironlaw.studies.study_questions import QUESTIONS, question
 from ironlaw.systems.fields import REQUIRED
 
 SEARCHES = ("grid", "random")

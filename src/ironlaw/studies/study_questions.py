@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ironlaw.errors import unknown
-from ironlaw.study.command_questions import capacity, cluster
-from ironlaw.study.study_question import Question, studied
+from ironlaw.studies.command_questions import capacity, cluster
+from ironlaw.studies.study_question import Question, studied
 from ironlaw.systems.questions.call import Call
 from ironlaw.systems.questions.serving import Serving
 from ironlaw.systems.questions.training_layout import TrainingLayout

@@ -7,13 +7,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ironlaw.study.folder_lock import locked
-from ironlaw.study.on_cores import cores, on_cores
-from ironlaw.study.on_dask import cluster, on_dask, workers
-from ironlaw.study.study_file import Study
-from ironlaw.study.study_question import Question
-from ironlaw.study.study_rows import Batch, Row, batches, key
-from ironlaw.study.study_store import Store, claim, prepare
+from ironlaw.studies.folder_lock import locked
+from ironlaw.studies.on_cores import cores, on_cores
+from ironlaw.studies.on_dask import cluster, on_dask, workers
+from ironlaw.studies.study_file import Study
+from ironlaw.studies.study_question import Question
+from ironlaw.studies.study_rows import Batch, Row, batches, key
+from ironlaw.studies.study_store import Store, claim, prepare
 
 Progress = Callable[[float, str], None]
 

@@ -17,10 +17,10 @@ from typing import Any
 
 from ironlaw.errors import BadValue, MissingExtra
 from ironlaw.files import HALF, replace_bytes, replace_text
-from ironlaw.study.folder_lock import NAME as LOCK
-from ironlaw.study.study_question import Question
-from ironlaw.study.study_questions import question
-from ironlaw.study.study_rows import Row, columns
+from ironlaw.studies.folder_lock import NAME as LOCK
+from ironlaw.studies.study_question import Question
+from ironlaw.studies.study_questions import question
+from ironlaw.studies.study_rows import Row, columns
 
 SCHEMA = "ironlaw-study/1"
 ABOUT, PARTS, RESULTS = "study.json", "parts", "results.parquet"

@@ -14,7 +14,7 @@ from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import boxes
 from ironlaw.registry.engines import engines
 from ironlaw.registry.traces import traces
-from ironlaw.study.study_question import Question
+from ironlaw.studies.study_question import Question
 from ironlaw.systems.fields import Parameter, parameters
 from ironlaw.systems.question import Result
 from ironlaw.systems.questions.capacity import Capacity

@@ -1,0 +1,101 @@
+"""`ironlaw memory` counts by rules from a forward pass what `analyze --training` counts from the captured step: the same bytes."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+from ironlaw.engine.device.memory import footprint  # noqa: E402
+from ironlaw.engine.training.setup import Setup, ledger  # noqa: E402
+from ironlaw.systems.questions.memory import _own_recipe  # noqa: E402
+from ironlaw.tracing import capture  # noqa: E402
+
+IDS = torch.zeros(2, 16, dtype=torch.long)
+IMAGES = torch.zeros(4, 3, 16, 16)
+LABELS = torch.zeros(4, dtype=torch.long)
+
+
+class Block(nn.Module):
+    def __init__(self, norm, linear=nn.Linear):
+        super().__init__()
+        self.norm, self.mixed, self.out = norm(32), linear(32, 96), linear(32, 32)
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(-1, (2, 16)).transpose(1, 2) for part in self.mixed(self.norm(x)).chunk(3, -1))
+        return x + self.out(functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+
+
+class Adapted(nn.Module):
+    def __init__(self, inner, outer):
+        super().__init__()
+        self.base, self.down, self.up = (nn.Linear(a, b, bias=False) for a, b in ((inner, outer), (inner, 4), (4, outer)))
+        self.base.weight.requires_grad_(False)
+
+    def forward(self, x):
+        return self.base(x) + self.up(self.down(x))
+
+
+class Quantised(nn.Module):
+    """Weights of four bits, unpacked before each product."""
+
+    def __init__(self, inner, outer):
+        super().__init__()
+        self.register_buffer("packed", torch.zeros(outer, inner // 2, dtype=torch.uint8))
+        self.down, self.up = nn.Linear(inner, 4, bias=False), nn.Linear(4, outer, bias=False)
+
+    def forward(self, x):
+        base = torch.stack((self.packed & 15, self.packed >> 4), -1).flatten(1).to(x.dtype)
+        return functional.linear(x, base) + self.up(self.down(x))
+
+
+class Loss(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x, wanted):
+        return functional.cross_entropy(self.model(x).flatten(0, -2).float(), wanted.flatten())
+
+
+def decoder(norm, linear=nn.Linear):
+    return nn.Sequential(nn.Embedding(50, 32), *(Block(norm, linear) for _ in range(2)), norm(32), nn.Linear(32, 50, bias=False))
+
+
+def images():
+    first = [nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.GroupNorm(2, 8), nn.SiLU()]
+    return nn.Sequential(*first, nn.Flatten(), nn.Dropout(0.1), nn.Linear(8 * 8 * 8, 10))
+
+
+def quantised():
+    return nn.Sequential(Quantised(64, 64), nn.GELU(), Quantised(64, 64))
+
+
+def small():
+    return nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8))
+
+
+def frozen(model):
+    for weight in list(model.parameters())[:-2]:
+        weight.requires_grad_(False)
+    return model
+
+
+MODELS = {
+    "a decoder": (lambda: Loss(decoder(nn.LayerNorm)), (IDS, IDS)),
+    "in half precision": (lambda: Loss(decoder(nn.LayerNorm)).bfloat16(), (IDS, IDS)),
+    "RMS norms": (lambda: Loss(decoder(nn.RMSNorm)).bfloat16(), (IDS, IDS)),
+    "LoRA": (lambda: Loss(decoder(nn.LayerNorm, Adapted)), (IDS, IDS)),
+    "QLoRA, whose outputs are summed": (lambda: quantised().bfloat16(), (torch.zeros(32, 64).bfloat16(),)),
+    "images": (lambda: Loss(images()), (IMAGES, LABELS)),
+    "a frozen backbone": (lambda: Loss(frozen(images())), (IMAGES, LABELS)),
+    "where the optimiser needs most": (lambda: Loss(small()), (torch.zeros(4, 64), LABELS)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_same_bytes(name):
+    make, args = MODELS[name]
+    forward, step = capture(make(), args), capture(make(), args, training=True)
+    assert ledger(lambda *_: forward, Setup(_own_recipe(forward))).peak == footprint(step).total
