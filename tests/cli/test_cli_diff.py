@@ -133,6 +133,7 @@ def test_what_cannot_be_compared_is_refused(kept, document, change, words):
 
 def test_what_else_differs_is_said(kept, document):
     new = copy.deepcopy(document) | {"ironlaw": "9.9.9", "dtype": "bf16"}
+    new["settings"]["dtype"] = "bf16"
     for p in new["predictions"]:
         p["ops"], p["sources"] = p["ops"][:3], ["elsewhere"]
     out = " ".join(kept(document, new)[1].split())

@@ -119,8 +119,8 @@ class Action:
     def costs(self) -> tuple[str, ...]:
         """Memory, accuracy, build time, latency, money, your own time: what of these it costs."""
         said = [words.loses for words in map(self._words, self.changes) if words.loses]
-        before, after = self.memory
-        if max(before, after) > 1.05 * min(before, after) and "machine" not in self.changes:
+        before, after = self.memory if "machine" not in self.changes else (0.0, 0.0)
+        if after > 1.05 * before:
             said.append(f"memory {show(after, 'B')} instead of {show(before, 'B')}")
         if self.build_s is not None:
             said.append(f"about {show(self.build_s, 's', 2)} to compile")
@@ -131,6 +131,8 @@ class Action:
         said += [self.remark] if self.remark else []
         if {"machine", DEVICES, SHARDED} & set(self.changes):
             said += self._dollars
+        if before > 1.05 * after:
+            said.append(f"{'but' if said else 'nothing, and'} memory falls from {show(before, 'B')} to {show(after, 'B')}")
         return tuple(said) or ("nothing but the change",)
 
     @property
