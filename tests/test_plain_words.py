@@ -20,7 +20,7 @@ HEADING, SLOT, LINK = re.compile(r"^## .*$", re.MULTILINE), re.compile(r"\{\{.*?
 CODE = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
 READS = "recall/card_answers.py"  # how learners may write a unit
 COUNTED = (
-    "(?i:batches|bits?|bytes|calls|failures|FLOPs?|images|joules|operations|pages|parameters|ports|queries|requests|samples|scales?|seconds|steps|"
+    "(?i:batches|bits?|bytes?|calls|failures|FLOPs?|images|joules|operations|pages|parameters|ports|queries|requests|samples|scales?|seconds|steps|"
     "tokens)|ps|ns|µs|ms|s|B|kB|MB|GB|W|g|USD|dollars"
 )
 EACH = (

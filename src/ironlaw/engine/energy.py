@@ -26,7 +26,7 @@ def of_run(device_hours: float, power: float, pue: float = 1.0) -> float:
 
 
 def carbon(joules: float, grams_per_kwh: float) -> float:
-    """Grams."""
+    """Grams of CO₂."""
     return float(check_positive("energy", joules, zero=True) / KWH * check_positive("grams per kWh", grams_per_kwh, zero=True))
 
 

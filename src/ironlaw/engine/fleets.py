@@ -26,7 +26,7 @@ class Server:
 
     @property
     def joules(self) -> float:
-        """A token."""
+        """Joules per token."""
         return energy.per_token(self.power, self.rate)
 
     @property
@@ -37,7 +37,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Carbon:
-    """Grams a year."""
+    """Grams per year."""
 
     busy: float
     idle: float
@@ -97,7 +97,7 @@ class Fleet:
 
     @property
     def price(self) -> float:
-        """Over before."""
+        """The price, over that before."""
         return rebound.price(self.gain, self.share, self.pass_through, self.cost_change)
 
     def demand(self, elasticity: float) -> float:

@@ -20,7 +20,7 @@ GIVEN = "as given"  # the source of a price that the user named
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars an hour for one device. `vendor`: who rents it out, on which terms."""
+    """Dollars per hour for one device. `vendor`: who rents it out, on which terms."""
 
     per_hour: float
     vendor: str

@@ -36,7 +36,7 @@ PER_PIECE, ODD_ROW = 3.0, 25.0  # of a concatenation: for each tensor; where no 
 # Of an element that is fetched by itself through an index: one that is read for it, or one that is made on the way, into a table that
 # stays beside the multiprocessor
 PICKED, CLOSE_BY, AT_HAND = 40.0, 10.0, 2.0**16
-FEW, SOME, SHORT_COLUMN = 16, 64, 40.0  # rows up to which columns are summed without a loop, looked-up ones too; instructions an element
+FEW, SOME, SHORT_COLUMN = 16, 64, 40.0  # rows up to which columns are summed without a loop, looked-up ones too; instructions per element
 VECTOR, NARROW = 8, 16  # elements that are fetched at once; of a table's row, up to which each is fetched by itself
 LONG_ROW = 128  # elements of a row whose sum costs what a plane's does
 KEPT_ROW, KEPT_SCATTERED = 1024, 64  # elements of a row that is held on chip; a longer one is gone through again

@@ -30,7 +30,7 @@ class Shape:
     gated: bool = False
     tied: bool = False
     positions: int = 0  # learned position embeddings
-    experts: int = 0  # feed-forwards a layer, of which each token takes `top_k`; 0: one, dense
+    experts: int = 0  # feed-forwards per layer, of which each token takes `top_k`; 0: one, dense
     top_k: int = 1
     qkv_bias: bool = False  # a gated model whose queries, keys and values have biases
     fused_attention: bool = True  # one kernel that keeps no scores; False: three, with the scores in memory

@@ -37,7 +37,7 @@ class Call:
 
 
 def tensor_bytes(layers: Number, hidden: Number, seq: Number, micro: Number, ranks: Number, dtype: str = "bf16") -> Number:
-    """What each of `ranks` devices sends of one microbatch: four all-reduces of b·s·h a layer, two a pass. Alone it sends nothing."""
+    """What each of `ranks` devices sends of one microbatch: four all-reduces of b·s·h per layer, two per pass. Alone it sends nothing."""
     return 4.0 * layers * bus_factor("all_reduce", ranks) * micro * seq * hidden * bytes_per_element(dtype)
 
 

@@ -19,7 +19,7 @@ KINDS = (*PALETTE, "scale", "shift", "copy")  # beside the palette: a multiply a
 
 
 def chain(kinds: Sequence[str], shape: tuple[Number, Number], dtype: str = "fp16", training: bool = False) -> Graph:
-    """`training`: each dropout also writes its mask, one byte an element, for the backward pass."""
+    """`training`: each dropout also writes its mask, one byte per element, for the backward pass."""
     if not kinds:
         raise BadValue("a chain needs at least one op; give some of " + ", ".join(KINDS))
     here = Tensor("x", shape, dtype, "input")

@@ -41,7 +41,7 @@ RECIPES = {
 
 @dataclass(frozen=True, slots=True)
 class Optimiser:
-    """`state`: bytes that it remembers of a tensor, given the bytes of one number; `scratch`: numbers a parameter while it steps."""
+    """`state`: bytes that it remembers of a tensor, given the bytes of one number; `scratch`: numbers per parameter while it steps."""
 
     label: str
     state: Callable[[Tensor, float], Number]

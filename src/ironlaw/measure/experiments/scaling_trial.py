@@ -21,7 +21,7 @@ from ironlaw.measure.rows import Draft, case_row
 
 STEP, RING = "step", "ring"
 LAYERS, SIDE = 4, 512  # a net of so many square matrices: a million weights
-BATCHES = (64, 256, 1024)  # examples a step, over all ranks
+BATCHES = (64, 256, 1024)  # examples per step, over all ranks
 RANKS = (1, 2)
 SIZES = (1 << 12, 1 << 18, LAYERS * SIDE * SIDE * WIDTH)  # bytes of a ring alone; the last is the net's gradients
 ROUNDS = 5  # timed, after one that is not

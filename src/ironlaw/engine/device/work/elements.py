@@ -48,7 +48,7 @@ kind("elementwise", "gelu_tanh", keeps=INPUT, steps=10)(per_element(8.0))  # cub
 
 @kind("elementwise", keeps=SECOND)
 def dropout(x: Tensors, y: Tensors, a: Attrs) -> Count:
-    """Compare-and-zero, scale. In training a second output, the mask of one byte an element, is written too."""
+    """Compare-and-zero, scale. In training a second output, the mask of one byte per element, is written too."""
     return Count(vector=2.0 * y[0].size)
 
 
@@ -72,5 +72,5 @@ def var(x: Tensors, y: Tensors, a: Attrs) -> Count:
 
 @kind("reduction", keeps=(("out", 0), (1, 0)))
 def cross_entropy(x: Tensors, y: Tensors, a: Attrs) -> Count:
-    """log-softmax over the classes (5 an element), then one pick per row."""
+    """log-softmax over the classes (5 per element), then one pick per row."""
     return Count(vector=5.0 * x[0].size + x[1].size)

@@ -30,5 +30,5 @@ def _share(weight: Tensor, hit: Number) -> Number:
 
 
 def unpacking(weight: Tensor, outputs: Number) -> Number:
-    """Operations that bring the weights back: one an output in INT8, two a weight in INT4."""
+    """Operations that bring the weights back: one per output in INT8, two per weight in INT4."""
     return 2.0 * weight.size if weight.dtype == "int4" else outputs

@@ -31,25 +31,25 @@ def attention_backward(x: Tensors, y: Tensors, a: Attrs) -> Count:
 
 @kind("rowwise", family="norm", like="layer_norm")
 def norm_backward(x: Tensors, y: Tensors, a: Attrs) -> Count:
-    """Normalise again (2), gain (1), two row sums (3), combine (3), sums for gain and shift (3): 12 an element."""
+    """Normalise again (2), gain (1), two row sums (3), combine (3), sums for gain and shift (3): 12 per element."""
     return Count(vector=12.0 * x[0].size, launches=2.0)
 
 
 @kind("rowwise", **PLANES, keeps=NORM, statistics=per_channel)
 def batch_norm_train(x: Tensors, y: Tensors, a: Attrs) -> Count:
-    """With the batch's own statistics: mean and variance (4 an element), then normalise, gain and shift (4)."""
+    """With the batch's own statistics: mean and variance (4 per element), then normalise, gain and shift (4)."""
     return Count(vector=8.0 * x[0].size, launches=3.0)
 
 
 @kind("rowwise", **PLANES)
 def batch_norm_backward(x: Tensors, y: Tensors, a: Attrs) -> Count:
-    """inputs: gradient, input. Two sums over a channel (4 an element), then the input's gradient (5)."""
+    """inputs: gradient, input. Two sums over a channel (4 per element), then the input's gradient (5)."""
     return Count(vector=9.0 * x[0].size)
 
 
 @kind("elementwise", like="gelu")
 def gelu_backward(x: Tensors, y: Tensors, a: Attrs) -> Count:
-    """Scale, erf, add, halve; square, scale, exp, scale; multiply, add, times the gradient: 11 an element."""
+    """Scale, erf, add, halve; square, scale, exp, scale; multiply, add, times the gradient: 11 per element."""
     return Count(vector=11.0 * y[0].size)
 
 

@@ -65,7 +65,7 @@ class Journal:
         self.now = end
 
     def tokens(self, count: int, seconds: float, live: int, ahead: float) -> None:
-        """`count` steps of `seconds` gave `live` sequences a token each, and `ahead` more a step that came together with those."""
+        """`count` steps of `seconds` gave each of `live` sequences a token, and `ahead` more per step that came with those."""
         end_of_first = self.now - seconds * (count - 1)
         self.gaps += [(end_of_first - since, 1.0) for since in self.returned]
         if live > len(self.returned):

@@ -116,7 +116,7 @@ class Outcome:
 
     @property
     def tokens(self) -> int:
-        """New ones."""
+        """New tokens."""
         return sum(r.output for r in self.requests)
 
     @property

@@ -19,7 +19,7 @@ from ironlaw.units import show
 BUDGETS = (256, 512, 1024, 2048, 4096, 8192)
 TILE, FINEST = 16, 64  # tokens that smaller budgets are multiples of, and the smallest
 WIDE_TILE = 128  # that larger ones are
-FEW_REPLICAS, FEW_SEQUENCES = 2, 4  # beyond so many replicas pools apart are tried; with so few sequences a step, smaller steps
+FEW_REPLICAS, FEW_SEQUENCES = 2, 4  # beyond so many replicas pools apart are tried; with so few sequences per step, smaller steps
 TYPICAL = 32  # sequences that decode beside a prompt where its pieces are chosen
 SAMPLE = 4  # replicas that stand for all while the fewest are looked for
 LUCKY = 6  # times that more than the sample says are tried with all replicas, each time a sixteenth more

@@ -1,1 +1,1 @@
-"""What a row of evidence says was measured, as a call: one file a subject, of the same name as its cases."""
+"""What a row of evidence says was measured, as a call: one file per subject, of the same name as its cases."""

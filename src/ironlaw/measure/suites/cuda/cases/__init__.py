@@ -1,1 +1,1 @@
-"""Which ops are measured, at which shapes: one file a subject. The calls are in `calls`, in files of the same names."""
+"""Which ops are measured, at which shapes: one file per subject. The calls are in `calls`, in files of the same names."""
