@@ -29,7 +29,7 @@ def _wide(beside: Beside, ops: Sequence[Op]) -> Iterator[tuple[str, tuple[float,
 
 
 def _asked(ops: Sequence[Op], within: Mapping[str, str]) -> Iterator[tuple[str, tuple[float, str, str]]]:
-    """How long they live: until the op of the gradient that reads what they are statistics of: attention's result, or what a norm was given."""
+    """Their lives, until the op of the gradient that reads what they are statistics of: attention's result, or what a norm was given."""
     made: dict[tuple[str, str], list[Op]] = {}
     for op in ops:
         for t in op.inputs:
