@@ -49,6 +49,7 @@ def test_several_processes_give_what_one_does_in_the_same_order(files, pieces, m
                     raise BrokenProcessPool
                 yield function(piece, idle_s)
 
+    gc.enable()  # a report that ran in this process before may have left it off
     one_by_one = brief(reading.read_all(files, 600.0))
     monkeypatch.setattr(reading, "ProcessPoolExecutor", Pool)
     monkeypatch.setattr(reading, "FEWEST", 2)
