@@ -15,10 +15,12 @@ from ironlaw.engine.device.work import op
 
 X, IDS = tensor("x", 8, 16, role="input"), tensor("ids", 8, dtype="int64", role="input")
 PLANE = tensor("p", 1, 4, 8, 8, role="input")
+HEADS = tensor("h", 1, 2, 8, 16, role="input")
 COMPILED = Plan("compiled")
 KINDS = {
     "matrix products": op("linear", "o", [X, tensor("w", 16, 16, role="weight")], [tensor("y", 8, 16)]),
     "element-wise operators": op("gelu", "o", [X], [tensor("y", 8, 16)]),
+    "attention": op("attention", "o", [HEADS, HEADS, HEADS], [tensor("y", 1, 2, 8, 16)]),
     "norms and softmax": op("softmax", "o", [X], [tensor("y", 8, 16)]),
     "sums and means": op("sum", "o", [X], [tensor("y", 8)]),
     "copies": op("copy", "o", [X], [tensor("y", 8, 16)]),
@@ -55,7 +57,9 @@ def test_one_kernel_is_one():
 def test_what_limits_most_of_the_work_is_what_limits_more_than_half_of_its_time():
     assert "limited by moving data" in finding(predict(chain("relu", "relu"), MACHINE))
     slow = replace(MACHINE, peaks={"fp16": 1.0, "fp32": 1.0}, sparse={})
-    assert "limited by arithmetic" in finding(predict(chain("relu", "relu"), slow))
+    assert finding(predict(chain("relu", "relu"), slow)).endswith("limited by arithmetic.")  # and nobody waits for wires or a line of code
+    short = replace(MACHINE, bandwidth=1e6, peaks={"fp16": 1e3, "fp32": 1e3}, sparse={})
+    assert finding(predict(chain("relu", "relu"), short)).endswith("limited by arithmetic.")  # of milliseconds as of minutes
 
 
 def test_a_fused_kernel_is_called_by_the_product_in_it():
