@@ -2,6 +2,7 @@
 
     python benchmarks/minute.py [--rows 400,1200] [--judge own-6,2]          rows from the evidence, in the minute's order
     python benchmarks/minute.py --measured FILE --judge own-8,3              rows that `ironlaw measure --out FILE` wrote on an H200
+    python benchmarks/minute.py --processor FILE                            the same of the Neoverse-N1, judged by its evidence's models
 
 What is known before any row are laws whose constants were fitted without the H200 (left_out_constants.json); its own curves, and the
 curves that are carried over from it, are not used. Two constants of it stay, since no other machine has them: how much longer a kernel
@@ -26,13 +27,14 @@ from ironlaw.calibration.fit import calibrate
 from ironlaw.calibration.kernel_laws import PUBLISHED, law
 from ironlaw.calibration.transfer.model import Taught, Transfer
 from ironlaw.calibration.transfer.transfer_laws import Laws
+from ironlaw.compare import compare
 from ironlaw.measure.suites.chosen_cases import chosen_cases
 from ironlaw.registry.evidence import evidence
 from ironlaw.registry.loader import folder
 from ironlaw.registry.machines import learnt_here
 from ironlaw.tracing.graph_json import from_json
 
-MACHINE = il.hardware(sealed.MACHINE)
+MACHINE, PROCESSOR = il.hardware(sealed.MACHINE), "neoverse_n1_2core"
 LEFT_OUT = Path(__file__).with_name("left_out_constants.json")
 FLOOR = 2e-6  # seconds of a kernel that does next to nothing, on any GPU of ten years
 UNSEEN = 1.0  # sd of kernels of which no row of any machine was published
@@ -81,7 +83,7 @@ def from_evidence(count):
 def from_file(path):
     data = json.loads(path.read_text())
     rows = [Row.from_json(row) for row in data["rows"]]
-    ops = [row for row in rows if row.kind == "op" and row.busy_s and not row.error]
+    ops = [row for row in rows if row.kind == "op" and (row.busy_s or row.wall_s) and not row.error]
     return ops, [row for row in rows if row.kind == "launch"], data["machine"]
 
 
@@ -90,6 +92,18 @@ def by_minute(rows, launches, described):
     fitted, kept = calibrate([*rows, *launches], described, MACHINE, ()), MACHINE.calibration
     own = replace(fitted, among=kept.among, scatter=kept.scatter)
     return learnt_here(own, rows, MACHINE, before().lawful_cost)
+
+
+def of_processor(path):
+    """The Neoverse-N1's whole models, predicted from a minute's rows of it alone: a line for each mode."""
+    machine = il.hardware(PROCESSOR)
+    ops, launches, described = from_file(path)
+    fitted = replace(calibrate([*ops, *launches], described, machine, ()), scatter=machine.calibration.scatter)
+    alone = replace(machine, calibration=learnt_here(fitted, ops, machine))
+    compared = [compare(row, alone, file.source) for file in evidence(PROCESSOR) for row in file.rows if row.kind == "model"]
+    for mode in ("eager", "compiled"):
+        off = [one.error for one in compared if one is not None and one.mode == mode]
+        print(f"{mode}: {len(off)} runs, {mean(map(abs, off)):.1%} off, bias {mean(off):+.1%}, at worst {max(map(abs, off)):.0%}")
 
 
 def runs(name):
@@ -127,8 +141,12 @@ def main():
     parser.add_argument("--rows", default="1200", help="how many rows of the evidence; several numbers with commas")
     parser.add_argument("--measured", type=Path, metavar="FILE", help="evidence that `ironlaw measure --out` wrote")
     parser.add_argument("--judge", default="own-6,2", help="sets that judge")
+    parser.add_argument("--processor", type=Path, metavar="FILE", help="the same of the processor that the registry has")
     parser.add_argument("--all", action="store_true", help="opened models of those sets too")
     args = parser.parse_args()
+    if args.processor:
+        of_processor(args.processor)
+        return
     names = [int(name) if name.isdigit() else name for name in args.judge.split(",")]
     minutes = [from_file(args.measured)] if args.measured else [from_evidence(int(count)) for count in args.rows.split(",")]
     models = {"before any row": before()} | {f"{len(minute[0]):,} rows": by_minute(*minute) for minute in minutes}

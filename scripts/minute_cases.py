@@ -3,8 +3,9 @@
     python scripts/minute_cases.py [cuda|cpu]
 
 A case counts for how much it narrows what is left open of the corpus' operators (`calibration.telling`), and of those of models that were
-opened (benchmarks/sealed_sets), for each second that it takes. How sure predictions are without any row is what the A100's transferred
-ones say; on a processor, the registry's. Written are minute_cuda.json and minute_cpu.json beside `measure/suites/chosen_cases.py`.
+opened (benchmarks/sealed_sets), for each second that it takes; three of every kind of kernel come first. How sure predictions are without
+any row is what the A100's transferred ones say; on a processor, the registry's. Written are minute_cuda.json and minute_cpu.json beside
+`measure/suites/chosen_cases.py`.
 """
 
 import argparse
@@ -111,8 +112,11 @@ def main():
     cases = list(known.values())
     wanted = targets(prior)
     print(f"{len(cases):,} cases, {len(wanted):,} operators of models", flush=True)
-    costs = [EACH[kind] + CALLS[kind] * seconds for _, _, seconds in cases]
-    chosen, sds = telling.order([seen for _, seen, _ in cases], *zip(*wanted, strict=True), [], MOST, costs)
+    seen, seconds = [one for _, one, _ in cases], [each for _, _, each in cases]
+    used = {one.curve for one, _ in wanted}
+    first = [i for i in telling.first_of_kinds(seen, seconds) if seen[i].curve in used]  # no curve without a few samples
+    costs = [EACH[kind] + CALLS[kind] * each for each in seconds]
+    chosen, sds = telling.order(seen, *zip(*wanted, strict=True), first, MOST, costs)
     place = written(kind)
     place.write_text(as_json([cases[i][0] for i in chosen], sds))
     print(f"{place.name}: {len(chosen)} cases, sd {sds[0]:.3f} after one, {sds[99]:.3f} after 100, {sds[-1]:.3f} after all")

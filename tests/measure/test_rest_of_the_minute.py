@@ -60,6 +60,14 @@ def test_they_come_last_and_say_what_another_minute_would_add(device):
     assert "Timed 3 of 4 operators" in worth(found.minute) and "Another minute would bring that to 10%" in worth(found.minute)
 
 
+def test_where_kernels_are_timed_the_chosen_cases_stand_for_the_single_ops(device, monkeypatch):
+    device.times_kernels = True
+    monkeypatch.setattr(device, "busy", lambda calls: [{"busy_s": 1e-6} for _ in calls])
+    monkeypatch.setattr(device, "cases", lambda: pytest.fail("timed twice"))
+    found = characterise(device, SIZES, watch=lambda: Quiet(device.clock, 0.0), rest=until)
+    assert found.minute is None and all(row.busy_s for row in found.rows)  # this one has no PyTorch to time them with
+
+
 @pytest.mark.parametrize(
     ("result", "words"),
     [(Minute(4, 4, 0.1, 0.1), "All of them were timed"), (Minute(3, 4, 0.101, 0.1), "would hardly change that")],
@@ -75,7 +83,7 @@ def test_without_a_list_or_a_row_there_is_nothing_to_say(device, monkeypatch):
     assert judged(device, 3, 1.0) is None and chosen_cases("").left(5) == 0.0
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ("cuda", "cpu") if listed.written(kind).exists()])
+@pytest.mark.parametrize("kind", ["cuda", "cpu"])
 def test_the_stored_lists_are_cases_of_the_wide_sweeps_in_one_order(kind):
     data = json.loads(listed.written(kind).read_text())
     places = sorted(row[0] for group in data["cases"] for row in group["rows"])

@@ -62,7 +62,10 @@ def characterise(
     reference = device.reference()
     progress(0.0, "warming up")
     notes = device.clock_notes(busy(device, reference, stop))
-    chosen = [part for part in PARTS if (sizes.ops or part[0] != "ops") and (sizes.compiled or part[0] != "compiling")]
+    left_out = {name for name, wanted in (("ops", sizes.ops), ("compiling", sizes.compiled)) if not wanted}
+    if rest is not None and device.times_kernels and device.chosen:  # whose chosen cases hold all that the single ops would say
+        left_out.add("ops")
+    chosen = [part for part in PARTS if part[0] not in left_out]
     whole, done = sum(share for _, _, share in chosen) + (LEFT if rest else 0.0), 0.0
     worth: machine_sections.Minute | None = None
     began, free = device.clock.now(), device.free_memory()  # before the suite takes its own

@@ -26,4 +26,4 @@ class Sizes:
 
 SHORT = Sizes("short", each=0.02, longest=0.1, streams=1, ops=False, patience=8.0)
 QUICK = Sizes("quick", each=0.04, longest=0.15, streams=2, compiled=40.0, tiny=0.05)
-MINUTE = replace(QUICK, whole=48.0)  # starting and fitting curves take the rest of the minute
+MINUTE = replace(QUICK, whole=46.0, patience=15.0)  # starting and fitting curves take the rest of the minute
