@@ -7,7 +7,7 @@ from ironlaw.backends.rows import Row
 from ironlaw.measure.clock import Timing
 from ironlaw.measure.devices.device_kinds import KINDS
 from ironlaw.measure.machine import machine_sections
-from ironlaw.measure.machine.characterise import characterise, with_rows, worst
+from ironlaw.measure.machine.characterise import LOOKS, characterise, steady, with_rows, worst
 from ironlaw.measure.machine.datasheet import figures
 from ironlaw.measure.machine.machine_sizes import QUICK, SHORT, Sizes
 from ironlaw.measure.noise import Noise
@@ -106,6 +106,36 @@ def test_a_machine_that_throttles_is_noisy():
     found = run(backend)
     assert found.noise.drift > 0.2
     assert found.noise.noisy
+
+
+def test_a_clock_that_fell_while_it_waited_is_no_noise():
+    """A GPU that waits clocks down to a third and takes 60 ms of work to come back; the reference waits for it."""
+    backend, idle = FakeDevice(), [0.0]
+
+    def progress(share, doing):  # nothing runs for a second, as while a compiler does
+        backend.clock.time += 1.0
+        idle[0] = backend.clock.time
+
+    backend.slower = lambda: 3.0 if backend.clock.time - idle[0] < 0.06 else 1.0
+    assert run(backend, progress=progress).noise.drift > 1.0
+    backend.kind = KINDS["mps"]
+    assert run(backend, progress=progress).noise.drift < 0.05
+
+
+def test_a_device_that_stays_slow_is_seen_as_slow_and_one_as_fast_as_before_is_looked_at_once():
+    backend, looks = FakeDevice(), []
+    backend.kind, backend.slower = KINDS["mps"], lambda: 2.0
+    assert steady(backend, backend.reference(), 3e-5, lambda: False) == pytest.approx(6e-5, rel=0.01)
+    backend.reference_s = lambda call, seconds, stop: looks.append(1) or 1.0
+    for fastest, looked in ((0.97, 1), (0.5, LOOKS)):
+        looks.clear()
+        assert steady(backend, backend.reference(), fastest, lambda: False) == 1.0 and len(looks) == looked
+
+
+def test_rows_of_a_disturbed_part_are_marked():
+    found = run(others=0.8)
+    assert all(row.extra["noisy"] for row in found.rows)
+    assert not any("noisy" in row.extra for row in run().rows)
 
 
 def test_progress_goes_from_start_to_end():

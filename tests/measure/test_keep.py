@@ -14,10 +14,11 @@ from ironlaw import Plan, hardware, predict, workload
 from ironlaw.calibration import local_machine
 from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE
 from ironlaw.errors import BadValue, UnknownName
+from ironlaw.measure.evidence_file import today
 from ironlaw.measure.machine import keep as keeping
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.machine.datasheet import figures, toml
-from ironlaw.measure.machine.keep import as_evidence, as_toml, checked, keep, read_figures, source
+from ironlaw.measure.machine.keep import as_evidence, as_toml, checked, keep, read_figures, set_aside, source
 from ironlaw.measure.machine.machine_sizes import Sizes
 from ironlaw.measure.noise import Noise, Noisy
 from ironlaw.registry.evidence import evidence, read
@@ -64,10 +65,24 @@ def test_levels_are_ordered_and_end_in_main_memory(found):
     assert machine.levels[-1].name == "main"
 
 
-def test_a_noisy_machine_is_not_stored(noisy, ironlaw_home):
-    with pytest.raises(Noisy, match=r"other processes took 50%.*--force"):
-        keep(noisy, read_figures(noisy, DEVICE), DEVICE)
-    assert list(ironlaw_home.rglob("*.*")) == []
+def test_a_noisy_machine_is_set_aside_and_can_be_taken_as_it_is(noisy, ironlaw_home):
+    twice = replace(noisy, repeated=["products", "ops"])
+    with pytest.raises(Noisy, match=r"other processes took 50%.*products and ops twice did not help.*--keep") as refused:
+        keep(twice, read_figures(noisy, DEVICE), DEVICE)
+    aside = ironlaw_home / keeping.ASIDE
+    assert list(ironlaw_home.rglob("*.*")) == [aside] and str(refused.value).endswith(f"ironlaw measure --keep {aside}")
+    found, date = set_aside(aside, DEVICE)
+    assert found == replace(twice, software=found.software) and date == today()
+    keep(found, read_figures(found, DEVICE), DEVICE, force=True, date="2026-01-02")
+    machine = hardware("this")
+    assert "noisy" in machine.figures["bandwidth"].source and machine.figures["bandwidth"].date == "2026-01-02"
+
+
+def test_another_machines_measurement_is_not_kept_as_this(noisy, tmp_path):
+    place = tmp_path / "aside.json"
+    place.write_text(as_evidence(replace(noisy, machine=noisy.machine | {"cpu": "a Z80"})))
+    with pytest.raises(BadValue, match="was measured on a Z80"):
+        set_aside(place, DEVICE)
 
 
 def test_unless_it_is_asked_for_and_then_it_says_so(noisy):

@@ -78,12 +78,24 @@ def test_json(here, capsys):
     assert all(Path(path).exists() for path in told["stored"])
 
 
-def test_a_noisy_machine_is_refused_and_nothing_stored(here, capsys, ironlaw_home):
+def test_a_noisy_machine_is_set_aside_and_taken_as_it_is_on_request(here, capsys, ironlaw_home):
     here.others = 0.9
     code, out, err = ran(capsys, "--short")
-    assert (code, out) == (2, "")
-    assert "nothing was stored" in err and "--force" in err
+    aside = ironlaw_home / "noisy_measurement.json"
+    assert (code, out) == (2, "") and "set aside, not stored" in err
+    assert list(ironlaw_home.rglob("*.*")) == [aside]
+    code, out, _ = ran(capsys, "--keep", str(aside))
+    assert code == 0 and "NOISY: other processes took" in out and "--on this" in out
+    assert "noisy" in hardware("this").figures["bandwidth"].source
+
+
+def test_a_noisy_measurement_for_a_file_lies_beside_it(here, capsys, tmp_path, ironlaw_home):
+    here.others, out = 0.9, tmp_path / "mine.json"
+    code, _, err = ran(capsys, "--short", "--out", str(out))
+    beside = tmp_path / "mine_noisy.json"
+    assert code == 2 and f"--keep {beside}" in " ".join(err.split()) and list(tmp_path.glob("*.json")) == [beside]
     assert list(ironlaw_home.rglob("*.*")) == []
+    assert {row.extra.get("noisy") for row in read(beside).rows} == {True}
 
 
 def test_a_machine_that_is_busy_before_is_refused_at_once(here, capsys, monkeypatch):
@@ -136,6 +148,8 @@ def test_ctrl_c_among_the_operators_keeps_what_is_there(here, capsys, monkeypatc
     ("argv", "words"),
     [
         (("--short", "--full"), "give one of them"),
+        (("--keep", "a.json", "--short"), "give it alone"),
+        (("--keep", "no_such_file.json"), "can't be read"),
         (("--short", "--seconds", "3"), "leave --seconds out"),
         (("--device", "tpu"), "cpu, cuda, mps"),
         (("--device", "cuda:x"), "'cuda:x' is not a valid device"),

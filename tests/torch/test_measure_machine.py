@@ -17,6 +17,7 @@ from ironlaw import hardware
 from ironlaw.cli import main
 from ironlaw.measure.clock import DeviceClock
 from ironlaw.measure.devices.choice import choose
+from ironlaw.measure.devices.cuda import Cuda
 from ironlaw.measure.devices.device import Unsupported
 from ironlaw.measure.devices.mps import Mps
 from ironlaw.measure.devices.torch_cpu import TorchCpu
@@ -182,3 +183,24 @@ def test_gradients_are_off_only_while_measuring():
     with device.session():
         assert not torch.is_grad_enabled()
     assert torch.is_grad_enabled()
+
+
+def test_a_gpus_reference_stays_fp32_after_a_case_in_tf32(monkeypatch):
+    """Cases of the sweep leave TF32 on, with which the same product takes a sixth of the time: no noise of the machine's."""
+    device, switch, seen = Cuda(), torch.backends.cuda.matmul, []
+    monkeypatch.setattr(device, "NAME", "cpu")
+    monkeypatch.setattr(device, "REFERENCE", 4)
+    monkeypatch.setattr(switch, "allow_tf32", True)
+    multiply = torch.mm
+    monkeypatch.setattr(torch, "mm", lambda *args, **more: seen.append(switch.allow_tf32) or multiply(*args, **more))
+    reference = device.reference()
+    seen.clear()
+    reference()
+    assert seen == [False] and switch.allow_tf32 is True
+
+
+def test_a_gpus_reference_is_timed_by_its_own_clock(monkeypatch):
+    device = Cuda()
+    times = iter([9e-3, *[1e-3] * 12, *[5e-3] * 8])  # the host was away in some
+    monkeypatch.setattr(device, "seconds_between", lambda call: next(times))
+    assert device.reference_s(lambda: None, 0.09) == 1e-3

@@ -23,7 +23,7 @@ from ironlaw.measure.devices.device_kinds import KINDS
 from ironlaw.measure.machine import minute
 from ironlaw.measure.machine.characterise import Characterisation, characterise, with_rows
 from ironlaw.measure.machine.datasheet import Figures
-from ironlaw.measure.machine.keep import Kept, as_evidence, keep, read_figures, refuse_if_noisy
+from ironlaw.measure.machine.keep import Kept, as_evidence, keep, read_figures, refuse_if_noisy, set_aside
 from ironlaw.measure.machine.machine_sizes import MINUTE, QUICK, SHORT
 from ironlaw.measure.noise import Noisy, settled
 from ironlaw.measure.progress_lines import Progress, within
@@ -81,6 +81,11 @@ def add(parser: Parser) -> None:
         help="write what was measured here to FILE, for others to add (ironlaw hardware add FILE); measures nothing",
     )
     parser.add_argument(
+        "--keep",
+        metavar="FILE",
+        help="store a measurement of this machine that was set aside because the machine was noisy; measures nothing",
+    )
+    parser.add_argument(
         "--device",
         metavar="DEVICE",
         type=checked(_device),
@@ -110,6 +115,8 @@ def run(args: argparse.Namespace) -> int:
         return measure_trace.run(args)
     if args.export:
         return _export(args)
+    if args.keep:
+        return _keep(args)
     if args.model:
         return _for_model(args)
     if args.host:
@@ -139,11 +146,15 @@ def run(args: argparse.Namespace) -> int:
         figures = read_figures(result, device)
         meter(1.0, "fitting curves")
         stored = _store(result, figures, device, place, args)
+    _show(result, figures, stored, args)
+    return 130 if result.stopped else 0
+
+
+def _show(result: Characterisation, figures: Figures, stored: Kept | None, args: argparse.Namespace) -> None:
     if args.json:
         draw.emit(as_json(result, figures, stored, args.out), "ironlaw-measure/1")
     else:
         report(result, figures, stored, args.out)
-    return 130 if result.stopped else 0
 
 
 def _export(args: argparse.Namespace) -> int:
@@ -160,6 +171,17 @@ def _export(args: argparse.Namespace) -> int:
     else:
         draw.say(f"Wrote {place}. {shared_machines.HOLDS}")
         draw.say(f"Elsewhere: ironlaw hardware add {place.name}", draw.STRONG)
+    return 0
+
+
+def _keep(args: argparse.Namespace) -> int:
+    for name in ("target", "model", "short", "full", "part", "out", "seconds", "noisy", *measure_model.OPTIONS):
+        if getattr(args, name):
+            raise BadValue("--keep stores what was measured before and measures nothing; give it alone, or with --device")
+    device = choose(args.device)
+    result, date = set_aside(Path(args.keep), device)
+    figures = read_figures(result, device)
+    _show(result, figures, keep(result, figures, device, True, date), args)
     return 0
 
 
@@ -221,6 +243,6 @@ def _measure(device: Device, args: argparse.Namespace, parts: Sequence[str], met
 def _store(result: Characterisation, figures: Figures, device: Device, place: Path, args: argparse.Namespace) -> Kept | None:
     if not args.out:
         return keep(result, figures, device, args.noisy)
-    refuse_if_noisy(result, args.noisy)
+    refuse_if_noisy(result, args.noisy, place.with_name(f"{place.stem}_noisy.json"))
     home.replace_text(place, as_evidence(result))
     return None

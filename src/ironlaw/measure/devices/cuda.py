@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from importlib.util import find_spec
+from math import ceil
+from statistics import median
 from typing import Any
 
 from ironlaw.measure import software_host
-from ironlaw.measure.clock import DeviceClock
+from ironlaw.measure.clock import DeviceClock, halt
 from ironlaw.measure.devices import cuda_graphs, nvidia_smi
 from ironlaw.measure.devices.device import COMPILED, KERNELS, Call, Unsupported
 from ironlaw.measure.devices.kernel_times import profile
 from ironlaw.measure.devices.torch_device import TorchDevice, first_line, tried
+from ironlaw.measure.progress_lines import Stop
 
+LEAST = 7  # samples of the reference
 FULL = 0.4  # share of the GPU's memory; what PyTorch holds beyond that is released on request
 
 
@@ -111,18 +115,25 @@ class Cuda(TorchDevice):
         torch = self.torch
         if fmt == "fp8":
             return self.fp8(n)
-        if fmt != "tf32":
+        if fmt not in ("fp32", "tf32"):
             return super().gemm(fmt, n)
-        if torch.cuda.get_device_capability(self.index)[0] < 8 and not torch.version.hip:
+        if fmt == "tf32" and torch.cuda.get_device_capability(self.index)[0] < 8 and not torch.version.hip:
             raise Unsupported("this device can't multiply matrices in tf32 (it came with compute capability 8.0)")
-        plain = super().gemm("fp32", n)
+        plain, switch = super().gemm("fp32", n), torch.backends.cuda.matmul
 
         def call() -> None:
-            torch.backends.cuda.matmul.allow_tf32 = True
+            """In the format that it is named for, whatever a case before it has asked for: the reference is such a product, too."""
+            before, switch.allow_tf32 = switch.allow_tf32, fmt == "tf32"
             plain()
-            torch.backends.cuda.matmul.allow_tf32 = False
+            switch.allow_tf32 = before
 
         return call
+
+    def reference_s(self, reference: Call, seconds: float, stop: Stop | None = None) -> float:
+        """By the GPU's events: what the host takes to launch it is not in it."""
+        queued = max(LEAST, ceil(seconds / max(self.seconds_between(reference), 1e-6)))
+        halt(stop)
+        return median(self.seconds_between(reference) for _ in range(queued))
 
     def integers(self, n: int) -> tuple[Any, Any]:
         """Tensor cores take the right matrix column by column."""

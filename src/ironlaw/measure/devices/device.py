@@ -13,8 +13,9 @@ from typing import Any
 
 from ironlaw.errors import IronlawError
 from ironlaw.measure import software_host
-from ironlaw.measure.clock import Clock
+from ironlaw.measure.clock import Clock, timed
 from ironlaw.measure.devices.device_kinds import Kind
+from ironlaw.measure.progress_lines import Stop
 from ironlaw.measure.rows import Draft
 
 Call = Callable[[], Any]
@@ -116,6 +117,10 @@ class Device(ABC):
 
         data = bytes(HASHED)
         return lambda: sha256(data)
+
+    def reference_s(self, reference: Call, seconds: float, stop: Stop | None = None) -> float:
+        """What the reference takes now, by the device's own clock where it has one."""
+        return timed(reference, self.clock, seconds=seconds, warmup=2, stop=stop).median
 
     @abstractmethod
     def gemm(self, fmt: str, n: int) -> Call:

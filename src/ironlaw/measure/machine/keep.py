@@ -17,16 +17,19 @@ from ironlaw.backends.rows import Row
 from ironlaw.calibration import local_machine
 from ironlaw.calibration.local_fit import fit
 from ironlaw.calibration.local_machine import NOISY, store_curves
+from ironlaw.errors import BadValue
 from ironlaw.measure.devices.device import Device
 from ironlaw.measure.evidence_file import text, today, write
 from ironlaw.measure.machine import datasheet
 from ironlaw.measure.machine.characterise import Characterisation
 from ironlaw.measure.machine.datasheet import Figures
-from ironlaw.measure.noise import Noisy, busy_words
+from ironlaw.measure.noise import Noise, Noisy, busy_words
 from ironlaw.measure.software_host import SLUG, software
 
 if TYPE_CHECKING:
     from ironlaw.engine.device.machine import Hardware
+
+ASIDE = "noisy_measurement.json"  # in ironlaw's home: what was measured last while the machine was busy
 
 
 @dataclass(frozen=True)
@@ -78,19 +81,40 @@ def as_evidence(result: Characterisation, date: str = "") -> str:
     return text(machine=machine, software=result.software, method=result.method, rows=result.rows, date=date, noise=noise)
 
 
-def refuse_if_noisy(result: Characterisation, force: bool) -> None:
-    """A noisy machine's figures are kept only on request."""
-    if result.noise.noisy and not force:
-        raise Noisy(
-            f"nothing was stored: {'; '.join(result.noise.reasons)}, and measuring twice did not help. Close what else is running and"
-            " measure again, or keep the figures as they are with --force (the evidence then says that they are noisy)"
+def refuse_if_noisy(result: Characterisation, force: bool, beside: Path | None = None) -> None:
+    """A noisy machine's figures are kept only on request; what was measured is set aside, in `beside` or in ironlaw's home."""
+    if not result.noise.noisy or force:
+        return
+    aside = home.replace_text(beside or home.path(ASIDE), as_evidence(result))
+    twice = f", and measuring {' and '.join(result.repeated)} twice did not help" if result.repeated else ""
+    raise Noisy(
+        f"set aside, not stored: {'; '.join(result.noise.reasons)}{twice}. The {len(result.rows):,} rows are in {aside}. Close what else is"
+        f" running and measure again, or take them as they are, marked as noisy and with wider intervals: ironlaw measure --keep {aside}"
+    )
+
+
+def set_aside(place: Path, device: Device) -> tuple[Characterisation, str]:
+    """A measurement of this device from its file, and its date."""
+    from ironlaw.registry import evidence  # which measuring does without
+
+    found, data = evidence.read(place), json.loads(place.read_text(encoding="utf-8"))
+    here, there = device.machine(), found.machine
+    if any(here.get(name) != there.get(name) for name in ("backend", "gpu", "cpu")):
+        raise BadValue(
+            f"{place} was measured on {there.get('gpu') or there.get('cpu')}, and this is {here.get('gpu') or here.get('cpu')}; --keep"
+            " stores a measurement of the machine that it runs on"
         )
+    noise = data.get("noise", {})
+    heard = Noise(noise.get("others"), noise.get("stolen"), noise.get("drift", 0.0))
+    machine = {name: value for name, value in there.items() if name != "notes"}
+    notes, repeated = list(there.get("notes", [])), list(noise.get("repeated", []))
+    return Characterisation(machine, found.software, found.method, list(found.rows), notes, heard, repeated), found.date
 
 
-def keep(result: Characterisation, figures: Figures, device: Device, force: bool = False) -> Kept:
+def keep(result: Characterisation, figures: Figures, device: Device, force: bool = False, date: str = "") -> Kept:
     """Store it as this machine."""
     refuse_if_noisy(result, force)
-    written, evidence = as_toml(result, figures, device.power_limit()), as_evidence(result)
+    written, evidence = as_toml(result, figures, device.power_limit(), date), as_evidence(result, date)
     fitted = fit(result.rows, result.machine, checked(written), (source(result),))
     if fitted and result.noise.noisy:
         fitted = replace(fitted, host=replace(fitted.host, caveats=(busy_words(result.noise.reasons),)))
