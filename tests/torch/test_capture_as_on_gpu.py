@@ -89,3 +89,23 @@ def test_a_scan_knows_its_axis():
     assert [op.attrs.get("axis") for op in graph.ops] == [0, None]
     down, along = (row.seconds for row in il.predict(graph, il.hardware("h200")).ops)
     assert down > 5 * along
+
+
+def test_what_the_code_keeps_without_data_lies_where_the_rest_does():
+    with torch.device("meta"):
+        places, edges, values = torch.randint(8, (4, 3)), torch.empty(6), torch.empty(4, 8)
+    calls = {
+        "gather": lambda x: torch.take_along_dim(x, places, 1),
+        "mul": lambda x: torch.mul(*torch.meshgrid(x[0], edges, indexing="ij")),
+        "_fft_r2c": lambda x: torch.stft(x.flatten(), 6, window=edges, center=False, return_complex=True),
+        "add": lambda x: torch.add(input=x, other=values),
+    }
+    for name, call in calls.items():
+        graph = il.capture(call, (torch.empty(4, 8),))
+        assert name in [op.name for op in graph.ops], name
+        assert "buffer" in {t.role for op in graph.ops for t in op.inputs}, name
+
+
+def test_where_a_tensor_is_split_may_be_a_tensor():
+    graph = il.capture(lambda x: [part.exp() for part in torch.tensor_split(x, torch.tensor([2, 4]), 1)], (torch.empty(4, 8),))
+    assert [op.outputs[0].shape for op in graph.ops if op.kind == "exp"] == [(4, 2), (4, 2), (4, 4)]

@@ -41,7 +41,8 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes:
         if torch.backends.mha.get_fastpath_enabled():
             stack.enter_context(native_layers(fakes.recorder))
         library = stack.enter_context(as_if_real())
-        on_gpu = AsOnGpu(library, *(partial(call, fakes.recorder) for call in (value_requests.leaving, value_requests.moved)))
+        leaving, moved = (partial(call, fakes.recorder) for call in (value_requests.leaving, value_requests.moved))
+        on_gpu = AsOnGpu(library, leaving, moved, fakes.recorder.adopt)
         stack.enter_context(replaced(torch.cuda, "synchronize", partial(value_requests.drained, fakes.recorder)))
         engine: Any = torch.autograd.graph._engine_run_backward
 

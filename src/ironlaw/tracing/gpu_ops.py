@@ -17,6 +17,7 @@ from ironlaw.tracing.gpu_gradients import PRODUCTS, multiplied
 from ironlaw.tracing.libraries import LibraryBehaviour, replaced
 from ironlaw.tracing.real_tensors import as_plain
 from ironlaw.tracing.recurrent_op import CELLS, as_one
+from ironlaw.tracing.tensor_forms import on_meta
 
 
 @torch.library.custom_op("ironlaw::attention", mutates_args=())
@@ -138,18 +139,27 @@ def destination(func: Any, args: Any, keywords: Any) -> str:
 
 class AsOnGpu(TorchFunctionMode):
     """Sends the calls that a GPU runs as one kernel to one op. `library`: what was seen of the one that calls. `read`: the values of a
-    tensor that leave PyTorch. `moved`: a tensor that is sent to the GPU or the host, and whether the call waits."""
+    tensor that leave PyTorch. `moved`: a tensor that is sent to the GPU or the host, and whether the call waits. `adopted`: the fake for
+    a tensor without data that the code keeps to itself; some calls compare devices before any op runs."""
 
     def __init__(
-        self, library: LibraryBehaviour, read: Callable[[Any, Tensor], Tensor], moved: Callable[[Tensor, str, bool], None]
+        self,
+        library: LibraryBehaviour,
+        read: Callable[[Any, Tensor], Tensor],
+        moved: Callable[[Tensor, str, bool], None],
+        adopted: Callable[[Any], Any],
     ) -> None:
         super().__init__()
         self.library = library
         self.read = read
         self.moved = moved
+        self.adopted = adopted
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         keywords = kwargs or {}
+        if any(isinstance(value, Tensor) and on_meta(value) for value in (*args, *keywords.values())):
+            args = tuple(map(self.adopted, args))
+            keywords = {name: self.adopted(value) for name, value in keywords.items()}
         if func in (*MOVES, Tensor.cpu) and (where := destination(func, args, keywords)):
             self.moved(args[0], where, not (keywords.get("non_blocking") or (func is Tensor.to and args[2:3] == (True,))))
         if "device" in keywords or func in MOVES:
@@ -165,6 +175,8 @@ class AsOnGpu(TorchFunctionMode):
             value = self.read(func, args[0])
             with as_plain():
                 return func(value.detach(), *args[1:], **keywords)
+        if func in (torch.tensor_split, Tensor.tensor_split) and isinstance(args[1], Tensor):  # PyTorch reads the places off its memory
+            return func(args[0], self.read(Tensor.tolist, args[1]).tolist(), *args[2:], **keywords)
         if func is functional.multi_head_attention_forward:  # what it calls in turn would go past here
             dropout = partial(self.dropout, functional.dropout)
             with replaced(functional, "scaled_dot_product_attention", self.sdpa), replaced(functional, "dropout", dropout):
