@@ -48,7 +48,7 @@ def test_nothing_that_a_page_shows_is_drawn_otherwise():
     """
     sources = {path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py") if OTHER_SOURCE.search(path.read_text("utf-8"))}
     elsewhere = {path for path in sources if not path.startswith("measure/")}
-    assert elsewhere == {"recall/card_variants.py", "study/axis.py", "study/study_file.py"}
+    assert elsewhere == {"recall/card_variants.py", "studies/axis.py", "studies/study_file.py"}
 
 
 def test_other_words_are_not_the_same():

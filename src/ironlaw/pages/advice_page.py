@@ -10,7 +10,7 @@ from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import FORMATS, Graph
 from ironlaw.registry.machines import hardware, machines
 from ironlaw.registry.workloads import about, workloads
-from ironlaw.systems.launched_workloads import sizes, workload
+from ironlaw.systems.launched_workloads import launched, sizes
 from ironlaw.units import show
 
 
@@ -24,7 +24,7 @@ def _batch(p: Prediction, name: str, original: Graph) -> Iterator[dict[str, Any]
     batch, fixed = int(original.settings.get("batch", 1)), p.memory.resident_weights + p.memory.workspace
     each = (p.memory.total - fixed) / batch
     most = int((p.memory.usable - fixed) // each) if each else 0
-    while 1 <= most < batch and not predict(workload(name, **sizes(original) | {"batch": most}), p.hardware, p.plan).fits:
+    while 1 <= most < batch and not predict(launched(name, **sizes(original) | {"batch": most}), p.hardware, p.plan).fits:
         most -= 1
     if 1 <= most < batch:
         yield {"text": f"batch {most}, the largest that fits", "field": "batch", "value": str(most)}
@@ -45,7 +45,7 @@ def _precision(p: Prediction, name: str, original: Graph) -> Iterator[dict[str, 
     settings = sizes(original)
     narrower = [fmt for fmt in p.hardware.peaks if FORMATS[fmt] < FORMATS[original.dtype]]
     for fmt in sorted(narrower, key=lambda fmt: -FORMATS[fmt]):
-        graph = workload(name, **{**settings, "dtype": fmt})
+        graph = launched(name, **{**settings, "dtype": fmt})
         need = predict(graph, p.hardware, p.plan).memory
         if need.fits:
             yield {"text": f"{fmt}, which needs {show(need.total, 'B')}", "field": "dtype", "value": fmt}
@@ -59,7 +59,7 @@ def _model(p: Prediction) -> Iterator[dict[str, Any]]:
         return
     weights = {slug: about(slug).get("check", {}).get("parameters", 0) * FORMATS[p.graph.dtype] for slug in workloads()}
     for slug in sorted((slug for slug in weights if 0 < weights[slug] <= room), key=lambda slug: -weights[slug])[:3]:
-        need = predict(workload(slug, dtype=p.graph.dtype), p.hardware, p.plan).memory
+        need = predict(launched(slug, dtype=p.graph.dtype), p.hardware, p.plan).memory
         if need.fits:
             yield {
                 "text": f"a smaller model: {about(slug)['name']}, which needs {show(need.total, 'B')}",

@@ -18,7 +18,7 @@ from ironlaw.pages.choices import kind, settings
 from ironlaw.registry.hosts import host
 from ironlaw.registry.machines import hardware, is_local
 from ironlaw.registry.workloads import about
-from ironlaw.systems.launched_workloads import sizes, workload
+from ironlaw.systems.launched_workloads import launched, sizes
 
 DEFAULTS = {"workload": "resnet50", "hardware": "h200_sxm", "mode": "eager", "dispatch": "queued", "figures": "measured"}
 SIZES = ("batch", "seq", "context")
@@ -94,7 +94,7 @@ def _setting(key: str, text: str) -> int | str:
 @lru_cache(maxsize=64)
 def build(name: str, overrides: tuple[tuple[str, Any], ...]) -> Graph:
     with refusing("workload"):
-        return workload(name, **dict(overrides))
+        return launched(name, **dict(overrides))
 
 
 def inputs(name: str, original: Graph) -> tuple[float, str]:

@@ -32,14 +32,19 @@ def sizes(graph: Graph) -> dict[str, Any]:
 
 def workload(name: str, **settings: Any) -> Graph:
     """A model of the registry by name, with its sizes: batch, seq, dtype, phase, context, classes."""
+    graph = launched(name, **settings)
+    for phase, key, why in IDLE:
+        if settings.get(key) is not None and graph.settings.get("phase") == phase:
+            raise BadValue(f"workload {name}: {why}", key)
+    return graph
+
+
+def launched(name: str, **settings: Any) -> Graph:
+    """The same for a page, whose dials are all set, also one that means nothing in this phase."""
     for key in registered.SIZES:
         size = settings.get(key)
         if isinstance(size, bool) or (isinstance(size, float) and not size.is_integer()):
             raise BadValue(f"workload {name}: {key} is {size}, which is not whole; give a whole number, such as 8", key)
     if "dtype" in settings:  # PyTorch's dtypes and their names, too
         settings["dtype"] = spelled(str(settings["dtype"]))
-    graph = registered.workload(name, **settings)
-    for phase, key, why in IDLE:
-        if settings.get(key) is not None and graph.settings.get("phase") == phase:
-            raise BadValue(f"workload {name}: {why}", key)
-    return as_launched(graph)
+    return as_launched(registered.workload(name, **settings))

@@ -63,5 +63,7 @@ def twin(fakes: Fakes, value: Any, name: str) -> Any:
     import torch
 
     if isinstance(value, torch.Tensor) and value.device.type != "meta":
-        return fakes.results.holding(value.clone())
+        number = fakes.results.holding(value.clone())
+        fakes.recorder.known(number, name, "buffer")
+        return number
     return fakes.inside(value, name, "buffer")

@@ -37,6 +37,6 @@ def test_neither_is_below_zero() -> None:
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_rows_that_can_not_be_told_apart_are_refused(scale: float) -> None:
     for rows in ([Timed(2, 10 * scale, 7.0)], [Timed(2, 10 * scale, 7.0), Timed(4, 20 * scale, 9.0)], [Timed(2, 10 * scale, 7.0)] * 3):
-        with pytest.raises(BadValue, match="time at least two sizes far apart"):
+        with pytest.raises(BadValue, match="time at least two sizes that are far apart"):
             fit(rows)
     assert fit([Timed(2, 10 * scale, 7.0), Timed(4, 10 * scale, 9.0)]).alpha == pytest.approx(1.0)

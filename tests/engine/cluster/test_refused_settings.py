@@ -68,7 +68,7 @@ SHAPE = Shape("toy", 6, 64, 8, 4, 8, 256, 1000, experts=4)
         (lambda: steps("rabenseifner", 6), "n", "^rabenseifner needs a power of two ranks, not 6$"),
         (lambda: steps("two_level", 6, 4), "n", "^6 ranks do not fill nodes of 4; give a multiple of 4$"),
         (lambda: gantt(4, 6, 2), "micro_batches", "^6 microbatches are not a multiple of 4 stages, which interleaving needs$"),
-        (lambda: fit([Timed(1, 1, 1)]), "rows", "^these rows differ .*; time at least two sizes far apart$"),
+        (lambda: fit([Timed(1, 1, 1)]), "rows", "time at least two sizes that are far apart$"),
         (lambda: binding_edge(BARE, 1), "ranks", "^a ring of 1 rank has no edge; give at least 2$"),
         (
             lambda: ring_bandwidth(BARE, 3),

@@ -47,7 +47,7 @@ def test_whole_experts_are_dealt_out():
     [
         (LLAMA, {"tensor": 2, "whole": True}, "no experts"), (MIXTRAL, {"groups": 3, "whole": True}, "evenly"),
         (MIXTRAL, {"groups": 8, "whole": True}, "evenly"),
-        (LLAMA, {"stages": 33}, "too few"), (MIXTRAL, {"groups": 2}, "deal them out"),
+        (LLAMA, {"stages": 33}, "too few"), (MIXTRAL, {"groups": 2}, "needs `experts` too"),
     ],
 )  # fmt: skip
 def test_what_can_not_be_dealt_is_refused(model, layout, words):
