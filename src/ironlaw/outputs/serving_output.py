@@ -91,6 +91,15 @@ class CliffJson(TypedDict):
     devices: Annotated[int | None, "so many with that limit"]
 
 
+class SafeJson(TypedDict):
+    devices: int
+    replicas: int
+    prompts: Annotated[int, "replicas of them that only prefill"]
+    layout: LayoutJson
+    budget: int
+    command: Annotated[str, "starts one replica; empty without an engine"]
+
+
 class CapacityChoice(ChoicePolicy):
     hardware: str
     basis: str
@@ -127,6 +136,7 @@ class CapacityChoice(ChoicePolicy):
         dict[str, Sequence[float | None]],
         "low and high of the SLO's percentiles (seconds), tokens_per_s, devices, largest_rate; null for an end beyond what was tried",
     ]
+    safe: Annotated[SafeJson | None, "the fewest that meet the SLO even if steps take as long as they may; null where none was found"]
     cliff: Annotated[CliffJson | None, "where the SLO takes many times the devices that the work does"]
     device_hours_per_million_tokens: float
     dollars_per_hour: float | None
@@ -170,6 +180,14 @@ class CapacityRun(TypedDict):
     slices: Sequence[RunSlice]
 
 
+class AnswerJson(TypedDict):
+    hardware: str
+    devices: Annotated[int, "to plan with: those of `safe` where it is sure"]
+    sure: Annotated[bool, "whether they meet the SLO even if steps take as long as they may"]
+    by: Annotated[str, "what the machines are ranked by: dollars, devices or rate"]
+    ties: Annotated[Sequence[str], "machines that may turn out as good, as far as the intervals tell"]
+
+
 class CapacityJson(TypedDict):
     """What `ironlaw capacity --json` writes"""
 
@@ -178,6 +196,7 @@ class CapacityJson(TypedDict):
     fleet: Annotated[int | None, "devices that were given; the choices then stand at the largest rate that they take"]
     engine: EngineJson
     promise: LatencyPromise
+    answer: Annotated[AnswerJson | None, "what to bet on; null where no machine meets the SLO"]
     choices: Annotated[Sequence[CapacityChoice], "deployments that meet the SLO"]
     refused: Sequence[RefusalJson]
     fewest: str | None

@@ -14,6 +14,18 @@ from ironlaw.widget.quantities import exact, format_quantity
 
 Points = Sequence[tuple[float, float]]
 COLOURS = ("memory", "ink", "ridge", "compute")
+
+
+def colour_of(place: int) -> str:
+    """Of the series at this place."""
+    return COLOURS[place % len(COLOURS)]
+
+
+def dash_of(place: int) -> str | None:
+    """Of the series at this place: those after the first four have the colours again with other dashes."""
+    return DASHES[(place + place // len(COLOURS)) % len(DASHES)] or None
+
+
 OWN = ("square", "circle")  # shapes of the learner's own points
 RECORDED = ("diamond", "triangle")  # of those that the evidence has
 
@@ -37,10 +49,10 @@ def lines(
         marks.append(
             mark(
                 "line",
-                COLOURS[i % 4],
+                colour_of(i),
                 points=_in_view(points, x, y),
                 name=name,
-                dash=DASHES[i % 4] or None,
+                dash=dash_of(i),
                 id=f"line-{name}",
                 end=None if alone else name,
             )
@@ -65,7 +77,7 @@ def lines(
     ]
     named = {} if alone else series
     legend: tuple[dict[str, Any], ...] = tuple(
-        {"colour": COLOURS[i % 4], "shape": "line", "dash": DASHES[i % 4] or False, "label": name} for i, name in enumerate(named)
+        {"colour": colour_of(i), "shape": "line", "dash": dash_of(i) or False, "label": name} for i, name in enumerate(named)
     ) + tuple({"colour": "accent", "shape": RECORDED[i % 2], "label": f"{name}, measured"} for i, name in enumerate(measured))
     legend += tuple({"colour": "here", "shape": OWN[i % 2], "label": name} for i, name in enumerate(local))
     return Figure(

@@ -6,21 +6,26 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ironlaw.pictures.lines import lines
+from ironlaw.pictures.lines import colour_of, lines, upright
 from ironlaw.report.accuracy import RESTS
-from ironlaw.report.markup import Cell, items, paragraph, table, text
+from ironlaw.report.markup import Cell, items, paragraph, prose, table, text
 from ironlaw.report.report_page import figure_place, frame, laid_out, script
 from ironlaw.report.serving_words import (
-    BASES,
     between,
     bottleneck,
+    by_standing,
+    grounds,
     like_with_like,
     likely,
     parallelism,
+    ranked,
     replicas,
     slo,
+    standing,
     steep,
+    sure_number,
     takes,
+    tied,
     verdict,
     way,
 )
@@ -31,13 +36,10 @@ from ironlaw.widget.glossary_words import explanations, marked
 
 def html(result: Mapping[str, Any]) -> str:
     figures: dict[str, Figure] = {}
-    sections = [("summary", "What meets the SLO", _summary(result))]
+    sections = [("summary", "Each machine", _summary(result))]
     if result["pareto"]:
         figures["pareto"] = _pareto(result)
         sections.append(("pareto", "Speed for a user against throughput", figure_place("pareto")))
-    if result["frontier"]:
-        figures["frontier"] = _frontier(result)
-        sections.append(("frontier", "Decoding alone", figure_place("frontier")))
     if "run" in result:
         figures |= _run(result["run"])
         sections.append(("run", "The run over time", figure_place("sequences") + figure_place("cache")))
@@ -48,54 +50,55 @@ def html(result: Mapping[str, Any]) -> str:
     rate = f"{significant(load['rate'])} requests per second" if load["rate"] else "requests that come at once"
     if result["fleet"]:
         rate = f"as many requests as {counted(result['fleet'], 'device')} can take"
-    head = (
-        f'<p class="kicker">ironlaw capacity</p><h1>{text(result["model"])}</h1>'
-        + paragraph(f"{rate}, {significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average.", "lede")
-    )  # fmt: skip
+    head = f'<p class="kicker">ironlaw capacity</p><h1>{text(result["model"])}</h1>' + _answer(result, rate)
     return frame(f"{result['model']}: serving", head, links, body, carried, script(), "Pictures need JavaScript; the tables do not.")
 
 
+def _answer(result: Mapping[str, Any], rate: str) -> str:
+    """The question in a line, what to bet on, and what ties with it."""
+    load = result["load"]
+    asked = f"{rate}, {significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average. {slo(result['promise'])}"
+    if not result["answer"]:
+        return paragraph(asked) + paragraph("None of these machines meets the SLO.", "lede")
+    row = next(row for row in result["choices"] if row["hardware"] == result["answer"]["hardware"])
+    command = (row["safe"] or row)["command"]
+    out = paragraph(asked) + f'<p class="lede"><strong>{text(verdict(result))}</strong></p>'
+    out += f"<p>{prose(words)}</p>" if (words := tied(result)) else ""
+    return out + (f"<pre><code>{text(command)}</code></pre>" if command else "")
+
+
 def _summary(result: Mapping[str, Any]) -> str:
-    promise = result["promise"]
+    promise, rows = result["promise"], ranked(result) if result["choices"] else []
     share = f"P{significant(100 * promise['share'], 4)}"
-    out, (gap, key) = paragraph(slo(promise)) + (paragraph(verdict(result)) if result["choices"] else ""), between(promise)
+    gap, key = between(promise)
+    fleet = bool(result["fleet"])
     names = (
-        "machine",
-        "devices",
-        "weights",
-        "cache",
-        "mean batch",
-        "cache in use",
-        f"TTFT {share}",
-        f"{gap} {share}",
-        "tokens/s",
-        "$ / M tokens",
-        "J / M tokens, at most",
-    )
-    rows: list[list[Cell]] = [
+        "machine", "verdict", "devices", *(() if fleet else ("to be sure",)), "$ / hour", "$ / M tokens", f"TTFT {share}", f"{gap} {share}",
+        "tokens/s", "mean batch", "cache in use", "weights", "cache", "J / M tokens, at most",
+    )  # fmt: skip
+    cells: list[list[Cell]] = [
         [
-            row["hardware"], str(row["devices"]), row["weights"], row["cache"], significant(row["batch"]),
-            f"{100 * row['cache_peak']:.0f}%", f"{RESTS[row['basis']]}{show(row['ttft_s']['promised'], 's')}",
-            f"{RESTS[row['basis']]}{show(row[key]['promised'], 's')}",
-            significant(row["tokens_per_s"]),
-            "–" if row["dollars_per_million_tokens"] is None else significant(row["dollars_per_million_tokens"]),
+            row["hardware"], standing(result, row), str(row["devices"]), *(() if fleet else (sure_number(row),)),
+            *("–" if row[cost] is None else significant(row[cost]) for cost in ("dollars_per_hour", "dollars_per_million_tokens")),
+            f"{RESTS[row['basis']]}{show(row['ttft_s']['promised'], 's')}", f"{RESTS[row['basis']]}{show(row[key]['promised'], 's')}",
+            significant(row["tokens_per_s"]), significant(row["batch"]), f"{100 * row['cache_peak']:.0f}%", row["weights"], row["cache"],
             show(row["joules_per_million_tokens"], "J"),
         ]
-        for row in result["choices"]
+        for row in rows
     ]  # fmt: skip
+    out = ""
     if rows:
         out += table(
-            names, rows, "The largest rate of each machine" if result["fleet"] else "The fewest devices of each machine", range(4, 11)
+            names, cells, "The largest rate of each machine" if fleet else "The fewest devices of each machine", range(2, len(names))
         )
-        out += paragraph(words) if (words := like_with_like(result)) else ""
-        out += items(_how(row, promise) for row in result["choices"])
-        out += items(row["command"] for row in result["choices"] if row["command"])
+        out += items(f"{row['hardware']}: {_how(row, promise)}" for row in rows)
+        out += paragraph(f"{grounds(rows)} {like_with_like(result)}")
     return out + items(f"{row['hardware']}: {row['reason']}" for row in result["refused"]) if result["refused"] else out
 
 
 def _how(row: Mapping[str, Any], promise: Mapping[str, Any]) -> str:
-    told = (bottleneck(row), steep(row), likely(row, promise), takes(row), f"{BASES[row['basis']]}.")
-    return f"{row['hardware']}: {'; '.join(filter(None, (replicas(row), way(row))))}. {' '.join(filter(None, told))}"
+    told = (bottleneck(row), steep(row), likely(row, promise), takes(row), row["command"])
+    return f"{'; '.join(filter(None, (replicas(row), way(row))))}. {' '.join(filter(None, told))}"
 
 
 def _sources(result: Mapping[str, Any]) -> list[str]:
@@ -108,34 +111,33 @@ def _sources(result: Mapping[str, Any]) -> list[str]:
 
 
 def _pareto(result: Mapping[str, Any]) -> Figure:
-    """One line for each machine, each point with its layout and pools; where the SLO's limit between tokens lies."""
+    """One line for each machine, each point with its layout and pools; where the SLO's limit between tokens lies; and the answer."""
     series: dict[str, list[tuple[float, float]]] = {}
-    for p in result["pareto"]:
+    points = by_standing(result, result["pareto"])
+    for p in reversed(points):  # from the most tokens per device on: a line's name stands where users are served fastest
         series.setdefault(p["hardware"], []).append((p["tokens_per_s_user"], p["tokens_per_s_each"]))
-    users, rates = ([p[key] for p in result["pareto"]] for key in ("tokens_per_s_user", "tokens_per_s_each"))
-    x = Axis("log", "new tokens per second for a user", "tokens/s", _around(users))
-    y = Axis("log", "new tokens per second, per device", "tokens/s", _around(rates))
+    series = dict(reversed(series.items()))
+    users, rates = ([p[key] for p in points] for key in ("tokens_per_s_user", "tokens_per_s_each"))
+    furthest, (low, high) = 1.05 * max(users), _around(rates)
+    x = Axis("linear", "new tokens per second for a user", "tokens/s", (0.0, furthest))
+    y = Axis("log", "new tokens per second, per device", "tokens/s", (low, high))
     extra = [
         mark(
-            "point", "accent", x=p["tokens_per_s_user"], y=p["tokens_per_s_each"], id=f"at-{i}",
+            "point", colour_of(list(series).index(p["hardware"])), x=p["tokens_per_s_user"], y=p["tokens_per_s_each"], id=f"at-{i}", size=3,
             name=f"{p['hardware']}, {parallelism(p['layout'])}, {p['pools']}, batch {p['batch']}",
         )
-        for i, p in enumerate(result["pareto"])
+        for i, p in enumerate(points)
     ]  # fmt: skip
+    limit = result["promise"]["tpot_s"] or result["promise"]["tbt_s"]
+    if 1 / limit < furthest:
+        extra.append(upright(1 / limit, f"SLO: {show(limit, 's')} per token", "tokens per second for a user, by the SLO", "tokens/s"))
+    if result["answer"]:
+        row = next(row for row in result["choices"] if row["hardware"] == result["answer"]["hardware"])
+        user, each = 1 / row["tpot_s"]["p50"] if row["tpot_s"]["p50"] else furthest, row["tokens_per_s"] / row["devices"]
+        if low <= each <= high and user <= furthest:
+            name = f"this load on {row['devices']} × {row['hardware']}"
+            extra.append(mark("point", "accent", x=user, y=each, id="answer", name=name, label=name, size=7, shape="diamond"))
     return lines(series, x, y, "The faster each user is served, the fewer tokens per second a device produces", extra=extra, id="pareto")
-
-
-def _frontier(result: Mapping[str, Any]) -> Figure:
-    series: dict[str, list[tuple[float, float]]] = {}
-    for p in result["frontier"]:
-        series.setdefault(f"{p['hardware']}, {p['devices_per_replica']} per replica", []).append((p["tbt_s"], p["tokens_per_s_each"]))
-    times, rates = ([p[key] for p in result["frontier"]] for key in ("tbt_s", "tokens_per_s_each"))
-    x, y = Axis("log", "time between tokens", "s", _around(times)), Axis("log", "new tokens per device", "tokens/s", _around(rates))
-    alone = [(name, points[0]) for name, points in series.items() if len(points) == 1]  # a line of one point is none
-    extra = [mark("point", "accent", x=at, y=rate, id=f"point-{name}", name=name, label=name) for name, (at, rate) in alone]
-    return lines(
-        series, x, y, "Full batches that no other beats in both time and cost", extra=extra, id="frontier",
-    )  # fmt: skip
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Figure]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ironlaw.report.accuracy import LIKE_WITH_LIKE
+from ironlaw.report.accuracy import LIKE_WITH_LIKE, listed
 from ironlaw.units import counted, show, significant
 
 BINDS = {
@@ -16,10 +17,17 @@ BINDS = {
 }
 TIMES = {"ttft": "the time to first token", "tbt": "the time between tokens", "tpot": "a request's mean time per token"}
 BASES = {
-    "calibrated": "Step times come from measurements on this machine",
-    "transferred": "Step times are estimated from measurements of other machines",
-    "bound": "Step times come from the datasheet's peaks, so real ones are longer",
+    "calibrated": "measurements on the machine itself",
+    "transferred": "measurements of other machines (≈)",
+    "bound": "the datasheet alone (≥), so real ones are longer",
 }
+
+
+def grounds(rows: Sequence[Mapping[str, Any]]) -> str:
+    """`Step times rest on measurements on the machine itself for h200_sxm, on measurements of other machines (≈) for h100_sxm.`"""
+    named = {basis: listed(row["hardware"] for row in rows if row["basis"] == basis) for basis in BASES}
+    parts = [f"on {BASES[basis]}{f' for {slugs}' if len(rows) > 1 else ''}" for basis, slugs in named.items() if slugs]
+    return f"Step times rest {', '.join(parts)}."
 
 
 def bottleneck(row: Mapping[str, Any]) -> str:
@@ -31,26 +39,100 @@ def bottleneck(row: Mapping[str, Any]) -> str:
 
 
 def verdict(result: Mapping[str, Any]) -> str:
-    """`1 × h100_sxm is both the fewest devices and the cheapest, at $2.5 per hour and $0.157 per million new tokens.`"""
-    choices = {row["hardware"]: row for row in result["choices"]}
-    if result["fleet"]:
-        best = max(choices.values(), key=lambda row: row["largest_rate"] or 0.0)
-        idle = result["fleet"] - best["devices"]
+    """`Plan 4 × h200_sxm (TP 4), at $18.4 per hour and $3.91 per million new tokens. They meet the SLO even if …`"""
+    answer = result["answer"]
+    row = next(row for row in result["choices"] if row["hardware"] == answer["hardware"])
+    if answer["by"] == "rate":
+        idle = result["fleet"] - row["devices"]
         rest = f", with {counted(idle, 'device')} left over" if idle else ""
-        return f"The largest rate is {significant(best['largest_rate'])} requests/s, on {_devices(best)}{rest}."
-    few = choices[result["fewest"]]
-    many = few["devices"] > 1
-    if not result["cheapest"]:
-        return f"The fewest devices that meet the SLO are {_devices(few)}."
-    cheap = choices[result["cheapest"]]
-    dollars = (
-        f"${significant(cheap['dollars_per_hour'])} per hour and ${significant(cheap['dollars_per_million_tokens'])} per million new tokens"
+        return f"The largest rate is {significant(row['largest_rate'])} requests/s, on {_devices(row)}{rest}."
+    safe, count = row["safe"], row["devices"]
+    it, meet = ("It", "meets") if count == 1 else ("They", "meet")
+    should = f"{_devices(row)} ({parallelism(row['layout'])}) should meet the SLO, {_at(row)}."
+    if safe is None:
+        doubt = (
+            "Only the datasheet is known, so real steps take longer."
+            if row["basis"] == "bound"
+            else f"{EVEN}, no number that we tried does."
+        )
+        return f"{should} {doubt}"
+    if safe["devices"] > count or safe["layout"] != row["layout"]:
+        more = f"{safe['devices']} × {row['hardware']} ({parallelism(safe['layout'])})"
+        dollars = f", ${significant(row['dollars_per_hour'] * safe['devices'] / count)} per hour" if row["dollars_per_hour"] else ""
+        return f"Plan {more}{dollars}. {should} {EVEN}, it takes {safe['devices']}."
+    then = (
+        f", then with {counted(safe['prompts'], 'replica')} that only prefill" if safe["prompts"] and not row["pools"]
+        else "" if safe["budget"] == row["budget"] else f", then with at most {safe['budget']:,} tokens per step"
+    )  # fmt: skip
+    even = f"{it} {meet} the SLO even if steps take as long as they may{then}."
+    return f"Plan {_devices(row)} ({parallelism(row['layout'])}), {_at(row)}. {even}"
+
+
+EVEN = "If steps take as long as they may"
+
+
+def tied(result: Mapping[str, Any]) -> str:
+    """`May turn out as cheap: 4 × mi300x at $10.4 per hour (not sure at any number), …`; "" where nothing else may."""
+    answer = result["answer"]
+    rows = {row["hardware"]: row for row in result["choices"]}
+    if not answer["ties"]:
+        return ""
+    listed = "; ".join(_tie(rows[slug], answer["by"]) for slug in answer["ties"])
+    good = {"dollars": "as cheap", "devices": "as few", "rate": "as fast"}[answer["by"]]
+    return f"A tie, as far as predictions can tell. Others may turn out {good}: {listed}. A run of your own decides (`--benchmark`)."
+
+
+def _tie(row: Mapping[str, Any], by: str) -> str:
+    if by == "rate":
+        return f"{_devices(row)} with {significant(row['largest_rate'])} requests/s"
+    safe = row["safe"]
+    sure = (
+        "only its datasheet is known" if row["basis"] == "bound"
+        else "sure at no number that we tried" if safe is None
+        else "" if safe["devices"] == row["devices"] else f"{safe['devices']} to be sure"
+    )  # fmt: skip
+    price = f"${significant(row['dollars_per_hour'])} per hour" if row["dollars_per_hour"] else ""
+    more = ", ".join(filter(None, (price, sure)))
+    return f"{_devices(row)}{f' ({more})' if more else ''}"
+
+
+def ranked(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The rows of an answer: what to bet on, what ties with it, and the others by what they cost."""
+    answer = result["answer"]
+    first = [answer["hardware"], *answer["ties"]]
+    return sorted(
+        result["choices"],
+        key=lambda row: (
+            first.index(row["hardware"]) if row["hardware"] in first else len(first),
+            -(row["largest_rate"] or 0.0) if answer["by"] == "rate" else row["dollars_per_hour"] or math.inf,
+            row["devices"],
+        ),
     )
-    if len(choices) == 1:
-        return f"{_devices(few)} {'meet' if many else 'meets'} the SLO, at {dollars}."
-    if cheap is few:
-        return f"{_devices(few)} {'are' if many else 'is'} both the fewest devices and the cheapest, at {dollars}."
-    return f"The fewest devices are {_devices(few)}. The cheapest are {_devices(cheap)}, at {dollars}."
+
+
+def by_standing(result: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Points of machines in the order of the answer's rows; those that can't meet the SLO come last."""
+    order = [row["hardware"] for row in ranked(result)] if result["answer"] else []
+    return sorted(points, key=lambda point: order.index(point["hardware"]) if point["hardware"] in order else len(order))
+
+
+def standing(result: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    """`answer`, `tie` or nothing: what a table says beside a row."""
+    answer = result["answer"]
+    return "answer" if row["hardware"] == answer["hardware"] else "tie" if row["hardware"] in answer["ties"] else ""
+
+
+def sure_number(row: Mapping[str, Any]) -> str:
+    """Devices that do even where steps take as long as they may; `?` where no number that was tried does."""
+    return f"{row['safe']['devices']:,}" if row["safe"] else "?"
+
+
+def _at(row: Mapping[str, Any]) -> str:
+    if row["dollars_per_hour"] is None:
+        return "for which no price is known"
+    return (
+        f"at ${significant(row['dollars_per_hour'])} per hour and ${significant(row['dollars_per_million_tokens'])} per million new tokens"
+    )
 
 
 def _devices(row: Mapping[str, Any]) -> str:
@@ -100,11 +182,22 @@ def likely(row: Mapping[str, Any], promise: Mapping[str, Any]) -> str:
     share = f"P{significant(100 * promise['share'], 4)}"
     times = f"{share} TTFT {span(ends['ttft'], 's')}, {gap} {span(ends[key.removesuffix('_s')], 's')}"
     if high is None:
-        return (
-            f"Likely at least {counted(round(low), 'device')}, and if steps are as long as they may be, no number meets the SLO; {times}."
-        )
+        least = counted(round(low), "device")
+        return f"Likely at least {least}, and if steps take as long as they may, no number that we tried meets the SLO; {times}."
     devices = counted(round(low), "device") if low == high else f"{low:,.0f} to {high:,.0f} devices"
-    return f"Likely {devices}; {times}."
+    return f"Likely {devices}{_otherwise(row)}; {times}."
+
+
+def _otherwise(row: Mapping[str, Any]) -> str:
+    """How the devices to be sure of differ from those of the row, beside their number."""
+    safe = row["safe"]
+    parts = [
+        parallelism(safe["layout"]) if safe["layout"] != row["layout"] else "",
+        f"{counted(safe['prompts'], 'replica')} that only prefill" if safe["prompts"] and not row["pools"]
+        else f"{safe['budget']:,} tokens per step" if safe["budget"] != row["budget"] else "",
+    ]  # fmt: skip
+    said = " and ".join(filter(None, parts))
+    return f" (the larger number with {said})" if said else ""
 
 
 def span(ends: Sequence[float], unit: str) -> str:

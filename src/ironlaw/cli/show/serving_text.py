@@ -6,28 +6,32 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.cli.show import draw
-from ironlaw.cli.show.prediction_notes import MARKS
 from ironlaw.registry.engines import PLAIN
 from ironlaw.report.accuracy import RESTS
 from ironlaw.report.cost_words import sources
 from ironlaw.report.serving_words import (
-    BASES,
     between,
     bottleneck,
+    by_standing,
+    grounds,
     like_with_like,
     likely,
     own_time,
     parallelism,
+    ranked,
     replicas,
     slo,
+    standing,
     steep,
+    sure_number,
     takes,
+    tied,
     verdict,
     way,
 )
 from ironlaw.units import counted, show, significant
 
-SPARE = ("cache", "batch")  # columns that a narrow terminal does without
+SPARE = ("cache", "batch", "J/M ≤", "tokens/s", "$/M")  # columns that a narrow terminal does without
 SHOWN = 6  # points of a machine's line between speed and throughput
 
 
@@ -39,24 +43,26 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
         at = f"as many requests as {counted(result['fleet'], 'device')} can take"
     lengths = f"{significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average"
     draw.heading(result["model"], f"{at}, {lengths}{'' if load['source'] == 'law' else ', ' + load['source']}")
-    draw.say(slo(promise))
     if result["choices"]:
         _verdict(result)
-        _choices(result["choices"], promise, notes)
+    draw.say(slo(promise))
+    if result["choices"]:
+        _choices(result, notes)
         _explain(result, notes)
     for row in result["refused"]:
         draw.say(f"{row['hardware']}: {row['reason']}", draw.BAD)
     if result["pareto"]:
-        _pareto(result["pareto"])
+        _pareto(result)
     if "run" in result:
         _run(result["run"])
     if "from" in load:
         draw.say(f"Load from {load['from']}", draw.DIM)
 
 
-def _pareto(points: Sequence[Mapping[str, Any]]) -> None:
+def _pareto(result: Mapping[str, Any]) -> None:
     """Some of each machine's points, from the fastest for a user to the cheapest; the page and the JSON have all."""
     draw.heading("speed for a user against throughput", "under a load that never ends; nothing beats any of these in both")
+    points = by_standing(result, result["pareto"])
     priced = all(point["dollars_per_million_tokens"] is not None for point in points)
     names = ("machine", "replica", "pools", "batch", "tokens/s per user", "tokens/s per device", *(("$/M",) if priced else ()))
     rows = [_point(point, priced) for point in _some(points)]
@@ -81,21 +87,32 @@ def _point(p: Mapping[str, Any], priced: bool) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _choices(rows: Sequence[Mapping[str, Any]], promise: Mapping[str, Any], notes: bool) -> None:
+def _choices(result: Mapping[str, Any], notes: bool) -> None:
+    promise, rows = result["promise"], ranked(result)
     share, gap = f"P{significant(100 * promise['share'], 4)}", between(promise)
-    names = ("machine", "devices", "batch", "cache", f"TTFT {share}", f"{gap[0]} {share}", "tokens/s", "$/M", "J/M ≤")
-    draw.table(names, [_row(row, gap[1]) for row in rows], left=("machine",), spare=SPARE)
+    several, priced = len(rows) > 1, any(row["dollars_per_hour"] is not None for row in rows)
+    names = (
+        "machine",
+        *(("verdict",) if several else ()),
+        "devices",
+        *(() if result["fleet"] else ("to be sure",)),
+        *(("$/hour", "$/M") if priced else ()),
+        f"TTFT {share}",
+        f"{gap[0]} {share}",
+        "tokens/s",
+        "batch",
+        "cache",
+        "J/M ≤",
+    )
+    cells = [{**_row(row, gap[1]), "verdict": standing(result, row)} for row in rows]
+    draw.table(
+        names, [[cell[key] for key in (name.split(" P")[0].replace("TPOT", "TBT") for name in names)] for cell in cells],
+        left=("machine", "verdict"), spare=SPARE,
+    )  # fmt: skip
     for row in rows:
         words = "; ".join(filter(None, (replicas(row), way(row))))
         formats = _formats(row) if notes else ""
-        told = (
-            f"{words}. {bottleneck(row)}",
-            steep(row),
-            likely(row, promise),
-            takes(row),
-            formats,
-            f"{BASES[row['basis']]}.",
-        )
+        told = (f"{words}. {bottleneck(row)}", steep(row), likely(row, promise), takes(row), formats)
         draw.pairs([(row["hardware"], " ".join(filter(None, told)))])
         if row["command"]:
             draw.say(row["command"])
@@ -109,21 +126,24 @@ def _formats(row: Mapping[str, Any]) -> str:
     )
 
 
-def _row(row: Mapping[str, Any], gap: str) -> tuple[Any, ...]:
-    dollars = row["dollars_per_million_tokens"]
-    return (
-        row["hardware"], (str(row["devices"]), draw.STRONG), significant(row["batch"]), draw.percent(row["cache_peak"]),
-        f"{RESTS[row['basis']]}{show(row['ttft_s']['promised'], 's')}", f"{RESTS[row['basis']]}{show(row[gap]['promised'], 's')}",
-        significant(row["tokens_per_s"]),
-        "–" if dollars is None else significant(dollars), show(row["joules_per_million_tokens"], "J"),
-    )  # fmt: skip
+def _row(row: Mapping[str, Any], gap: str) -> dict[str, Any]:
+    hour, million, mark = row["dollars_per_hour"], row["dollars_per_million_tokens"], RESTS[row["basis"]]
+    return {
+        "machine": row["hardware"], "devices": (str(row["devices"]), draw.STRONG), "to be sure": sure_number(row),
+        "$/hour": "–" if hour is None else significant(hour), "$/M": "–" if million is None else significant(million),
+        "TTFT": f"{mark}{show(row['ttft_s']['promised'], 's')}", "TBT": f"{mark}{show(row[gap]['promised'], 's')}",
+        "tokens/s": significant(row["tokens_per_s"]), "batch": significant(row["batch"]), "cache": draw.percent(row["cache_peak"]),
+        "J/M ≤": show(row["joules_per_million_tokens"], "J"),
+    }  # fmt: skip
 
 
 def _verdict(result: Mapping[str, Any]) -> None:
     draw.say(verdict(result), draw.GOOD)
-    if result["unpriced"] and not result["cheapest"] and not result["fleet"]:
+    if words := tied(result):
+        draw.say(words)
+    if result["unpriced"] and not result["fleet"]:
         names = ",".join(f"{slug}=…" for slug in result["unpriced"])
-        draw.say(f"For costs, give a device's price in dollars per hour: --price {names}", draw.DIM)
+        draw.say(f"Without a price, left out of the comparison by cost. Give dollars per hour for a device: --price {names}", draw.DIM)
 
 
 def _explain(result: Mapping[str, Any], notes: bool) -> None:
@@ -131,9 +151,7 @@ def _explain(result: Mapping[str, Any], notes: bool) -> None:
         draw.say(own_time(result["engine"]), draw.DIM)
     if words := like_with_like(result):
         draw.say(words)
-    for basis in dict.fromkeys(row["basis"] for row in result["choices"]):
-        if basis in MARKS:
-            draw.say(MARKS[basis], draw.DIM)
+    draw.say(grounds(result["choices"]), draw.DIM)
     draw.say(
         "$/M and J/M: dollars and joules per million new tokens, idle devices included; joules are at rated power, an upper bound.",
         draw.DIM,

@@ -15,7 +15,7 @@ from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.systems.serving.search.pareto import layout_row
 
 if TYPE_CHECKING:
-    from ironlaw.outputs.serving_output import CapacityChoice, ChoicePolicy, CliffJson, EngineJson, FrontierPoint, RunSlice
+    from ironlaw.outputs.serving_output import CapacityChoice, ChoicePolicy, CliffJson, EngineJson, FrontierPoint, RunSlice, SafeJson
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)  # of the frontier
 SLICES = 12  # of a run over time
@@ -24,11 +24,12 @@ SLICES = 12  # of a run over time
 @dataclass(frozen=True)
 class Found:
     """A choice with what was found out about it: how many times the asked rate it takes (None: no rate was asked), both ends of its
-    figures, and whether its devices are there for the SLO rather than the work."""
+    figures, the deployment that does even at their slow end, and whether its devices are there for the SLO rather than the work."""
 
     choice: Choice
     room: float | None
     between: dict[str, Sequence[float | None]]
+    safe: Choice | None
     cliff: CliffJson | None
 
 
@@ -52,10 +53,22 @@ def row(asked: Demand, found: Found, alike_s: float | None) -> CapacityChoice:
         "step_s": float(rig.typical(PLAN).seconds), "step_alike_s": alike_s,
         "tokens_per_s": tokens, "goodput_per_s": whole * out.goodput(asked.promise.ttft, asked.promise.step), "binds": choice.answer.binds,
         "command": command(asked.engine, asked.model, rig, choice.policy, asked.share_of_memory),
-        "largest_rate": None if room is None else room * rate, "between": _rated(found.between, rate), "cliff": found.cliff,
+        "largest_rate": None if room is None else room * rate, "between": _rated(found.between, rate), "safe": _safe(asked, found.safe),
+        "cliff": found.cliff,
         "device_hours_per_million_tokens": device_hours(1.0, tokens, choice.devices),
         "dollars_per_hour": price.per_hour * choice.devices if price else None, "dollars_per_million_tokens": offer.dollars,
         "joules_per_million_tokens": offer.joules,
+    }  # fmt: skip
+
+
+def _safe(asked: Demand, choice: Choice | None) -> SafeJson | None:
+    if choice is None:
+        return None
+    rig = choice.deployment
+    return {
+        "devices": choice.devices, "replicas": choice.answer.replicas, "prompts": choice.prompts, "layout": layout_row(rig),
+        "budget": choice.policy.budget,
+        "command": command(asked.engine, asked.model, rig, choice.policy, asked.share_of_memory),
     }  # fmt: skip
 
 

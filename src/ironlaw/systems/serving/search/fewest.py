@@ -229,7 +229,7 @@ def too_slow(asked: Demand, rig: Deployment) -> Slow | None:
 
 
 WAITS = {"ttft": "to the first token", "tbt": "between tokens", "tpot": "per token"}
-ADVICE = "promise more time, or take a faster machine, more devices a replica or narrower weights"
+ADVICE = "promise more time, or take a faster machine, more devices per replica or narrower weights"
 
 
 def name(rig: Deployment) -> str:

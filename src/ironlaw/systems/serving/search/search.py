@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from ironlaw.engine.costs import ENERGY
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.serving.llm.layout import Layout
 from ironlaw.engine.serving.llm.policy import Policy
 from ironlaw.engine.serving.llm.promise import Answer
 from ironlaw.errors import BadValue, IronlawError
-from ironlaw.systems.serving.deployments import Deployment, TooSmall, deployment
+from ironlaw.systems.serving.deployments import Deployment, TooSmall
 from ironlaw.systems.serving.search.alike import alike
+from ironlaw.systems.serving.search.bet import bet
 from ironlaw.systems.serving.search.choice_rows import Found, engine_row, frontier_rows, row, slices
 from ironlaw.systems.serving.search.cliffs import cliff
 from ironlaw.systems.serving.search.demand import Choice, Demand
@@ -27,6 +27,7 @@ from ironlaw.systems.serving.search.fewest import BUDGETS, Slow, best_policy, na
 from ironlaw.systems.serving.search.largest_rate import at_rate, by_work, headroom, largest
 from ironlaw.systems.serving.search.layouts import layouts
 from ironlaw.systems.serving.search.pareto import pareto
+from ironlaw.systems.serving.search.rig import rig_of
 from ironlaw.units import counted
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def search(asked: Demand, progress: Progress | None = None) -> CapacityJson:
             "ttft_s": asked.promise.ttft, "tbt_s": None if math.isinf(asked.promise.tbt) else asked.promise.tbt, "tpot_s": asked.tpot,
             "share": asked.promise.share,
         },
-        "choices": rows, "refused": refused,
+        "answer": bet(rows, asked.fleet is not None) if rows else None, "choices": rows, "refused": refused,
         "fewest": min(rows, key=lambda one: (one["devices"], one["dollars_per_hour"] or 0.0))["hardware"] if rows else None,
         "cheapest": min(priced, key=lambda one: one["dollars_per_million_tokens" if asked.fleet else "dollars_per_hour"] or 0.0)["hardware"]
         if priced else None,
@@ -92,19 +93,8 @@ def _described(asked: Demand, choice: Choice) -> Found:
     room = largest(asked, choice) if asked.about["rate"] else None
     if asked.fleet and room:
         choice = at_rate(asked, choice, room)
-    return Found(choice, room, doubts(asked, choice, room), None if asked.fleet else cliff(asked, choice))
-
-
-def _deployed(asked: Demand, machine: Hardware, layout: Layout) -> Deployment:
-    own = asked.own_time(machine)
-    made = deployment(
-        asked.decoder, machine, layout=layout, weights=asked.weights or "", cache=asked.cache or "", budget=asked.budget or BUDGETS[3],
-        memory=asked.share_of_memory, overhead=asked.overhead + own.step, draft=asked.proposer, products=asked.arithmetic or "",
-        tokens=round(asked.about["prompt"] + asked.about["output"]),
-    )  # fmt: skip
-    factor = asked.steps_factor(machine)
-    made = replace(made, front=own.front)
-    return made if factor == 1.0 else made.slower(factor)
+    between, sure = doubts(asked, choice, room)
+    return Found(choice, room, between, sure, None if asked.fleet else cliff(asked, choice))
 
 
 def _best(asked: Demand, machine: Hardware, tables: list[Deployment], doing: Progress) -> Choice | str:
@@ -118,7 +108,7 @@ def _best(asked: Demand, machine: Hardware, tables: list[Deployment], doing: Pro
         if best is not None and layout.devices > best.devices:
             break
         doing(DESCRIBED * i / len(ways), f"{counted(layout.devices, 'device')} per replica")
-        rig = _deployed(asked, machine, layout)
+        rig = rig_of(asked, machine, layout)
         tables.append(rig)
         alone = too_slow(asked, rig)
         choice = None if alone else best_policy(asked, rig, asked.most if best is None else best.devices // layout.devices)
@@ -151,7 +141,7 @@ def _of_fleet(asked: Demand, machine: Hardware, tables: list[Deployment], doing:
         if count < layout.devices:
             continue
         doing(DESCRIBED * i / len(ways), f"{counted(layout.devices, 'device')} per replica")
-        rig = _deployed(asked, machine, layout)
+        rig = rig_of(asked, machine, layout)
         tables.append(rig)
         alone = too_slow(asked, rig)
         if alone:
