@@ -17,12 +17,12 @@ COLOURS = ("memory", "ink", "ridge", "compute")
 
 
 def colour_of(place: int) -> str:
-    """Of the series at this place."""
+    """The colour of the series at this place."""
     return COLOURS[place % len(COLOURS)]
 
 
 def dash_of(place: int) -> str | None:
-    """Of the series at this place: those after the first four have the colours again with other dashes."""
+    """The dash of the series at this place: those after the first four have the colours again, with other dashes."""
     return DASHES[(place + place // len(COLOURS)) % len(DASHES)] or None
 
 
