@@ -97,7 +97,7 @@ def test_commit_is_in_the_ledger_and_the_mark_stands_on_the_meter(page):
     [
         ("p90", "too high by 56.7 percentage points"),
         ("p5", "too low by 28.3 percentage points"),
-        ("p33", "right to within 0.333 percentage points"),
+        ("p33", "right to within 0.3 percentage points"),
     ],
 )
 def test_the_distance_is_in_percentage_points(page, option, told):

@@ -117,7 +117,7 @@ def test_the_estimate_stands_beside_the_parts(bench):
     view = bench.piece("act2.instrument").view
     said = next(mark for mark in figure(view, "time")["marks"] if mark["id"] == "estimate")
     roles = {mark["role"]: mark["y"] for mark in figure(view, "wasted")["marks"] if mark.get("role")}
-    assert said["x"] == 90 and roles["truth"] == "detecting and restarting"
+    assert said["x"] == 90 and roles["truth"] == "detecting, restarting"
 
 
 # --- keys, the ledger, the learner's own machine

@@ -172,11 +172,13 @@ def _lessons(lab: Lab, slots: Slots | None) -> str:
 
 def end_rows(lab: Lab, truths: Mapping[str, tuple[str, str]]) -> list[tuple[str, str, str, str]]:
     """Act -> (the truth, what was measured of the same quantity or nothing), inline HTML -> rows: act, predicted, true, measured."""
+    from ironlaw.kit.reveal import headed
+
     rows: list[tuple[str, str, str, str]] = []
     for act, (truth, measured) in truths.items():
         option = lab.first_choice(act)
         if option is not None:
-            rows.append((lab.words[f"{act}.title"], prose.inline(option.label), truth, measured))
+            rows.append((lab.words[f"{act}.title"], prose.inline(option.label), headed(truth), measured))
     return rows
 
 

@@ -30,12 +30,17 @@ def off(distance: Distance) -> str:
 
 def points(guess: float, truth: float) -> str:
     """Two percentages: `too high by 16.7 percentage points`; inline HTML. Within one they count as the same."""
-    apart = f"{dress(significant(abs(guess - truth)))} percentage points"
+    apart = abs(guess - truth)
     if guess == truth:
         return EXACT
-    if abs(guess - truth) < 1:
-        return f"right to within {apart}"
-    return f"too {'high' if guess > truth else 'low'} by {apart}"
+    if apart < 1:
+        return f"right to within {dress(significant(apart, 1))} percentage points"
+    return f"too {'high' if guess > truth else 'low'} by {dress(significant(apart))} percentage points"
+
+
+def headed(truth: str) -> str:
+    """It begins like the options it stands beside, with a capital."""
+    return truth[:1].upper() + truth[1:] if truth[:1].isascii() else truth
 
 
 WORDS = {"decision": ("You chose", "Well spent.")}  # kind of a question -> how an answer is named, and called right
@@ -60,7 +65,7 @@ def reveal(guess: str, truth: str, distance: str, meaning: str, right: bool, kin
         f'<tr class="il-{key}"><th scope="row">{label}</th><td><strong>{value}</strong></td></tr>'
         for key, label, value in (
             ("prediction", said, guess),
-            ("truth", "The engine computes", truth),
+            ("truth", "The engine computes", headed(truth)),
             ("distance", "You were", distance),
         )
         if value

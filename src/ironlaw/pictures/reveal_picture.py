@@ -48,6 +48,12 @@ class Distance:
         return f"{significant(self.factor)}× too {way}, {orders} {'order' if orders == '1' else 'orders'} of magnitude"
 
 
+def points_off(predicted: float, true: float) -> str:
+    """`16.7 points too high`, of two percentages; within a point nobody was wrong."""
+    apart = abs(predicted - true)
+    return "on the mark" if apart < 1 else f"{significant(apart)} points too {'high' if predicted > true else 'low'}"
+
+
 def rules(
     predicted: float,
     true: float,

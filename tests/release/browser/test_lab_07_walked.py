@@ -182,7 +182,7 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
         press("Enter")
 
     seal("Nine tenths")
-    expect(page.get_by_text("right to within 0.333 percentage points")).to_be_visible()
+    expect(page.get_by_text("right to within 0.3 percentage points")).to_be_visible()
     press_on(page, "See what was measured")
     expect(trial(page, "act1", "tiny_ops")).to_contain_text("pip install ironlaw")  # a browser can't measure
     press_on(page, "Reflect on it")

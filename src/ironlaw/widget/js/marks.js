@@ -33,6 +33,16 @@ function startClear(left, width, plan) {
   return start + width < plan.width + 2 ? start : left;
 }
 
+// A dot's words go to its left where such rules would push them so far right that they seem to name a rule.
+const ADRIFT = 40;
+function besideEnd(mark, area, plan) {
+  const width = barWidth(mark);
+  const [left, right] = [area.x - 7, area.x + area.width + 7];
+  const start = startClear(right, width, plan);
+  const free = left - width > plan.box.left + 4 && !rulesOf(plan).some((at) => at > left - width - 4 && at < left);
+  return mark.type === "dot" && start - right > ADRIFT && free ? { x: left, "text-anchor": "end" } : { x: start };
+}
+
 // Where a bar's words begin behind it. Under names that stand over the bars all rows' words do, or none.
 const behindBar = (mark, plan) => startClear(plan.x.at(mark.x1 ?? mark.x) + (mark.type === "dot" ? DOT : 0) + 7, barWidth(mark), plan);
 function standBehind(plan) {
@@ -97,7 +107,7 @@ const MARKS = {
       const name = mark.name ?? mark.label;
       if (name && measure(name) < area.width - 8 && area.height >= SIZE + 3) shapes.push(h("text", { key: `${key}l`, class: `il-inside c-${mark.fail ? "fail" : mark.colour} ${plan.dimmed && !mark.emphasis ? "il-faded" : ""} ${mark.pattern ? "il-clear" : ""}`, x: area.x + area.width / 2, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
     } else if (words.length && rows) {
-      const place = above && !standBehind(plan) ? { x: columnEnd(plan), y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { x: startClear(area.x + area.width + 7, barWidth(mark), plan), y: area.y + area.height / 2 + 4.5 };
+      const place = above && !standBehind(plan) ? { x: columnEnd(plan), y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { ...besideEnd(mark, area, plan), y: area.y + area.height / 2 + 4.5 };
       shapes.push(h("text", { key: `${key}l`, class: `il-value ${mark.emphasis ? "il-strong" : ""}`, ...place },
         mark.label && h("tspan", {}, mark.label), (mark.tags ?? []).map((tag, k) => h("tspan", { key: k, class: `il-tagged c-${tag.colour ?? "ink"}`, dx: 9 }, tag.text))));
     } else if (mark.label) shapes.push(h("text", { key: `${key}l`, class: "il-value", x: area.x + area.width / 2, y: area.y - 6, "text-anchor": "middle" }, mark.label));
@@ -172,8 +182,8 @@ const MARKS = {
       const bold = Boolean(mark.emphasis || mark.role);
       const text = headed(mark.label, bold, plan);
       const right = px + reach + 5;
-      const beyond = plan.rows ? startClear(right, measure(text, bold), plan) - right : 0;
-      const at = placeAround(px, py, reach, text, bold, plan.taken, { left: plan.box.left, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom, row: plan.rows && [plan.y.at(mark.y) - plan.y.step / 2, plan.y.at(mark.y) + plan.y.step / 2] }, beyond);
+      const beyond = plan.rows ? startClear(right, measure(text, bold), plan) - right : 0; // farther than ADRIFT they'd seem to name a rule
+      const at = placeAround(px, py, reach, text, bold, plan.taken, { left: plan.box.left, right: plan.width, top: plan.box.top - 4, bottom: plan.box.bottom, row: plan.rows && [plan.y.at(mark.y) - plan.y.step / 2, plan.y.at(mark.y) + plan.y.step / 2] }, beyond > ADRIFT ? 0 : beyond);
       const words = h("text", { key: `${key}l`, class: `il-over c-${mark.role ? mark.colour : "ink"} ${bold ? "il-strong" : ""}`, x: at.x, y: at.y, "text-anchor": at.anchor }, text);
       return at.far ? [leader(`${key}-leader`, px, py, r, at.box, plan.taken), words] : words;
     });

@@ -16,6 +16,7 @@ from ironlaw.labs.lab_07_fusion.act1 import curve, local_runs
 from ironlaw.labs.lab_07_fusion.jobs import COMPILED, EAGER, GRAPH, QUEUED, SYNC, Job, is_graph
 from ironlaw.labs.tables import scrolling_table
 from ironlaw.pictures.meter import marks, meter
+from ironlaw.pictures.reveal_picture import points_off
 from ironlaw.pictures.stack import stack
 from ironlaw.pictures.waterfall import Part
 from ironlaw.registry.textbooks import textbook
@@ -147,10 +148,7 @@ def marks_of(lab: kit.Lab) -> tuple[Any, ...]:
     if option is None:
         return ()
     claim, true = float(option.value), float(lab.question("act1").answer)
-    distance = (
-        "on the mark" if abs(claim - true) < 1 else f"{significant(abs(claim - true))} points too {'high' if claim > true else 'low'}"
-    )
-    return marks(claim, true, distance)
+    return marks(claim, true, points_off(claim, true))
 
 
 def case_label(lab: kit.Lab, job: Job) -> str:

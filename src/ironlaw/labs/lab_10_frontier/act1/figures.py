@@ -12,6 +12,7 @@ from ironlaw.labs.lab_10_frontier import llama
 from ironlaw.labs.lab_10_frontier.act1.setting import ASKED, FIRST, NETS, SCALES, Setting, tested
 from ironlaw.pictures.ends import fitted
 from ironlaw.pictures.lines import Points, lines
+from ironlaw.pictures.reveal_picture import points_off
 from ironlaw.pictures.wall import wall
 from ironlaw.registry.compression_tables import BINS, BITS, Squeezed, image, weights_seen
 from ironlaw.units import significant
@@ -58,11 +59,10 @@ def accuracy(setting: Setting, said: float | None, true: float) -> Figure:
     full, count = setting.at(32), tested()
     extra = []
     if said is not None:
-        off = "" if abs(said - true) < 1 else f"{significant(abs(said - true))} points too {'high' if said > true else 'low'}"
         asked = "it is" if setting == ASKED else "as asked, it is"
         extra = [
             mark("rule", "accent", x=said, role="prediction", id="guess", name="you said", label=f"you said {format_quantity(said, '%')}",
-                 distance=off, hover=[("you said", exact(said, "%"))]),
+                 distance=points_off(said, true), hover=[("you said", exact(said, "%"))]),
             mark("rule", "ink", x=true, role="truth", id="truth", name="it is", label=f"{asked} {format_quantity(true, '%')}",
                  hover=[("it is", exact(true, "%"))]),
         ]  # fmt: skip

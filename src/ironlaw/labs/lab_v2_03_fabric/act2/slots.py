@@ -50,7 +50,7 @@ def distance(lab: kit.Lab) -> str:
         return ""
     named = str(option.value)
     least = factors[named] if named in factors else min(factors.values())
-    words = f"{f'the {NAMES[named]}' if named in factors else 'the least affected job'} takes {significant(least)}× as long"
+    words = f"a step of {f'the {NAMES[named]}' if named in factors else 'the least affected job'} takes {significant(least)}× as long"
     return f"right, because {words}" if lab.holds("act2") else f"off, because {words}"
 
 

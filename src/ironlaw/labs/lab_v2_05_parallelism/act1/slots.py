@@ -52,7 +52,7 @@ def reveal() -> dict[str, object]:
     return {
         "stages": p, "left": m, "slots": p - 1, "all": m + p - 1, "share": percent(one.bubble),
         "first": percent(few.bubble), "before": f"{few.micro_batches:,}", "pieces": PIECES,
-        "cut": percent(float(bubble(p, m, PIECES))), "over": percent(float(bubble_overhead(p, m))),
+        "cut": percent(float(bubble(p, m, PIECES))),
         "one_slot": percent(1 / p), "our_few": percent(ours[0]), "our_many": percent(ours[1]),
         "their_few": percent(stated(FEW)), "their_many": percent(stated(MANY)), "few": FEW, "many": f"{MANY:,}",
     }  # fmt: skip

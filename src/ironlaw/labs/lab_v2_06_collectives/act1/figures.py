@@ -113,7 +113,10 @@ def _reveal(lab: kit.Lab) -> list[Mark]:
         return []
     truth = float(lab.question("act1").answer)
     said, true = reveal_picture.rules(min(float(option.value), LARGEST), truth, "B")
-    return [true] if float(option.value) >= NEVER else [said, true]
+    if float(option.value) >= NEVER:
+        said = mark("rule", "accent", x=LARGEST, role="prediction", id="prediction", name="your prediction", label="you said never",
+                    hover=[("your prediction", "never")])  # fmt: skip
+    return [said, true]
 
 
 def _own(setting: Setting) -> Mark:

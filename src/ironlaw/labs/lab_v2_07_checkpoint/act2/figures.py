@@ -18,8 +18,9 @@ from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact, format_quantity
 
 COUNTS = tuple(FEWEST * 2 ** (k / 2) for k in range(19) if FEWEST * 2 ** (k / 2) <= 1.001 * MOST)
+ON_A_ROW = {"detecting and restarting": "detecting, restarting"}  # a phone has room for no more beside what is said of the row
 # option -> its row: a job that waits for the file system is saving
-WASTED = {"writing": "saving", "lost": "lost work", "restart": "detecting and restarting", "storage": "saving"}
+WASTED = {"writing": "saving", "lost": "lost work", "restart": "detecting, restarting", "storage": "saving"}
 FEWEST_SPARES = 8  # hosts that even a small job keeps, where the plan has as many
 LEAST = 1e-4  # a share of the time that can't be seen
 OWN, BEST, FAR, NEAR_HOST, NEAR_OTHER = "as set", "at the best intervals", "far saves alone", "with host memory", "with a neighbour's too"
@@ -80,8 +81,9 @@ def by_gpus(plan: Plan) -> Figure:
 
 def wasted(lab: kit.Lab, plan: Plan) -> Figure:
     """What takes the time that is not work: as set, and for the question's job what the learner said and what it is."""
-    took = {part.name: part.value for part in parts(plan)[1:]}
-    colours = {part.name: part.colour for part in parts(plan)}
+    lost = parts(plan)[1:]
+    took = {ON_A_ROW.get(part.name, part.name): part.value for part in lost}
+    colours = {ON_A_ROW.get(part.name, part.name): part.colour for part in lost}
     bars = [
         mark("bar", colours[name], x=value, y=name, id=name, name=name, label=format_quantity(value, "%"),
              hover=[("of the time", exact(value, "%"))])
@@ -89,7 +91,7 @@ def wasted(lab: kit.Lab, plan: Plan) -> Figure:
     ]  # fmt: skip
     words = "; ".join(f"{name} {format_quantity(value, '%')}" for name, value in took.items())
     drawn = Figure(
-        "wasted", f"Most is wasted on {max(took, key=lambda name: took[name])}",
+        "wasted", f"Most is wasted on {max(lost, key=lambda part: part.value).name}",
         Axis("linear", "of the time", "%", (0.0, up_to(1.5 * max(took.values())))),
         Axis("band", names=tuple(took)), tuple(bars), f"{words}.",
         Table(("what", "of the time"), tuple((name, format_quantity(value, "%")) for name, value in took.items())),

@@ -51,12 +51,13 @@ def by_context(lab: kit.Lab, setting: Setting) -> Figure:
         name: [(float(n), max(1e-3, setting.fit(shape, n))) for n in CONTEXTS] for name, shape in setting.kinds.items()
     }
     here = max(1e-3, setting.fit(setting.shape, setting.context))
+    option = lab.choice("act1")
+    guessed = option is not None and setting.context == ASKED and float(option.value) == int(here)
     extra: list[Mark] = [
         mark("point", "accent", x=float(setting.context), y=here, size=8, id="point", name="as set",
-             label=f"{int(here):,} fit" if here >= 1 else "none fits",
+             label=f"{int(here):,} fit{', as you said' if guessed else ''}" if here >= 1 else "none fits",
              hover=[("tokens per request", f"{setting.context:,}"), ("requests", exact(here, ""))], drag=hold("context"))
     ]  # fmt: skip
-    option = lab.choice("act1")
     if option is not None:
         truth = float(lab.question("act1").answer)
         for name, value, colour, shape in (("you said", float(option.value), "accent", "diamond"), ("it is", truth, "ink", "square")):

@@ -14,6 +14,7 @@ from ironlaw.labs.lab_v2_13_privacy.runs import REFERENCE, reference, tiny
 from ironlaw.pictures.ends import fitted
 from ironlaw.pictures.lines import lines
 from ironlaw.pictures.meter import marks as percent_marks
+from ironlaw.pictures.reveal_picture import points_off
 from ironlaw.registry.publications import published
 from ironlaw.units import percent, significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Row, Table, mark
@@ -54,7 +55,7 @@ def guesses(lab: kit.Lab, run: Run) -> Figure:
     option = lab.choice("act1")
     if option is not None and (run.rate, run.noise, run.steps) == ASKED:
         said, true = float(option.value), float(lab.question("act1").answer)
-        marks += percent_marks(said, true, f"{significant(abs(said - true))} points too {'high' if said > true else 'low'}")
+        marks += percent_marks(said, true, points_off(said, true))
     text = "; ".join(f"{name}: {percent(share / 100)}" for name, share in rows.items())
     return Figure(
         "guesses", "What each proof allows, and what the noise allows", Axis("linear", "correct guesses", "%", (50.0, 100.0)),

@@ -11,9 +11,9 @@ from ironlaw.labs.lab_v2_14_adversarial.act1.setting import ATTACKS, READERS, Se
 from ironlaw.labs.lab_v2_14_adversarial.models import BOX, CIFAR, NAMES, STANDARD, count, models, others
 from ironlaw.pictures.front import Entry, front
 from ironlaw.pictures.lines import lines
+from ironlaw.pictures.reveal_picture import points_off
 from ironlaw.registry.adversarial_tables import EPSILONS, drawn
 from ironlaw.units import counted as number_of
-from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.hold import hold
 from ironlaw.widget.quantities import exact
@@ -65,7 +65,7 @@ def answer(lab: kit.Lab, data: str) -> list[Mark]:
         return []
     said, true = float(option.value), float(lab.question("act1").answer)
     where = "it is" if data == CIFAR else f"on {NAMES[CIFAR]} it is"
-    off = "on the mark" if said == true else f"{significant(said - true)} points too high"
+    off = points_off(said, true)
     return [
         mark("rule", "accent", y=said, role="prediction", distance=off, id="prediction", name="your prediction",
              label=f"you said {said:g}%", hover=[("your prediction", exact(said, "%")), ("off", off)]),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ironlaw import kit, lab_names
 from ironlaw.labs.lab_v2_17_synthesis.record import Answered, Record
 from ironlaw.pictures.calibration_picture import calibration
+from ironlaw.pictures.reveal_picture import points_off
 from ironlaw.units import significant
 from ironlaw.widget.figure import Axis, Figure, Mark, Table, mark
 from ironlaw.widget.quantities import percent
@@ -22,7 +23,7 @@ def curve(lab: kit.Lab, record: Record, level: int) -> Figure:
     if option is None:
         return figure
     said, truth = 100 * float(option.value), 100 * float(lab.question("act1").answer)
-    off = "on the mark" if said == truth else f"{significant(abs(said - truth))} points too {'high' if said > truth else 'low'}"
+    off = points_off(said, truth)
     rules = (
         mark("rule", "accent", y=said, role="prediction", distance=off if abs(said - truth) >= WIDE else None, id="prediction",
              name="your prediction", label=f"you said {significant(said)}%",

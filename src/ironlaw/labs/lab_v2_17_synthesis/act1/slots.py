@@ -47,7 +47,9 @@ def truth(lab: kit.Lab) -> str:
 
 def distance(lab: kit.Lab) -> str:
     option = lab.choice("act1")
-    return kit.points(100 * float(option.value), 100 * float(lab.question("act1").answer)) if option else ""
+    if option is None or lab.holds("act1"):
+        return "right" if option else ""
+    return kit.points(100 * float(option.value), 100 * float(lab.question("act1").answer))
 
 
 def reveal(lab: kit.Lab) -> dict[str, object]:
