@@ -65,7 +65,7 @@ def lines(
         marks += [_local(name, at, value, x, y, OWN[i % 2]) for at, value in points]
     table_series = {**series, **{f"{name}, measured": points for name, points in measured.items()}, **local}
     table = tuple(
-        (name, exact(at, x.unit), format_quantity(value, y.unit), exact(value, y.unit))
+        (name, _place(at, x), format_quantity(value, y.unit), exact(value, y.unit))
         for name, points in table_series.items()
         for at, value in points
     )
