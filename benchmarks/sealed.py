@@ -250,6 +250,8 @@ def capture(args):
         graphs = {}
     else:
         graphs = stored(args.seed)
+    if args.again:  # what holds such an op
+        graphs = {key: graph for key, graph in graphs.items() if not re.search(args.again, json.dumps(graph))}
     models = {model["model"]: model for model in kept["models"]}
     wanted = {key_of(row): row for row in kept["rows"] if "busy_s" in row}
     missing = {key: row for key, row in wanted.items() if "error" in graphs.get(key, {"error": ""})}
@@ -576,6 +578,9 @@ def main():
     commands.choices["keep"].add_argument("--more", action="store_true", help="add models of the set that were not measured so far")
     commands.choices["keep"].add_argument("--host", type=Path, help="what `ironlaw measure --host --json` printed on that machine")
     commands.choices["capture"].add_argument("--fresh", action="store_true", help="all graphs again, after a change of capture")
+    commands.choices["capture"].add_argument(
+        "--again", default="", help="also what holds such an op, by a regular expression: linalg_inv|svd"
+    )
     commands.choices["capture"].add_argument("--processes", type=int, default=1, help="so many models side by side")
     commands.choices["judge"].add_argument("--set", default="seed-*", help="whose tables: own-* for own code")
     commands.choices["judge"].add_argument("--open", action="store_true", help="the open set too; needs PyTorch and transformers")

@@ -1,6 +1,6 @@
 """Operators of opened models of own code as evidence: what own_runs.py profiled with --operators -> registry/evidence/h200_sxm.
 
-    python benchmarks/device/captured_rows.py DIR/own-*-open-1of1.operators.json.gz
+    python benchmarks/device/captured_rows.py DIR/own-*-open-1of1.operators.json.gz [--add]
 
 Every call of ATen that takes a hundredth of a run is called again on tensors without data and captured, so that a row holds the very op
 that a prediction is made of. Calls that come to the same op count once: the median occurrence of those with the usual number of kernels.
@@ -158,6 +158,10 @@ def brief(found):
     return {name: value for name, value in found.items() if named or name != "list"}
 
 
+def name_of(found):
+    return found["op"], json.dumps(found["params"], sort_keys=True)
+
+
 KEYS = ("op", "Input Dims", "Input Strides", "Input type", "Concrete Inputs")
 
 
@@ -167,6 +171,8 @@ def shapes_of(files):
     for file in files:
         for run in json.loads(gzip.decompress(file.read_bytes()))["rows"]:
             calls = {}
+            if "error" in run:  # it ended before its call did
+                continue
             for seen in run.get("operators", ()):  # what one call launches may be listed in parts
                 calls.setdefault(seen["id"], seen | {"kernels": []})["kernels"].extend(seen["kernels"])
             spent = defaultdict(float)
@@ -185,6 +191,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, default=EVIDENCE / "own_operators.json")
+    parser.add_argument("--add", action="store_true", help="to the rows that --out has; an op that is there already keeps its row")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     ops, picked, failed = defaultdict(list), defaultdict(list), defaultdict(int)
@@ -210,6 +217,10 @@ def main():
     rows = [brief(row("captured", json.loads(op), occurrences)) for op, occurrences in ops.items()]
     rows = [each for each in rows if believed(each, machine)]
     rows += [brief(row("index", dict(op), occurrences)) for op, occurrences in picked.items()]
+    if args.add:
+        kept = json.loads(args.out.read_text())
+        known = {name_of(each) for each in kept["rows"]}
+        rows = kept["rows"] + [each for each in rows if name_of(each) not in known]
     lines = ",\n".join("  " + json.dumps(each, separators=(",", ":")) for each in rows)
     args.out.write_text(json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n{lines}\n ]\n}}\n')
     print(f"{len(rows)} rows in {args.out.name}")

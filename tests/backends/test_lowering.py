@@ -1061,6 +1061,7 @@ ALWAYS = sorted(
         "mul",
         "add_scalar",
         "rfft",
+        "decompose",
         "sort_rows",
         "topk",
     }  # the latter's rows hold its convolutions too

@@ -179,6 +179,15 @@ BY_HAND = {
     "layer_norm_backward": ({"rows": 4, "width": 8, "dtype": "fp16"}, "norm_backward", 0, 384, 2 * (3 * 32 + 8), (4, 8)),
     "batch_norm_train": (PLANES, "batch_norm_train", 0, 960, 2 * (240 + 12), (2, 3, 4, 5)),
     "batch_norm_backward": (PLANES, "batch_norm_backward", 0, 1080, 2 * 360, (2, 3, 4, 5)),
+    # two of 8 x 4: 4·16·(8 - 4/3) each; a read, as large a Q and a triangle written
+    "decompose": (
+        {"how": "qr", "matrices": 2, "longer": 8, "shorter": 4, "sides": 0, "dtype": "fp64"},
+        "solver", 0, pytest.approx(2 * 4 * 16 * (8 - 4 / 3)), 8 * (64 + 64 + 32), (2, 8, 4),
+    ),
+    "decompose with right-hand sides": (
+        {"how": "solve", "matrices": 2, "longer": 6, "shorter": 6, "sides": 3, "dtype": "fp32"},
+        "solver", 0, 720, 4 * (72 + 36 + 36 + 72 + 12), (2, 6, 3),
+    ),
     "captured": (CAPTURED, "mul", 0, 96, 4 * (96 + 24 + 96), (4, 3, 8)),
     # 4 x 5 in windows of 2: 2 x 2 outputs, 24 gradients with their places
     "max_pool2d_backward": (
@@ -211,6 +220,7 @@ CURVES = {
     "index_copy_": "write_copy", "index_put_rows_": "write_put", "scatter_rows_": "write_scatter", "slice_copy_": "strided",
     "upsample_nearest": "upsample", "pixel_shuffle": "strided", "index_select": "gather", "index": "gather", "gather": "gather_elements",
     "transpose_2d": "strided_columns", "clone_columns": "strided_columns", "repeat_rows": "strided", "complex_mul": "mul",
+    "decompose": "solver_qr", "decompose with right-hand sides": "solver_solve",
     "complex_bmm": "bmm_complex64", "rfft": "fft", "maximum": "greatest", "conv_transpose2d": "conv_transpose",
 }  # fmt: skip
 
@@ -255,7 +265,7 @@ def test_tensors_have_names_of_their_own(case):
     assert made.name == made.kind
 
 
-BATCHES = ("numel", "rows", "b", "m", "n", "tokens")  # sizes by which an op is repeated
+BATCHES = ("numel", "rows", "b", "m", "n", "tokens", "matrices")  # sizes by which an op is repeated
 POINTS = [64, 128, 1024, 8192, 16384]
 
 
@@ -478,7 +488,7 @@ def test_a_layer_norm_of_two_kernels_is_no_sample():
             "conv3d flat in time",
         }
         - set(PARTS)
-        - {"sort_rows"}
+        - {"sort_rows", "decompose", "decompose with right-hand sides"}
         - {c for c in BY_HAND if "conv2d" in c}
     ),
 )

@@ -185,13 +185,37 @@ def _transformed(real: bool) -> Callable[[Params], Op]:
     return make
 
 
+# what a decomposition gives beside factors of the size of what goes in: shapes by matrices, longer and shorter side and right-hand sides
+RESULTS: dict[str, Callable[[int, int, int, int], tuple[tuple[int, ...], ...]]] = {
+    **dict.fromkeys(("cholesky", "inverse", "matrix_exp"), lambda b, m, n, k: ((b, n, n),)),
+    "lu": lambda b, m, n, k: ((b, m, n), (b, n)),
+    "solve": lambda b, m, n, k: ((b, n, k), (b, n, n), (b, n)),
+    **dict.fromkeys(("triangular", "cholesky_solve", "lu_solve", "lstsq"), lambda b, m, n, k: ((b, n, k),)),
+    "det": lambda b, m, n, k: ((b,), (b, n, n), (b, n)),
+    "qr": lambda b, m, n, k: ((b, m, n), (b, n, n)), "triangle": lambda b, m, n, k: ((b, n, n),),
+    **dict.fromkeys(("eigh", "eig"), lambda b, m, n, k: ((b, n), (b, n, n))),
+    **dict.fromkeys(("eigvalsh", "eigvals", "svdvals"), lambda b, m, n, k: ((b, n),)),
+    "svd": lambda b, m, n, k: ((b, m, n), (b, n), (b, n, n)),
+}  # fmt: skip
+
+
+def _decomposed(p: Params) -> Op:
+    b, m, n, k = p["matrices"], p["longer"], p["shorter"], p["sides"]
+    inputs = [tensor((b, m, n), p["dtype"])] + ([tensor((b, m, k), p["dtype"])] if k else [])
+    outputs = [tensor(shape, "int32" if shape == (b, n) and p["how"] in PIVOTED else p["dtype"]) for shape in RESULTS[p["how"]](b, m, n, k)]
+    return single_op("solver", inputs, outputs, how=p["how"])
+
+
+PIVOTED = ("lu", "solve", "det")  # which rows were swapped is among what they give
+
+
 def _columnwise(p: Params) -> Op:
     x = tensor((p["rows"], p["cols"]), p["dtype"])
     return single_op("transpose", [x], [tensor((p["cols"], p["rows"]), p["dtype"])], strided="columns")
 
 
 MOVES: dict[str, Callable[[Params], Op]] = {
-    "captured": _captured,
+    "captured": _captured, "decompose": _decomposed,
     "transpose_2d": _columnwise, "compare": _compared, "clone_columns": _turned_rows, "repeat_rows": _repeated, "sort_rows": _sorted,
     "complex_mul": _complex_mul, "complex_bmm": _complex_bmm, "rfft": _transformed(real=True), "fft": _transformed(real=False),
     "cat_columns": _joined, "cat_channels": _joined, "cat_token": _joined,

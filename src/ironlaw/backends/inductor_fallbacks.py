@@ -9,18 +9,18 @@ from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.device.work import LIBRARY, STAND_IN, UNCOMPILED, category, with_attrs
 
 HALVES = ("fp16", "bf16")
-SOLVERS = ("linalg_", "_linalg_", "cholesky", "_cholesky", "lu_", "triangular_solve", "torchvision::nms")
+SUPPRESSED = "nms"  # boxes: several ops that capture marks as its own
 
 
 def left_to_library(op: Op) -> bool:
     """Whether Inductor calls ATen for an op of a category that it mostly writes itself (torch/_inductor/lowering.py, `make_fallback`,
-    `fallback_handler`): bags of embeddings, solvers, complex numbers, and sums that are scattered in half precision, for which Triton has
-    no atomic addition."""
+    `fallback_handler`): bags of embeddings, suppressed boxes, complex numbers, and sums that are scattered in half precision, for which
+    Triton has no atomic addition."""
     if op.kind == "embedding":
         return op.attrs.get("how") == "bags"
     if category(op.kind) not in WRITTEN:
         return False
-    if op.attrs.get(STAND_IN, "").startswith(SOLVERS) or any(t.dtype.startswith("complex") for t in (*op.inputs, *op.outputs)):
+    if op.attrs.get(STAND_IN) == SUPPRESSED or any(t.dtype.startswith("complex") for t in (*op.inputs, *op.outputs)):
         return True
     return bool(op.kind == "write" and op.attrs.get("accumulate") and op.outputs[0].dtype in HALVES)
 

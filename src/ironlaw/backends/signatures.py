@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from ironlaw.engine.arrays import SCALARS, Number, log2, minimum, total, where
 from ironlaw.engine.device.types import Op, Tensor
 from ironlaw.engine.device.work import traits
+from ironlaw.engine.device.work.solver_work import SOLVED_FOR, sizes
 from ironlaw.formats import BYTES
 
 APART = 2.0
 MANY_COLUMNS = 2**17  # that keep every thread of a large GPU busy: their sum is a stream
 # of a top-k: rows, up to so many, and how long they are where blocks share them
 BY_DIGITS = ((20, 20000), (40, 10000), (80, 8000), (200, 5000), (800, 3000), (4000, 800), (float("inf"), 400))
+# ways to decompose or solve that no row measures -> whose rows serve
+ALIKE = {"lu_solve": "triangular", "triangle": "qr", "lstsq": "qr", "eig": "svd", "eigvals": "svdvals"}
 FILLED = 8  # elements that fill a vector of 16 bytes in a two-byte format
 
 
@@ -240,6 +243,14 @@ def spectrum(op: Op) -> Signature:
     return Signature("fft", (*logs(op.inputs[0].size / row, row), APART * (op.inputs[0].dtype != op.outputs[0].dtype)))
 
 
+def solved(op: Op) -> Signature:
+    """A way of decomposing or solving in all formats together: most of them wait for one column after the other. What has no rows goes by
+    those of its like."""
+    of, like = sizes(op.inputs, op.attrs["how"]), ALIKE.get(op.attrs["how"], op.attrs["how"])
+    sides = logs(of.sides) if like in SOLVED_FOR else ()
+    return Signature(f"solver {like}", (*logs(of.matrices, of.longer, of.shorter), *sides))
+
+
 def _same(a: Number, b: Number) -> bool:
     return a is b or (isinstance(a, (int, float)) and isinstance(b, (int, float)) and a == b)
 
@@ -296,5 +307,5 @@ PLACES: dict[str, Callable[[Op], Signature | None]] = {  # kinds that go by more
     **dict.fromkeys(STREAMS, stream), **dict.fromkeys(SELDOM, seldom),
     **dict.fromkeys(("max_pool2d", "avg_pool2d"), pooled),
     **dict.fromkeys(("embedding", "gather"), looked_up), **dict.fromkeys(("copy", "transpose"), moved), "cat": joined, "write": written,
-    "upsample": resized, "grid_sample": sampled, "pad": padded, "topk": sorted_rows, "fft": spectrum,
+    "upsample": resized, "grid_sample": sampled, "pad": padded, "topk": sorted_rows, "fft": spectrum, "solver": solved,
 }  # fmt: skip

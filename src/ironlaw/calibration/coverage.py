@@ -32,6 +32,7 @@ from ironlaw.errors import UnsupportedPrecision
 
 INSIDE = 0.5  # length scales; NEAR, one, is where neighbours end
 DOUBLINGS = 2.0  # of a kernel's bytes, in one length scale, where an op has no neighbours
+COMPARED = ("fft", "solver")  # opaque ones that were measured and have neighbours
 FLOOR = 1.1  # times a curve's floor: hardly more than that
 SHARE = 0.1  # of an op's time, from which a kernel of it counts
 EAGER = Plan()
@@ -93,7 +94,7 @@ def coverage(op: Op, hardware: Hardware, plan: Plan = EAGER) -> Coverage:
 def locate(op: Op, model: Measured, kernels: Sequence[Kernel], signature: Signature | None, near: Correction | None) -> Coverage:
     """The same for a caller who has already lowered the op and asked its neighbours."""
     parts = op.attrs.get("parts", (op,))
-    opaque = [part for part in parts if category(part.kind) == "opaque" and part.kind != "fft"]
+    opaque = [part for part in parts if category(part.kind) == "opaque" and part.kind not in COMPARED]
     if any("flops" not in part.attrs for part in opaque):
         return Coverage("unknown", math.inf, op.kind)
     if opaque or any(part.attrs.get(STAND_IN) for part in parts):  # one whose author says what it costs rests on no row either

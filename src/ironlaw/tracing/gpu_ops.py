@@ -94,6 +94,11 @@ def _norm_gradients(ctx: Any, gradient: Tensor) -> Any:
 rms_norm.register_autograd(_norm_gradients, setup_context=_keep_norm)
 
 
+# eigenvalues and singular values without a gradient need no vectors; ATen computes them all the same where tensors are fake
+VALUES: dict[Any, Callable[..., Tensor]] = {
+    torch.linalg.eigvalsh: lambda A, UPLO="L": torch.ops.aten._linalg_eigh(A, UPLO, False)[0],
+    torch.linalg.svdvals: lambda A, driver=None: torch.ops.aten._linalg_svd(A, False, False, driver=driver)[1],
+}
 MOVES = (Tensor.to, Tensor.cuda)
 GPUS = ("cuda", "xpu", "hip", "mps")
 LEAVING = (Tensor.numpy, Tensor.tolist, Tensor.__array__)
@@ -187,6 +192,10 @@ class AsOnGpu(TorchFunctionMode):
             return self.rms_norm(*args, **keywords)
         if func is functional.dropout:
             return self.dropout(func, *args, **keywords)
+        if func in VALUES and not (
+            torch.is_grad_enabled() and any(t.requires_grad for t in (*args, *keywords.values()) if isinstance(t, Tensor))
+        ):
+            return VALUES[func](*args, **keywords)
         if func in PRODUCTS:
             out = multiplied(func, args, keywords)
             return out if out is not None else func(*args, **keywords)

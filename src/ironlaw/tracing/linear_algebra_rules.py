@@ -1,9 +1,11 @@
-"""Rules for factorisations and solves of batches of small matrices, for choosing by a mask and for suppressing boxes: small kernels one
-after the other. No kind describes them; each stands in for products of the same matrices, and says so."""
+"""Rules for decompositions and solves of dense matrices, for choosing by a mask and for suppressing boxes.
+
+What a GPU's libraries do inside is the backend's to say (`backends.cuda.solvers`); a rule says which matrices, how many there are and how
+many right-hand sides. Their gradients are ATen's own formulas, which capture sees op by op.
+"""
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from ironlaw.engine.device.work import STAND_IN
@@ -11,25 +13,91 @@ from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar, reshaped
 
 RULES: dict[str, Rule] = {}
 rule = registrar(RULES)
-# Launches beside a copy: setting up, factorising, swapping rows, two triangular solves. After profiles on an H200. Inverses, determinants,
-# QR, eigenvalues and singular values were not profiled, and stay unknown.
-PRODUCTS = {
-    "linalg_cholesky_ex": 2, "cholesky_solve": 2, "linalg_solve_triangular": 1, "triangular_solve": 1, "_linalg_solve_ex": 4,
-    "linalg_lu_factor_ex": 1, "linalg_lu_solve": 3,
+ALONE = {
+    "linalg_cholesky_ex": "cholesky", "cholesky": "cholesky", "linalg_lu_factor_ex": "lu", "linalg_inv_ex": "inverse",
+    "_linalg_det": "det", "_linalg_slogdet": "det", "linalg_matrix_exp": "matrix_exp", "geqrf": "triangle",
+    "linalg_eig": "eig", "linalg_eigvals": "eigvals", "_linalg_eigvals": "eigvals",
 }  # fmt: skip
+# with right-hand sides: how, and which of the tensors are the matrices and what they are solved for
+WITH_SIDES = {
+    "_linalg_solve_ex": ("solve", 0, 1), "linalg_solve_triangular": ("triangular", 0, 1), "triangular_solve": ("triangular", 1, 0),
+    "cholesky_solve": ("cholesky_solve", 1, 0), "linalg_lu_solve": ("lu_solve", 0, -1), "linalg_lstsq": ("lstsq", 0, 1),
+}  # fmt: skip
+VALUES_ONLY = {"_linalg_eigh": ("eigh", "eigvalsh", "compute_v"), "_linalg_svd": ("svd", "svdvals", "compute_uv")}
+UNMEASURED = ("eig", "eigvals", "lstsq")  # priced after others, and said so
 
 
-@rule(*PRODUCTS)
-def solved(call: Call) -> list[OpDraft]:
-    a = max(call.inputs, key=lambda t: t.shape[-1] * t.shape[-2] if len(t.shape) > 1 else 0)
-    n, batch = a.shape[-2], prod(a.shape[:-2])
-    square, out = reshaped(a, batch, n, a.shape[-1]), call.outputs[0]
-    mark: dict[str, Any] = {STAND_IN: call.name}
-    copy = type(out)(f"{out.name}:copy", square.shape, a.dtype)
-    count = PRODUCTS[call.name]
-    steps = [type(out)(f"{out.name}:{i}", (batch, n, n), a.dtype) for i in range(count - 1)] + [out]
-    drafts = [OpDraft("copy", [square], [copy], mark)]
-    return drafts + [OpDraft("bmm", [reshaped(copy, batch, n, n)] * 2, [reshaped(t, batch, n, n)], mark) for t in steps]
+def decomposed(call: Call, how: str, inputs: list[Any]) -> OpDraft:
+    outputs = [t for t in call.outputs if t.size]  # what nobody asked for is empty
+    return OpDraft("solver", inputs, outputs, {"how": how} | ({STAND_IN: call.name} if how in UNMEASURED else {}))
+
+
+@rule(*ALONE)
+def by_itself(call: Call) -> OpDraft:
+    return decomposed(call, ALONE[call.name], call.inputs[:1])
+
+
+@rule(*VALUES_ONLY)
+def with_or_without_vectors(call: Call) -> OpDraft:
+    both, values, wanted = VALUES_ONLY[call.name]
+    return decomposed(call, both if call.arguments.get(wanted, True) else values, call.inputs[:1])
+
+
+@rule("linalg_qr")
+def orthogonal(call: Call) -> OpDraft:
+    return decomposed(call, "triangle" if call.arguments.get("mode") == "r" else "qr", call.inputs[:1])
+
+
+@rule(*WITH_SIDES)
+def solved(call: Call) -> OpDraft:
+    """Sides may be one vector for each matrix, or, where the matrix is on their right, lie across."""
+    how, at, sides_at = WITH_SIDES[call.name]
+    a, b = call.inputs[at], call.inputs[sides_at if len(call.inputs) > 1 else 0]
+    if len(b.shape) == len(a.shape) - 1:
+        b = reshaped(b, *b.shape, 1)
+    elif call.arguments.get("left") is False:
+        b = reshaped(b, *b.shape[:-2], b.shape[-1], b.shape[-2])
+    return decomposed(call, how, [a, b])
+
+
+@rule("cholesky_inverse")
+def inverted(call: Call) -> OpDraft:
+    """Solved for the columns of the identity."""
+    return decomposed(call, "cholesky_solve", [call.inputs[0], call.inputs[0]])
+
+
+@rule("linalg_lu")
+def unpacked(call: Call) -> list[OpDraft]:
+    """An LU, whose triangles are then copied apart, and the permutation made a matrix."""
+    p, *triangles = call.outputs
+    both = type(p)(f"{p.name}:lu", call.inputs[0].shape, call.inputs[0].dtype)
+    return [OpDraft("solver", call.inputs[:1], [both], {"how": "lu"})] + [OpDraft("copy", [both], [t]) for t in (*triangles, p)]
+
+
+@rule("lu_unpack")
+def triangles(call: Call) -> list[OpDraft]:
+    return [OpDraft("copy", call.inputs[:1], [t]) for t in call.outputs if t.size]
+
+
+@rule("linalg_pinv")
+def pseudoinverse(call: Call) -> list[OpDraft]:
+    """As ATen takes it: singular values or eigenvalues, their reciprocals where they are large enough, and a product."""
+    a, out = call.inputs[0], call.outputs[0]
+    lead, (rows, columns) = a.shape[:-2], a.shape[-2:]
+    n = min(rows, columns)
+
+    def made(name: str, *shape: int, dtype: str = out.dtype) -> Any:
+        return type(out)(f"{out.name}:{name}", (*lead, *shape), dtype)
+
+    u, values, v = made("u", rows, n), made("values", n), made("v", n, columns)
+    large, kept, inverse, scaled = made("large", n, dtype="bool"), made("kept", n), made("inverse", n), made("scaled", columns, n)
+    how = "eigh" if call.arguments.get("hermitian") else "svd"
+    return [
+        OpDraft("solver", [a], [values, u] if how == "eigh" else [u, values, v], {"how": how}), OpDraft("compare", [values], [large]),
+        OpDraft("div", [values], [inverse]), OpDraft("select", [large, inverse], [kept]),
+        OpDraft("mul", [u if how == "eigh" else reshaped(v, *lead, columns, n), reshaped(kept, *lead, 1, n)], [scaled]),
+        OpDraft("bmm" if lead else "matmul", [scaled, reshaped(u, *lead, n, rows)], [out]),
+    ]  # fmt: skip
 
 
 @rule("diag_embed", "diagonal_backward")

@@ -223,7 +223,7 @@ def test_into_a_reduction_over_a_large_tensor():
 
 
 # their shapes are not those of a chain
-ODD = {"conv_transpose2d", "conv_backward", "attention_backward", "quantised_linear", "quantised_grouped_matmul", "recurrent"}
+ODD = {"conv_transpose2d", "conv_backward", "attention_backward", "quantised_linear", "quantised_grouped_matmul", "recurrent", "solver"}
 
 
 def test_every_pair_of_kinds_gets_a_verdict_with_a_reason():

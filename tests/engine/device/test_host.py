@@ -176,6 +176,8 @@ def test_what_was_fitted_to_runs_in_which_the_device_waits():
     steps, states = Tensor("x", (8, 2, 4), "fp32"), Tensor("h", (8, 2, 4), "fp32")
     layer = make_op("recurrent", "lstm", (steps,), (states,), cell="lstm", hidden=4, layers=1, directions=1)
     assert host.launch(layer, "eager", 40.0) == pytest.approx(30.0 + 40 * 0.5)
+    inverse = make_op("solver", "i", (Tensor("a", (4, 4), "fp32"),), (Tensor("y", (4, 4), "fp32"),), how="inverse")
+    assert host.launch(inverse, "eager", 15.0) == host.launch(inverse, "queued", 15.0) == pytest.approx(2.0 + 15 * 0.5)
     relu = make_op("relu", "r", lists[:1], lists[1:2])
     assert model_factor({}, relu, "eager") == pytest.approx(1.8)
     assert model_factor({"training": True}, relu, "eager") == pytest.approx(1.8 * 1.1)

@@ -81,6 +81,12 @@ HAND = {
     "write": (([TABLE, tensor("v", 6, 4), INDEX], [TABLE], {}), (0, 0, 48 + 48, 48, 1)),
     # 4 rows of 8: 5·8·3 each
     "fft": (([tensor("x", 4, 8, dtype="fp32")], [tensor("y", 4, 5, dtype="int64")], {}), (480, 0, 128, 160, 1)),
+    # 2 matrices of 6 with 3 right-hand sides: 2/3·6³ + 2·36·3 each; 72 + 36 elements read, 36 + 72 written, 12 pivots
+    "solver": (
+        ([tensor("a", 2, 6, 6, dtype="fp32"), tensor("b", 2, 6, 3, dtype="fp32")],
+         [tensor("x", 2, 6, 3, dtype="fp32"), tensor("lu", 2, 6, 6, dtype="fp32"), tensor("p", 2, 6, dtype="int32")], {"how": "solve"}),
+        (720, 0, 4 * 108, 4 * 120, 1),
+    ),
     "view": (([X], [tensor("y", 24)], {}), (0, 0, 0, 0, 0)),
     # 384 inputs of 4·3·3 multiply-adds; 384 + 108 elements read, 2·4·16·16 written
     "conv_transpose2d": (([IMAGE, tensor("w", 3, 4, 3, 3)], [tensor("y", 2, 4, 16, 16)], {}), (27648, 27648, 984, 4096, 1)),
@@ -155,7 +161,7 @@ def test_categories():
         "lookup": "embedding gather topk scatter embedding_backward",
         "movement": "copy transpose cat pad repeat upsample grid_sample write",
         "free": "view",
-        "opaque": "unknown custom fft",
+        "opaque": "unknown custom fft solver",
     }
     for name, kinds in expected.items():
         assert {k for k in KINDS if category(k) == name} == set(kinds.split())

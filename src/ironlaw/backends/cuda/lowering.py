@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ironlaw.backends.cuda import attention, backward, conv, gemm, generated, moe, norm, quantised, recurrent, stream, transposed
+from ironlaw.backends.cuda import attention, backward, conv, gemm, generated, moe, norm, quantised, recurrent, solvers, stream, transposed
 from ironlaw.backends.cuda.evidence import Lowering, Samples, plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.inductor import WRITTEN
@@ -16,7 +16,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import STAND_IN, UNCOMPILED, category
 
-FAMILIES = (gemm, conv, transposed, attention, norm, stream, generated, moe, recurrent, backward, quantised)
+FAMILIES = (gemm, conv, transposed, attention, norm, stream, generated, moe, recurrent, backward, quantised, solvers)
 EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "EAGER", {}).items()}
 COMPILED: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "COMPILED", {}).items()}
 ROWS: dict[str, Samples] = {name: samples for family in FAMILIES for name, samples in getattr(family, "ROWS", {}).items()}

@@ -18,7 +18,7 @@ from typing import Any
 
 from ironlaw.engine.arrays import SCALARS, Number, total
 from ironlaw.engine.device.types import FORMATS, Op, Work
-from ironlaw.engine.device.work import elements, movement_work, product_work, quantised_work, recurrent_work, training_work
+from ironlaw.engine.device.work import elements, movement_work, product_work, quantised_work, recurrent_work, solver_work, training_work
 from ironlaw.engine.device.work.elements import SMALL_REDUCTION
 from ironlaw.engine.device.work.op_count import CATEGORIES, Count, Kind, Kinds, Tensors
 from ironlaw.engine.device.work.product_work import conv2d_shape
@@ -38,7 +38,7 @@ MOST_PIECES = 8  # tensors that torch.compile puts together in one kernel
 
 # an op kind from outside ironlaw is added the same way: `@KINDS("elementwise")`
 KINDS = Kinds()
-for _file in (product_work, elements, movement_work, training_work, recurrent_work, quantised_work):
+for _file in (product_work, elements, movement_work, training_work, recurrent_work, quantised_work, solver_work):
     KINDS.update(_file.kind)
 
 
