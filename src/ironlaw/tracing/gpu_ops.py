@@ -99,6 +99,15 @@ VALUES: dict[Any, Callable[..., Tensor]] = {
     torch.linalg.eigvalsh: lambda A, UPLO="L": torch.ops.aten._linalg_eigh(A, UPLO, False)[0],
     torch.linalg.svdvals: lambda A, driver=None: torch.ops.aten._linalg_svd(A, False, False, driver=driver)[1],
 }
+
+
+def without_vectors(func: Any, args: Any, keywords: Any) -> Tensor | None:
+    """Nothing where a gradient asks for the vectors."""
+    wanted = torch.is_grad_enabled() and any(isinstance(t, Tensor) and t.requires_grad for t in (*args, *keywords.values()))
+    return None if wanted else VALUES[func](*args, **keywords)
+
+
+OTHERWISE: dict[Any, Callable[..., Any]] = dict.fromkeys(PRODUCTS, multiplied) | dict.fromkeys(VALUES, without_vectors)
 MOVES = (Tensor.to, Tensor.cuda)
 GPUS = ("cuda", "xpu", "hip", "mps")
 LEAVING = (Tensor.numpy, Tensor.tolist, Tensor.__array__)
@@ -192,12 +201,8 @@ class AsOnGpu(TorchFunctionMode):
             return self.rms_norm(*args, **keywords)
         if func is functional.dropout:
             return self.dropout(func, *args, **keywords)
-        if func in VALUES and not (
-            torch.is_grad_enabled() and any(t.requires_grad for t in (*args, *keywords.values()) if isinstance(t, Tensor))
-        ):
-            return VALUES[func](*args, **keywords)
-        if func in PRODUCTS:
-            out = multiplied(func, args, keywords)
+        if func in OTHERWISE:
+            out = OTHERWISE[func](func, args, keywords)
             return out if out is not None else func(*args, **keywords)
         if getattr(func, "__name__", "") in fused_cells.WORKSPACE:
             out = fused_cells.step(func.__name__, args, keywords)
