@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from ironlaw.errors import BadValue
@@ -181,6 +182,11 @@ def spoken(text: str) -> str:
         return f"{before}10 to the power of {(match[2] or match[3]).translate(_PLAIN).replace('-', 'minus ')}"
 
     return _POWER.sub(words, text)
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
 def counted(number: float, word: str) -> str:

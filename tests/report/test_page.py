@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from ironlaw.report.analysis import Analysis, Payback
 from ironlaw.report.kineto import read
 from ironlaw.report.report_page import html, write
 from ironlaw.report.sections import details
-from ironlaw.report.sections.breakeven_section import verdict
+from ironlaw.report.sections.breakeven_section import by_mode, verdict
 from ironlaw.report.sections.fusion_section import every_layer, shorter
 from ironlaw.report.sections.summary import summary
 from ironlaw.report.sections.trace_section import plain
@@ -219,6 +220,12 @@ def test_never_and_not_known(analysed):
     assert "compiling never pays" in Reader(html(Analysis(graph, made))).words["breakeven"]
     alike = Payback(hardware("t4"), "compiled", 464e-6, 464.1e-6, None, None, None)
     assert verdict(alike, None).endswith("a call takes 464\u202fµs either way")
+    on = [Payback(hardware(slug), "graphs", 4e-3, 1e-3, None, calls, days) for slug, calls, days in (("t4", 999.5, 0.2), ("l4", 80.0, 1.5))]
+    several, single = by_mode([replace(alike, machine=hardware("l4")), *on], 99.0)[1:], by_mode(on[:1], 500.0)
+    assert several == [
+        "Compiling and replaying as a graph pays for itself after 1,000 calls on t4 and 80 calls on l4; at 99 calls per day, on day 1 or 2."
+    ]
+    assert single == ["t4: compiling and replaying as a graph pays for itself after 1,000 calls; at 500 calls per day, on day 1."]
     page = Reader(html(analysed(compiled=False)))
     assert "each second of compiling pays for itself after" in page.words["breakeven"]
     assert "The compile time is not known here" in page.words["breakeven"]
@@ -233,8 +240,6 @@ def test_a_model_that_one_machine_does_not_hold_is_answered_for_the_fewest_that_
 
 
 def test_a_predicted_compile_time_says_that_it_is_one(analysed):
-    from dataclasses import replace
-
     from ironlaw.report.analysis import compiling
 
     analysis = analysed(compiled=False)

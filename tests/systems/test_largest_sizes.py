@@ -8,7 +8,7 @@ from ironlaw.engine.device.memory import footprint
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.report.sections.capacity_section import section
-from ironlaw.systems.largest_sizes import Capacity, Growth, capacities, growth, words
+from ironlaw.systems.largest_sizes import Capacity, Growth, capacities, growth, together, words
 
 T4, H200 = hardware("t4"), hardware("h200_sxm")
 
@@ -55,3 +55,11 @@ def test_words():
     assert section(()) == ""
     shown = section((Capacity(T4, "batch", 8, 1234), Capacity(T4, "tokens", 128, 4000, 8192)))
     assert "a batch of up to 1,234 (here 8); sequences of up to 4,000 tokens (here 128)" in shown
+
+
+def test_several_machines_in_one_sentence():
+    rooms = [Capacity(T4, "tokens", 8, 0, 64), Capacity(H200, "tokens", 8, 4096, 64)]
+    assert (
+        together(rooms)
+        == "The longest sequence, in tokens, in eager mode is less than 1 on t4 and 4,096 on h200_sxm (here 8; the model itself takes 64)"
+    )

@@ -133,7 +133,8 @@ def growths(
             graphs = {now: graph, **{n: g for n, g in captured[what].items() if n is not None}}
             curve = growth(what, {n: stored(g, weights) for n, g in graphs.items()}, sizes["positions"] if what == "tokens" else None)
         except IronlawError as error:
-            unsized.append(f"{MOST[what]} is not known, because the call can't be captured at {first:,}{UNIT[what]} or more ({error})")
+            asked = " and ".join(f"{times * now:,}" for times in GROWN[what])
+            unsized.append(f"{MOST[what]} is not known, because that takes the call at {asked}{UNIT[what]} too ({error})")
             continue
         if curve is None:
             unsized.append(f"{MOST[what]} is not known, because other operators run at {first:,}{UNIT[what]}")

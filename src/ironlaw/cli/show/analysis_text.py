@@ -9,7 +9,7 @@ from ironlaw.cli.show import comparison_text, costs_text, draw, language_text, p
 from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import Graph
 from ironlaw.report.analysis import Analysis, paybacks
-from ironlaw.report.sections.breakeven_section import verdict as payback_words
+from ironlaw.report.sections.breakeven_section import by_mode
 from ironlaw.report.too_large import too_large
 from ironlaw.units import show
 
@@ -57,9 +57,9 @@ def heaviest(analysis: Analysis, count: int) -> None:
 
 
 def pays(analysis: Analysis) -> None:
-    """When compiling pays, a line for each machine and mode."""
-    for pay in paybacks(analysis):
-        draw.say(f"{pay.machine.slug}: {payback_words(pay, analysis.per_day)}.", draw.DIM)
+    """When compiling pays."""
+    for line in by_mode(paybacks(analysis), analysis.per_day):
+        draw.say(line, draw.DIM)
 
 
 def fused(graph: Graph) -> None:

@@ -14,7 +14,7 @@ from ironlaw.formats import operation
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.cost_words import GROUNDS
 from ironlaw.report.model_variants import Variant, comparable, lines, matrix
-from ironlaw.systems.largest_sizes import words
+from ironlaw.systems.largest_sizes import together, words
 from ironlaw.units import show
 
 
@@ -45,10 +45,14 @@ def variants(several: tuple[Variant, ...], title: str) -> None:
 
 
 def fits(analysis: Analysis) -> None:
-    """A line for each machine: the largest batch and the longest sequence."""
-    for machine in dict.fromkeys(capacity.machine.slug for capacity in analysis.capacities):
-        sizes = [words(capacity) for capacity in analysis.capacities if capacity.machine.slug == machine]
-        draw.say(f"{machine} can hold, in eager mode, {' or '.join(sizes)}.", draw.DIM)
+    """The largest batch and the longest sequence, in a line each where there are several machines."""
+    machines = dict.fromkeys(capacity.machine.slug for capacity in analysis.capacities)
+    if len(machines) == 1:
+        sizes = [words(capacity) for capacity in analysis.capacities]
+        draw.say(f"{next(iter(machines))} can hold, in eager mode, {' or '.join(sizes)}.", draw.DIM)
+    for what in dict.fromkeys(capacity.what for capacity in analysis.capacities) if len(machines) > 1 else ():
+        alike = [capacity for capacity in analysis.capacities if capacity.what == what]
+        draw.say(f"{together(alike)}.", draw.DIM)
     for line in analysis.unsized:
         draw.say(f"{line[0].upper()}{line[1:]}.", draw.DIM)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ironlaw.engine.device.compilation import DAY
 from ironlaw.engine.device.compilation import saving as net_saving
 from ironlaw.pictures.saving import Crossing, saving
 from ironlaw.report.analysis import Analysis, Payback, paybacks
 from ironlaw.report.markup import Cell, items, paragraph, table
-from ironlaw.units import counted
+from ironlaw.units import counted, enumerated
 from ironlaw.widget.figure import Figure
 from ironlaw.widget.quantities import THIN, format_quantity
 
@@ -18,7 +19,7 @@ AHEAD = 2.5  # the picture goes on to this many times the break-even
 
 def verdict(pay: Payback, per_day: float | None) -> str:
     """`compiling pays for itself after about 1,230 calls; at 10,000 calls per day, on day 1`."""
-    way = "compiling" if pay.mode == "compiled" else "compiling and replaying as a graph"
+    way = _way(pay)
     if pay.saved <= 0:
         now, then = format_quantity(pay.eager, "s"), format_quantity(pay.compiled, "s")
         return f"{way} never pays: a call takes {f'{now} either way' if now == then else f'{then} instead of {now} eager'}"
@@ -29,6 +30,22 @@ def verdict(pay: Payback, per_day: float | None) -> str:
     if pay.days is not None and per_day:
         text += f"; at {per_day:,.0f} calls per day, on day {max(1, math.ceil(pay.days)):,}"
     return text
+
+
+def by_mode(pays: Sequence[Payback], per_day: float | None) -> list[str]:
+    """A sentence for each mode that pays on several machines, after how many calls on each; one for each other run."""
+    out: list[str] = []
+    for mode in dict.fromkeys(pay.mode for pay in pays):
+        mine = [pay for pay in pays if pay.mode == mode]
+        paying = [pay for pay in mine if pay.saved > 0 and pay.calls is not None and math.isfinite(pay.calls)]
+        if len(paying) > 1:
+            after = enumerated([f"{_calls(pay)} on {pay.machine.slug}" for pay in paying])
+            days = dict.fromkeys(f"{max(1, math.ceil(pay.days)):,}" for pay in paying if pay.days is not None)
+            on = f"; at {per_day:,.0f} calls per day, on day {' or '.join(days)}" if per_day and days else ""
+            out.append(f"{_way(paying[0]).capitalize()} pays for itself after {after}{on}.")
+            mine = [pay for pay in mine if pay not in paying]
+        out += [f"{pay.machine.slug}: {verdict(pay, per_day)}." for pay in mine]
+    return out
 
 
 def section(analysis: Analysis) -> tuple[str, Figure | None]:
@@ -47,6 +64,10 @@ def section(analysis: Analysis) -> tuple[str, Figure | None]:
     else:
         out += paragraph("The compile time is not known here: give one with --compile-s, and your volume with --per-day.", "il-quiet")
     return out, _picture(pays, analysis.per_day)
+
+
+def _way(pay: Payback) -> str:
+    return "compiling" if pay.mode == "compiled" else "compiling and replaying as a graph"
 
 
 def _calls(pay: Payback) -> str:
