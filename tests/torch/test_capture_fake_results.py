@@ -53,3 +53,13 @@ def test_the_same_graph(name: str, training: bool, monkeypatch: pytest.MonkeyPat
     assert len(hits) > 0.3 * len(short.ops)
     assert [(op.name, op.key, op.inputs, op.outputs) for op in short.ops] == [(op.name, op.key, op.inputs, op.outputs) for op in long.ops]
     assert short.outputs == long.outputs
+
+
+def test_a_result_on_one_device_is_not_taken_for_another() -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    cache, detach = FakeResultCache(mode := FakeTensorMode()), torch.ops.aten.detach.default
+    with mode:
+        made = [torch.empty(4, device=device) for device in ("cpu", "meta")]
+        devices = [cache(detach, (x,), {}, [x]).device.type for x in made]
+    assert devices == ["cpu", "meta"]

@@ -112,3 +112,19 @@ def test_a_layer_left_to_python_is_no_faster_compiled():
     times = [{row.name: row.seconds for row in p.ops if row.name in left} for p in (eager, compiled)]
     assert left
     assert times[0] == pytest.approx(times[1])
+
+
+@pytest.mark.parametrize("model", [nn.Sequential(Straight(), nn.ReLU()), nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))])
+def test_a_model_is_compiled_that_a_loop_with_backward_passes_calls(model):
+    """Also one of PyTorch's own classes, which has no function of the user's; the loss beside it is not."""
+    optimiser, loss = torch.optim.SGD(model.parameters(), 0.1), nn.MSELoss()
+
+    def step(x):
+        for part in x:
+            loss(model(part), part).backward()
+        optimiser.step()
+
+    graph = il.capture(step, (torch.rand(2, 4, 8),))
+    left = {op.kind for op in graph.ops if UNCOMPILED in op.attrs}
+    assert not {"linear", "matmul", "relu"} & left and any("mse" in op.name and UNCOMPILED in op.attrs for op in graph.ops)
+    assert 2 < graph.settings["entries"] <= 4  # forward and back, twice

@@ -173,6 +173,13 @@ with torch.no_grad():
     assert not graph.settings["training"] and [op.kind for op in graph.ops if op.kind == "linear"] == ["linear"] * 2
 
 
+def test_inference_mode_is_taken(tmp_path):
+    """A view of what was made outside of it, which inference tensors refuse."""
+    text = "import torch\nnet = torch.nn.Linear(8, 8)\nx = torch.rand(4, 8)\nwith torch.inference_mode():\n    y = net(x[:2])"
+    graph = captured(tmp_path, text)
+    assert [op.kind for op in graph.ops] == ["linear"] and not graph.settings["training"]
+
+
 def test_a_script_that_ends_early_gives_its_last_step(tmp_path):
     text = "import torch\nnet = torch.nn.Linear(8, 8)\n"
     text += "o = torch.optim.SGD(net.parameters())\nnet(torch.ones(2, 8)).sum().backward()\no.step()\n"

@@ -222,6 +222,35 @@ def test_a_fused_optimiser_is_the_one_that_pytorch_runs(options: Any):
     assert fused(real) is None
 
 
+@pytest.mark.parametrize("make", [torch.optim.Adam, torch.optim.AdamW])
+def test_two_models_that_train_against_each_other_have_a_fused_optimiser_each(make: Any):
+    """Adam without weight decay reads its weights last of all; what the second model reads of the first is what its optimiser wrote."""
+
+    def turns(**options: Any) -> Any:
+        nets = Net(), Net()
+        optimisers = [make(net.parameters(), lr=0.1, **options) for net in nets]
+
+        def step(x: Any) -> None:
+            for optimiser in optimisers:
+                nets[1](nets[0](x)).square().mean().backward()
+                optimiser.step()
+
+        return step
+
+    before, real = il.capture(turns(), (X,)), il.capture(turns(fused=True), (X,))
+    rewritten = fused(before)
+    assert rewritten is not None
+    stretches = [[one for one in graph.ops if graph.settings["phases"].get(one.name) == "optimiser"] for graph in (rewritten, real)]
+    assert [one.work.bytes for one in stretches[0]] == [one.work.bytes for one in stretches[1]] and len(stretches[0]) == 2
+    assert rewritten.settings["backwards"] == real.settings["backwards"]
+    assert sum(t.role == "weight" for t in real.tensors.values()) == 2 * 12
+    unmade = [
+        {t.name for one in graph.ops for t in one.inputs} - {t.name for one in graph.ops for t in one.outputs}
+        for graph in (rewritten, before)
+    ]
+    assert unmade[0] <= unmade[1]
+
+
 def test_lists_are_those_of_foreach():
     looped, real = in_lists(il.capture(stepped(Net(), foreach=False), (X,))), il.capture(stepped(Net()), (X,))
     assert looped is not None and in_lists(real) is None
@@ -243,7 +272,7 @@ def test_the_model_is_compiled_with_its_backward_pass_and_the_optimiser_is_not()
 def test_changes_are_offered_in_order_each_on_top_of_the_one_before():
     found = il.analyze(stepped(Net(width=2048, again=True), foreach=False), (torch.empty(4096, 2048),), on="h200", modes=["eager"]).verdict
     steps = [change for action in found.steps for change in action.changes]
-    assert {"autocast", "fused", "kept"} <= set(steps) and "fp16" not in steps
+    assert {"autocast", "kept"} <= set(steps) and {"fused", "lists"} & set(steps) and "fp16" not in steps
     assert steps[0] == "autocast" and [action.place for action in found.actions[-2:]] == sorted(a.place for a in found.actions[-2:])
     for before, after in zip(found.steps, found.steps[1:], strict=False):
         assert after.before is before.after

@@ -32,7 +32,7 @@ def key_of(value: Any) -> Any:
     if isinstance(value, Tensor):
         if type(value) is not FakeTensor or value.constant is not None or value.layout != torch.strided:
             raise TypeError
-        if value.is_conj() or value.is_neg():
+        if value.is_conj() or value.is_neg() or value.fake_device != CPU:  # on the meta device, say
             raise TypeError
         return (tuple(value.shape), value.stride(), value.storage_offset(), value.dtype)
     if isinstance(value, (list, tuple)):

@@ -100,7 +100,8 @@ class Fakes:
             setattr(other, key, self.inside(held, f"{name}.{key}", role, depth - 1))
         return other
 
-    def state(self, module: torch.nn.Module) -> dict[str, Any]:
-        """Weights and buffers by name."""
-        weights = {name: self.fake(t, name, "weight") for name, t in module.named_parameters(remove_duplicate=False)}
-        return weights | {name: self.fake(t, name, "buffer") for name, t in module.named_buffers(remove_duplicate=False)}
+    def state(self, module: torch.nn.Module, number: int = 1) -> dict[str, Any]:
+        """Weights and buffers by name. `number`: of the model, where there are several, which may have weights of one name."""
+        before = f"model {number}: " if number > 1 else ""
+        weights = {name: self.fake(t, before + name, "weight") for name, t in module.named_parameters(remove_duplicate=False)}
+        return weights | {name: self.fake(t, before + name, "buffer") for name, t in module.named_buffers(remove_duplicate=False)}

@@ -77,8 +77,8 @@ def names_in(code: Any) -> set[str]:
 @contextmanager
 def as_fakes(fakes: Fakes, modules: list[nn.Module], optimisers: list[torch.optim.Optimizer]) -> Iterator[None]:
     with ExitStack() as stack:
-        for module in modules:
-            state = fakes.state(module)
+        for number, module in enumerate(modules, 1):
+            state = fakes.state(module, number)
             gradients = [(p, p.grad) for p in module.parameters() if p.grad is not None]
             for weight, gradient in gradients:
                 fakes.fake(weight, "", "weight").grad = fakes.fake(gradient, "gradient", "buffer")
@@ -110,8 +110,8 @@ def of_fakes(fakes: Fakes, optimiser: torch.optim.Optimizer) -> Iterator[None]:
 
 def named_state(fakes: Fakes, optimisers: list[torch.optim.Optimizer]) -> None:
     """What optimisers keep from one step to the next is memory of its own."""
-    for optimiser in optimisers:
-        name = type(optimiser).__name__.lower()
+    for number, optimiser in enumerate(optimisers, 1):
+        name = f"{type(optimiser).__name__.lower()}{number if number > 1 else ''}"
         for i, kept in enumerate(optimiser.state.values()):
             for key, tensor in kept.items():
                 if isinstance(tensor, torch.Tensor):

@@ -7,7 +7,7 @@ and a backend that counts graphs:
 - what broke the graph runs eagerly; code before and after it in the same function is compiled, as two graphs;
 - a function that breaks within a loop is left to Python as a whole, and after a recurrent layer so is the rest of the function;
 - for whoever calls it, the call is a break, which may itself be in a loop; what it calls is traced as a function of its own, unless it
-  is PyTorch's code.
+  is PyTorch's code. The outermost module with weights is a function whoever wrote it: `torch.compile(model)` compiles what it is handed.
 
 A function is known by the way that leads to it, each frame's code and instruction: two turns of a loop are one.
 """
@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FrameType
 
+import torch
+
 from ironlaw.tracing.source_lines import is_own
 
 VALUE, RECURRENT, GRADIENT = "value", "recurrent", "gradient"
@@ -31,6 +33,13 @@ BEGINS = ("run", "step", "script")  # functions of tracing/fake_run.py that call
 Place = tuple[CodeType, int]  # a function's code, and the instruction that it is at
 Way = tuple[Place, ...]  # from the compiled function down to the one that runs
 Function = tuple[Way, CodeType]
+
+
+def _model() -> None:
+    """Stands for the call of a model: one of PyTorch's own classes has no function of somebody's own."""
+
+
+MODEL: Place = (_model.__code__, 0)
 
 
 @dataclass(frozen=True)
@@ -50,14 +59,20 @@ class Compiled:
     entries: int
 
 
-def way_here(end: str) -> Way:
-    """The functions that are running, without PyTorch's and ours, from the one that a file called `end` calls."""
+def way_here(end: str, models: bool = True) -> Way:
+    """The functions that are running, without PyTorch's and ours, from the one that a file called `end` calls; with `models` MODEL is
+    among them, where somebody's function calls a model."""
     frame: FrameType | None = sys._getframe(1)
     places: list[Place] = []
+    inside, model, call = -1, frame, torch.nn.Module._call_impl.__code__
     while frame is not None and not (frame.f_code.co_filename == end and frame.f_code.co_name in BEGINS):
-        if is_own(frame.f_code.co_filename):
+        if frame.f_code is call:
+            inside, model = len(places), frame
+        elif is_own(frame.f_code.co_filename):
             places.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back
+    if models and 0 <= inside < len(places) and model is not None and any(True for _ in model.f_locals["self"].parameters()):
+        places.insert(inside, MODEL)
     return tuple(reversed(places)) if frame is not None else ()
 
 

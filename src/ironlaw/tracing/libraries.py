@@ -65,6 +65,7 @@ def as_if_real() -> Iterator[LibraryBehaviour]:
         stack.enter_context(replaced(masks, "_ignore_bidirectional_mask_sdpa", skips_mask))
         stack.enter_context(replaced(sys.modules.get("transformers.utils.import_utils"), "is_fake_tensor", lambda x: False))
         stack.enter_context(replaced(torch, "compile", plain))
+        stack.enter_context(no_inference_tensors())
         if "torch._dynamo" in sys.modules:  # what was compiled earlier also runs as it is written
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         stack.enter_context(replaced(FakeTensor, "tolist", torch.Tensor.tolist))  # else each element is asked for apart
@@ -74,6 +75,24 @@ def as_if_real() -> Iterator[LibraryBehaviour]:
         log.setLevel(logging.CRITICAL)
         stack.callback(log.setLevel, level)
         yield library
+
+
+@contextmanager
+def no_inference_tensors() -> Iterator[None]:
+    """Inference mode switches gradients off and no more: its tensors have no version, which a view of one from outside would need."""
+    import torch
+
+    modes: Any = torch.inference_mode
+
+    def enter(self: Any) -> None:
+        self.before = torch.is_grad_enabled()
+        torch.set_grad_enabled(self.before and not self.mode)
+
+    def leave(self: Any, *_: Any) -> None:
+        torch.set_grad_enabled(self.before)
+
+    with replaced(modes, "__enter__", enter), replaced(modes, "__exit__", leave):
+        yield
 
 
 @contextmanager

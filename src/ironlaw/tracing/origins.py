@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ironlaw.engine.device.types import Op
-from ironlaw.tracing.graph_breaks import Place, Way
+from ironlaw.tracing.graph_breaks import MODEL, Place, Way
 
 FORWARD, BACKWARD, OPTIMISER = "forward", "backward", "optimiser"
 
@@ -74,6 +74,6 @@ def line_of(place: Place) -> str:
 
 def settings(ops: Sequence[Op], ways: Sequence[Way], phases: Sequence[str]) -> dict[str, Any]:
     """What a graph keeps: by the op's name its line, and its phase where that is not the forward pass."""
-    lines = {op.name: line_of(way[-1]) for op, way in zip(ops, ways, strict=True) if way}
+    lines = {op.name: line_of(way[-2 if way[-1] is MODEL else -1]) for op, way in zip(ops, ways, strict=True) if way}
     later = {op.name: phase for op, phase in zip(ops, phases, strict=True) if phase != FORWARD}
     return {"lines": lines} | ({"phases": later} if later else {})

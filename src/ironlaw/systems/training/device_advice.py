@@ -20,6 +20,7 @@ from ironlaw.registry.boxes import box_with
 from ironlaw.units import show, significant
 
 COUNTS = (2, 4, 8)
+BUSY = 0.5  # of a step: devices that wait for their host for longer gain less from others beside them than from a larger batch
 BUCKET = 25.0 * 2**20  # bytes, as DDP has it
 BACK = 0.6  # of a step, the backward pass: twice the forward pass, and the optimiser beside them
 
@@ -33,6 +34,8 @@ def several_devices(per_hour: Mapping[str, float], prediction: Prediction) -> tu
         return ()
     if not prediction.fits:
         return _sharded(per_hour, prediction, box, counts)
+    if float(prediction.busy_s) < BUSY * float(prediction.seconds) or not _gradients(prediction):
+        return ()
     gains = {count: _gain(prediction, box, count) for count in counts}
     most = counts[-1]
     listed = ", ".join(f"{significant(gains[count].ratio)}× with {count}" for count in counts[:-1])
@@ -45,8 +48,14 @@ def several_devices(per_hour: Mapping[str, float], prediction: Prediction) -> tu
     return (Action((DEVICES,), gains[most], program, prediction, prediction, prices=prices, devices=most, remark=remark),)
 
 
-def _gradients(prediction: Prediction) -> float:
+def _weights(prediction: Prediction) -> float:
     return sum(float(t.bytes) for t in prediction.graph.tensors.values() if t.role == "weight")
+
+
+def _gradients(prediction: Prediction) -> float:
+    """Those of frozen weights are never computed."""
+    frozen = frozenset(prediction.graph.settings.get("frozen", ()))
+    return sum(float(t.bytes) for name, t in prediction.graph.tensors.items() if t.role == "weight" and name not in frozen)
 
 
 def _gain(prediction: Prediction, box: Box, count: int) -> Gain:
@@ -62,13 +71,14 @@ def _sharded(per_hour: Mapping[str, float], prediction: Prediction, box: Box, co
     gradients are summed up to the part that holds them. The range runs from all of that hidden to none of it."""
     whole, usable = float(prediction.memory.total), float(prediction.memory.usable)
     parted = float(prediction.memory.weights) + _gradients(prediction)
-    weights, step = _gradients(prediction), float(prediction.seconds)
+    weights, step = _weights(prediction), float(prediction.seconds)
     largest = max((float(t.bytes) for t in prediction.graph.tensors.values() if t.role == "weight"), default=0.0)
     for count in counts:
         needs = whole - parted * (1.0 - 1.0 / count) + 2.0 * largest  # two gathered weights lie there at a time
         if needs > usable:
             continue
-        sent = [float(collective(box, kind, count, weights)) for kind in ("all_gather", "all_gather", "reduce_scatter")]
+        sent = [float(collective(box, "all_gather", count, weights))] * 2
+        sent.append(float(collective(box, "reduce_scatter", count, _gradients(prediction))))
         shown = max(0.0, sum(sent) - step) + sent[0] * min(1.0, largest / weights)  # the first gather, before which nothing can run
         gain = Gain(step, (step + shown) / count, (count * step / (step + sum(sent)), float(count)))
         price = per_hour.get(prediction.hardware.slug)

@@ -9,7 +9,7 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue
 from ironlaw.tracing.capture import graph_of
 from ironlaw.tracing.scripts.loaders import Loaders
-from ironlaw.tracing.scripts.units import Units
+from ironlaw.tracing.scripts.units import Units, local
 
 NO_UNIT = (
     "{place} ended without a training step and without a call of an nn.Module, so there is nothing to analyze; name a function in it"
@@ -29,6 +29,9 @@ def graph_of_unit(asked: Any, units: Units, loaders: Loaders, more: list[str]) -
     graph = graph_of(kept, name, units.trains or bool(kept.backwards))
     notes = (*found(asked, units, loaders, model), *assumed(asked, units, loaders), *more, *graph.settings.get("notes", ()))
     settings: dict[str, Any] = {"notes": notes}
+    frozen = {id(w): w for model in units.models.values() for w in model.parameters() if not w.requires_grad}
+    if frozen:
+        settings["frozen"] = tuple(kept.tensor(local(w)).name for w in frozen.values())
     if loaders.batches:
         settings["batch"] = loaders.batches[0]
     return replace(graph, settings={**graph.settings, **settings})
@@ -50,7 +53,7 @@ def found(asked: Any, units: Units, loaders: Loaders, model: Any) -> list[str]:
     what = f"optimiser step {units.count}" if units.trains else f"call {units.count}" if units.count else "all calls"
     lines = [f"{asked.place} was run up to the end of {what}, without data: {', '.join(parts)}"] if parts else []
     if kept.outside:
-        lines.append(f"{kept.outside} of the step's {len(kept.ops)} operators run outside of the model and the optimiser")
+        lines.append(f"{kept.outside:,} of the step's {len(kept.ops):,} operators run outside of the model and the optimiser")
     return lines
 
 

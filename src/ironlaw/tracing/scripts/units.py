@@ -59,8 +59,8 @@ class Units:
             del recorder.names[place]
         for root in self.models.values():
             self.name(root)
-        for one in self.optimisers:
-            self.name_state(one)
+        for number, one in enumerate(self.optimisers, 1):
+            self.name_state(one, number)
 
     def end(self) -> None:
         self.count += 1
@@ -73,15 +73,16 @@ class Units:
         self.begin()
 
     def name(self, root: torch.nn.Module) -> None:
-        known = self.recorder.names
+        known, number = self.recorder.names, [*self.models].index(id(root)) + 1 if id(root) in self.models else 1
+        before = f"model {number}: " if number > 1 else ""  # two models may have weights of one name
         for role, tensors in (("weight", root.named_parameters()), ("buffer", root.named_buffers())):
             for name, tensor in tensors:
                 if tensor.layout == torch.strided:
                     place = self.recorder.place(local(tensor))
-                    known[place] = (name, role)
+                    known[place] = (before + name, role)
 
-    def name_state(self, one: Optimizer) -> None:
-        name, known = type(one).__name__.lower(), self.recorder.names
+    def name_state(self, one: Optimizer, number: int) -> None:
+        name, known = f"{type(one).__name__.lower()}{number if number > 1 else ''}", self.recorder.names
         for group in one.param_groups:
             for i, weight in enumerate(group["params"]):
                 known.setdefault(self.recorder.place(local(weight)), (f"{name} weight {i}", "weight"))
