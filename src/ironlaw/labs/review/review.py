@@ -173,7 +173,7 @@ class Review:
             ("This session", f"{right} of {len(answers)} right" if answers else hud.OPEN, ""),
         ]  # fmt: skip
         mine = [event for event in state.events if event.lab == REVIEW and event.kind != "opened"]
-        ledger_item = ("Ledger", "not kept", "fail") if self.trouble else ("Ledger", "keeps every answer", "")
+        ledger_item = ("Ledger", "not saved", "fail") if self.trouble else ("Ledger", "keeps every answer", "")
         if mine and not self.trouble:
-            ledger_item = ("Ledger", f"kept {hud.clock(mine[-1].time)}", "good")
+            ledger_item = ("Ledger", f"saved {hud.clock(mine[-1].time)}", "good")
         return page_host.html(hud.hud(items, ledger_item=ledger_item))

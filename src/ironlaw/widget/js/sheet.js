@@ -38,7 +38,7 @@ function writingPiece(ctx) {
   const status = (id) => {
     const text = view.texts?.[id];
     if (textOf(id) !== (text ?? "")) return "not saved yet";
-    return text ? `kept ${moment(view.times[id])}, ${view.words[id]} word${view.words[id] === 1 ? "" : "s"}` : "";
+    return text ? `saved ${moment(view.times[id])}, ${view.words[id]} word${view.words[id] === 1 ? "" : "s"}` : "";
   };
   const type = (id) => (event) => {
     drafts[id] = event.target.value;

@@ -42,14 +42,16 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
     own, best = 100 * setting.wasted, 100 * setting.at(setting.best).wasted
     at_best = min(max(setting.best / MINUTE, SHORTEST), LONGEST)
     marks.append(mark("point", "good", x=at_best, y=best, shape="diamond", size=7, id="best", name="the best interval",
-                      hover=[("interval", exact(setting.best, "s")), ("waste", exact(best, "%"))]))  # fmt: skip
+                      hover=[("interval", format_quantity(setting.best, "s")), ("waste", exact(best, "%"))]))  # fmt: skip
     for name, seconds in apart.items():
         at = min(max(seconds / MINUTE, SHORTEST), LONGEST)
         value = 100 * setting.at(seconds).wasted
         marks.append(mark("point", "ridge", x=at, y=value, shape=SHAPES[name], size=5, id=name,
-                          name=f"{name}'s interval", hover=[("interval", exact(seconds, "s")), ("waste", exact(value, "%"))]))  # fmt: skip
+                          name=f"{name}'s interval",
+                          hover=[("interval", format_quantity(seconds, "s")), ("waste", exact(value, "%"))]))  # fmt: skip
     marks.append(mark("point", "accent", x=setting.interval / MINUTE, y=own, size=8, id="now", name="as set",
-                      label=f"{significant(own)}%", hover=[("interval", exact(setting.interval, "s")), ("waste", exact(own, "%"))],
+                      label=f"{significant(own)}%",
+                      hover=[("interval", format_quantity(setting.interval, "s")), ("waste", exact(own, "%"))],
                       drag=hold("interval")))  # fmt: skip
     option = lab.choice("act1")
     if option is not None:
@@ -75,7 +77,7 @@ def waste(lab: kit.Lab, setting: Setting) -> Figure:
     return Figure(
         "waste", f"Saving every {format_quantity(setting.interval, 's')} wastes {percent(setting.wasted)} of the time",
         Axis("log", "minutes between saves", "", (SHORTEST, LONGEST), ticks=TICKS),
-        Axis("linear", "of the time", "%", (0.0, 100.0)), tuple(marks), text,
+        Axis("linear", "wasted, of the time", "%", (0.0, 100.0)), tuple(marks), text,
         table=Table(("interval", "minutes", "waste", "saving", "lost", "restarts"), tuple(cells)),
         note=f"failures {LAWS[setting.law]}, {format_quantity(setting.between, 's')} between them", legend=legend,
     )  # fmt: skip
