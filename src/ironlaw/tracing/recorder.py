@@ -304,7 +304,7 @@ class Recorder(TorchDispatchMode):
         if self.native:
             attrs = {**attrs, work.UNCOMPILED: work.LIBRARY}
         self.calls.append(self.call)
-        runs = self.skipped is None or not self.skipped.answering  # else this is no op of the model that is called
+        runs = self.skipped is None or not self.skipped.answering  # else the op is not the called model's
         self.ways.append(self.forward_place()[1] or graph_breaks.way_here(BEGIN, runs))
         self.phases.note()
         self.outside += not self.path and self.phases.seen[-1] == FORWARD

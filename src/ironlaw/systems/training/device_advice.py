@@ -53,7 +53,7 @@ def _weights(prediction: Prediction) -> float:
 
 
 def _gradients(prediction: Prediction) -> float:
-    """Those of frozen weights are never computed."""
+    """Bytes; gradients of frozen weights are never computed."""
     frozen = frozenset(prediction.graph.settings.get("frozen", ()))
     return sum(float(t.bytes) for name, t in prediction.graph.tensors.items() if t.role == "weight" and name not in frozen)
 
