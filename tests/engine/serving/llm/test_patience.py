@@ -1,5 +1,7 @@
 """A run that ends once too many first tokens are late says of the SLO what the whole run says."""
 
+import math
+
 import pytest
 
 from ironlaw.engine.serving.llm.journal import Patience
@@ -31,3 +33,18 @@ def test_it_says_what_the_whole_run_says(rate):
         else:
             assert short == whole
     assert side_by_side(requests, Second(), 1000, Policy(most=4), 2, patience=patience).hopeless == (rate > 1.0) or rate == 1.0
+
+
+class Longer:
+    def seconds(self, batch, contexts, chunks=(), ends=0, each=1):
+        return 0.01 * batch + 1e-4 * sum(count for count, _ in chunks) + 1e-7 * contexts
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
+def test_a_run_that_is_only_to_say_whether_gaps_are_short_ends_once_too_many_are_long(share):
+    requests, policy = arriving(2.0, 200, Spread(60, 1.0), Spread(10, 1.0), seed=1), Policy(budget=32)
+    whole = side_by_side(requests, Longer(), 1000, policy, 1)
+    for gap, broken in ((whole.tbt(share), False), (0.999 * whole.tbt(share), True)):
+        patience = Patience(math.inf, len(requests), gap, (1 - share) * sum(r.output - 1 for r in requests) + 1e-6)
+        out = side_by_side(requests, Longer(), 1000, policy, 1, patience=patience)
+        assert out.hopeless == broken and (len(out.moments) < len(whole.moments)) == broken

@@ -25,9 +25,10 @@ class Admission:
 
     def make_room(self, now: float) -> None:
         """A block for each sequence that has filled its last one; the youngest make room where there is none."""
-        while self.batch.need - self.granted > self.pool.room:
-            self._stop(self.active[-1], now)
         need = self.batch.need
+        while need - self.granted > self.pool.room:
+            self._stop(self.active[-1], now)
+            need = self.batch.need
         if need >= self.granted:
             self.pool.take(need - self.granted)
         else:
@@ -85,7 +86,7 @@ class Admission:
     def grow(self, count: int) -> None:
         """Blocks for `count` ticks of decoding, of which `make_room` took those of the first."""
         self.granted = 0
-        if not self.reserves:
+        if count > 1 and not self.reserves:
             self.pool.take(self.batch.needs_after(count - 1))
 
     def release(self, job: Job) -> None:

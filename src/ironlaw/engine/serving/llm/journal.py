@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -12,16 +13,21 @@ from ironlaw.engine.serving.llm.requests import Request
 
 
 class Patience(NamedTuple):
-    """A run that is only to say whether first tokens come in time ends once too many do not."""
+    """A run that is only to say whether tokens come in time ends once too many do not."""
 
     seconds: float  # until a first token
     late: int  # requests that may wait longer
+    gap: float = math.inf  # seconds between two tokens
+    wide: float = math.inf  # gaps that may be longer
 
 
 class Journal:
     def __init__(self, requests: Sequence[Request], patience: Patience | None = None) -> None:
         self.requests = requests
         self.patience, self.late = patience, 0
+        self.most_late = patience.late if patience else math.inf
+        self.widest, self.most_wide = (patience.gap, patience.wide) if patience else (math.inf, math.inf)
+        self.wide = 0.0  # gaps longer than the widest that counts
         self.arrivals = [r.arrive for r in requests]
         self.first, self.leave = [-1.0] * len(requests), [-1.0] * len(requests)
         self.now, self.next, self.gone = 0.0, 0, 0
@@ -33,13 +39,9 @@ class Journal:
         self._open: dict[int, Stay] = {}
 
     @property
-    def over(self) -> bool:
-        return self.gone == len(self.requests)
-
-    @property
     def hopeless(self) -> bool:
-        """Whether too many first tokens were late already."""
-        return self.patience is not None and self.late > self.patience.late
+        """Whether too many first tokens were late already, or too many gaps too long."""
+        return self.late > self.most_late or self.wide > self.most_wide
 
     @property
     def expects(self) -> bool:
@@ -58,23 +60,33 @@ class Journal:
 
     def pass_time(self, seconds: float, steps: int, batch: int, prompt: int, used: int, waiting: int) -> None:
         """A stretch of steps. Who arrives meanwhile is inside for the rest of it."""
-        end = self.now + seconds
-        later = self.arrivals[self.next : bisect_right(self.arrivals, end, self.next)]
-        inside = self.next - self.gone + (sum(end - at for at in later) / seconds if later and seconds else 0.0)
+        end, inside = self.now + seconds, float(self.next - self.gone)
+        if seconds and self.expects and self.arrivals[self.next] <= end:
+            later = self.arrivals[self.next : bisect_right(self.arrivals, end, self.next)]
+            inside += sum(end - at for at in later) / seconds
         self.moments.append(Moment(self.now, seconds, steps, batch, prompt, used, waiting, inside))
         self.now = end
 
     def tokens(self, count: int, seconds: float, live: int, ahead: float) -> None:
         """`count` steps of `seconds` gave each of `live` sequences a token, and `ahead` more per step that came with those."""
-        end_of_first = self.now - seconds * (count - 1)
-        self.gaps += [(end_of_first - since, 1.0) for since in self.returned]
-        if live > len(self.returned):
-            self.gaps.append((seconds + self.stall, float(live - len(self.returned))))
+        others = live
+        if self.returned:
+            end_of_first = self.now - seconds * (count - 1)
+            for since in self.returned:
+                self._gap(end_of_first - since, 1.0)
+            others, self.returned = live - len(self.returned), []
+        if others > 0:
+            self._gap(seconds + self.stall, float(others))
         if count > 1:
-            self.gaps.append((seconds, float(live * (count - 1))))
+            self._gap(seconds, float(live * (count - 1)))
         if ahead:
             self.gaps.append((0.0, ahead * count))
-        self.stall, self.returned = 0.0, []
+        self.stall = 0.0
+
+    def _gap(self, seconds: float, count: float) -> None:
+        self.gaps.append((seconds, count))
+        if seconds > self.widest:
+            self.wide += count
 
     def enter(self, job: Job) -> None:
         """Notes that a request was admitted, with the blocks it holds now."""
@@ -94,7 +106,7 @@ class Journal:
     def first_token(self, job: Job) -> None:
         """Or, of one that was stopped, the next."""
         if job.since >= 0:
-            self.gaps.append((self.now - job.since, 1.0))
+            self._gap(self.now - job.since, 1.0)
             job.since = -1.0
         else:
             self.first[job.place] = self.now

@@ -64,9 +64,11 @@ class Replica:
 
     def run(self) -> Outcome:
         room, journal = self.room, self.journal
-        while not journal.over and not journal.hopeless:
-            for place, r in journal.arrived():
-                room.waiting.append(Job(place, r, r.prompt, r.output, swapped=self.cached))
+        arrivals, count = journal.arrivals, len(journal.requests)
+        while journal.gone < count and not journal.hopeless:
+            if journal.next < count and arrivals[journal.next] <= journal.now:
+                for place, r in journal.arrived():
+                    room.waiting.append(Job(place, r, r.prompt, r.output, swapped=self.cached))
             if not room.waiting and not room.active:
                 journal.wait()
                 continue
@@ -131,15 +133,19 @@ class Replica:
         """A step with prompt tokens; decoding goes on beside them, or stands still where prompts are not cut."""
         room = self.room
         batch = self.batch.rows if self.policy.chunked and not self.static else 0
-        ends = sum(count == job.left for (count, _), job in zip(chunks, room.prompts, strict=False))  # those at the end may have to wait
+        prompt = ends = 0
+        for (count, _), job in zip(chunks, room.prompts, strict=False):  # those at the end may have to wait
+            prompt += count
+            ends += count == job.left
         seconds = self._seconds(batch, self.batch.contexts if batch else 0.0, chunks, ends) + room.swap_seconds()
-        self._pass_time(seconds, 1, batch, sum(count for count, _ in chunks))
+        self._pass_time(seconds, 1, batch, prompt)
         done: list[Job] = []
         for (count, _), job in zip(chunks, room.prompts, strict=False):
             job.done, job.left = job.done + count, job.left - count
             if not job.left:
                 done.append(job)
-        room.prompts = [job for job in room.prompts if job.left]
+        if done:
+            room.prompts = [job for job in room.prompts if job.left]
         if batch:
             self._ran(1, seconds)
         else:

@@ -55,11 +55,15 @@ class Line:
     xs: tuple[float, ...]
     ys: Sequence[float]
     pieces: dict[int, tuple[float, ...]] = field(default_factory=dict, compare=False, repr=False)  # by the point at their end
+    known: dict[float, float] = field(default_factory=dict, compare=False, repr=False)  # where it was asked for: counts, which come again
 
     def at(self, x: float) -> float:
-        i = bisect_right(self.xs, x, 1, len(self.xs) - 1)
-        left, width, low, rise = self.pieces.get(i) or self._piece(i)
-        return low + rise * (x - left) / width
+        value = self.known.get(x)
+        if value is None:
+            i = bisect_right(self.xs, x, 1, len(self.xs) - 1)
+            left, width, low, rise = self.pieces.get(i) or self._piece(i)
+            value = self.known[x] = low + rise * (x - left) / width
+        return value
 
     def _piece(self, i: int) -> tuple[float, ...]:
         xs, ys = self.xs, self.ys
@@ -103,11 +107,14 @@ class StepTable:
     def seconds(self, batch: int, contexts: float, chunks: Chunks = (), ends: int = 0, each: int = 1) -> float:
         """`batch` sequences, `each` with so many new tokens, over `contexts` cached ones in all; `ends` of the chunks finish a prompt."""
         tokens, attention = batch * each, 0.0
-        for count, past in chunks:
-            tokens += count
-            attention += max(self.chunk.at(count, past), self.floor) - self.floor
         if chunks:
-            attention += self.floor
+            floor = self.floor
+            for count, past in chunks:
+                tokens += count
+                seconds = self.chunk.at(count, past)
+                if seconds > floor:
+                    attention += seconds - floor
+            attention += floor
         if batch:
             attention += self.decode.at(batch, contexts / batch)
         return self.factor * (self.start + self.dense.at(tokens) + self.head.at(max(batch * each + ends, 1)) + attention)

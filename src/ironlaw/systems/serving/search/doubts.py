@@ -13,10 +13,10 @@ from dataclasses import replace
 from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.engine.serving.llm.run_spread import Between
 from ironlaw.systems.serving.search.demand import Choice, Demand
-from ironlaw.systems.serving.search.fewest import policies, trial
+from ironlaw.systems.serving.search.fewest import SAMPLE, meets, policies, trial
 from ironlaw.systems.serving.search.largest_rate import headroom
 from ironlaw.systems.serving.search.rig import at_end
-from ironlaw.systems.serving.search.safe import holds, safe, with_replicas
+from ironlaw.systems.serving.search.safe import safe, with_replicas
 
 TIMES = ("ttft", "tbt", "tpot")
 ROUGH, STEP = 1.15, 1.2  # of the rates at both ends: how near, and the first step from the largest rate
@@ -34,7 +34,9 @@ def doubts(asked: Demand, choice: Choice, room: float | None) -> tuple[dict[str,
     for name in TIMES:
         values = [getattr(end, name)(share) for end in ends]
         found[name] = list(_joined(getattr(out, name)(share), (values[0], values[1]), _chance(out, name, share)))
-    usual = max(1e-9, trial(asked, choice, factor, whole=True).tokens_per_s)  # of the same sample of replicas, with steps as predicted
+    sampled = choice.prompts or choice.answer.replicas > SAMPLE or factor != 1.0
+    run = trial(asked, choice, factor, whole=True) if sampled else out  # of the same sample of replicas, with steps as predicted
+    usual = max(1e-9, run.tokens_per_s)
     whole = choice.answer.tokens_per_s
     rates = [whole, *(whole * end.tokens_per_s / usual for end in ends)]
     found["tokens_per_s"] = [min(rates), max(rates)]
@@ -71,7 +73,7 @@ def _fewer(asked: Demand, choice: Choice) -> float:
     low, high = least - 1, choice.answer.replicas
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if holds(asked, with_replicas(choice, middle)) else (middle, high)
+        low, high = (low, middle) if meets(asked, with_replicas(choice, middle)) else (middle, high)
     return float(high * choice.deployment.devices)
 
 

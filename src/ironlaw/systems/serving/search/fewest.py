@@ -139,22 +139,28 @@ def _together(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choi
 
 
 def _some(
-    asked: Demand, rig: Deployment, policy: Policy, replicas: int, most: int, factor: float = 1.0, whole: bool = False
+    asked: Demand, rig: Deployment, policy: Policy, replicas: int, most: int, factor: float = 1.0, whole: bool = False,
+    only_whether: bool = False,
 ) -> Outcome:  # fmt: skip
-    """What at most so many of the replicas do, each with its share of all requests. Unless the `whole` run is wanted, it ends once it can't
-    meet the SLO any more."""
+    """What at most so many of the replicas do, each with its share of all requests. Unless the `whole` run is wanted, it ends once too many
+    first tokens are late; where `only_whether` it meets the SLO counts, once too many gaps are too long as well."""
     few = min(replicas, most)
 
     def run(requests: Sequence[Request]) -> Outcome:
         mine = requests if few == replicas else [r for i, r in enumerate(requests) if i % replicas < few]
-        return rig.run(mine, policy, few, asked.seed, None if whole else _patience(asked, mine))
+        patience = None if whole else _patience(asked, mine, only_whether and policy.speculation is None)
+        return rig.run(mine, policy, few, asked.seed, patience)
 
     return _lasting(asked, replicas, run, factor)
 
 
-def _patience(asked: Demand, requests: Sequence[Request]) -> Patience:
-    """With one more late first token than these, the SLO's percentile is missed."""
-    return Patience(asked.promise.ttft, len(requests) - max(1, math.ceil(asked.promise.share * len(requests) - 1e-9)))
+def _patience(asked: Demand, requests: Sequence[Request], gaps: bool = False) -> Patience:
+    """With one more late first token than these, or one more long gap, the SLO's percentile is missed."""
+    promise = asked.promise
+    late = len(requests) - max(1, math.ceil(promise.share * len(requests) - 1e-9))
+    if not gaps:
+        return Patience(promise.ttft, late)
+    return Patience(promise.ttft, late, promise.tbt, (1 - promise.share) * sum(r.output - 1 for r in requests) + 1e-6)
 
 
 def _lasting(asked: Demand, replicas: int, run: Callable[[Sequence[Request]], Outcome], factor: float = 1.0) -> Outcome:
@@ -236,14 +242,21 @@ def name(rig: Deployment) -> str:
     return f"{rig.devices} × {rig.hardware.slug}" if rig.devices > 1 else rig.hardware.slug
 
 
-def trial(asked: Demand, choice: Choice, factor: float = 1.0, most: int = SAMPLE, whole: bool = False) -> Outcome:
+def meets(asked: Demand, choice: Choice, factor: float = 1.0, most: int = SAMPLE) -> bool:
+    """Whether the same deployment meets the SLO under its requests, which come `factor` times as fast."""
+    return not asked.promise.broken(trial(asked, choice, factor, most, only_whether=True))
+
+
+def trial(
+    asked: Demand, choice: Choice, factor: float = 1.0, most: int = SAMPLE, whole: bool = False, only_whether: bool = False
+) -> Outcome:
     """The same deployment under its requests, which come `factor` times as fast; a sample of its replicas where it has many.
 
     `whole`: to its end, even where it misses the SLO.
     """
     rig, policy, count = choice.deployment, choice.policy, choice.answer.replicas
     if not choice.prompts:
-        return _some(asked, rig, policy, count, most, factor, whole)
+        return _some(asked, rig, policy, count, most, factor, whole, only_whether)
 
     def run(requests: Sequence[Request]) -> Outcome:
         patience = None if whole else _patience(asked, requests)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ironlaw.engine.serving.llm.promise import Answer
 from ironlaw.systems.serving.search.demand import Choice, Demand
-from ironlaw.systems.serving.search.fewest import ALL, SAMPLE, trial
+from ironlaw.systems.serving.search.fewest import ALL, SAMPLE, meets, trial
 from ironlaw.systems.serving.search.pareto import most_tokens
 
 NEAR = 1.04  # of two rates between which the largest lies
@@ -17,8 +17,11 @@ WORK = 1.5  # times what a replica makes in a steady state: beyond, it can't kee
 LEAP = 4.0  # the longest step from one rate to the next
 
 
-def headroom(asked: Demand, choice: Choice, begin: float = 1.0, near: float = NEAR, step: float = 2.0, least: float = 0.0) -> float:
-    """How many times the rate it takes; below 1 where it does not take that. 0 where even a 64th is too much, or `least` is.
+def headroom(
+    asked: Demand, choice: Choice, begin: float = 1.0, near: float = NEAR, step: float = 2.0, least: float = 0.0, known: float = -1.0
+) -> float:  # fmt: skip
+    """How many times the rate it takes; below 1 where it does not take that. 0 where even a 64th is too much, or `least` is. `known`: times
+    that it takes, as was seen before.
 
     From `begin` on in growing steps, then by halving until two rates are so `near`.
     """
@@ -27,7 +30,7 @@ def headroom(asked: Demand, choice: Choice, begin: float = 1.0, near: float = NE
 
     def holds(factor: float) -> bool:
         """More than the work allows is not simulated."""
-        return factor <= (limit if asked.fleet else max(limit, 1.0)) and not asked.promise.broken(trial(asked, choice, factor))
+        return factor == known or (factor <= (limit if asked.fleet else max(limit, 1.0)) and meets(asked, choice, factor))
 
     if least and not holds(least):
         return 0.0
@@ -44,9 +47,10 @@ def headroom(asked: Demand, choice: Choice, begin: float = 1.0, near: float = NE
 
 def largest(asked: Demand, choice: Choice) -> float:
     """`headroom`, and as much less as all replicas take where a few that stood for them were lucky."""
-    room = headroom(asked, choice, by_work(asked, choice) / 2 if asked.fleet else 1.0)
+    seen = not asked.fleet and not choice.prompts and choice.answer.replicas <= SAMPLE  # with the very run that the answer rests on
+    room = headroom(asked, choice, by_work(asked, choice) / 2 if asked.fleet else 1.0, known=1.0 if seen else -1.0)
     known = 0.0 if asked.fleet else 1.0  # the answer was found with all replicas
-    while room > known and choice.answer.replicas > SAMPLE and asked.promise.broken(trial(asked, choice, room, ALL)):
+    while room > known and choice.answer.replicas > SAMPLE and not meets(asked, choice, room, ALL):
         room = max(room / NEAR, known)
     return room
 

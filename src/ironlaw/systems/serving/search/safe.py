@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from ironlaw.systems.serving.search.demand import Choice, Demand
-from ironlaw.systems.serving.search.fewest import best_policy, too_slow, trial
+from ironlaw.systems.serving.search.fewest import best_policy, meets, too_slow
 from ironlaw.systems.serving.search.layouts import layouts
 from ironlaw.systems.serving.search.rig import at_end, rig_of
 
@@ -41,15 +41,11 @@ def with_replicas(choice: Choice, replicas: int) -> Choice:
     return replace(choice, answer=replace(choice.answer, replicas=replicas), prompts=min(prompts, replicas - 1) if prompts else 0)
 
 
-def holds(asked: Demand, choice: Choice) -> bool:
-    return not asked.promise.broken(trial(asked, choice))
-
-
 def _more(asked: Demand, slow: Choice) -> Choice | None:
     count = slow.answer.replicas
     while count <= max(FOUR, TWICE * slow.answer.replicas):
         more = with_replicas(slow, count)
-        if holds(asked, more):
+        if meets(asked, more):
             return more
         count = max(count + 1, math.ceil(WIDER * count))
     return None
