@@ -127,7 +127,7 @@ def test_a_promise_that_no_device_keeps(sh):
     assert code == 1 and "between tokens" in out
     code, out, _ = sh(*BASE, "--rate", "2000", "--most", "1", "--tp", "1", "--json")
     told = json.loads(out)
-    assert code == 1 and "not even 1 replica of" in told["refused"][0]["reason"]
+    assert code == 1 and told["answer"] is None and "not even 1 replica of" in told["refused"][0]["reason"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ironlaw.report.serving_page import _pareto
-from ironlaw.report.serving_words import ranked, standing, sure_number, tied, verdict
+from ironlaw.report.serving_words import likely, ranked, standing, sure_number, tied, verdict
 from ironlaw.systems.serving.search.bet import bet
 
 ONE = {"tensor": 1, "stages": 1, "groups": 1, "whole_experts": False}
@@ -59,7 +59,10 @@ def test_of_a_fleet_the_larger_rate_that_is_sure():
     sure = choice("b", 8, None, 1.0, largest_rate=15.0, between={"largest_rate": [12.0, 16.0]})
     told = answered(wide, sure, fleet=8)
     assert (told["answer"]["hardware"], told["answer"]["ties"]) == ("b", ["a"])
-    assert verdict(told).startswith("The largest rate is 15 requests/s, on 8 × b") and "8 × a with 20 requests/s" in tied(told)
+    times = {"ttft": [0.1, 0.2], "tbt": [0.01, 0.02], "devices": [8.0, 8.0]}
+    promise = {"share": 0.99, "tbt_s": 0.05}
+    assert likely({**wide, "between": times}, promise, True) == "Likely P99 TTFT 100 ms to 200 ms, TBT 10 ms to 20 ms."
+    assert verdict(told) == "8 × b take the largest rate, 15 requests/s (likely 12 to 16)." and "8 × a with 20 requests/s" in tied(told)
 
 
 def test_the_picture_names_each_line_at_its_fast_end_and_shows_the_limit_and_the_answer():

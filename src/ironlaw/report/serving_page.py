@@ -59,7 +59,7 @@ def _answer(result: Mapping[str, Any], rate: str) -> str:
     load = result["load"]
     asked = f"{rate}, {significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average. {slo(result['promise'])}"
     if not result["answer"]:
-        return paragraph(asked) + paragraph("None of these machines meets the SLO.", "lede")
+        return paragraph(asked) + f'<p class="lede"><strong>{text(verdict(result))}</strong></p>'
     row = next(row for row in result["choices"] if row["hardware"] == result["answer"]["hardware"])
     command = (row["safe"] or row)["command"]
     out = paragraph(asked) + f'<p class="lede"><strong>{text(verdict(result))}</strong></p>'
@@ -73,7 +73,7 @@ def _summary(result: Mapping[str, Any]) -> str:
     gap, key = between(promise)
     fleet = bool(result["fleet"])
     names = (
-        "machine", "verdict", "devices", *(() if fleet else ("to be sure",)), "$ / hour", "$ / M tokens", f"TTFT {share}", f"{gap} {share}",
+        "machine", "verdict", "devices", *(() if fleet else ("sure",)), "$ / hour", "$ / M tokens", f"TTFT {share}", f"{gap} {share}",
         "tokens/s", "mean batch", "cache in use", "weights", "cache", "J / M tokens, at most",
     )  # fmt: skip
     cells: list[list[Cell]] = [
@@ -91,13 +91,13 @@ def _summary(result: Mapping[str, Any]) -> str:
         out += table(
             names, cells, "The largest rate of each machine" if fleet else "The fewest devices of each machine", range(2, len(names))
         )
-        out += items(f"{row['hardware']}: {_how(row, promise)}" for row in rows)
+        out += items(f"{row['hardware']}: {_how(row, promise, fleet)}" for row in rows)
         out += paragraph(f"{grounds(rows)} {like_with_like(result)}")
     return out + items(f"{row['hardware']}: {row['reason']}" for row in result["refused"]) if result["refused"] else out
 
 
-def _how(row: Mapping[str, Any], promise: Mapping[str, Any]) -> str:
-    told = (bottleneck(row), steep(row), likely(row, promise), takes(row), row["command"])
+def _how(row: Mapping[str, Any], promise: Mapping[str, Any], fleet: bool) -> str:
+    told = (bottleneck(row), steep(row), likely(row, promise, fleet), takes(row), row["command"])
     return f"{'; '.join(filter(None, (replicas(row), way(row))))}. {' '.join(filter(None, told))}"
 
 

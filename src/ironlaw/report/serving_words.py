@@ -41,11 +41,14 @@ def bottleneck(row: Mapping[str, Any]) -> str:
 def verdict(result: Mapping[str, Any]) -> str:
     """`Plan 4 × h200_sxm (TP 4), at $18.4 per hour and $3.91 per million new tokens. They meet the SLO even if …`"""
     answer = result["answer"]
+    if answer is None:
+        return f"None of these machines {'takes any rate within' if result['fleet'] else 'meets'} the SLO."
     row = next(row for row in result["choices"] if row["hardware"] == answer["hardware"])
     if answer["by"] == "rate":
         idle = result["fleet"] - row["devices"]
         rest = f", with {counted(idle, 'device')} left over" if idle else ""
-        return f"The largest rate is {significant(row['largest_rate'])} requests/s, on {_devices(row)}{rest}."
+        low, high = (significant(end) for end in row["between"]["largest_rate"])
+        return f"{_devices(row)} take the largest rate, {significant(row['largest_rate'])} requests/s (likely {low} to {high}){rest}."
     safe, count = row["safe"], row["devices"]
     it, meet = ("It", "meets") if count == 1 else ("They", "meet")
     should = f"{_devices(row)} ({parallelism(row['layout'])}) should meet the SLO, {_at(row)}."
@@ -172,8 +175,8 @@ def parallelism(layout: Mapping[str, Any]) -> str:
     return " · ".join(filter(None, parts)) or "1 device"
 
 
-def likely(row: Mapping[str, Any], promise: Mapping[str, Any]) -> str:
-    """`Likely 1 to 2 devices; P99 TTFT 316 ms to 2.85 s, TBT 26.4 to 40.2 ms.`"""
+def likely(row: Mapping[str, Any], promise: Mapping[str, Any], fleet: bool) -> str:
+    """`Likely 1 to 2 devices; P99 TTFT 316 ms to 2.85 s, TBT 26.4 to 40.2 ms.`; of a `fleet`, whose size is given, the times alone."""
     if row["basis"] == "bound":
         return f"At least {counted(row['devices'], 'device')}: how much longer real steps are is not known."
     gap, key = between(promise)
@@ -184,6 +187,8 @@ def likely(row: Mapping[str, Any], promise: Mapping[str, Any]) -> str:
     if high is None:
         least = counted(round(low), "device")
         return f"Likely at least {least}, and if steps take as long as they may, no number that we tried meets the SLO; {times}."
+    if fleet:
+        return f"Likely {times}."
     devices = counted(round(low), "device") if low == high else f"{low:,.0f} to {high:,.0f} devices"
     return f"Likely {devices}{_otherwise(row)}; {times}."
 
@@ -191,6 +196,8 @@ def likely(row: Mapping[str, Any], promise: Mapping[str, Any]) -> str:
 def _otherwise(row: Mapping[str, Any]) -> str:
     """How the devices to be sure of differ from those of the row, beside their number."""
     safe = row["safe"]
+    if safe is None:
+        return ""
     parts = [
         parallelism(safe["layout"]) if safe["layout"] != row["layout"] else "",
         f"{counted(safe['prompts'], 'replica')} that only prefill" if safe["prompts"] and not row["pools"]

@@ -38,13 +38,12 @@ SHOWN = 6  # points of a machine's line between speed and throughput
 def report(result: Mapping[str, Any], notes: bool = False) -> None:
     """`notes`: with the formats, the cache's room and the prices' sources."""
     load, promise = result["load"], result["promise"]
-    at = f"{significant(load['rate'])} requests/s" if load["rate"] else "requests at once"
+    at = f"{significant(load['rate'])} {'request' if load['rate'] == 1 else 'requests'}/s" if load["rate"] else "requests at once"
     if result["fleet"]:
         at = f"as many requests as {counted(result['fleet'], 'device')} can take"
     lengths = f"{significant(load['prompt'], 4)} + {significant(load['output'], 4)} tokens on average"
     draw.heading(result["model"], f"{at}, {lengths}{'' if load['source'] == 'law' else ', ' + load['source']}")
-    if result["choices"]:
-        _verdict(result)
+    _verdict(result)
     draw.say(slo(promise))
     if result["choices"]:
         _choices(result, notes)
@@ -95,7 +94,7 @@ def _choices(result: Mapping[str, Any], notes: bool) -> None:
         "machine",
         *(("verdict",) if several else ()),
         "devices",
-        *(() if result["fleet"] else ("to be sure",)),
+        *(() if result["fleet"] else ("sure",)),
         *(("$/hour", "$/M") if priced else ()),
         f"TTFT {share}",
         f"{gap[0]} {share}",
@@ -112,7 +111,7 @@ def _choices(result: Mapping[str, Any], notes: bool) -> None:
     for row in rows:
         words = "; ".join(filter(None, (replicas(row), way(row))))
         formats = _formats(row) if notes else ""
-        told = (f"{words}. {bottleneck(row)}", steep(row), likely(row, promise), takes(row), formats)
+        told = (f"{words}. {bottleneck(row)}", steep(row), likely(row, promise, bool(result["fleet"])), takes(row), formats)
         draw.pairs([(row["hardware"], " ".join(filter(None, told)))])
         if row["command"]:
             draw.say(row["command"])
@@ -129,7 +128,7 @@ def _formats(row: Mapping[str, Any]) -> str:
 def _row(row: Mapping[str, Any], gap: str) -> dict[str, Any]:
     hour, million, mark = row["dollars_per_hour"], row["dollars_per_million_tokens"], RESTS[row["basis"]]
     return {
-        "machine": row["hardware"], "devices": (str(row["devices"]), draw.STRONG), "to be sure": sure_number(row),
+        "machine": row["hardware"], "devices": (str(row["devices"]), draw.STRONG), "sure": sure_number(row),
         "$/hour": "–" if hour is None else significant(hour), "$/M": "–" if million is None else significant(million),
         "TTFT": f"{mark}{show(row['ttft_s']['promised'], 's')}", "TBT": f"{mark}{show(row[gap]['promised'], 's')}",
         "tokens/s": significant(row["tokens_per_s"]), "batch": significant(row["batch"]), "cache": draw.percent(row["cache_peak"]),
@@ -138,7 +137,9 @@ def _row(row: Mapping[str, Any], gap: str) -> dict[str, Any]:
 
 
 def _verdict(result: Mapping[str, Any]) -> None:
-    draw.say(verdict(result), draw.GOOD)
+    draw.say(verdict(result), draw.GOOD if result["answer"] else draw.BAD)
+    if not result["answer"]:
+        return
     if words := tied(result):
         draw.say(words)
     if result["unpriced"] and not result["fleet"]:

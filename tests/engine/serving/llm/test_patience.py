@@ -42,7 +42,7 @@ class Longer:
 
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
 def test_a_run_that_is_only_to_say_whether_gaps_are_short_ends_once_too_many_are_long(share):
-    requests, policy = arriving(2.0, 200, Spread(60, 1.0), Spread(10, 1.0), seed=1), Policy(budget=32)
+    requests, policy = arriving(2.0, 200, Spread(60, 1.0), Spread(10, 1.0), seed=1), Policy(most=16, budget=32)
     whole = side_by_side(requests, Longer(), 1000, policy, 1)
     for gap, broken in ((whole.tbt(share), False), (0.999 * whole.tbt(share), True)):
         patience = Patience(math.inf, len(requests), gap, (1 - share) * sum(r.output - 1 for r in requests) + 1e-6)

@@ -15,14 +15,13 @@ TWICE, FOUR = 2, 4  # times the answer's devices that are tried: of the same rep
 
 
 def safe(asked: Demand, choice: Choice, slow: Choice) -> Choice | None:
-    """More of the same replicas; where they don't do, smaller steps or more devices per replica. None where not four times as many
-    devices do. `slow`: the choice with its steps as long as they may be."""
+    """More of the same replicas, or smaller steps or more devices per replica where fewer devices of those do. None where not four times as
+    many devices do. `slow`: the choice with its steps as long as they may be."""
     if choice.deployment.basis == "bound":
         return None
-    same = _more(asked, slow)
-    if same is not None or asked.fleet:
-        return same
-    best: Choice | None = None
+    best = _more(asked, slow)
+    if asked.fleet or (best and best.devices == choice.devices):
+        return best
     limit = max(FOUR, FOUR * choice.devices)
     for layout in layouts(asked, choice.deployment.hardware):
         if layout.devices < choice.deployment.devices or (best and layout.devices >= best.devices):

@@ -64,7 +64,7 @@ def search(asked: Demand, progress: Progress | None = None) -> CapacityJson:
             doing(DESCRIBED, "how sure the answer is, and the largest rate")
             found.append(_described(asked, best))
     if not found and faults == len(asked.on):
-        raise BadValue("; ".join(one["reason"] for one in refused))
+        raise BadValue("; ".join(dict.fromkeys(one["reason"] for one in refused)))
     same = alike([one.choice.deployment for one in found])
     rows = [row(asked, one, same_s) for one, same_s in zip(found, same, strict=True)]
     priced = [one for one in rows if one["dollars_per_million_tokens"] is not None]
