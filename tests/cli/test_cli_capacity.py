@@ -187,7 +187,7 @@ def test_the_largest_rate_of_a_fleet(sh):
     assert told["fleet"] == 2 and row["devices"] == 2 and row["binds"] and row["ttft_s"]["promised"] <= 1.0
     one = sh.json(*BASE, "--fleet", "1")["choices"][0]
     assert 1.4 < row["largest_rate"] / one["largest_rate"] < 2.8
-    assert "The largest rate is " in sh.out(*BASE, "--fleet", "2")
+    assert " take the largest rate, " in sh.out(*BASE, "--fleet", "2")
     code, out, _ = sh("capacity", "llama3_70b", "--on", "a10", "--fleet", "2", "--requests", "50")
     assert code == 1 and "a10" in out
     (far,) = sh.json(*BASE, "--fleet", "1", "--rate", "90000")["choices"]  # a rate that it is far from taking is only where it begins
