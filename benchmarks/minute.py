@@ -28,6 +28,8 @@ from ironlaw.calibration.kernel_laws import PUBLISHED, law
 from ironlaw.calibration.transfer.model import Taught, Transfer
 from ironlaw.calibration.transfer.transfer_laws import Laws
 from ironlaw.compare import compare
+from ironlaw.engine.device.lower_bound import least_arithmetic
+from ironlaw.engine.device.roofline import transfer
 from ironlaw.measure.suites.chosen_cases import chosen_cases
 from ironlaw.registry.evidence import evidence
 from ironlaw.registry.loader import folder
@@ -50,6 +52,9 @@ class ByLaws(Transfer):
         return False
 
     def kernel_s(self, kernel, op, target):
+        if kernel.depth and not kernel.data and not kernel.flops:  # counted in units of its own curve, which no law knows: the op's bound
+            data, compute = transfer(op, MACHINE), least_arithmetic(op, MACHINE)
+            return data, compute, max(data, compute), FLOOR
         return *self.by_law(kernel, op, target), FLOOR
 
     def sd(self, kernel, op, target):
@@ -91,7 +96,7 @@ def by_minute(rows, launches, described):
     """The H200 as a user would have it whose GPU is in no registry."""
     fitted, kept = calibrate([*rows, *launches], described, MACHINE, ()), MACHINE.calibration
     own = replace(fitted, among=kept.among, scatter=kept.scatter)
-    return learnt_here(own, rows, MACHINE, before().lawful_cost)
+    return learnt_here(own, rows, MACHINE, before().given(rows, MACHINE).cost)
 
 
 def of_processor(path):

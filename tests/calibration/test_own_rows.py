@@ -10,6 +10,7 @@ import ironlaw as il
 from ironlaw.backends.rows import Row
 from ironlaw.calibration import telling
 from ironlaw.calibration.shared_errors import SharedErrors, Trait
+from ironlaw.registry.machines import corrected
 
 H200 = il.hardware("h200_sxm")
 A100 = il.hardware("a100_80gb_sxm")
@@ -39,6 +40,15 @@ def test_a_device_that_is_slower_is_predicted_slower_and_more_surely(machine, pr
     known, said = (model.cost(op, machine, il.Plan()) for model in (own, prior))
     assert known.device / said.device == pytest.approx(1.3, rel=0.08)
     assert known.doubt.sd < said.doubt.sd
+
+
+def test_a_kernel_that_nobody_timed_here_follows_what_the_rows_say_of_the_others():
+    """An A100 of which only copies were timed, at 1.3 times what other machines taught: its running sums are slower, too."""
+    rows, kept = timed(A100.transfer, A100, 1.3), {name: H200.calibration.curves[name] for name in ("copy", "elementwise")}
+    model, _ = corrected(A100, replace(H200.calibration, curves=kept, families={}), A100, (), rows)
+    op = model.library.measured(Row(kind="op", op="cumsum", params={"rows": 4096, "cols": 4096, "dtype": "fp16"}, busy_s=1.0))
+    now, before = (float(one.cost(op, A100, il.Plan()).device) for one in (model, A100.transfer))
+    assert 1.04 < now / before < 1.3
 
 
 def test_without_rows_nothing_changes():

@@ -53,7 +53,7 @@ class Calibration:
     families: Mapping[str, Family] = field(default_factory=dict)  # measured ops that are alike, and what the curves leave unexplained there
 
     own: OwnRows | None = field(default=None, repr=False, compare=False)  # of a single machine of this model, which correct all the rest
-    # what other machines taught of an op, where a minute timed none of its kernels
+    # what other machines taught of an op, where a minute did not time all of its kernels
     before: Callable[[Op, Hardware, Plan], Cost] | None = field(default=None, repr=False, compare=False)
     costs: dict[Any, tuple[Hardware, dict[Any, Cost]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -117,8 +117,7 @@ class Calibration:
         data = compute = floor = joint = count = 0.0
         kernels = self.library.lower(op, hardware, plan.lowering)
         if self.before is not None and not all(kernel.curve in self.curves or self.library.alike(op, kernel) for kernel in kernels):
-            cost = self.before(op, hardware, plan)
-            return self.own.corrected(op, cost, kernels, plan.lowering) if self.own else cost
+            return self.before(op, hardware, plan)
         for kernel in kernels:
             data_s, compute_s, overlap, total = self.parts(kernel, op.kind)
             times = kernel.count

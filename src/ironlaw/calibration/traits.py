@@ -25,7 +25,9 @@ def trait(op: Op, cost: Cost, kernels: Sequence[Kernel], signature: Signature | 
     sd = cost.doubt.sd if cost.doubt is not None and cost.doubt.known else UNSURE
     family, place = (signature.family, signature.place) if signature else (f"{curve} curve", _sizes(leading))
     which = f"{curve} {known}" if (known := identity(op)) else ""
-    return Trait(shares(cost), law(curve, op.dtype)[0], curve, family, tuple(float(v) for v in place), min(float(sd), UNSURE), which)
+    followed, carried = law(curve, op.dtype)
+    followed += " carried" * carried  # how far a law is off where it was fitted says less of kernels that it only scales
+    return Trait(shares(cost), followed, curve, family, tuple(float(v) for v in place), min(float(sd), UNSURE), which)
 
 
 def identity(op: Op) -> str:

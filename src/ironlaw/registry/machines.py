@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ironlaw.backends.rows import Row
     from ironlaw.calibration.machine_calibration import Calibration
+    from ironlaw.calibration.transfer.model import Transfer
     from ironlaw.engine.device.cost import Cost
     from ironlaw.engine.device.machine import Plan
     from ironlaw.engine.device.types import Op
@@ -182,7 +183,8 @@ def corrected(
         return own, caveats
     if prior is None:
         brief = briefly_measured(seen, sold)
-        taught_it = None if brief.transfer is None else partial(_unseen, brief)
+        others = taught(brief, registered)
+        taught_it = None if others is None else partial(_unseen, others().given(rows, brief), brief)
         return learnt_here(own, rows, seen, taught_it), (*caveats, OTHERS) if taught_it else caveats
     known = replace(prior, host=own.host, graph_gap=own.graph_gap or prior.graph_gap)
     return known.given(rows, seen), (*caveats, CORRECTED.format(count=len(rows), what=sold.name))
@@ -196,9 +198,9 @@ def learnt_here(
     return replace(own, before=before).given(rows, machine, alone=True)
 
 
-def _unseen(machine: Hardware, op: Op, _: Hardware, plan: Plan) -> Cost:
-    """What other machines taught of an op, for a machine with its datasheet's figures."""
-    return machine.transfer.cost(op, machine, plan)  # type: ignore[union-attr]
+def _unseen(taught_it: Transfer, machine: Hardware, op: Op, _: Hardware, plan: Plan) -> Cost:
+    """What other machines taught of an op, for a machine with its datasheet's figures, and what the rows measured here say of that."""
+    return taught_it.cost(op, machine, plan)
 
 
 def briefly_measured(seen: Hardware, sold: Hardware) -> Hardware:
