@@ -46,7 +46,7 @@ def process(monkeypatch):
         if request["progress"]:
             on_part({"ops": 100})
         on_part({"graph": to_json(STEP if request["times"] == 1 else il.workload("gpt2", batch=8))})
-        return {"": {"batch": 2, "tokens": None, "kept": None, "positions": None}}
+        return {"": {"batch": 2, "tokens": None, "kept": None, "positions": None, "taken": {"steps": 2, "numbers": {}}}}
 
     monkeypatch.setattr(worker, "run", run)
     return seen
@@ -64,6 +64,7 @@ def test_a_script_is_captured_at_its_own_batch_and_at_four_times_that(process, m
     first, larger = process.requests
     assert (first["times"], first["quiet"], larger["times"], larger["quiet"]) == (1, False, 4, True)
     assert first["module"] and first["arguments"] == ["--lr", "1"] and first["steps"] == 3 and not first["real"]
+    assert larger["steps"] == 2 and first["numbers"] is None and larger["numbers"] == {}
     assert found.batch == 2 and found.main.settings["notes"] == ["a way was taken"]
     assert [one.what for one in found.growths] == ["batch"] and not found.unsized
     assert screen.getvalue().startswith("\rcapturing: 100 operators") and screen.getvalue().endswith(" \r")  # and wiped

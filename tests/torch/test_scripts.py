@@ -173,6 +173,20 @@ with torch.no_grad():
     assert not graph.settings["training"] and [op.kind for op in graph.ops if op.kind == "linear"] == ["linear"] * 2
 
 
+def test_what_a_run_takes_from_the_one_before(tmp_path):
+    """Numbers that were read once are not worked out again, and where two steps are alike the second is enough."""
+    lines = ["net = torch.nn.Linear(8, 8)", "best = torch.optim.SGD(net.parameters(), 0.1)", "net = torch.compile(net)"]
+    loop = ["loss = net(torch.ones(4, 8)).sum()", "loss.backward()", "best.step()", "read.append(loss.item())"]
+    text = "\n".join(["import torch", "read = []", *lines, "for _ in range(9):", *(f"    {line}" for line in loop)])
+    first = captured(tmp_path, text)
+    taken = first.settings["taken"]
+    assert taken["steps"] == 2 and [*map(len, taken["numbers"].values())] == [2]
+    again = captured(tmp_path, text, steps=taken["steps"], numbers={line: [7.0] for line in taken["numbers"]})
+    assert [op.name for op in again.ops] == [op.name for op in first.ops]
+    assert [*again.settings["taken"]["numbers"].values()] == [[7.0]]
+    assert first.settings["compiles"] and "torch.compile" in first.settings["notes"][1]
+
+
 def test_inference_mode_is_taken(tmp_path):
     """A view of what was made outside of it, which inference tensors refuse."""
     text = "import torch\nnet = torch.nn.Linear(8, 8)\nx = torch.rand(4, 8)\nwith torch.inference_mode():\n    y = net(x[:2])"

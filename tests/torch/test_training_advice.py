@@ -251,6 +251,13 @@ def test_two_models_that_train_against_each_other_have_a_fused_optimiser_each(ma
     assert unmade[0] <= unmade[1]
 
 
+@pytest.mark.parametrize("options", [{"fused": True}, {"foreach": True}])
+def test_a_compiled_step_holds_no_second_copy_of_what_its_optimiser_writes(options: Any):
+    graph = il.capture(stepped(Net(width=512), **options), (torch.empty(32, 512),))
+    eager, compiled = (il.predict(graph, H200, il.Plan(mode=mode)).memory.activations for mode in ("eager", "compiled"))
+    assert compiled <= 1.1 * eager
+
+
 def test_lists_are_those_of_foreach():
     looped, real = in_lists(il.capture(stepped(Net(), foreach=False), (X,))), il.capture(stepped(Net()), (X,))
     assert looped is not None and in_lists(real) is None

@@ -152,6 +152,9 @@ class Analyze(Question):
         if is_script(self.target) and not is_ours(self.target):
             script = capture_script(self)
             asked = replace(self, training=True) if script.main.settings.get("training") else self
+            if script.main.settings.get("compiles") and self.mode == MODES:
+                modes = TRAINED if asked.training else MODES
+                asked = replace(asked, mode=("compiled", *(mode for mode in modes if mode != "compiled")))
             predicted = asked.of({"": script}, {}, profile)
             return replace(predicted, real=real_steps(self)) if self.real else predicted
         captured = build_all(self, lengths) if is_ours(self.target) else capture_phases(self, lengths)

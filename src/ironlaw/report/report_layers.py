@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ironlaw.engine.device.predict import OpRow, Prediction
 
-NUMBER = re.compile(r"(?<=[._])\d+(?=\.)")  # of a layer: blocks.3.norm, stage_3.norm
+NUMBER = re.compile(r"(?:^|(?<=[._]))\d+(?=\.)")  # of a layer: blocks.3.norm, stage_3.norm, 3.norm
 TURN = re.compile(r"(?<=[a-z_])\.\d+$")  # of a call: head.addmm.2 is the second one
 
 

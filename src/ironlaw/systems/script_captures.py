@@ -44,10 +44,11 @@ def capture_script(asked: Any) -> Captures:
     main, sizes = _run(asked)
     captured: dict[str, dict[Any, Graph]] = {ASKED: {sizes["batch"]: main}, CHANGED: {}}
     reasons: dict[str, str] = {}
-    captured[CHANGED] = dict(steps(main, lambda times, changes: _run(asked, changes, times)[0]))
+    taken = sizes["taken"]
+    captured[CHANGED] = dict(steps(main, lambda times, changes: _run(asked, changes, times, taken)[0]))
     for size in GROWN["batch"] if sizes["batch"] else ():
         try:
-            captured.setdefault("batch", {})[size * sizes["batch"]] = _run(asked, (), size)[0]
+            captured.setdefault("batch", {})[size * sizes["batch"]] = _run(asked, (), size, taken)[0]
         except IronlawError as error:
             reasons["batch"] = str(error)
     return with_wires(captures_of(asked, captured, reasons, sizes), asked.on)
@@ -89,7 +90,8 @@ def real_steps(asked: Any) -> RealSteps:
     return RealSteps(**worker.run(REAL, request, name=asked.target, limit_s=asked.limit))
 
 
-def _run(asked: Any, changes: Collection[str] = (), times: int = 1) -> tuple[Graph, dict[str, Any]]:
+def _run(asked: Any, changes: Collection[str] = (), times: int = 1, taken: Any = None) -> tuple[Graph, dict[str, Any]]:
+    """`taken`: how far the first run has come, and the numbers that it has read."""
     graphs: list[Graph] = []
     again = bool(changes) or times > 1
     with operator_count() as progress:
@@ -101,8 +103,13 @@ def _run(asked: Any, changes: Collection[str] = (), times: int = 1) -> tuple[Gra
                 graphs.append(from_json(part["graph"]))
 
         request = {"place": asked.target, "module": not asked.target.endswith(".py"), "changes": sorted(changes), "times": times}
-        request |= {"arguments": list(asked.arguments), "steps": asked.steps, "real": False, "world": asked.world}
-        request |= {"progress": progress is not None, "quiet": again}
+        request |= {
+            "arguments": list(asked.arguments),
+            "steps": taken["steps"] if taken else asked.steps,
+            "real": False,
+            "world": asked.world,
+        }
+        request |= {"progress": progress is not None, "quiet": again, "numbers": taken["numbers"] if taken else None}
         sizes = worker.run(JOB, request, name=asked.target, limit_s=asked.limit, on_part=keep)[""]
     graph = graphs[-1]
     if again:

@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FrameType
 
-import torch
-
 from ironlaw.tracing.source_lines import is_own
 
 VALUE, RECURRENT, GRADIENT = "value", "recurrent", "gradient"
@@ -62,9 +60,11 @@ class Compiled:
 def way_here(end: str, models: bool = True) -> Way:
     """The functions that are running, without PyTorch's and ours, from the one that a file called `end` calls; with `models` MODEL is
     among them, where somebody's function calls a model."""
+    from torch import nn  # here: a script's captures are asked for by who needs no PyTorch
+
     frame: FrameType | None = sys._getframe(1)
     places: list[Place] = []
-    inside, model, call = -1, frame, torch.nn.Module._call_impl.__code__
+    inside, model, call = -1, frame, nn.Module._call_impl.__code__
     while frame is not None and not (frame.f_code.co_filename == end and frame.f_code.co_name in BEGINS):
         if frame.f_code is call:
             inside, model = len(places), frame

@@ -20,6 +20,7 @@ class LibraryBehaviour:
     # transformers left a mask out, which it spells out for a compiler: "bidirectional", or "padding" where one was given
     masks_when_traced: str = ""
     autocast: bool = False  # products run in another format than the weights have
+    compiled: bool = False  # code asked for torch.compile
 
 
 @contextmanager
@@ -49,6 +50,7 @@ def as_if_real() -> Iterator[LibraryBehaviour]:
     level, fast = log.level, torch.backends.mha.get_fastpath_enabled()
 
     def plain(model: Any = None, **settings: Any) -> Any:
+        library.compiled = True
         return model if model is not None else lambda function: function
 
     with ExitStack() as stack:

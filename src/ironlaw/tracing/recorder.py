@@ -71,6 +71,9 @@ class Recorder(TorchDispatchMode):
         self.lifetimes = Lifetimes()
         self.values = Values(self.place, self.names)
         self.autocast = False  # whether products ran in another format than the weights have
+        self.compiled = False  # whether the code asked for torch.compile
+        self.said: dict[str, list[Any]] = {}  # line of code -> the numbers that it has read
+        self.known_numbers: dict[str, list[Any]] = {}  # those of an earlier run, which this one takes
         self.rehearsing = False  # a first run, of which nothing but names and values is kept
         self.native = False  # within a call that torch.compile leaves to a library
         self.idle = False  # while a script has not come to its model yet, nothing is written down
@@ -94,6 +97,7 @@ class Recorder(TorchDispatchMode):
 
     def seen(self, library: LibraryBehaviour) -> None:
         self.autocast |= library.autocast
+        self.compiled |= library.compiled
 
     def begin_again(self) -> None:
         """Forget the ops so far; tensors keep their values, and what was there at first its name."""

@@ -39,6 +39,8 @@ class Asker(Protocol):
     mode: FakeTensorMode
     values: Values
     notes: dict[str, str]  # by line of code
+    said: dict[str, list[Any]]  # the numbers that each line has read
+    known_numbers: dict[str, list[Any]]  # those that it read in an earlier run
     on_host: dict[int, bool]  # where a tensor lies that code has moved
 
     def place(self, tensor: Tensor) -> int: ...
@@ -64,7 +66,7 @@ def on_host(value: Tensor) -> Any:
 
 def read(recorder: Asker, func: Any, tensor: Tensor, name: str = "read") -> Tensor:
     """The values of a tensor that leave PyTorch."""
-    answer = recorder.values.of(tensor)
+    answer = told_before(recorder, tensor) or recorder.values.of(tensor)
     if answer is None:
         raise DataDependentOutputException(func)
     recorder.graph_break(VALUE)
@@ -72,9 +74,21 @@ def read(recorder: Asker, func: Any, tensor: Tensor, name: str = "read") -> Tens
     if tensor.numel():
         to_host(recorder, source, name)
     with as_plain():
+        if answer.value.numel() == 1 and not answer.value.is_complex():
+            recorder.said.setdefault(source_lines.of_now(), []).append(answer.value.item())
         what = f"{answer.value.item()}" if answer.value.numel() == 1 else f"{'x'.join(map(str, answer.value.shape))} values"
     say(recorder, answer.drawn, what)
     return answer.value
+
+
+def told_before(recorder: Asker, tensor: Tensor) -> Answer | None:
+    """What an earlier run of the same script worked out here."""
+    line = source_lines.of_now()
+    known, place = recorder.known_numbers.get(line, ()), len(recorder.said.get(line, ()))
+    if tensor.numel() != 1 or place >= len(known):
+        return None
+    with as_plain():
+        return Answer(torch.tensor(known[place]).to(tensor.dtype).reshape(tuple(tensor.shape)), ())
 
 
 def to_host(recorder: Asker, source: types.Tensor, name: str) -> None:

@@ -10,6 +10,7 @@ from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.types import Graph
 from ironlaw.report.analysis import Analysis, paybacks
 from ironlaw.report.sections.breakeven_section import by_mode
+from ironlaw.report.sections.fusion_section import chain
 from ironlaw.report.too_large import too_large
 from ironlaw.units import show
 
@@ -69,7 +70,7 @@ def fused(graph: Graph) -> None:
     if not joined:
         draw.say("Compiling would fuse nothing: no two neighbours may share a kernel.", draw.DIM)
         return
-    common = Counter(" + ".join(op.kind for op in group.ops) for group in joined).most_common(1)[0]
+    common = Counter(chain(group.ops) for group in joined).most_common(1)[0]
     inside = sum(len(group.ops) for group in joined)
     draw.say(
         f"Compiling fuses {inside:,} of {len(graph.ops):,} operators into {draw.plural(len(joined), 'kernel')}"

@@ -25,6 +25,10 @@ def why_slower(action: Action) -> str:
         now, then = _families(before, 1.0), _families(after, scale)
         name = max({**now, **then}, key=lambda one: then[one] - now[one])
         return f"the device spends {show(then[name], 's')} on {name} instead of {show(now[name], 's') if now[name] else 'none'}"
+    entries = after.graph.settings.get("entries", 1)
+    if after.plan.mode == "compiled" and before.plan.mode == "eager" and float(after.kernels) <= float(before.kernels):
+        times = "once" if entries == 1 else f"{entries} times"
+        return f"entering compiled code, {times} in each call, takes the host longer than the launches that it saves"
     kernels = [f"{float(p.kernels) * part:,.0f}" for p, part in ((after, scale), (before, 1.0))]
     if kernels[0] != kernels[1]:
         return f"the host launches {kernels[0]} kernels instead of {kernels[1]}, and the device waits for it"

@@ -147,9 +147,12 @@ def homes(graph: Graph) -> dict[str, str]:
     if not compiled(graph) and "within" in graph.settings:
         return dict(graph.settings["within"])
     home: dict[str, str] = {}
+    seen = graph.settings.get("within", {})
     for op in graph.ops:
         if op.inputs and (op.attrs.get("inplace") or category(op.kind) == "free"):
             home.update({t.name: home.get(op.inputs[0].name, op.inputs[0].name) for t in op.outputs[:1]})
+        if op.attrs.get("inplace") and op.kind == "foreach":  # an optimiser writes whole lists, which no compiler takes apart
+            home.update({t.name: seen[t.name] for t in op.outputs if t.name in seen})
     return home
 
 

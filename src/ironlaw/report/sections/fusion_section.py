@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from ironlaw.engine.device.fusion import FusionPlan, fuse
+from ironlaw.engine.device.types import Op
 from ironlaw.report.analysis import Analysis
 from ironlaw.report.markup import paragraph, text
 from ironlaw.widget.quantities import format_quantity
@@ -19,6 +22,7 @@ EDGES: list[dict[str, Any]] = [
     {"label": "from"}, {"label": "to"}, {"label": "times", "unit": ""}, {"label": "branch"}, {"label": "why not", "long": True},
 ]  # fmt: skip
 LAYER = re.compile(r"(?<=\.)\d+(?=\.|$|…)")
+LINKS = 6  # kinds of a chain that are listed
 ALIKE = " visit the same elements in the same order"
 
 
@@ -40,12 +44,19 @@ def _words(plan: FusionPlan) -> str:
     if not joined:
         return "Nothing is fused, because no two neighbours may share a kernel."
     inside = sum(len(group.ops) for group in joined)
-    common, count = Counter(" + ".join(op.kind for op in group.ops) for group in joined).most_common(1)[0]
+    common, count = Counter(chain(group.ops) for group in joined).most_common(1)[0]
     saved = format_quantity(float(plan.bytes_saved), "B")
     return (
         f"{inside:,} of {len(plan.source.ops):,} ops become {len(joined):,} kernels; {len(plan.groups) - len(joined):,} are not fused."
         f" {saved} of {format_quantity(float(plan.source.bytes), 'B')} of traffic is saved, most often by fusing {common} (×{count})."
     )
+
+
+def chain(ops: Sequence[Op]) -> str:
+    """What a kernel is made of: `mul + add ×54 + relu`; of a long chain its beginning."""
+    runs = [(kind, len(list(alike))) for kind, alike in groupby(op.kind for op in ops)]
+    parts = [kind if count == 1 else f"{kind} ×{count}" for kind, count in runs]
+    return " + ".join(parts[:LINKS]) + (f" + {len(parts) - LINKS} more" if len(parts) > LINKS else "")
 
 
 def every_layer(name: str) -> str:
@@ -68,7 +79,7 @@ def _groups(plan: FusionPlan) -> dict[str, Any]:
     for group, merged in zip(plan.groups, plan.graph.ops, strict=True):
         if len(group.ops) > 1:
             saved = sum(float(op.work.bytes) for op in group.ops) - float(merged.work.bytes)
-            key = (" + ".join(op.kind for op in group.ops), ", ".join(group.patterns), shorter(group.reason))
+            key = (chain(group.ops), ", ".join(group.patterns), shorter(group.reason))
             row = alike.setdefault(key, [group.name, 0, len(group.ops), key[0], key[1], 0.0, key[2]])
             row[1] += 1
             row[5] += saved

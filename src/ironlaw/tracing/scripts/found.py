@@ -24,11 +24,15 @@ def graph_of_unit(asked: Any, units: Units, loaders: Loaders, more: list[str]) -
     if kept is None or not kept.ops:
         raise BadValue(NO_UNIT.format(place=asked.place))
     kept.autocast = units.recorder.autocast
+    compiles = units.recorder.compiled
     model = max(units.models.values(), key=weights_of, default=None)
     name = type(model).__name__ if model is not None else asked.place
     graph = graph_of(kept, name, units.trains or bool(kept.backwards))
     notes = (*found(asked, units, loaders, model), *assumed(asked, units, loaders), *more, *graph.settings.get("notes", ()))
-    settings: dict[str, Any] = {"notes": notes}
+    if compiles:
+        notes = (notes[0], "the script calls torch.compile, so the verdict is about the mode compiled", *notes[1:])
+    settings: dict[str, Any] = {"notes": notes} | ({"compiles": True} if compiles else {})
+    settings["taken"] = {"steps": units.count - (len(set(units.sizes[1:])) == 1 and units.count > 2), "numbers": kept.said}
     frozen = {id(w): w for model in units.models.values() for w in model.parameters() if not w.requires_grad}
     if frozen:
         settings["frozen"] = tuple(kept.tensor(local(w)).name for w in frozen.values())

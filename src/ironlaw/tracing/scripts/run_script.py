@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import runpy
 import sys
-from collections.abc import Collection, Iterator, Sequence
+import traceback
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +30,7 @@ LIBRARIES = {  # which capture changes while it runs
 }
 NEXT_FILE = "\n\f\n"
 MOST_FILES = 300  # to look through for what is imported
+IMPORTS = re.compile(r"^\s*(?:from|import)\s.+$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Script:
     world: int | None = None  # ranks that are pretended
     changes: Collection[str] = field(default_factory=tuple)
     times: int = 1  # as many times the batch
+    numbers: Mapping[str, list[Any]] | None = None  # what an earlier run has read, which came as far as this one is to go
 
 
 def run_script(asked: Script, progress: Any = None) -> Graph:
@@ -63,10 +68,14 @@ def run_script(asked: Script, progress: Any = None) -> Graph:
     from ironlaw.tracing.scripts.written_files import kept_from_writing, unwritten
 
     recorder = Recorder(progress)
+    recorder.known_numbers = dict(asked.numbers or {})
     fakes = Fakes(recorder)
-    units = Units(recorder, asked.steps)
+    units = Units(recorder, asked.steps, asked.numbers is not None)
     loaders = Loaders(fakes, asked.times, asked.real, lambda: bool(units.optimisers), asked.steps + 1)
     with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        for library in ("torch", "ironlaw"):  # of workers that are not started, of ranks that are not there
+            warnings.filterwarnings("ignore", module=rf"{library}\.")
         stack.enter_context(as_main(asked))
         stack.enter_context(gpu(asked.world or 1))
         absent = stack.enter_context(made_up(known(asked)))
@@ -139,7 +148,7 @@ def known(asked: Script) -> str:
 
 
 def source(asked: Script) -> str:
-    """The script's text, and that of the files beside it."""
+    """The script's text, and that of the files beside it that it imports."""
     if asked.module:
         with suppress(ImportError, ValueError):
             spec = importlib.util.find_spec(asked.place)
@@ -149,11 +158,13 @@ def source(asked: Script) -> str:
 
 
 def _texts(file: Path) -> str:
-    beside = [f for f in sorted(file.parent.glob("*.py"))[:MOST_FILES] if f != file]
-    texts = []
-    for one in (file, *beside):
+    beside = {f.stem: f for f in sorted(file.parent.glob("*.py"))[:MOST_FILES] if f != file}
+    texts, ahead = [], [file]
+    while ahead:
         with suppress(OSError, UnicodeDecodeError):
-            texts.append(one.read_text(encoding="utf-8"))
+            texts.append(ahead.pop(0).read_text(encoding="utf-8"))
+            named = {word for line in IMPORTS.findall(texts[-1]) for word in re.findall(r"\w+", line)}
+            ahead += [beside.pop(stem) for stem in sorted(named & {*beside})]
     return NEXT_FILE.join(texts)
 
 
@@ -164,7 +175,22 @@ def stopped(asked: Script, ended: SystemExit) -> str:
 
 def failed(asked: Script, error: Exception) -> Exception:
     from ironlaw.tracing.capture import broken
+    from ironlaw.tracing.source_lines import is_own
+    from ironlaw.tracing.target import in_one_line
 
     said = broken(error)
     words = str(said).replace("the call fails at", f"{asked.place} fails at").replace("fix the model or its arguments", "fix it first")
+    frames = traceback.extract_tb(error.__traceback__) if isinstance(said, BadValue) else []
+    own = [f for f in frames if is_own(f.filename) and "site-packages" not in f.filename]
+    if own:  # what a library was asked for, rather than where it gave up
+        words = f"{asked.place} fails at {Path(own[-1].filename).name}:{own[-1].lineno} ({(own[-1].line or '').strip()}): "
+        words += f"{type(error).__name__}: {in_one_line(str(error))}; {cure(error)}"
     return type(said)(words)
+
+
+def cure(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"install it where ironlaw is: pip install {error.name.partition('.')[0]}"
+    if isinstance(error, FileNotFoundError):
+        return "put a small file of that form there, or name the model: FILE.py:NAME"
+    return "fix it first"

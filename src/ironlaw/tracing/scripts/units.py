@@ -29,10 +29,12 @@ class Ended(BaseException):
 
 
 class Units:
-    """`wanted`: the unit that is kept; of a script that ends before, the last whole one."""
+    """`wanted`: the unit that is kept; of a script that ends before, the last whole one. `sure`: it is known to come so far, and nothing
+    before needs to be written down."""
 
-    def __init__(self, recorder: Recorder, wanted: int) -> None:
-        self.recorder, self.wanted = recorder, wanted
+    def __init__(self, recorder: Recorder, wanted: int, sure: bool = False) -> None:
+        self.recorder, self.wanted, self.sure = recorder, wanted, sure
+        self.sizes: list[int] = []  # ops of each unit
         self.parents: dict[int, weakref.ref[torch.nn.Module]] = {}
         self.names: dict[int, str] = {}  # module -> path from the outermost that holds it
         self.models: dict[int, torch.nn.Module] = {}  # the outermost ones that were called
@@ -51,7 +53,7 @@ class Units:
 
     def begin(self) -> None:
         recorder = self.recorder
-        recorder.idle = False
+        recorder.idle = self.sure and self.count < self.wanted - 1
         on_host = recorder.on_host
         recorder.begin_again()
         recorder.on_host = on_host
@@ -64,6 +66,7 @@ class Units:
 
     def end(self) -> None:
         self.count += 1
+        self.sizes.append(len(self.recorder.ops))
         self.kept = copy(self.recorder)
         self.kept.lifetimes, self.kept.phases = copy(self.recorder.lifetimes), copy(self.recorder.phases)
         self.kept.phases.seen = list(self.recorder.phases.seen)
