@@ -42,8 +42,8 @@ class Item:
 
     @property
     def title(self) -> str:
-        """What it asks; a gap in a sentence shows that it is one."""
-        return (f"“… {self.text.strip('… ')} …”" if self.kind == "blank" else Asked(self.text).line) if self.text else self.name
+        """What it asks; a gap in a sentence shows the sentence."""
+        return (f"“{self.text}”" if self.kind == "blank" else Asked(self.text).line) if self.text else self.name
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,11 @@ def _item(lab: str, question: question_sheet.Question, text: lab_words.Words) ->
     except IronlawError:
         answer, right = None, ""
     unit = question.unit or said_unit(choices.values())
-    return Item(lab, question.name, question.kind, text_of(question, text), choices, answer, right, question.scale, unit)
+    asked = text_of(question, text)
+    if asked and question.kind == "blank":
+        before = plain(text.sections.get(f"{question.name.partition('_')[0]}.blanks", ""), text.premises)
+        asked = f"{before.strip('… ')} … {asked.strip('… ')} …".lstrip()
+    return Item(lab, question.name, question.kind, asked, choices, answer, right, question.scale, unit)
 
 
 def said_unit(choices: Iterable[Choice]) -> str:

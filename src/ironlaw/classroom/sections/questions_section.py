@@ -14,7 +14,7 @@ from ironlaw.units import joined, show, significant
 
 KINDS = {"prediction": "prediction", "decision": "decision", "reflection": "reflection", "blank": "sentence", "number": "challenge"}
 NEAR = 0.5  # orders of magnitude: no other power of ten is nearer
-LONGEST_TITLE = 90  # characters of a question in a row of a table
+LONGEST_TITLE = 160  # characters of a question in a row of a table
 SCALED = ("B", "s")  # units that take a prefix: 911 ms
 CLEARLY, HARDLY = 0.3, 0.1
 

@@ -75,7 +75,8 @@
     const before = here?.getBoundingClientRect().top;
     document.documentElement.style.overflowAnchor = "none";
     sheet.replaceSync(rules);
-    if (here?.getClientRects().length) scrollBy({ top: here.getBoundingClientRect().top - before, behavior: "instant" });
+    const moved = here?.getClientRects().length ? here.getBoundingClientRect().top - before : 0;
+    if (moved) scrollBy({ top: moved, behavior: "instant" }); // one by nothing would end the page's own way to a place
     document.documentElement.style.overflowAnchor = "";
   }
 

@@ -32,19 +32,19 @@ def verdict(pay: Payback, per_day: float | None) -> str:
     return text
 
 
-def by_mode(pays: Sequence[Payback], per_day: float | None) -> list[str]:
+def by_mode(pays: Sequence[Payback], per_day: float | None, name: str = "slug") -> list[str]:
     """A sentence for each mode that pays on several machines, after how many calls on each; one for each other run."""
     out: list[str] = []
     for mode in dict.fromkeys(pay.mode for pay in pays):
         mine = [pay for pay in pays if pay.mode == mode]
         paying = [pay for pay in mine if pay.saved > 0 and pay.calls is not None and math.isfinite(pay.calls)]
         if len(paying) > 1:
-            after = enumerated([f"{_calls(pay)} on {pay.machine.slug}" for pay in paying])
+            after = enumerated([f"{_calls(pay)} on {getattr(pay.machine, name)}" for pay in paying])
             days = dict.fromkeys(f"{max(1, math.ceil(pay.days)):,}" for pay in paying if pay.days is not None)
             on = f"; at {per_day:,.0f} calls per day, on day {' or '.join(days)}" if per_day and days else ""
             out.append(f"{_way(paying[0]).capitalize()} pays for itself after {after}{on}.")
             mine = [pay for pay in mine if pay not in paying]
-        out += [f"{pay.machine.slug}: {verdict(pay, per_day)}." for pay in mine]
+        out += [f"{getattr(pay.machine, name)}: {verdict(pay, per_day)}." for pay in mine]
     return out
 
 
@@ -54,7 +54,7 @@ def section(analysis: Analysis) -> tuple[str, Figure | None]:
         return paragraph(
             "To see when compiling pays for itself, predict one machine both eager and compiled (--mode eager,compiled)."
         ), None
-    out = items([f"{pay.machine.name}: {verdict(pay, analysis.per_day)}." for pay in pays], "verdicts")
+    out = items(by_mode(pays, analysis.per_day, "name"), "verdicts")
     columns = ["machine", "mode", "eager call", "call in this mode", "saved per call", "compile time", "pays after", "on day"]
     shown = len(columns) if any(pay.days is not None for pay in pays) else -1  # days are known with --per-day
     out += table(columns[:shown], [_row(pay)[:shown] for pay in pays], "When compiling pays", (2, 3, 4, 5, 6, 7))

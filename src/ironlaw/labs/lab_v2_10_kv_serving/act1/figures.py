@@ -59,12 +59,15 @@ def by_context(lab: kit.Lab, setting: Setting) -> Figure:
              hover=[("tokens per request", f"{setting.context:,}"), ("requests", exact(here, ""))], drag=hold("context"))
     ]  # fmt: skip
     if option is not None:
-        truth = float(lab.question("act1").answer)
-        for name, value, colour, shape in (("you said", float(option.value), "accent", "diamond"), ("it is", truth, "ink", "square")):
+        said, truth = float(option.value), float(lab.question("act1").answer)
+        words = (
+            {"it is": f"you said {said:g}, and it is"} if said == truth else {"you said": f"you said {said:g}", "it is": f"it is {truth:g}"}
+        )
+        for name, value, colour, shape in (("you said", said, "accent", "diamond"), ("it is", truth, "ink", "square")):
             extra.append(
                 mark("point", colour, x=float(ASKED), y=value, shape=shape, size=6, hollow=name == "you said", id=name, name=name,
                      role="prediction" if name == "you said" else "truth",
-                     label="" if setting.context == ASKED and value == int(here) else f"{name} {value:g}",
+                     label="" if setting.context == ASKED and value == int(here) else words.get(name, ""),
                      hover=[("asked about", f"{ASKED:,} tokens"), ("requests", f"{value:g}")])
             )  # fmt: skip
     heights = [y for points in series.values() for _, y in points] + [float(dict(one.at)["y"]) for one in extra]
