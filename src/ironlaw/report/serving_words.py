@@ -48,7 +48,8 @@ def verdict(result: Mapping[str, Any]) -> str:
         idle = result["fleet"] - row["devices"]
         rest = f", with {counted(idle, 'device')} left over" if idle else ""
         low, high = (significant(end) for end in row["between"]["largest_rate"])
-        return f"{_devices(row)} {'takes' if row['devices'] == 1 else 'take'} the largest rate, {significant(row['largest_rate'])} requests/s (likely {low} to {high}){rest}."
+        rate = f"{significant(row['largest_rate'])} requests/s (likely {low} to {high})"
+        return f"{_devices(row)} {'takes' if row['devices'] == 1 else 'take'} the largest rate, {rate}{rest}."
     safe, count = row["safe"], row["devices"]
     it, meet = ("It", "meets") if count == 1 else ("They", "meet")
     should = f"{_devices(row)} ({parallelism(row['layout'])}) should meet the SLO, {_at(row)}."
