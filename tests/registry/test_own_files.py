@@ -1,6 +1,7 @@
-"""Machines, boxes, hosts and prices of a user's own: by name and by path, wherever machines are listed, and no hindrance when broken."""
+"""A user's own machines, boxes, hosts, prices, engines and stacks: by name and by path, listed with others, no hindrance when broken."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -9,10 +10,12 @@ from ironlaw.errors import BadRegistry, BadValue, UnknownName
 from ironlaw.kit.context import contexts
 from ironlaw.registry import own_files
 from ironlaw.registry.boxes import box, box_with
+from ironlaw.registry.engines import engine
 from ironlaw.registry.hosts import host
 from ironlaw.registry.loader import folder
 from ironlaw.registry.machines import machines, own_machines
 from ironlaw.registry.prices import price
+from ironlaw.registry.stacks import stack
 
 DEVICE = [{"device": "h100_sxm", "label": "H100", "format": "fp16"}]
 
@@ -114,6 +117,38 @@ def test_a_host_and_a_price(chip, own):
     own("price", "mychip", 'vendor = "us"\n[hour]\nvalue = "2 USD"\nsource = "our ledger"\ndate = "2026-11-18"\n')
     own("price", "h100_sxm", 'vendor = "us"\n[hour]\nvalue = "1.25 USD"\nsource = "our contract"\ndate = "2026-11-18"\n')
     assert (price("mychip").per_hour, price("h100_sxm").per_hour) == (2.0, 1.25)
+
+
+def test_an_engine_and_a_stack(own, tmp_path):
+    own("engine", "ours", changed("engine", "vllm", name='"Our vLLM"').replace('"1.59 ms"', '"0.8 ms"'))
+    assert (engine("Ours").name, engine("ours").step, engine("ours").starts) == ("Our vLLM 0.11.0", 0.0008, "ours")
+    place = tmp_path / "named.toml"
+    place.write_text('starts = "sglang"\n' + changed("engine", "vllm"))
+    assert engine(str(place)).starts == "sglang" and engine("named").request == engine("vllm").request
+    own("stack", "fork", 'starts = "torchtitan"\n' + changed("stack", "torchtitan", name='"Our fork"'))
+    ours, theirs = (replace(stack(name), slug="", name="", sources=()) for name in ("fork", "torchtitan"))
+    assert ours == theirs and "Our fork" in stack("fork").name
+    with pytest.raises(UnknownName, match=r"did you mean ours.*engine/fork\.toml"):
+        engine("fork")
+
+
+@pytest.mark.parametrize(
+    ("kind", "like", "old", "new", "said"),
+    [
+        ("engine", "vllm", 'name = "vLLM"', 'name = "vLLM"\nstarts = "vlm"', "name the engine whose command starts it"),
+        ("engine", "vllm", "budget = 8192", "budget = 0.5", "write a whole number"),
+        ("stack", "torchtitan", "pad = 1", 'pad = "one"', "write whole numbers"),
+        ("stack", "torchtitan", "zero = [3, 2]", "zero = [4]", "a list of some of 0, 1, 2, 3"),
+        ("stack", "torchtitan", 'mode = "compiled"', 'mode = "fast"', "one of eager, compiled"),
+        ("stack", "torchtitan", 'name = "torchtitan"', 'name = "x"\nstarts = "titan"', "name the stack whose options start it"),
+    ],
+)
+def test_what_is_wrong_in_an_engine_or_a_stack(kind, like, old, new, said, own):
+    text = changed(kind, like)
+    assert text.count(old) == 1
+    own(kind, "ours", text.replace(old, new))
+    with pytest.raises(BadRegistry, match=said):
+        {"engine": engine, "stack": stack}[kind]("ours")
 
 
 def test_what_is_wrong_says_where_to_put_it(chip, ironlaw_home):

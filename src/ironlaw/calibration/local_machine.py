@@ -36,7 +36,7 @@ AGAIN = "run `ironlaw measure` to measure this machine again"
 FIRST = "this machine was not measured yet; run `ironlaw measure` first (about a minute), then ask again"
 FIRST_HOST = "what launching costs here was not measured yet; run `ironlaw measure --host` first (seconds), then ask again"
 MACHINE, OPERATORS = "machine.json", "operators.json"  # evidence of the suite, and of models' own operators
-KINDS = ("hardware", "box", "host", "price")  # of which a user may have files of their own (registry/own_files.py)
+KINDS = ("hardware", "box", "host", "price", "engine", "stack")  # of which a user may have files of their own (registry/own_files.py)
 Stamp = tuple[tuple[str, int, int, int], ...]
 
 

@@ -97,7 +97,7 @@ class SafeJson(TypedDict):
     prompts: Annotated[int, "replicas of them that only prefill"]
     layout: LayoutJson
     budget: int
-    command: Annotated[str, "starts one replica; empty without an engine"]
+    command: Annotated[str, "as in a choice"]
 
 
 class CapacityChoice(ChoicePolicy):
@@ -130,7 +130,9 @@ class CapacityChoice(ChoicePolicy):
     tokens_per_s: float
     goodput_per_s: float
     binds: str
-    command: Annotated[str, "starts one replica; empty without an engine"]
+    command: Annotated[
+        str, "starts a replica; of separate pools a line for each and one for what stands before them; empty without an engine"
+    ]
     largest_rate: Annotated[float | None, "requests per second that these devices take within the SLO; null where all come at once"]
     between: Annotated[
         dict[str, Sequence[float | None]],

@@ -8,6 +8,7 @@ from typing import Any
 
 from ironlaw.engine.serving.llm.engines import Engine
 from ironlaw.errors import BadRegistry, unknown
+from ironlaw.registry import own_files
 from ironlaw.registry.loader import figure, folder, normal, read, require, require_texts, slugs
 
 PLAIN = Engine("plain", "plain")  # the device alone
@@ -22,13 +23,18 @@ def engines() -> tuple[str, ...]:
 
 
 def engine(name: str) -> Engine:
-    """A serving engine by slug or alias: `engine("vllm")`; `engine("plain")` adds nothing."""
+    """A serving engine by slug or alias, or one of the user's own, also by its path: `engine("vllm")`; `engine("plain")` adds nothing."""
+    if own_files.is_path(name):
+        return load(own_files.checked("engine", own_files.named_by_path("engine", name)))
     if normal(name) == PLAIN.slug:
         return PLAIN
     slug = _names().get(normal(name))
-    if slug is None:
-        raise unknown("serving engine", name, engines(), "registry/engine/x.toml with its times and their sources")
-    return _engine(slug)
+    if slug is not None:
+        return _engine(slug)
+    own = own_files.find("engine", name)
+    if own is None:
+        raise unknown("serving engine", name, (*engines(), *own_files.own("engine")), own_files.how("engine", normal(name)))
+    return load(own_files.checked("engine", own))
 
 
 @cache
@@ -52,12 +58,15 @@ def load(path: Path) -> Engine:
     require(f"{file} [scheduler]", plan, (*COUNTS, "memory", "source", "date"))
     if not isinstance(plan.get("whole_prompts"), bool):
         raise BadRegistry(f"{file} [scheduler]: write whole_prompts = true where a whole prompt stops decoding, or false")
+    starts = str(data.get("starts", slug))
+    if starts not in ("", slug, *slugs("engine")):
+        raise BadRegistry(f"{file}: starts is {starts!r:.60}; name the engine whose command starts it: {', '.join(slugs('engine'))}")
     rest = [f"{key}: {one.source}, {one.date}" for key, one in figures.items()]
     step, request, first, start = (float(figures[key].value) if key in figures else 0.0 for key in TIMES)
     budget, small, sequences = (_count(file, plan, key) for key in COUNTS)
     return Engine(
         slug, f"{data['name']} {data['version']}", step, request, first, start, spread, budget, small, sequences, _share(file, plan),
-        plan["whole_prompts"] is True, (*rest, f"scheduler: {plan['source']}, {plan['date']}"),
+        plan["whole_prompts"] is True, (*rest, f"scheduler: {plan['source']}, {plan['date']}"), starts,
     )  # fmt: skip
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from ironlaw.engine.cluster.stacks import MODES, Overlap, Pace, Stack
+from ironlaw.engine.cluster.shapes import RECOMPUTE
+from ironlaw.engine.cluster.stacks import MODES, PARALLEL, Overlap, Pace, Stack
 from ironlaw.engine.cluster.working_memory import Working
 from ironlaw.errors import BadRegistry, unknown
+from ironlaw.registry import own_files
 from ironlaw.registry.loader import figure, folder, normal, read, require, require_texts, slugs
 
 IDEAL = Stack("ideal", "the device alone")  # its best fused kernels, and nothing beside them
@@ -22,11 +25,17 @@ def stacks() -> tuple[str, ...]:
 
 
 def stack(name: str) -> Stack:
-    """A training stack by slug or alias: `stack("torchtitan")`."""
+    """A training stack by slug or alias, or one of the user's own, also by its path: `stack("torchtitan")`."""
+    if own_files.is_path(name):
+        return load(own_files.checked("stack", own_files.named_by_path("stack", name)))
     slug = _names().get(normal(name))
-    if slug is None:
-        raise unknown("training stack", name, stacks(), "registry/stack/x.toml with its figures and their sources", field="stack")
-    return _stack(slug)
+    if slug is not None:
+        return _stack(slug)
+    own = own_files.find("stack", name)
+    if own is None:
+        add = own_files.how("stack", normal(name))
+        raise unknown("training stack", name, (*stacks(), *own_files.own("stack")), add, field="stack")
+    return load(own_files.checked("stack", own))
 
 
 @cache
@@ -36,8 +45,12 @@ def _names() -> dict[str, str]:
 
 @cache
 def _stack(slug: str) -> Stack:
-    file = f"{slug}.toml"
-    data = read(folder("stack") / file)
+    return load(folder("stack") / f"{slug}.toml")
+
+
+def load(path: Path) -> Stack:
+    """One stack from one file, every figure checked."""
+    slug, file, data = path.stem, path.name, read(path)
     require_texts(file, data, ("name", "version"))
     require(file, data, (*NEEDED, "step", "zero", "recompute", "logit"))
     step = figure(f"{file} [step]", data["step"], "s")
@@ -47,14 +60,31 @@ def _stack(slug: str) -> Stack:
     rests: dict[str, list[str]] = {}
     for key in ("step", *given):
         rests.setdefault(f"{data[key]['source']}, {data[key]['date']}", []).append(key)
-    working = Working(float(data["logit"]), bool(data.get("whole_gradients", False)))
+    starts = str(data.get("starts", slug))
+    if starts not in ("", slug, *stacks()):
+        raise BadRegistry(f"{file}: starts is {starts!r:.60}; name the stack whose options start it: {', '.join(stacks())}")
+    mode, pad, logit = data.get("mode", MODES[-1]), data.get("pad", 1), data["logit"]
+    if mode not in MODES:
+        raise BadRegistry(f"{file}: mode is {mode!r:.60}; write one of {', '.join(MODES)}")
+    if not isinstance(pad, int) or not 0 < pad <= MOST or not isinstance(logit, int) or not 0 < logit <= MOST:
+        raise BadRegistry(f"{file}: pad is {pad!r:.60} and logit {logit!r:.60}; write whole numbers, such as pad = 128 and logit = 8")
+    working = Working(float(logit), bool(data.get("whole_gradients", False)))
     sources = tuple(f"{data['name']} ({', '.join(keys)}): {source}" for source, keys in rests.items())
     return Stack(
         slug, f"{data['name']} {data['version']}", (paces[0], paces[1]), float(step.value),
-        Overlap(v["tensor"], v["context"], v["expert"], v["pipeline"], v["beside"]), v["asynchronous"], int(data.get("pad", 1)),
-        bool(data.get("dropout", False)), v["spread"], str(data.get("mode", MODES[-1])), tuple(data["zero"]), tuple(data["recompute"]),
-        tuple(data.get("parallel", ())), bool(data.get("hsdp", False)), working, sources,
+        Overlap(v["tensor"], v["context"], v["expert"], v["pipeline"], v["beside"]), v["asynchronous"], pad,
+        bool(data.get("dropout", False)), v["spread"], mode, _some_of(file, data, "zero", (0, 1, 2, 3)),
+        _some_of(file, data, "recompute", RECOMPUTE), _some_of(file, {"parallel": [], **data}, "parallel", PARALLEL),
+        bool(data.get("hsdp", False)), working, sources, starts,
     )  # fmt: skip
+
+
+def _some_of(file: str, data: dict[str, Any], key: str, known: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A list of a stack's traits."""
+    given = data[key]
+    if not isinstance(given, list) or any(one not in known for one in given):
+        raise BadRegistry(f"{file}: {key} is {given!r:.80}; write a list of some of {', '.join(map(str, known))}")
+    return tuple(given)
 
 
 def _number(file: str, data: dict[str, Any], key: str) -> float:

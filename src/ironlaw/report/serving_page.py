@@ -11,6 +11,8 @@ from ironlaw.report.accuracy import RESTS
 from ironlaw.report.markup import Cell, items, paragraph, prose, table, text
 from ironlaw.report.report_page import figure_place, frame, laid_out, script
 from ironlaw.report.serving_words import (
+    ALIKE,
+    alike,
     between,
     bottleneck,
     by_standing,
@@ -61,10 +63,15 @@ def _answer(result: Mapping[str, Any], rate: str) -> str:
     if not result["answer"]:
         return paragraph(asked) + f'<p class="lede"><strong>{text(verdict(result))}</strong></p>'
     row = next(row for row in result["choices"] if row["hardware"] == result["answer"]["hardware"])
-    command = (row["safe"] or row)["command"]
     out = paragraph(asked) + f'<p class="lede"><strong>{text(verdict(result))}</strong></p>'
     out += f"<p>{prose(words)}</p>" if (words := tied(result)) else ""
-    return out + (f"<pre><code>{text(command)}</code></pre>" if command else "")
+    return out + _command(row)
+
+
+def _command(row: Mapping[str, Any]) -> str:
+    """What starts the deployment to plan with."""
+    command = (row["safe"] or row)["command"]
+    return f"<pre><code>{text(command)}</code></pre>" if command else ""
 
 
 def _summary(result: Mapping[str, Any]) -> str:
@@ -74,13 +81,14 @@ def _summary(result: Mapping[str, Any]) -> str:
     fleet = bool(result["fleet"])
     names = (
         "machine", "verdict", "devices", *(() if fleet else ("sure",)), "$ / hour", "$ / M tokens", f"TTFT {share}", f"{gap} {share}",
-        "tokens/s", "mean batch", "cache in use", "weights", "cache", "J / M tokens, at most",
+        *((ALIKE,) if alike(rows) else ()), "tokens/s", "mean batch", "cache in use", "weights", "cache", "J / M tokens, at most",
     )  # fmt: skip
     cells: list[list[Cell]] = [
         [
             row["hardware"], standing(result, row), str(row["devices"]), *(() if fleet else (sure_number(row),)),
             *("–" if row[cost] is None else significant(row[cost]) for cost in ("dollars_per_hour", "dollars_per_million_tokens")),
             f"{RESTS[row['basis']]}{show(row['ttft_s']['promised'], 's')}", f"{RESTS[row['basis']]}{show(row[key]['promised'], 's')}",
+            *((show(row["step_alike_s"], "s") if row["step_alike_s"] else "–",) if alike(rows) else ()),
             significant(row["tokens_per_s"]), significant(row["batch"]), f"{100 * row['cache_peak']:.0f}%", row["weights"], row["cache"],
             show(row["joules_per_million_tokens"], "J"),
         ]
@@ -92,12 +100,14 @@ def _summary(result: Mapping[str, Any]) -> str:
             names, cells, "The largest rate of each machine" if fleet else "The fewest devices of each machine", range(2, len(names))
         )
         out += items(f"{row['hardware']}: {_how(row, promise, fleet)}" for row in rows)
+        others = [row for row in rows if row["command"] and row["hardware"] != result["answer"]["hardware"]]
+        out += "".join(f"<p>On {row['hardware']}:</p>{_command(row)}" for row in others)
         out += paragraph(f"{grounds(rows)} {like_with_like(result)}")
     return out + items(f"{row['hardware']}: {row['reason']}" for row in result["refused"]) if result["refused"] else out
 
 
 def _how(row: Mapping[str, Any], promise: Mapping[str, Any], fleet: bool) -> str:
-    told = (bottleneck(row), steep(row), likely(row, promise, fleet), takes(row), row["command"])
+    told = (bottleneck(row), steep(row), likely(row, promise, fleet), takes(row))
     return f"{'; '.join(filter(None, (replicas(row), way(row))))}. {' '.join(filter(None, told))}"
 
 

@@ -72,6 +72,7 @@ def verdict(result: Mapping[str, Any]) -> str:
     return f"Plan {_devices(row)} ({parallelism(row['layout'])}), {_at(row)}. {even}"
 
 
+ALIKE = "step, alike"
 EVEN = "If steps take as long as they may"
 
 
@@ -190,8 +191,9 @@ def likely(row: Mapping[str, Any], promise: Mapping[str, Any], fleet: bool) -> s
         return f"Likely at least {least}, and if steps take as long as they may, no number that we tried meets the SLO; {times}."
     if fleet:
         return f"Likely {times}."
-    devices = counted(round(low), "device") if low == high else f"{low:,.0f} to {high:,.0f} devices"
-    return f"Likely {devices}{_otherwise(row)}; {times}."
+    if low == high:
+        return f"Likely {counted(round(low), 'device')}; {times}."
+    return f"Likely {low:,.0f} to {high:,.0f} devices{_otherwise(row)}; {times}."
 
 
 def _otherwise(row: Mapping[str, Any]) -> str:
@@ -223,14 +225,17 @@ def takes(row: Mapping[str, Any]) -> str:
     return f"{what} up to {significant(row['largest_rate'])} requests/s within the SLO, likely {significant(low)} to {significant(high)}."
 
 
+def alike(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the machines rest on different grounds, so that a table has a column on the same ones."""
+    return any(row["step_alike_s"] is not None for row in rows)
+
+
 def like_with_like(result: Mapping[str, Any]) -> str:
-    """What the same step takes on each machine, on the same grounds; "" where they rest on the same ones."""
-    rows = [row for row in result["choices"] if row["step_alike_s"] is not None]
-    if not rows:
+    """What the column ALIKE shows; "" where all machines rest on the same grounds."""
+    if not alike(result["choices"]):
         return ""
-    times = ", ".join(f"{show(row['step_alike_s'], 's')} on {row['hardware']} ({show(row['step_s'], 's')} above)" for row in rows)
-    grounds = "bound" if any(row["basis"] == "bound" for row in rows) else "transferred"
-    return f"{LIKE_WITH_LIKE[grounds]} A step of 32 sequences then takes {times}."
+    grounds = "bound" if any(row["basis"] == "bound" for row in result["choices"]) else "transferred"
+    return f"{LIKE_WITH_LIKE[grounds]} The column “{ALIKE}” is the time of a step of 32 sequences."
 
 
 def own_time(engine: Mapping[str, Any]) -> str:

@@ -53,7 +53,7 @@ CAPACITY = (
     Result("dollars_per_million_tokens", "for new tokens", "", "low"),
     Result("joules_per_million_tokens", "at rated power, an upper bound", "J", "low"),
     Result("binds", "what fewer devices would break", column="string"),
-    Result("command", "starts a replica, where an engine is given", column="string"),
+    Result("command", "starts a replica, or each pool, where an engine is given", column="string"),
     Result("basis", "what the time rests on: bound, transferred or calibrated", column="string"),
 )
 CLUSTER = (

@@ -5,6 +5,7 @@ A reader gives the value, or refuses what was written and says what to write ins
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,9 @@ def read_whole(value: Any, least: int = 1, most: int = LARGEST) -> int:
     try:
         number = int(value) if isinstance(value, str) else value
     except ValueError:
+        if short := re.fullmatch(r"\s*(\d{1,9})[kK]\s*", value):
+            count = int(short[1])
+            raise BadValue(f"{value!r} may mean {1000 * count:,} or {1024 * count:,}; write the number") from None
         number = None
     if isinstance(number, bool) or not isinstance(number, int):
         raise BadValue(f"{value!r} is not a whole number; write one such as {max(8, least)}")

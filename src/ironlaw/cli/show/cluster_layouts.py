@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ironlaw.cli.show import draw
+from ironlaw.registry.stacks import stacks
 from ironlaw.report.cost_words import sources
 from ironlaw.units import show, significant
 
@@ -17,7 +18,10 @@ PARTS = {
 }  # fmt: skip
 BESIDE = 48  # columns that a layout's figures take
 KEPT = {"nccl": "NCCL's buffers", "workspaces": "workspaces", "fragmentation": "what an allocator can't use"}
-STARTS = {"torchtitan": "torchtitan's options, over your CONFIG.toml", "megatron": "Megatron-LM's options, beside yours for data"}
+STARTS = {
+    "torchtitan.train": "torchtitan's options, over your CONFIG.toml",
+    "pretrain_gpt.py": "Megatron-LM's options, beside yours for data",
+}
 HELD = {"optimiser": "optimiser state"}  # parts of a device's memory whose names need a word more
 BASES = {
     "calibrated": "operators measured on this device", "transferred": "operators estimated from measurements of other devices",
@@ -49,7 +53,8 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
     _parts(best, result["reserved_bytes"])
     _traffic(result["traffic"])
     _outlook(result, best, notes)
-    draw.heading("to start it", f"in each box, with {STARTS.get(result['stack'], 'your script')}")
+    whose = next((words for script, words in STARTS.items() if script in result["command"]), "your script")
+    draw.heading("to start it", f"in each box, with {whose}")
     draw.say(result["command"])
 
 
@@ -93,7 +98,9 @@ def _outlook(result: Mapping[str, Any], best: Mapping[str, Any], notes: bool) ->
     stops, more = result["failures"], result["doubling"]
     low, high = map(significant, result["published_over_predicted"])
     runs = f"four of five published {result['stack']} runs took {low} to {high}× the time predicted for them"
-    if not result["published_on_machine"]:
+    if result["stack"] not in stacks():
+        runs = f"four of five runs should take {low} to {high}× the time predicted, which is the range in your stack's file"
+    elif not result["published_on_machine"]:
         runs = f"no published run was on this machine, so the range, {low} to {high}×, is wider than elsewhere"
     unit = f"{significant(stops['unit_mtbf_s'] / 3600)} h per device"
     state = f"a checkpoint of {show(stops['state_bytes'], 'B')} takes {show(stops['save_s'], 's')}"

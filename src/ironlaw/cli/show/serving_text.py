@@ -10,6 +10,8 @@ from ironlaw.registry.engines import PLAIN
 from ironlaw.report.accuracy import RESTS
 from ironlaw.report.cost_words import sources
 from ironlaw.report.serving_words import (
+    ALIKE,
+    alike,
     between,
     bottleneck,
     by_standing,
@@ -98,6 +100,7 @@ def _choices(result: Mapping[str, Any], notes: bool) -> None:
         *(("$/hour", "$/M") if priced else ()),
         f"TTFT {share}",
         f"{gap[0]} {share}",
+        *((ALIKE,) if alike(rows) else ()),
         "tokens/s",
         "batch",
         "cache",
@@ -113,8 +116,8 @@ def _choices(result: Mapping[str, Any], notes: bool) -> None:
         formats = _formats(row) if notes else ""
         told = (f"{words}. {bottleneck(row)}", steep(row), likely(row, promise, bool(result["fleet"])), takes(row), formats)
         draw.pairs([(row["hardware"], " ".join(filter(None, told)))])
-        if row["command"]:
-            draw.say(row["command"])
+        for line in (row["safe"] or row)["command"].splitlines():  # what to plan with
+            draw.say(line, draw.DIM if line.startswith("#") else "")
 
 
 def _formats(row: Mapping[str, Any]) -> str:
@@ -131,6 +134,7 @@ def _row(row: Mapping[str, Any], gap: str) -> dict[str, Any]:
         "machine": row["hardware"], "devices": (str(row["devices"]), draw.STRONG), "sure": sure_number(row),
         "$/hour": "–" if hour is None else significant(hour), "$/M": "–" if million is None else significant(million),
         "TTFT": f"{mark}{show(row['ttft_s']['promised'], 's')}", "TBT": f"{mark}{show(row[gap]['promised'], 's')}",
+        ALIKE: show(row["step_alike_s"], "s") if row["step_alike_s"] else "–",
         "tokens/s": significant(row["tokens_per_s"]), "batch": significant(row["batch"]), "cache": draw.percent(row["cache_peak"]),
         "J/M ≤": show(row["joules_per_million_tokens"], "J"),
     }  # fmt: skip

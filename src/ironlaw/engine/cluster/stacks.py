@@ -65,6 +65,7 @@ class Stack:
     hsdp: bool = False
     working: Working = KEPT
     sources: tuple[str, ...] = ()
+    starts: str = ""  # the stack whose options start it
 
     def trains(self, shape: Shape, tensor: int = 1) -> Shape:
         """The model as it runs: the vocabulary padded, and without dropout where the stack leaves it out."""

@@ -9,7 +9,7 @@ from typing import Any
 from ironlaw.errors import BadValue, unknown
 from ironlaw.registry.stacks import stack
 
-PREFIXES = {"": 1, "k": 2**10, "M": 2**20, "G": 2**30}  # 16 M tokens per step are 2²⁴, as publications count them
+PREFIXES = {"": 1, "k": 2**10, "K": 2**10, "M": 2**20, "G": 2**30}  # 16 M tokens per step are 2²⁴, as publications count them
 KEYS = {
     "tp": "tensor", "pp": "pipeline", "cp": "context", "ep": "expert", "v": "virtual", "micro": "micro", "zero": "zero",
     "recompute": "recompute", "hsdp": "replicate",
@@ -18,7 +18,7 @@ KEYS = {
 
 def read_tokens(value: Any) -> int:
     """`4M` -> 4 · 2²⁰."""
-    match = re.fullmatch(r"\s*([\d_,]+)\s*([kMG]?)\s*", str(value))
+    match = re.fullmatch(r"\s*([\d_,]+)\s*([kKMG]?)\s*", str(value))
     count = int(re.sub("[_,]", "", match[1])) * PREFIXES[match[2]] if match and match[1].strip("_,") else 0
     if not 0 < count <= 2**40:
         raise BadValue(f"{value!r} is not a number of tokens; write one such as 4M (4 · 2²⁰) or 4194304")

@@ -1,4 +1,4 @@
-"""The command that starts an engine as an answer says."""
+"""The commands that start an engine as an answer says: one for every replica, or one for each pool and one for what stands before them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,35 @@ HUB = {  # where engines find models of the registry
     "llama3_8b": "meta-llama/Meta-Llama-3-8B-Instruct", "llama3_70b": "meta-llama/Meta-Llama-3-70B-Instruct",
     "llama3_2_1b": "meta-llama/Llama-3.2-1B-Instruct", "qwen2_0_5b": "Qwen/Qwen2-0.5B-Instruct",
 }  # fmt: skip
+
+
+POOLS = ("prefill", "decode")
+SENT = {  # what makes a replica one of a pool: the engine's option for sending and taking the KV cache
+    "vllm": "--kv-transfer-config '{{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\"}}'",
+    "sglang": "--disaggregation-mode {pool}",
+    "trtllm": "--extra_llm_api_options CACHE_TRANSCEIVER.yaml",
+}  # fmt: skip
+BEFORE = {  # the process that takes requests and sends them to a replica of each pool
+    "vllm": "python3 tests/v1/kv_connector/nixl_integration/toy_proxy_server.py --prefiller-hosts {prefill} --decoder-hosts {decode}",
+    "sglang": "python3 -m sglang_router.launch_router --pd-disaggregation {prefill} {decode}",
+    "trtllm": "trtllm-serve disaggregated -c POOLS.yaml",
+}  # fmt: skip
+
+
+def commands(engine: str, model: str, rig: Deployment, policy: Policy, memory: float, prompts: int, decoders: int) -> str:
+    """`command`, or with replicas that only prefill one for each pool and one before them, each under a comment that says for which."""
+    one = command(engine, model, rig, policy, memory)
+    if not prompts or not one:
+        return one
+    counts = dict(zip(POOLS, (prompts, decoders), strict=True))
+    which = {pool: "the replica" if count == 1 else f"each of the {count} replicas" for pool, count in counts.items()}
+    lines = [f"# {which[pool]} for {pool}\n{one} {SENT[engine].format(pool=pool)}" for pool in POOLS]
+    hosts = {pool: [f"{pool.upper()}_{i + 1}" for i in range(counts[pool])] for pool in POOLS}
+    named = {
+        pool: " ".join(f"--{pool} http://{host}:30000" for host in hosts[pool]) if engine == "sglang" else " ".join(hosts[pool])
+        for pool in POOLS
+    }
+    return "\n".join([*lines, f"# before both, with your hosts' names\n{BEFORE[engine].format(**named)}"])
 
 
 def command(engine: str, model: str, rig: Deployment, policy: Policy, memory: float) -> str:

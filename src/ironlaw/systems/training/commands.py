@@ -19,7 +19,7 @@ AGAIN = {
 
 def command(shape: Shape, layout: Layout, batch: int, seq: int, way: Way, per_box: int) -> str:
     """For every box: MASTER_ADDR is the first one's address. What is not part of a layout (data, optimiser, tokeniser) is left to you."""
-    write = {"torchtitan": torchtitan, "megatron": megatron}.get(way.stack.slug)
+    write = {"torchtitan": torchtitan, "megatron": megatron}.get(way.stack.starts)
     boxes = -(-layout.devices // per_box)
     start = f"torchrun --nnodes {boxes} --nproc_per_node {min(per_box, layout.devices)}"
     if boxes > 1:

@@ -26,6 +26,7 @@ class Engine:
     memory: float = 0.9
     whole_prompts: bool = False  # a step takes prompts or decodes
     sources: tuple[str, ...] = ()
+    starts: str = ""  # the engine whose command starts it
 
     def usual_budget(self, slug: str, memory: float) -> int:
         """Tokens per step where nothing is said: vLLM takes the larger number on GPUs of 70 GB and more, but not on an A100."""

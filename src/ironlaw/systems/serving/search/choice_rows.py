@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ironlaw.engine.costs import Offer, device_hours
 from ironlaw.engine.numerics.pareto_2d import Point, frontier
 from ironlaw.engine.serving.llm.outcome import Outcome
-from ironlaw.systems.serving.commands import command
+from ironlaw.systems.serving.commands import commands
 from ironlaw.systems.serving.deployments import PLAN, Deployment
 from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.systems.serving.search.pareto import layout_row
@@ -52,13 +52,20 @@ def row(asked: Demand, found: Found, alike_s: float | None) -> CapacityChoice:
         "tpot_s": {"p50": out.tpot(0.5), "promised": out.tpot(share)},
         "step_s": float(rig.typical(PLAN).seconds), "step_alike_s": alike_s,
         "tokens_per_s": tokens, "goodput_per_s": whole * out.goodput(asked.promise.ttft, asked.promise.step), "binds": choice.answer.binds,
-        "command": command(asked.engine, asked.model, rig, choice.policy, asked.share_of_memory),
+        "command": _command(asked, choice),
         "largest_rate": None if room is None else room * rate, "between": _rated(found.between, rate), "safe": _safe(asked, found.safe),
         "cliff": found.cliff,
         "device_hours_per_million_tokens": device_hours(1.0, tokens, choice.devices),
         "dollars_per_hour": price.per_hour * choice.devices if price else None, "dollars_per_million_tokens": offer.dollars,
         "joules_per_million_tokens": offer.joules,
     }  # fmt: skip
+
+
+def _command(asked: Demand, choice: Choice) -> str:
+    decoders = choice.answer.replicas - choice.prompts
+    return commands(
+        asked.server.starts, asked.model, choice.deployment, choice.policy, asked.share_of_memory, choice.prompts, decoders
+    )  # fmt: skip
 
 
 def _safe(asked: Demand, choice: Choice | None) -> SafeJson | None:
@@ -68,7 +75,7 @@ def _safe(asked: Demand, choice: Choice | None) -> SafeJson | None:
     return {
         "devices": choice.devices, "replicas": choice.answer.replicas, "prompts": choice.prompts, "layout": layout_row(rig),
         "budget": choice.policy.budget,
-        "command": command(asked.engine, asked.model, rig, choice.policy, asked.share_of_memory),
+        "command": _command(asked, choice),
     }  # fmt: skip
 
 

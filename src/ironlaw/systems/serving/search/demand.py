@@ -245,7 +245,7 @@ class Demand(Question):
         gap = GAP if self.tbt is None and self.tpot is None else self.tbt
         return Promise(self.ttft, math.inf if gap is None else gap, self.percentile / 100, math.inf if self.tpot is None else self.tpot)
 
-    @property
+    @cached_property
     def server(self) -> Engine:
         return engine(self.engine)
 
