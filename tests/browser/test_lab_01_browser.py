@@ -71,7 +71,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     instrument = page.locator("#act2-instrument .il-instrument")
     expect(instrument.get_by_text(re.compile("bottleneck")).first).to_be_visible()
     instrument.locator(".il-dials").get_by_text("kernel by kernel", exact=True).click()
-    go_on(page, "Go on: Walk a byte", "See what was measured")
+    go_on(page, "Walk a byte", "See what was measured")
     cancel(page, "act2", "tiny_ops")
     measure(page, "act2", "tiny_ops")
     expect(instrument.get_by_text("L at this host's cost").first).to_be_visible()  # drawn at once

@@ -120,7 +120,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(page.locator(".il-hud")).to_contain_text("OOM")
     to_reflection(page)
     answer(page, TRAFFIC)
-    go_on(page, "Go on to The target")
+    go_on(page, "Go on to the target")
     page.get_by_role("slider", name="With your change").press("End")  # what is expected of the change, before it is shown
     commit(page, LIGHTER, "fairly sure", "Commit my choice")
     aimed = instrument(page, "act2_target")

@@ -41,7 +41,7 @@ def test_one_lab_is_shown_as_one_of_all(ledger):
     ledger.commit_prediction(LAB, "act1", "e4", 1e4, 5, False)
     text = page(ledger)
     assert f"0 of {numbered()} labs saved" in text and "An unnamed learner" in text
-    assert "How many times as much peak compute does the H100" in text and "10⁴" in text
+    assert "How much more peak compute does the H100" in text and "10⁴" in text
     assert "not as predicted" in text and "wrong" not in text
     assert "Brier score <b>0.902</b>" in text or "Brier score <b>0.903</b>" in text
     assert "No design is saved yet" in text and "Nothing so far" in text and "There are few answers" in text

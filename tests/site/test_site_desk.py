@@ -187,7 +187,7 @@ def test_the_certificate_of_this_browsers_ledger_and_its_file_which_the_export_v
     lab = browser.page()
     commit(browser, lab, browser.ask(lab, do="open", lab=LAB))
     html = browser.ask(desk, do="certificate")["html"]
-    assert browser.rows[-1][-1] in html and "How many times as much peak compute" in html and 'href="../certificate.json"' in html
+    assert browser.rows[-1][-1] in html and "How much more peak compute" in html and 'href="../certificate.json"' in html
     file = browser.ask(desk, do="certificate.json")
     export = json.loads(browser.ask(desk, do="export")["text"])
     assert file["name"].startswith("ironlaw-certificate-") and differences(json.loads(file["text"]), export) == []

@@ -87,13 +87,14 @@ def go_on(lab: Lab, name: str) -> str:
 
 def _lead(lab: Lab, to: Place) -> str:
     if to.part == "lock":
-        return f"Go on to {lab.words[f'{to.act}.title']}"
+        title = str(lab.words[f"{to.act}.title"])
+        return f"Go on to {title if title.startswith('Act ') else title[:1].lower() + title[1:]}"
     if to.part == "claims" and to.act in lab.claims:
         from ironlaw.kit.claim_panel import any_measured  # here: a page that opens needs no claims
 
         return journey.CLAIMS_LEAD[any_measured(lab.claims[to.act]())]
     own = f"{to.name}.lead"
-    return lab.words[own] if own in lab.words else journey.LEADS.get(to.part, f"Go on: {to.label}")
+    return lab.words[own] if own in lab.words else journey.LEADS.get(to.part, f"Next: {to.label}")
 
 
 # --- saving

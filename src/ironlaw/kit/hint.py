@@ -115,8 +115,10 @@ def _drivers(aim: Aim, drives: list[str]) -> str:
     if not drives:
         return "<p>No single dial repairs this.</p>"
     labels = [aim.label(name) for name in drives]
-    names = ("; " if any("," in label for label in labels) else ", ").join(f"<i>{escape(label)}</i>" for label in labels)
-    return f"<p>What drives it: {names}.</p>"
+    *others, last = [f"“{escape(label)}”" for label in labels]
+    if not others:
+        return f"<p>One dial drives it, {last}.</p>"
+    return f"<p>These dials drive it: {', '.join(others)} and {last}.</p>"
 
 
 def _proposal(aim: Aim, values: Mapping[str, Any], turns: Mapping[str, Any], button: str) -> str:

@@ -116,7 +116,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     answer(page, SHARE)
     go_on(page, "Go on to Act II")
     second_lock(page)
-    go_on(page, "Guess what fusing gains", "Go on: Fuse", "See what was measured")
+    go_on(page, "Guess what fusing gains", "Try fusing it", "See what was measured")
     measure(page, "act2", "three_op_chain")
     sizes = explorer.get_by_role("tab", name="What fusing saves")
     sizes.click()
@@ -193,7 +193,7 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
     press_on(page, "Go on to Act II")
     seal("10³")
     expect(banner(page, "It pays for itself, but late")).to_be_visible()
-    press_on(page, "Guess what fusing gains", "Go on: Fuse")
+    press_on(page, "Guess what fusing gains", "Try fusing it")
     explorer = panels(page)[1]
     tab_to(page, "button", "1 of 3")  # the chain: LayerNorm moves behind dropout, and goes
     press("ArrowDown")
@@ -240,7 +240,7 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
     unfold(page)
     act_one(page)
     second_lock(page)
-    go_on(page, "Guess what fusing gains", "Go on: Fuse", "See what was measured", "Reflect on it")
+    go_on(page, "Guess what fusing gains", "Try fusing it", "See what was measured", "Reflect on it")
     reflect(page)
     go_on(page, "Finish")
     expect(panels(page)[1].locator(".il-drawing").first).to_be_visible()

@@ -43,7 +43,7 @@ SPEECH = {
         Kinds(fn="refused, would repay", tp="accepted, repays", fp="accepted, defaults", tn="refused, would default"),
     ),
     MADE_UP: Speech(
-        "flagged", "people who are true cases", "people who are not",
+        "flagged", "people who are true cases", "people who are not true cases",
         Kinds(fn="missed", tp="flagged, true", fp="flagged, not true", tn="left alone"),
     ),
 }  # fmt: skip
@@ -70,6 +70,11 @@ def made_up(base_a: float, base_b: float, separation: float) -> tuple[Group, Gro
         for group in pair
     )
     return one, other
+
+
+def people(name: str) -> str:
+    """The people of a group, whose name may be a mere letter."""
+    return f"people in {name}" if len(name) == 1 else f"{name} people"
 
 
 def names(slug: str) -> list[str]:

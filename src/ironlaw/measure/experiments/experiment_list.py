@@ -81,7 +81,8 @@ EXPERIMENTS = {
         ),
         Experiment(
             "stages", "Four stages, one of them faster",
-            "Inflates an image, resizes it, runs a model on it and picks the five best; then again with faster models.", 3, "numpy",
+            "Decompresses an image, resizes it, runs a model on it and picks the five best guesses. Then it does so again with faster "
+            "models.", 3, "numpy",
         ),
         Experiment(
             "workers", "One job, more and more workers",
@@ -98,50 +99,51 @@ EXPERIMENTS = {
         ),
         Experiment(
             "omission", "Two testers, one stall",
-            f"Asks a real server {omission.COUNT} times, waiting for each answer, then as often on schedule; in each it stops once.",
+            f"Asks a real server {omission.COUNT} times, waiting for each answer, then as often on schedule. "
+            "The server stops once in each run.",
             5, "numpy",
         ),
         Experiment(
             "fan_out", "This machine's own tail",
-            f"Times {fan_out.CALLS:,} equal products, joins them to pages of up to {fan_out.JOINED[-1]}, and runs some side by side.",
+            f"Times {fan_out.CALLS:,} equal products, groups them into pages of up to {fan_out.JOINED[-1]}, and runs some side by side.",
             3, "numpy",
         ),
         Experiment(
             "ledger", "What a training step keeps",
-            "Counts what training holds in this process. With PyTorch that is what autograd saves and what optimisers remember; with "
-            "NumPy it is every buffer of a small net's step.", 3,
+            "Counts what training holds in this process. With PyTorch that is what autograd saves and what optimisers remember, and with "
+            "NumPy every buffer in a step of a small net.", 3,
         ),
         Experiment(
             "line", "A real waiting line",
             f"Serves {sum(line_trial.LOADS.values())} requests that come at moments fixed in advance. Each takes "
-            f"{1e3 * line_trial.SERVICE_S:.0f} ms to serve, and the run is made at {len(line_trial.LOADS)} loads.", 4.5, "numpy",
+            f"{1e3 * line_trial.SERVICE_S:.0f} ms to serve, and there is one run at each of {len(line_trial.LOADS)} loads.", 4.5, "numpy",
         ),
         Experiment(
             "batches", "A real server that batches",
-            f"Multiplies 1 to {batches.MOST} requests by a {batches.WIDTH:,} × {batches.WIDTH:,} matrix, one by one and then all waiting.",
+            f"Multiplies 1 to {batches.MOST} requests by a {batches.WIDTH:,} × {batches.WIDTH:,} matrix, first one by one, "
+            "then everyone who waits at once.",
             6, "numpy",
         ),
         Experiment(
             "collectives", "A real all-reduce",
-            "Adds up buffers of 2, 4 and 8 processes over TCP, by four algorithms: as fast as it goes, and with each one's wire "
-            f"held to {collectives_trial.RATE / 1e6:.0f} MB/s.", 16, "numpy",
+            "Adds up buffers of 2, 4 and 8 processes over TCP with four algorithms, first at full speed and then with each process's "
+            f"wire held to {collectives_trial.RATE / 1e6:.0f} MB/s.", 16, "numpy",
         ),
         Experiment(
             "scaling", "The same batch on two processes",
-            f"Trains a net of {scaling_trial.LAYERS} matrices on one process and on two, {scaling_trial.BATCHES[0]} to "
-            f"{scaling_trial.BATCHES[-1]:,} "
-            "examples per step; two add up their gradients over TCP.", 8, "numpy",
+            f"Trains a net of {scaling_trial.LAYERS} matrices on one process, then on two that add up their gradients over TCP, with "
+            f"{scaling_trial.BATCHES[0]} to {scaling_trial.BATCHES[-1]:,} examples per step.", 8, "numpy",
         ),
         Experiment(
             "staircase", "Your own staircase",
             f"Copies up to {staircase_trial.STEPS[staircase_trial.MEMORY][1] >> 20} MiB in the cache and in memory, "
-            f"to another process by shared "
+            f"to another process through shared "
             "memory, a pipe and TCP, and to the disk.", 5, "numpy",
         ),
         Experiment(
             "kv_decode", "A decoder with its cache and without",
-            f"Generates {kv_decode.LENGTHS[0]} to {kv_decode.LENGTHS[-1]} tokens with a tiny language model, from its cache and all anew, "
-            "and counts what each way computes and moves.", 6, "numpy",
+            f"Generates {kv_decode.LENGTHS[0]} to {kv_decode.LENGTHS[-1]} tokens with a tiny language model, once from its cache and once "
+            "all anew, and counts what each way computes and moves.", 6, "numpy",
         ),
         Experiment(
             "checkpointing", "A job that is killed and starts again",
@@ -162,13 +164,14 @@ EXPERIMENTS = {
         ),
         Experiment(
             "energy", "Joules of this machine",
-            f"Sends {energy_trial.BATCHES[0]} row and {energy_trial.BATCHES[-1]} rows at once "
+            f"Sends {energy_trial.BATCHES[0]} row, then {energy_trial.BATCHES[-1]} rows at once, "
             f"through a {energy_trial.WIDTH:,} × {energy_trial.WIDTH:,} matrix, "
             "and reads the processor's energy counters before and after, where it has any.", 5, "numpy",
         ),
         Experiment(
             "pgd", "The digit classifier under attack",
-            "Moves the pixels of 797 digits against the classifier, in one step and in twenty, and times a step beside a pass.", 4, "numpy",
+            "Moves the pixels of 797 digits against the classifier, in one step and in twenty, "
+            "and compares the time of a step with that of a pass.", 4, "numpy",
         ),
         Experiment(
             "bits", "The digit classifier in fewer bits",
@@ -177,8 +180,8 @@ EXPERIMENTS = {
         ),
         Experiment(
             "formats", "One matrix, many formats",
-            f"Multiplies a matrix of {compression.SIDE:,} × {compression.SIDE:,} held as FP64 to INT8, with zeros, in compressed rows, "
-            "narrower and as two thin factors.", 5, "numpy",
+            f"Multiplies a matrix of {compression.SIDE:,} × {compression.SIDE:,} stored as FP64 to INT8, with zeros, in compressed rows, "
+            "narrower, and as two thin factors.", 5, "numpy",
         ),
     )
 }  # fmt: skip

@@ -76,9 +76,9 @@ class Design:
     """What is decided of a system; seconds, bytes and shares."""
 
     gpus: int = _menu((1024, 2048, 4096, 8192), 4096, "Training GPUs")
-    tensor: int = _menu((1, 2, 4, 8), 8, "Tensor parallelism over")
+    tensor: int = _menu((1, 2, 4, 8), 8, "Tensor parallelism (TP)")
     pipeline: int = _menu((1, 2, 4, 8, 16), 8, "Pipeline stages")
-    context: int = _menu((1, 2, 4), 1, "Context parallelism over")
+    context: int = _menu((1, 2, 4), 1, "Context parallelism (CP)")
     virtual: int = _menu((1, 2, 4, 5), 1, "Chunks per stage")
     recompute: str = _menu({"none": "nothing", "full": "all of a layer"}, "none", "Recompute")
     zero: int = _menu((1, 2), 1, "ZeRO stage")

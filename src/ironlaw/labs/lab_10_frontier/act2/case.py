@@ -31,8 +31,8 @@ class Case:
     """One configuration and its neighbours. Less is better in `cost` (bytes or seconds) and in `harm`."""
 
     machine: Hardware
-    cost: str = among({BYTES: "file size", TIME: "time"}, BYTES, "Cost, across")
-    harm: str = among({ERRORS: "wrong answers", KL: "divergence"}, ERRORS, "Damage, upwards")
+    cost: str = among({BYTES: "file size", TIME: "time"}, BYTES, "Cost (x-axis)")
+    harm: str = among({ERRORS: "wrong answers", KL: "divergence"}, ERRORS, "Damage (y-axis)")
 
     @property
     def is_late(self) -> bool:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ironlaw.engine.parity.curves import Group
 from ironlaw.engine.parity.rates import Table, odds
+from ironlaw.labs.lab_15_parity.data import people
 from ironlaw.pictures.ends import snug
 from ironlaw.widget.figure import Axis, Figure, Mark, mark
 from ironlaw.widget.figure import Table as Figures
@@ -54,7 +55,7 @@ def ratio(groups: Sequence[Group], tables: Sequence[Table], marks: Sequence[Mark
     at = [1.0, *(value for one in (*bars, *marks) for key, value in one.at if key.startswith("x"))]  # a ratio is read from 1 on
     return Figure(
         "ratio",
-        f"False alarms, {groups[0].name} compared with {groups[1].name}",
+        f"False alarms among {people(groups[0].name)}, compared with {people(groups[1].name)}",
         Axis("log", "ratio", "×", snug(0.9 * min(at), 1.1 * max(at))),
         Axis("band", names=tuple(rows)),
         (mark("rule", "muted", x=1.0, dash=True, id="equal", name="equally often"), *bars, *marks),

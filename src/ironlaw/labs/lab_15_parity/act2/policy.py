@@ -37,7 +37,7 @@ class Policy:
     breakeven: float = figure(82, "Repayment at which a loan breaks even", "%", low=50, high=95, dial="span", means=hundredths)
     window: float = figure(0, "Ease the rule by", "points", low=0, high=40, dial="span", means=hundredths)
     within: float = figure(10, "Largest gap allowed", "points", low=1, high=40, dial="span", means=hundredths)
-    floor: float = figure(10, "Accept of every group, at least", "%", low=1, high=50, dial="span", means=hundredths)
+    floor: float = figure(10, "Accepted of every group, at least", "%", low=1, high=50, dial="span", means=hundredths)
     keep: float = figure(95, "Profit to keep, at least", "%", low=50, high=100, dial="span", means=hundredths)
     why: str = among(WHY, "able", "My reason", dial="select")
 

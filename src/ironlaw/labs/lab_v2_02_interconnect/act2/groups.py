@@ -29,7 +29,7 @@ class Case:
     model: str = among(MODELS, "llama3_8b", "Model", dial="select", shown=lambda name: str(about(name)["name"]))
     boxes: int = whole(2, "Boxes", dial="span")
     nics: int = whole(8, "NICs in use per box", dial="span")
-    tensor: int = among(TENSOR, 8, "Tensor parallelism over")
+    tensor: int = among(TENSOR, 8, "Tensor parallelism (TP)")
     micro: int = among((1, 2, 4, 8), 1, "Sequences per microbatch")
     seq: int = among([1024 * 2**i for i in range(6)], 8192, "Tokens per sequence", dial="select", shown="{:,}")
     zero: int = among(range(4), 1, "ZeRO stage")

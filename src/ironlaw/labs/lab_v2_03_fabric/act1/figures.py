@@ -80,7 +80,7 @@ def factors(lab: kit.Lab, setting: Setting) -> Figure:
     rows = {name: setting.at(kind=kind).factor for kind, name in kinds(setting).items()}
     marks: list[Mark] = [
         mark("bar", "overhead" if factor > 1 + 1e-9 else "memory", x=factor, y=name, id=name, name=name, label=format_quantity(factor, "×"),
-             emphasis=name == KINDS[setting.kind], hover=[("over its ports alone", exact(factor, "×"))])
+             emphasis=name == KINDS[setting.kind], hover=[("relative to its ports alone", exact(factor, "×"))])
         for name, factor in rows.items()
     ]  # fmt: skip
     option, far = lab.choice("act1"), max(rows.values())

@@ -58,7 +58,7 @@ def cards(setting: Setting) -> list[dict[str, Any]]:
     slow = setting.factor > 1 + 1e-9
     return [
         kit.card("Time", setting.seconds, "s"),
-        kit.card("Slowdown", setting.factor, "×", tone="bad" if slow else "good", note="over its ports alone"),
+        kit.card("Slowdown", setting.factor, "×", tone="bad" if slow else "good", note="relative to its ports alone"),
         kit.text_card("Everything waits for", WAITS[setting.busiest], note=figures.TIERS[setting.busiest]),
         kit.card("Across the middle", setting.fabric.across, "B/s", note="each way, if well spread"),
     ]
@@ -102,4 +102,4 @@ def table(setting: Setting) -> str:
         (name, *(kit.times(setting.at(kind=kind, thin=float(thin)).factor, 3) for thin in COLUMNS))
         for kind, name in figures.kinds(setting).items()
     ]
-    return scrolling_table("How many times as long, by oversubscription", ("traffic", *(f"{thin}:1" for thin in COLUMNS)), rows)
+    return scrolling_table("How much slower, by oversubscription", ("traffic", *(f"{thin}:1" for thin in COLUMNS)), rows)

@@ -19,7 +19,7 @@ from ironlaw.systems.fields import among, figure, hundredths, times, whole
 LEAVES, TIERS, RAILS, TORUS, LOOPBACK = "leaf_spine", "three_tiers", "rails", "torus", "loopback"
 KINDS = {
     "ring": "ring all-reduce", "two_level": "two-level all-reduce", "all_gather": "all-gather", "all_to_all": "all-to-all",
-    "neighbour": "send to the next host", "permutation": "send half-way round",
+    "neighbour": "send to the next host", "permutation": "send halfway round the ring",
 }  # fmt: skip
 PER_NODE = 8
 POD = 8  # leaves

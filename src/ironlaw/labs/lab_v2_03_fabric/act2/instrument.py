@@ -52,7 +52,7 @@ def cards(case: Case) -> list[dict[str, Any]]:
             factors[name],
             "×",
             tone="good" if factors[name] <= verdict.STEP_MOST else "bad",
-            note="its step over a full spine’s",
+            note="its step, relative to a full spine",
         )
         for name in (DENSE, EXPERTS, PIPELINE)
     ]

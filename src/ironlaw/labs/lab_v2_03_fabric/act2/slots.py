@@ -50,7 +50,8 @@ def distance(lab: kit.Lab) -> str:
         return ""
     named = str(option.value)
     least = factors[named] if named in factors else min(factors.values())
-    words = f"a step of {f'the {NAMES[named]}' if named in factors else 'the least affected job'} takes {significant(least)}× as long"
+    job = f"the {NAMES[named]}" if named in factors else "the least affected job"
+    words = f"a step of {job} takes {significant(least)}× as long as on a full spine"
     return f"right, because {words}" if lab.holds("act2") else f"off, because {words}"
 
 

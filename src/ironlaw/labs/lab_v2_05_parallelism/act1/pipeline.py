@@ -34,7 +34,7 @@ class Setting:
 
     box: Box
     model: str = among(MODELS, "gpt3_core", "Model", dial="select")
-    tensor: int = among((1, 2, 4, 8), 8, "Tensor parallelism over")
+    tensor: int = among((1, 2, 4, 8), 8, "Tensor parallelism (TP)")
     pipeline: int = among(STAGES, 12, "Pipeline stages", dial="select")
     data: int = among(REPLICAS, 48, "Replicas of the pipeline", dial="span", log=True, whole=True)
     virtual: int = among(PIECES, 1, "Chunks per stage")

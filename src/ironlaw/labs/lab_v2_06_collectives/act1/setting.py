@@ -34,7 +34,7 @@ class Setting:
     second: str = among(NAMES, "binomial", "Compare with", dial="select")
     lines: str = among(LINES, TWO, "Show")
     pieces: str = among(PIECES, BEST, "Chunks of the double tree")
-    chunk: float = figure(256, "Piece size", "KB", low=4, high=16_000, dial="span", log=True, means=times(1e3))
+    chunk: float = figure(256, "Chunk size", "KB", low=4, high=16_000, dial="span", log=True, means=times(1e3))
 
     def why_not(self, name: str) -> str:
         """Why an algorithm can't run on these ranks; empty where it can."""

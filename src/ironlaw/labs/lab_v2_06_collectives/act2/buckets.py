@@ -46,7 +46,7 @@ class Case:
     algorithm: str = among(ALGORITHMS, "ring", "Algorithm", dial="select")
     width: int = among(FORMATS, 2, "Gradient format")  # bytes of a gradient
     order: str = among(ORDERS, AS_MADE, "Order of buckets")
-    tensor: int = among(TENSOR, 1, "Tensor parallelism over")
+    tensor: int = among(TENSOR, 1, "Tensor parallelism (TP)")
     micro: int = among(MICRO, 1, "Sequences per replica")
     seq: int = among(SEQUENCES, 8192, "Tokens per sequence", dial="select", shown="{:,}")
     zero: int = among({0: "on each device", 1: "split (ZeRO-1)"}, 1, "Optimiser state")

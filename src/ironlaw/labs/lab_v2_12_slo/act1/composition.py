@@ -35,7 +35,7 @@ class Setting:
     spread: float = figure(1, "Spread (σ of the logarithm)", low=0.1, high=3, dial="span", step=0.1)
     index: float = figure(1.5, "Tail index", low=0.6, high=4, dial="span", step=0.1)
     p99: float = figure(100, "P99 of one call", "ms", low=1, high=1000, dial="span", log=True, means=thousandths)
-    first: float = figure(0, "First token after that, P99", "s", low=0.01, high=60, dial="span", log=True)
+    first: float = figure(0, "First token, once the calls are done, P99", "s", low=0.01, high=60, dial="span", log=True)
     quantiles: tuple[float, ...] = ()
     fine: int = 0  # steps of the sums; 0 for what is enough
 
