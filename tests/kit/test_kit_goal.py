@@ -43,9 +43,9 @@ def test_rungs_open_one_after_the_other_and_are_written_down(aim):
     piece = hints.hint(aim, lambda: asked.append(1))
     assert piece.view["asked"] == 0 and piece.view["open"] == 1 and not hints.hints(aim.lab.ledger, aim.lab.slug, "act1")
     first = send(piece, act=1, rung=3)  # not open yet: the first is answered
-    assert "It is full" in first["feedback"] and "<i>Size</i>" in first["feedback"] and first["open"] == 2
+    assert "It is full" in first["feedback"] and "One dial drives it, “Size”" in first["feedback"] and first["open"] == 2
     second = send(piece, act=2, rung=2)
-    assert "Size: 4" in second["feedback"] and "the next limit is: <b>It is slow</b>" in second["feedback"]
+    assert "Size: 4" in second["feedback"] and "leaves another limit. <b>It is slow</b>" in second["feedback"]
     third = send(piece, act=3, rung=3)
     assert "Fast: on" in third["feedback"] and "every limit holds" in third["feedback"] and "fast=true" in third["feedback"]
     events = [event.payload for event in hints.hints(aim.lab.ledger, aim.lab.slug, "act1")]

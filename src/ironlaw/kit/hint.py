@@ -126,7 +126,7 @@ def _proposal(aim: Aim, values: Mapping[str, Any], turns: Mapping[str, Any], but
     after = {**values, **turns}
     rows = "".join(f"<li>{escape(aim.words(after, name))}</li>" for name in turns)
     left = aim.goal.broken(aim.lab, after)
-    then = "Then every limit holds." if left is None else f"Then the next limit is: <b>{escape(left.title)}</b>."
+    then = "Then every limit holds." if left is None else f"That leaves another limit. <b>{escape(left.title)}</b>."
     return f"<ul>{rows}</ul><p>{then}</p>{aim.banner(after).get('text', '')}<p>{setting(aim.name, after, button)}</p>"
 
 
