@@ -68,7 +68,10 @@ def load(path: Path) -> Stack:
         raise BadRegistry(f"{file}: mode is {mode!r:.60}; write one of {', '.join(MODES)}")
     if not isinstance(pad, int) or not 0 < pad <= MOST or not isinstance(logit, int) or not 0 < logit <= MOST:
         raise BadRegistry(f"{file}: pad is {pad!r:.60} and logit {logit!r:.60}; write whole numbers, such as pad = 128 and logit = 8")
-    working = Working(float(logit), bool(data.get("whole_gradients", False)))
+    split = data.get("split_logit", 0)
+    if not isinstance(split, int) or not 0 <= split <= MOST:
+        raise BadRegistry(f"{file}: split_logit is {split!r:.60}; write a whole number of bytes, such as split_logit = 16")
+    working = Working(float(logit), bool(data.get("whole_gradients", False)), float(split), bool(data.get("whole_inputs", False)))
     sources = tuple(f"{data['name']} ({', '.join(keys)}): {source}" for source, keys in rests.items())
     return Stack(
         slug, f"{data['name']} {data['version']}", (paces[0], paces[1]), float(step.value),
