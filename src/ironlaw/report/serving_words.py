@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ironlaw.report.accuracy import LIKE_WITH_LIKE, listed
+from ironlaw.report.accuracy import LIKE_WITH_LIKE, RESTS, listed
 from ironlaw.units import counted, show, significant
 
 BINDS = {
@@ -16,18 +16,22 @@ BINDS = {
     "work": "The bottleneck is compute, because fewer could not keep up with the requests.",
 }
 TIMES = {"ttft": "the time to first token", "tbt": "the time between tokens", "tpot": "a request's mean time per token"}
-BASES = {
-    "calibrated": "measurements on the machine itself",
-    "transferred": "measurements of other machines (≈)",
-    "bound": "the datasheet alone (≥), so real ones are longer",
+BASES = {  # what times rest on, and what a table's mark means
+    "calibrated": ("measurements on the machine itself", ""),
+    "transferred": ("measurements of other machines", "≈"),
+    "bound": ("the datasheet alone", "≥, so real ones are longer"),
 }
+RATES = {**RESTS, "bound": "≤ "}  # what stands before tokens per second
 
 
 def grounds(rows: Sequence[Mapping[str, Any]]) -> str:
-    """`Step times rest on measurements on the machine itself for h200_sxm, on measurements of other machines (≈) for h100_sxm.`"""
+    """`Step times rest on measurements on the machine itself for h200_sxm, and on measurements of other machines for h100_sxm (≈).`"""
     named = {basis: listed(row["hardware"] for row in rows if row["basis"] == basis) for basis in BASES}
-    parts = [f"on {BASES[basis]}{f' for {slugs}' if len(rows) > 1 else ''}" for basis, slugs in named.items() if slugs]
-    return f"Step times rest {', '.join(parts)}."
+    parts = [
+        f"on {what}{f' for {slugs}' if len(rows) > 1 else ''}{f' ({mark})' if mark else ''}"
+        for (what, mark), slugs in zip(BASES.values(), named.values(), strict=True) if slugs
+    ]  # fmt: skip
+    return f"Step times rest {', and '.join(filter(None, (', '.join(parts[:-1]), parts[-1])))}."
 
 
 def bottleneck(row: Mapping[str, Any]) -> str:

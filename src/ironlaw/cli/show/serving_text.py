@@ -11,6 +11,7 @@ from ironlaw.report.accuracy import RESTS
 from ironlaw.report.cost_words import sources
 from ironlaw.report.serving_words import (
     ALIKE,
+    RATES,
     alike,
     between,
     bottleneck,
@@ -83,7 +84,7 @@ def _some(points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _point(p: Mapping[str, Any], priced: bool) -> tuple[Any, ...]:
     cost = (significant(p["dollars_per_million_tokens"]),) if priced else ()
     return (
-        p["hardware"], parallelism(p["layout"]), p["pools"], f"{p['batch']:,}", f"{RESTS[p['basis']]}{significant(p['tokens_per_s_user'])}",
+        p["hardware"], parallelism(p["layout"]), p["pools"], f"{p['batch']:,}", f"{RATES[p['basis']]}{significant(p['tokens_per_s_user'])}",
         significant(p["tokens_per_s_each"]), *cost,
     )  # fmt: skip
 

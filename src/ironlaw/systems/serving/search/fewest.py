@@ -230,12 +230,12 @@ def too_slow(asked: Demand, rig: Deployment) -> Slow | None:
         times = asked.promise.beside(out)
         parts = " and ".join(f"{show(times[key][0], 's')} {WAITS[key]}" for key in broken)
         over = max(times[key][0] / times[key][1] for key in broken)
-        misses.append(Slow(over, f"{name(rig)} takes {parts} even for a request that is alone, {over:.3g}× what is promised; {ADVICE}"))
+        misses.append(Slow(over, f"{name(rig)} takes {parts} even for a request that is alone, {over:.3g}× the SLO; {ADVICE}"))
     return min(misses)
 
 
 WAITS = {"ttft": "to the first token", "tbt": "between tokens", "tpot": "per token"}
-ADVICE = "promise more time, or take a faster machine, more devices per replica or narrower weights"
+ADVICE = "allow more time, or take a faster machine, more devices per replica or narrower weights"
 
 
 def name(rig: Deployment) -> str:
