@@ -119,6 +119,26 @@ function ledThrough(drawn, boxes) {
   const crosses = (line) => boxes.filter((some) => some.some((box) => places(line).some((place) => inside(box, place))));
   return lines.flatMap((line) => crosses(line).map(([box]) => `a leader × ${box.text}`));
 }
+// Nor does the same arrow where it stands upright run through any.
+function pierced(node, boxes) {
+  if (Array.isArray(node)) return node.flatMap((each) => pierced(each, boxes));
+  if (!node || typeof node !== "object" || node.tag === "text") return [];
+  if (!/il-bracket/.test(node.attributes?.class ?? "")) return pierced(node.children ?? [], boxes);
+  const path = node.children.find((child) => child?.tag === "path");
+  const line = path?.attributes.d.match(/^M([-\\d.]+),([-\\d.]+)V([-\\d.]+)$/)?.slice(1).map(Number);
+  if (!line) return [];
+  const [x, low, high] = [line[0], Math.min(line[1], line[2]), Math.max(line[1], line[2])];
+  const hit = (box) => x > box.left + 1 && x < box.right - 1 && Math.min(high, box.bottom) - Math.max(low, box.top) > 2;
+  return boxes.filter((some) => some.some(hit)).map(([box]) => `the upright arrow × ${box.text}`);
+}
+// No mark on a stacked bar lies on the name of a piece.
+function hidden(figure, plan, texts) {
+  if (!plan.rows || !figure.stacked) return [];
+  const points = figure.marks.filter((mark) => mark.type === "point").map((mark) => [plan.x.at(mark.x), barLevel(mark, plan)]);
+  const under = (box, [x, y]) => x > box.left - 4 && x < box.right + 4 && y > box.top && y < box.bottom;
+  const inside = texts.filter((node) => /il-inside/.test(node.attributes.class ?? "")).flatMap(textBox);
+  return inside.filter((box) => points.some((point) => under(box, point))).map((box) => `a point × ${box.text}`);
+}
 // Words that a reader would find cut off, or beside the picture.
 function outside(boxes, width, height) {
   const out = ([box]) => box.left < -3 || box.right > width + 3 || box.top < -3 || box.bottom > height + 3;
@@ -151,7 +171,8 @@ function collisions(figure, width, filled) {
   const drawn = plotView(figure, figure.id, width, { ui, spec: {}, line: {} });
   walk(drawn, texts);
   const boxes = texts.filter((node) => said(node).trim()).map(textBox);
-  const hits = [...struck(drawn), ...ledThrough(drawn, boxes), ...outside(boxes, width, layout(figure, width).height)];
+  const hits = [...struck(drawn), ...pierced(drawn, boxes), ...ledThrough(drawn, boxes), ...hidden(figure, layout(figure, width), texts)];
+  hits.push(...outside(boxes, width, layout(figure, width).height));
   if (filled) hits.push(...emptiness(figure, width, texts));
   boxes.forEach((some, i) => boxes.slice(i + 1).forEach((others) => {
     const shared = (a, b) => [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];

@@ -42,3 +42,9 @@ def test_the_title_says_what_waits(terms, title):
     assert worked.points[-1][1] == approx(100 * terms[1] / motion.end)
     (units,) = (thing for thing in motion.things if isinstance(thing, Place) and thing.colour == "compute")
     assert sum(to - start for start, to in units.spans) == approx(terms[1], rel=1e-2) and units.spans[-1][1] < motion.end
+
+
+@pytest.mark.parametrize(("data", "compute", "why"), [(24e-6, 12e-6, "once it has arrived"), (12e-6, 24e-6, "before the first part")])
+def test_the_end_says_what_the_film_takes_beyond_the_law(data, compute, why):
+    said = bytes_way(data, compute, 10e-6, 1e6, "50 GB/s").events[-1][1]
+    assert "500\u202fns more than 34\u202fµs" in said and why in said  # a part of 24 of the shorter term; 10 µs and the longer one

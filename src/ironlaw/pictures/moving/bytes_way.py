@@ -126,4 +126,8 @@ def _events(run: list[Part], data_s: float, compute_s: float, overhead_s: float)
     if data_s <= compute_s and run[AHEAD].sent > run[AHEAD - 1].came:
         yield run[AHEAD - 1].came, "The chip is full. Memory waits."
     yield last.came, f"Everything has arrived. That took memory {format_quantity(data_s, 's')} at full rate."
-    yield last.done, f"All done. The multipliers worked {format_quantity(compute_s, 's')} of {format_quantity(last.done, 's')}."
+    law = overhead_s + max(data_s, compute_s)
+    why = "the last part is worked on once it has arrived" if data_s > compute_s else "there is no work before the first part has arrived"
+    worked = f"The multipliers worked {format_quantity(compute_s, 's')} of {format_quantity(last.done, 's')}."
+    more = f"That is {format_quantity(last.done - law, 's')} more than {format_quantity(law, 's')}, because {why}."
+    yield last.done, f"All done. {worked} {more}"

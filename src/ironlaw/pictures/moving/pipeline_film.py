@@ -88,6 +88,9 @@ def _events(found: Sequence[Span], stages: int, end: float, waited: float) -> li
         told.append((begins[stages - 1], f"The first microbatch is at stage {stages}, which waited {late} for it."))
         first = min(span[2] for span in back)
         told.append((first, "The first microbatch is back at stage 1. From now on a stage does one forward, one backward."))
+        last = max(span[3] for span in found if span[1] == "forward" and span[0] == 0)
+        if last > first:
+            told.append((last, "Stage 1 has sent its last microbatch on. From now on it waits for each one to come back."))
     if stages > 1:
         told.append((ends[stages - 1], f"Stage {stages} is done, and waits while the others drain."))
     told.append((end, f"The step is over. Over all stages, {_percent(waited)} of the time was waiting."))

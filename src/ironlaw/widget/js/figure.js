@@ -42,6 +42,8 @@ function plotView(figure, id, width, ctx) {
   const drawn = figure.marks.map((mark, i) => ({ mark, key: `${mark.type}:${mark.id ?? mark.name ?? i}`, i })).map((item) => ({ ...item, ...MARKS[item.mark.type](item.mark, item.key, plan) }));
   const order = { area: 0, rule: 1, bar: 2, dot: 2, cells: 2, line: 3, point: 4, label: 5 };
   const shapes = [...drawn].sort((a, b) => order[a.mark.type] - order[b.mark.type]).flatMap((item) => item.shapes);
+  const upright = uprightBracket(plan);
+  if (upright) sample(plan.taken, [upright.level, upright.from], [upright.level, upright.to], LED);
   const made = (list) => list.flatMap((make) => make() ?? []);
   const words = [...tailLabels(plan), ...made(plan.first), ...sideLabels(plan), ...made(plan.later), ...made(plan.last)]; // a truth's words have the first choice, a roof's the last: it is long
   const size = { width, height, viewBox: `0 0 ${width} ${height}` };
@@ -177,12 +179,19 @@ function bracket({ pair, x, y, box, over, width, taken }) {
     return h("g", { key: "bracket", class: "il-bracket c-accent" }, words.clear && Math.abs(to - from) > 16 && h("path", { d: arrow(from, to, level) }),
       h("text", { x: words.x, y: words.over ? level - 5 : level + 4.5, "text-anchor": "middle", class: "il-over il-strong c-accent" }, words.text));
   }
-  if (!isNumber(pair.prediction.y) || !isNumber(pair.truth.y) || y.band) return null;
-  const [from, to] = [y.at(pair.prediction.y), y.at(pair.truth.y)];
-  const level = isNumber(pair.prediction.x) ? x.at(pair.prediction.x) : box.left + 14;
+  const upright = uprightBracket({ pair, x, y, box });
+  if (!upright) return null;
+  const { from, to, level } = upright;
   const words = besideUpright(text, level + 8, from, to, taken);
   return h("g", { key: "bracket", class: "il-bracket c-accent" }, h("path", { d: `M${level},${from}V${to}` }),
     h("text", { x: level + 8, y: words.y, class: "il-over il-strong c-accent" }, words.text));
+}
+
+// Where the arrow between two level marks runs.
+function uprightBracket({ pair, x, y, box }) {
+  if (!pair?.prediction.distance || (isNumber(pair.prediction.x) && isNumber(pair.truth.x) && !x.band)) return null;
+  if (!isNumber(pair.prediction.y) || !isNumber(pair.truth.y) || y.band) return null;
+  return { from: y.at(pair.prediction.y), to: y.at(pair.truth.y), level: isNumber(pair.prediction.x) ? x.at(pair.prediction.x) : box.left + 14 };
 }
 
 function arrow(from, to, level) {

@@ -46,6 +46,7 @@ function struckWords([[ax, ay], [bx, by]], taken) {
 // in its row begin beyond a line that would run through them, `beyond` px on.
 const NEAR = 8;
 const ASTRAY = 1000; // square px of other things: what it costs that they stand in another row than their point
+const UNEVEN = 120; // and in its row, but not on its level: under a rule words stay readable, between two rows nobody knows whose they are
 function placeAround(x, y, reach, text, bold, taken, bounds, beyond = 0) {
   const best = bestAround(x, y, reach, text, bold, taken, bounds, beyond);
   taken.push(best.box);
@@ -66,6 +67,7 @@ function bestAround(x, y, reach, text, bold, taken, bounds, beyond = 0) {
     const far = i >= NEAR;
     let cost = taken.reduce((sum, other) => sum + (other.weight ?? 1) * overlap(box, other), 0) + (outside > 0 ? 1e5 + 60 * outside : 0) + i;
     if (bounds.row && (box.bottom < bounds.row[0] || box.top > bounds.row[1])) cost += ASTRAY;
+    else if (bounds.row && dy !== 4.5) cost += UNEVEN;
     if (far && cost < best.cost) cost += struckWords(leaderEnds(x, y, reach, box), taken);
     if (!best || cost < best.cost) best = { cost, x: x + dx, y: y + dy, anchor, box, far };
   });

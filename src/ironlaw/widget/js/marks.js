@@ -33,14 +33,17 @@ function startClear(left, width, plan) {
   return start + width < plan.width + 2 ? start : left;
 }
 
-// A dot's words go to its left where such rules would push them so far right that they seem to name a rule.
+// A dot's words go to its left where such rules would push them so far right that they seem to name a rule; where the left has no room
+// and the rule is far, they stay beside the dot, and the rule lets them through.
 const ADRIFT = 40;
 function besideEnd(mark, area, plan) {
   const width = barWidth(mark);
   const [left, right] = [area.x - 7, area.x + area.width + 7];
   const start = startClear(right, width, plan);
+  if (mark.type !== "dot" || start - right <= ADRIFT) return { x: start };
   const free = left - width > plan.box.left + 4 && !rulesOf(plan).some((at) => at > left - width - 4 && at < left);
-  return mark.type === "dot" && start - right > ADRIFT && free ? { x: left, "text-anchor": "end" } : { x: start };
+  if (free) return { x: left, "text-anchor": "end" };
+  return { x: start - right > 2 * ADRIFT ? right : start };
 }
 
 // Where a bar's words begin behind it. Under names that stand over the bars all rows' words do, or none.
@@ -48,6 +51,15 @@ const behindBar = (mark, plan) => startClear(plan.x.at(mark.x1 ?? mark.x) + (mar
 function standBehind(plan) {
   plan.behind ??= plan.figure.marks.filter(inRow).every((mark) => behindBar(mark, plan) + barWidth(mark) <= plan.width - 2);
   return plan.behind;
+}
+
+// The middle of the room that a piece of a bar has for its name: all of it, or the wider part beside a point on it; null where that is short.
+function clearOfPoints(mark, area, width, { figure, x, rows }) {
+  const points = figure.marks.filter((other) => rows && other.type === "point" && other.y === mark.y).map((other) => [x.at(other.x) - 8, x.at(other.x) + 8]).sort(([a], [b]) => a - b);
+  const edges = [area.x, ...points.filter(([from, to]) => to > area.x && from < area.x + area.width).flat(), area.x + area.width];
+  const parts = Array.from({ length: edges.length / 2 }, (_, i) => [edges[2 * i], edges[2 * i + 1]]);
+  const [from, to] = parts.reduce((best, part) => (part[1] - part[0] > best[1] - best[0] ? part : best));
+  return width < to - from - 8 ? (from + to) / 2 : null;
 }
 
 // A value by its name where a bar would have no true length: a dot, and a line that leads the eye to it.
@@ -105,7 +117,8 @@ const MARKS = {
     const words = barWords(mark);
     if (figure.stacked) {
       const name = mark.name ?? mark.label;
-      if (name && measure(name) < area.width - 8 && area.height >= SIZE + 3) shapes.push(h("text", { key: `${key}l`, class: `il-inside c-${mark.fail ? "fail" : mark.colour} ${plan.dimmed && !mark.emphasis ? "il-faded" : ""} ${mark.pattern ? "il-clear" : ""}`, x: area.x + area.width / 2, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
+      const middle = name && area.height >= SIZE + 3 ? clearOfPoints(mark, area, measure(name), plan) : null;
+      if (middle !== null) shapes.push(h("text", { key: `${key}l`, class: `il-inside c-${mark.fail ? "fail" : mark.colour} ${plan.dimmed && !mark.emphasis ? "il-faded" : ""} ${mark.pattern ? "il-clear" : ""}`, x: middle, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
     } else if (words.length && rows) {
       const place = above && !standBehind(plan) ? { x: columnEnd(plan), y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { ...besideEnd(mark, area, plan), y: area.y + area.height / 2 + 4.5 };
       shapes.push(h("text", { key: `${key}l`, class: `il-value ${mark.emphasis ? "il-strong" : ""}`, ...place },

@@ -31,9 +31,10 @@ function makePlayer(root, ui) {
     parts.scrub.value = Math.round((STOPS * t) / motion.end);
     for (const [node, counter] of parts.counters) node.textContent = counterText(["", ...counter.slice(1)], t);
     parts.clock.textContent = timeText(t, motion);
-    const said = eventAt(motion, t)[1];
-    if (parts.now.textContent !== said) parts.now.textContent = said;
-    if (!playing) parts.scrub.setAttribute("aria-valuetext", `${timeText(t, motion)}: ${said}`);
+    const [at, said] = eventAt(motion, t);
+    const when = isTold(motion, t) ? "" : `${timeText(at, motion)} `; // figures in it are of that moment, and the counters have gone on
+    if (parts.now.textContent !== when + said) patch(parts.now, [when && h("span", { class: "il-quiet" }, when), said]);
+    if (!playing) parts.scrub.setAttribute("aria-valuetext", `${timeText(t, motion)}${when && `. At ${when.trim()}`}: ${said}`);
   };
   const tick = (now) => {
     run.frame = 0;

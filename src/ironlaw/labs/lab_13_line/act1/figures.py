@@ -21,7 +21,7 @@ def marks(lab: kit.Lab, rate: float, end: float) -> list[Mark]:
         return []
     truth = _length("ink", "truth", TRUE, rate, end, float(lab.question("act1").answer), "it is")
     if not isinstance(option.value, float):
-        words = "you said that these figures can't tell"
+        words = "◆ you said that these figures can't tell"
         return [mark("label", "accent", x=SAID / rate, y=float(SAID), label=words, role="prediction", id="prediction"), truth]
     return [_length("accent", "prediction", SAID, rate, end, option.value, "you said", option.label), truth]
 
@@ -47,5 +47,5 @@ def _length(colour: str, role: str, request: int, rate: float, end: float, secon
     told = told or show(seconds, "s")
     return mark(
         "line", colour, points=[(start, level), (min(start + seconds, end), level)], role=role, id=role, emphasis=True,
-        label=f"{words} {told}", name=f"{words} {told} in the system",
+        label=f"{'◆ ' if role == 'prediction' else ''}{words} {told}", name=f"{words} {told} in the system",
     )  # fmt: skip

@@ -10,7 +10,7 @@ from ironlaw.kit import settings
 from ironlaw.kit.formula import fraction, line
 from ironlaw.labs.lab_v2_14_adversarial.act1 import figures
 from ironlaw.labs.lab_v2_14_adversarial.act1.setting import Setting
-from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, FELL, data_of
+from ironlaw.labs.lab_v2_14_adversarial.models import CIFAR, FELL, STANDARD, data_of, model, models
 from ironlaw.registry.adversarial_tables import FGSM
 from ironlaw.units import counted, percent, significant
 from ironlaw.widget.figure import tabbed
@@ -31,7 +31,9 @@ def dials(lab: kit.Lab) -> Any:
 
 def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
     setting = settings.read(Setting, values, data=data_of(lab))
+    fell = any(one.lost for one in models(setting.data))
     return kit.View(
+        seen={"plain": model(setting.data, STANDARD[setting.data]).name, "others": lab.fill("act1.fell" if fell else "act1.stood")},
         figures=[tabbed(figures.table(lab, setting), "The table"), tabbed(figures.readers(lab, setting), "Digits under attack")],
         cards=cards(setting),
         formula=formula(setting) + figures.pictures(setting),
