@@ -162,7 +162,7 @@ def test_the_first_screen_answers(analysed):
     for action in advice.actions:
         assert action.title in words and all(cost in words for cost in action.costs)
     assert "Does compiling pay?" in words and "Would another machine help?" in words
-    assert [action.after.hardware.name in words for action in advice.elsewhere] == [True] * 3
+    assert len(advice.elsewhere) > 3 and all(action.after.hardware.name in words for action in advice.elsewhere)
     assert "modes" not in Reader(text).words  # the picture has them all
 
 

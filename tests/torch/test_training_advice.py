@@ -280,12 +280,12 @@ def test_changes_are_offered_in_order_each_on_top_of_the_one_before():
     found = il.analyze(stepped(Net(width=2048, again=True), foreach=False), (torch.empty(4096, 2048),), on="h200", modes=["eager"]).verdict
     steps = [change for action in found.steps for change in action.changes]
     assert {"autocast", "kept"} <= set(steps) and {"fused", "lists"} & set(steps) and "fp16" not in steps
-    assert steps[0] == "autocast" and [action.place for action in found.actions[-2:]] == sorted(a.place for a in found.actions[-2:])
+    assert steps[0] == "autocast" and "machine" not in steps
     for before, after in zip(found.steps, found.steps[1:], strict=False):
         assert after.before is before.after
     assert all(action.gain.sure or spares(action) for action in found.steps)
     assert "model.half()" not in " ".join(action.how for action in found.actions)
-    assert found.actions[-1].changes == ("machine",) and found.actions[-2].changes == ("devices",)
+    assert [action.changes for action in found.actions[len(found.steps) :]] in ([("devices",)], [("devices",), ("machine",)])  # money last
 
 
 def test_fp16_is_scaled_where_a_device_has_no_bf16():
@@ -302,6 +302,14 @@ def test_more_devices_gain_no_more_than_their_number_and_say_what_they_cost():
     low, high = several.gain.interval
     assert several.devices == 8 and 1 < low <= several.gain.ratio <= high == 8
     assert several.before is found.steps[-1].after and any("$" in words for words in several.costs)
+
+
+def test_one_of_another_machine_stands_in_place_of_more_devices():
+    found = il.analyze(Net(width=4096), (torch.empty(4096, 4096),), on="a100", training=True, modes=["eager"]).verdict
+    assert [action.changes for action in found.actions[-2:]] == [("devices",), ("machine",)]
+    step, several, one = found.actions[-3:]
+    assert one.title.startswith("or one ") and one.before.graph is step.after.graph
+    assert one.gain.before == several.gain.before == step.gain.after
 
 
 def test_every_change_has_its_words():

@@ -24,7 +24,7 @@ from ironlaw.systems.named_calls import as_graph, predict
 from ironlaw.systems.training.device_advice import several_devices
 
 REWRITES = {SYNCS: without_waits, FUSED: fused, LISTS: in_lists, FLASH: unmasked, CHUNKED: in_parts}
-OTHERS = 3  # machines that are tried where none are named: those that rent out the most bandwidth
+OTHERS = 3  # machines of each kind that are tried where none are named: with most bandwidth, and with most of it per dollar
 
 
 def advise(
@@ -55,8 +55,11 @@ def advice(sources: Sources, prediction: Prediction, machines: Iterable[Hardware
 
 
 def rented(machine: Hardware) -> list[Hardware]:
-    """Machines with a price in the registry that stand where this one does; those with most bandwidth first."""
+    """Machines with a price in the registry that stand where this one does: those with most bandwidth, and with most of it per dollar."""
     if machine.kind != "gpu":
         return []
-    others = [one for slug in prices() if slug != machine.slug and (one := hardware(slug)).context == machine.context]
-    return sorted(others, key=lambda one: -float(one.bandwidth))[:OTHERS]
+    per_hour = {slug: one.per_hour for slug, one in prices_of(prices(), {}).items()}
+    others = [one for slug in per_hour if slug != machine.slug and (one := hardware(slug)).context == machine.context]
+    fast = sorted(others, key=lambda one: -float(one.bandwidth))[:OTHERS]
+    cheap = sorted(others, key=lambda one: -float(one.bandwidth) / per_hour[one.slug])[:OTHERS]
+    return list({one.slug: one for one in (*fast, *cheap)}.values())

@@ -91,8 +91,12 @@ def test_another_machine_comes_last_and_is_the_one_where_the_same_work_costs_lea
     prices = {"a100_80gb_sxm": 1.6, "b200": 60.0, "b300": 90.0, "h200_sxm": 3.0, "mi300x": 50.0}
     advice = advise(Sources(graph), il.predict(graph, il.hardware("a100")), machines, prices=prices)
     assert len(advice.actions) > 1 and "machine" in advice.actions[-1].changes
-    ratios = {action.after.hardware.slug: action.money_ratio for action in advice.elsewhere if action.gain.sure}
-    assert advice.actions[-1].after.hardware.slug == min(ratios, key=ratios.get) != advice.elsewhere[0].after.hardware.slug
+    last, best = advice.actions[-1], advice.steps[-1]
+    assert last.gain.before == best.gain.after < advice.prediction.seconds  # on top of the changes, not of the program as it was
+    plan = replace(best.after.plan, transferred=True, host=best.after.host)
+    there = [il.predict(best.after.graph, machine, plan).seconds / best.program.times for machine in machines]
+    costs = {one.slug: prices[one.slug] * seconds for one, seconds in zip(machines, there, strict=True) if seconds < best.gain.after / 1.05}
+    assert last.after.hardware.slug == min(costs, key=costs.get) != min(zip(there, machines, strict=True), key=lambda two: two[0])[1].slug
     amd = next(action for action in advice.elsewhere if action.after.hardware.slug == "mi300x")
     assert any("from NVIDIA to AMD" in words for words in amd.costs) and any("the same work costs" in words for words in amd.costs)
 

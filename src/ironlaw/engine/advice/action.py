@@ -65,6 +65,7 @@ class Action:
     per_kernel: float = 0.0  # seconds to compile one
     prices: tuple[float | None, float | None] = (None, None)
     devices: int = 1
+    instead: bool = False  # another machine, on top of what stands before more devices of this one
     remark: str = ""  # what else the change takes, where that has figures
     words: Mapping[str, ChangeWords] = field(default_factory=dict, repr=False, compare=False)
 
@@ -94,7 +95,9 @@ class Action:
             return f"{self.program.times} times the batch"
         if change in (DEVICES, SHARDED):
             return f"{self._words(change).title or change} over {self.devices} × {self.after.hardware.name}"
-        return self.after.hardware.name if change == "machine" else self._words(change).title or change
+        if change == "machine":
+            return f"{'or one ' if self.instead else ''}{self.after.hardware.name}"
+        return self._words(change).title or change
 
     def _words(self, change: str) -> ChangeWords:
         return self.words.get(change, ChangeWords())

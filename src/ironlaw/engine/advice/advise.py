@@ -19,8 +19,7 @@ from ironlaw.engine.advice.program import EIGHT, HALF, KERNELS, Program, Sources
 from ironlaw.engine.advice.programs import WIDE, fused_kernels
 from ironlaw.engine.advice.slower import why_slower
 from ironlaw.engine.device.machine import NARROW, Hardware
-from ironlaw.engine.device.predict import Prediction, predict
-from ironlaw.errors import IronlawError
+from ironlaw.engine.device.prediction import Prediction
 from ironlaw.units import show, significant
 
 MOST = 3  # actions
@@ -34,14 +33,14 @@ NOTHING = "None of the changes tried is sure to gain 5%."
 
 @dataclass(frozen=True)
 class Advice:
-    """`actions`: each on top of those before it, but another machine, which comes last and stands for itself. `slower`: changes that would
+    """`actions`: each on top of those before it; another machine, which comes last, on top of `steps`. `slower`: changes that would
     slow the program down as it is. `unsure`: those of which nobody can say whether they help."""
 
     prediction: Prediction
     actions: tuple[Action, ...]
     slower: tuple[Action, ...]
     unsure: tuple[Action, ...]
-    elsewhere: tuple[Action, ...] = ()  # every other machine that was tried, the fastest first
+    elsewhere: tuple[Action, ...] = ()  # every other machine that was tried, with the program as it is, the fastest first
     beside: str = ""  # what holds it up outside of the program
 
     @property
@@ -115,11 +114,13 @@ def advise(
     slower = [action for action in tried if action.gain.slower and not action.frees]
     unsure = [action for action in tried if not action.gain.sure and not action.gain.slower]
     actions = training_advice.training_actions(prediction, sources) if trains else _actions(program, prediction, sources, tried)
-    tried_elsewhere = [_elsewhere(prediction, machine, sources, prices or {}) for machine in machines]
-    elsewhere = sorted((action for action in tried_elsewhere if action is not None), key=lambda action: -action.gain.ratio)
+    machines, prices = tuple(machines), prices or {}
+    elsewhere = _elsewhere(program, prediction, machines, sources, prices)
     steps = actions if trains else actions[:MOST]
-    steps += more(steps[-1].after if steps else prediction)
-    offered = [replace(action, per_kernel=per_kernel) for action in (*steps, *filter(None, [_cheapest(elsewhere)]))]
+    changed = _elsewhere(steps[-1].program, steps[-1].after, machines, sources, prices) if steps else elsewhere
+    several = more(steps[-1].after if steps else prediction)
+    one = [replace(action, instead=bool(several)) for action in filter(None, [_cheapest(changed)])]
+    offered = [replace(action, per_kernel=per_kernel) for action in (*steps, *several, *one)]
 
     def told(actions: Sequence[Action]) -> tuple[Action, ...]:
         return tuple(replace(action, words=words or {}) for action in actions)
@@ -173,20 +174,27 @@ def _pairs(program: Program, before: Prediction, sources: Sources) -> Iterator[A
             yield Action((fmt, mode), gain(before, after, 1.0, mode), other, before, after)
 
 
-def _elsewhere(prediction: Prediction, machine: Hardware, sources: Sources, prices: Mapping[str, float]) -> Action | None:
-    """The same program on another machine. Where the two times rest on different grounds, both are transferred, and the same host
-    launches: like with like."""
-    try:
-        before, after = prediction, predict(sources.graph, machine, prediction.plan)
-        if before.basis != after.basis:
-            plan = replace(prediction.plan, transferred=True, host=prediction.host)
-            before, after = predict(sources.graph, prediction.hardware, plan), predict(sources.graph, machine, plan)
-    except IronlawError:
+def _elsewhere(
+    program: Program, before: Prediction, machines: Iterable[Hardware], sources: Sources, prices: Mapping[str, float]
+) -> list[Action]:
+    """The same program on other machines, the fastest first."""
+    found = [_on_another(program, before, machine, sources, prices) for machine in machines]
+    return sorted((action for action in found if action is not None), key=lambda action: -action.gain.ratio)
+
+
+def _on_another(program: Program, before: Prediction, machine: Hardware, sources: Sources, prices: Mapping[str, float]) -> Action | None:
+    """Where the two times rest on different grounds, both are transferred, and the same host launches: like with like."""
+    there = replace(program, machine=machine)
+    after = there.predict(sources)
+    if after is not None and after.basis != before.basis:
+        plan = replace(program.plan, transferred=True, host=before.host)
+        here, there = replace(program, plan=plan), replace(there, plan=plan)
+        before, after = here.predict(sources) or before, there.predict(sources)
+    if after is None or before.basis != after.basis:
         return None
-    if before.basis != after.basis:
-        return None
-    both = prices.get(prediction.hardware.slug), prices.get(machine.slug)
-    return Action(("machine",), gain(before, after), Program(prediction.plan, machine), before, after, prices=both)
+    faster = gain(before, after)
+    faster = replace(faster, before=faster.before / program.times, after=faster.after / program.times)  # for each item
+    return Action(("machine",), faster, there, before, after, prices=(prices.get(program.machine.slug), prices.get(machine.slug)))
 
 
 def changes(program: Program, sources: Sources) -> Iterator[tuple[str, Program, int]]:
