@@ -75,7 +75,7 @@ def test_a_copy_takes_the_wire_that_the_machine_has(machine: str, pinned: float)
 def test_the_verdict_names_the_line():
     advice = il.advise(il.capture(wrong, (X,)), H200)
     assert "test_host_links.py:" in advice.finding and 'x.to("cpu").to("cuda")' in advice.finding
-    assert "makes the host wait for the GPU: 9" in advice.finding
+    assert "makes the host wait for the GPU, for 9" in advice.finding
     assert "wait for the GPU" not in il.advise(il.capture(right, (X,)), H200).finding
 
 

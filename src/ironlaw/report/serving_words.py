@@ -88,7 +88,8 @@ def tied(result: Mapping[str, Any]) -> str:
         return ""
     listed = "; ".join(_tie(rows[slug], answer["by"]) for slug in answer["ties"])
     good = {"dollars": "as cheap", "devices": "as few", "rate": "as fast"}[answer["by"]]
-    return f"A tie, as far as predictions can tell. Others may turn out {good}: {listed}. A run of your own decides (`--benchmark`)."
+    tie = f"As far as predictions can tell, it is a tie, because others may turn out {good}: {listed}."
+    return f"{tie} A run of your own decides (`--benchmark`)."
 
 
 def _tie(row: Mapping[str, Any], by: str) -> str:

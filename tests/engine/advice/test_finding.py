@@ -42,7 +42,7 @@ def test_who_decides_comes_first():
     said = {launch: finding(predict(chain("relu", "relu"), replace(MACHINE, launch=launch, kind="gpu"))) for launch in (0.0, 60.0)}
     assert said[0.0].startswith("The GPU is busy throughout a call of 2.56 s on Toy, eager. 100% of its work is element-wise operators")
     assert said[60.0].startswith(
-        "The GPU is idle for 98% of each call: launching 2 kernels is the bottleneck. A call takes 2.02 min on Toy, eager."
+        "The GPU is idle for 98% of each call, because launching 2 kernels is the bottleneck. A call takes 2.02 min on Toy, eager."
     )
     between = finding(predict(chain("relu", "relu"), replace(MACHINE, launch=0.9, kind="cpu", dispatch="synchronous")))
     assert (

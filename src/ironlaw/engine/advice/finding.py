@@ -31,14 +31,15 @@ def family(row: OpRow) -> str:
 
 
 def finding(p: Prediction) -> str:
-    """`The GPU is idle for 74% of each call: launching 84 kernels is the bottleneck. A call takes …`: who decides comes first."""
+    """`The GPU is idle for 74% of each call, because launching 84 kernels is the bottleneck. A call takes …`: who decides comes first."""
     seconds, busy = float(p.seconds), float(p.busy_s)
     device = "GPU" if p.hardware.kind == "gpu" else "device"
     call = f"{show(seconds, 's')} on {p.hardware.name}, {p.plan.mode}"
     waits, kernels = max(0.0, 1.0 - busy / seconds), f"{float(p.kernels):,.0f} kernel{'' if p.kernels == 1 else 's'}"
     work = f"{_work(p, busy)}.{_waits(p)}"
     if waits > DECIDES:
-        return f"The {device} is idle for {waits:.0%} of each call: launching {kernels} is the bottleneck. A call takes {call}. {work}"
+        why = f"because launching {kernels} is the bottleneck"
+        return f"The {device} is idle for {waits:.0%} of each call, {why}. A call takes {call}. {work}"
     if waits < WAITS:
         return f"The {device} is busy throughout a call of {call}. {work}"
     return f"The {device} is busy for {1 - waits:.0%} of a call of {call}; for the rest it waits for the host to launch {kernels}. {work}"
@@ -50,7 +51,7 @@ def _waits(p: Prediction) -> str:
     wires = beside(p.run)
     sentence = f" The wires between the GPUs take {show(wires[0], 's')}, and {wires[1] / float(p.seconds):.0%} of the call waits for them."
     return (sentence if wires[0] else "") + "".join(
-        f" {line} makes the host wait for the GPU: {share:.0%} of the call." for line, share in lines
+        f" {line} makes the host wait for the GPU, for {share:.0%} of the call." for line, share in lines
     )
 
 
