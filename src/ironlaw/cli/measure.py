@@ -218,7 +218,7 @@ def _wait(args: argparse.Namespace, meter: Progress) -> None:
     )
     if noise.noisy and not args.noisy:
         raise Noisy(
-            f"for {QUIET:.0f} s {noise.reasons[0]}: nothing was measured. Close other programs and try again, or measure anyway"
+            f"nothing was measured, because for {QUIET:.0f} s {noise.reasons[0]}. Close other programs and try again, or measure anyway"
             " with --force (the evidence then says that it is noisy)"
         )
 

@@ -34,7 +34,7 @@ def crowd(users: Sequence[Asked], tester: Sequence[Asked], stall: tuple[float, f
     polite = around([(at, took) for at, took in tester if took > late and at + took > start], begin, begin + end)
     due = sum(0 <= at < end for at, _ in around(users, begin, math.inf)) - sum(at < end for at, _ in around(tester, begin, math.inf))
     each = max(1, math.ceil(len(held) / DOTS))
-    title = f"{_users(len(held))} wait for one stall. The tester sends {len(polite)} into it"
+    title = f"{_users(len(held))} wait for one stall, and the tester sends {len(polite)} into it"
     return Motion(
         id, title, end, TOP + TALL + 4, tuple(_things(held, polite, (start - begin, stop - begin), each, end)),
         tuple(_events(held, polite, (start - begin, stop - begin), end, max(0, due))),

@@ -67,10 +67,10 @@ def by_tier(setting: Setting) -> Figure:
     far = max(seconds for seconds, _, _ in rows.values())
     words = "; ".join(f"{name} {took}" for name, _, _, took, _ in table)
     return Figure(
-        "by-tier", f"Everything waits for what goes {slowest}",
+        "by-tier", f"The bottleneck is the way {slowest}",
         Axis("linear", "bytes over rate, busiest link", "s", (0.0, up_to(1.2 * far))),
         Axis("band", names=tuple(rows)),
-        tuple(marks), f"{words}. Everything waits for what goes {slowest}.",
+        tuple(marks), f"{words}. The bottleneck is the way {slowest}.",
         table=Table(("where", "bytes", "bytes per second", "takes", ""), tuple(table)), note=KINDS[setting.kind],
     )  # fmt: skip
 

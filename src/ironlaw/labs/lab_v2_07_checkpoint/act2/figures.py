@@ -45,7 +45,7 @@ def time(lab: kit.Lab, plan: Plan) -> Figure:
                   hover=[("goal", exact(100 * TARGET, "%"))])  # fmt: skip
     estimate = lab.sealed("act2", "estimate")
     said = [] if estimate is None else [mark("rule", "accent", x=float(estimate), role="prediction", id="estimate", name="your estimate",
-            label=f"you said {estimate:g}% lasts", hover=[("your estimate", exact(float(estimate), "%"))])]  # fmt: skip
+            label=f"you said {estimate:g}% is left", hover=[("your estimate", exact(float(estimate), "%"))])]  # fmt: skip
     title = f"Your plan does useful work {format_quantity(100 * plan.goodput, '%')} of the time"
     figure = stack(
         rows, "%", title, chosen=OWN, label="of the time", id="time", extra=[target, *said],
