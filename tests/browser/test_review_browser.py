@@ -170,6 +170,10 @@ def test_its_sections_are_pages_of_their_own(beginner: str, page: Page, width: i
         expect(rail.locator("[aria-current]")).to_have_text(name)
         expect(desk(page)).to_be_hidden()
     expect_short(page)
+    page.set_viewport_size({"width": width, "height": 5000})
+    for name in ("Map", "Tree", "Write"):  # drawn before, and nothing scrolls
+        rail.get_by_role("link", name=name).click()
+        expect(rail.locator("[aria-current]")).to_have_text(name)
     page.reload()
     expect(page.locator("#writing-piece .il-piece")).to_be_visible()
     rail.get_by_role("link", name="Cards").click()

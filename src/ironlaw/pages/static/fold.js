@@ -78,6 +78,7 @@
     const moved = here?.getClientRects().length ? here.getBoundingClientRect().top - before : 0;
     if (moved) scrollBy({ top: moved, behavior: "instant" }); // one by nothing would end the page's own way to a place
     document.documentElement.style.overflowAnchor = "";
+    document.dispatchEvent(new CustomEvent("ironlaw:folded")); // no node has changed and perhaps nothing scrolled, but another place is in view
   }
 
   function soon() {

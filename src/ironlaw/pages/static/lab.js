@@ -130,6 +130,7 @@
   const eventually = () => (drawing ||= setTimeout(() => ((drawing = 0), soon()), 150)); // never in the frame of a dial that turns
   addEventListener("scroll", soon, { passive: true });
   addEventListener("resize", soon);
+  document.addEventListener("ironlaw:folded", soon);
 
   // kept as a place and a distance from it: figures above may be drawn later, or otherwise
   function remember() {
