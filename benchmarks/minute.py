@@ -1,6 +1,7 @@
 """What a minute of measuring is worth on a GPU that the registry does not have: the H200, left out.
 
     python benchmarks/minute.py [--rows 400,1200] [--judge own-6,2]          rows from the evidence, in the minute's order
+    python benchmarks/minute.py --part opened --judge 1,2,own-8,own-9 --every 4      what docs/measure.md says: opened models, one of four
     python benchmarks/minute.py --measured FILE --judge own-8,3              rows that `ironlaw measure --out FILE` wrote on an H200
     python benchmarks/minute.py --processor FILE                            the same of the Neoverse-N1, judged by its evidence's models
 
@@ -24,7 +25,7 @@ import sealed
 import ironlaw as il
 from ironlaw.backends.rows import Row
 from ironlaw.calibration.fit import calibrate
-from ironlaw.calibration.kernel_laws import PUBLISHED, law
+from ironlaw.calibration.kernel_laws import GENERATED, PUBLISHED, law
 from ironlaw.calibration.transfer.model import Taught, Transfer
 from ironlaw.calibration.transfer.transfer_laws import Laws
 from ironlaw.compare import compare
@@ -39,6 +40,7 @@ from ironlaw.tracing.graph_json import from_json
 MACHINE, PROCESSOR = il.hardware(sealed.MACHINE), "neoverse_n1_2core"
 LEFT_OUT = Path(__file__).with_name("left_out_constants.json")
 FLOOR = 2e-6  # seconds of a kernel that does next to nothing, on any GPU of ten years
+PARTS = _, OPENED, EVERY = "sealed", "opened", "all"
 UNSEEN = 1.0  # sd of kernels of which no row of any machine was published
 
 
@@ -59,7 +61,7 @@ class ByLaws(Transfer):
 
     def sd(self, kernel, op, target):
         name, carried = law(kernel.curve, op.dtype)
-        return math.hypot(self.laws.sd(name, target), UNSEEN if carried and kernel.curve not in PUBLISHED else 0.0)
+        return math.hypot(self.laws.sd(name, target), UNSEEN if carried and kernel.curve not in (*PUBLISHED, *GENERATED) else 0.0)
 
 
 def before():
@@ -122,12 +124,13 @@ def runs(name):
             yield row, memo[key]
 
 
-def judged(model, name, only_sealed):
-    """Errors and biases by mode, over the runs of a set's sealed models, or over all."""
+def judged(model, name, part, every=1):
+    """Errors and biases by mode, over the runs of one part of a set's models (`sealed`, `opened` or all), of every so many of them."""
     errors, held, machine = defaultdict(list), defaultdict(list), replace(MACHINE, calibration=model, taught=None)
     opened = {one["model"] for one in sealed.load(name)["models"] if "opened" in one}
+    some = {one["model"] for one in sealed.load(name)["models"][::every]}
     for row, graph in runs(name):
-        if only_sealed and row["model"] in opened:
+        if row["model"] not in some or (part != EVERY and (row["model"] in opened) != (part == OPENED)):
             continue
         mode = "fp32" if (row["mode"], row["dtype"]) == ("eager", "fp32") else row["mode"]
         p = il.predict(graph, machine, il.Plan(mode="compiled" if row["mode"] == "compiled" else "eager"))
@@ -147,18 +150,19 @@ def main():
     parser.add_argument("--measured", type=Path, metavar="FILE", help="evidence that `ironlaw measure --out` wrote")
     parser.add_argument("--judge", default="own-6,2", help="sets that judge")
     parser.add_argument("--processor", type=Path, metavar="FILE", help="the same of the processor that the registry has")
-    parser.add_argument("--all", action="store_true", help="opened models of those sets too")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="one model of N")
+    parser.add_argument("--after", action="store_true", help="leave out what is said before any row")
+    parser.add_argument("--part", choices=PARTS, default=PARTS[0], help="which of those sets' models")
     args = parser.parse_args()
     if args.processor:
         of_processor(args.processor)
         return
     names = [int(name) if name.isdigit() else name for name in args.judge.split(",")]
     minutes = [from_file(args.measured)] if args.measured else [from_evidence(int(count)) for count in args.rows.split(",")]
-    models = {"before any row": before()} | {f"{len(minute[0]):,} rows": by_minute(*minute) for minute in minutes}
+    models = ({} if args.after else {"before any row": before()}) | {f"{len(minute[0]):,} rows": by_minute(*minute) for minute in minutes}
     for said, model in models.items():
         for name in names:
-            some = not args.all and sealed.SEALED in sealed.parts(sealed.load(name))
-            print(f"{said}, set {name}{', sealed' if some else ''}:\n{judged(model, name, some)}", flush=True)
+            print(f"{said}, set {name}, {args.part}:\n{judged(model, name, args.part, args.every)}", flush=True)
 
 
 if __name__ == "__main__":

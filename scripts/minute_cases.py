@@ -3,9 +3,9 @@
     python scripts/minute_cases.py [cuda|cpu]
 
 A case counts for how much it narrows what is left open of the corpus' operators (`calibration.telling`), and of those of models that were
-opened (benchmarks/sealed_sets), for each second that it takes; three of every kind of kernel come first. How sure predictions are without
-any row is what the A100's transferred ones say; on a processor, the registry's. Written are minute_cuda.json and minute_cpu.json beside
-`measure/suites/chosen_cases.py`.
+opened (benchmarks/sealed_sets), for each second that it takes; an optimiser's steps come first, then three of every kind of kernel. How
+sure predictions are without any row is what the A100's transferred ones say; on a processor, the registry's. Written are minute_cuda.json
+and minute_cpu.json beside `measure/suites/chosen_cases.py`.
 """
 
 import argparse
@@ -30,6 +30,7 @@ SELDOM = 0.005  # share of a run under which an operator is left out
 TARGETS, MOST = 1200, 2000
 CALLS, EACH = {"cuda": 11, "cpu": 20}, {"cuda": 0.003, "cpu": 0.02}  # of a case, and what else it takes
 LONGEST = 0.02  # seconds of one call
+STEPS, MOST_STEPPED = ("adamw",), 2e8  # lists of an optimiser: samples of kernels, but no single operator; and numbers in one
 NOT_TIMED = ("generated", "groups")  # parts whose functions have to be compiled first
 
 
@@ -118,7 +119,8 @@ def main():
     costs = [EACH[kind] + CALLS[kind] * each for each in seconds]
     chosen, sds = telling.order(seen, *zip(*wanted, strict=True), first, MOST, costs)
     place = written(kind)
-    place.write_text(as_json([cases[i][0] for i in chosen], sds))
+    steps = [(op, params) for op, params in sweep(kind) if op in STEPS and params["tensors"] * params["size"] < MOST_STEPPED]
+    place.write_text(as_json([*steps, *(cases[i][0] for i in chosen)][:MOST], sds))
     print(f"{place.name}: {len(chosen)} cases, sd {sds[0]:.3f} after one, {sds[99]:.3f} after 100, {sds[-1]:.3f} after all")
 
 

@@ -51,6 +51,19 @@ def test_a_kernel_that_nobody_timed_here_follows_what_the_rows_say_of_the_others
     assert 1.04 < now / before < 1.3
 
 
+def test_a_curve_from_small_samples_is_not_asked_about_large_kernels():
+    """Only short sums were timed, and they moved a gigabyte a second: a long sum takes what other machines taught instead."""
+    slow = replace(H200.calibration.curves["scan_rows"], cache=1e9, main=1e9, smallest=2e3, largest=2e6, deepest=0.0)
+    model = replace(H200.calibration, curves={**H200.calibration.curves, "scan_rows": slow}, families={}, before=A100.transfer.cost)
+    short, long = (
+        model.library.measured(Row(kind="op", op="cumsum", params={"rows": n, "cols": 256, "dtype": "fp16"}, busy_s=1.0))
+        for n in (64, 2**18)
+    )
+    own, known = (lambda op, one=one: float(one.fitted_cost(op, A100, il.Plan()).device) for one in (model, replace(model, before=None)))
+    assert own(short) == known(short)
+    assert own(long) == float(A100.transfer.cost(long, A100, il.Plan()).device) != known(long)
+
+
 def test_without_rows_nothing_changes():
     assert [v.tolist() for v in SharedErrors((), ()).at([trait("add", 20.0)])] == [[0.0], [0.3]]
     none = H200.calibration.given([], H200)

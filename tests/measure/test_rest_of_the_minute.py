@@ -5,6 +5,10 @@ import json
 import pytest
 from fake import FakeDevice, Quiet
 
+import ironlaw as il
+from ironlaw.backends import require
+from ironlaw.backends.rows import Row
+from ironlaw.calibration.fit import fit
 from ironlaw.cli.show.measured_machine import worth
 from ironlaw.measure.machine import minute as minutes
 from ironlaw.measure.machine.characterise import characterise
@@ -39,6 +43,13 @@ def test_cases_are_timed_in_their_order_and_one_that_is_not_there_is_left_out(de
     part = minute(device, SIZES, quiet, lambda: False, device.clock.now() + 10.0)
     assert [row["params"]["numel"] for row in part.rows] == [2**20, 2**10, 2**22] and not part.stopped
     assert all(row["wall_s"] > 0 for row in part.rows)
+
+
+def test_a_gpus_minute_times_enough_of_an_optimisers_steps_for_a_curve():
+    library, h200 = require("cuda"), il.hardware("h200_sxm")
+    steps = [(op, params) for op, params in chosen_cases("cuda").specs[:100] if op == "adamw"]
+    rows = [Row(kind="op", op=op, params={**params}, busy_s=1e-3, kernels=3) for op, params in steps]
+    assert "foreach" in fit(library.samples(rows, h200), 5e7)
 
 
 def test_no_case_begins_when_the_time_is_up(device):

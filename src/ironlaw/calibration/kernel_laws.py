@@ -10,7 +10,9 @@ STREAMS = (
 ROWS = {"layer_norm": "layer_norm", "softmax_fp32": "softmax", "softmax_2048_fp32": "softmax_block", "softmax_block_fp32": "softmax_block"}
 PUBLISHED = ("gemm", "gemm_fp8")  # carried over, but rows cover them: the measured machine itself follows the law there
 # whose time on the machine that was measured is carried over, as much longer or shorter as the law says
-LIKE_ROWS = ("rms_norm", "softmax", "softmax_2048", "softmax_block", "fused_rows", "log_softmax", "layer_norm_backward", "topk")
+LIKE_ROWS = ("rms_norm", "softmax", "softmax_2048", "softmax_block", "log_softmax", "layer_norm_backward", "topk")
+# carried over too, but what torch.compile writes keeps a row at hand and moves each byte once, as its element-wise kernels do
+GENERATED = ("fused_rows", "fused_reduction")
 LIKE_PRODUCTS = ("conv", "gemv", "bmv", "grouped_gemm", "gemm", "bmm", "lstm", "gru", "rnn")
 NARROW = ("fp16", "bf16", "tf32", "fp8", "int8")
 

@@ -30,6 +30,7 @@ from ironlaw.errors import UnsupportedPrecision
 
 KEPT, PLANS = 4096, 16  # costs that are remembered under a plan, and plans: a server runs for days
 AT_HAND = 4  # ops whose code stays where it is needed: eight equal layers of an MLP, two ops by turns, take no longer than the ops alone
+BEYOND = 4.0  # times the largest sample of a minute: from there on other machines tell more of a kernel than its own curve
 STRAYING = 3.0  # by how much a curve may differ from its like where no sample is near
 BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; measured between 10 ms (no effect) and 100 ms (full)
 
@@ -116,7 +117,7 @@ class Calibration:
         """An op's cost from the curves of its kernels and the measured ops near it, as they are."""
         data = compute = floor = joint = count = 0.0
         kernels = self.library.lower(op, hardware, plan.lowering)
-        if self.before is not None and not all(kernel.curve in self.curves or self.library.alike(op, kernel) for kernel in kernels):
+        if self.before is not None and not all(self._timed(kernel, op) for kernel in kernels):
             return self.before(op, hardware, plan)
         for kernel in kernels:
             data_s, compute_s, overlap, total = self.parts(kernel, op.kind)
@@ -135,6 +136,14 @@ class Calibration:
         doubted, scratch = doubt(op, self, kernels, signature, near), self.library.scratch(op, hardware, plan.lowering)
         cost = Cost(data, compute, floor, count, self.launch(op, plan, count), joint, doubted, scratch)
         return self.own.corrected(op, cost, kernels, plan.lowering) if self.own else cost
+
+    def _timed(self, kernel: Kernel, op: Op) -> bool:
+        """Whether the few rows of a minute say what a kernel takes: they have its curve, and none of its sizes is far beyond them."""
+        curve = self.curves.get(kernel.curve)
+        if curve is None:
+            return self.library.alike(op, kernel)
+        beyond = points(kernel.data) > BEYOND * curve.largest if curve.largest else False
+        return not largest((points(kernel.depth) > BEYOND * curve.deepest) | beyond if curve.deepest else beyond)
 
     def parts(self, kernel: Kernel, kind: str) -> tuple[Number, Number, Number, Number]:
         """(data, compute, both as they overlap, total) in seconds for one launch. Far beyond its samples a curve may promise anything:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ironlaw.backends.kernel import Kernel
 from ironlaw.backends.signatures import Signature
-from ironlaw.calibration.kernel_laws import law
+from ironlaw.calibration.kernel_laws import GENERATED, law
 from ironlaw.calibration.shared_errors import Trait
 from ironlaw.engine.arrays import is_array
 from ironlaw.engine.device.cost import Cost
@@ -26,7 +26,8 @@ def trait(op: Op, cost: Cost, kernels: Sequence[Kernel], signature: Signature | 
     family, place = (signature.family, signature.place) if signature else (f"{curve} curve", _sizes(leading))
     which = f"{curve} {known}" if (known := identity(op)) else ""
     followed, carried = law(curve, op.dtype)
-    followed += " carried" * carried  # how far a law is off where it was fitted says less of kernels that it only scales
+    if carried and curve not in GENERATED:  # how far a law is off where it was fitted says less of kernels that it only scales
+        followed += " carried"
     return Trait(shares(cost), followed, curve, family, tuple(float(v) for v in place), min(float(sd), UNSURE), which)
 
 
