@@ -95,12 +95,15 @@ const rounded = (text) => text.replace(/(?<![\d.,])\d[\d,]*\.\d+(?![\d.])/g, (nu
   return Math.abs(value) >= 1000 ? grouped(String(Math.round(value))) : significant(value);
 });
 
-// What a screen reader says of it: a slider with the dial's name, where it stands, and what the mark tells.
-function sliderOf(mark, holds, told) {
+// What a screen reader says of it: a slider with the dial's name, where it stands, and what else the mark tells.
+function sliderOf(mark, holds, values) {
   const [{ dial, hold, value }] = holds;
   const text = ({ dial: each, value: stands }) => each.options?.find((option) => option.value === stands())?.label ?? joined(each.whole ? grouped(String(stands())) : significant(stands()), each.unit, " ");
   const ends = dial.options ? dial.options.map((option) => option.value) : [dial.min, dial.max];
   const said = holds.length > 1 ? holds.map((one) => `${one.dial.label} ${text(one)}`).join(", ") : text(holds[0]);
+  const plainly = (words) => words?.toLowerCase().replace(/\s/g, " ");
+  const known = new Set([mark.name, said, ...holds.map(({ dial: { label } }) => label)].filter(Boolean).map(plainly));
+  const told = values.filter((pair) => !pair.some((words) => known.has(plainly(words)))).flat().filter(Boolean).join(" ");
   return {
     role: "slider", "aria-label": [mark.name ?? mark.label, dial.label].filter(Boolean).join(": "), "aria-valuemin": Math.min(...ends), "aria-valuemax": Math.max(...ends),
     "aria-valuenow": value(), "aria-valuetext": [said, rounded(told)].filter(Boolean).join("; "), "aria-orientation": hold.axis === "x" ? "horizontal" : "vertical",

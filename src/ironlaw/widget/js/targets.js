@@ -11,7 +11,7 @@ function targetsView(targets, id, plan, size, ctx) {
   const told = targets.map((_, i) => i).filter((i) => !holds[i].length); // arrows go over these; a mark that can be moved is a stop of its own
   const focus = told[Math.min(ui.local[`at:${id}`] ?? 0, told.length - 1)];
   const detail = (item) => (item.mark.hover ?? []).flat().filter(Boolean).join(" ");
-  const values = (item) => (item.mark.hover ?? []).filter(Array.isArray).flat().filter(Boolean).join(" "); // without the sources
+  const values = (item) => (item.mark.hover ?? []).filter(Array.isArray); // without the sources
   const nodes = targets.map((item, i) => {
     const box = enlarge(item.target, holds[i].length ? HANDLE : LEAST);
     const about = holds[i].length ? { ...sliderOf(item.mark, holds[i], values(item)), tabindex: 0 }
