@@ -15,7 +15,7 @@ model = torch.nn.Sequential(
     torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, 10)
 )
 """
-STUDY = '[study]\nquestion = "predict"\n[over]\nmodel = "mlp8_1024"\nmachine = ["t4", "h100"]\nbatch = { from = 1, to = 4, times = 2 }\n'
+STUDY = '[study]\nquestion = "predict"\n[over]\nmodel = "mlp8_1024"\nhardware = ["t4", "h100"]\nbatch = { from = 1, to = 4, times = 2 }\n'
 TIMES = {1: "95 s", 2: "51 s", 4: "29 s", 8: "19 s", 16: "15 s"}
 
 # an example of the page, without `ironlaw` -> the same from Python

@@ -15,7 +15,7 @@ FILE = """
 question = "predict"
 [over]
 model = "mlp8_1024"
-machine = ["t4", "h100"]
+hardware = ["t4", "h100"]
 batch = { from = 1, to = 4, times = 2 }
 dtype = ["fp16", "bf16"]
 """
@@ -37,11 +37,11 @@ def test_a_study_is_run_shown_and_not_run_again(sh, file):
     told = sh.json("study", "--show", file.with_suffix(".results"), "--by", "samples_per_s", "--top", "2")
     assert (told["points"], told["answered"], told["refused"], told["failed"]) == (12, 9, 3, 0)
     assert told["vary"] == [
-        "machine",
+        "hardware",
         "dtype",
         "batch",
     ]
-    assert [row["batch"] for row in told["best"]] == [4, 4] and told["best"][0]["machine"] == "h100_sxm"
+    assert [row["batch"] for row in told["best"]] == [4, 4] and told["best"][0]["hardware"] == "h100_sxm"
     code, out, _ = sh("study", file, "--jobs", "1", "--json")
     assert code == 0 and json.loads(out)["computed"] == 0 and json.loads(out)["by"] == "seconds"
     assert "computes them again" not in sh("study", file, "--jobs", "1")[1]

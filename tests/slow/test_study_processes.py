@@ -19,7 +19,7 @@ from ironlaw.studies.study_store import open_store
 
 
 def grid(*batches):
-    return study({"study": {"question": "predict"}, "over": {"model": ["mlp8_1024", "resnet50"], "machine": "t4", "batch": list(batches)}})
+    return study({"study": {"question": "predict"}, "over": {"model": ["mlp8_1024", "resnet50"], "hardware": "t4", "batch": list(batches)}})
 
 
 def keys(path):
@@ -51,7 +51,7 @@ FILE = """
 question = "predict"
 [over]
 model = ["mlp8_1024", "resnet50"]
-machine = "t4"
+hardware = "t4"
 batch = { from = 1, to = 60, step = 1 }
 """
 

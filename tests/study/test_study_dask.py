@@ -59,7 +59,7 @@ class Cluster:
 
 @pytest.fixture
 def work():
-    made = study({"study": {"question": "predict"}, "over": {"model": "mlp8_1024", "machine": "t4", "batch": [1, 2, 3]}})
+    made = study({"study": {"question": "predict"}, "over": {"model": "mlp8_1024", "hardware": "t4", "batch": [1, 2, 3]}})
     return [[(key(made.question, point), point)] for point in made]
 
 

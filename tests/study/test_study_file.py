@@ -10,7 +10,7 @@ from ironlaw.errors import BadValue, IronlawError, UnknownName
 from ironlaw.studies.study_file import read_study, study
 from ironlaw.studies.study_rows import key
 
-OVER = {"model": "gpt2", "machine": ["h100", "t4"]}
+OVER = {"model": "gpt2", "hardware": ["h100", "t4"]}
 
 
 def grid(**over):
@@ -22,18 +22,18 @@ def random(points, seed=0, **over):
 
 
 def batches(given):
-    return [point["batch"] for point in grid(machine="t4", batch=given)]
+    return [point["batch"] for point in grid(hardware="t4", batch=given)]
 
 
 def test_a_grid_is_every_combination_once():
     points = list(grid(batch=[1, 2, 4], mode=["eager", "compiled"]))
     assert len(points) == 2 * 3 * 2 == grid(batch=[1, 2, 4], mode=["eager", "compiled"]).points
     assert len({tuple(point.values()) for point in points}) == 12
-    assert {point["machine"] for point in points} == {"h100_sxm", "t4"} and all(point["seq"] is None for point in points)
+    assert {point["hardware"] for point in points} == {"h100_sxm", "t4"} and all(point["seq"] is None for point in points)
 
 
 def test_two_spellings_are_one_value():
-    assert grid(machine=["h100", "H100-SXM", "h100_sxm"]).points == 1
+    assert grid(hardware=["h100", "H100-SXM", "h100_sxm"]).points == 1
 
 
 def test_ranges_step_add_multiply_or_count():
@@ -81,7 +81,7 @@ def test_a_key_is_the_parameters_and_the_version():
     ("over", "words"),
     [
         ({"modle": "gpt2"}, "did you mean mode"),
-        ({"machine": ["h1000"]}, "did you mean h100"),
+        ({"hardware": ["h1000"]}, "did you mean h100"),
         ({"model": "gpt3"}, "did you mean gpt2"),
         ({"mode": "eagre"}, "did you mean eager"),
         ({"dtype": "fp61"}, "did you mean fp64, fp16"),
@@ -127,7 +127,7 @@ def test_a_head_that_cannot_be(head, words):
 
 
 def test_what_is_missing_is_named():
-    with pytest.raises(BadValue, match=r"needs machine .*add `machine = …` to \[over\]"):
+    with pytest.raises(BadValue, match=r"needs hardware .*add `hardware = …` to \[over\]"):
         study({"study": {"question": "predict"}, "over": {"model": "gpt2"}})
     with pytest.raises(BadValue, match=r"no table \[over\]"):
         study({"study": {"question": "predict"}})
@@ -151,7 +151,7 @@ def test_a_bad_file_is_named(tmp_path):
     place.write_text("[study\n")
     with pytest.raises(BadValue, match=r"s\.toml: .*fix the TOML"):
         read_study(place)
-    place.write_text('[study]\nquestion = "predict"\n[over]\nmodel = "gpt9"\nmachine = "t4"\n')
+    place.write_text('[study]\nquestion = "predict"\n[over]\nmodel = "gpt9"\nhardware = "t4"\n')
     with pytest.raises(UnknownName, match=r"s\.toml: no model 'gpt9'"):
         read_study(place)
 

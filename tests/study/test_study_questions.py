@@ -11,10 +11,10 @@ from ironlaw.studies.study_questions import QUESTIONS
 from ironlaw.studies.study_rows import answer, key, ranked
 
 POINTS = {
-    "predict": {"model": "resnet50", "machine": "t4", "batch": 4, "mode": "compiled"},
-    "memory": {"model": "gpt2", "machine": "rtx_4090", "batch": 8, "seq": 256, "recipe": "mixed", "checkpoint": "all"},
+    "predict": {"model": "resnet50", "hardware": "t4", "batch": 4, "mode": "compiled"},
+    "memory": {"model": "gpt2", "hardware": "rtx_4090", "batch": 8, "seq": 256, "recipe": "mixed", "checkpoint": "all"},
     "layout": {"model": "gpt3_175b", "box": "dgx_a100", "devices": 512, "batch": 512, "seq": 2048, "tensor": 8, "pipeline": 8},
-    "serving": {"model": "llama3_2_1b", "machine": "h200_sxm", "rate": 5, "requests": 200, "budget": 1024},
+    "serving": {"model": "llama3_2_1b", "hardware": "h200_sxm", "rate": 5, "requests": 200, "budget": 1024},
     "capacity": {"model": "llama3_2_1b", "hardware": "h200_sxm", "rate": 5, "requests": 60, "engine": "vllm", "tpot": 0.03, "tp": 1},
     "cluster": {"model": "llama3_8b", "devices": 8, "box": "dgx_h100", "batch_tokens": "1M", "seq": 8192},
 }  # fmt: skip
@@ -113,7 +113,7 @@ def test_serving_takes_a_trace_or_a_rate_and_says_what_breaks_a_promise():
     _, (row,) = rows("serving", rate=400, requests=400)
     assert not row["kept"] and row["binds"] and row["goodput_per_s"] < 400
     made = study(
-        {"study": {"question": "serving"}, "over": {"model": "llama3_2_1b", "machine": "h200", "requests": 50, "trace": "azure_code_2023"}}
+        {"study": {"question": "serving"}, "over": {"model": "llama3_2_1b", "hardware": "h200", "requests": 50, "trace": "azure_code_2023"}}
     )
     (point,) = made
     (row,) = answer("serving", [("k", point)])
@@ -143,9 +143,9 @@ def test_a_fault_is_stored_as_one(monkeypatch):
 
 
 def test_best_first_without_what_does_not_fit():
-    asked, found = rows("predict", model="llama3_8b", machine=["t4", "h100", "h200"], batch=1, mode="eager")
+    asked, found = rows("predict", model="llama3_8b", hardware=["t4", "h100", "h200"], batch=1, mode="eager")
     best = ranked(asked, found, "seconds")
-    assert {row["machine"] for row in best} == {"h200_sxm", "h100_sxm"} and len(found) == 3  # a T4 does not hold it
+    assert {row["hardware"] for row in best} == {"h200_sxm", "h100_sxm"} and len(found) == 3  # a T4 does not hold it
     assert best[0]["seconds"] < best[1]["seconds"] and ranked(asked, found, "samples_per_s") == best
 
 

@@ -20,7 +20,7 @@ from ironlaw.studies.study_store import open_store, prepare
 
 
 def grid(*batches, question="predict", **over):
-    return study({"study": {"question": question}, "over": {"model": "mlp8_1024", "machine": "t4", "batch": list(batches)} | over})
+    return study({"study": {"question": question}, "over": {"model": "mlp8_1024", "hardware": "t4", "batch": list(batches)} | over})
 
 
 def keys(path):

@@ -49,9 +49,9 @@ def html(result: Mapping[str, Any]) -> str:
     links, body = laid_out(sections)
     carried = {"figures": {name: figure.to_dict() for name, figure in figures.items()}, "grids": {}, "terms": explanations(marked(body))}
     load = result["load"]
-    rate = f"{significant(load['rate'])} requests per second" if load["rate"] else "requests that come at once"
+    rate = f"{significant(load['rate'])} requests per second" if load["rate"] else "Requests that come at once"
     if result["fleet"]:
-        rate = f"as many requests as {counted(result['fleet'], 'device')} can take"
+        rate = f"As many requests as {counted(result['fleet'], 'device')} can take"
     head = f'<p class="kicker">ironlaw capacity</p><h1>{text(result["model"])}</h1>' + _answer(result, rate)
     return frame(f"{result['model']}: serving", head, links, body, carried, script(), "Pictures need JavaScript; the tables do not.")
 
@@ -101,7 +101,7 @@ def _summary(result: Mapping[str, Any]) -> str:
         )
         out += items(f"{row['hardware']}: {_how(row, promise, fleet)}" for row in rows)
         others = [row for row in rows if row["command"] and row["hardware"] != result["answer"]["hardware"]]
-        out += "".join(f"<p>On {row['hardware']}:</p>{_command(row)}" for row in others)
+        out += "".join(f"<p>To start it on {row['hardware']}:</p>{_command(row)}" for row in others)
         out += paragraph(f"{grounds(rows)} {like_with_like(result)}")
     return out + items(f"{row['hardware']}: {row['reason']}" for row in result["refused"]) if result["refused"] else out
 

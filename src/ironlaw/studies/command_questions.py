@@ -14,7 +14,7 @@ from ironlaw.errors import BadValue
 from ironlaw.registry.boxes import boxes
 from ironlaw.registry.engines import engines
 from ironlaw.registry.traces import traces
-from ironlaw.studies.study_question import Question
+from ironlaw.studies.study_question import Question, named
 from ironlaw.systems.fields import Parameter, parameters
 from ironlaw.systems.question import Result
 from ironlaw.systems.questions.capacity import Capacity
@@ -80,7 +80,7 @@ def capacity() -> Question:
     """One machine at a time: `hardware` instead of the command's `on`."""
     own = parameters(Capacity)
     model, machine = (parameters(Serving)[name] for name in ("model", "machine"))
-    taken = [replace(own["model"], options=model.options), replace(machine, name="hardware"), *_asked(Capacity, "model", "on")]
+    taken = [replace(own["model"], options=model.options), replace(machine, name=named(machine.name)), *_asked(Capacity, "model", "on")]
 
     def answer(point: Mapping[str, Any]) -> dict[str, Any]:
         more = {name: value for name, value in point.items() if name != "hardware"}

@@ -8,7 +8,7 @@ seed = 1
 
 [over]
 model = "llama3_8b"                       # one value,
-machine = ["h100_sxm", "h200_sxm"]        # a list,
+hardware = ["h100_sxm", "h200_sxm"]       # a list,
 batch = { from = 1, to = 64, times = 2 }  # or a range: step, times or count; without one, a random search takes any value in it
 """
 

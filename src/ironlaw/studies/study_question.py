@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw.errors import unknown
@@ -45,11 +45,17 @@ class Question:
 
 
 def studied(name: str, asked: type, about: str, by: str, needs: str, version: int = 1) -> Question:
-    """A class of `systems.questions`, asked at many points."""
+    """A class of `systems.questions`, asked at many points. Its machine is `hardware`, as the commands' JSON has it."""
     given = results(asked)
+    fields = {named(field): field for field in parameters(asked)}
+    taken = tuple(replace(one, name=named(one.name)) for one in parameters(asked).values())
 
     def answer(point: Mapping[str, Any]) -> dict[str, Any]:
-        one = asked(**point)
+        one = asked(**{fields[key]: value for key, value in point.items()})
         return {result.name: getattr(one, result.name) for result in given}
 
-    return Question(name, about, version, tuple(parameters(asked).values()), given, answer, by, needs)
+    return Question(name, about, version, taken, given, answer, by, needs)
+
+
+def named(field: str) -> str:
+    return "hardware" if field == "machine" else field
