@@ -1,6 +1,6 @@
 """Published serving runs: models as large as their makers say, a closed loop by hand, and the errors that docs/serving.md states."""
 
-from statistics import median
+from statistics import fmean, median
 
 import pytest
 
@@ -12,7 +12,7 @@ from ironlaw.engine.serving.llm.requests import Request
 from ironlaw.errors import BadValue
 from ironlaw.registry.machines import registered
 from ironlaw.registry.publications import published
-from ironlaw.systems.serving.serving_runs import SIZES, SLUGS, engine_replay, replays
+from ironlaw.systems.serving.serving_runs import SIZES, SLUGS, _requests, engine_replay, replays
 
 BILLIONS = {"Qwen3-8B": 8.19, "Qwen3-14B": 14.77, "Qwen3-32B": 32.76, "Mixtral-8x7B": 46.70}  # as their makers count
 
@@ -64,3 +64,12 @@ def test_the_floods_machine_reads_memory_like_a_card():
     read = 2 * SIZES["Qwen3-32B"].parameters + 32_000 * SIZES["Qwen3-32B"].cache("bf16").token_bytes
     assert read / row["tpot"] == pytest.approx(1.7e12, rel=0.05)
     assert read / row["tpot"] < 0.55 * float(registered("h100_sxm").bandwidth)
+
+
+def test_sharegpt_as_vllms_benchmark_takes_it():
+    """Four to 1,024 tokens of a prompt and at most 2,048 in all, with the means that were published."""
+    row = next(row for row in published("serving_runs").rows if row["run"] == "14b-share")
+    drawn = _requests(row, 0)
+    assert len(drawn) == 1000 and all(4 <= r.prompt <= 1024 and r.output >= 4 and r.prompt + r.output <= 2048 for r in drawn)
+    assert fmean(r.prompt for r in drawn) == pytest.approx(217.393, rel=0.01)
+    assert fmean(r.output for r in drawn) == pytest.approx(201.648, rel=0.01)

@@ -7,7 +7,7 @@ vLLM's defaults on an H100. What an engine adds to each step and each request is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
@@ -27,6 +27,7 @@ from ironlaw.registry.publications import published
 from ironlaw.systems.serving.deployments import Deployment, deployment
 
 BUDGET, MOST = 8192, 1024  # vLLM's max_num_batched_tokens and max_num_seqs of a server on an H100
+SHORT, LONG, ROUNDS = 4, 1024, 12  # of what the benchmark keeps of ShareGPT, and how often its means are corrected
 ORDERS, ENOUGH = 3, 1500  # of the lengths, where only their mean is known: at least so many orders, and so many requests in all
 SIZES: dict[str, Any] = {  # as the config.json of each says
     "Qwen3-8B": Decoder("qwen3_8b", 151936, 36, 4096, 32, 8, 128, 12288),
@@ -120,7 +121,22 @@ def _requests(row: Mapping[str, Any], seed: int) -> list[Request]:
     spread, count = 0.0 if row["even"] == "yes" else 1.0, int(row["requests"])
     prompts = Spread(float(row["prompt"]), spread).dealt(split(seed, 1), count)
     outputs = Spread(float(row["output"]), spread).dealt(split(seed, 2), count)
-    return [Request(0.0, prompt, output) for prompt, output in zip(prompts, outputs, strict=True)]
+    if "-share" not in str(row["run"]):
+        return [Request(0.0, prompt, output) for prompt, output in zip(prompts, outputs, strict=True)]
+    return _kept(prompts, outputs, float(row["prompt"]), float(row["output"]))
+
+
+def _kept(prompts: Sequence[int], outputs: Sequence[int], prompt: float, output: float) -> list[Request]:
+    """As vLLM's benchmark takes conversations from ShareGPT: it drops those that are short or long (`is_valid_sequence` of its data sets),
+    and what it keeps has the means that were published. As many as were drawn: the first ones come twice."""
+    ahead = after = 1.0
+    kept: list[Request] = []
+    for _ in range(ROUNDS):
+        drawn = (Request(0.0, round(ahead * p), round(after * o)) for p, o in zip(prompts, outputs, strict=True))
+        kept = [r for r in drawn if min(r.prompt, r.output) >= SHORT and r.prompt <= LONG and r.prompt + r.output <= 2 * LONG]
+        ahead *= prompt / fmean(r.prompt for r in kept)
+        after *= output / fmean(r.output for r in kept)
+    return (kept + kept)[: len(prompts)]
 
 
 def _figures(out: Outcome, clients: int) -> dict[str, float]:
