@@ -14,8 +14,7 @@ from ironlaw.engine.serving.llm.engines import Engine
 from ironlaw.engine.serving.llm.layout import Layout
 from ironlaw.engine.serving.llm.policy import PREEMPTIONS, SCHEDULES, Policy
 from ironlaw.engine.serving.llm.promise import Answer, Promise
-from ironlaw.errors import BadValue, unknown
-from ironlaw.formats import FORMATS, spelled
+from ironlaw.errors import BadValue
 from ironlaw.registry.decoders import decoder
 from ironlaw.registry.engines import PLAIN, engine
 from ironlaw.registry.prices import Price
@@ -23,7 +22,8 @@ from ironlaw.systems.fields import among, custom, figure, share, switch, whole
 from ironlaw.systems.question import Question
 from ironlaw.systems.registry_names import known_prices, machines, read_prices
 from ironlaw.systems.serving.benchmarks import Measured, followed, read_benchmark
-from ironlaw.systems.serving.deployments import MEMORY, STORED, USUAL, Deployment, deployment
+from ironlaw.systems.serving.deployments import MEMORY, USUAL, Deployment, deployment
+from ironlaw.systems.serving.search.demand_readers import read_columns, read_engine, read_percentile, read_spread, read_stored
 from ironlaw.systems.serving.search.request_load import Draw, load_of
 from ironlaw.systems.value_readers import LARGEST
 
@@ -31,48 +31,6 @@ LENGTHS = (1, 2, 4, 8)  # proposed tokens that are tried where only their accept
 SEQUENCES = 256  # per step, where nothing is said
 GAP = 0.05  # seconds between two tokens, where nothing is said of them
 LOAD, PROMISE, HOW, WAY = "the traffic", "the SLO", "the deployment", "how requests are batched"
-
-
-def read_columns(given: str | Mapping[str, str]) -> dict[str, str]:
-    """`arrival=when,prompt=tokens_in` -> what a file calls them."""
-    pairs = [entry.partition("=")[::2] for entry in given.split(",")] if isinstance(given, str) else list(given.items())
-    table = {}
-    for ours, theirs in ((one.strip(), other.strip()) for one, other in pairs):
-        if ours not in ("arrival", "prompt", "output") or not theirs:
-            entry = f"{ours}={theirs}" if theirs else ours
-            raise BadValue(f"{entry!r} does not name a column; write arrival=NAME, prompt=NAME or output=NAME")
-        table[ours] = theirs
-    return table
-
-
-def read_stored(text: str) -> str:
-    name = spelled(text.lower())
-    if name not in STORED:
-        raise unknown("format to store numbers in", text, STORED)
-    return FORMATS[name].name
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return -1.0
-
-
-def read_engine(value: str) -> str:
-    return engine(value).slug
-
-
-def read_percentile(value: Any) -> float:
-    if not 0 < _number(value) < 100:
-        raise BadValue(f"{value!r} is not a percentile; write one between 0 and 100, such as 99")
-    return float(value)
-
-
-def read_spread(value: Any) -> float:
-    if not 0 <= _number(value) <= 100:
-        raise BadValue(f"{value!r} is not a spread; write standard deviation over mean, such as 1, or 0 for all alike")
-    return float(value)
 
 
 @dataclass(frozen=True, repr=False)
