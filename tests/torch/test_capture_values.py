@@ -311,4 +311,5 @@ def test_grouped_products_run_group_by_group_in_fp16() -> None:
     along, across = grouped_products(torch.float16)
     assert [op.kind for op in along.ops] == ["copy", "matmul", "matmul", "matmul"]  # a group without rows runs nothing
     assert [op.outputs[0].shape for op in along.ops[1:]] == [(4, 24), (8, 24), (4, 24)]
+    assert [along.tensors[along.ops[1].outputs[0].name].shape] == [(16, 24)]  # in one tensor
     assert [op.inputs[0].shape for op in across.ops[1:]] == [(8, 4), (8, 8), (8, 4)]

@@ -50,6 +50,34 @@ class Quantised(nn.Module):
         return functional.linear(x, base) + self.up(self.down(x))
 
 
+class Deep(nn.Module):
+    """A name holds the first activation until the last block is done, as transformers' decoders do; no gradient needs it."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.blocks = (
+            nn.Embedding(50, 32).requires_grad_(False),
+            nn.Sequential(*(Block(nn.LayerNorm, Adapted) for _ in range(12))),
+        )
+
+    def forward(self, x):
+        first = self.words(x)
+        y = first.mul(2.0)
+        y = self.blocks(y)
+        return y if first is not None else first
+
+
+class Parted(nn.Module):
+    """One weight for several experts, of which each product reads a part."""
+
+    def __init__(self):
+        super().__init__()
+        self.experts = nn.Parameter(torch.zeros(3, 64, 64))
+
+    def forward(self, x):
+        return torch.cat([functional.linear(part, weight) for part, weight in zip(x.chunk(3), self.experts, strict=True)])
+
+
 class Loss(nn.Module):
     def __init__(self, model):
         super().__init__()
@@ -88,6 +116,11 @@ MODELS = {
     "RMS norms": (lambda: Loss(decoder(nn.RMSNorm)).bfloat16(), (IDS, IDS)),
     "LoRA": (lambda: Loss(decoder(nn.LayerNorm, Adapted)), (IDS, IDS)),
     "QLoRA, whose outputs are summed": (lambda: quantised().bfloat16(), (torch.zeros(32, 64).bfloat16(),)),
+    "a name that holds an activation": (
+        lambda: Loss(nn.Sequential(Deep(), nn.Linear(32, 2000, bias=False).requires_grad_(False))),
+        (IDS, IDS),
+    ),
+    "a weight that is read in parts": (lambda: nn.Sequential(nn.Linear(64, 64), Parted(), nn.GELU()), (torch.zeros(48, 64),)),
     "images": (lambda: Loss(images()), (IMAGES, LABELS)),
     "a frozen backbone": (lambda: Loss(frozen(images())), (IMAGES, LABELS)),
     "where the optimiser needs most": (lambda: Loss(small()), (torch.zeros(4, 64), LABELS)),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.engine.device.types import Graph, Op
+from ironlaw.engine.device.types import STORED, Graph, Op
 from ironlaw.engine.device.work import EAGER, UNCOMPILED
 from ironlaw.engine.device.work import op as make_op
 from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra
@@ -124,12 +124,32 @@ def graph_of(
     if trains:
         settings |= {"backwards": tuple(recorder.backwards), "checkpoints": recorder.checkpoints, "blocks": recorder.blocks}
         settings |= {"again": dict(recorder.again), "hooked": recorder.hooked} if recorder.again else {}
+    settings |= wholes(recorder)
     if recorder.frozen:
         settings["frozen"] = tuple(recorder.frozen)
     if recorder.notes:
         settings["notes"] = tuple(f"{place}: {note}" for place, note in recorder.notes.items())
     ops, settings["entries"] = as_compiled(recorder)
     return Graph(name, ops, main_format(recorder), settings, outputs)
+
+
+def wholes(recorder: Any) -> dict[str, dict[str, tuple[int, ...]]]:
+    """The shapes of tensors of which the first op reads or writes a part, such as one expert's weights."""
+    import torch
+
+    from ironlaw.tracing.tensor_forms import format_of
+
+    read: dict[str, Any] = {}
+    for op in recorder.ops:
+        for t in op.inputs:
+            if t.role in STORED:
+                read.setdefault(t.name, t)
+    found = dict(recorder.wholes)
+    for origin, name, _ in recorder.values.origin.values():
+        plain = origin is not None and origin.layout == torch.strided and not hasattr(origin, "_local_tensor")
+        if plain and name in read and read[name].size < origin.numel() and format_of(origin.dtype) == read[name].dtype:
+            found[name] = tuple(map(int, origin.shape))
+    return {"wholes": found} if found else {}
 
 
 def as_compiled(recorder: Any) -> tuple[tuple[Op, ...], int]:

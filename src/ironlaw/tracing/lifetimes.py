@@ -16,6 +16,7 @@ from ironlaw.engine.device.types import Op
 from ironlaw.tracing.statistics_beside import Beside, completed
 
 RECENT, ALL = 128, 16  # so many storages, the last to be touched, are asked after each op; all of them once in so many ops
+PER_OP = 1024  # and all of them where an outer module has returned, no more often than this for each op
 
 
 class Lifetimes:
@@ -31,6 +32,7 @@ class Lifetimes:
         self.live: dict[int, int] = {}  # storages that ops made and what asks whether each is gone, those touched last at the end
         self.last: dict[str, int] = {}  # first tensor of a storage -> the last op before it was freed
         self.sizes: dict[str, int] = {}  # first tensor of a storage that a call made beside its first result -> bytes
+        self.asked = 0  # ops until all were asked
 
     def place(self, storage: Any) -> int:
         """The storage's address, which no other storage has from now on."""
@@ -57,9 +59,11 @@ class Lifetimes:
         if place in self.live:
             self.live[place] = self.live.pop(place)
 
-    def freed(self, ops: int) -> None:
-        """Look which storages are gone, after so many ops."""
-        asked = self.live.items() if ops % ALL == 0 else islice(reversed(self.live.items()), RECENT)
+    def freed(self, ops: int, returned: bool = False) -> None:
+        """Look which storages are gone, after so many ops. `returned`: a function has, whose names may have held some for long."""
+        whole = ops % ALL == 0 or (returned and PER_OP * (ops - self.asked) >= len(self.live))
+        self.asked = ops if whole else self.asked
+        asked = self.live.items() if whole else islice(reversed(self.live.items()), RECENT)
         gone = UntypedStorage._expired
         for place in [place for place, weak in asked if gone(weak)]:
             del self.live[place]

@@ -37,6 +37,7 @@ SAME_FORMAT = ("mm", "addmm", "bmm", "baddbmm", "linear", "convolution")  # a fa
 Heard = Callable[["Recorder", Any, Any, Any], None]
 BEGIN = str(Path(__file__).with_name("fake_run.py"))  # whose functions run the model
 DEVICE = torch.ops.prim.device.default
+OUTER = 4  # modules deep: where such a one returns, what its names held may be gone
 RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "uniform", "normal", "multinomial", "exponential")
 
 
@@ -66,6 +67,7 @@ class Recorder(TorchDispatchMode):
         self.names: dict[int, tuple[str, str]] = {}
         self.first: dict[int, tuple[str, str]] = {}  # the names before the call
         self.path: list[str] = []
+        self.depth = 0  # how many modules were running at the last op
         self.used: dict[str, int] = {}
         self.kept: list[Tensor] = []  # sparse tensors: one that is freed would give its address to another
         self.lifetimes = Lifetimes()
@@ -84,6 +86,7 @@ class Recorder(TorchDispatchMode):
         self.memo: dict[Any, Any] = {}
         self.places: dict[int, tuple[str, graph_breaks.Way]] = {}  # number of an autograd node -> the module that made it, and where
         self.backwards: list[int] = []  # how many ops there were after each backward pass
+        self.wholes: dict[str, tuple[int, ...]] = {}  # shapes of results that several ops write, a part each
         self.frozen: list[str] = []  # weights that need no gradient
         self.outside = 0  # ops of the forward pass that no module ran
         self.checkpoints = self.blocks = 0  # segments that run again on the way back; blocks of one kind, which could
@@ -102,7 +105,7 @@ class Recorder(TorchDispatchMode):
     def begin_again(self) -> None:
         """Forget the ops so far; tensors keep their values, and what was there at first its name."""
         self.names.update(self.first)
-        self.ops, self.calls, self.unknown, self.used = [], [], {}, {}
+        self.ops, self.calls, self.unknown, self.used, self.wholes = [], [], {}, {}, {}
         self.ways, self.breaks, self.backwards, self.phases.seen = [], [], [], []
         self.checkpoints, self.outside, self.on_host, self.again, self.rehearsing = 0, 0, {}, {}, False
         self.lifetimes.begin_again()
@@ -222,7 +225,8 @@ class Recorder(TorchDispatchMode):
         if self.costs_nothing(name, tensors_in, tensors_out) or (tensors_out and not any(t.numel() for t in tensors_out)):
             return
         if not self.rehearsing:
-            self.lifetimes.freed(len(self.ops))
+            depth, self.depth = self.depth, len(self.path)
+            self.lifetimes.freed(len(self.ops), self.depth < min(depth, OUTER))
         counted = [t for t in tensors_in if t.numel() and (t.dim() or len(tensors_in) == 1)]
         label = self.unique(".".join(filter(None, (self.module(), name))))
         targets = [t for t in tensors_out if t.numel()] or [t for t in self.changed(schema_info, args, kwargs) if t.dim()]
@@ -249,6 +253,7 @@ class Recorder(TorchDispatchMode):
     def write_all(self, label: str, call: Call, tensors_in: list[Tensor], tensors_out: list[Tensor], stored: dict[int, Any]) -> None:
         """The ops that a call comes to."""
         for i, draft in enumerate(translate(call)):
+            self.wholes |= {t.name: t.shape for t, part in zip(call.outputs, draft.outputs, strict=False) if not i and part.size < t.size}
             if not draft.outputs:
                 continue
             if draft.kind == "unknown":

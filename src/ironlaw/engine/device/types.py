@@ -6,7 +6,7 @@ Sizes may be floats or NumPy arrays (a batch of 1, or a sweep over ten thousand 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -169,11 +169,15 @@ class Graph:
 
     @cached_property
     def tensors(self) -> dict[str, Tensor]:
-        """Each tensor once, as first seen (a later view keeps the name); tied weights share a name and so count once."""
+        """Each tensor once, as first seen (a later view keeps the name); tied weights share a name and so count once. What a
+        capture saw in parts is whole."""
         tensors: dict[str, Tensor] = {}
         for op in self.ops:
             for t in (*op.inputs, *op.outputs):
                 tensors.setdefault(t.name, t)
+        for name, shape in self.settings.get("wholes", {}).items():
+            if name in tensors:
+                tensors[name] = replace(tensors[name], shape=tuple(shape))
         return tensors
 
     def total(self, *roles: str) -> tuple[Number, Number]:
