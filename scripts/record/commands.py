@@ -27,7 +27,7 @@ model = torch.nn.Sequential(
     torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, 10)
 )
 """
-STUDY = '[study]\nquestion = "predict"\n[over]\nmodel = "mlp8_1024"\nmachine = ["t4", "h100"]\nbatch = { from = 1, to = 4, times = 2 }\n'
+STUDY = '[study]\nquestion = "predict"\n[over]\nmodel = "mlp8_1024"\nhardware = ["t4", "h100"]\nbatch = { from = 1, to = 4, times = 2 }\n'
 
 
 def examples() -> list[str]:

@@ -36,11 +36,11 @@ FILES = {
     "bare.toml": "[study]\n",
     "what.toml": "[study]\nquestion='what'\n[over]\nmodel='x'\n",
     "open.toml": "[study\n",
-    "zero.toml": "[study]\nquestion='serving'\n[over]\nmodel='llama3_2_1b'\nmachine='h200'\nrate=0\n",
-    "fast.toml": "[study]\nquestion='serving'\n[over]\nmodel='llama3_2_1b'\nmachine='h200'\nrate='fast'\n",
-    "h900.toml": "[study]\nquestion='serving'\n[over]\nmodel='llama3_2_1b'\nmachine='h900'\nrate=5\n",
-    "resnet.toml": "[study]\nquestion='serving'\n[over]\nmodel='resnet50'\nmachine='h200'\nrate=5\n",
-    "guess.toml": "[study]\nquestion='serving'\n[over]\nmodel='llama3_2_1b'\nmachine='h200'\nrate=5\nspeculate=-1\n",
+    "zero.toml": "[study]\nquestion='serving'\n[over]\nmodel='llama3_2_1b'\nhardware='h200'\nrate=0\n",
+    "fast.toml": "[study]\nquestion='serving'\n[over]\nmodel='llama3_2_1b'\nhardware='h200'\nrate='fast'\n",
+    "h900.toml": "[study]\nquestion='serving'\n[over]\nmodel='llama3_2_1b'\nhardware='h900'\nrate=5\n",
+    "resnet.toml": "[study]\nquestion='serving'\n[over]\nmodel='resnet50'\nhardware='h200'\nrate=5\n",
+    "guess.toml": "[study]\nquestion='serving'\n[over]\nmodel='llama3_2_1b'\nhardware='h200'\nrate=5\nspeculate=-1\n",
     "list.toml": "[study]\nquestion='layout'\n[over]\nmodel='llama3_8b'\nbox='dgx_h100'\ndevices=64\nbatch=64\ntensor=[]\n",
 }
 SERVE, ON, CLUSTER = "serve qwen2_0_5b --on h200", "--on h200 --rate 5", "cluster llama3_8b --batch-tokens 1M"
