@@ -110,7 +110,7 @@ def _receipt(lab: labs.Lab) -> Any:
     from ironlaw.kit import ending
 
     answered = {name: (truth(lab.question(name)), "") for name in lab.questions if lab.first_choice(name) is not None}
-    kept = '<p class="il-hint">Every answer is in your ledger already: there is nothing to save here.</p>'
+    kept = '<p class="il-hint">Every answer is in your ledger already, so there is nothing to save here.</p>'
     return page_host.html(ending.end(ending.receipt(lab.slug, frame.end_rows(lab, answered), kept)))
 
 
