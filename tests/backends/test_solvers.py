@@ -1,8 +1,9 @@
 """How many kernels PyTorch's libraries launch for a decomposition or a solve, by what was counted on an H200."""
 
 import pytest
-from on_machines import lower, samples
+from on_machines import H200, lower, samples
 
+import ironlaw as il
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import op
@@ -81,3 +82,22 @@ def test_a_row_is_a_sample_of_its_mean_kernel():
 def test_what_no_row_measures_follows_its_like(how):
     (kernel,) = lower(decomposed(how, 4, 64, sides=1 if how in ("lu_solve", "lstsq") else 0))
     assert kernel.curve in ("solver_triangular", "solver_qr", "solver_svd", "solver_svdvals") and kernel.count > 0
+
+
+# seconds on an H100 (github.com/pytorch/pytorch/pull/173515), which an H200 equals here
+CHOLESKY = {(1, 512): 376.1e-6, (1, 2048): 1954.3e-6, (16, 512): 834.9e-6, (64, 512): 1261.4e-6, (64, 2048): 22181.2e-6}
+
+
+@pytest.mark.parametrize(("shape", "seconds"), CHOLESKY.items())
+def test_without_rows_a_cholesky_is_estimated_from_whole_models(shape, seconds):
+    """Within about half, where a stream of its bytes would take a hundredth."""
+    h200 = il.hardware(H200)
+    cost = h200.calibration.cost(decomposed("cholesky", *shape), h200, il.Plan())
+    assert cost.device == pytest.approx(seconds, rel=0.55)
+    assert cost.doubt.place == "outside"
+    assert 0.4 < cost.doubt.sd < 0.8
+
+
+def test_more_rows_than_one_kernel_holds_go_column_by_column():
+    assert launched("qr", 1, 8192, 256) < 50
+    assert launched("qr", 1, 32768, 256) == 528

@@ -55,6 +55,11 @@ class Backend(ABC):
     def lower(self, op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
         """The kernels behind an op on this machine, eager or as the compiler leaves it."""
 
+    @property
+    def estimates(self) -> Mapping[str, Mapping[str, float]]:
+        """Constants of a curve that no row says anything of, from whole models' times: by the curve's name."""
+        return MappingProxyType({})
+
     def scratch(self, op: Op, machine: Hardware, mode: str) -> Number:
         """Bytes of memory that an op takes for itself while it runs."""
         return 0.0

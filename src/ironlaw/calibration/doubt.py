@@ -61,13 +61,16 @@ def _by_curves(op: Op, model: Judged, kernels: Sequence[Kernel], place: str, sta
         seconds = points(kernel.count * curve.terms(kernel, model.cache_bytes)[2])
         own = kernel.curve in model.curves or model.library.alike(op, kernel)
         off = stand_in**2 * (farther(_beyond(kernel, curve)) if own else 1.0)
+        if kernel.curve not in model.curves and kernel.curve in model.library.estimates:  # which says itself how sure it is
+            off = 0.0
         whole = whole + seconds
         variance = variance + seconds**2 * (max(curve.scatter, LEAST) ** 2 + off)
         if largest(seconds) > longest:
             longest, leading = largest(seconds), kernel
     if leading is None or not largest(whole):
         return Doubt(LEAST, "", place=place)
-    name = leading.curve if leading.curve in model.curves else model.library.fallback.get(leading.curve, "elementwise")
+    known = leading.curve in model.curves or leading.curve in model.library.estimates
+    name = leading.curve if known else model.library.fallback.get(leading.curve, "elementwise")
     return Doubt(variance**0.5 / whole, f"{name} curve", (log2(maximum(points(leading.data), 1.0)) / DOUBLINGS,), place)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from ironlaw.backends import Backend, require
@@ -33,6 +33,12 @@ AT_HAND = 4  # ops whose code stays where it is needed: eight equal layers of an
 BEYOND = 4.0  # times the largest sample of a minute: from there on other machines tell more of a kernel than its own curve
 STRAYING = 3.0  # by how much a curve may differ from its like where no sample is near
 BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; measured between 10 ms (no effect) and 100 ms (full)
+
+
+@cache
+def estimated(library: Backend, name: str) -> Curve | None:
+    constants: Any = library.estimates.get(name)
+    return Curve(**constants) if constants else None
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,8 @@ class Calibration:
         return self.library.arrange(ops)
 
     def curve(self, name: str, kind: str) -> Curve:
-        """The curve of a kernel; for one that was not measured, the nearest kind that was."""
-        curve = self.curves.get(name)
+        """The curve of a kernel; for one that was not measured, what whole models say of it, or the nearest kind that was."""
+        curve = self.curves.get(name) or estimated(self.library, name)
         if curve is None:
             nearest = self.library.fallback.get(name, "elementwise")
             curve = self.curves.get(nearest) or self.curves.get("elementwise")

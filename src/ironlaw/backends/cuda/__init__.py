@@ -49,6 +49,12 @@ class Cuda(Backend):
 
         return FALLBACK
 
+    @property
+    def estimates(self) -> Mapping[str, Mapping[str, float]]:
+        from ironlaw.backends.cuda.solvers import ESTIMATES
+
+        return ESTIMATES
+
     def lower(self, op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
         from ironlaw.backends.cuda.lowering import lower
 

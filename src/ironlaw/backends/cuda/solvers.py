@@ -2,8 +2,9 @@
 
 A blocked algorithm launches some for each block of columns, so their number grows with the shorter side; matrices of a batch go together
 where the library has a batched routine, and one after the other where it has none. The tables are the kernels of profiles on an H200
-(evidence h200_sxm/decompositions); between their sizes, and beyond, a number goes on as a power of the size. How long a kernel takes on
-average follows a curve for each way, and the rows near it.
+(made by benchmarks/device/decompositions.py; the registry doesn't have their times); between their sizes, and beyond, a number goes on as a
+power of the size. How long a kernel takes on average follows a curve for each way and the rows near it, where there are rows. Where there
+are none, it follows ESTIMATES.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ LU_FP64 = 0.6  # of the kernels of a batch in FP32
 LU_AT_ONCE, LU_FEW, LU_FEW_AT_ONCE = 32, 64, 128  # a side that one kernel factorises; of so few matrices, a longer one
 IN_A_BLOCK = 32  # the longer side up to which Jacobi's method keeps a matrix in one block
 TALL = math.sqrt(8.0)  # rows for each column: halfway between the square and the tall matrices that were measured
+LONG_ROWS, EACH_COLUMN = 8192, 2.0625  # from which on QR has no kernel for a block of columns, and how many it has for each column then
 BLOCKED_ROWS = 256  # up to which a batch has its R found by one kernel
 MOST = 65535  # matrices of one launch; for more, some kernels are launched again
 AGAIN = {"triangular": 1.25, "solve": 1.2, "inverse": 1.2, "cholesky_solve": 2.0, "matrix_exp": 1.55}
@@ -60,11 +62,11 @@ SOLVED: dict[str, dict[tuple[bool, bool], Steps]] = {
 # of a single matrix, square and tall; of one in a batch that goes one after the other
 QR_ALONE: tuple[Steps, Steps] = (
     ((3, 16), (16, 16), (32, 19), (64, 39), (128, 128), (256, 34), (512, 108), (1024, 248), (4096, 920)),
-    ((3, 16), (8, 16), (16, 26), (32, 20), (64, 18), (128, 21), (256, 36), (512, 110), (1024, 283), (2048, 4224), (4096, 8472)),
+    ((3, 16), (8, 16), (16, 26), (32, 20), (64, 18), (128, 21), (256, 36), (512, 110), (1024, 283)),
 )
 QR_EACH: tuple[Steps, Steps] = (
     ((3, 9), (16, 9), (32, 12), (64, 10), (128, 11), (256, 26), (512, 104), (1024, 244)),
-    ((3, 9), (8, 9), (16, 10), (32, 12), (64, 14), (128, 17), (256, 32), (512, 106), (1024, 279), (2048, 4224)),
+    ((3, 9), (8, 9), (16, 10), (32, 12), (64, 14), (128, 17), (256, 32), (512, 106), (1024, 279)),
 )
 QR_BESIDE = 6.0  # copies, triangles and zeros
 R_TOGETHER, R_SHARE = 5.0, 0.5  # R alone: kernels of a batch in one go, and the share of QR's where there is none
@@ -76,6 +78,31 @@ SINGULAR_VECTORS: tuple[Steps, Steps] = (((128, 285), (512, 1561), (2048, 7123))
 SINGULAR_VALUES: Steps = ((64, 139), (128, 251), (256, 601), (512, 1304), (1024, 3058))
 EXP_ALONE: Steps = ((3, 23), (8, 23), (16, 63), (4096, 66))
 EXP_TOGETHER = 57.0
+
+
+# Seconds of a decomposition or solve: kernels · floor + columns one after the other · step + FLOPs / rate + matrices · row. From the device
+# times of opened models of benchmarks/sealed_sets, less what the rest of each is predicted to take, so from a few shapes each:
+# - Cholesky: of one matrix of 3,000 in gaussian_process, of small ones in the Kalman filters; and the times on an H100 of
+#   github.com/pytorch/pytorch/pull/173515, from 512 to 2,048, one or up to 64 of them; half of those are within 30%;
+# - LU, solves and inverses: items_explained_by_items (2,048), ensemble_of_weathers (192), bundle_adjustment_step (3 and 48);
+# - triangular solves: the gradient in gaussian_process, and targets_that_change_their_ways (24,576 matrices of 2);
+# - QR: matrix_sketched (tall, 256 columns) and doubt_as_square_roots (small ones);
+# - eigenvalues: crowds_parted_by_spectra (1,024), where step and rate can't be told apart; singular values: the same, and kernels as
+#   long as in iterative_closest_points (3).
+# Rows of `decompose` replace all of this.
+SURE = {"p": 1, "sd": 0.5}
+CHOLESKY = {"floor": 1.6e-6, "step": 0.55e-6, "rate": 16e12, "row": 1.5e-9, **SURE}
+LU = CHOLESKY | {"step": 2.6e-6}
+TRIANGULAR = CHOLESKY | {"step": 0.05e-6, "row": 10e-9}
+QR = {"floor": 2e-6, "step": 2.5e-6, "rate": 2.4e12, "row": 5e-9, **SURE}
+EIGEN = {"floor": 2e-6, "step": 6.9e-6, "rate": 4e12, **SURE}
+SINGULAR = EIGEN | {"floor": 12e-6}
+FAMILIES: dict[str, tuple[dict[str, float], tuple[str, ...]]] = {
+    "cholesky": (CHOLESKY, ("cholesky",)), "lu": (LU, ("lu", "inverse", "solve", "det")),
+    "triangular": (TRIANGULAR, ("triangular", "cholesky_solve", "matrix_exp")), "qr": (QR, ("qr",)),
+    "eigenvalues": (EIGEN, ("eigh", "eigvalsh")), "singular values": (SINGULAR, ("svd", "svdvals")),
+}  # fmt: skip
+ESTIMATES = {f"solver_{how}": constants for constants, ways in FAMILIES.values() for how in ways}
 
 
 def launches(steps: Steps, size: Number) -> float:
@@ -124,6 +151,8 @@ def inverted(of: Matrices, dtype: str) -> Number:
 
 
 def orthogonal(of: Matrices, dtype: str) -> Number:
+    if most(of.longer) > LONG_ROWS:
+        return EACH_COLUMN * of.shorter * of.matrices
     alone, each = launches(QR_ALONE[tall(of)], of.shorter), launches(QR_EACH[tall(of)], of.shorter)
     return alone_or(of, alone, QR_BESIDE + each * of.matrices)
 
