@@ -35,3 +35,10 @@ def test_data_that_was_chosen_is_no_track_for_devices(tmp_path):
         ledger.append("lab_15_parity", "context", {"context": "credit"})
         assert ledger.track() == "credit" and ledger.track(["h100_sxm", "orin_nx_16gb"]) == "orin_nx_16gb"
         assert ledger.track(["compas", "credit"]) == "credit" and ledger.track(["pi5"]) is None
+
+
+@pytest.mark.parametrize(
+    ("label", "said"), [("Cortex-M7 MCU", "the Cortex-M7 MCU"), ("Our workstation", "our workstation"), ("Ourania", "the Ourania")]
+)
+def test_a_name_in_a_sentence(label, said):
+    assert context.the(context.Context("one", label, "edge", context.hardware("pi5"), "fp16")) == said

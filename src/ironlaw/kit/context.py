@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LOCAL = local_machine.SLUG
 PREFERRED = ("fp16", "bf16", "fp32", "int8")
 REGIMES = {"here": "This machine"}
+OWNERS = ("my", "our", "the", "this", "your")  # names that begin so have their article
 DATA = "data"  # the regime of a context that is not a device
 
 
@@ -109,8 +110,11 @@ def this_machine() -> Context | None:
 
 
 def the(context: Context) -> str:
-    """A context in a sentence: "the Cortex-M7 MCU", "this machine"."""
-    return "this machine" if context.slug == LOCAL else f"the {context.label}"
+    """A context in a sentence: "the Cortex-M7 MCU", "this machine", "our workstation" where somebody named theirs so."""
+    if context.slug == LOCAL:
+        return "this machine"
+    first, _, rest = context.label.partition(" ")
+    return f"{first.lower()} {rest}" if first.lower() in OWNERS else f"the {context.label}"
 
 
 def current(contexts: Sequence[Context], questions: Mapping[str, Question], ledger: Any, lab: str) -> Context:

@@ -21,6 +21,7 @@ from ironlaw.widget.quantities import percent
 COLOURS = ("cloud", "edge", "mobile", "tiny")
 SHAPES = ("circle", "square", "triangle", "diamond")
 Point = tuple[float, float]
+NESTED = (9.0, 7.5, 6.0, 4.5)  # sizes of the points of three or four groups: those that a rule brings together lie on each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def _group(i: int, group: Line, ppv: float | None, axes: tuple[str, str], named:
     x, y = group.point
     hover = [("group", group.name), (axes[0], percent(x)), (axes[1], percent(y))]
     marks.append(
-        mark("point", colour, x=100 * x, y=100 * y, shape=shape, size=8 if named else 6, emphasis=True, id=f"at-{group.name}",
+        mark("point", colour, x=100 * x, y=100 * y, shape=shape, size=8 if named else NESTED[i], emphasis=True, id=f"at-{group.name}",
              name=f"{group.name}, as set",
              label=group.name if named else "", hover=hover, drag=group.drag)
     )  # fmt: skip

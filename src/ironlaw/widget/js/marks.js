@@ -121,8 +121,10 @@ const MARKS = {
       if (middle !== null) shapes.push(h("text", { key: `${key}l`, class: `il-inside c-${mark.fail ? "fail" : mark.colour} ${plan.dimmed && !mark.emphasis ? "il-faded" : ""} ${mark.pattern ? "il-clear" : ""}`, x: middle, y: area.y + area.height / 2 + 4.5, "text-anchor": "middle" }, name));
     } else if (words.length && rows) {
       const place = above && !standBehind(plan) ? { x: columnEnd(plan), y: other.at(mark.y) - other.step / 2 + 15, "text-anchor": "end" } : { ...besideEnd(mark, area, plan), y: area.y + area.height / 2 + 4.5 };
-      shapes.push(h("text", { key: `${key}l`, class: `il-value ${mark.emphasis ? "il-strong" : ""}`, ...place },
-        mark.label && h("tspan", {}, mark.label), (mark.tags ?? []).map((tag, k) => h("tspan", { key: k, class: `il-tagged c-${tag.colour ?? "ink"}`, dx: 9 }, tag.text))));
+      const ranged = place["text-anchor"] === "end"; // figures end in one column, and what is said of them stands before
+      const tags = (mark.tags ?? []).map((tag, k) => h("tspan", { key: k, class: `il-tagged c-${tag.colour ?? "ink"}`, dx: ranged && !k ? null : 9 }, tag.text));
+      const figured = mark.label && h("tspan", { key: "figure", dx: ranged && tags.length ? 9 : null }, mark.label);
+      shapes.push(h("text", { key: `${key}l`, class: `il-value ${mark.emphasis ? "il-strong" : ""}`, ...place }, ranged ? [tags, figured] : [figured, tags]));
     } else if (mark.label) shapes.push(h("text", { key: `${key}l`, class: "il-value", x: area.x + area.width / 2, y: area.y - 6, "text-anchor": "middle" }, mark.label));
     const grip = rows ? { left: plan.box.left, right: Math.max(area.x + area.width, plan.box.left + 24), top: area.y, bottom: area.y + area.height } : { left: area.x, right: area.x + area.width, top: area.y, bottom: plan.box.bottom };
     if (mark[`${axis}0`] !== undefined && rows) grip.left = area.x;

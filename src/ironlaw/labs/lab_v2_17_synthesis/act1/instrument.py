@@ -43,7 +43,7 @@ def view(lab: kit.Lab, values: Mapping[str, Any]) -> kit.View:
         formula=formula(own),
         note=kit.html(notes(lab, own)),
         after=listed(own, level),
-        seen={"points": lab.fill("act1.some_points" if own.curve.points else "act1.no_points")},
+        seen={"points": lab.fill("act1.some_points" if own.answered else "act1.no_points")},
         readouts={
             "predictions": len(own.answered), "sure": len(own.standing.sure), "sure_right": sum(p.correct for p in own.standing.sure),
             "brier": round(own.brier.score, 6) if own.brier else None, "beliefs_held": len(own.held),
