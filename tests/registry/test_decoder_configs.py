@@ -1,6 +1,7 @@
 """A decoder by its config.json, without PyTorch: published sizes, quantised checkpoints, windows, and what is refused."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -173,3 +174,10 @@ def test_an_id_of_the_hub_is_read_from_the_local_cache(tmp_path, monkeypatch):
 def test_what_is_not_known_is_refused_by_name(given, config, words):
     with pytest.raises(BadValue, match=words):
         decoder(given(**config))
+
+
+@pytest.mark.parametrize("place", ["./org/model", "../model", "~/nowhere/model"])
+def test_a_path_where_nothing_is(place):
+    """It is neither a slug nor an id on the hub."""
+    with pytest.raises(BadValue, match=rf"there is no {re.escape(place)}; give a folder"):
+        decoder(place)

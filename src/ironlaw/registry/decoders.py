@@ -38,12 +38,15 @@ class UnknownType(BadValue):
     """A model_type that can't be read from its config.json; `transformers` may know it."""
 
 
+PATHS = ("./", "../", "/", "~")  # what begins like this is a place, whether or not anything is there
+
+
 def is_place(name: str) -> bool:
     """Whether a model is given by its config.json, and not by a slug."""
     if names_only():
         return False
     place = name.removeprefix("hf:")
-    if name.startswith("hf:") or Path(place).name == "config.json" or (os.path.isdir(place) and normal(name) not in workloads()):
+    if name.startswith(("hf:", *PATHS)) or Path(place).name == "config.json" or (os.path.isdir(place) and normal(name) not in workloads()):
         return True
     return is_hub_id(name) and normal(name) not in workloads()
 
@@ -51,7 +54,10 @@ def is_place(name: str) -> bool:
 def decoder(name: str) -> Decoder:
     """`decoder("llama3_8b")`, `decoder("hf:./folder")`, `decoder("./folder/config.json")`."""
     if is_place(name):
-        return from_config(Path(name.removeprefix("hf:")))
+        place = Path(name.removeprefix("hf:")).expanduser()
+        if name.startswith(PATHS) and not place.exists():
+            raise BadValue(f"there is no {name}; give a folder with the config.json of a transformers model", "model")
+        return from_config(place)
     if normal(name) not in workloads():
         known = [slug for slug in workloads() if about(slug)["family"] in FAMILIES]
         raise unknown(
