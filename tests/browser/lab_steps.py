@@ -129,7 +129,7 @@ def to_claims(page: Page) -> str:
 
 
 def to_reflection(page: Page) -> None:
-    go_on(page, to_claims(page), "Reflect on it")
+    go_on(page, to_claims(page), "Check yourself")
 
 
 def trial(page: Page, act: str, name: str) -> Locator:

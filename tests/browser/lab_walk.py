@@ -79,7 +79,7 @@ def walk_by_mouse(page: Page, server: str, ledger: Ledger, slug: str, walk: Walk
     go_on(page, to_claims(page))
     if walk.experiment:
         measure(page, "act1", walk.experiment)
-    go_on(page, "Reflect on it")
+    go_on(page, "Check yourself")
     answer(page, label(slug, "act1_reflection", first_answer))
     go_on(page, "Go on to Act II")
     commit(page, label(slug, "act2", second_choice), "4 sure")
@@ -122,7 +122,7 @@ def walk_by_keyboard(page: Page, server: str, slug: str) -> None:
             tab_to(page, kind, name, most=160)
             changes(page, shown, lambda key=key: page.keyboard.press(key))
         if act == "act1":
-            press_on(page, to_claims(page), "Reflect on it")
+            press_on(page, to_claims(page), "Check yourself")
             expect(page.locator("#act1-reflect")).to_be_focused()
             tab_to(page, "radio", first_label(slug, "act1_reflection"))
             page.keyboard.press("ArrowDown")

@@ -83,7 +83,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     instrument.get_by_role("tab", name="Memory").click()
     expect(instrument.get_by_text("It does not fit").first).to_be_visible()
     expect(page.locator(".il-hud")).to_contain_text("OOM")
-    go_on(page, "Reflect on it")
+    go_on(page, "Check yourself")
     answer(page, label(SLUG, "act2_reflection", "memory"))
     go_on(page, "Finish")
     assert payloads(shared_ledger, "design") == []  # nothing is written until the learner says so

@@ -109,7 +109,7 @@ def test_the_whole_lab_by_mouse(beginner: str, shared_ledger: Ledger, page: Page
     expect(target(first, "roofs", "this machine measured, FP32, N = 64")).to_have_count(1)
     expect(page.locator(".il-lock").first.get_by_text("Committed")).to_be_visible()
     expect(instrument(page, "act1").get_by_role("spinbutton", name="N", exact=True)).to_have_value(stood)
-    go_on(page, "Reflect on it")
+    go_on(page, "Check yourself")
     answer(page, REUSE)
     go_on(page, "Go on to Act II")
     commit(page, SPLIT, "4 sure")

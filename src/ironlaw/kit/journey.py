@@ -27,7 +27,7 @@ DESIGN = "Design"
 DECISION = {"lock": "Decide", "instrument": "Effect"}
 # part -> the button that leads to it
 LEADS = {
-    "sketch": "Draw the curve yourself", "reflect": "Reflect on it",
+    "sketch": "Draw the curve yourself", "reflect": "Check yourself",
     "challenge": "Take the challenge", END: "Finish: see your receipt",
 }  # fmt: skip
 

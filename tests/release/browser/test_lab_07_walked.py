@@ -139,7 +139,7 @@ def test_the_whole_lab_by_mouse_with_a_reload_in_the_middle(beginner: str, share
     sizes.click()
     expect(explorer.locator('[data-figure="sizes"] .il-target[aria-label*="measured here"]').first).to_be_attached()
 
-    go_on(page, "Reflect on it")
+    go_on(page, "Check yourself")
     reflect(page)
     go_on(page, "Finish")
     challenge = page.locator("#act2-challenge .il-number")  # beyond the core
@@ -185,7 +185,7 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
     expect(page.get_by_text("right to within 0.3 percentage points")).to_be_visible()
     press_on(page, "See what was measured")
     expect(trial(page, "act1", "tiny_ops")).to_contain_text("pip install ironlaw")  # a browser can't measure
-    press_on(page, "Reflect on it")
+    press_on(page, "Check yourself")
     tab_to(page, "radio", "It draws more power")
     press("ArrowDown", "ArrowDown")
     tab_to(page, "button", "Answer")
@@ -206,7 +206,7 @@ def test_by_keyboard_alone_and_without_a_server(site: str, page: Page) -> None:
     tab_to(page, "checkbox", "Fusion")
     press("Space")
     expect(explorer.get_by_text("reads 1, writes 1, fused; 1.57 MB per tensor")).to_be_visible()
-    press_on(page, "See what was measured", "Reflect on it")
+    press_on(page, "See what was measured", "Check yourself")
     expect(page.locator("#act2-reflect")).to_be_focused()  # the sentence comes first, then the question
     tab_to(page, "select", "what is left")
     press("ArrowDown", "ArrowDown")
@@ -240,7 +240,7 @@ def test_it_can_be_read_everywhere_and_every_control_changes_something(beginner:
     unfold(page)
     act_one(page)
     second_lock(page)
-    go_on(page, "Guess what fusing gains", "Try fusing it", "See what was measured", "Reflect on it")
+    go_on(page, "Guess what fusing gains", "Try fusing it", "See what was measured", "Check yourself")
     reflect(page)
     go_on(page, "Finish")
     expect(panels(page)[1].locator(".il-drawing").first).to_be_visible()
