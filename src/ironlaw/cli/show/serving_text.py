@@ -35,6 +35,11 @@ from ironlaw.report.serving_words import (
 from ironlaw.units import counted, show, significant
 
 SPARE = ("cache", "batch", "J/M ≤", "tokens/s", "$/M")  # columns that a narrow terminal does without
+COLUMNS = (
+    "devices: the fewest that meet the SLO as predicted; sure: the same if steps take as long as they may; TTFT, TBT: first token and gaps"
+    " between tokens at the SLO's percentile; tokens/s: new ones, of all devices; batch: sequences that decode together, on average;"
+    " cache: the largest share of it in use."
+)
 SHOWN = 6  # points of a machine's line between speed and throughput
 
 
@@ -163,6 +168,7 @@ def _explain(result: Mapping[str, Any], notes: bool) -> None:
         draw.DIM,
     )
     if notes:
+        draw.say(COLUMNS, draw.DIM)
         draw.say(" ".join(filter(None, (sources(result), f"Energy: {result['energy']}."))), draw.DIM)
         for one in result["engine"]["sources"]:
             draw.say(f"{result['engine']['name']}, {one}", draw.DIM)
