@@ -15,8 +15,7 @@ from label_collisions import SLUGS, as_opened, at_the_ends, collisions, complete
 from playwright.sync_api import Browser, Page
 from touch_marks import stiff
 
-from ironlaw.kit.learner_record import LearnerRecord
-from ironlaw.kit.question_sheet import Option
+from ironlaw.kit.question_sheet import Option, Question
 from ironlaw.labs.review import ladder, review, roof
 from ironlaw.labs.review.conceptmap import conceptmap
 from ironlaw.ledger import open_ledger
@@ -52,10 +51,9 @@ def some(settings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return settings if RELEASE else settings[::8]
 
 
-def missed(lab: LearnerRecord, name: str) -> Option:
-    """What a learner chose who was wrong: the mark stands far from the truth, and an arrow between them."""
-    question = lab.question(name)
-    return next(option for option in reversed(question.options) if option.id != question.right.id)
+def missed(question: Question) -> Option:
+    """What a learner chose who was wrong: the mark stands away from the truth, and an arrow between them."""
+    return next(option for option in question.options if option.id != question.right.id)
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -63,7 +61,7 @@ def test_the_pictures_of_a_lab(judge: Page, slug: str, tmp_path: Path, monkeypat
     with completed(slug, tmp_path) as lab:
         drawn = [text for instrument in lab.instruments.values() for text in pictures(instrument, some(at_the_ends(instrument, last=True)))]
         opened, immovable = [], []
-        monkeypatch.setattr(LearnerRecord, "choice", missed)
+        monkeypatch.setattr(lab, "choice", lambda name: missed(lab.question(name)))
         for instrument in lab.instruments.values():
             [start] = as_opened(instrument)
             mine = list(pictures(instrument, [start]))
